@@ -1,12 +1,11 @@
 """Writes the tables of models into the README and the documentation: ``make tables``.
 
-They follow from the registry, from what each class supports, from the table *at a glance* on each page, and
-from the code of the algorithms.
+They follow from the registry, and from what each class says of itself: what it supports, what it is at a
+glance, its settings with their docstrings, and the code of its algorithm.
 """
 
 import ast
 import inspect
-import json
 import re
 import sys
 from pathlib import Path
@@ -19,30 +18,37 @@ PAGES = ROOT / "docs" / "models"
 TARGETS = (
     ROOT / "README.md",
     *(PAGES / f"{page}.md" for page in ("index", "algorithms")),
+    *(PAGES / f"{registry.file_name(name)}.md" for name in (*registry.MODELS, *registry.METHODS)),
     *(ROOT / "docs" / f"{page}.md" for page in ("reference", "tour")),
 )
-GLANCES = ROOT / "src" / "hushrec" / "cli" / "glances.json"
-"""What ``hushrec models`` shows of the pages, which are not installed with the package."""
 OTHERS = ("algorithms", "errata")
 """Pages of the folder that are not of one model or method."""
 UNITS = (("rating", "replace"), ("rating", "add-remove"), ("user", "add-remove"), ("user", "replace"))
-_GLANCE = re.compile(r"^\| at a glance \| \|\n\|---\|---\|\n((?:\|.*\|\n)+)", re.MULTILINE)
-_TABLE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
+_TABLE = re.compile(r"(<!-- table: ([\w ]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
 
 
 def glance(name):
-    """What a page says at a glance, fact by fact."""
-    page = PAGES / f"{registry.file_name(name)}.md"
-    found = _GLANCE.search(page.read_text("utf-8"))
-    if found is None:
-        raise SystemExit(f"{page.relative_to(ROOT)} has no table that begins | at a glance | |")
-    return dict(re.match(r"\| (.*?) \| (.*) \|$", line).groups() for line in found[1].splitlines())
+    """What a model or method is at a glance, fact by fact."""
+    return registry.class_of(name).glance
 
 
-def glances():
-    """The table *at a glance* of every page, as JSON."""
-    both = (*registry.MODELS, *registry.METHODS)
-    return json.dumps({name: glance(name) for name in both}, indent=1, ensure_ascii=False) + "\n"
+def settings(name):
+    """Every setting of a model or method, with its default and its docstring."""
+    for path, _, required, default, meaning, only in registry.class_of(name).listed():
+        only = f" (only with {only})" if only else ""
+        shown = "required" if required else in_words(default)
+        yield [f"`{path}`", shown, meaning.replace("``", "`").removesuffix(".").replace("|", "\\|") + only]
+
+
+def in_words(default):
+    """A default as a reader writes it; nothing if it follows from public facts."""
+    if isinstance(default, list):
+        return f"({', '.join(map(in_words, default))})"
+    if isinstance(default, bool):
+        return "yes" if default else "no"
+    if isinstance(default, (int, float)):
+        return f"{default:g}"
+    return f"`{default}`" if default else ""
 
 
 def rows(names, *facts):
@@ -68,12 +74,11 @@ def release_of(name):
 
 
 def algorithms(names):
-    """Every model's equation, the first part of its docstring, and the code of its release."""
+    """Every model's docstring, which has its equation, and the code of its release."""
     for name in names:
         made = registry.class_of(name)
-        said = inspect.getdoc(made).split("\n\nArgs:")[0].split("\n\nPrivacy:")[0]
         file = Path(inspect.getsourcefile(made)).relative_to(ROOT / "src" / "hushrec")
-        yield f"### {name}\n\n`{file}`\n\n```text\n{said}\n```\n\n```python\n{release_of(name)}```\n"
+        yield f"### {name}\n\n`{file}`\n\n```text\n{inspect.getdoc(made)}\n```\n\n```python\n{release_of(name)}```\n"
 
 
 def rooms():
@@ -130,6 +135,11 @@ def tables():
         "algorithms": "\n".join(algorithms(registry.MODELS)),
         "rooms": markdown(["package", "rule"], [*rooms()]),
         "classes": classes(registry.MODELS),
+        **{
+            f"glance of {name}": markdown(["at a glance", ""], map(list, glance(name).items()))
+            for name in both
+        },
+        **{f"settings of {name}": markdown(["setting", "default", ""], [*settings(name)]) for name in both},
     }
 
 
@@ -140,9 +150,9 @@ def written(text):
 
 
 if __name__ == "__main__":
-    for target in (*TARGETS, GLANCES):
+    for target in TARGETS:
         before = target.read_text("utf-8")
-        after = glances() if target == GLANCES else written(before)
+        after = written(before)
         if after != before:
             target.write_text(after, "utf-8")
             print(target.relative_to(ROOT), "written")

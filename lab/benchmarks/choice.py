@@ -6,7 +6,7 @@
 
 Every combination of users, items, ratings per user, unit and ε, for effects alone and for models of factors.
 The rows go to lab/results/choice.csv; what is there is not run again. ``--show`` prints, by signal (see
-``hushrec.curator.choices.recommended``), how much worse than the best each model was, and so was the rule.
+``hushrec.models.visibility``), how much worse than the best each model was, and so was the rule.
 """
 
 import argparse
@@ -18,10 +18,10 @@ from pathlib import Path
 import polars as pl
 
 import hushrec as hr
-from hushrec.curator.choices.recommended import signal
 from hushrec.data.split import holdout
 from hushrec.data.synthetic import round_up
 from hushrec.errors import HushrecError
+from hushrec.models.visibility import pairs
 
 RESULTS = Path(__file__).resolve().parents[1] / "results/choice.csv"
 MODELS = {
@@ -71,7 +71,10 @@ def fitted(parts: tuple[hr.Ratings, hr.Ratings], config, terms: hr.Budget | None
     train, test = parts
     start = time.process_time()
     try:
-        release = hr.fit(train, config, terms, entropy=hr.testing.Seeded(SEED) if terms else None)
+        if terms is None:
+            release = hr.baseline(train, config)
+        else:
+            release = hr.testing.fit(train, config, terms, entropy=hr.testing.Seeded(SEED))
     except HushrecError as error:
         print("  refused:", error, flush=True)
         return math.nan, math.nan
@@ -99,7 +102,7 @@ def run(asked: argparse.Namespace) -> None:
             for model in (name for name in MODELS[unit] if name not in done):
                 parts = parts or crowd(users, items, ratings)
                 domain, terms = parts[0].domain, budget(unit, epsilon, users)
-                told = {"signal": round(signal(domain, terms), 3), "model": model}
+                told = {"signal": round(pairs(domain, terms), 3), "model": model}
                 told["chosen"] = type(hr.recommended(domain, terms)).__name__
                 rmse, seconds = fitted(parts, getattr(hr, model)(), terms)
                 rows.append({**case, **told, "rmse": rmse, "seconds": seconds})

@@ -18,8 +18,7 @@ import polars as pl
 from choice import budget, crowd, fitted
 
 import hushrec as hr
-from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting.accountant import largest_rho
+from hushrec.models.visibility import mu
 from lab.experiments.plots import MARKS, SHADES, canvas, caption, svg
 from lab.experiments.tables import markdown
 
@@ -51,8 +50,8 @@ def run(users: list[int], epsilons: list[float], path: Path) -> None:
             domain, terms = parts[0].domain, budget(unit, epsilon, size)
             config = hr.recommended(domain, terms)
             rmse, seconds = fitted(parts, config, terms)
-            mu = math.sqrt(2 * largest_rho(terms) / fixed_point.PER_ONE) if terms else math.inf
-            row = (size, unit, epsilon, round(mu, 5), type(config).__name__, rmse, seconds)
+            told = round(mu(terms), 5) if terms else math.inf
+            row = (size, unit, epsilon, told, type(config).__name__, rmse, seconds)
             print(*row, flush=True)
             added = pl.DataFrame([row], schema=SCHEMA, orient="row")
             pl.concat([there, added]).sort("users", "unit", "epsilon").write_csv(path)

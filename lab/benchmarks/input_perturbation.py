@@ -64,7 +64,7 @@ def main():
             if config is PUBLISHED:
                 fit(ratings, config, budget, 1)
             else:
-                hr.fit(ratings, config, budget, entropy=hr.testing.Seeded(1))
+                hr.testing.fit(ratings, config, budget, entropy=hr.testing.Seeded(1))
             whole, kept = time.perf_counter() - start, seconds["kept"]
             print(
                 f"{epsilon:>5g}  {analysis(config):9}  {kept:>11,}"

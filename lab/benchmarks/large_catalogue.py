@@ -21,7 +21,7 @@ BUDGET = hr.Budget(epsilon=8.0, delta=1e-7, unit="user", adjacency="add-remove")
 def measure(train: hr.Ratings, test: hr.Ratings, model: PrivateModel, head: int) -> str:
     """One line of the table."""
     start = time.process_time()
-    release = hr.fit(train, model, BUDGET, entropy=hr.testing.Seeded(1))
+    release = hr.testing.fit(train, model, BUDGET, entropy=hr.testing.Seeded(1))
     seconds = time.process_time() - start
     rmse = hr.evaluate(release, train=train, test=test)["rmse"]
     counts = np.sort(np.bincount(train.items, minlength=train.domain.n_items))[::-1]

@@ -31,9 +31,9 @@ def ours(model, train, test):
     """Fit and predict; seconds, and the root mean square error."""
     small = hr.synthetic.netflix_like(100, 50, 1000, seed=0)
     one, other = holdout(small, fraction=0.1, seed=0)
-    hr.evaluate(hr.fit(one, model), train=one, test=other)  # compiles
+    hr.evaluate(hr.baseline(one, model), train=one, test=other)  # compiles
     start = time.perf_counter()
-    release = hr.fit(train, model)
+    release = hr.baseline(train, model)
     fitted = time.perf_counter()
     error = hr.evaluate(release, train=train, test=test, metrics=("rmse",))["rmse"]
     return fitted - start, time.perf_counter() - fitted, error

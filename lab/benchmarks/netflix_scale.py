@@ -109,7 +109,9 @@ def fit(folder: Path, name: str) -> None:
     print(f"{name}: {blocks.n_entries:,} ratings in {blocks.n_blocks} blocks; {plan}")
     start, busy, clock = time.perf_counter(), time.process_time(), Clock()
     ledger = Ledger.ephemeral(BUDGET.model_copy(update={"epsilon": 1e6}))
-    release = hr.fit(blocks, model, BUDGET, ledger=ledger, entropy=hr.testing.Seeded(1), progress=clock)
+    release = hr.testing.fit(
+        blocks, model, BUDGET, ledger=ledger, entropy=hr.testing.Seeded(1), progress=clock
+    )
     note = f"{time.process_time() - busy:.1f} CPU s"
     mark = MARKS.get(name, "") if blocks.n_entries >= RATINGS else ""
     took = time.perf_counter() - start

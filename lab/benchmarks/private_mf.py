@@ -40,7 +40,7 @@ def main():
             protects = "rating" if unit == "replace" else unit
             budget = hr.Budget(epsilon=4, delta=1e-8, unit=protects, adjacency=adjacency)
             start = time.perf_counter()
-            hr.fit(data, config, budget, entropy=hr.testing.Seeded(1))
+            hr.testing.fit(data, config, budget, entropy=hr.testing.Seeded(1))
             taken, n = time.perf_counter() - start, data.n_ratings
             if place:
                 work = f"{name}, unit {protects}, {adjacency}"

@@ -28,12 +28,12 @@ def one(users, each, flipped, folder):
     small = hr.synthetic.netflix_like(100, 100, 1000, seed=0)
     cell = math.log(5 * (1 - flipped) / flipped)
     method = hr.RandomizedResponse()
-    hr.release_data(small, method, of(cell * 100), entropy=Seeded(0)).to_bytes()  # compiles
+    hr.testing.release_data(small, method, of(cell * 100), entropy=Seeded(0)).to_bytes()  # compiles
     ratings = hr.synthetic.netflix_like(users, ITEMS, users * each, seed=1)
     before = peak()
     start = time.perf_counter()
     budget = of(cell * min(ITEMS, 2 * ratings.domain.cap))
-    data = hr.release_data(ratings, method, budget, entropy=Seeded(1))
+    data = hr.testing.release_data(ratings, method, budget, entropy=Seeded(1))
     released, after = time.perf_counter(), peak()
     path = Path(folder) / "released.parquet"
     data.save(path)

@@ -120,7 +120,7 @@ def als(spark, ratings):
 
 
 def fitted(source, config):
-    return lambda: hr.fit(source, config, BUDGET, entropy=hr.testing.Seeded(1)).to_bytes()
+    return lambda: hr.testing.fit(source, config, BUDGET, entropy=hr.testing.Seeded(1)).to_bytes()
 
 
 def main(millions):

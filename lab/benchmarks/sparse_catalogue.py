@@ -36,11 +36,11 @@ def one(unit: str, epsilon: float, name: str) -> None:
     """Fit once, after a small fit that compiles what it needs."""
     terms, (train, test) = budget(unit, epsilon, USERS), crowd(USERS, ITEMS, RATINGS)
     config = hr.recommended(train.domain, terms) if name == "recommended" else getattr(hr, name)()
-    hr.fit(crowd(300, 60, 3_000)[0], config, terms, entropy=hr.testing.Seeded(0))
+    hr.testing.fit(crowd(300, 60, 3_000)[0], config, terms, entropy=hr.testing.Seeded(0))
     ctypes.CDLL("libc.so.6").malloc_trim(0)
     before, start = held("VmRSS"), time.process_time()
     Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
-    release = hr.fit(train, config, terms, entropy=hr.testing.Seeded(0))
+    release = hr.testing.fit(train, config, terms, entropy=hr.testing.Seeded(0))
     seconds, memory = time.process_time() - start, held("VmHWM") - before
     rmse = hr.evaluate(release, train=train, test=test, metrics=["rmse"])["rmse"]
     print(unit, epsilon, name, type(config).__name__, f"{rmse:.5f} {seconds:.2f} {memory:.2f}", flush=True)

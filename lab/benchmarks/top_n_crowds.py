@@ -48,7 +48,10 @@ def quality(split: People, copies: int, label: str) -> None:
     known = interactions(vstack([split.train] * copies).tocsr())
     line = []
     for model, budget in ((hr.PrivateEASE(), None), (hr.PrivateEASE(), BUDGET), (hr.Popularity(), BUDGET)):
-        release = hr.fit(known, model, budget, entropy=Seeded(1) if budget else None)
+        if budget is None:
+            release = hr.baseline(known, model)
+        else:
+            release = hr.testing.fit(known, model, budget, entropy=Seeded(1))
         line.append(measured(scores(release, split.test.given), split.test)["nDCG@100"].mean())
     best, private, popular = line
     print(
@@ -67,14 +70,14 @@ def resident(field: str) -> float:
 def cost(size: str) -> None:
     """Fit once, alone in this process, and recommend on the device."""
     users, items, count = SIZES[size]
-    hr.fit(synthetic.interactions(300, 60, 3000, seed=0), hr.PrivateEASE(), BUDGET, entropy=Seeded(0))
+    hr.testing.fit(synthetic.interactions(300, 60, 3000, seed=0), hr.PrivateEASE(), BUDGET, entropy=Seeded(0))
     made = synthetic.interactions(users, items, count, seed=0)
     ctypes.CDLL("libc.so.6").malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")
     before, start = resident("VmRSS"), perf_counter()
-    release = hr.fit(made, hr.PrivateEASE(), BUDGET, entropy=Seeded(0))
+    release = hr.testing.fit(made, hr.PrivateEASE(), BUDGET, entropy=Seeded(0))
     took, peak = perf_counter() - start, resident("VmHWM") - before
-    plan = hr.plan(hr.PrivateEASE(), made.domain, BUDGET)
+    plan = hr.plan(made.domain, hr.PrivateEASE(), BUDGET)
     client = hr.Client(hr.Release.from_bytes(release.to_bytes()))
     own, times = list(release.items[:100]), []
     for _ in range(20):

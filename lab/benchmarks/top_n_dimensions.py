@@ -72,7 +72,7 @@ def main() -> None:
             table = pl.read_parquet(given.data / f"{name}.parquet").select("user", "item", "rating")
             columns = {"user_id": "user", "item_id": "item"}
             loaded = {
-                likes: hr.load(table, domain(name, table, likes=likes), columns=columns)
+                likes: hr.load(table, domain(name, table, likes=likes), hr.Reading(columns=columns))
                 for likes in (True, False)
             }
             sizes = loaded[False].n_users, loaded[False].domain.n_items
@@ -81,7 +81,7 @@ def main() -> None:
                     budget = hr.Budget(epsilon=epsilon, delta=1e-6, unit="user", adjacency="add-remove")
                     for seed in range(given.seeds):
                         private = loaded[model.feedback == "interactions"]
-                        release = hr.fit(private, model(), budget, entropy=Seeded(seed))
+                        release = hr.testing.fit(private, model(), budget, entropy=Seeded(seed))
                         row = (release.dimensions, f"{shared(release, table):.3f}")
                         rows.writerow([name, *sizes, model.__name__, epsilon, seed, *row])
                         file.flush()

@@ -99,7 +99,7 @@ class Draw:
             entropy = Seeded(1000 * self.number + round(10 * epsilon))
         for model in (hr.PrivateEASE(), hr.Popularity()) if budget else (hr.PrivateEASE(),):
             start = perf_counter()
-            release = hr.fit(known, model, budget, entropy=entropy)
+            release = hr.testing.fit(known, model, budget, entropy=entropy)
             took = perf_counter() - start
             ranked = scores(release, self.split.test.given)
             yield from self.row(unit if budget else "", type(model).__name__, epsilon, ranked, took)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
+import hushrec as hr
 from hushrec.arrays import Floats
-from hushrec.curator.fit import fit
 from hushrec.data.interactions import Interactions
 from hushrec.data.ratings import Ratings
 from hushrec.evaluation import baselines
@@ -140,5 +140,8 @@ def _fitted(
     if budget and isinstance(config, PublishedModel):
         train = Ratings.of(data, by=type(config).__name__)
         return published.fit(train, config, budget, seed), published.cost(config, data.domain, budget)
-    release = fit(data, config, budget, entropy=Seeded(seed) if budget else None)
+    if budget is None:
+        release = hr.baseline(data, config)
+    else:
+        release = hr.testing.fit(data, config, budget, entropy=Seeded(seed))
     return release, Cost(None, release.statement.epsilon)

@@ -203,7 +203,8 @@ class Data(Frozen):
                 users=made.users.to_list(),
             )
             return replace(made, domain=known)
-        return load(self.path(), self.domain_of())
+        loaded: Ratings | Interactions = load(self.path(), self.domain_of())
+        return loaded
 
 
 class Parts(NamedTuple):

@@ -91,21 +91,25 @@ class Year:
 
 def measured(users, items, each, seed):
     """RMSE on the ratings of the week after each release: rows of way, week, RMSE."""
-    from hushrec.curator.series.fit_next import fit_next
+    from hushrec.curator import seeded
 
     year, total = Year(users, items, each, seed), hr.Budget(**TOTAL)
-    model, share = hr.GlobalEffects(), hr.share(hr.GlobalEffects(), year.domain, total, WEEKS)
+    model, share = hr.GlobalEffects(), hr.share(year.domain, hr.GlobalEffects(), total, WEEKS)
     ledger = hr.Ledger.ephemeral(total, WEEKS)
     with tempfile.TemporaryDirectory() as folder:
         for week in range(1, WEEKS + 1):
             train, test = year.up_to(week)
             own = hr.testing.Seeded(1000 * seed + week)
-            made = {"series": fit_next(train, model, Path(folder) / "series", ledger=ledger, entropy=own)}
+            made = {
+                "series": seeded.fit(train, model, series=Path(folder) / "series", ledger=ledger, entropy=own)
+            }
             if week not in SHOWN:
                 continue
             for way, budget in (("one", total), ("shares", share)):
-                made[way] = hr.fit(train, model, budget, entropy=hr.testing.Seeded(1000 * seed + week))
-            made["none"] = hr.fit(train, model)
+                made[way] = hr.testing.fit(
+                    train, model, budget, entropy=hr.testing.Seeded(1000 * seed + week)
+                )
+            made["none"] = hr.baseline(train, model)
             for way, release in made.items():
                 rmse = hr.evaluate(release, train=train, test=test, metrics=["rmse"])["rmse"]
                 yield {"users": users, "seed": seed, "way": way, "week": week, "rmse": f"{rmse:.5f}"}

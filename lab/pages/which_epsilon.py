@@ -8,8 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
-from hushrec.curator.choices.recommended import COVARIANCE, FACTORS
 from hushrec.figures import above, times
+from hushrec.models.visibility import COVARIANCE, FACTORS
 from lab.experiments.plots import canvas, svg
 from lab.pages.reading_epsilon import gaussian
 
@@ -103,14 +103,14 @@ def rules():
     """The rows of the table of the rule."""
     yield "| people give | unit | signal | model |"
     yield "|---|---|---|---|"
-    user, rating = FACTORS["user"], FACTORS["rating"]
+    user, rating, replaced = FACTORS.values()
     yield f"| ratings | `user` | below {user:g} | `GlobalEffects` |"
     second = "`CovarianceSVD` where users rate too little for it"
     yield f"| ratings | `user` | {user:g} or more | `PosteriorMF`; {second} |"
     many = f"{COVARIANCE:,g} or more, √(items/2,000) times that for more than 2,000 items"
     yield f"| ratings | `user` | {many}; and at least (ratings/users)² | `CovarianceSVD` |"
-    yield f"| ratings | `rating` | below {rating:g} | `GlobalEffects` |"
-    yield f"| ratings | `rating` | {rating:g} or more | `CovarianceSVD` |"
+    yield f"| ratings | `rating` | below {rating:g}, under replace {replaced:g} | `GlobalEffects` |"
+    yield f"| ratings | `rating` | {rating:g} or more, under replace {replaced:g} | `CovarianceSVD` |"
     yield "| ratings | either, δ = 0 | any | `GlobalEffects` with Laplace noise |"
     yield "| ratings | `user`, with an ε per user | any | `PosteriorMF` |"
     enough = "people than `PrivateEASE` [needs](models/private_ease.md), or less than three items each"

@@ -34,7 +34,7 @@ def fit(data: Ratings | Blocks, form: PublishedModel, budget: Budget, seed: int)
         BudgetUnsupported: The paper does not have this unit, adjacency or noise, or an ε for each user.
         DataError: The model learns from another kind of feedback.
     """
-    if data.asks:
+    if data.personal:
         raise BudgetUnsupported(
             "these ratings carry per-user ε, which no published form supports; drop the column epsilon"
         )

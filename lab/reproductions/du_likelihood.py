@@ -117,6 +117,6 @@ def slots(keep: float, group: float, items: int = 8) -> tuple[float | None, floa
             np.full(SLOTS, item, np.int32),
             np.zeros(SLOTS, np.uint8),
         )
-        data = hr.release_data(ratings, method, entropy=Seeded(item))
+        data = hr.testing.release_data(ratings, method, entropy=Seeded(item))
         counts[item] = np.bincount(data.ratings.items, minlength=items)
     return data.statement.epsilon_per_slot, found(counts)

@@ -157,7 +157,7 @@ def predicted(
     """ε of one release, and every recommender's predictions from it."""
     if run["release"] == "central":
         budget = hr.Budget(epsilon=float(run["epsilon"]), **AWAY)
-        model = hr.fit(train, hr.CovarianceSVD(), budget, entropy=entropy)
+        model = hr.testing.fit(train, hr.CovarianceSVD(), budget, entropy=entropy)
         guess = predictions(model, train=train, test=test)
         return {"user_epsilon": model.statement.epsilon}, [({"by": "central"}, guess)]
     rows, own, cost, data = released(train, run, entropy)
@@ -234,7 +234,7 @@ def grouped(train: hr.Ratings, run: dict[str, Any]) -> dict[str, Any]:
     """Groups and λ of a distance-based release."""
     source: Any = "ratings"
     if run["groups"] == "charged":
-        source = hr.fit(
+        source = hr.testing.fit(
             train, hr.CovarianceSVD(), hr.Budget(epsilon=4.0, **AWAY), entropy=Seeded(run["seed"])
         )
     at = quantile_threshold(train if source == "ratings" else source, run["distance"], run["share"])
@@ -258,12 +258,12 @@ def measured(train: hr.Ratings, test: hr.Ratings, rows: hr.Ratings, own: Ints) -
                 guess = np.where(np.isnan(column), level[asking], column)
                 yield {"by": "users", "by_distance": distance, "k": k, "query": query}, guess
     for distance in DISTANCES:
-        made = hr.fit(rows, hr.ItemKNN(distance=distance)).tensors
+        made = hr.baseline(rows, hr.ItemKNN(distance=distance)).tensors
         similarity, means = made["similarity"], made["item_means"].astype(np.float64)
         found = item_knn(similarity, means, train.indptr, train.items, mine, asking, targets, KS)
         for k, guess in zip(KS.tolist(), found.T, strict=True):
             yield {"by": "items", "by_distance": distance, "k": k, "query": "own"}, guess
-    model = hr.fit(rows, hr.MatrixFactorization(rank=8, reg=3.0, epochs=15))
+    model = hr.baseline(rows, hr.MatrixFactorization(rank=8, reg=3.0, epochs=15))
     guess = predictions(model, train=train, test=test, fold_in=True)
     yield {"by": "factors", "k": 8, "query": "own"}, guess
 

@@ -130,7 +130,7 @@ class Refit:
             form = published.class_of(model)(covariance=how)
             if spent:
                 return published.fit(ratings, form, spent, self.split.entropy(number, 0))
-            made: hr.Release = hr.fit(ratings, form)
+            made: hr.Release = hr.baseline(ratings, form)
             return made
 
         known = cache(lambda betas: released(rest, betas))

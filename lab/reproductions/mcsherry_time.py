@@ -93,14 +93,14 @@ class Growth:
         train, test = netflix_probe(arrived, seed)
         config = MODELS[model](covariance={"threads": 1})
         if theta is None:
-            release, true = hr.fit(train, config), math.inf
+            release, true = hr.baseline(train, config), math.inf
         else:
             spent = budget(claimed(theta))
             true, number = cost(McSherryKNN(), train.domain, spent).true, 1000 * day + seed
             if model == "published":
                 release = fit(train, config, spent, number)
             else:
-                release = hr.fit(train, config, budget(true), entropy=Seeded(number))
+                release = hr.testing.fit(train, config, budget(true), entropy=Seeded(number))
         error = METRICS["rmse"](test.values(), predictions(release, train=train, test=test))
         return {"rmse": error, "ratings": arrived.n_ratings, "users": arrived.n_users, "true_epsilon": true}
 

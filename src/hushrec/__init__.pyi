@@ -5,12 +5,13 @@ from . import errors as errors
 from . import testing as testing
 from .curator.choices.pilot import pilot as pilot
 from .curator.choices.recommended import recommended as recommended
+from .curator.fit import baseline as baseline
 from .curator.fit import fit as fit
+from .curator.fit import fit_released as fit_released
 from .curator.fit import plan as plan
 from .curator.recommend_all import recommend_all as recommend_all
 from .curator.recommend_on_spark import recommend_on_spark as recommend_on_spark
 from .curator.release_data import release_data as release_data
-from .curator.series.fit_next import fit_next as fit_next
 from .curator.series.series_plan import plan_series as plan_series
 from .curator.shares import share as share
 from .curator.sign import sign as sign
@@ -21,10 +22,9 @@ from .data.domain import Domain as Domain
 from .data.interactions import Interactions as Interactions
 from .data.load import load as load
 from .data.packed.blocks import Blocks as Blocks
-from .data.packed.pack import load_blocks as load_blocks
 from .data.ratings import Ratings as Ratings
 from .data.readers.databases.database import Database as Database
-from .data.spark.intake import load_spark as load_spark
+from .data.reading import Reading as Reading
 from .data.spark.spark_feedback import SparkFeedback as SparkFeedback
 from .errors import BudgetExceeded as BudgetExceeded
 from .evaluation.protocol import evaluate as evaluate

@@ -1,4 +1,4 @@
-"""Tools for authors of models and for experiments: repeatable noise, and the search for neighbours.
+"""Tools for authors of models and for experiments: verbs with seeded noise, and the search for neighbours.
 
 Releases made with ``Seeded`` state that they are not private.
 """
@@ -6,6 +6,7 @@ Releases made with ``Seeded`` state that they are not private.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from hushrec.curator.seeded import fit, pilot, release_data
 from hushrec.privacy.noise.entropy import Seeded
 
 if TYPE_CHECKING:
@@ -13,11 +14,11 @@ if TYPE_CHECKING:
     from hushrec.models.base import Model
     from hushrec.privacy.accounting.budget import Budget
 
-__all__ = ["Seeded", "search_neighbours"]
+__all__ = ["Seeded", "fit", "pilot", "release_data", "search_neighbours"]
 
 
 def search_neighbours(
-    config: "Model", budget: "Budget", *, domain: "Domain | None" = None, seed: int = 0
+    model: "Model", budget: "Budget", *, domain: "Domain | None" = None, seed: int = 0
 ) -> Mapping[str, float]:
     """How far apart neighbouring made-up ratings move each measurement, over the Δ that the model declares.
 
@@ -25,7 +26,7 @@ def search_neighbours(
     says how small a fault a search would have noticed.
 
     Args:
-        config: a model, of hushrec or of your own.
+        model: a model, of hushrec or of your own.
         budget: what may be spent; its unit and adjacency say who is a neighbour.
         domain: its scale, cap and first items are those of the made-up ratings; by default made up too.
         seed: of the search.
@@ -41,4 +42,4 @@ def search_neighbours(
     from hushrec.audit.search import search
     from hushrec.audit.worlds import World
 
-    return search(config, budget, World.of(domain, config.feedback), seed=seed).ratios
+    return search(model, budget, World.of(domain, model.feedback), seed=seed).ratios

@@ -16,7 +16,7 @@ from hushrec.audit.recorder import Recorder
 from hushrec.audit.replay import record
 from hushrec.audit.search import distances
 from hushrec.audit.worlds import World
-from hushrec.curator.fit import fit
+from hushrec.curator.seeded import fit
 from hushrec.privacy import grant as grant_module
 from hushrec.privacy.accounting.accountant import gaussian_epsilon
 from hushrec.testing import Seeded
@@ -38,7 +38,7 @@ SAMPLED = hr.PosteriorMF(rank=2, rounds=2, clip_norm=0.01, sample_rate=0.5, effe
 
 
 def worlds(model, budget=BUDGET, pair=PAIR):
-    return hr.plan(model, WORLD.domain, budget), distances(model, budget, WORLD, pair)
+    return hr.plan(WORLD.domain, model, budget), distances(model, budget, WORLD, pair)
 
 
 def pure(epsilon):

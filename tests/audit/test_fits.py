@@ -24,7 +24,7 @@ def test_a_right_model_holds_in_all_three_parts(audited):
     found, _ = audited
     assert found.holds
     assert found.subject == f"GlobalEffects, {BUDGET}"
-    assert found.epsilon == hr.plan(hr.GlobalEffects(), World.of().domain, BUDGET).epsilon
+    assert found.epsilon == hr.plan(World.of().domain, hr.GlobalEffects(), BUDGET).epsilon
     search, replay, canary = found.findings
     assert [part.kind for part in found.findings] == ["search", "replay", "canary"]
     assert search.cells(4)[1:] == ("1 Δ", "≤ 1 Δ", "holds", "exact", "Δ 0.1 % too small")

@@ -24,7 +24,7 @@ def budget_of(unit, adjacency, epsilon=1.0, delta=1e-6):
 def test_it_comes_close_to_every_bound_and_exceeds_none(unit, adjacency):
     budget = budget_of(unit, adjacency)
     found = search(SVD, budget, WORLD, rounds=30)
-    assert set(found.ratios) == {event.name for event in hr.plan(SVD, WORLD.domain, budget).events}
+    assert set(found.ratios) == {event.name for event in hr.plan(WORLD.domain, SVD, budget).events}
     assert max(found.ratios.values()) <= 1
     assert min(found.ratios.values()) > 0.7
     assert found.pairs == len(WORLD.pairs(unit, adjacency)) + RANDOM + 30
@@ -48,7 +48,7 @@ def test_losses_add_up_to_the_price_of_the_plan():
     for delta, noise in ((1e-6, "gaussian"), (0.0, "laplace")):
         budget = budget_of("user", "add-remove", delta=delta)
         model = hr.GlobalEffects(noise=noise)
-        spent = hr.plan(model, WORLD.domain, budget).spent
+        spent = hr.plan(WORLD.domain, model, budget).spent
         whole = 2 * spent.rho if delta else spent.epsilon_sum
         loss = search(model, budget, WORLD, random=0, rounds=0).loss
         assert 0.9 * whole / 1e12 < loss <= whole / 1e12

@@ -7,6 +7,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.cli import account
+from hushrec.curator.fit import fitting
 from hushrec.errors import ShareExceeded, WeakBudget
 from support.commands import fit
 
@@ -82,7 +83,7 @@ def test_auto_takes_one_share_after_the_other_and_says_so(year, hushrec):
     assert "left for 51 releases" in hushrec(f"{AUTO} -o two.safetensors").out
     ledger = hr.Ledger.open("ledger.db")
     assert ledger.releases_left == 50
-    assert hr.share(hr.GlobalEffects(), hr.Domain.open("domain.json"), ledger.total, 52).epsilon == 0.1206
+    assert hr.share(hr.Domain.open("domain.json"), hr.GlobalEffects(), ledger.total, 52).epsilon == 0.1206
 
 
 def test_the_same_command_with_its_index_returns_the_stored_bytes_and_says_so(year, hushrec):
@@ -103,10 +104,10 @@ def test_a_charge_beyond_its_share_asks(year, hushrec, refused, budget):
     line = AUTO.replace("--epsilon auto", budget)
     text = refused(f"{line} -o one.safetensors")
     assert "more than an equal share of what the ledger has left for 52 releases" in text
-    assert "--beyond-share" in text
+    assert "--accept share" in text
     assert "An equal share is ε = 0.1206: --epsilon auto takes it" in text
     assert hr.Ledger.open("ledger.db").entries() == ()
-    assert "Left: ε = 0, for 51 more releases" in hushrec(f"{line} -o one.safetensors --beyond-share").out
+    assert "Left: ε = 0, for 51 more releases" in hushrec(f"{line} -o one.safetensors --accept share").out
     assert "too little for 51 more releases" in refused(f"{AUTO} -o two.safetensors")
 
 
@@ -115,23 +116,25 @@ def test_somebody_at_the_terminal_is_asked(monkeypatch, answer, made):
     """Standard input that is no terminal, such as a scheduler's, answers nothing."""
     charged = []
 
-    def charge(beyond, weak):
-        if not beyond:
+    def charge(request):
+        if "share" not in request.accept:
             raise ShareExceeded("more than an equal share")
-        charged.append(beyond)
+        charged.append(request.accept)
+        return "made"
 
+    asked = fitting(hr.GlobalEffects(), None, ledger="ledger.db", accept="users")
     terminal, file = (SimpleNamespace(isatty=lambda known=known: known) for known in (True, False))
     monkeypatch.setattr(account, "sys", SimpleNamespace(stdin=terminal, stderr=terminal))
     monkeypatch.setattr(account.typer, "confirm", lambda text, err: answer == "y\n")
     if made:
-        account.confirmed(charge, False, False)
+        assert account.confirmed(asked, charge)[0] == "made"
     else:
         with pytest.raises(ShareExceeded):
-            account.confirmed(charge, False, False)
-    assert charged == [True] * made
+            account.confirmed(asked, charge)
+    assert charged == [{"share", "users"}] * made
     monkeypatch.setattr(account, "sys", SimpleNamespace(stdin=terminal, stderr=file))
     with pytest.raises(ShareExceeded):
-        account.confirmed(charge, False, False)
+        account.confirmed(asked, charge)
 
 
 GREAT = "--epsilon 10 --delta 1e-6 --unit user --adjacency add-remove"
@@ -141,14 +144,14 @@ def test_an_epsilon_that_promises_little_is_charged_only_if_that_is_accepted(her
     line = fit(GREAT, more="--model global-effects")
     said = refused(line)  # before the ratings are read
     assert "ε = 10 per user is too weak to promise much: odds may change 22,100 times" in said
-    assert "--accept-weak" in said
+    assert "--accept weak" in said
     assert not Path("ledger.db").exists()
     hushrec(f"ledger create ledger.db {GREAT} --max-releases 2")
-    for share in ("", "--beyond-share"):  # which does not stand for the other
+    for share in ("", "--accept share"):  # which does not stand for the other
         more = f"--model global-effects {share}"
         assert hushrec(fit(GREAT, more=more), 2).err.count("Nothing was charged") == bool(share)
     assert hr.Ledger.open("ledger.db").entries() == ()
-    hushrec(fit(GREAT, more="--model global-effects --beyond-share --accept-weak"))
+    hushrec(fit(GREAT, more="--model global-effects --accept share --accept weak"))
     again = fit(GREAT, out="again.safetensors", more="--model global-effects --release-index 0")
     assert "nothing was charged" in hushrec(again).out  # nor is anybody asked
 
@@ -172,25 +175,25 @@ def test_a_new_ledger_asks_once_before_it_takes_a_weak_budget(here, hushrec, mon
 def test_a_charge_beyond_its_share_and_weak_asks_for_each(monkeypatch):
     asked, charged = [], []
 
-    def charge(beyond, weak):
-        if not beyond:
+    def charge(request):
+        if "share" not in request.accept:
             raise ShareExceeded("more than an equal share")
-        if not weak:
+        if "weak" not in request.accept:
             raise WeakBudget("too weak")
-        charged.append((beyond, weak))
+        charged.append(request.accept)
 
     terminal = SimpleNamespace(isatty=lambda: True)
     monkeypatch.setattr(account, "sys", SimpleNamespace(stdin=terminal, stderr=terminal))
     monkeypatch.setattr(account.typer, "confirm", lambda text, err: not asked.append(text))
-    account.confirmed(charge, False, False)
-    assert (len(asked), charged) == (2, [(True, True)])
+    account.confirmed(fitting(hr.GlobalEffects(), None, ledger="ledger.db"), charge)
+    assert (len(asked), charged) == (2, [{"share", "weak"}])
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--delta 1e-7", "--delta 1e-07 is not the ledger's, which is 1e-06; leave it out"),
-        ("--unit rating", "--unit rating is not the ledger's, which is user"),
+        ("--delta 1e-6", "takes δ, unit and adjacency from the ledger: leave out --delta"),
+        ("--unit rating --adjacency replace", "leave out --unit and --adjacency"),
         ("--new-ledger", "create it with its total and the number of releases"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from support.commands import fit
 
 BUDGET = "--epsilon 30 --delta 0 --unit user --adjacency replace"
-RANDOMIZED = f"--domain domain.json --method randomized-response {BUDGET} --accept-weak -o released.csv"
+RANDOMIZED = f"--domain domain.json --method randomized-response {BUDGET} --accept weak -o released.csv"
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_a_file_that_a_fit_refuses_has_exit_code_2(tenfold, hushrec):
     shown = hushrec(f"check {tenfold} --domain domain.json", 2)
     assert "(100.0 %) changed: the rating is outside the scale 1 to 5 by 1" in shown.out
     assert "Hints:" in shown.out
-    assert "--accept-dropped" in shown.out
+    assert "--accept dropped" in shown.out
 
 
 def test_as_json(tenfold, hushrec):
@@ -88,27 +88,27 @@ def test_many_more_users_than_declared_stop_a_fit_unless_that_is_accepted(here, 
     hushrec("domain --items catalogue.csv --scale 1 5 1 --max-users 9 -o domain.json")
     assert "A fit is refused before its charge" in hushrec("check train.csv --domain domain.json", 2).out
     data = f"randomize train.csv {RANDOMIZED} --ledger ledger.db --new-ledger"
-    for line in (fit(budget), fit(budget, more="--accept-dropped"), data):
+    for line in (fit(budget), fit(budget, more="--accept dropped"), data):
         *_, error = hushrec(line, 2).err.rstrip().splitlines()
         assert "more than twice as many users as the domain declares" in error
-        assert "--accept-users" in error
+        assert "--accept users" in error
         assert not any(character.isdigit() for character in error)
         assert not Path("ledger.db").exists()
-    assert "Wrote" in hushrec(fit(budget, more="--accept-users")).out
+    assert "Wrote" in hushrec(fit(budget, more="--accept users")).out
 
 
 def test_what_is_accepted_is_charged(tenfold, hushrec, budget):
     assert (
         "Wrote"
         in hushrec(
-            fit(budget, source=tenfold, more="--model covariance-svd --set rank=3 --accept-dropped")
+            fit(budget, source=tenfold, more="--model covariance-svd --set rank=3 --accept dropped")
         ).out
     )
-    hushrec(f"randomize {tenfold} {RANDOMIZED} --ledger two.db --new-ledger --accept-dropped")
+    hushrec(f"randomize {tenfold} {RANDOMIZED} --ledger two.db --new-ledger --accept dropped")
 
 
 def test_nobody_is_charged_even_if_that_is_accepted(here, hushrec, budget):
     Path("nobody.csv").write_text("user_id,item_id,rating\nx,unknown,3\n")
-    shown = hushrec(fit(budget, source="nobody.csv", more="--accept-dropped"), 2)
+    shown = hushrec(fit(budget, source="nobody.csv", more="--accept dropped"), 2)
     assert "nobody has an item left" in shown.err
     assert not Path("ledger.db").exists()

@@ -123,7 +123,7 @@ def test_popular_items_are_those_that_most_users_give_and_each_users_list_is_the
     clicks = demo.QUICK.make_clicks()
     tastes = demo.two_tastes(clicks)
     assert len({*tastes[0], *tastes[1]}) == 6
-    release = hr.fit(clicks, hr.PrivateEASE(), demo._budget(1), entropy=Seeded(0))
+    release = hr.testing.fit(clicks, hr.PrivateEASE(), demo._budget(1), entropy=Seeded(0))
     ranks, *lists = zip(*demo.side_by_side(release, tastes), strict=True)
     assert ranks == tuple(map(str, range(1, 11)))
     popular, own, other = map(set, lists)

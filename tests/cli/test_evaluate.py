@@ -87,7 +87,7 @@ def test_a_release_of_interactions_is_shown_beside_popularity(clicks, hushrec):
     assert values(shown, "plain.safetensors") == [str(score) for score in expected.scores.values()]
     lists = rank(baselines.popularity(clicks["train"]), **clicks, n=5)
     assert len(values(shown, "popularity")) == 2
-    popular = hr.evaluate(hr.fit(clicks["train"], hr.Popularity()), **clicks, metrics=["recall@5"])
+    popular = hr.evaluate(hr.baseline(clicks["train"], hr.Popularity()), **clicks, metrics=["recall@5"])
     assert values(shown, "popularity")[0] == str(popular.scores["recall@5"])
     assert (
         f"means over {len(lists.users)} people who have something to be found; {lists.n_left_out} " in shown

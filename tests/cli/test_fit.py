@@ -207,7 +207,7 @@ def test_a_prior_is_named_in_the_statement_and_a_wrong_one_refused_before_a_ledg
     here, hushrec, refused, budget
 ):
     domain = hr.Domain.open("domain.json")
-    public = hr.fit(hr.load(pl.read_csv("train.csv").head(200), domain), hr.GlobalEffects())
+    public = hr.baseline(hr.load(pl.read_csv("train.csv").head(200), domain), hr.GlobalEffects())
     public.save("public.safetensors")
     hushrec(fit(budget, more="--model global-effects --prior public.safetensors"))
     made = hr.Release.open("films.safetensors").statement

@@ -65,7 +65,7 @@ def test_seeded_releases_have_no_day(here):
     total = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
     train = hr.load("train.csv", hr.Domain.open("domain.json"))
     ledger = hr.Ledger.create("seeded.db", total)
-    hr.fit(train, hr.GlobalEffects(), total, ledger=ledger, entropy=hr.testing.Seeded(1))
+    hr.testing.fit(train, hr.GlobalEffects(), total, ledger=ledger, entropy=hr.testing.Seeded(1))
     assert not any('"date"' in record["record"] for record in ledger.export()["records"])
 
 

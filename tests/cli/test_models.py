@@ -1,6 +1,5 @@
-"""``hushrec models`` tells what the classes and their pages say."""
+"""``hushrec models`` tells what the classes say of themselves."""
 
-import importlib.util
 import json
 from pathlib import Path
 
@@ -99,10 +98,3 @@ def test_the_split_is_shown_for_every_supported_pair(name):
 def test_a_roster_is_needed_where_the_page_says_that_users_are_listed():
     needing = {name for name in registry.MODELS if facts(name)["needs_roster"]}
     assert needing == {"InputPerturbationMF", "PrivateSGD", "PrivateALS"}
-
-
-def test_what_the_pages_say_at_a_glance_is_installed():
-    spec = importlib.util.spec_from_file_location("docs_tables", ROOT / "docs" / "tables.py")
-    tables = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tables)
-    assert tables.GLANCES.read_text("utf-8") == tables.glances(), "run make tables"

@@ -10,7 +10,7 @@ from hushrec.figures import above, below
 def test_plan_prints_what_the_library_plans(here, hushrec, budget):
     shown = hushrec(f"plan --domain domain.json {budget} --model covariance-svd --set rank=3").out
     allowed = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
-    plan = hr.plan(hr.CovarianceSVD(rank=3), hr.Domain.open("domain.json"), allowed)
+    plan = hr.plan(hr.Domain.open("domain.json"), hr.CovarianceSVD(rank=3), allowed)
     for measurement in plan.measurements:
         event = measurement.event
         line = next(line for line in shown.splitlines() if line.startswith(event.name))
@@ -104,7 +104,7 @@ def test_the_facts_of_a_plan_are_one_object(here, hushrec, budget):
         hushrec(f"plan --domain domain.json {budget} --model covariance-svd --set rank=3 --json").out
     )
     allowed = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
-    plan = hr.plan(hr.CovarianceSVD(rank=3), hr.Domain.open("domain.json"), allowed)
+    plan = hr.plan(hr.Domain.open("domain.json"), hr.CovarianceSVD(rank=3), allowed)
     assert facts["epsilon"] == plan.epsilon
     assert facts["settings"] == plan.config
     assert {line["name"] for line in facts["measurements"]} >= {event.name for event in plan.events}

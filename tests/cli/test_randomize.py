@@ -19,7 +19,7 @@ def command(method="randomized-response", source="train.csv", out="released.parq
     """The command; the first release of a ledger starts it."""
     ledger = "ledger.db" if Path("ledger.db").exists() else "ledger.db --new-ledger"
     files = f"{source} --domain domain.json --ledger {ledger} -o {out}"
-    return f"randomize {files} --method {method} --accept-weak {more}"
+    return f"randomize {files} --method {method} --accept weak {more}"
 
 
 @pytest.fixture
@@ -114,13 +114,13 @@ def test_a_plan_shows_the_groups_of_the_columns_that_are_taken(here, hushrec, re
 def test_groups_of_a_release_and_groups_of_the_ratings(here, hushrec, release):
     hushrec(
         f"randomize train.csv --domain domain.json --method distance-based {NEAR} "
-        f"--groups-from {release} --ledger two.db --new-ledger --accept-weak -o covered.parquet"
+        f"--groups-from {release} --ledger two.db --new-ledger --accept weak -o covered.parquet"
     )
     assert ReleasedData.open("covered.parquet").statement.private
     hushrec("ledger extend two.db --epsilon 5000 --max-releases 2")
     shown = hushrec(
         f"randomize train.csv --domain domain.json --method distance-based {NEAR} "
-        "--set groups=ratings --ledger two.db --accept-weak -o open.parquet"
+        "--set groups=ratings --ledger two.db --accept weak -o open.parquet"
     ).out
     assert shown.startswith("GROUPS NOT COVERED: ")
     assert "holds only against readers who learn nothing from the groups" in " ".join(shown.split())

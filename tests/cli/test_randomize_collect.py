@@ -7,7 +7,7 @@ import pytest
 
 from hushrec.local.released import ReleasedData
 
-BUDGET = "--epsilon 30 --delta 0 --unit user --adjacency replace --accept-weak"
+BUDGET = "--epsilon 30 --delta 0 --unit user --adjacency replace --accept weak"
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_what_is_no_report_is_refused(reports, hushrec, refused):
     assert "not a data set" in refused(f"randomize --collect {reports} domain.json -o all.parquet")
     hushrec(
         "randomize train.csv --domain domain.json --method randomized-response "
-        "--epsilon 20 --delta 0 --unit user --adjacency replace --accept-weak --ledger other.db --new-ledger "
+        "--epsilon 20 --delta 0 --unit user --adjacency replace --accept weak --ledger other.db --new-ledger "
         "-o other.parquet"
     )
     assert "reports differ" in refused(f"randomize --collect {reports} other.parquet -o all.parquet")

@@ -12,7 +12,7 @@ from support.releases import release, statement
 
 TOTAL = "--epsilon 4 --delta 1e-6 --unit user --adjacency add-remove --max-releases 2"
 RANDOMIZED = (
-    "--method randomized-response --epsilon 30 --delta 0 --unit user --adjacency replace --accept-weak"
+    "--method randomized-response --epsilon 30 --delta 0 --unit user --adjacency replace --accept weak"
 )
 
 
@@ -114,7 +114,7 @@ def test_a_name_in_a_file_imports_nothing_and_writes_no_command(here, hushrec):
 
 def test_a_baseline_is_not_private_before_all_else(here, hushrec):
     ratings = hr.load("train.csv", hr.Domain.open("domain.json"))
-    hr.fit(ratings, hr.GlobalEffects()).save("plain.safetensors")
+    hr.baseline(ratings, hr.GlobalEffects()).save("plain.safetensors")
     hushrec("show plain.safetensors --html card.html")
     shown = read(text("card.html"))
     assert shown.index("NOT PRIVATE") < shown.index("What it promises")

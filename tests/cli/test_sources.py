@@ -54,7 +54,7 @@ def test_a_fit_of_a_query_is_the_fit_of_the_file(shop):
     with sources.packed_or_loaded(given, domain, blocks=None) as packed:
         assert isinstance(packed, hr.Blocks), "nobody knows beforehand how many rows come"
         for name, private in (("query", packed), ("file", hr.load("train.csv", domain))):
-            made = hr.fit(private, hr.CovarianceSVD(rank=3), allowed, entropy=hr.testing.Seeded(3))
+            made = hr.testing.fit(private, hr.CovarianceSVD(rank=3), allowed, entropy=hr.testing.Seeded(3))
             made.save(f"{name}.safetensors")
     assert Path("query.safetensors").read_bytes() == Path("file.safetensors").read_bytes()
 

@@ -113,7 +113,7 @@ def test_a_history_that_ends_too_early_is_refused(exported, refused):
 def test_a_data_set_is_verified_too(here, hushrec, suffix):
     hushrec(
         f"randomize train.csv --domain domain.json --method randomized-response --ledger data.db "
-        f"--new-ledger --accept-weak -o data.{suffix} --epsilon 20 --delta 1e-6 --unit user "
+        f"--new-ledger --accept weak -o data.{suffix} --epsilon 20 --delta 1e-6 --unit user "
         "--adjacency replace"
     )
     hushrec("ledger export data.db -o history.json")

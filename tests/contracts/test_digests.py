@@ -152,7 +152,7 @@ def of_model(name, noise, protected, epsilon, ratings):
     try:
         config = MODELS[name](**({"noise": noise} if has_noise(name) and noise != "own" else {}))
         if protected is None:
-            release = hr.fit(ratings, config)
+            release = hr.baseline(ratings, config)
             plan = ""
         else:
             delta = 0.0 if noise == "laplace" else 1e-6
@@ -167,13 +167,13 @@ def of_model(name, noise, protected, epsilon, ratings):
 
 def fitted(config, ratings, budget):
     """Digest of the plan, and the release; of published forms the laboratory's tests put their own here."""
-    plan = booked(hr.plan(config, ratings.domain, budget))
-    return plan, hr.fit(ratings, config, budget, entropy=hr.testing.Seeded(3))
+    plan = booked(hr.plan(ratings.domain, config, budget))
+    return plan, hr.testing.fit(ratings, config, budget, entropy=hr.testing.Seeded(3))
 
 
 def randomized(method, ratings, budget):
     """Digest of the plan, and the data set."""
-    data = hr.release_data(ratings, method, budget, entropy=hr.testing.Seeded(3))
+    data = hr.testing.release_data(ratings, method, budget, entropy=hr.testing.Seeded(3))
     return booked(method.plan(ratings.domain, budget)), data
 
 
@@ -186,7 +186,9 @@ def of_method(name, ratings, made, unit, epsilon):
         plan, data = randomized(method, ratings, budget)
     except HushrecError as error:
         return type(error).__name__
-    learned = [hr.fit(data, model) for model in (hr.ItemKNN(), hr.UserKNN(), hr.MatrixFactorization(rank=2))]
+    learned = [
+        hr.baseline(data, model) for model in (hr.ItemKNN(), hr.UserKNN(), hr.MatrixFactorization(rank=2))
+    ]
     given = data.ratings
     rows = [np.asarray(given.values()), np.asarray(given.items), np.asarray(given.indptr)]
     arrays = [*rows, *(tensor for release in learned for tensor in release.tensors.values())]
@@ -218,7 +220,7 @@ def cases(*, everything):
                 key = [label, name, noise, *(protected or ["exact"]), epsilon]
                 source = given[type(MODELS[name]()).feedback]
                 yield " ".join(map(str, key)), of_model, (name, noise, protected, epsilon, source)
-        made = hr.fit(
+        made = hr.testing.fit(
             ratings,
             hr.CovarianceSVD(rank=3),
             hr.Budget(epsilon=SHOWN, delta=1e-6, unit="user", adjacency="add-remove"),

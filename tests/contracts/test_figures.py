@@ -1,6 +1,5 @@
 """The figures that the documentation states are those that the code computes."""
 
-import functools
 import math
 import re
 from decimal import Decimal
@@ -9,27 +8,20 @@ from statistics import NormalDist
 
 import pytest
 
-from hushrec import registry
 from hushrec.data.domain import Domain
 from hushrec.errors import BudgetError
 from hushrec.local.randomized_response import RandomizedResponse
-from hushrec.models.covariance_knn import CovarianceKNN
 from hushrec.models.covariance_svd import CovarianceSVD
 from hushrec.models.global_effects import GlobalEffects
 from hushrec.models.input_perturbation_mf import InputPerturbationMF
-from hushrec.models.item_knn import ItemKNN
-from hushrec.models.matrix_factorization import MatrixFactorization
 from hushrec.models.phases.covariance import CovarianceSettings
 from hushrec.models.phases.item_effects import EffectSettings
-from hushrec.models.phases.visible_factors import signal
-from hushrec.models.popularity import Popularity
 from hushrec.models.posterior_mf import PosteriorMF
-from hushrec.models.posterior_sample_mf import PosteriorSampleMF
 from hushrec.models.private_als import PrivateALS
 from hushrec.models.private_ease import MORE, PrivateEASE
 from hushrec.models.private_sgd import PrivateSGD
-from hushrec.models.user_knn import UserKNN
 from hushrec.models.user_level_sgd import UserLevelSGD
+from hushrec.models.visibility import directions
 from hushrec.privacy.accounting.accountant import (
     Spent,
     gaussian_delta,
@@ -134,39 +126,6 @@ def test_sensitivities_of_the_defaults(unit, adjacency):
     assert row("models/covariance_svd.md", f"`{unit}`, {adjacency}") == shown
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        GlobalEffects,
-        CovarianceKNN,
-        CovarianceSVD,
-        InputPerturbationMF,
-        PrivateSGD,
-        PrivateALS,
-        PosteriorMF,
-        Popularity,
-        PrivateEASE,
-        MatrixFactorization,
-        UserKNN,
-        ItemKNN,
-        UserLevelSGD,
-        PosteriorSampleMF,
-    ],
-)
-def test_defaults_of_settings(model):
-    page = f"models/{registry.file_name(model.__name__)}.md"
-    stated = dict(re.findall(r"^\| `([\w.]+)` \| ([^|]+) \|", text(page), re.MULTILINE))
-    figures = {name: default for name, default in stated.items() if re.match(r"[`(\d]", default)}
-    assert figures
-    for name, default in figures.items():
-        value = functools.reduce(getattr, name.split("."), model())
-        assert default == (f"{value:g}" if isinstance(value, int | float) else shown(value)), name
-
-
-def shown(value):
-    return f"({', '.join(f'{part:g}' for part in value)})" if isinstance(value, tuple) else f"`{value}`"
-
-
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
 def test_contribution_to_the_effects(epsilon):
     stated = re.search(rf"(\d+) at ε = {epsilon:g}\b", text("models/global_effects.md"))
@@ -264,7 +223,7 @@ def test_what_the_crowd_shows_and_shares_of_factors(unit, adjacency, epsilon):
             planned = type(given)().plan(domain, allowed)
             rounds = sum(m.share for m in planned.measurements if "round" in m.event.name)
             shown, *stated = row(page, start)
-            assert float(shown.replace(",", "")) == pytest.approx(signal(domain, allowed), abs=0.5)
+            assert float(shown.replace(",", "")) == pytest.approx(directions(domain, allowed), abs=0.5)
             assert [float(share) for share in stated] == pytest.approx([1 - rounds, rounds], abs=0.0051)
 
 

@@ -312,7 +312,7 @@ def test_a_ledger_on_disk_books_what_is_released_and_nothing_else(name, tmp_path
         for world in ("1 user, 1 item", "width 1e-12", "all alike, tiny", "one person, huge", "nobody"):
             with contextlib.suppress(HushrecError):
                 verb = hr.release_data if isinstance(config, Method) else hr.fit
-                verb(WORLDS[world].of(config), config, budget, ledger=ledger, accept_dropped=True)
+                verb(WORLDS[world].of(config), config, budget, ledger=ledger, accept="dropped")
                 made += 1
         states = collections.Counter(entry.state for entry in ledger.entries())
         assert len({entry.release_index for entry in ledger.entries()}) == made

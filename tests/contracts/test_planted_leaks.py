@@ -48,7 +48,7 @@ def test_a_search_finds_a_sensitivity_that_is_too_small(fault):
 @pytest.mark.parametrize("fault", HEARD, ids=str)
 def test_a_canary_hears_noise_that_is_too_small(fault):
     world = world_of(fault.config)
-    planned = hr.plan(fault.config, world.domain, fault.budget)
+    planned = hr.plan(world.domain, fault.config, fault.budget)
     gaps = search(fault.config, fault.budget, world, random=0, rounds=0).gaps
     assert 0.8 * planned.epsilon < listen(planned, gaps).epsilon <= planned.epsilon
     with fault.planted():

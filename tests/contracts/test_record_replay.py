@@ -172,5 +172,5 @@ def test_all_doors_are_watched():
     ):
         fitted = built(model)
         seen = record(everybody(model), fitted, budget_of(protected))
-        planned = hr.plan(fitted, world_of(model).domain, budget_of(protected))
+        planned = hr.plan(world_of(model).domain, fitted, budget_of(protected))
         assert [made.event for made in seen.measured] == list(planned.events)

@@ -1,31 +1,43 @@
-"""Every verb that charges refuses the same faults of the data, on every ledger, and charges nothing."""
+"""Generated: verbs × ledgers × people × causes. Whatever is refused is refused in one sentence, uncharged.
+
+The test of the command line, at the end, sees the same sentences there.
+"""
+
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import hushrec as hr
-from hushrec.curator import memory
-from hushrec.errors import MemoryExceeded, RecordsDropped, UsersExceeded, WeakBudget
+from hushrec.cli.app import app
+from hushrec.curator import charging
+from hushrec.errors import (
+    BudgetExceeded,
+    ChargeUnpublished,
+    DataError,
+    HushrecError,
+    MemoryExceeded,
+    RecordsDropped,
+    ReleaseError,
+    ShareExceeded,
+    UsersExceeded,
+    WeakBudget,
+)
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.testing import Seeded
 
 BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
-TOTAL = BUDGET.model_copy(update={"epsilon": 4.0})
 ROWS = hr.Budget(epsilon=4.0, delta=0.0, unit="user", adjacency="replace")
 DOMAIN = hr.Domain(range(5), scale=(1, 5, 1), max_users=100)
-VERBS = {
-    "fit": lambda data, ledger, _, **accepted: hr.fit(
-        data, hr.GlobalEffects(), BUDGET, ledger=ledger, **accepted
-    ),
-    "fit_next": lambda data, ledger, folder, **accepted: hr.fit_next(
-        data, hr.GlobalEffects(), folder / "series", ledger=ledger, **accepted
-    ),
-    "pilot": lambda data, ledger, _, **accepted: hr.pilot(data, ledger, **accepted),
-    "release_data": lambda data, ledger, _, **accepted: hr.release_data(
-        data, hr.RandomizedResponse(), ROWS, ledger=ledger, **accepted
-    ),
-}
-KINDS = ["file", pytest.param("postgres", marks=pytest.mark.postgres)]
+FEW = hr.Domain(range(5), scale=(1, 5, 1), max_users=9)
+CLASSES = hr.Domain(range(5), scale=(1, 5, 1), max_users=100, privacy_classes={"strict": 0.5})
 
 
 def table(bad=0, records=100, item=None):
@@ -39,133 +51,362 @@ def table(bad=0, records=100, item=None):
     )
 
 
-FAULTS = {
-    "nobody": (table(item="nosuch"), DOMAIN, RecordsDropped, "nobody has an item left"),
-    "empty": (table().clear(), DOMAIN, RecordsDropped, "there is no record"),
-    "dropped": (table(11), DOMAIN, RecordsDropped, "more than a tenth of the records were dropped"),
-    "users": (
-        table(),
-        hr.Domain(range(5), scale=(1, 5, 1), max_users=9),
-        UsersExceeded,
-        "there are more than twice as many users as the domain declares",
+def at(budget, epsilon):
+    return budget.model_copy(update={"epsilon": epsilon})
+
+
+VERBS: dict[str, Callable[..., Any]] = {
+    "fit": lambda data, ledger, folder, epsilon=None, **more: hr.fit(
+        data, hr.GlobalEffects(), at(BUDGET, epsilon or 1.0), ledger=ledger, **more
+    ),
+    "series": lambda data, ledger, folder, epsilon=None, **more: hr.fit(
+        data, hr.GlobalEffects(), series=folder / "series", ledger=ledger, **more
+    ),
+    "pilot": lambda data, ledger, folder, epsilon=None, **more: hr.pilot(data, ledger, **more),
+    "release_data": lambda data, ledger, folder, epsilon=None, **more: hr.release_data(
+        data, hr.RandomizedResponse(), at(ROWS, epsilon or 4.0), ledger=ledger, **more
     ),
 }
-ACCEPTED = {"empty": "accept_dropped", "dropped": "accept_dropped", "users": "accept_users"}
 
 
-def ledger_of(kind, verb, tmp_path, request):
-    """A new ledger that can pay for two calls of the verb."""
-    total = ROWS.model_copy(update={"epsilon": 8.0}) if verb == "release_data" else TOTAL
+def in_memory(source, domain, folder, request):
+    return hr.load(source, domain)
+
+
+def in_blocks(source, domain, folder, request):
+    return hr.load(source, domain, where=folder / "blocks")
+
+
+def in_spark(source, domain, folder, request):
+    return hr.load(request.getfixturevalue("spark").createDataFrame(source.to_arrow()), domain, where="spark")
+
+
+PEOPLE = {"memory": in_memory, "blocks": in_blocks, "spark": in_spark}
+LEDGERS = ("memory", "file", "postgres")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cause:
+    """Why a charge is refused.
+
+    Attributes:
+        words: how the sentence begins, as a regular expression.
+        verbs: which verbs it is for.
+        claims: whether it is for ledgers whose releases claim something alone, not for one in memory.
+        accept: what accepts it, if anything does.
+        total: what the ledger may lose, over the ε of the verb.
+        epsilon: of the verb.
+        arrange: what else must be so: takes monkeypatch, the ledger, the data, the verb and the folder.
+    """
+
+    error: type[HushrecError]
+    words: str
+    verbs: tuple[str, ...] = tuple(VERBS)
+    source: pl.DataFrame = field(default_factory=table)
+    domain: hr.Domain = DOMAIN
+    claims: bool = False
+    accept: str = ""
+    total: float = 2.0
+    epsilon: float | None = None
+    releases: int = 2
+    arrange: Callable[..., None] = lambda *_: None
+
+
+def little_memory(patch, ledger, data, verb, folder):
+    patch.setattr(charging, "machine", lambda: (1000, 10))
+
+
+def full_disk(patch, ledger, data, verb, folder):
+    patch.setattr(charging, "kept_size", lambda _: 1 << 60)
+
+
+def another_waits(patch, ledger, data, verb, folder):
+    """A fit of other people was stopped after its charge."""
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    others = hr.load(table(records=60), data.domain)
+    with pytest.MonkeyPatch.context() as stopped, suppress(KeyboardInterrupt):
+        stopped.setattr(Ledger, "sampled", stop)
+        call = VERBS["release_data" if verb == "release_data" else "fit"]
+        call(others, ledger, folder, 0.5)
+
+
+def damaged(patch, ledger, data, verb, folder):
+    file = folder / "blocks" / "000000" / "items.npy"
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+
+
+CAUSES = {
+    "nobody": Cause(
+        error=RecordsDropped, words="nobody has an item left", source=table(item="nosuch"), claims=True
+    ),
+    "empty": Cause(
+        error=RecordsDropped,
+        words="there is no record",
+        source=table().clear(),
+        claims=True,
+        accept="dropped",
+    ),
+    "dropped": Cause(
+        error=RecordsDropped,
+        words="more than a tenth of the records were dropped",
+        source=table(11),
+        claims=True,
+        accept="dropped",
+    ),
+    "users": Cause(
+        error=UsersExceeded,
+        words="there are more than twice as many users as the domain declares",
+        domain=FEW,
+        claims=True,
+        accept="users",
+    ),
+    "weak": Cause(
+        error=WeakBudget,
+        words="ε = .* is too weak to promise much",
+        verbs=("fit", "release_data"),
+        claims=True,
+        accept="weak",
+        epsilon=9.0,
+        total=5.0,
+    ),
+    "share": Cause(
+        error=ShareExceeded,
+        words="this release costs ε = .*, more than an equal share",
+        verbs=("fit", "release_data"),
+        claims=True,
+        accept="share",
+        total=1.2,
+    ),
+    "exceeded": Cause(
+        error=BudgetExceeded,
+        words="",
+        verbs=("fit", "release_data"),
+        total=0.5,
+    ),
+    "memory": Cause(
+        error=MemoryExceeded,
+        words=".* needs about .* of memory",
+        verbs=("fit", "series", "release_data"),
+        arrange=little_memory,
+    ),
+    "room": Cause(
+        error=ReleaseError,
+        words="the disk of the folder .* has too little room",
+        claims=True,
+        arrange=full_disk,
+    ),
+    "classes": Cause(
+        error=DataError,
+        words="the domain declares privacy classes",
+        verbs=("fit",),
+        domain=CLASSES,
+    ),
+    "waits": Cause(
+        error=ChargeUnpublished,
+        words="release 0 .* was charged, and its fit was stopped",
+        verbs=("fit", "pilot", "release_data"),
+        claims=True,
+        arrange=another_waits,
+        releases=4,
+        total=8.0,
+    ),
+}
+
+
+def ledger_of(kind, verb, cause, folder, request, name="ledger"):
+    each = at(ROWS, cause.epsilon or 4.0) if verb == "release_data" else at(BUDGET, cause.epsilon or 1.0)
+    total = at(each, each.epsilon * cause.total)
+    releases = 1 if cause.error is BudgetExceeded else cause.releases
     if kind == "memory":
-        return Ledger.ephemeral(total, 2)
+        return Ledger.ephemeral(total, releases)
     if kind == "file":
-        return Ledger.create(tmp_path / "ledger.db", total, 2)
-    server = request.getfixturevalue("postgres")
-    return Ledger.create(server.url(server.database()), total, 2)
-
-
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_is_wrong_with_the_data_is_refused_in_the_same_words_and_never_charged(
-    kind, verb, tmp_path, request
-):
-    ledger, call = ledger_of(kind, verb, tmp_path, request), VERBS[verb]
-    before = ledger.head
-    for fault, (source, domain, error, words) in FAULTS.items():
-        data = hr.load(source, domain)
-        others = {"accept_dropped": True, "accept_users": True}
-        others.pop(ACCEPTED.get(fault, ""), None)
-        for accepted in ({}, others):  # to accept another fault is not to accept this one
-            with pytest.raises(error) as refused:
-                call(data, ledger, tmp_path, **accepted)
-            said = str(refused.value)
-            assert said.startswith(words)
-            assert "Nothing was charged" in said
-            assert not any(character.isdigit() for character in said)
-            assert "secret" not in said
-    assert ledger.head == before
-    assert not ledger.entries()
-
-
-@pytest.mark.parametrize("verb", ["fit", "fit_next", "release_data"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_too_little_memory_is_refused_and_never_charged(kind, verb, tmp_path, request, monkeypatch):
-    ledger = ledger_of(kind, verb, tmp_path, request)
-    before = ledger.head
-    monkeypatch.setattr(memory, "machine", lambda: (1000, 10))
-    with pytest.raises(MemoryExceeded, match="Nothing was charged"):
-        VERBS[verb](hr.load(table(), DOMAIN), ledger, tmp_path)
-    assert ledger.head == before
-
-
-@pytest.mark.parametrize("fault", ACCEPTED)
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_is_accepted_by_its_own_name_is_charged(kind, verb, fault, tmp_path, request):
-    ledger, (source, domain, *_) = ledger_of(kind, verb, tmp_path, request), FAULTS[fault]
-    VERBS[verb](hr.load(source, domain), ledger, tmp_path, **{ACCEPTED[fault]: True})
-    assert ledger.entries()
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_ledger_in_memory_is_never_asked_for(verb, fault, tmp_path, request):
-    source, domain, *_ = FAULTS[fault]
-    ledger = ledger_of("memory", verb, tmp_path, request)
-    VERBS[verb](hr.load(source, domain), ledger, tmp_path)
-    assert all(entry.caveat for entry in ledger.entries())  # nothing that it pays for is private
-
-
-WEAK = {
-    "fit": lambda data, ledger, _, **accepted: hr.fit(
-        data, hr.GlobalEffects(), "auto", ledger=ledger, **accepted
-    ),
-    "fit_next": VERBS["fit_next"],
-    "pilot": VERBS["pilot"],
-    "release_data": lambda data, ledger, _, **accepted: hr.release_data(
-        data, hr.RandomizedResponse(), ROWS.model_copy(update={"epsilon": 9.0}), ledger=ledger, **accepted
-    ),
-}
-
-
-def great(kind, verb, tmp_path, request):
-    """A new ledger of which the verb takes an ε above 8: of the pilot, 2 % of the total."""
-    total = ROWS if verb == "release_data" else BUDGET
-    total = total.model_copy(update={"epsilon": 2000.0 if verb == "pilot" else 20.0})
-    releases = 1 if verb == "fit" else 2
-    if kind == "file":
-        return Ledger.create(tmp_path / "great.db", total, releases)
+        return Ledger.create(folder / f"{name}.db", total, releases)
     server = request.getfixturevalue("postgres")
     return Ledger.create(server.url(server.database()), total, releases)
 
 
-@pytest.mark.parametrize("verb", WEAK)
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_epsilon_that_promises_little_is_charged_only_if_that_is_accepted(kind, verb, tmp_path, request):
-    data, ledger = hr.load(table(), DOMAIN), great(kind, verb, tmp_path, request)
-    before = ledger.head
-    with pytest.raises(WeakBudget, match=r"too weak to promise much.*Nothing was charged.*--accept-weak"):
-        WEAK[verb](data, ledger, tmp_path)
-    assert ledger.head == before
-    WEAK[verb](data, ledger, tmp_path, accept_weak=True)
+def model_for(cause):
+    return hr.PosteriorMF(rank=2, rounds=2) if cause.domain is CLASSES else hr.GlobalEffects()
+
+
+def call(verb, cause, data, ledger, folder, **more):
+    if cause.domain is CLASSES:
+        return hr.fit(data, model_for(cause), BUDGET, ledger=ledger, **more)
+    return VERBS[verb](data, ledger, folder, cause.epsilon, **more)
+
+
+CASES = [
+    pytest.param(
+        verb, kind, name, id=f"{verb}-{kind}-{name}", marks=[pytest.mark.postgres] * (kind == "postgres")
+    )
+    for (name, cause), kind in product(CAUSES.items(), LEDGERS)
+    for verb in cause.verbs
+    if kind != "memory" or not cause.claims
+]
+"""Every cause of every verb that it is for, on every ledger that it is for."""
+
+
+def sentence(verb, kind, name, people, folder, request):
+    """The sentence in which a charge is refused, and that it was not charged."""
+    cause = CAUSES[name]
+    folder.mkdir()
+    data = PEOPLE[people](cause.source, cause.domain, folder, request)
+    ledger = ledger_of(kind, verb, cause, folder, request)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        cause.arrange(patch, ledger, data, verb, folder)
+        before = ledger.head
+        others = {"dropped", "users", "share", "weak"} - {cause.accept}
+        said = set()
+        for accept in ((), tuple(others)) if cause.accept else ((),):
+            with pytest.raises(cause.error, match=f"^{cause.words}") as refused:
+                call(verb, cause, data, ledger, folder, accept=accept)
+            said.add(str(refused.value))
+        assert ledger.head == before
+        assert not [*folder.glob("*.checkpoints/*-*")] or name == "waits", "no checkpoint is left"
+    assert len(said) == 1, "to accept another cause is not to accept this one"
+    (words,) = said
+    assert "secret" not in words
+    if cause.error in (RecordsDropped, UsersExceeded):
+        assert "Nothing was charged" in words
+        assert not any(character.isdigit() for character in words)
+    return words.replace(ledger.place, "LEDGER") if ledger.place else words
+
+
+@pytest.mark.parametrize(("verb", "kind", "name"), CASES)
+def test_a_cause_is_refused_in_one_sentence_wherever_people_are_and_never_charged(
+    verb, kind, name, tmp_path, request
+):
+    said = {sentence(verb, kind, name, people, tmp_path / people, request) for people in ("memory", "blocks")}
+    if name == "room":  # which names the folder
+        said = {words.replace("memory", "FOLDER").replace("blocks", "FOLDER") for words in said}
+    assert len(said) == 1
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("verb", "name"), [(case.values[0], case.values[2]) for case in CASES if case.values[1] == "file"]
+)
+def test_people_in_spark_are_refused_in_the_same_sentence(verb, name, tmp_path, request):
+    said = [
+        sentence(verb, "file", name, people, tmp_path / people, request) for people in ("memory", "spark")
+    ]
+    assert said[0].replace("memory", "") == said[1].replace("spark", "")
+
+
+@pytest.mark.parametrize("kind", ["file", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.mark.parametrize(
+    ("verb", "name"), [(verb, name) for name, cause in CAUSES.items() if cause.accept for verb in cause.verbs]
+)
+def test_what_is_accepted_by_its_own_name_is_charged(kind, verb, name, tmp_path, request):
+    cause = CAUSES[name]
+    ledger = ledger_of(kind, verb, cause, tmp_path, request)
+    call(verb, cause, hr.load(cause.source, cause.domain), ledger, tmp_path, accept=cause.accept)
     assert ledger.entries()
-    if verb == "fit_next":  # the first release paid for all of them
-        WEAK[verb](data, ledger, tmp_path)
-    else:
-        WEAK[verb](data, ledger, tmp_path, release_index=0)  # what is paid for is handed out
+
+
+@pytest.mark.parametrize("name", ["nobody", "empty", "dropped", "users"])
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_ledger_in_memory_is_never_asked_for(verb, name, tmp_path, request):
+    cause = CAUSES[name]
+    ledger = ledger_of("memory", verb, cause, tmp_path, request)
+    call(verb, cause, hr.load(cause.source, cause.domain), ledger, tmp_path)
+    assert all(entry.caveat for entry in ledger.entries())  # nothing that it pays for is private
+
+
+@pytest.mark.parametrize("verb", ["fit", "series", "pilot", "release_data"])
+def test_a_damaged_block_is_refused_before_the_charge(verb, tmp_path, request):
+    data = in_blocks(table(), DOMAIN, tmp_path, request)
+    ledger = ledger_of("file", verb, CAUSES["nobody"], tmp_path, request)
+    damaged(None, ledger, data, verb, tmp_path)
+    with pytest.raises(DataError, match=r"items\.npy is not what was written"):
+        VERBS[verb](data, ledger, tmp_path)
+    assert not ledger.entries()
+    assert not [*tmp_path.glob("*.checkpoints")]
+
+
+# -- the command line -------------------------------------------------------------------------------------------
+
+LINES = {
+    "fit": "fit {data} --domain domain.json --model global-effects --epsilon {epsilon} --delta 1e-6 --unit user "
+    "--adjacency add-remove --ledger ledger.db -o out.safetensors",
+    "series": "fit {data} --domain domain.json --series series --ledger ledger.db -o out.safetensors",
+    "pilot": "pilot {data} --domain domain.json --ledger ledger.db -o out.json",
+    "release_data": "randomize {data} --domain domain.json --method randomized-response --epsilon {epsilon} "
+    "--delta 0 --unit user --adjacency replace --ledger ledger.db -o out.parquet",
+}
+
+
+@pytest.mark.parametrize(
+    ("verb", "name"),
+    [(verb, name) for name, cause in CAUSES.items() for verb in cause.verbs if name not in ("classes",)],
+)
+def test_the_command_line_refuses_in_the_same_sentence(verb, name, tmp_path, request, monkeypatch):
+    cause = CAUSES[name]
+    expected = sentence(verb, "file", name, "memory", tmp_path / "library", request)
+    shutil.rmtree(tmp_path / "library")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "9999")
+    cause.domain.save(Path("domain.json"))
+    cause.source.write_csv("ratings.csv")
+    ledger = ledger_of("file", verb, cause, tmp_path, request)
+    cause.arrange(monkeypatch, ledger, hr.load(cause.source, cause.domain), verb, tmp_path)
+    before = ledger.head
+    line = LINES[verb].format(
+        data="ratings.csv", epsilon=cause.epsilon or (4 if verb == "release_data" else 1)
+    )
+    for new in (
+        (False, True)
+        if cause.claims and name not in ("share", "waits") and verb in ("fit", "release_data")
+        else (False,)
+    ):
+        if new:
+            ledger.path.unlink()
+            line += " --new-ledger"
+        done = CliRunner().invoke(app, line.split())
+        assert done.exit_code == 2, done.output
+        said = done.stderr.strip().splitlines()[-1].removeprefix("Error: ")
+        assert said.replace(tmp_path.name, "library").replace(ledger.place, "LEDGER") == expected
+        assert not [*tmp_path.glob("out.*")]
+        assert not new or not ledger.path.exists(), "no ledger is left"
+    assert new or ledger.head == before
+
+
+# -- what is asked once -----------------------------------------------------------------------------------------
+
+
+def test_a_series_is_weak_or_not_as_a_whole_and_asked_once(tmp_path):
+    data = hr.load(table(), DOMAIN)
+    ledger = Ledger.create(tmp_path / "great.db", at(BUDGET, 20.0), 2)
+    with pytest.raises(WeakBudget, match=r"too weak to promise much.*Nothing was charged.*--accept weak"):
+        VERBS["series"](data, ledger, tmp_path)
+    assert not ledger.entries()
+    VERBS["series"](data, ledger, tmp_path, accept="weak")
+    VERBS["series"](data, ledger, tmp_path)  # the first release paid for all of them
+
+
+def test_a_pilot_may_be_weak_too(tmp_path):
+    ledger = Ledger.create(tmp_path / "great.db", at(BUDGET, 2000.0), 2)
+    with pytest.raises(WeakBudget):
+        VERBS["pilot"](hr.load(table(), DOMAIN), ledger, tmp_path)
+    assert not ledger.entries()
 
 
 def test_an_epsilon_of_eight_is_charged_and_above_it_nobody_is_asked_where_nothing_is_claimed(tmp_path):
-    data, eight = hr.load(table(), DOMAIN), ROWS.model_copy(update={"epsilon": 8.0})
+    data, eight, nine = hr.load(table(), DOMAIN), at(ROWS, 8.0), at(ROWS, 9.0)
     ledger = Ledger.create(tmp_path / "ledger.db", eight)
     assert hr.release_data(data, hr.RandomizedResponse(), eight, ledger=ledger).statement.private
-    nine = eight.model_copy(update={"epsilon": 9.0})
     hr.release_data(data, hr.RandomizedResponse(), nine, ledger=Ledger.ephemeral(nine))
-    hr.release_data(data, hr.RandomizedResponse(), nine, entropy=Seeded(0))
+    hr.testing.release_data(data, hr.RandomizedResponse(), nine, entropy=Seeded(0))
 
 
-def test_a_fit_that_resumes_is_not_asked_again(tmp_path, monkeypatch):
-    data, ten = hr.load(table(), DOMAIN), BUDGET.model_copy(update={"epsilon": 10.0})
+def test_what_resumes_is_not_asked_again(tmp_path, monkeypatch):
+    data, ten = hr.load(table(), DOMAIN), at(BUDGET, 10.0)
     ledger, place = Ledger.create(tmp_path / "ledger.db", ten), tmp_path / "checkpoint"
 
     def stop(*_):
@@ -174,33 +415,46 @@ def test_a_fit_that_resumes_is_not_asked_again(tmp_path, monkeypatch):
     with monkeypatch.context() as stopped:
         stopped.setattr(Ledger, "sampled", stop)
         with pytest.raises(KeyboardInterrupt):
-            hr.fit(data, hr.GlobalEffects(), ten, ledger=ledger, checkpoint=place, accept_weak=True)
+            hr.fit(data, hr.GlobalEffects(), ten, ledger=ledger, checkpoint=place, accept="weak")
     hr.fit(data, hr.GlobalEffects(), ten, ledger=ledger, checkpoint=place)
     assert len({entry.charge for entry in ledger.entries()}) == 1
+
+
+@pytest.mark.parametrize("verb", ["fit", "pilot", "release_data"])
+def test_every_verb_resumes_under_its_charge_with_the_same_noise(verb, tmp_path, monkeypatch):
+    data = hr.load(table(), DOMAIN)
+    ledger = ledger_of("file", verb, CAUSES["nobody"], tmp_path, None)
+    kept = []
+
+    def stop(self, grant, artefact):
+        kept.append(artefact)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as stopped:
+        stopped.setattr(Ledger, "sampled", stop)
+        for _ in range(2):
+            with pytest.raises(KeyboardInterrupt):
+                VERBS[verb](data, ledger, tmp_path)
+    made = VERBS[verb](data, ledger, tmp_path)
+    assert kept[0] == kept[1] == ledger.stored(next(iter([work_plan(verb, data, ledger)])), 0)
+    assert made is not None
+    assert len({entry.charge for entry in ledger.entries()}) == 1
+    assert not [*tmp_path.glob("*.checkpoints")]
+
+
+def work_plan(verb, data, ledger):
+    """The plan that a verb charges."""
+    from hushrec.curator.choices.pilot import pilot_plan
+    from hushrec.curator.release_data import data_plan
+
+    if verb == "pilot":
+        return pilot_plan(data.domain, ledger.total)[1]
+    if verb == "release_data":
+        return data_plan(data.domain, hr.RandomizedResponse(), ROWS)
+    return hr.plan(data.domain, hr.GlobalEffects(), BUDGET)
 
 
 def test_twice_the_declared_users_are_charged(tmp_path, request):
     twice = hr.load(table(), hr.Domain(range(5), scale=(1, 5, 1), max_users=10))
     assert twice.exceeds_declared_users
-    VERBS["fit"](twice, ledger_of("file", "fit", tmp_path, request), tmp_path)
-
-
-def test_too_many_users_in_block_files_are_refused(tmp_path, request):
-    source, domain, error, words = FAULTS["users"]
-    blocks = hr.load_blocks(source, domain, tmp_path / "blocks", ratings_per_block=20)
-    ledger = ledger_of("file", "fit", tmp_path, request)
-    for verb in ("fit", "pilot"):
-        with pytest.raises(error, match=words):
-            VERBS[verb](blocks, ledger, tmp_path)
-    assert not ledger.entries()
-
-
-@pytest.mark.spark
-def test_too_many_users_in_spark_are_refused(spark, tmp_path, request):
-    source, domain, error, words = FAULTS["users"]
-    ledger = ledger_of("file", "fit", tmp_path, request)
-    with hr.load_spark(spark.createDataFrame(source.to_arrow()), domain) as kept:
-        for verb in ("fit", "pilot"):
-            with pytest.raises(error, match=words):
-                VERBS[verb](kept, ledger, tmp_path)
-    assert not ledger.entries()
+    VERBS["fit"](twice, ledger_of("file", "fit", CAUSES["users"], tmp_path, request), tmp_path)

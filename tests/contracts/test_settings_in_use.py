@@ -165,11 +165,11 @@ def effect(config: Settings, protected: tuple[str, str] | None) -> tuple[Any, ..
     ratings = given_to(config)
     if protected is None:
         assert isinstance(config, Model)
-        return bits(hr.fit(ratings, config))
+        return bits(hr.baseline(ratings, config))
     unit, adjacency = protected
     if isinstance(config, Method):
         budget = hr.Budget(epsilon=400.0, delta=0.0, unit=unit, adjacency=adjacency)
-        made = hr.release_data(ratings, config, budget, entropy=hr.testing.Seeded(7)).ratings
+        made = hr.testing.release_data(ratings, config, budget, entropy=hr.testing.Seeded(7)).ratings
         rows = made.indptr.tobytes(), made.items.tobytes(), made.steps.tobytes()
         return config.plan(ratings.domain, budget).events, rows
     # So few people rank by more than counts only under little noise.
@@ -181,8 +181,8 @@ def effect(config: Settings, protected: tuple[str, str] | None) -> tuple[Any, ..
 
 def charged(config: Any, ratings: Any, budget: hr.Budget) -> tuple[Any, ...]:
     """Events and bits of a release; of published forms the laboratory's tests put their own here."""
-    plan = hr.plan(config, ratings.domain, budget)
-    return plan.events, *bits(hr.fit(ratings, config, budget, entropy=hr.testing.Seeded(7)))
+    plan = hr.plan(ratings.domain, config, budget)
+    return plan.events, *bits(hr.testing.fit(ratings, config, budget, entropy=hr.testing.Seeded(7)))
 
 
 def bits(release: hr.Release) -> tuple[Any, ...]:

@@ -29,10 +29,10 @@ def shown(tmp_path_factory):
     return {
         "domain": ratings.domain,
         "budget": BUDGET,
-        "plan": hr.plan(CovarianceSVD(), ratings.domain, BUDGET),
+        "plan": hr.plan(ratings.domain, CovarianceSVD(), BUDGET),
         "ledger": ledger,
         "release": release,
-        "baseline": hr.fit(train, CovarianceSVD(rank=3)),
+        "baseline": hr.baseline(train, CovarianceSVD(rank=3)),
         "statement": release.statement,
         "client": hr.Client(release),
         "evaluation": hr.evaluate(release, train=train, test=test),

@@ -86,14 +86,14 @@ def plans():
     for name, kind, people in private():
         for unit, epsilon in (("user", 4), ("rating", 1)):
             budget = hr.Budget(epsilon=epsilon, delta=1e-6, unit=unit, adjacency="add-remove")
-            yield f"{name}, unit {unit}", said(lambda: hr.plan(kind(), people.domain, budget))  # noqa: B023
+            yield f"{name}, unit {unit}", said(lambda: hr.plan(people.domain, kind(), budget))  # noqa: B023
     domain = world().domain
     for name in METHODS:
         budget = hr.Budget(epsilon=50, delta=1e-6, unit="user", adjacency="replace")
         yield name, said(lambda: class_of(name)().plan(domain, budget))  # noqa: B023
     budget = hr.Budget(epsilon=4, delta=1e-6, unit="user", adjacency="add-remove")
     ledger = hr.Ledger.create("series.db", budget, 12, domain=domain.digest)
-    yield "a series", said(lambda: hr.plan_series(hr.GlobalEffects(), domain, ledger))
+    yield "a series", said(lambda: hr.plan_series(domain, hr.GlobalEffects(), ledger))
 
 
 def statements():
@@ -102,11 +102,11 @@ def statements():
 
     budget = hr.Budget(epsilon=4, delta=1e-6, unit="user", adjacency="add-remove")
     for name, kind, people in private():
-        yield f"{name}, without noise", said(lambda: hr.fit(people, kind()).statement)  # noqa: B023
+        yield f"{name}, without noise", said(lambda: hr.baseline(people, kind()).statement)  # noqa: B023
         seed = hr.testing.Seeded(1)
-        yield f"{name}, seeded", said(lambda: hr.fit(people, kind(), budget, entropy=seed).statement)  # noqa: B023
+        yield f"{name}, seeded", said(lambda: hr.testing.fit(people, kind(), budget, entropy=seed).statement)  # noqa: B023
     response = hr.Budget(epsilon=50, delta=1e-6, unit="user", adjacency="replace")
-    data = hr.release_data(world(), hr.RandomizedResponse(), response, entropy=hr.testing.Seeded(1))
+    data = hr.testing.release_data(world(), hr.RandomizedResponse(), response, entropy=hr.testing.Seeded(1))
     yield "randomized response", str(data.statement)
     for kind, changes in KINDS.items():
         yield f"kind: {kind}", str(statement(**changes))

@@ -71,7 +71,7 @@ def told(folder, statuses, states=()):
         "release": hashlib.sha256(release.read_bytes()).hexdigest() if release.exists() else None,
         "charges": len({entry.charge for entry in ledger.entries()}),
         "states": sorted({entry.state for entry in ledger.entries()}),
-        "spent once": ledger.spent == hr.plan(CONFIG, RATINGS.domain, BUDGET).spent,
+        "spent once": ledger.spent == hr.plan(RATINGS.domain, CONFIG, BUDGET).spent,
         "left": (folder / "checkpoint").exists(),
     }
 

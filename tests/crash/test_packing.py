@@ -13,13 +13,14 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.packed.blocks import Blocks
-from hushrec.data.packed.draft import draft
+from hushrec.files import draft
 from hushrec.data.packed.pack import load_blocks
 from hushrec.errors import DataError
 
 DOMAIN = Domain(["10", "20"], scale=(1, 5, 1), max_users=5000)
 PACK = """
 import os, signal, sys
+from pathlib import Path
 import hushrec.data.packed.block_files as block_files
 import hushrec.data.packed.blocks as blocks
 from hushrec.data.domain import Domain
@@ -43,7 +44,7 @@ if moment in MOMENTS:
     dies(*MOMENTS[moment])
 domain = Domain(["10", "20"], scale=(1, 5, 1), max_users=5000)
 print("started", flush=True)
-load_blocks(sys.argv[1], domain, "packed", ratings_per_block=500)
+load_blocks(sys.argv[1], domain, Path("packed"), ratings_per_block=500)
 """
 MOMENTS = {
     "records set aside": '(Partitions, "add", 1, True)',
@@ -86,7 +87,7 @@ def packed_again(here):
     """The next run, and what it says that it removed."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        blocks = load_blocks("../source", DOMAIN, "packed", ratings_per_block=500)
+        blocks = load_blocks("../source", DOMAIN, Path("packed"), ratings_per_block=500)
     assert blocks.n_users == 1500
     blocks.verify()
     assert [path.name for path in here.iterdir()] == ["packed"]
@@ -134,8 +135,9 @@ def test_what_another_process_is_writing_is_left_alone(here):
         (live / "file").write_text("SECRET")
         code = (
             "import warnings; warnings.simplefilter('error')\n"
-            "from hushrec.data.domain import Domain\nfrom hushrec.data.packed.pack import load_blocks\n"
-            "load_blocks('../source', Domain(['10'], scale=(1, 5, 1), max_users=9), 'packed')"
+            "from pathlib import Path\nfrom hushrec.data.domain import Domain\n"
+            "from hushrec.data.packed.pack import load_blocks\n"
+            "load_blocks('../source', Domain(['10'], scale=(1, 5, 1), max_users=9), Path('packed'))"
         )
         subprocess.run([sys.executable, "-c", code], check=True)
         assert (live / "file").exists()
@@ -146,7 +148,7 @@ def test_a_link_in_the_place_of_a_draft_is_not_followed(here):
     (here.parent / "precious").mkdir()
     (here.parent / "precious" / "file").write_text("mine")
     Path(".packed.x.hushrec-draft").symlink_to(here.parent / "precious")
-    load_blocks("../source", DOMAIN, "packed")
+    load_blocks("../source", DOMAIN, Path("packed"))
     assert (here.parent / "precious" / "file").exists()
 
 
@@ -156,7 +158,7 @@ def test_a_disk_without_room_is_told(here, monkeypatch):
 
     monkeypatch.setattr("hushrec.data.packed.partitions.Partitions.add", full)
     with pytest.raises(DataError, match="No space left on device; make room"):
-        load_blocks("../source", DOMAIN, "packed")
+        load_blocks("../source", DOMAIN, Path("packed"))
     monkeypatch.setattr("tempfile.TemporaryFile", full)
     with pytest.raises(DataError, match="No space left on device; choose another"):
-        load_blocks("../source", DOMAIN, "packed")
+        load_blocks("../source", DOMAIN, Path("packed"))

@@ -26,7 +26,7 @@ def spend(path: Path, crash, attempts: int) -> int:
         ledger = Ledger.open(path)
         for _ in range(attempts):
             try:
-                grant = ledger.charge(crash.plan, beyond_share=True)
+                grant = ledger.charge(crash.plan, accept="share")
             except BudgetExceeded:
                 continue
             path.with_name(f"grant{grant.charge}").touch(exist_ok=False)

@@ -33,7 +33,7 @@ def test_the_part_that_was_charged_is_the_last_of_its_number(tmp_path, kill, par
     ratings = hr.synthetic.netflix_like(40, 8, 160, 1)
 
     def following(**index):
-        return hr.fit_next(ratings, hr.GlobalEffects(), tmp_path / "year", ledger=ledger, **index)
+        return hr.fit(ratings, hr.GlobalEffects(), series=tmp_path / "year", ledger=ledger, **index)
 
     following()
     assert run(str(tmp_path), kill) == -signal.SIGKILL

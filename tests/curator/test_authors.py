@@ -115,7 +115,7 @@ def test_later_releases_of_the_ledger_say_that_its_total_rests_on_the_claim(rele
 
 def test_a_claim_behind_another_condition_is_not_forgotten(world, ledger, releases):
     """A stranger's posterior sample: the ledger's record begins with the chain, and ends with the claim."""
-    plan = hr.plan(hr.GlobalEffects(), world.domain, budget())
+    plan = hr.plan(world.domain, hr.GlobalEffects(), budget())
     both = replace(ledger.entries()[0], caveat=f"{CONDITIONAL}: a chain; {CLAIMED}: {NAME} is not part of it")
     assert conditional("", plan, [both]).startswith(f"{CLAIMED}: this ledger holds a release by code")
     assert not conditional("", plan, [replace(both, caveat="")])
@@ -132,14 +132,14 @@ def test_files_and_ledgers_keep_the_claim(releases, world, ledger):
 
 def test_the_plan_says_so_before_anything_is_charged(world):
     domain = world.domain
-    shown = str(hr.plan(Boastful(), domain, budget()))
+    shown = str(hr.plan(domain, Boastful(), budget()))
     assert f"author's claim: {NAME} is not part of hushrec" in shown
-    assert "author" not in str(hr.plan(GlobalEffects(), domain, budget()))
+    assert "author" not in str(hr.plan(domain, GlobalEffects(), budget()))
 
 
 def test_a_namesake_is_not_taken_for_the_model_of_hushrec(world):
     namesake = type("GlobalEffects", (GlobalEffects,), {"__module__": __name__})
-    theirs, ours = (hr.plan(model(), world.domain, budget()) for model in (namesake, GlobalEffects))
+    theirs, ours = (hr.plan(world.domain, model(), budget()) for model in (namesake, GlobalEffects))
     assert theirs.model == ours.model == "GlobalEffects"
     assert theirs.foreign == (f"{__name__}.GlobalEffects",)
     assert theirs.key("id", 0) != ours.key("id", 0)
@@ -148,10 +148,10 @@ def test_a_namesake_is_not_taken_for_the_model_of_hushrec(world):
 def test_a_released_data_set_says_so_too(world, tmp_path):
     allowed = budget(30.0, delta=0.0, adjacency="replace")
     ledger = hr.Ledger.create(tmp_path / "ledger.db", allowed)
-    data = hr.release_data(world, Response(), allowed, ledger=ledger, accept_weak=True)
+    data = hr.release_data(world, Response(), allowed, ledger=ledger, accept="weak")
     assert data.statement.caveat.startswith(f"AUTHOR'S CLAIM: {__name__}.Response is not part of hushrec")
     assert not data.statement.private
-    made = hr.fit(data, hr.ItemKNN())  # post-processing adds no claim, and takes none away
+    made = hr.baseline(data, hr.ItemKNN())  # post-processing adds no claim, and takes none away
     assert made.statement == data.statement
 
 
@@ -164,9 +164,9 @@ def test_two_conditions_are_both_said(releases):
 
 
 def test_seeded_noise_is_worse_than_a_claim(world):
-    seeded = hr.fit(world, Boastful(), budget(), entropy=hr.testing.Seeded(1))
+    seeded = hr.testing.fit(world, Boastful(), budget(), entropy=hr.testing.Seeded(1))
     assert seeded.statement.caveat == "NOT PRIVATE: seeded"
-    assert hr.fit(world, Boastful()).statement.caveat == "NOT PRIVATE: no noise was added"
+    assert hr.baseline(world, Boastful()).statement.caveat == "NOT PRIVATE: no noise was added"
 
 
 # -- who is a stranger ------------------------------------------------------------------------------------

@@ -1,14 +1,22 @@
 """The default checkpoint: where it lies, what resumes from it, and what is refused while a charge waits."""
 
 import shutil
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 import hushrec as hr
 from hushrec.curator.checkpoints import folder_of, stopped
-from hushrec.curator.fit import fitted
-from hushrec.errors import ChargeUnpublished, CheckpointError, LedgerStale, LedgerWarning, WeakBudget
+from hushrec.curator.fit import fitting
+from hushrec.errors import (
+    ChargeUnpublished,
+    CheckpointError,
+    LedgerStale,
+    LedgerWarning,
+    ReleaseError,
+    WeakBudget,
+)
 from hushrec.models.global_effects import GlobalEffects
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 
@@ -44,9 +52,9 @@ def ledger(tmp_path, budget):
 def call(small, budget, ledger):
     """A fit of the small ratings, but for what is named."""
 
-    def fit(ratings=small, config=None, epsilon=1.0, **options):
-        config = config or Stopping()
-        return hr.fit(ratings, config, budget(epsilon), ledger=ledger, beyond_share=True, **options)
+    def fit(data=small, model=None, epsilon=1.0, **options):
+        model = model or Stopping()
+        return hr.fit(data, model, budget(epsilon), ledger=ledger, **options, accept="share")
 
     return fit
 
@@ -76,8 +84,8 @@ def test_a_ledger_in_memory_and_a_seeded_fit_keep_nothing(small, budget, tmp_pat
     monkeypatch.chdir(tmp_path)
     kept = []
     monkeypatch.setattr(Checkpoint, "__init__", lambda *given: kept.append(given))
-    hr.fit(small, GlobalEffects(), budget(1.0), entropy=hr.testing.Seeded(1))
-    hr.fit(small, GlobalEffects())
+    hr.testing.fit(small, GlobalEffects(), budget(1.0), entropy=hr.testing.Seeded(1))
+    hr.baseline(small, GlobalEffects())
     hr.fit(small, GlobalEffects(), budget(1.0), ledger=hr.Ledger.ephemeral(budget(1.0)))
     assert (kept, [*tmp_path.iterdir()]) == ([], [])
 
@@ -89,7 +97,7 @@ def test_without_one_a_stopped_fit_has_lost_its_charge(call, ledger):
 
 def test_what_is_stopped_after_its_charge_keeps_others_from_being_charged(call, ledger, other):
     stop(call)
-    changes = [{"ratings": other}, {"config": GlobalEffects()}, {"epsilon": 2.0}, {"release_index": 3}]
+    changes = [{"data": other}, {"model": GlobalEffects()}, {"epsilon": 2.0}, {"release_index": 3}]
     for change in changes:
         with pytest.raises(
             ChargeUnpublished, match=r"release 0 \(Stopping, ε = 1, .*Nothing was charged"
@@ -160,32 +168,46 @@ def test_auto_takes_the_share_of_the_charge_that_it_resumes(small, ledger):
     assert charges(ledger) == {before.number: "published"}
 
 
-def test_a_file_that_could_not_be_written_is_made_again_from_the_same_bytes(small, budget, ledger):
-    written = []
-    for fails in (True, False):
-        with (
-            pytest.raises(OSError, match="full") if fails else pytest.MonkeyPatch.context(),
-            fitted(small, GlobalEffects(), budget(1.0), ledger=ledger) as release,
-        ):
-            written.append(release.to_bytes())
-            if fails:
-                raise OSError("full")
-    assert written[0] == written[1]
+@pytest.fixture
+def full(monkeypatch):
+    """A context in which no release can be written; it keeps what would have been."""
+    kept = []
+
+    @contextmanager
+    def context():
+        def save(release, path):
+            kept.append(release.to_bytes())
+            raise OSError(28, "No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(hr.Release, "save", save)
+            with pytest.raises(ReleaseError, match="No space left on device"):
+                yield kept
+
+    return context
+
+
+def test_a_file_that_could_not_be_written_is_made_again_from_the_same_bytes(
+    small, budget, ledger, tmp_path, full
+):
+    request = fitting(GlobalEffects(), budget(1.0), ledger=ledger, out=tmp_path / "out.safetensors")
+    with full() as kept:
+        request.made(small)
+    assert charges(ledger) == {1: "sampled"}
+    assert [request.made(small).to_bytes()] == kept == [(tmp_path / "out.safetensors").read_bytes()]
     assert charges(ledger) == {1: "published"}
 
 
-def test_a_stored_release_is_named_and_does_not_stop_others(small, other, budget, ledger):
-    def write(ratings, fails):
-        with fitted(ratings, GlobalEffects(), budget(1.0), ledger=ledger, beyond_share=True):
-            if fails:
-                raise OSError("full")
-
-    with pytest.raises(OSError, match="full"):
-        write(small, True)
+def test_a_stored_release_is_named_and_does_not_stop_others(small, other, budget, ledger, tmp_path, full):
+    request = fitting(
+        GlobalEffects(), budget(1.0), ledger=ledger, out=tmp_path / "out.safetensors", accept="share"
+    )
+    with full():
+        request.made(small)
     with pytest.warns(
         LedgerWarning, match=r"release 0 is stored in the ledger.*--release-index 0 gives its bytes"
     ):
-        write(other, False)
+        request.made(other)
     again = hr.fit(small, GlobalEffects(), budget(1.0), ledger=ledger, release_index=0)
     assert again.repeated
     assert (set(charges(ledger).values()), folder_of(ledger).exists()) == ({"published"}, False)
@@ -214,16 +236,16 @@ def test_what_was_stopped_before_its_charge_is_removed_and_other_ledgers_are_lef
 
 
 def test_a_release_index_that_was_charged_is_not_charged_again(call, ledger, small, budget):
-    planned = hr.plan(Stopping(), small.domain, budget(1.0))
+    planned = hr.plan(small.domain, Stopping(), budget(1.0))
     stop(call, checkpoint=False)
     cost = r"a new charge would cost ε = 1(\.0*)? more\. Nothing was charged"
     with pytest.raises(ChargeUnpublished, match=f"release 0 was charged and forfeited.*{cost}"):
         call(release_index=0)
-    ledger.charge(planned, beyond_share=True)
+    ledger.charge(planned, accept="share")
     with pytest.raises(
         ChargeUnpublished, match=f"release 0 was charged, and no release.*{cost}.*ledger forfeit"
     ):
-        ledger.charge(planned, 0, beyond_share=True)
+        ledger.charge(planned, 0, accept="share")
     assert list(charges(ledger).values()) == ["forfeited", "charged"]
 
 

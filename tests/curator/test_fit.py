@@ -8,8 +8,7 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.curator.accounts import start
-from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError, DataError, GrantError
+from hushrec.errors import BudgetUnsupported, ConfigError, DataError, GrantError
 from hushrec.models.global_effects import GlobalEffects
 from hushrec.privacy.query import Sum
 from hushrec.release.artefact import Release
@@ -23,7 +22,7 @@ def small():
 @pytest.mark.parametrize("table", [pl.DataFrame({"user_id": ["a"], "item_id": ["i"]}), "ratings.csv"])
 def test_what_was_not_loaded_is_refused_before_anything_is_charged(table, budget):
     ledger = hr.Ledger.ephemeral(budget())
-    with pytest.raises(DataError, match=r"load it first with hushrec\.load, or with hushrec\.load_spark"):
+    with pytest.raises(DataError, match=r"load it first with hushrec\.load"):
         hr.fit(table, hr.GlobalEffects(), budget(), ledger=ledger)
     assert not ledger.entries()
 
@@ -35,21 +34,10 @@ def test_nobody_gives_more_ratings_than_the_cap(small, budget):
     assert whole.counts.max() > 2
     for config in (hr.GlobalEffects(), hr.PosteriorMF(rank=2, rounds=2)):
         made = [
-            hr.fit(ratings, config, budget(2.0, unit="user"), entropy=hr.testing.Seeded(1)).to_bytes()
+            hr.testing.fit(ratings, config, budget(2.0, unit="user"), entropy=hr.testing.Seeded(1)).to_bytes()
             for ratings in (whole, whole.capped(2))
         ]
         assert made[0] == made[1]
-
-
-def test_a_first_fit_that_is_refused_starts_no_ledger(small, budget, tmp_path):
-    """Else its budget would be the population's total, and another unit or adjacency could not follow."""
-    path, limit = tmp_path / "ledger.db", budget(1.0, adjacency="replace")
-    with pytest.raises(BudgetError, match="too weak to promise much"):
-        start(path, GlobalEffects().plan(small.domain, budget(1000.0)))
-    assert not path.exists()
-    start(path, GlobalEffects().plan(small.domain, limit))
-    hr.fit(small, GlobalEffects(), limit, ledger=path)
-    assert hr.Ledger.open(path).total == limit
 
 
 # -- the plan that is charged is what runs ----------------------------------------------------------------
@@ -89,19 +77,19 @@ def test_queries_are_those_of_the_plan_and_not_made_again_for_the_fit(small, bud
             lists.append(terms.epsilon)
             return super().queries(domain, terms)
 
-    hr.fit(small, Counting(), budget(2.0), entropy=hr.testing.Seeded(1))
+    hr.testing.fit(small, Counting(), budget(2.0), entropy=hr.testing.Seeded(1))
     assert set(lists) == {2.0}, "every list is made from the budget that is charged"
     lists.clear()
-    hr.fit(small, Counting())
+    hr.baseline(small, Counting())
     assert set(lists) <= {math.inf}, "the baseline has no budget that stands in"
 
 
 def test_what_is_no_model_is_refused_with_the_verb_for_it(small, budget):
     with pytest.raises(ConfigError, match="RandomizedResponse is not a model; to release data, call"):
-        hr.fit(small, hr.RandomizedResponse(), budget(1.0), entropy=hr.testing.Seeded(1))
+        hr.testing.fit(small, hr.RandomizedResponse(), budget(1.0), entropy=hr.testing.Seeded(1))
     asked = r"RandomizedResponse is not a model; ask for its own plan, .* hushrec randomize --plan$"
     with pytest.raises(ConfigError, match=asked):
-        hr.plan(hr.RandomizedResponse(), small.domain, budget(1.0))
+        hr.plan(small.domain, hr.RandomizedResponse(), budget(1.0))
 
 
 def test_people_who_ask_are_refused_where_nobody_is_weighed(small, budget):
@@ -113,10 +101,13 @@ def test_people_who_ask_are_refused_where_nobody_is_weighed(small, budget):
         (hr.PosteriorSampleMF(rank=2), budget(2.0, "user", "replace", 0.0)),
     ):
         with pytest.raises(BudgetUnsupported, match=able):
-            hr.fit(asking, config, allowed, entropy=allowed and hr.testing.Seeded(1))
+            if allowed is None:
+                hr.baseline(asking, config)
+            else:
+                hr.testing.fit(asking, config, allowed, entropy=hr.testing.Seeded(1))
     short = hr.PosteriorMF(rank=2, rounds=2)
-    assert hr.fit(asking, short, user, entropy=hr.testing.Seeded(1)).statement.personal
-    assert hr.fit(asking, short).kind == "factors"
+    assert hr.testing.fit(asking, short, user, entropy=hr.testing.Seeded(1)).statement.personal
+    assert hr.baseline(asking, short).kind == "factors"
 
 
 @pytest.mark.parametrize("noise", [True, False])
@@ -133,12 +124,14 @@ def test_a_release_carries_the_domains_titles_and_is_else_the_same(small, budget
     )
     assert domain == small.domain
     titled = dataclasses.replace(small, domain=domain)
-    given = (budget(2.0, unit="user"),) if noise else ()
     config = hr.PosteriorSampleMF(rank=2, chain={"chains": 2, "epochs": 20})
-    made, plain = (
-        hr.fit(given_ratings, config, *given, entropy=hr.testing.Seeded(0))
-        for given_ratings in (titled, small)
-    )
+
+    def fit(ratings):
+        if not noise:
+            return hr.baseline(ratings, config)
+        return hr.testing.fit(ratings, config, budget(2.0, unit="user"), entropy=hr.testing.Seeded(0))
+
+    made, plain = fit(titled), fit(small)
     assert made.titles == tuple(titles)
     assert made.features == {"genres": ("War",) * len(titles)}
     assert plain.titles == ()

@@ -38,7 +38,7 @@ def world(
 
 
 def fitted(ratings: Ratings, **more) -> hr.Release:
-    return hr.fit(ratings, hr.GlobalEffects(), BUDGET, entropy=hr.testing.Seeded(1), **more)
+    return hr.testing.fit(ratings, hr.GlobalEffects(), BUDGET, entropy=hr.testing.Seeded(1), **more)
 
 
 def told(release: hr.Release) -> float:
@@ -53,19 +53,19 @@ def test_items_that_nobody_rated_are_predicted_from_their_features():
 
 def test_a_prior_predicts_what_these_people_did_not_rate():
     """A fit of few people whose ratings are public: their release says more than the noise hides."""
-    public = hr.fit(world(1, people=200, unrated=0), hr.GlobalEffects())
+    public = hr.baseline(world(1, people=200, unrated=0), hr.GlobalEffects())
     assert told(fitted(world(0), prior=public)) > 0.95
 
 
 def test_a_plan_commits_to_what_is_known_and_says_it():
     domain, other = world(0).domain, world(0, GENRES).domain
     assert domain == other
-    public = hr.fit(world(1, people=50), hr.GlobalEffects())
+    public = hr.baseline(world(1, people=50), hr.GlobalEffects())
     plans = [
-        hr.plan(hr.GlobalEffects(), domain, BUDGET),
-        hr.plan(hr.GlobalEffects(), other, BUDGET),
-        hr.plan(hr.GlobalEffects(), domain, BUDGET, public),
-        hr.plan(hr.GlobalEffects(), other, BUDGET, public),
+        hr.plan(domain, hr.GlobalEffects(), BUDGET),
+        hr.plan(other, hr.GlobalEffects(), BUDGET),
+        hr.plan(domain, hr.GlobalEffects(), BUDGET, public),
+        hr.plan(other, hr.GlobalEffects(), BUDGET, public),
     ]
     assert len({plan.key("ledger", 0) for plan in plans}) == 4
     assert "known beforehand: genres:" in str(plans[1])
@@ -76,7 +76,7 @@ def test_a_plan_commits_to_what_is_known_and_says_it():
 def test_a_repeated_fit_with_another_prior_is_another_release(tmp_path):
     total = BUDGET.model_copy(update={"epsilon": 2.0})
     ledger = hr.Ledger.create(tmp_path / "ledger.db", total, max_releases=2)
-    ratings, public = world(0), hr.fit(world(1, people=50), hr.GlobalEffects())
+    ratings, public = world(0), hr.baseline(world(1, people=50), hr.GlobalEffects())
     first = hr.fit(ratings, hr.GlobalEffects(), "auto", ledger=ledger, prior=public)
     again = hr.fit(ratings, hr.GlobalEffects(), "auto", ledger=ledger, prior=public, release_index=0)
     assert again.repeated
@@ -86,7 +86,7 @@ def test_a_repeated_fit_with_another_prior_is_another_release(tmp_path):
 
 
 def test_statements_and_their_json_say_what_was_known():
-    public = hr.fit(world(1, people=50), hr.GlobalEffects())
+    public = hr.baseline(world(1, people=50), hr.GlobalEffects())
     statement = fitted(world(0, GENRES), prior=public).statement
     for said in ("genres: what the catalogue says about its items is public", "are declared public"):
         assert said in str(statement)
@@ -97,9 +97,9 @@ def test_statements_and_their_json_say_what_was_known():
 
 
 def test_models_without_use_for_a_prior_refuse_one_and_name_those_that_have():
-    public = hr.fit(world(1, people=50), hr.GlobalEffects())
+    public = hr.baseline(world(1, people=50), hr.GlobalEffects())
     with pytest.raises(ConfigError, match=r"MatrixFactorization has no use for a prior.*GlobalEffects"):
-        hr.fit(world(0), hr.MatrixFactorization(rank=2), prior=public)
+        hr.baseline(world(0), hr.MatrixFactorization(rank=2), prior=public)
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if class_of(name).informed])
@@ -107,7 +107,7 @@ def test_every_model_that_says_so_uses_what_is_known(name):
     """With features its baseline is another one."""
     kind = class_of(name)
     pair = [world(0, features, people=40, roster=True) for features in (None, GENRES)]
-    plain, informed = (hr.fit(ratings, kind()).tensors["item_effects"] for ratings in pair)
+    plain, informed = (hr.baseline(ratings, kind()).tensors["item_effects"] for ratings in pair)
     assert not np.array_equal(plain, informed)
 
 
@@ -137,11 +137,11 @@ def crowd() -> Ratings:
 def test_an_update_of_a_public_release_is_not_worse_than_it(epsilon):
     """Nor than private effects alone, by more than half a percent of the error."""
     everybody = crowd()
-    public = hr.fit(part_of(everybody, slice(0, 500)), hr.PosteriorMF(rank=3))
+    public = hr.baseline(part_of(everybody, slice(0, 500)), hr.PosteriorMF(rank=3))
     train, test = holdout(part_of(everybody, slice(500, 2000)), 0.1, seed=0)
     budget = BUDGET.model_copy(update={"epsilon": epsilon})
     releases = [
-        hr.fit(train, hr.GlobalEffects(), budget, entropy=hr.testing.Seeded(0), prior=prior)
+        hr.testing.fit(train, hr.GlobalEffects(), budget, entropy=hr.testing.Seeded(0), prior=prior)
         for prior in (public, None)
     ]
     updated, alone, unchanged = (
@@ -153,12 +153,14 @@ def test_an_update_of_a_public_release_is_not_worse_than_it(epsilon):
 def test_factors_that_start_at_public_ones_end_nearer():
     """The error falls by more than a hundredth, which is ten times what another seed changes."""
     everybody = crowd()
-    public = hr.fit(part_of(everybody, slice(0, 500)), hr.PosteriorMF(rank=3))
+    public = hr.baseline(part_of(everybody, slice(0, 500)), hr.PosteriorMF(rank=3))
     train, test = holdout(part_of(everybody, slice(500, 2000)), 0.1, seed=0)
     budget, model = BUDGET.model_copy(update={"epsilon": 8.0}), hr.PosteriorMF(rank=3, rounds=32)
     informed, alone = (
         hr.evaluate(
-            hr.fit(train, model, budget, entropy=hr.testing.Seeded(0), prior=prior), train=train, test=test
+            hr.testing.fit(train, model, budget, entropy=hr.testing.Seeded(0), prior=prior),
+            train=train,
+            test=test,
         )["rmse"]
         for prior in (public, None)
     )

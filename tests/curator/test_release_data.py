@@ -43,7 +43,7 @@ def rows_of(ratings):
 def test_a_release_says_what_a_cell_and_a_person_lose_and_is_charged(ratings, tmp_path):
     Ledger.create(tmp_path / "ledger.db", budget())
     data = hr.release_data(
-        ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db", accept_weak=True
+        ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db", accept="weak"
     )
     said = data.statement
     assert said.private
@@ -55,7 +55,7 @@ def test_a_release_says_what_a_cell_and_a_person_lose_and_is_charged(ratings, tm
     assert data.n_people == ratings.n_users
     with pytest.raises(BudgetExceeded):
         hr.release_data(
-            ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db", accept_weak=True
+            ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db", accept="weak"
         )
     again = hr.release_data(
         ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db", release_index=0
@@ -91,7 +91,7 @@ def test_a_device_reports_and_whoever_collects_only_post_processes(tmp_path):
         device.mkdir()
         ledger = Ledger.create(device / "ledger.db", budget(60.0), domain=mine.digest)
         reports.append(
-            hr.release_data(own, hr.RandomizedResponse(), budget(60.0), ledger=ledger, accept_weak=True)
+            hr.release_data(own, hr.RandomizedResponse(), budget(60.0), ledger=ledger, accept="weak")
         )
         assert ledger.remaining < 1e-6
         assert mine.digest.encode() in ledger.path.read_bytes()
@@ -104,16 +104,16 @@ def test_a_device_reports_and_whoever_collects_only_post_processes(tmp_path):
 
 
 def test_seeded_releases_promise_nothing(ratings):
-    data = hr.release_data(ratings, hr.RandomizedResponse(), budget(), entropy=Seeded(1))
+    data = hr.testing.release_data(ratings, hr.RandomizedResponse(), budget(), entropy=Seeded(1))
     assert not data.statement.private
     with pytest.raises(LedgerError):
-        hr.release_data(ratings, hr.RandomizedResponse(), budget())
+        hr.release_data(ratings, hr.RandomizedResponse(), budget(), ledger=None)
 
 
 def test_whose_epsilon_is_his_own_is_refused(ratings):
     asking = ratings.with_asked(np.ones(ratings.n_users))
     with pytest.raises(DataError, match="column epsilon"):
-        hr.release_data(asking, hr.RandomizedResponse(), budget(), entropy=Seeded(1))
+        hr.testing.release_data(asking, hr.RandomizedResponse(), budget(), entropy=Seeded(1))
 
 
 @pytest.mark.parametrize(
@@ -135,46 +135,59 @@ def test_what_cannot_be_promised_is_refused_before_it_is_charged(ratings, tmp_pa
 
 def test_a_release_starts_no_ledger(ratings, tmp_path):
     with pytest.raises(LedgerMissing, match=r"there is no ledger l\.db in the folder"):
-        hr.release_data(
-            ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "l.db", accept_weak=True
-        )
+        hr.release_data(ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "l.db", accept="weak")
     assert not [*tmp_path.iterdir()]
 
 
-def test_a_release_that_fails_burns_its_charge(ratings, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("checkpoint", "note", "state"), [(False, "stays spent", "forfeited"), (True, "stays open", "charged")]
+)
+def test_a_release_that_fails_burns_its_charge_or_resumes(
+    ratings, tmp_path, monkeypatch, checkpoint, note, state
+):
     def fail(*_):
         raise MemoryError("unable to allocate an array of shape (2999983,)")  # as NumPy says it
 
-    monkeypatch.setattr(release_data, "numbered", fail)
-    Ledger.create(tmp_path / "l.db", budget())
-    with pytest.raises(MemoryError) as caught:
-        hr.release_data(
-            ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "l.db", accept_weak=True
+    def call():
+        return hr.release_data(
+            ratings,
+            hr.RandomizedResponse(),
+            budget(),
+            ledger=tmp_path / "l.db",
+            checkpoint=checkpoint,
+            accept="weak",
         )
-    assert "stays spent" in caught.value.__notes__[0]
+
+    Ledger.create(tmp_path / "l.db", budget())
+    with monkeypatch.context() as patch:
+        patch.setattr(release_data, "numbered", fail)
+        with pytest.raises(MemoryError) as caught:
+            call()
+    assert note in caught.value.__notes__[0]
     assert "2999983" not in "".join(traceback.format_exception(caught.value))  # how many ratings there are
     (entry,) = Ledger.open(tmp_path / "l.db").entries()
-    assert entry.state == "forfeited"
+    assert entry.state == state
+    if checkpoint:
+        call()
+        assert [entry.state for entry in Ledger.open(tmp_path / "l.db").entries()] == ["published"]
 
 
 def test_what_is_made_from_a_data_set_says_what_the_data_set_says(ratings, tmp_path):
     ledger = Ledger.create(tmp_path / "l.db", budget(100.0))
-    data = hr.release_data(ratings, hr.RandomizedResponse(), budget(100.0), ledger=ledger, accept_weak=True)
+    data = hr.release_data(ratings, hr.RandomizedResponse(), budget(100.0), ledger=ledger, accept="weak")
     for model in (
         hr.UserKNN(n_neighbours=5),
         hr.ItemKNN(),
         hr.MatrixFactorization(rank=2),
         hr.CovarianceSVD(),
     ):
-        release = hr.fit(data, model)
+        release = hr.baseline(data, model)
         assert release.statement == data.statement
         assert not release.users  # numbers, which could be somebody's id
         opened = hr.Release.from_bytes(release.to_bytes())
         assert opened.statement == data.statement
         predicted = hr.Client(opened).predict({data.ratings.domain.items[0]: 5.0})
         assert all(1 <= value <= 5 for value in predicted.values())
-    with pytest.raises(BudgetUnsupported, match="cost nothing"):
-        hr.fit(data, hr.ItemKNN(), budget())
 
 
 def _table(rows):

@@ -38,17 +38,18 @@ def test_what_is_held_is_enough_for_every_model(name, monkeypatch):
     data = world(kind)
     unit, adjacency = sorted(kind.supports)[-1]
     model, budget = kind(), hr.Budget(epsilon=4.0, delta=1e-6, unit=unit, adjacency=adjacency)
-    release = hr.fit(data, model, budget, entropy=hr.testing.Seeded(1))
-    planned = hr.plan(model, data.domain, budget)
+    release = hr.testing.fit(data, model, budget, entropy=hr.testing.Seeded(1))
+    planned = hr.plan(data.domain, model, budget)
     assert len(release.to_bytes()) <= release_size(model, planned, data.domain)
 
 
 def test_room_is_given_back(tmp_path):
     with reserved(tmp_path, 1 << 20) as room:
         assert not [*tmp_path.iterdir()], "it has no name"
-        room.keep(0)
-    with reserved(None, 1 << 20) as nothing, reserved(tmp_path, 0) as none:
-        assert (nothing, none) == (None, None)
+        room.free()
+    with reserved(None, 1 << 60) as nothing, reserved(tmp_path / "new" / "file", 0) as none:
+        nothing.free()
+        none.free()
 
 
 def test_a_checkpoint_takes_what_is_measured(small_plan):
@@ -59,12 +60,12 @@ def test_a_checkpoint_takes_what_is_measured(small_plan):
 def small_plan():
     data = hr.synthetic.netflix_like(20, 6, 60, 1)
     budget = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
-    return hr.plan(hr.GlobalEffects(), data.domain, budget)
+    return hr.plan(data.domain, hr.GlobalEffects(), budget)
 
 
 VERBS = {
     "fit": "hr.fit(data, hr.GlobalEffects(), budget, ledger=ledger)",
-    "fit_next": "hr.fit_next(data, hr.GlobalEffects(), folder / 'series', ledger=ledger)",
+    "series": "hr.fit(data, hr.GlobalEffects(), series=folder / 'series', ledger=ledger)",
     "pilot": "hr.pilot(data, ledger)",
     "release_data": "hr.release_data(data, hr.RandomizedResponse(), rows, ledger=other)",
 }
@@ -116,7 +117,7 @@ def test_what_is_held_is_enough_for_every_method(name, tmp_path, monkeypatch):
     monkeypatch.setattr(room, "_FRAME", 1 << 13)
     data, (method, epsilon) = hr.synthetic.netflix_like(300, 40, 6000, seed=1), METHODS[name]
     budget = epsilon and hr.Budget(epsilon=epsilon, delta=0.0, unit="user", adjacency="replace")
-    made = hr.release_data(data, method, budget, entropy=hr.testing.Seeded(1))
+    made = hr.testing.release_data(data, method, budget, entropy=hr.testing.Seeded(1))
     planned = method.plan(data.domain, budget)
     assert len(made.for_ledger()) <= data_size(planned, data) <= 2**13 + 8 * 300 * 40 + 2**13
     for suffix in (".csv", ".parquet"):

@@ -3,7 +3,6 @@
 import pytest
 
 import hushrec as hr
-from hushrec.curator.shares import next_share
 from hushrec.errors import BudgetError, ConfigError, GrantError, LedgerError, ShareExceeded
 from hushrec.models.global_effects import GlobalEffects
 from hushrec.privacy.ledger import ledger as module
@@ -28,22 +27,23 @@ def ledger(tmp_path, total):
 
 
 def test_a_share_is_read_off_public_facts(small, total):
-    share = hr.share(MODEL, small.domain, total, WEEKS)
+    share = hr.share(small.domain, MODEL, total, WEEKS)
     assert share == total.model_copy(update={"epsilon": 0.4659})
-    assert hr.plan(MODEL, small.domain, share).epsilon <= 0.4659
-    assert hr.share(MODEL, small.domain, total, 1) == total
+    assert hr.plan(small.domain, MODEL, share).epsilon <= 0.4659
+    assert hr.share(small.domain, MODEL, total, 1) == total
     with pytest.raises(BudgetError, match="one release or more"):
-        hr.share(MODEL, small.domain, total, 0)
+        hr.share(small.domain, MODEL, total, 0)
 
 
 def test_auto_takes_the_next_share(small, ledger, total):
-    planned = hr.share(MODEL, small.domain, total, WEEKS)
+    planned = hr.share(small.domain, MODEL, total, WEEKS)
     release = hr.fit(small, MODEL, "auto", ledger=ledger)
     assert release.statement.private
     assert release.statement.epsilon <= planned.epsilon
     assert release.statement.epsilon == pytest.approx(planned.epsilon)
     assert ledger.releases_left == WEEKS - 1
-    assert next_share(ledger, MODEL, small.domain).epsilon == pytest.approx(planned.epsilon, rel=0.002)
+    following = ledger.share(lambda budget: MODEL.plan(small.domain, budget))
+    assert following.epsilon == pytest.approx(planned.epsilon, rel=0.002)
 
 
 def test_the_same_index_gives_the_same_bytes_whatever_was_charged_since(small, ledger, total):
@@ -53,7 +53,7 @@ def test_the_same_index_gives_the_same_bytes_whatever_was_charged_since(small, l
         hr.CovarianceSVD(rank=2),
         total.model_copy(update={"epsilon": 2.0}),
         ledger=ledger,
-        beyond_share=True,
+        accept="share",
     )
     ledger.extend(total.model_copy(update={"epsilon": 8.0}), max_releases=99)
     spent = ledger.spent
@@ -75,7 +75,7 @@ def test_more_than_a_share_is_refused_and_the_share_is_named(small, ledger, tota
     with pytest.raises(ShareExceeded, match=r"An equal share is ε = 0\.4659"):
         hr.fit(small, MODEL, total, ledger=ledger, checkpoint=tmp_path / "checkpoint")
     assert ledger.entries() == ()
-    hr.fit(small, MODEL, total, ledger=ledger, beyond_share=True)
+    hr.fit(small, MODEL, total, ledger=ledger, accept="share")
     assert ledger.remaining == pytest.approx(0.0, abs=1e-9)
 
 
@@ -84,7 +84,7 @@ def test_released_data_is_held_to_its_share_too(small, tmp_path):
     ledger = hr.Ledger.create(tmp_path / "ledger.db", budget, max_releases=2)
     with pytest.raises(ShareExceeded, match=r"An equal share is ε = 4:"):
         hr.release_data(small, hr.RandomizedResponse(), budget, ledger=ledger)
-    data = hr.release_data(small, hr.RandomizedResponse(), budget, ledger=ledger, beyond_share=True)
+    data = hr.release_data(small, hr.RandomizedResponse(), budget, ledger=ledger, accept="share")
     again = hr.release_data(small, hr.RandomizedResponse(), budget, ledger=ledger, release_index=0)
     assert (data.repeated, again.repeated) == (False, True)
     assert again.table.equals(data.table)
@@ -100,11 +100,13 @@ def test_settings_that_decide_the_cost_have_no_smaller_share(small, tmp_path):
     assert "An equal share is" not in str(refusal.value)
 
 
-def test_auto_needs_a_ledger(small):
+def test_auto_needs_a_ledger(small, ledger):
     with pytest.raises(LedgerError, match="pass ledger="):
-        hr.fit(small, MODEL, "auto")
+        hr.fit(small, MODEL, "auto", ledger=None)
     with pytest.raises(ConfigError, match='budget is a Budget, or "auto"'):
-        hr.fit(small, MODEL, "all", ledger="ledger.db")
+        hr.fit(small, MODEL, "all", ledger=ledger)
+    with pytest.raises(ConfigError, match=r"a fit charges a budget.*call hushrec\.baseline"):
+        hr.fit(small, MODEL, ledger=ledger)
 
 
 @pytest.mark.parametrize("place", ["before-charge", "after-charge"])

@@ -81,9 +81,9 @@ def test_nothing_else_is_signed(owner):
     assert not [*owner.glob("*.dsse.json*")]
 
 
-def test_a_folder_that_cannot_be_written_is_named(owner):
-    (owner / "films.safetensors.dsse.json.part").mkdir()
-    with pytest.raises(ReleaseError, match="cannot be written"):
+def test_a_signature_that_cannot_be_written_is_named(owner):
+    (owner / "films.safetensors.dsse.json").mkdir()
+    with pytest.raises(ReleaseError, match=r"dsse\.json cannot be written: it is a link, a folder"):
         hr.sign(owner / "films.safetensors", owner / "owner.key")
 
 

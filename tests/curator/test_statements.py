@@ -32,9 +32,10 @@ def ratings(asked: float | None = None) -> Ratings:
     )
 
 
-def fitted(tmp_path: Path, asked: float | None, config: Model, **more: object) -> Release:
-    places = more or {"ledger": hr.Ledger.create(tmp_path / "ledger.db", BUDGET)}
-    return hr.fit(ratings(asked), config, BUDGET, **places)  # type: ignore[arg-type]
+def fitted(tmp_path: Path, asked: float | None, model: Model, seed: int | None = None) -> Release:
+    if seed is not None:
+        return hr.testing.fit(ratings(asked), model, BUDGET, entropy=hr.testing.Seeded(seed))
+    return hr.fit(ratings(asked), model, BUDGET, ledger=hr.Ledger.create(tmp_path / "ledger.db", BUDGET))
 
 
 def test_classes_are_listed_only_where_people_were_asked(tmp_path: Path) -> None:
@@ -51,7 +52,7 @@ def test_classes_are_listed_only_where_people_were_asked(tmp_path: Path) -> None
 
 
 def test_a_seeded_experiment_tells_nobody_what_he_loses(tmp_path: Path) -> None:
-    statement = fitted(tmp_path, 0.25, PosteriorMF(rounds=2), entropy=hr.testing.Seeded(1)).statement
+    statement = fitted(tmp_path, 0.25, PosteriorMF(rounds=2), seed=1).statement
     assert statement.personal
     for said in ("Each person", "is promised"):
         assert said not in str(statement)
@@ -91,7 +92,7 @@ def test_a_declared_crowd_is_an_assumption(crowd, told, budget):
     made = hr.synthetic.netflix_like(20, 6, 60, 1)
     domain = hr.Domain(made.domain.items, scale=(1, 5, 1), max_users=2_000, **crowd)
     people = hr.Ratings(domain, made.users, made.indptr, made.items, made.steps)
-    statement = hr.fit(people, hr.GlobalEffects(), budget(), entropy=hr.testing.Seeded(1)).statement
+    statement = hr.testing.fit(people, hr.GlobalEffects(), budget(), entropy=hr.testing.Seeded(1)).statement
     found = [line for line in statement.assumes if line.startswith("about ")]
     assert len(found) == len(told)
     assert all(line.startswith(start) for line, start in zip(found, told, strict=True))

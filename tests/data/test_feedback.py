@@ -151,7 +151,7 @@ def test_models_of_ratings_refuse_interactions_before_anything_is_charged(whole,
     if whole.KIND == "ratings":
         return
     with pytest.raises(DataError, match="UserKNN works on ratings, and this domain declares interactions"):
-        hr.fit(whole, hr.UserKNN())
+        hr.baseline(whole, hr.UserKNN())
     ledger = tmp_path / "ledger.db"
     with pytest.raises(
         DataError, match=r"CovarianceSVD works on ratings, .*choose PrivateEASE \(--model private-ease\)"

@@ -4,6 +4,7 @@ import math
 import sqlite3
 import unicodedata
 import zipfile
+from pathlib import Path
 
 import duckdb
 import pandas as pd
@@ -15,8 +16,11 @@ from hypothesis import strategies as st
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.losses.dropped import Dropped
+from hushrec.data.packed.blocks import Blocks
 from hushrec.data.packed.pack import load_blocks
+from hushrec.data.ratings import Ratings
 from hushrec.data.readers.databases.database import Database
+from hushrec.data.reading import Reading
 from hushrec.errors import DataError
 
 COLUMNS = ["user_id", "item_id", "rating", "timestamp"]
@@ -158,7 +162,7 @@ def test_files_without_a_header_may_end_after_the_item(name, tmp_path):
     (tmp_path / name).write_text(separator.join(["x", "a", "4", "77"]) + "\n")
     assert rows(load(tmp_path / name, INTERACTIONS["given"])) == [("x", "a", 77)]
     positions = {"user_id": 0, "item_id": 1, "count": 2}
-    assert rows(load(tmp_path / name, INTERACTIONS["counted"], columns=positions)) == [("x", "a", 4)]
+    assert rows(load(tmp_path / name, INTERACTIONS["counted"], Reading(columns=positions))) == [("x", "a", 4)]
 
 
 def test_what_was_dropped_or_changed_is_counted_confidentially():
@@ -216,7 +220,7 @@ CLEAN = {"user": [2, 1, 1], "item": [7, 7, 8], "rating": [5.0, 1.0, 3.0], "times
 
 def test_options_of_files_do_not_go_with_tables(domain):
     with pytest.raises(DataError, match="go with a file"):
-        load(pl.DataFrame(CLEAN), domain, decimal=",")
+        load(pl.DataFrame(CLEAN), domain, Reading(decimal=","))
 
 
 TIMES = ["2024-06-01T00:00:00Z", "2024-01-01 01:00:00+01:00", "2024-06-02", None, "2024-06-02T00:00:00.5"]
@@ -272,3 +276,36 @@ def test_times_are_the_same_from_every_source(tmp_path):
             with load_blocks(source, domain) as blocks:
                 assert blocks.dropped == read.dropped, name
                 assert [block.timestamps.tolist() for block in blocks.blocks()] == [read.timestamps.tolist()]
+
+
+def test_people_are_kept_where_they_are_wanted(tmp_path, monkeypatch):
+    source, domain = tmp_path / "r.csv", Domain(["10", "20"], scale=(1, 5, 1), max_users=9)
+    source.write_text("user_id,item_id,rating\nx,10,1\ny,20,5\n")
+    loaded = load(source, domain)
+    assert isinstance(loaded, Ratings)
+    assert isinstance(load(source, domain, where="auto"), Ratings)
+    monkeypatch.setattr("hushrec.data.load.machine", lambda: (0, 0))
+    kinds = ("disk", "auto", tmp_path / "packed")
+    for where in kinds:
+        with load(source, domain, where=where) as blocks:
+            assert isinstance(blocks, Blocks), where
+            assert blocks.gathered().to_polars().equals(loaded.to_polars()), where
+    packed = tmp_path / "packed"
+    for where in ("memory", "disk", "auto"):
+        assert load([str(packed)], domain, where=where).folder == packed, "which is opened where it is"
+
+
+def test_a_place_that_is_none_is_refused_and_nothing_is_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    domain = Domain(["10"], scale=(1, 5, 1), max_users=9)
+    table = pl.DataFrame({"user_id": ["x"], "item_id": ["10"], "rating": [1]})
+    with pytest.raises(DataError, match=r"where='Memory' is no place; give 'memory'.* or the Path of a new"):
+        load(table, domain, where="Memory")
+    with pytest.raises(DataError, match=r"Spark does not take format= and decimal=: it reads Parquet"):
+        load("r.csv", domain, Reading(format="csv", decimal=","), where="spark")
+    assert not [*tmp_path.iterdir()]
+    load(table, domain, where=tmp_path / "packed")
+    with pytest.raises(DataError, match=r"holds packed records, whose format is known: leave out columns="):
+        load("packed", domain, Reading(columns={"user_id": "who"}))
+    with pytest.raises(DataError, match="holds packed records already; leave out the other folder, again"):
+        load("packed", domain, where=Path("again"))

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.curator.accounts import start
 from hushrec.data.features import ItemFeatures
 from hushrec.errors import BudgetExceeded, ConfigError
 from hushrec.figures import above
@@ -30,12 +29,12 @@ def test_published_groups_are_not_covered_and_the_ledger_remembers(ratings, tmp_
         method.plan(ratings.domain).budget.model_copy(update={"epsilon": 1000.0}),
         max_releases=2,
     )
-    said = hr.release_data(ratings, method, ledger=ledger, accept_weak=True).statement
+    said = hr.release_data(ratings, method, ledger=ledger, accept="weak").statement
     assert said.caveat.startswith("GROUPS NOT COVERED")
     assert not said.private
     assert (said.unit, said.adjacency) == ("user", "replace-items")
     covered = hr.DistanceBased(**{**ALTER, "threshold": 0.5, "groups": _features()})
-    later = hr.release_data(ratings, covered, ledger=ledger, accept_weak=True).statement
+    later = hr.release_data(ratings, covered, ledger=ledger, accept="weak").statement
     assert later.caveat.startswith("GROUPS NOT COVERED")
 
 
@@ -44,8 +43,8 @@ def test_public_features_are_covered_and_a_slot_costs_what_its_law_says(ratings,
     plan = method.plan(ratings.domain)
     randomizer = method.randomizer(plan, ratings)
     assert plan.events[0].per_slot == randomizer.per_slot
-    ledger = start(tmp_path / "l.db", plan, accept_weak=True)
-    data = hr.release_data(ratings, method, ledger=ledger, accept_weak=True)
+    ledger = hr.Ledger.create(tmp_path / "l.db", plan.budget, domain=plan.domain_digest)
+    data = hr.release_data(ratings, method, ledger=ledger, accept="weak")
     assert data.statement.private
     assert data.statement.epsilon_per_slot == randomizer.per_slot
     assert data.statement.epsilon_per_user == pytest.approx(
@@ -62,15 +61,17 @@ def test_groups_of_a_charged_release_are_covered_and_of_a_seeded_one_are_not(rat
     paid = hr.fit(ratings, hr.CovarianceSVD(), away, ledger=ledger)
     method = hr.DistanceBased(**{**ALTER, "groups": paid})
     # Of another adjacency, so in a ledger of its own: such losses do not add.
-    other = start(tmp_path / "l.db", method.plan(ratings.domain), accept_weak=True)
-    said = hr.release_data(ratings, method, ledger=other, accept_weak=True).statement
+    other = hr.Ledger.create(
+        tmp_path / "l.db", method.plan(ratings.domain).budget, domain=ratings.domain.digest
+    )
+    said = hr.release_data(ratings, method, ledger=other, accept="weak").statement
     assert said.private
     assert said.beside == "a release of CovarianceSVD (ε = 4 at δ = 1e-06, unit user, add-remove)"
     assert f"ε = {above(said.epsilon + 8)} at δ = 5.56e-05 together" in str(said)
     assert "tells beyond that release" in str(said)
     assert any(line.endswith(f"same ledger, except {said.beside}") for line in said.assumes)
-    seeded = hr.fit(ratings, hr.CovarianceSVD(), away, entropy=Seeded(1))
-    for free in (seeded, hr.fit(ratings, hr.CovarianceSVD())):
+    seeded = hr.testing.fit(ratings, hr.CovarianceSVD(), away, entropy=Seeded(1))
+    for free in (seeded, hr.baseline(ratings, hr.CovarianceSVD())):
         plan = hr.DistanceBased(**{**ALTER, "groups": free}).plan(ratings.domain)
         assert "does not hold by itself" in plan.uncovered
     other = hr.Domain(range(20), scale=(1, 5, 1), max_users=200)

@@ -68,7 +68,7 @@ def releases():
     }
     found = {}
     for kind, (config, tensors) in kinds.items():
-        fitted = hr.fit(made, config)
+        fitted = hr.baseline(made, config)
         found[kind] = dataclasses.replace(fitted, tensors={**fitted.tensors, **tensors})
         assert fitted.kind == kind
     return found

@@ -21,7 +21,7 @@ def test_a_sample_is_charged_all_its_cells_and_not_those_expected_to_differ(rati
     plan = hr.RandomizedResponse(sample=4).plan(ratings.domain, budget())
     assert plan.events[0].cells == plan.events[0].size == 4
     assert plan.epsilon == 20
-    data = hr.release_data(ratings, hr.RandomizedResponse(sample=4), budget(), entropy=Seeded(1))
+    data = hr.testing.release_data(ratings, hr.RandomizedResponse(sample=4), budget(), entropy=Seeded(1))
     assert np.diff(data.ratings.indptr).max() <= 4
 
 

@@ -10,7 +10,7 @@ def test_without_noise_it_beats_item_averages_and_says_that_it_is_not_private(wo
     values, items = train.values(), train.items
     means = np.bincount(items, values, minlength=150) / np.maximum(np.bincount(items, minlength=150), 1)
     item_average = np.sqrt(np.mean((means[test.items] - test.values()) ** 2))
-    release = hr.fit(train, hr.GlobalEffects())
+    release = hr.baseline(train, hr.GlobalEffects())
     assert hr.evaluate(release, train=train, test=test)["rmse"] < item_average - 0.01
     assert str(release.statement).startswith("NOT PRIVATE: no noise")
 
@@ -25,20 +25,20 @@ def test_less_noise_is_more_accurate_and_much_budget_approaches_none(rmse, budge
 
 def test_under_replace_counts_are_public_and_cost_nothing(world, budget):
     train, _ = world
-    plan = hr.plan(hr.GlobalEffects(), train.domain, budget(adjacency="replace"))
+    plan = hr.plan(train.domain, hr.GlobalEffects(), budget(adjacency="replace"))
     assert [m.event.name for m in plan.measurements] == ["item sums"]
-    release = hr.fit(train, hr.GlobalEffects(), plan.budget, entropy=hr.testing.Seeded(1))
+    release = hr.testing.fit(train, hr.GlobalEffects(), plan.budget, entropy=hr.testing.Seeded(1))
     assert {m.name: m.mechanism for m in release.statement.measurements}["item counts"] == "exact"
 
 
 def test_what_it_does_not_protect_is_refused(world, budget):
     train, _ = world
     with pytest.raises(BudgetUnsupported, match="user under add-remove"):
-        hr.plan(hr.GlobalEffects(), train.domain, budget(unit="user", adjacency="replace"))
+        hr.plan(train.domain, hr.GlobalEffects(), budget(unit="user", adjacency="replace"))
     with pytest.raises(BudgetUnsupported, match="laplace"):
-        hr.plan(hr.GlobalEffects(), train.domain, budget(delta=0.0))
+        hr.plan(train.domain, hr.GlobalEffects(), budget(delta=0.0))
     with pytest.raises(ConfigError, match="shares"):
-        hr.plan(hr.GlobalEffects(shares={"nonsense": 0.5}), train.domain, budget())
+        hr.plan(train.domain, hr.GlobalEffects(shares={"nonsense": 0.5}), budget())
     with pytest.raises(ConfigError, match="rank"):
         hr.GlobalEffects(rank=3)
 
@@ -46,6 +46,6 @@ def test_what_it_does_not_protect_is_refused(world, budget):
 def test_pure_noise_with_laplace(world, budget):
     train, _ = world
     pure = budget(delta=0.0)
-    plan = hr.plan(hr.GlobalEffects(noise="laplace"), train.domain, pure)
+    plan = hr.plan(train.domain, hr.GlobalEffects(noise="laplace"), pure)
     assert plan.epsilon == pytest.approx(4.0, abs=1e-9)
     assert {m.event.mechanism for m in plan.measurements} == {"laplace"}

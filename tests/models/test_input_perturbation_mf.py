@@ -13,7 +13,7 @@ from support.runs import charged
 
 def events_of(domain, allowed, **settings):
     return {
-        e.name: e for e in hr.plan(hr.InputPerturbationMF(**{"epochs": 6} | settings), domain, allowed).events
+        e.name: e for e in hr.plan(domain, hr.InputPerturbationMF(**{"epochs": 6} | settings), allowed).events
     }
 
 
@@ -54,7 +54,7 @@ def test_factors_find_what_averages_leave(listed_rmse, budget):
 def test_any_number_of_cells_may_survive(listed, budget, threshold, epsilon):
     """None, where the threshold is far above all that is there, and nearly all, where noise drowns it."""
     config = hr.InputPerturbationMF(rank=2, epochs=6, threshold=threshold)
-    release = hr.fit(listed[0], config, budget(epsilon), entropy=hr.testing.Seeded(1))
+    release = hr.testing.fit(listed[0], config, budget(epsilon), entropy=hr.testing.Seeded(1))
     assert np.isfinite(release.tensors["user_factors"]).all()
     assert all(1 <= stars <= 5 for stars in hr.Client(release).predict(user=release.users[0]).values())
 
@@ -96,7 +96,7 @@ def test_a_crowd_too_small_to_show_factors_gets_averages_alone(listed, budget):
     few, many, allowed = hinted(listed[0], 10_000), hinted(listed[0], 10**6).domain, budget(1.0)
     averages = hr.GlobalEffects(user_biases="released")
     alone, hidden = (
-        hr.fit(few, model, allowed, entropy=hr.testing.Seeded(1))
+        hr.testing.fit(few, model, allowed, entropy=hr.testing.Seeded(1))
         for model in (averages, hr.InputPerturbationMF())
     )
     assert [m.name for m in hidden.statement.measurements] == [m.name for m in alone.statement.measurements]
@@ -104,8 +104,8 @@ def test_a_crowd_too_small_to_show_factors_gets_averages_alone(listed, budget):
         np.testing.assert_array_equal(tensor, hidden.tensors[name])
     assert hr.InputPerturbationMF().footprint(few.domain, allowed) == averages.footprint(few.domain, allowed)
     for model, domain in ((hr.InputPerturbationMF(), many), (hr.InputPerturbationMF(epochs=6), few.domain)):
-        assert hr.plan(model, domain, allowed).measurements[-1].event.name == "cells"
-    assert hr.plan(hr.InputPerturbationMF(), many, allowed).measurements[-1].share == pytest.approx(0.8)
+        assert hr.plan(domain, model, allowed).measurements[-1].event.name == "cells"
+    assert hr.plan(many, hr.InputPerturbationMF(), allowed).measurements[-1].share == pytest.approx(0.8)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
@@ -116,7 +116,7 @@ def test_it_is_never_worse_than_averages(epsilon, budget):
     train = hinted(hr.Ratings(roster, train.users, train.indptr, train.items, train.steps), 30_000)
 
     def error(model):
-        release = hr.fit(train, model, budget(epsilon), entropy=hr.testing.Seeded(1))
+        release = hr.testing.fit(train, model, budget(epsilon), entropy=hr.testing.Seeded(1))
         return hr.evaluate(release, train=train, test=test)["rmse"]
 
     averages, halved = error(hr.GlobalEffects(user_biases="released")), {"cells": 0.5, "item sums": 0.12}

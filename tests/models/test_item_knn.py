@@ -31,7 +31,7 @@ def genres():
 def test_items_of_a_genre_are_found(genres, distance):
     """Their mean errs by the noise alone, √(2/3), and by what few of them say; the item mean by 1 more."""
     train, test = genres
-    release = hr.fit(train, ItemKNN(n_neighbours=5, distance=distance))
+    release = hr.baseline(train, ItemKNN(n_neighbours=5, distance=distance))
     found = hr.evaluate(release, train=train, test=test)["rmse"]
     assert found < 1.0
     assert found < rmse_of(test.values(), item_average(train, test)) - 0.25
@@ -39,7 +39,7 @@ def test_items_of_a_genre_are_found(genres, distance):
 
 def test_it_is_not_private_and_says_so(genres, tmp_path):
     train, _ = genres
-    release = hr.fit(train, ItemKNN())
+    release = hr.baseline(train, ItemKNN())
     assert str(release.statement).startswith("NOT PRIVATE")
     path = release.save(tmp_path / "items.safetensors")
     client = hr.Client(path)
@@ -52,7 +52,7 @@ def test_a_budget_is_refused_with_the_fix(genres, budget):
     train, _ = genres
     for verb in (
         lambda: hr.fit(train, ItemKNN(), budget(), ledger="never.db"),
-        lambda: hr.plan(ItemKNN(), train.domain, budget()),
+        lambda: hr.plan(train.domain, ItemKNN(), budget()),
     ):
         with pytest.raises(BudgetUnsupported, match=r"release the data first \(release_data"):
             verb()
@@ -67,13 +67,13 @@ def test_settings_out_of_range_are_refused():
 def test_a_catalogue_too_large_for_all_pairs_is_refused(genres, monkeypatch):
     monkeypatch.setattr(item_knn, "_LARGEST", 49)
     with pytest.raises(ConfigError, match="at most 49 items"):
-        hr.fit(genres[0], ItemKNN())
+        hr.baseline(genres[0], ItemKNN())
 
 
 def test_nobody_at_all(genres):
     train, test = genres
     nobody = train.select(np.zeros(train.n_ratings, dtype=bool))
-    release = hr.fit(nobody, ItemKNN())
+    release = hr.baseline(nobody, ItemKNN())
     assert hr.evaluate(release, train=nobody, test=test)["rmse"] == pytest.approx(
         np.sqrt(np.mean((test.values() - 3) ** 2))
     )

@@ -31,12 +31,12 @@ def first(scores):
 
 def found(given, budget, seed=1, **settings):
     """The best items of a release."""
-    release = hr.fit(given, hr.Popularity(**settings), budget, entropy=hr.testing.Seeded(seed))
+    release = hr.testing.fit(given, hr.Popularity(**settings), budget, entropy=hr.testing.Seeded(seed))
     return first(release.tensors["item_scores"])
 
 
 def test_without_noise_scores_are_counts(given):
-    release = hr.fit(given, hr.Popularity())
+    release = hr.baseline(given, hr.Popularity())
     counts = np.bincount(given.items, minlength=given.domain.n_items)
     assert (release.tensors["item_scores"] == counts).all()
     assert str(release.statement).startswith("NOT PRIVATE: no noise")
@@ -85,7 +85,7 @@ def test_likes_and_counts_are_interactions_too(budget):
         (likes, {"rating": [5, 4, 3]}, [0, 2, 0]),
         (counts, {"count": [7, 1, 2]}, [1, 2, 0]),
     ):
-        release = hr.fit(hr.load(pl.DataFrame({**pairs, **more}), domain), hr.Popularity())
+        release = hr.baseline(hr.load(pl.DataFrame({**pairs, **more}), domain), hr.Popularity())
         assert release.tensors["item_scores"].tolist() == expected
         best = hr.Client(hr.Release.from_bytes(release.to_bytes())).recommend({}, 1)
         assert [line.item_id for line in best] == ["b"]
@@ -93,22 +93,22 @@ def test_likes_and_counts_are_interactions_too(budget):
 
 def test_what_it_does_not_protect_or_know_is_refused(given, world, budget):
     with pytest.raises(BudgetUnsupported, match="user under add-remove"):
-        hr.plan(hr.Popularity(), given.domain, budget(unit="user", adjacency="replace"))
+        hr.plan(given.domain, hr.Popularity(), budget(unit="user", adjacency="replace"))
     with pytest.raises(BudgetUnsupported, match="delta > 0"):
-        hr.plan(hr.Popularity(), given.domain, budget(delta=0.0))
+        hr.plan(given.domain, hr.Popularity(), budget(delta=0.0))
     with pytest.raises(ConfigError, match="contribution_cap has no effect"):
-        hr.plan(hr.Popularity(contribution_cap=2), given.domain, budget(unit="rating"))
+        hr.plan(given.domain, hr.Popularity(contribution_cap=2), budget(unit="rating"))
     with pytest.raises(
         DataError, match=r"works on interactions, .*choose CovarianceSVD \(--model covariance-svd\)"
     ):
-        hr.fit(world[0], hr.Popularity())
+        hr.baseline(world[0], hr.Popularity())
     with pytest.raises(DataError, match="GlobalEffects works on ratings"):
-        hr.fit(given, hr.GlobalEffects())
+        hr.baseline(given, hr.GlobalEffects())
 
 
 def test_a_cap_that_does_not_bind_is_the_number_of_items(given, budget):
     def bound(**settings):
-        (event,) = hr.plan(hr.Popularity(**settings), given.domain, budget(unit="user")).events
+        (event,) = hr.plan(given.domain, hr.Popularity(**settings), budget(unit="user")).events
         return event.sensitivity
 
     assert bound() == pytest.approx(30**0.5)

@@ -16,7 +16,7 @@ def user(budget, epsilon=4.0):
 
 
 def fitted(ratings, model, budget, seed=1):
-    return hr.fit(ratings, model, budget, entropy=hr.testing.Seeded(seed))
+    return hr.testing.fit(ratings, model, budget, entropy=hr.testing.Seeded(seed))
 
 
 def same(one, other):
@@ -36,11 +36,11 @@ def test_a_crowd_too_small_to_show_factors_gets_item_effects_alone(world, budget
     domain, allowed = world[0].domain, user(budget, 0.5)
     few = domain.model_copy(update={"expected_users": 300, "expected_ratings": 9000})
     many = domain.model_copy(update={"expected_users": 10**6, "expected_ratings": 10**8})
-    effects = hr.plan(hr.GlobalEffects(), few, allowed)
-    planned = hr.plan(hr.PosteriorMF(), few, allowed)
+    effects = hr.plan(few, hr.GlobalEffects(), allowed)
+    planned = hr.plan(few, hr.PosteriorMF(), allowed)
     assert [m.event.noise for m in planned.measurements] == [m.event.noise for m in effects.measurements]
-    assert len(hr.plan(hr.PosteriorMF(), many, allowed).measurements) == 5 + 32
-    assert len(hr.plan(hr.PosteriorMF(rounds=9), few, allowed).measurements) == 5 + 9
+    assert len(hr.plan(many, hr.PosteriorMF(), allowed).measurements) == 5 + 32
+    assert len(hr.plan(few, hr.PosteriorMF(rounds=9), allowed).measurements) == 5 + 9
     moved = hr.Ratings(few, world[0].users, world[0].indptr, world[0].items, world[0].steps)
     assert fitted(moved, hr.PosteriorMF(), allowed).tensors["item_factors"].shape[1] == 0
 
@@ -50,29 +50,29 @@ def test_public_factors_are_where_it_starts_and_what_noise_leaves(world, budget)
     train, test = world
     half = np.arange(train.n_users) < train.n_users // 2
     public, own = (train.select(np.repeat(part, train.counts)) for part in (half, ~half))
-    prior = hr.fit(public, hr.PosteriorMF(rank=4))
+    prior = hr.baseline(public, hr.PosteriorMF(rank=4))
     model = hr.PosteriorMF(rank=4, rounds=8)
     found = {
-        epsilon: hr.fit(own, model, user(budget, epsilon), prior=prior, entropy=hr.testing.Seeded(1))
+        epsilon: hr.testing.fit(own, model, user(budget, epsilon), prior=prior, entropy=hr.testing.Seeded(1))
         for epsilon in (0.2, 50.0)
     }
     alone = fitted(own, model, user(budget, 0.2))
     errors = [hr.evaluate(one, train=train, test=test)["rmse"] for one in (found[50.0], found[0.2], alone)]
     assert errors[0] < errors[1] < errors[2] - 0.01
-    few = hr.fit(
+    few = hr.testing.fit(
         own, hr.PosteriorMF(rank=2, rounds=2), user(budget, 0.2), prior=prior, entropy=hr.testing.Seeded(1)
     )
     assert few.tensors["item_factors"].shape[1] == 4, "what is public and not refined stays"
 
 
 def test_every_round_is_one_measurement_and_all_cost_the_budget(world, budget):
-    planned = hr.plan(hr.PosteriorMF(rank=3, rounds=7), world[0].domain, user(budget))
+    planned = hr.plan(world[0].domain, hr.PosteriorMF(rank=3, rounds=7), user(budget))
     names = [m.event.name for m in planned.measurements]
     assert names[5:] == [f"items, round {t}" for t in range(1, 8)]
     assert {m.event.mechanism for m in planned.measurements} == {"gaussian"}
     assert planned.epsilon == pytest.approx(4, rel=1e-6)
     assert planned.epsilon <= 4
-    sampled = hr.plan(hr.PosteriorMF(rank=3, rounds=7, sample_rate=0.3), world[0].domain, user(budget))
+    sampled = hr.plan(world[0].domain, hr.PosteriorMF(rank=3, rounds=7, sample_rate=0.3), user(budget))
     assert [m.event.mechanism for m in sampled.measurements][5:] == ["subsampled gaussian"] * 7
     assert {m.event.rate for m in sampled.measurements[5:]} == {int(0.3 * 2**32) / 2**32}, "drawn exactly"
     assert sampled.epsilon == pytest.approx(4, rel=1e-6)
@@ -114,9 +114,9 @@ def test_the_gradients_are_of_those_whom_the_grant_has_drawn(world, budget, tmp_
 def test_it_protects_people_where_they_come_and_go(world, budget):
     for unit, adjacency in (("rating", "add-remove"), ("rating", "replace")):
         with pytest.raises(BudgetUnsupported, match="user under add-remove"):
-            hr.plan(hr.PosteriorMF(), world[0].domain, budget(unit=unit, adjacency=adjacency))
+            hr.plan(world[0].domain, hr.PosteriorMF(), budget(unit=unit, adjacency=adjacency))
     with pytest.raises(BudgetUnsupported, match=r"needs delta > 0; set delta$"):
-        hr.plan(hr.PosteriorMF(), world[0].domain, budget(unit="user", delta=0.0))
+        hr.plan(world[0].domain, hr.PosteriorMF(), budget(unit="user", delta=0.0))
 
 
 def test_nobodys_vector_is_released(world, budget):
@@ -157,7 +157,7 @@ def test_who_asks_for_nothing_has_no_influence_at_all(choosing, budget, rate):
 def test_who_asks_for_nothing_has_none_without_noise_either(choosing):
     model = hr.PosteriorMF(rank=3, rounds=3)
     without = choosing.select(np.repeat(choosing.asked > 0, choosing.counts))
-    assert same(hr.fit(choosing, model), hr.fit(without, model))
+    assert same(hr.baseline(choosing, model), hr.baseline(without, model))
 
 
 def test_without_noise_people_are_capped_all_the_same(world):
@@ -165,7 +165,7 @@ def test_without_noise_people_are_capped_all_the_same(world):
     domain = hr.Domain(train.domain.items, scale=(1, 5, 1), max_users=2000, cap=10)
     moved = hr.Ratings(domain, train.users, train.indptr, train.items, train.steps)
     model = hr.PosteriorMF(rank=2, rounds=2)
-    assert same(hr.fit(moved, model), hr.fit(moved.capped(10), model))
+    assert same(hr.baseline(moved, model), hr.baseline(moved.capped(10), model))
 
 
 def test_who_asks_for_a_little_counts_for_a_little(world, budget):
@@ -190,7 +190,7 @@ def test_plan_and_statement_say_what_each_class_is_promised(world, budget):
     moved = hr.Ratings(domain, train.users, train.indptr, train.items, train.steps)
     asked = np.array(list(levels.values()))[np.arange(train.n_users) % 4]
     model = hr.PosteriorMF(rank=2, rounds=2)
-    planned = hr.plan(model, domain, user(budget, 4.0))
+    planned = hr.plan(domain, model, user(budget, 4.0))
     promised = {level.name: level.promised for level in planned.promises}
     assert promised["absent"] == 0
     assert all(0 <= promised[name] <= min(levels[name], 4.0) for name in levels)
@@ -210,7 +210,7 @@ def test_classes_that_nobody_is_in_are_an_error(world, budget):
     moved = hr.Ratings(domain, train.users, train.indptr, train.items, train.steps)
     for allowed in (user(budget), None):
         with pytest.raises(DataError, match="no column epsilon"):
-            hr.fit(moved, hr.PosteriorMF(), allowed, entropy=allowed and hr.testing.Seeded(1))
+            hr.testing.fit(moved, hr.PosteriorMF(), allowed, entropy=allowed and hr.testing.Seeded(1))
 
 
 def test_damaged_blocks_cost_nothing(world, budget, tmp_path):

@@ -13,7 +13,7 @@ SHORT = {"chains": 2, "epochs": 8}  # where only the bits count
 
 
 def fitted(ratings, model, budget, seed=1):
-    return hr.fit(ratings, model, budget, entropy=hr.testing.Seeded(seed))
+    return hr.testing.fit(ratings, model, budget, entropy=hr.testing.Seeded(seed))
 
 
 def sampled(**settings):
@@ -36,7 +36,7 @@ def test_a_sample_costs_what_a_person_can_move_its_loss_by(world, budget, adjace
     domain = world[0].domain
     bound = min(domain.cap, domain.n_items) * 5.0**2
     model, allowed = sampled(), pure(budget, 8.0, adjacency)
-    planned = hr.plan(model, domain, allowed)
+    planned = hr.plan(domain, model, allowed)
     (event,) = planned.events
     assert event.sensitivity == moved * bound
     assert planned.epsilon == pytest.approx(8.0)
@@ -46,7 +46,7 @@ def test_a_sample_costs_what_a_person_can_move_its_loss_by(world, budget, adjace
 def test_a_temperature_changes_the_prior_and_not_the_loss(world, budget):
     """A chain at T divides energy and prior, so the loss is scaled up by T before."""
     chain, domain = {**QUICK, "temperature": 0.125}, world[0].domain
-    planned = [hr.plan(model, domain, pure(budget, 8.0)) for model in (sampled(chain=chain), sampled())]
+    planned = [hr.plan(domain, model, pure(budget, 8.0)) for model in (sampled(chain=chain), sampled())]
     assert planned[0].events == planned[1].events
     assert planned[0].epsilon <= 8.0
     scales = [sampled(chain=one)._target(domain, planned[0].events[0].noise).scale for one in (chain, QUICK)]
@@ -60,15 +60,15 @@ def test_without_noise_the_loss_has_the_ratings_own_variance(world):
 def test_it_protects_people_alone(world, budget):
     for adjacency in ("add-remove", "replace"):
         with pytest.raises(BudgetUnsupported, match="PosteriorSampleMF protects user under add-remove, user"):
-            hr.plan(sampled(), world[0].domain, budget(unit="rating", adjacency=adjacency))
+            hr.plan(world[0].domain, sampled(), budget(unit="rating", adjacency=adjacency))
 
 
 def test_a_sample_says_on_what_its_epsilon_depends(world, budget, tmp_path):
     ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(100.0, "user", delta=1e-6), max_releases=2)
-    release = hr.fit(world[0], sampled(), pure(budget, 50.0), ledger=ledger, accept_weak=True)
+    release = hr.fit(world[0], sampled(), pure(budget, 50.0), ledger=ledger, accept="weak")
     assert not release.statement.private
     assert "CONDITIONAL" in release.statement.caveat
-    planned = hr.plan(sampled(), world[0].domain, pure(budget, 50.0))
+    planned = hr.plan(world[0].domain, sampled(), pure(budget, 50.0))
     assert "only if the chain has converged" in str(planned), "before it is paid for"
     assert "R̂" in str(release.statement)
     assert "NOT CONVERGED" in str(release.statement), "forty epochs are too few"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.curator.fit import fit
+from hushrec.curator.fit import baseline
 from hushrec.curator.statements import describe
 from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError
 from hushrec.models.global_effects import GlobalEffects
@@ -66,7 +66,7 @@ def small():
 
 
 def test_samples_of_people_are_planned_on_the_whole_budget(small) -> None:
-    planned = hr.plan(Rounds(), small.domain, BUDGET)
+    planned = hr.plan(small.domain, Rounds(), BUDGET)
     kinds = {event.name: event.mechanism for event in planned.events}
     assert [kinds[f"round {i}"] for i in range(5)] == ["subsampled gaussian"] * 5
     assert kinds.get("item sums", "gaussian") == "gaussian"
@@ -79,7 +79,7 @@ def test_where_everybody_takes_part_the_plan_is_the_exact_one_to_the_bit(small) 
     from hushrec.privacy.accounting.calibration import gaussian, split_gaussian
 
     config = Rounds(rate=1.0)
-    planned = hr.plan(config, small.domain, BUDGET)
+    planned = hr.plan(small.domain, config, BUDGET)
     rhos = split_gaussian(BUDGET, config.split(small.domain, BUDGET))
     for query in config.queries(small.domain, BUDGET):
         exact = gaussian(
@@ -100,7 +100,7 @@ def test_a_release_of_samples_states_their_rate(small, tmp_path) -> None:
     kept = {line["name"]: "rate" in line for line in statement.to_json()["measurements"]}
     assert [name for name, there in kept.items() if there] == [f"round {i}" for i in range(5)]
     costs = [line.cost for line in statement.measurements]
-    order = hr.plan(Rounds(), small.domain, BUDGET).spent.optimal_order(1e-6)
+    order = hr.plan(small.domain, Rounds(), BUDGET).spent.optimal_order(1e-6)
     alone = sum(costs) * order + math.log1p(-1 / order) - (math.log(1e-6) + math.log(order)) / (order - 1)
     assert alone == pytest.approx(4.0, abs=1e-6)  # the column adds up to the ε that is stated
     assert hr.Ledger.open(tmp_path / "ledger.db").remaining < 1e-8
@@ -109,7 +109,7 @@ def test_a_release_of_samples_states_their_rate(small, tmp_path) -> None:
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 def test_a_posterior_sample_gets_its_part_of_epsilon_and_sums_the_rest(small, noise) -> None:
     config = Rounds(chain=True, noise=noise)
-    planned = hr.plan(config, small.domain, BUDGET)
+    planned = hr.plan(small.domain, config, BUDGET)
     (sample,) = (event for event in planned.events if isinstance(event, PosteriorSample))
     share = config.split(small.domain, BUDGET)["item factors"]
     assert sample.sensitivity / sample.noise == pytest.approx(4.0 * share)
@@ -152,9 +152,9 @@ def classes(ratings):
 
 def test_the_statement_lists_what_each_class_is_promised(small, tmp_path) -> None:
     domain, config = classes(small), Rounds()
-    planned = hr.plan(config, domain, BUDGET)
+    planned = hr.plan(domain, config, BUDGET)
     grant = hr.Ledger.create(tmp_path / "ledger.db", BUDGET).charge(planned)
-    made = fit(small, GlobalEffects(), None)
+    made = baseline(small, GlobalEffects())
     queries = config.queries(domain, BUDGET)
     statement = describe(made, queries, planned, grant, domain, personal=True).statement
     assert [(level.name, level.asked) for level in statement.promises] == [
@@ -172,7 +172,7 @@ def test_the_statement_lists_what_each_class_is_promised(small, tmp_path) -> Non
     assert "Each person loses at most the ε that they asked for, at the same δ, and never more" in text
     assert "each person's ε was chosen without looking at ratings, and is itself never published" in text
     assert Statement.from_json(json.loads(json.dumps(statement.to_json()))) == statement
-    assert hr.plan(GlobalEffects(), domain, BUDGET).promises == ()
+    assert hr.plan(domain, GlobalEffects(), BUDGET).promises == ()
     assert isinstance(statement.promises[0], Promised)
 
 
@@ -214,13 +214,13 @@ def test_what_costs_nothing_has_no_share(small) -> None:
 )
 def test_shares_that_add_up_to_nothing_are_refused(small, config, said) -> None:
     with pytest.raises(ConfigError, match=said):
-        hr.plan(config, small.domain, BUDGET)
+        hr.plan(small.domain, config, BUDGET)
 
 
 def test_shares_of_a_single_measurement_are_refused(small) -> None:
     replace = BUDGET.model_copy(update={"unit": "rating", "adjacency": "replace"})
     with pytest.raises(ConfigError, match="shares has no effect where only 'item sums' costs anything"):
-        hr.plan(GlobalEffects(shares={"item sums": 2.0}), small.domain, replace)
+        hr.plan(small.domain, GlobalEffects(shares={"item sums": 2.0}), replace)
 
 
 def test_what_a_model_does_not_protect_is_refused_with_what_it_does(small) -> None:
@@ -229,28 +229,28 @@ def test_what_a_model_does_not_protect_is_refused_with_what_it_does(small) -> No
         BudgetUnsupported,
         match="GlobalEffects protects rating under add-remove, rating under replace, user under add-remove;",
     ):
-        hr.plan(GlobalEffects(), small.domain, changed)
+        hr.plan(small.domain, GlobalEffects(), changed)
 
 
 @pytest.mark.parametrize(("config", "free"), [(GlobalEffects(), True), (hr.UserLevelSGD(rank=2), False)])
 def test_without_delta_laplace_noise_is_advised_where_it_may_be_had(small, config, free) -> None:
     with pytest.raises(BudgetUnsupported, match="needs delta > 0; set delta") as refused:
-        hr.plan(config, small.domain, BUDGET.model_copy(update={"delta": 0.0}))
+        hr.plan(small.domain, config, BUDGET.model_copy(update={"delta": 0.0}))
     assert ('noise="laplace"' in str(refused.value)) == free
 
 
 def test_a_setting_that_does_nothing_under_a_budget_is_refused_by_its_plan(small) -> None:
     config = GlobalEffects(effects={"contribution_cap": 3.0})
-    assert hr.plan(config, small.domain, BUDGET).events
+    assert hr.plan(small.domain, config, BUDGET).events
     with pytest.raises(ConfigError, match=r"effects\.contribution_cap has no effect with unit 'rating'"):
-        hr.plan(config, small.domain, BUDGET.model_copy(update={"unit": "rating"}))
+        hr.plan(small.domain, config, BUDGET.model_copy(update={"unit": "rating"}))
 
 
 def test_a_plan_names_what_a_fit_needs_and_the_settings_that_count(small) -> None:
-    planned = hr.plan(GlobalEffects(), small.domain, BUDGET)
+    planned = hr.plan(small.domain, GlobalEffects(), BUDGET)
     assert planned.model == "GlobalEffects"
     assert planned.config == json.loads(json.dumps(GlobalEffects().settings()))
     assert "biases" not in planned.config
     assert "needs about" in planned.needs
     with pytest.raises(BudgetError, match="too large for up to"):
-        hr.plan(GlobalEffects(), small.domain, BUDGET.model_copy(update={"delta": 9e-3}))
+        hr.plan(small.domain, GlobalEffects(), BUDGET.model_copy(update={"delta": 9e-3}))

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 import hushrec as hr
 from hushrec.audit.fits import audit
 from hushrec.errors import BudgetUnsupported, ConfigError, DataError
-from hushrec.models import private_ease
+from hushrec.models.visibility import TASTE, whole_users
 from hushrec.release.top_n import Rows, top_n
 from hushrec.statistics.interactions.pair_sums import PairSums
 
@@ -61,12 +61,12 @@ def recall(listed, halves):
 @pytest.fixture(scope="module")
 def popular(halves):
     """The recall of popularity without noise."""
-    return recall(lists(hr.fit(halves[0], hr.Popularity()), halves[0]), halves)
+    return recall(lists(hr.baseline(halves[0], hr.Popularity()), halves[0]), halves)
 
 
 def fitted(train, budget=None, seed=1, **settings):
     entropy = None if budget is None else hr.testing.Seeded(seed)
-    return hr.fit(train, hr.PrivateEASE(**settings), budget, entropy=entropy)
+    return hr.testing.fit(train, hr.PrivateEASE(**settings), budget, entropy=entropy)
 
 
 def test_without_noise_it_is_close_to_ease(halves, popular):
@@ -96,12 +96,12 @@ def of_a_crowd(interactions, max_users):
 @pytest.mark.parametrize("unit", ["user", "rating"])
 def test_a_crowd_that_is_declared_small_is_ranked_by_popularity_at_the_full_budget(halves, budget, unit):
     few, small = of_a_crowd(halves[0], 100), budget(1.0, unit)
-    planned = hr.plan(hr.PrivateEASE(), few.domain, small)
+    planned = hr.plan(few.domain, hr.PrivateEASE(), small)
     assert [event.name for event in planned.events] == ["item counts"]
-    assert planned.events == hr.plan(hr.Popularity(), few.domain, small).events
+    assert planned.events == hr.plan(few.domain, hr.Popularity(), small).events
     release = fitted(few, small)
     assert release.kind == "item scores"
-    popularity = hr.fit(few, hr.Popularity(), small, entropy=hr.testing.Seeded(1))
+    popularity = hr.testing.fit(few, hr.Popularity(), small, entropy=hr.testing.Seeded(1))
     assert recall(lists(release, few), halves) >= recall(lists(popularity, few), halves) - 0.005
 
 
@@ -183,13 +183,13 @@ def test_likes_and_counts_are_interactions_too(halves, budget):
 def test_what_it_does_not_protect_or_know_is_refused(halves, world, budget):
     domain = halves[0].domain
     with pytest.raises(BudgetUnsupported, match="user under add-remove"):
-        hr.plan(hr.PrivateEASE(), domain, budget(unit="user", adjacency="replace"))
+        hr.plan(domain, hr.PrivateEASE(), budget(unit="user", adjacency="replace"))
     with pytest.raises(BudgetUnsupported, match="delta > 0"):
-        hr.plan(hr.PrivateEASE(), domain, budget(delta=0.0))
+        hr.plan(domain, hr.PrivateEASE(), budget(delta=0.0))
     with pytest.raises(ConfigError, match="contribution_cap has no effect"):
-        hr.plan(hr.PrivateEASE(contribution_cap=2), domain, budget(unit="rating"))
+        hr.plan(domain, hr.PrivateEASE(contribution_cap=2), budget(unit="rating"))
     with pytest.raises(DataError, match="PrivateEASE works on interactions"):
-        hr.fit(world[0], hr.PrivateEASE())
+        hr.baseline(world[0], hr.PrivateEASE())
     for wrong in ({"rank": 0}, {"pair_items": 1}, {"pair_items": 2**15 + 1}, {"contribution_cap": 0.5}):
         with pytest.raises((ConfigError, ValidationError)):
             hr.PrivateEASE(**wrong)
@@ -228,11 +228,11 @@ def test_more_people_than_64_bits_hold_are_refused_before_the_charge(unit, other
     assert not ledger.entries()
     most = int(re.search(told, str(refused.value))[1].replace(",", ""))
     assert most > 450_000_000
-    assert len(hr.plan(hr.PrivateEASE(), declared(most), total).events) > 1
+    assert len(hr.plan(declared(most), hr.PrivateEASE(), total).events) > 1
     with pytest.raises(ConfigError, match="may not fit 64 bits"):
-        hr.plan(hr.PrivateEASE(), declared(most + 1), total)
+        hr.plan(declared(most + 1), hr.PrivateEASE(), total)
     if other:
-        assert len(hr.plan(hr.PrivateEASE(**other), declared(10**9), total).events) > 1
+        assert len(hr.plan(declared(10**9), hr.PrivateEASE(**other), total).events) > 1
 
 
 @pytest.mark.parametrize(("unit", "epsilon"), [("user", 0.5), ("user", 2.0), ("rating", 0.3)])
@@ -241,14 +241,12 @@ def test_the_number_of_users_that_a_plan_says_is_where_taste_starts(unit, epsilo
     budget = hr.Budget(epsilon=epsilon, delta=1e-8, unit=unit, adjacency="add-remove")
     said = re.search(r"about ([\d,]+) users with three items each", model.prospects(domain, budget))
     users = int(said[1].replace(",", ""))
-    needed = private_ease.FOUND * math.sqrt(domain.n_items)
 
-    def reach(n):
+    def shown(n):
         size = n if unit == "user" else n * math.sqrt(3)
-        signal = private_ease._strength(budget) * size
-        return model._reach(signal, np.full(domain.n_items, 3 * n / domain.n_items), budget)
+        return whole_users(domain, budget, model._lengths(size, 3.0 * n, budget))
 
-    assert reach(users - 1) < needed <= reach(users) * (1 + 1e-12)
+    assert shown(users - 1) < TASTE <= shown(users) * (1 + 1e-12)
 
 
 def test_the_declared_users_that_a_plan_says_are_those_from_which_pairs_are_measured():

@@ -30,7 +30,7 @@ def blocks():
 def test_people_of_the_same_taste_are_found(blocks, distance):
     """The mean of many errs by little more than the noise, √(2/3), and the item mean by far more."""
     train, test = blocks
-    release = hr.fit(train, UserKNN(n_neighbours=15, distance=distance))
+    release = hr.baseline(train, UserKNN(n_neighbours=15, distance=distance))
     found = hr.evaluate(release, train=train, test=test)["rmse"]
     assert found < 1.0
     assert found < rmse_of(test.values(), item_average(train, test)) - 0.3
@@ -38,7 +38,7 @@ def test_people_of_the_same_taste_are_found(blocks, distance):
 
 def test_it_is_not_private_and_says_so(blocks, tmp_path):
     train, _ = blocks
-    release = hr.fit(train, UserKNN())
+    release = hr.baseline(train, UserKNN())
     assert str(release.statement).startswith("NOT PRIVATE")
     assert release.users == ()
     path = release.save(tmp_path / "rows.safetensors")
@@ -49,7 +49,7 @@ def test_a_budget_is_refused_with_the_fix(blocks, budget):
     train, _ = blocks
     for verb in (
         lambda: hr.fit(train, UserKNN(), budget(), ledger="never.db"),
-        lambda: hr.plan(UserKNN(), train.domain, budget()),
+        lambda: hr.plan(train.domain, UserKNN(), budget()),
     ):
         with pytest.raises(BudgetUnsupported, match=r"release the data first \(release_data"):
             verb()
@@ -64,7 +64,7 @@ def test_settings_out_of_range_are_refused():
 def test_nobody_at_all(blocks):
     train, test = blocks
     nobody = train.select(np.zeros(train.n_ratings, dtype=bool))
-    release = hr.fit(nobody, UserKNN())
+    release = hr.baseline(nobody, UserKNN())
     assert hr.evaluate(release, train=nobody, test=test)["rmse"] == pytest.approx(
         np.sqrt(np.mean((test.values() - 3) ** 2))
     )

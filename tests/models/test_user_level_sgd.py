@@ -28,7 +28,7 @@ def expecting(train, users, ratings):
 @pytest.fixture
 def fold_in(world, budget):
     """No roster is needed where nobody's vector is released."""
-    return hr.fit(
+    return hr.testing.fit(
         world[0], hr.UserLevelSGD(rank=3, epochs=4), budget(4.0, unit="user"), entropy=hr.testing.Seeded(1)
     )
 
@@ -48,7 +48,7 @@ def test_where_people_are_protected_their_vectors_stay_at_home(fold_in, world):
 def test_a_roster_changes_nothing_there(world, listed, budget):
     config, allowed = hr.UserLevelSGD(rank=3, epochs=4), budget(4.0, unit="user")
     without, again = (
-        hr.fit(expecting(train, 400, 12_000), config, allowed, entropy=hr.testing.Seeded(1))
+        hr.testing.fit(expecting(train, 400, 12_000), config, allowed, entropy=hr.testing.Seeded(1))
         for train in (world[0], listed[0])
     )
     assert again.kind == "factors"
@@ -66,13 +66,13 @@ def test_less_noise_is_more_accurate_for_people_at_home(rmse, budget):
 def test_it_protects_people_where_they_come_and_go(world, budget):
     for unit, adjacency in (("rating", "add-remove"), ("rating", "replace"), ("user", "replace")):
         with pytest.raises(BudgetUnsupported, match="UserLevelSGD protects user under add-remove; change"):
-            hr.plan(hr.UserLevelSGD(), world[0].domain, budget(unit=unit, adjacency=adjacency))
+            hr.plan(world[0].domain, hr.UserLevelSGD(), budget(unit=unit, adjacency=adjacency))
 
 
 def test_the_clip_norm_is_what_a_user_moves_a_round_by(world, budget):
     """In widths times quarters of the width: 4 stars of one star each."""
     for clip_norm in (0.375, 0.75):
-        planned = hr.plan(hr.UserLevelSGD(clip_norm=clip_norm), world[0].domain, budget(unit="user"))
+        planned = hr.plan(world[0].domain, hr.UserLevelSGD(clip_norm=clip_norm), budget(unit="user"))
         (moved,) = {event.sensitivity for event in planned.events if ", round " in event.name}
         assert moved == pytest.approx(clip_norm * 4, rel=1e-6)
 
@@ -82,14 +82,14 @@ def test_a_crowd_too_small_to_show_factors_gets_item_effects_alone(world, budget
     train, allowed = world[0], budget(1.0, unit="user")
     few, many = hinted(train.domain, 300, 9000), hinted(train.domain, 10**6, 10**8)
     effects, hidden = (
-        hr.fit(expecting(train, 300, 9000), model, allowed, entropy=hr.testing.Seeded(1))
+        hr.testing.fit(expecting(train, 300, 9000), model, allowed, entropy=hr.testing.Seeded(1))
         for model in (hr.GlobalEffects(), hr.UserLevelSGD())
     )
     assert [m.name for m in hidden.statement.measurements] == [m.name for m in effects.statement.measurements]
     for name, tensor in effects.tensors.items():
         np.testing.assert_array_equal(tensor, hidden.tensors[name])
-    assert len(hr.plan(hr.UserLevelSGD(), many, allowed).measurements) == 5 + 12
-    assert len(hr.plan(hr.UserLevelSGD(epochs=3), few, allowed).measurements) == 5 + 3
+    assert len(hr.plan(many, hr.UserLevelSGD(), allowed).measurements) == 5 + 12
+    assert len(hr.plan(few, hr.UserLevelSGD(epochs=3), allowed).measurements) == 5 + 3
     model = hr.UserLevelSGD()
     assert model.footprint(few, allowed) == hr.GlobalEffects().footprint(few, allowed)
     assert model.footprint(many, allowed) != model.footprint(few, allowed)
@@ -100,7 +100,7 @@ def test_rounds_get_the_more_the_more_there_is_to_see(world, budget):
 
     def share(epsilon, users):
         domain = hinted(world[0].domain, users, 100 * users)
-        planned = hr.plan(hr.UserLevelSGD(), domain, budget(epsilon, unit="user"))
+        planned = hr.plan(domain, hr.UserLevelSGD(), budget(epsilon, unit="user"))
         return sum(m.share for m in planned.measurements if "round" in m.event.name)
 
     assert share(1.0, 100) == 0 < share(1.0, 10**5) < share(1.0, 10**6) < 0.5
@@ -114,7 +114,7 @@ def test_it_is_never_worse_than_effects(epsilon, budget):
     train = expecting(train, 600, 30_000)
 
     def error(model):
-        release = hr.fit(train, model, budget(epsilon, unit="user"), entropy=hr.testing.Seeded(1))
+        release = hr.testing.fit(train, model, budget(epsilon, unit="user"), entropy=hr.testing.Seeded(1))
         return hr.evaluate(release, train=train, test=test)["rmse"]
 
     effects = error(hr.GlobalEffects())

@@ -55,7 +55,7 @@ def fits():
 def made(name, pair, source):
     """The bytes of a release."""
     if pair is None:
-        return hr.fit(source, configured(name)).to_bytes()
+        return hr.baseline(source, configured(name)).to_bytes()
     unit, adjacency = pair
     budget = hr.Budget(epsilon=4.0, delta=1e-7, unit=unit, adjacency=adjacency)
-    return hr.fit(source, configured(name), budget, entropy=hr.testing.Seeded(5)).to_bytes()
+    return hr.testing.fit(source, configured(name), budget, entropy=hr.testing.Seeded(5)).to_bytes()

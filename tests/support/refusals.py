@@ -6,6 +6,7 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
+from hushrec.data.reading import Reading
 from hushrec.errors import DataError
 
 SECRET = "SECRET"
@@ -16,7 +17,7 @@ DOMAIN = Domain(["10", "20", "30"], scale=(1, 5, 1), max_users=99)
 def refused(source: Any, **options: Any) -> str:
     """The message of the refusal, after a check that nothing private hangs on the exception."""
     with pytest.raises(DataError) as caught:
-        load(source, DOMAIN, **options)
+        load(source, DOMAIN, Reading(**options))
     error = caught.value
     assert error.__cause__ is None
     assert error.__context__ is None, "a polars error hangs on it, whose message may hold cells"

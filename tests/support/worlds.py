@@ -32,7 +32,7 @@ def rmse(world):
 
     def score(config, budget=None, seed=0):
         entropy = None if budget is None else hr.testing.Seeded(seed)
-        release = hr.fit(train, config, budget, entropy=entropy)
+        release = hr.testing.fit(train, config, budget, entropy=entropy)
         return hr.evaluate(release, train=train, test=test)["rmse"]
 
     return score
@@ -53,7 +53,7 @@ def listed_rmse(listed):
 
     def score(config, budget=None, seed=0, **options):
         entropy = None if budget is None else hr.testing.Seeded(seed)
-        release = hr.fit(train, config, budget, entropy=entropy)
+        release = hr.testing.fit(train, config, budget, entropy=entropy)
         return hr.evaluate(release, train=train, test=test, **options)["rmse"]
 
     return score

@@ -85,7 +85,7 @@ class Contest:
     def open(self) -> None:
         """Compile what fits need, so that no run is timed with it."""
         made = hr.synthetic.netflix_like(60, 20, 600, seed=0)
-        hr.fit(made, hr.GlobalEffects(), None)
+        hr.baseline(made, hr.GlobalEffects())
 
     def measure(self, trial: Trial) -> list[dict[str, Any]]:
         """RMSE, MAE and processor seconds of a fit, and which model it was; or why it was refused.
@@ -113,9 +113,10 @@ class Contest:
         )
         prior = self._others(train.domain) if public == "ratings" else None
         start = time.process_time()
-        release = hr.fit(
-            train, config, budget, entropy=None if exact else hr.testing.Seeded(split), prior=prior
-        )
+        if budget is None:
+            release = hr.baseline(train, config, prior=prior)
+        else:
+            release = hr.testing.fit(train, config, budget, entropy=hr.testing.Seeded(split), prior=prior)
         seconds = time.process_time() - start
         chosen = registry.name_of(type(config))
         return {
@@ -139,7 +140,7 @@ class Contest:
             table = NamedSet(OTHERS, self.folder).table
             frame = hr.Domain(domain.items, scale=domain.scale, max_users=1000, cap=domain.n_items)
             ratings = hr.Ratings.of(hr.load(table, frame), by="the reproduction")
-            return hr.fit(ratings, hr.recommended(frame), None)
+            return hr.baseline(ratings, hr.recommended(frame))
 
         return self._latest("others", domain.items, made)
 

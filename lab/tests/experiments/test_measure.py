@@ -125,7 +125,7 @@ def test_people_who_are_held_out_fold_in_and_novelty_counts_the_training_users()
         )
     )
     train, fold_in, test = held_out_people(interactions(**MADE), 40, 3)
-    release = fit(train, Popularity())
+    release = baseline(train, Popularity())
     wanted = dict(evaluate(release, train=fold_in, test=test, metrics=RANKED, fitted=train))
     assert {name: exact[name] for name in RANKED} == wanted == {name: reference[name] for name in RANKED}
     assert wanted != dict(evaluate(release, train=fold_in, test=test, metrics=RANKED))

@@ -14,7 +14,7 @@ def scored(parts):
     train, test = parts
 
     def score(form, spent=None, seed=0):
-        release = published.fit(train, form, spent, seed) if spent else hr.fit(train, form)
+        release = published.fit(train, form, spent, seed) if spent else hr.baseline(train, form)
         return hr.evaluate(release, train=train, test=test)["rmse"]
 
     return score

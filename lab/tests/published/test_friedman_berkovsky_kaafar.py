@@ -121,7 +121,7 @@ def test_people_are_listed_so_a_roster_is_needed(world, listed, budget, kind):
 
 @each_kind
 def test_without_a_budget_it_says_that_it_is_not_private(listed, listed_rmse, kind):
-    release = hr.fit(listed[0], configured(kind))
+    release = hr.baseline(listed[0], configured(kind))
     assert str(release.statement).startswith("NOT PRIVATE: no noise was added")
     assert release.statement.epsilon == math.inf
     assert listed_rmse(configured(kind)) < 1.0
@@ -145,7 +145,7 @@ def test_either_solver_goes_on_from_noisy_ratings(listed_rmse, budget, solver, a
 
 def test_its_solver_is_gradient_descent_unless_told_otherwise(listed, budget):
     own, same, other = (
-        hr.fit(listed[0], FriedmanInputMF(rank=2, epochs=3, **more), entropy=None).tensors["item_factors"]
+        hr.baseline(listed[0], FriedmanInputMF(rank=2, epochs=3, **more)).tensors["item_factors"]
         for more in ({}, {"solver": "sgd"}, {"solver": "als"})
     )
     np.testing.assert_array_equal(own, same)

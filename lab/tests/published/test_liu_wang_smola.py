@@ -57,7 +57,7 @@ def test_clamped_it_is_the_draw_of_the_corrected_model_at_the_same_noise(world, 
     """What is printed as ε = 8 is under add-remove the sample that costs 2."""
     theirs = fit(world[0], printed(), pure(budget, 8.0), 1)
     corrected = hr.PosteriorSampleMF(rank=2, chain=QUICK)
-    ours = hr.fit(world[0], corrected, pure(budget, 2.0), entropy=hr.testing.Seeded(1))
+    ours = hr.testing.fit(world[0], corrected, pure(budget, 2.0), entropy=hr.testing.Seeded(1))
     for name, tensor in theirs.tensors.items():
         np.testing.assert_allclose(tensor, ours.tensors[name], rtol=1e-4, atol=1e-5)
     assert theirs.statement.diagnostics.keys() == ours.statement.diagnostics.keys() != set()

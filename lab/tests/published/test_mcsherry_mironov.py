@@ -28,7 +28,7 @@ def test_without_noise_an_item_leans_on_the_global_mean(world, item_strength):
     by_hand = (np.bincount(train.items, values, minlength=150) + item_strength * values.mean()) / np.maximum(
         n + item_strength, 1
     )
-    release = hr.fit(train, McSherryEffects(item_strength=item_strength))
+    release = hr.baseline(train, McSherryEffects(item_strength=item_strength))
     rated = n > 0
     np.testing.assert_allclose(release.tensors["item_effects"][rated], by_hand[rated], atol=1e-3)
     predicted = by_hand[train.items] + release.constants["user_mean"]

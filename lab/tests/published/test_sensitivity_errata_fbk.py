@@ -304,7 +304,7 @@ def test_our_noise_is_as_wide_for_everybody():
     """One event of public σ for all rows of a side: nobody's count is in it, and Δ does not divide by it."""
     domain, allowed = domain_of(8, 3), budget("add-remove")
     for config in (hr.PrivateALS(rank=D, epochs=2), hr.PrivateSGD(rank=D, epochs=2)):
-        planned = hr.plan(config, domain, allowed)
+        planned = hr.plan(domain, config, allowed)
         assert all(isinstance(event, Gaussian) and isinstance(event.noise, float) for event in planned.events)
         sizes = {event.name: event.size for event in planned.events}
         assert sizes["users, round 1"] == domain.n_users * D
@@ -337,9 +337,9 @@ def test_one_more_rating_moves_a_sum_by_five_not_by_four(config, ours):
     raw = {"global sum", "item sums"}
     assert {name for name, factor in worth.items() if factor > 1.2} == raw
     assert [worth[name] for name in sorted(raw)] == pytest.approx([1.25, 1.25])
-    sums = {e.name: e.sensitivity for e in hr.plan(ours, domain, allowed).events}
+    sums = {e.name: e.sensitivity for e in hr.plan(domain, ours, allowed).events}
     assert sums["item sums"] == 2, "shifted to the middle of the scale"
-    assert hr.plan(ours, domain, allowed).epsilon <= 1 < cost(config, domain, allowed).true
+    assert hr.plan(domain, ours, allowed).epsilon <= 1 < cost(config, domain, allowed).true
 
 
 def test_under_replace_the_claimed_sensitivities_of_the_averages_are_right():

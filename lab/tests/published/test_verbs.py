@@ -58,11 +58,11 @@ def test_a_reproduction_is_never_private_and_has_one_release_for_one_seed(small,
 def test_no_ledger_and_no_seed_of_hushrec_takes_a_published_form(small, budget, tmp_path, kind):
     spent = budget(2.0, *min(kind.supports))
     ledger = hr.Ledger.create(tmp_path / "ledger.db", spent)
-    for road in ({"ledger": ledger}, {"entropy": hr.testing.Seeded(1)}, {}):
+    for fit, road in ((hr.fit, {"ledger": ledger}), (hr.testing.fit, {"entropy": hr.testing.Seeded(1)})):
         with pytest.raises(BudgetUnsupported, match="is what a paper prints, and no ledger is charged"):
-            hr.fit(small, short(kind), spent, **road)
+            fit(small, short(kind), spent, **road)
     with pytest.raises(BudgetUnsupported, match=r"reproduce it with lab\.published"):
-        hr.plan(short(kind), small.domain, spent)
+        hr.plan(small.domain, short(kind), spent)
     assert ledger.entries() == ()
 
 

@@ -22,7 +22,7 @@ __all__ = ["REPLAYED", "audit", "replayed_pairs"]
 
 
 def audit(
-    config: Model,
+    model: Model,
     budget: Budget,
     *,
     domain: Domain | None = None,
@@ -36,7 +36,7 @@ def audit(
     the same noise, and a canary that n releases are asked for. An audit can refute a claim, never prove it.
 
     Args:
-        config: the model with its settings.
+        model: the model with its settings.
         domain: its scale, cap and first items are those of the made-up ratings; by default made up too.
         runs: number of releases that the canary hears of either world.
         seed: of the made-up ratings and of the noise.
@@ -44,24 +44,24 @@ def audit(
 
     Privacy: public; no private rating is read.
     """
-    world, kind = World.of(domain, config.feedback), (budget.unit, budget.adjacency)
-    planned, replayed = plan(config, world.domain, budget), replayed_pairs(world, budget, seed)
+    world, kind = World.of(domain, model.feedback), (budget.unit, budget.adjacency)
+    planned, replayed = plan(world.domain, model, budget), replayed_pairs(world, budget, seed)
     total = len(world.pairs(*kind)) + RANDOM + ROUNDS + len(replayed) + 1
     done = itertools.count(1)
 
     def step() -> None:
         progress(next(done), total)
 
-    first = record(world.ratings(world.everybody), config, budget)  # loads what only a first fit loads
+    first = record(world.ratings(world.everybody), model, budget)  # loads what only a first fit loads
     found, findings = Found(), [_unaudited(name) for name in first.samples]
     if first.measured:
         try:
-            found = search(config, budget, world, seed=seed, progress=step)
+            found = search(model, budget, world, seed=seed, progress=step)
             findings.append(_searched(found))
         except Leak as leak:
             findings.append(_refuted("search", leak))
     if not first.samples:
-        findings.append(_replayed(config, budget, world, replayed, step))
+        findings.append(_replayed(model, budget, world, replayed, step))
     if any(gap.change.size for gap in found.gaps):
         findings.append(_listened(listen(planned, found.gaps, runs=runs, seed=seed)))
     progress(total, total)
@@ -83,11 +83,11 @@ def _searched(found: Found) -> Finding:
 
 
 def _replayed(
-    config: Model, budget: Budget, world: World, pairs: Sequence[Pair], step: Callable[[], None]
+    model: Model, budget: Budget, world: World, pairs: Sequence[Pair], step: Callable[[], None]
 ) -> Finding:
     try:
         for one, other in pairs:
-            compare(config, budget, world.ratings(one), world.ratings(other))
+            compare(model, budget, world.ratings(one), world.ratings(other))
             step()
     except Leak as leak:
         return _refuted("replay", leak)

@@ -18,9 +18,8 @@ from types import FrameType
 from typing import Any
 
 from hushrec.audit.recorder import Leak, Measured, Recorder, ratio
-from hushrec.curator.fit import fit
-from hushrec.data.interactions import Interactions
-from hushrec.data.ratings import Ratings
+from hushrec.curator.seeded import fit
+from hushrec.data.feedback import Feedback
 from hushrec.models.base import Model
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.noise.entropy import Seeded
@@ -59,20 +58,18 @@ class Seen:
 
 
 def record(
-    ratings: Ratings | Interactions, config: Model, budget: Budget, tape: Sequence[Measured] | None = None
+    ratings: Feedback, model: Model, budget: Budget, tape: Sequence[Measured] | None = None
 ) -> Recorder:
     """Fit once, and return what was measured; with a tape, on the values of another fit.
 
     Privacy: private.
     """
     recorder = Recorder(tape)
-    fit(ratings, config, budget, entropy=Seeded(SEED, recorder))
+    fit(ratings, model, budget, entropy=Seeded(SEED, recorder))
     return recorder
 
 
-def watch(
-    ratings: Ratings | Interactions, config: Model, budget: Budget, tape: Sequence[Measured] | None = None
-) -> Seen:
+def watch(ratings: Feedback, model: Model, budget: Budget, tape: Sequence[Measured] | None = None) -> Seen:
     """Fit once, and return all that can be seen of it; with a tape, on the values of another fit.
 
     Standard output and error of the whole process are captured meanwhile.
@@ -82,27 +79,25 @@ def watch(
     seen, recorder = Seen(), Recorder(tape)
     seen.measured = recorder.measured
     with _printed(seen), _logged(seen), _traced(seen):
-        release = fit(ratings, config, budget, entropy=Seeded(SEED, recorder))
+        release = fit(ratings, model, budget, entropy=Seeded(SEED, recorder))
     seen.release = _settled(release)
     return seen
 
 
-def compare(
-    config: Model, budget: Budget, one: Ratings | Interactions, other: Ratings | Interactions
-) -> Seen:
+def compare(model: Model, budget: Budget, one: Feedback, other: Feedback) -> Seen:
     """Record on one, replay on the other.
 
     Args:
-        config: a model whose plan has no posterior sample.
+        model: a model whose plan has no posterior sample.
         one: made-up ratings.
         other: neighbouring ones.
 
     Privacy: private.
     """
     with failing("a fit"):
-        first = watch(one, config, budget)
+        first = watch(one, model, budget)
     with failing("only the neighbour"):
-        second = watch(other, config, budget, first.measured)
+        second = watch(other, model, budget, first.measured)
     if len(first.measured) != len(second.measured):
         raise Leak("the neighbour makes fewer measurements")
     for here, there in zip(first.measured, second.measured, strict=True):

@@ -73,16 +73,16 @@ class Found:
         return sum(gap.loss for gap in self.gaps)
 
 
-def distances(config: Model, budget: Budget, world: World, pair: Pair) -> list[Gap]:
+def distances(model: Model, budget: Budget, world: World, pair: Pair) -> list[Gap]:
     """How far apart two neighbours are in every measurement.
 
     Privacy: private.
     """
     one, other = pair
     with failing("a fit"):
-        first = record(world.ratings(one), config, budget).measured
+        first = record(world.ratings(one), model, budget).measured
     with failing("only the neighbour"):
-        second = record(world.ratings(other), config, budget, first).measured
+        second = record(world.ratings(other), model, budget, first).measured
     if len(first) != len(second):
         raise Leak("the neighbour makes fewer measurements")
     return [
@@ -91,7 +91,7 @@ def distances(config: Model, budget: Budget, world: World, pair: Pair) -> list[G
 
 
 def search(
-    config: Model,
+    model: Model,
     budget: Budget,
     world: World,
     *,
@@ -115,7 +115,7 @@ def search(
     rng, found, kind = choices(seed), Found(), (budget.unit, budget.adjacency)
 
     def attempt(pair: Pair) -> None:
-        gaps = distances(config, budget, world, pair)
+        gaps = distances(model, budget, world, pair)
         found.pairs += 1
         for gap in gaps:
             name = gap.measured.name

@@ -8,9 +8,8 @@ import polars as pl
 from numpy.random import Generator, default_rng  # noqa: TID251  (chooses made-up ratings, not release noise)
 
 from hushrec.data.domain import Domain, FeedbackKind
-from hushrec.data.interactions import Interactions
+from hushrec.data.feedback import Feedback
 from hushrec.data.load import load
-from hushrec.data.ratings import Ratings
 from hushrec.errors import ConfigError
 
 People = Mapping[str, Mapping[int, int]]
@@ -80,7 +79,7 @@ class World:
             return self.domain.scale.n_values - 1
         return (self.domain.counts or 1) - 1
 
-    def ratings(self, people: People) -> Ratings | Interactions:
+    def ratings(self, people: People) -> Feedback:
         lo, _, step = self.domain.rating_scale or (1, 1, 1)
         rows = [
             (user, self.domain.items[item], lo + step * steps)
@@ -89,7 +88,8 @@ class World:
         ]
         value = "rating" if self.domain.feedback == "ratings" else "count"
         schema = {"user_id": pl.String, "item_id": pl.String, value: pl.Float64}
-        return load(pl.DataFrame(rows, schema=schema, orient="row"), self.domain)
+        made: Feedback = load(pl.DataFrame(rows, schema=schema, orient="row"), self.domain)
+        return made
 
     def pairs(self, unit: str, adjacency: str) -> dict[str, Pair]:
         """Neighbours with extreme differences, by what differs."""

@@ -1,24 +1,28 @@
-"""The ledger that a command charges: an existing one, or a new one with ``--new-ledger``."""
+"""The ledger that a command charges, and the one way in which commands charge it."""
 
 import sys
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from hushrec.cli import console
-from hushrec.errors import BudgetError, ConfigError, ShareExceeded, WeakBudget
+from hushrec.cli.groups import Group
+from hushrec.errors import ConfigError, ShareExceeded, WeakBudget
 
 if TYPE_CHECKING:
-    from hushrec.curator.choices.recommended import Choice
+    from hushrec.curator.charging import Request, Work
     from hushrec.data.domain import Domain
-    from hushrec.models.base import Model
+    from hushrec.data.people import People, PublicFacts
+    from hushrec.data.reading import Columns
     from hushrec.privacy.accounting.budget import Budget
-    from hushrec.privacy.accounting.plan import Plan
     from hushrec.privacy.ledger.ledger import Ledger
+
+Made = TypeVar("Made", bound=Any)
+Result = TypeVar("Result")
 
 
 def complete_ledger(typed: str) -> list[str]:
@@ -51,176 +55,139 @@ LedgerOfMany = Annotated[
         help="The population's ledger, created with --max-releases: its file, or postgresql://….",
     ),
 ]
-NewLedger = Annotated[
-    bool,
-    typer.Option(
-        "--new-ledger",
-        help="Create the ledger, with this release's budget as its total. Once per population.",
-    ),
-]
 
 
-BeyondShare = Annotated[
-    bool,
-    typer.Option(
-        "--beyond-share",
-        help="Charge more than an equal share of what the ledger has left for the releases still planned.",
-    ),
-]
-AcceptWeak = Annotated[
-    bool,
-    typer.Option(
-        "--accept-weak",
-        help="Charge although ε is above 8, which the statement will call too weak to promise much.",
-    ),
-]
-Made = TypeVar("Made")
+@dataclass(frozen=True, kw_only=True)
+class Charge(Group):
+    """How a release is charged, with the words of ``hushrec.fit``."""
+
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="dropped|users|share|weak",
+            help="Charge although: dropped, more than a tenth of the records were dropped or changed "
+            "(hushrec check); users, there are more than twice as many as declared; share, later releases would have "
+            "less than an equal share; weak, ε is above 8. May be repeated.",
+        ),
+    ] = None
+    release_index: Annotated[
+        int | None,
+        typer.Option(
+            help="Release index. Of one that was released before, the same is given again, free of charge."
+        ),
+    ] = None
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            help="The folder from which the same command resumes at no cost if it is stopped; as private as "
+            "the ratings, and deleted at the end. By default it is LEDGER.checkpoints, next to the ledger."
+        ),
+    ] = None
+    no_checkpoint: Annotated[
+        bool,
+        typer.Option(
+            "--no-checkpoint", help="Keep nothing to resume from: what is stopped then loses its charge."
+        ),
+    ] = False
+
+    def terms(self) -> dict[str, Any]:
+        """The same, as the library takes it."""
+        if self.checkpoint is not None and self.no_checkpoint:
+            raise ConfigError(
+                "--checkpoint names a folder and --no-checkpoint wants none: leave out one of them"
+            )
+        return {
+            "accept": self.accept or (),
+            "release_index": self.release_index,
+            "checkpoint": self.checkpoint or not self.no_checkpoint,
+        }
 
 
-def require(ledger: str, planned: "Plan", new: bool, out: Path, weak: bool) -> bool:
-    """Refuse before the ratings are read what would be refused afterwards.
+@dataclass(frozen=True, kw_only=True)
+class ChargeOfAny(Charge):
+    """The same, for a ledger that is there or a new one."""
+
+    ledger: LedgerOption = None
+    new_ledger: Annotated[
+        bool,
+        typer.Option(
+            "--new-ledger",
+            help="Create the ledger, with this release's budget as its total. Once per population.",
+        ),
+    ] = False
+
+    def terms(self) -> dict[str, Any]:
+        """The same, as the library takes it."""
+        return {**super().terms(), "ledger": self.ledger, "new_ledger": self.new_ledger}
+
+
+def facts(domain: "Domain", columns: "Columns | None", spark: bool = False) -> "PublicFacts":
+    """What is public of records before they are read: whether people ask for their own ε is declared."""
+    from hushrec.data.people import PublicFacts
+
+    return PublicFacts(domain, bool(domain.privacy_classes) or "epsilon" in (columns or {}), spark)
+
+
+def charged(
+    request: "Request[Made]", facts: "PublicFacts", load: "Callable[[Work[Made]], People]", name: str
+) -> "tuple[Work[Made], Made]":
+    """Resolve a request, load the people, and charge; what is refused beforehand reads no record.
 
     Args:
-        ledger: path or URL.
-        new: whether it is to be created.
-        out: the release to write: the releases in its folder are witnesses of a ledger that has no folder.
-        weak: whether ε may be too weak to promise much.
+        load: loads the people for the work.
+        name: what their source is called.
 
     Returns:
-        Whether it may: a new ledger, which would take the whole of such a budget, asks at the terminal.
+        The work as it was resolved, and what was made.
     """
-    from hushrec.curator.accounts import require_startable
-    from hushrec.privacy.ledger.ledger import Ledger
+    work, request = confirmed(request, lambda request: request.resolved(facts))
+    work.close()
+    if work.plan.foreign:
+        console.err().print(f"AUTHOR'S CLAIM: {work.plan.claim}", soft_wrap=True)
+    with console.bars():
+        people = load(work)
+    console.print_confidential(name, people)
 
-    if not new:
-        Ledger.open(ledger, _witnesses(ledger, out))
-        return weak
-    try:
-        require_startable(ledger, planned, _witnesses(ledger, out), accept_weak=weak)
-    except WeakBudget as error:
-        _confirm(error)
-        require_startable(ledger, planned, _witnesses(ledger, out), accept_weak=True)
-        return True
-    return weak
+    def make(request: "Request[Made]") -> Made:
+        with console.bars():
+            return request.made(people)
 
-
-def opened(ledger: str, planned: "Plan", new: bool, out: Path, weak: bool) -> "Ledger":
-    """The ledger; a new one is created first, and one line says so."""
-    from hushrec.curator.accounts import start
-    from hushrec.privacy.ledger.ledger import Ledger
-
-    if not new:
-        return Ledger.open(ledger, _witnesses(ledger, out))
-    made = start(ledger, planned, _witnesses(ledger, out), accept_weak=weak)
-    console.out().print(
-        f"Started {made.place if made.path is None else ledger}: {made.total}, for one release",
-        soft_wrap=True,
-    )
-    return made
+    made, request = confirmed(request, make)
+    if request.new_ledger:
+        ledger = opened(request)
+        console.out().print(
+            f"Started {request.ledger if ledger.path else ledger.place}: {ledger.total}, for one release",
+            soft_wrap=True,
+        )
+    return work, made
 
 
-def _witnesses(ledger: str, out: Path) -> Path | None:
-    return out.parent if "://" in ledger else None
-
-
-def share(
-    ledger: str,
-    config: "Model",
-    domain: "Domain",
-    release_index: int | None,
-    checkpoint: Path | bool,
-    named: Mapping[str, object],
-    out: Path,
-) -> "Budget":
-    """The budget that ``--epsilon auto`` takes from a ledger.
-
-    Raises:
-        ConfigError: A given δ, unit or adjacency is not the ledger's.
-        BudgetError: Nothing is left for the planned releases.
-    """
-    from hushrec.curator.checkpoints import resumed_mark
-    from hushrec.curator.shares import next_share
-    from hushrec.privacy.ledger.ledger import Ledger
-
-    opened = Ledger.open(ledger, _witnesses(ledger, out))
-    budget = next_share(
-        opened, config, domain, release_index, resumed_mark(opened, checkpoint, domain.digest)
-    )
-    for name, value in named.items():
-        if value not in (None, getattr(budget, name)):
-            raise ConfigError(
-                f"--{name} {value} is not the ledger's, which is {getattr(budget, name)}; leave it out, as "
-                "--epsilon auto takes δ, unit and adjacency from the ledger"
-            )
-    return budget
-
-
-def choice(
-    ledger: str,
-    domain: "Domain",
-    release_index: int | None,
-    checkpoint: Path | bool,
-    out: Path,
-    *,
-    personal: bool,
-) -> "Choice":
-    """The model that is recommended for the budget that ``--epsilon auto`` takes."""
-    from hushrec.curator.checkpoints import resumed_mark
-    from hushrec.curator.choices.recommended import choice_of_share
-    from hushrec.curator.shares import next_share
-    from hushrec.privacy.ledger.ledger import Ledger
-
-    opened = Ledger.open(ledger, _witnesses(ledger, out))
-    mark = resumed_mark(opened, checkpoint, domain.digest)
-    each = partial(next_share, opened, domain=domain, release_index=release_index, mark=mark)
-    return choice_of_share(each, domain, opened.total, personal=personal)
-
-
-def confirmed(charge: Callable[[bool, bool], Made], beyond: bool, weak: bool) -> Made:
-    """What a charge makes. Beyond its share, or at a weak ε, it is refused, or confirmed at the terminal.
-
-    Args:
-        charge: charges and makes a release, within its share or beyond it, at a strong ε or at any.
-        beyond: whether it may be beyond.
-        weak: whether ε may be too weak to promise much.
-    """
+def confirmed(
+    request: "Request[Made]", step: "Callable[[Request[Made]], Result]"
+) -> "tuple[Result, Request[Made]]":
+    """What a step gives. Beyond its share, or at a weak ε, it is refused, or confirmed at the terminal."""
     while True:
         try:
-            return charge(beyond, weak)
-        except ShareExceeded as error:
-            _confirm(error)
-            beyond = True
-        except WeakBudget as error:
-            _confirm(error)
-            weak = True
+            return step(request), request
+        except (ShareExceeded, WeakBudget) as error:
+            if not (sys.stdin.isatty() and sys.stderr.isatty()):
+                raise
+            console.err().print(str(error), soft_wrap=True)
+            if not typer.confirm("Charge it all the same?", err=True):
+                raise
+            reason = "share" if isinstance(error, ShareExceeded) else "weak"
+            request = replace(request, accept={*request.accept, reason})  # type: ignore[arg-type]
 
 
-def _confirm(error: BudgetError) -> None:
-    """Ask whether a refused charge goes on all the same; raise the refusal unless somebody says so."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise error
-    console.err().print(str(error), soft_wrap=True)
-    if not typer.confirm("Charge it all the same?", err=True):
-        raise error
+def opened(request: "Request[Made]") -> "Ledger":
+    """The ledger of a request, as it is now."""
+    from hushrec.privacy.ledger.ledger import Ledger
+
+    place = str(request.ledger)
+    return Ledger.open(place, request.out.parent if request.out and "://" in place else None)
 
 
-def again(release_index: int, *, new: bool = False) -> str:
-    """What to do where a file cannot be written of which the ledger has the bytes.
-
-    Args:
-        release_index: what it was charged as.
-        new: whether the command created the ledger.
-    """
-    without = " (without --new-ledger)" if new else ""
-    return (
-        ". It is stored in the ledger: run the same command with "
-        f"--release-index {release_index} and another file{without}"
-    )
-
-
-def print_charge(
-    ledger: "Ledger", budget: "Budget", release_index: int, *, repeated: bool, auto: bool
-) -> None:
+def print_charge(ledger: "Ledger", budget: "Budget", release_index: int, repeated: bool, auto: bool) -> None:
     """Say which share was taken, or that nothing was charged because the release was made before."""
     from hushrec.figures import above
 

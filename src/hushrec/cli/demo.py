@@ -188,7 +188,7 @@ def _measure(clicks: "hr.Interactions", size: Size) -> list[tuple[str, ...]]:
 
     with console.working("compiling kernels (once)"):  # so that no fit's seconds hold it
         few = hr.synthetic.interactions(300, 20, 1_500, 0)
-        hr.fit(few, hr.PrivateEASE(rank=2), _budget(1), entropy=hr.testing.Seeded(0))
+        hr.testing.fit(few, hr.PrivateEASE(rank=2), _budget(1), entropy=hr.testing.Seeded(0))
     budgets = [*map(_budget, size.epsilons), None]
     found: list[list[tuple[Found, Found]]] = [[] for _ in budgets]
     with console.progress() as progress:
@@ -199,9 +199,10 @@ def _measure(clicks: "hr.Interactions", size: Size) -> list[tuple[str, ...]]:
                 both = []
                 for model in (hr.PrivateEASE(), hr.Popularity()):
                     start = time.perf_counter()
-                    release = hr.fit(
-                        train, model, budget, entropy=hr.testing.Seeded(seed) if budget else None
-                    )
+                    if budget is None:
+                        release = hr.baseline(train, model)
+                    else:
+                        release = hr.testing.fit(train, model, budget, entropy=hr.testing.Seeded(seed))
                     seconds = time.perf_counter() - start
                     scores = hr.evaluate(release, train=fold_in, test=test, metrics=("recall@20", "ndcg@100"))
                     both.append(Found(scores["recall@20"], scores["ndcg@100"], seconds))

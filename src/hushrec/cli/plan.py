@@ -1,7 +1,6 @@
 """``hushrec plan``: what a fit will measure and cost, before any rating is read."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -50,7 +49,7 @@ def plan(
 
         options.require_only(ctx, options.OF_A_SERIES, "domain series")
         declared = Domain.open(domain)
-        planned = plan_series(options.series_model(declared), declared, series)
+        planned = plan_series(declared, options.series_model(declared), series)
         console.out().print(str(planned), soft_wrap=True)
         return
     from hushrec.curator.choices.recommended import choice_of_share
@@ -70,10 +69,11 @@ def plan(
     assert whole is not None
     because = ""
     if config is None:
-        each = partial(share, domain=declared, total=whole, releases=releases or 1)
-        config, because = choice_of_share(each, declared, whole)
-    budget = share(config, declared, whole, releases) if releases else whole
-    planned = plan_of(config, declared, budget)
+        config, because = choice_of_share(
+            lambda model: share(declared, model, whole, releases or 1), declared, whole
+        )
+    budget = share(declared, config, whole, releases) if releases else whole
+    planned = plan_of(declared, config, budget)
     assert isinstance(config, PrivateModel)  # others have no plan
     lines = measured(config.queries(declared, budget), planned)
     prospects = config.prospects(declared, budget)

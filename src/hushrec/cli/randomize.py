@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from hushrec.cli import account, console, options, sources
+from hushrec.cli.groups import grouped
+from hushrec.cli.reading import Given
 from hushrec.errors import ConfigError
 
 if TYPE_CHECKING:
     from hushrec.data.domain import Domain
     from hushrec.local.method import Method
-    from hushrec.local.released import ReleasedData
     from hushrec.privacy.accounting.plan import Plan
 
 
+@grouped
 def randomize(
     ctx: typer.Context,
     ratings: Annotated[
@@ -25,12 +27,9 @@ def randomize(
             "(--query): user_id, item_id, rating[, timestamp]. With --collect, the reports."
         ),
     ] = None,
+    *,
     domain: Annotated[Path | None, typer.Option(help="The domain, as hushrec domain writes it.")] = None,
     method: options.MethodOption = None,
-    ledger: account.LedgerOption = None,
-    new_ledger: account.NewLedger = False,
-    beyond_share: account.BeyondShare = False,
-    accept_weak: account.AcceptWeak = False,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The data set to write, .parquet or .csv.")
     ] = None,
@@ -65,9 +64,7 @@ def randomize(
     groups_from: Annotated[
         Path | None, typer.Option(help="A release whose item factors or covariance to group items by.")
     ] = None,
-    release_index: options.ReleaseIndex = None,
-    accept_dropped: options.AcceptDropped = False,
-    accept_users: options.AcceptUsers = False,
+    charge: account.ChargeOfAny,
     plan: Annotated[bool, typer.Option("--plan", help="Show the cost, and read no ratings.")] = False,
     collect: Annotated[
         bool,
@@ -78,11 +75,7 @@ def randomize(
         ),
     ] = False,
     json: options.Json = False,
-    query: sources.Query = None,
-    column: options.Columns = None,
-    format: options.Format = None,
-    separator: options.Separator = None,
-    decimal: options.Decimal = ".",
+    given: Given,
 ) -> None:
     """Release a randomized data set, charged to a ledger."""
     if collect:
@@ -92,79 +85,31 @@ def randomize(
         return
     if domain is None or method is None:
         raise ConfigError("give --domain and --method; to combine data sets of many devices, give --collect")
-    from hushrec.curator.acceptance import admit
-    from hushrec.curator.authors import signed
-    from hushrec.curator.release_data import on_device, release_data
-    from hushrec.curator.room import data_size, reserved
+    from hushrec.curator.release_data import data_plan, randomizing
     from hushrec.data.domain import Domain
-    from hushrec.data.ratings import Ratings
-    from hushrec.local.dataset_files import require_lines
 
     if json and not plan:
         raise ConfigError("--json is of the cost alone: give --plan as well, or leave it out")
     declared = Domain.open(domain)
-    config = options.method(method, settings, declared, features, feature, groups_from)
+    chosen = options.method(method, settings, declared, features, feature, groups_from)
     budget = options.budget(epsilon, delta, unit, adjacency, usual="δ = 0 is usual here: a pure ε")
-    if budget is None and "groups" not in type(config).model_fields:
-        raise ConfigError(
-            f"{method} needs a budget: give --epsilon, --delta (0 for a pure ε), --unit user and "
-            "--adjacency replace"
-        )
-    planned = signed(config.plan(declared, budget), config, declared)
-    if planned.foreign:  # before the charge
-        console.err().print(f"AUTHOR'S CLAIM: {planned.claim}", soft_wrap=True)
     if plan:
-        if json:
-            console.print_json(_facts(config, planned, declared))
-        else:
-            _print_plan(config, planned, declared)
+        _print_plan(chosen, data_plan(declared, chosen, budget), declared, json=json)
         return
-    if not (ratings and ledger and out):
+    if not (ratings and charge.ledger and out):
         raise ConfigError(
             "a release needs RATINGS, --ledger and -o; to see only the cost, give --plan instead"
         )
-    named = sources.named(ratings, query)
-    options.require_writable(out, ".parquet", ".csv")
-    require_lines(out, declared.items)
-    accept_weak = account.require(ledger, planned, new_ledger, out, accept_weak)
-    with console.bars():
-        loaded = sources.load(named, declared, sources.Form(column, format, separator, decimal))
-    private = Ratings.of(loaded, by="randomize")
-    console.print_confidential(console.names(named), private)
-    if new_ledger:  # before the ledger exists: it would remain, without a charge, if the release were refused
-        admit(
-            private,
-            planned.model,
-            config.footprint(planned, declared),
-            spends=not on_device(declared),
-            accept_dropped=accept_dropped,
-            accept_users=accept_users,
-        )
-    charged = account.opened(ledger, planned, new_ledger, out, accept_weak)
-
-    def charge(beyond: bool, weak: bool) -> "ReleasedData":
-        with console.working("randomizing rows"):
-            return release_data(
-                private,
-                config,
-                budget,
-                ledger=charged,
-                release_index=release_index,
-                accept_dropped=accept_dropped,
-                accept_users=accept_users,
-                beyond_share=beyond,
-                accept_weak=weak,
-            )
-
-    with reserved(out.parent, data_size(planned, private, out.suffix), private=True) as room:
-        data = account.confirmed(charge, beyond_share, accept_weak)
-        if room:
-            room.keep(0)
-        options.save(data, out, fix=_lost(data, new_ledger))
-    made = data.statement.ledger["release_index"]
-    account.print_charge(charged, planned.budget, made, repeated=data.repeated, auto=False)
+    named, reading = given.named(ratings), given.form.reading
+    request = randomizing(chosen, budget, out=out, **charge.terms())
+    facts = account.facts(declared, reading.columns)
+    work, data = account.charged(
+        request, facts, lambda _: sources.load(named, declared, reading), console.names(named)
+    )
+    ledger, made = account.opened(request), data.statement.ledger["release_index"]
+    account.print_charge(ledger, work.plan.budget, made, data.repeated, auto=False)
     console.print_statement(data.statement)
-    console.print_ledger(charged)
+    console.print_ledger(ledger)
     console.out().print(
         f"Wrote {out}, with its statement next to it. Next: hushrec fit {quote(str(out))} --model item-knn "
         "-o model.safetensors",
@@ -189,7 +134,7 @@ def _collect(reports: list[str] | None, out: Path | None) -> None:
     )
 
 
-def _facts(config: "Method", planned: "Plan", domain: "Domain") -> dict[str, Any]:
+def _facts(method: "Method", planned: "Plan", domain: "Domain") -> dict[str, Any]:
     """A plan as JSON values: as of a model, and what one answer reveals."""
     from dataclasses import asdict
 
@@ -198,42 +143,35 @@ def _facts(config: "Method", planned: "Plan", domain: "Domain") -> dict[str, Any
     from hushrec.release.odds import Odds
 
     lines = measured(planned.events, planned)
-    local = config.local(planned, domain)
+    local = method.local(planned, domain)
     told = facts(planned, lines, Odds.of(planned.epsilon, planned.budget.delta, lines))
     return {
         "method": told.pop("model"),
         **told,
         "local": asdict(local) if local else None,
         "uncovered": planned.uncovered,
-        "groups": config.groups_in(domain),
-        "beside": config.beside(),
+        "groups": method.groups_in(domain),
+        "beside": method.beside(),
     }
 
 
-def _print_plan(config: "Method", planned: "Plan", domain: "Domain") -> None:
+def _print_plan(method: "Method", planned: "Plan", domain: "Domain", *, json: bool) -> None:
     from hushrec.release import sentence, statement_text
 
+    if planned.foreign:
+        console.err().print(f"AUTHOR'S CLAIM: {planned.claim}", soft_wrap=True)
+    if json:
+        console.print_json(_facts(method, planned, domain))
+        return
     screen = console.out()
     screen.print(str(planned), soft_wrap=True)
     screen.print()
-    if local := config.local(planned, domain):
+    if local := method.local(planned, domain):
         for line in statement_text.local(local, planned.epsilon):
             screen.print(line, soft_wrap=True)
     if planned.uncovered:
         screen.print(f"GROUPS NOT COVERED: {planned.uncovered}", soft_wrap=True)
-    for line in (config.groups_in(domain), config.beside()):
+    for line in (method.groups_in(domain), method.beside()):
         if line:
             screen.print(line[0].upper() + line[1:] + ".", soft_wrap=True)
     screen.print(sentence.covered(planned.budget.unit, planned.budget.adjacency), soft_wrap=True)
-
-
-def _lost(data: "ReleasedData", new: bool) -> str:
-    """What to do where the file of a data set cannot be written."""
-    from hushrec.local.released import LARGEST_STORED
-
-    if data.ratings.n_ratings <= LARGEST_STORED and data.statement.ledger:
-        return account.again(data.statement.ledger["release_index"], new=new)
-    return (
-        ". It is too large for the ledger to keep, so it is lost and its charge stays spent: make room, and "
-        "make another release"
-    )

@@ -14,17 +14,17 @@ from hushrec.privacy.accounting.plan import Plan
 from hushrec.settings import Settings
 
 
-def signed(plan: Plan, config: Settings, domain: Domain) -> Plan:
+def signed(plan: Plan, model: Settings, domain: Domain) -> Plan:
     """The plan with the names of the classes outside hushrec that it depends on.
 
     Args:
-        plan: what ``config`` would measure.
-        config: settings of a model, or of a method that releases data.
+        plan: what ``model`` would measure.
+        model: settings of a model, or of a method that releases data.
 
     Returns:
         The plan, unchanged if it depends on hushrec only.
     """
-    parts = (config, *_nested(config), domain, plan, *plan.measurements, *plan.events)
+    parts = (model, *_nested(model), domain, plan, *plan.measurements, *plan.events)
     names = tuple(dict.fromkeys(name for part in parts for name in outsiders(type(part))))
     return replace(plan, foreign=names) if names else plan
 

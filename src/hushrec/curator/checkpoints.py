@@ -69,28 +69,26 @@ def stopped(account: Ledger) -> list[Stopped]:
     return sorted(found, key=lambda one: one.charge.number)
 
 
-def chosen(account: Ledger, ratings: Callable[[], str]) -> Path:
-    """The checkpoint of a fit: that of the stopped fit of these ratings, or a new one.
+def checkpoint_of(account: Ledger, asked: str | Path | bool, digest: Callable[[], str]) -> Path | None:
+    """The folder of a checkpoint: that of the stopped charge of these people, or a new one; None for none.
+
+    Whatever is kept, a charge that waits for its fit to be repeated is refused company.
 
     Args:
-        ratings: gives the digest of the ratings; called only if a fit was stopped.
+        asked: as for ``fit``.
+        digest: gives the digest of the people's rows; called only if a fit was stopped.
     """
     waiting = stopped(account)
-    for one in waiting:
-        with Checkpoint(one.folder) as kept:
-            if kept.knows(RATINGS, ratings()):
-                return one.folder
-    _require_stored(account, waiting)
-    return _new(account)
-
-
-def require_none_waits(account: Ledger, own: str) -> None:
-    """Refuse a fit without a checkpoint here while a charge waits here for its fit to be repeated.
-
-    Args:
-        own: commitment of the checkpoint that the fit has elsewhere; empty for none.
-    """
-    _require_stored(account, stopped(account), own)
+    if asked is True:
+        for one in waiting:
+            with Checkpoint(one.folder) as kept:
+                if kept.knows(RATINGS, digest()):
+                    return one.folder
+        _require_stored(account, waiting)
+        return _new(account)
+    named = Path(asked) if asked else None
+    _require_stored(account, waiting, "" if named is None else mark_of(named))
+    return named
 
 
 def resumed_mark(account: Ledger, checkpoint: str | Path | bool, domain: str) -> str:
@@ -111,9 +109,7 @@ def resumed_mark(account: Ledger, checkpoint: str | Path | bool, domain: str) ->
 
 
 @contextmanager
-def going_on(
-    folder: Path | None, ratings: str, settings: str, account: Ledger
-) -> Iterator[Checkpoint | None]:
+def bound(folder: Path | None, ratings: str, settings: str, account: Ledger) -> Iterator[Checkpoint | None]:
     """The checkpoint of exactly this fit, if it has one; deleted once the release is made.
 
     Args:
@@ -127,7 +123,7 @@ def going_on(
         yield None
         return
     marks = {RATINGS: ratings, "settings (release index and version too)": settings}
-    with _bound(folder, marks, account) as checkpoint:
+    with _opened(folder, marks, account) as checkpoint:
         try:
             yield checkpoint
         except BaseException:
@@ -158,7 +154,7 @@ def _require_stored(account: Ledger, waiting: list[Stopped], own: str = "") -> N
     _name_others(account, own)
 
 
-def _bound(folder: Path, marks: dict[str, str], account: Ledger) -> Checkpoint:
+def _opened(folder: Path, marks: dict[str, str], account: Ledger) -> Checkpoint:
     own = folder.parent == folder_of(account)
     if own:
         _make_folder(account)
@@ -175,7 +171,7 @@ def _bound(folder: Path, marks: dict[str, str], account: Ledger) -> Checkpoint:
     if charge.state == "charged":
         raise refusal(account, charge)
     _set_aside(account, Stopped(charge, folder))
-    return _bound(_new(account), marks, account)
+    return _opened(_new(account), marks, account)
 
 
 def _forget_uncharged(checkpoint: Checkpoint, account: Ledger) -> None:

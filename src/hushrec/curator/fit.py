@@ -1,330 +1,309 @@
-"""Two verbs: plan what a fit will measure, and fit."""
+"""The verbs of models: plan a fit, fit under a charge, and fit what costs nothing."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from hushrec import registry
-from hushrec.curator.acceptance import admit, pays
-from hushrec.curator.accounts import account_of, spending
 from hushrec.curator.authors import signed
-from hushrec.curator.checkpoints import chosen, folder_of, going_on, require_none_waits
-from hushrec.curator.choices.recommended import choice, choice_of_share
+from hushrec.curator.charging import Accept, Request, Work, require_loaded
+from hushrec.curator.choices.recommended import Choice, choice, choice_of_share
 from hushrec.curator.known_items import committed, known
-from hushrec.curator.room import kept_size, reserved, stored_size
-from hushrec.curator.shares import naming_share, next_share, opened
+from hushrec.curator.room import release_size
+from hushrec.curator.series.part import part_of
 from hushrec.curator.statements import describe, from_data, not_private
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Feedback
-from hushrec.data.interactions import Interactions
-from hushrec.data.packed.blocks import Blocks
-from hushrec.data.ratings import Ratings
-from hushrec.data.spark.spark_feedback import SparkFeedback
-from hushrec.errors import BudgetUnsupported, CheckpointError, ConfigError, DataError
+from hushrec.data.people import People, PublicFacts
+from hushrec.errors import BudgetUnsupported, ConfigError, LedgerError
 from hushrec.item_prior import ItemPrior
 from hushrec.local.released import ReleasedData
 from hushrec.models.base import Model
 from hushrec.models.private import PrivateModel
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.checkpoint.checkpoint import Checkpoint, mark_of
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
-from hushrec.privacy.noise.entropy import Entropy
 from hushrec.privacy.run import MEASURING, ChargedRun, ExactRun
 from hushrec.progress import Progress, stage, telling
 from hushrec.release.artefact import Release
-from hushrec.release.statement import Statement
-from hushrec.statistics.engines.spark_engine import require_ready
 
-_ANY = -1  # stands for release index None: the checkpoint then finds its charge by its commitment
+Spending = Budget | Literal["auto"]
+"""A budget, or an equal share of what the ledger has left."""
 
 
-def plan(config: Model, domain: Domain, budget: Budget, prior: Release | None = None) -> Plan:
+def plan(domain: Domain, model: Model, budget: Budget, prior: Release | None = None) -> Plan:
     """What a fit will measure, with how much noise, at what cost. Reads no data.
 
     Args:
-        config: a model's settings.
         domain: the public domain.
+        model: a model's settings.
         budget: what may be spent.
         prior: as for ``fit``.
 
     Raises:
-        ConfigError: ``config`` is not a model's.
+        ConfigError: ``model`` is not one.
     """
-    _require_model(config, "ask for its own plan, with plan(domain, budget) or hushrec randomize --plan")
-    return committed(signed(config.plan(domain, budget), config, domain), known(config, domain, prior))
+    _require_model(model, "ask for its own plan, with plan(domain, budget) or hushrec randomize --plan")
+    return committed(signed(model.plan(domain, budget), model, domain), known(model, domain, prior))
 
 
 def fit(
-    ratings: Ratings | Interactions | Blocks | SparkFeedback | ReleasedData,
-    config: Model | None = None,
-    budget: Budget | Literal["auto"] | None = None,
+    data: People,
+    model: Model | None = None,
+    budget: Spending | None = None,
     *,
-    ledger: Ledger | str | Path | None = None,
+    ledger: Ledger | str | Path,
+    series: str | Path | None = None,
     release_index: int | None = None,
     prior: Release | None = None,
-    entropy: Entropy | None = None,
     checkpoint: str | Path | bool = True,
-    accept_dropped: bool = False,
-    accept_users: bool = False,
-    beyond_share: bool = False,
-    accept_weak: bool = False,
+    accept: Accept | Collection[Accept] = (),
     progress: Progress | None = None,
 ) -> Release:
     """Charge the ledger, measure under noise, and make a release.
 
     A fit that was killed, interrupted or ended by an error after its charge is resumed by the same call,
-    under the same charge and with the same noise: its checkpoint lies beside the ledger until the release is
-    made. Until you resume it, or give its charge up (``Ledger.forfeit_index``), no other fit is charged to
+    under the same charge and with the same noise: its checkpoint lies next to the ledger until the release is
+    made. Until you resume it, or give its charge up (``Ledger.forfeit_index``), nothing else is charged to
     its ledger there.
 
+    What costs nothing has verbs of its own: ``baseline`` fits without noise and privacy, ``fit_released``
+    fits a data set that is released already, ``hushrec.testing.fit`` makes seeded experiments.
+
     Args:
-        ratings: private ratings, in memory, in block files or in Spark; or a released data set, which is paid
-            for already: leave out budget and ledger then; the release carries the data set's statement.
-        config: a model's settings; by default those of ``recommended``.
-        budget: what may be spent; ``"auto"`` takes an equal share of what the ledger has left for the
-            releases that are still planned, with its δ, unit and adjacency; None gives the non-private
-            baseline, whose statement says so.
-        ledger: the population's ledger, or the path of one that ``Ledger.create`` made. Only seeded
-            experiments and baselines do not need one.
+        data: private ratings or interactions that ``load`` made.
+        model: a model's settings; by default those of ``recommended``.
+        budget: what may be spent. ``"auto"`` takes an equal share of what the ledger has left for the
+            releases that are still planned, with its δ, unit and adjacency. A series names none.
+        ledger: the population's ledger, or the path of one that ``Ledger.create`` made.
+        series: the folder of a series, whose releases are charged together and share their noise: the first
+            call charges what the ledger has left for as many releases as it has left, and each call makes
+            the next one, from all that people have given and not deleted so far. It is as private as the
+            ratings; if it is lost, or put back from an old copy, the series cannot go on. Models:
+            ``GlobalEffects`` and ``Popularity``.
         release_index: number of the release in its ledger, from 0. None charges for the next free one; a
             release that was made before returns the same bytes and charges nothing, as its ``repeated`` says.
         prior: a release of other people's ratings, which say what is expected of the items that it shares
-            with the catalogue: a baseline (no budget), whose ratings you declare public, or a private one. It
-            is trusted as far as these people's noisy sums agree with it.
-        entropy: the operating system's by default; ``hushrec.testing.Seeded`` for experiments and tests,
-            whose releases are not private.
+            with the catalogue: a baseline, whose ratings you declare public, or a private one. It is trusted
+            as far as these people's noisy sums agree with it.
         checkpoint: where what this fit resumes from is kept until its release is made: by default in
-            ``NAME.checkpoints`` beside the ledger (in the current folder if that is in a database), or in a
+            ``NAME.checkpoints`` next to the ledger (in the current folder if that is in a database), or in a
             folder of its own on a local disk, if you name one. It is as private as the ratings. False keeps
-            nothing: a fit that is stopped then loses its charge. Ledgers in memory have a checkpoint only
-            if you name its folder, baselines and seeded experiments have none.
-        accept_dropped: charge although loading dropped or changed more than a tenth of the records, or found
-            none. Baselines and seeded experiments do not ask for it.
-        accept_users: charge although there are more than twice as many users as the domain declares, for whom
-            δ is not chosen. Baselines and seeded experiments do not ask for it.
-        beyond_share: whether to leave less than equal shares for the releases that the ledger's owner still
-            plans; otherwise such a charge is refused.
-        accept_weak: charge although ε is above 8, which the statement will call too weak to promise much.
-            Baselines and seeded experiments do not ask for it, nor does a fit that resumes.
+            nothing: a fit that is stopped then loses its charge, as a part of a series always does.
+        accept: what the charge would otherwise be refused for; ``Accept`` lists it. Nothing is asked again
+            of a fit that resumes.
         progress: is told the queries that are measured, and rounds inside them; see ``hushrec.progress``.
 
     Raises:
         BudgetExceeded: The ledger has less left than the plan costs.
-        ShareExceeded: The plan costs more than its equal share; nothing is charged.
-        WeakBudget: ε is above 8, and ``accept_weak`` is not set; nothing is charged.
-        MemoryExceeded: This machine has too little memory for the fit; ``plan`` says what it needs. Nothing
-            is charged, unless a note on the error says what is.
+        ShareExceeded: The plan costs more than its equal share (accept *share*).
+        WeakBudget: ε is above 8 (accept *weak*).
+        RecordsDropped: More than a tenth of the records were dropped or changed, or there are none (accept
+            *dropped*); or nobody is left. ``hushrec.check`` shows why.
+        UsersExceeded: There are more than twice as many users as declared (accept *users*).
+        MemoryExceeded: This machine has too little memory for the fit; ``plan`` says what it needs.
+        ReleaseError: The ledger's or the checkpoint's disk has too little room.
         LedgerError: The ledger does not exist, cannot be trusted, or would be a second one of the same users.
-        RecordsDropped: More than a tenth of the records were dropped or changed, or there are none, and
-            ``accept_dropped`` is not set; or nobody is left. Nothing is charged; ``hushrec.check`` shows why.
-        UsersExceeded: There are more than twice as many users as declared, and ``accept_users`` is not set.
-            Nothing is charged.
-        ChargeUnpublished: A fit of other ratings or settings was stopped after its charge, or the release
-            index was charged before and never published. Nothing is charged; the message says what helps.
-        CheckpointError: The checkpoint is in use, damaged, or belongs to other ratings, settings or another
-            ledger; or ``entropy`` is given too; or ``entropy`` is a checkpoint.
-        BudgetUnsupported: The model does not support the budget or per-user ε; or a budget is given for a
-            released data set.
-        ConfigError: The ratings are in Spark, and the model needs more of them than sums; or the prior does
-            not fit the model or the domain. Nothing is charged.
-        DataError: The ratings were not loaded, the model learns from another kind of feedback, a block is
-            damaged, or the domain has privacy classes and the ratings do not say who is in which.
+        ChargeUnpublished: A fit of other data or settings was stopped after its charge, or the release index
+            was charged before and never published; the message says what helps.
+        CheckpointError: The checkpoint, or the series' folder, is in use, damaged, or belongs to other data,
+            settings or another ledger.
+        BudgetUnsupported: The model does not support the budget or per-user ε.
+        ConfigError: The data are in Spark, and the model needs more of them than sums; or the prior does not
+            fit the model or the domain; or there is no budget.
+        DataError: The data were not loaded, the model learns from another kind of feedback, a block is
+            damaged, or the domain has privacy classes and the data do not say who is in which.
+
+        Nothing is charged, unless a note on the error says what is.
 
     Privacy: charged (every event of the plan).
     """
-    with fitted(
-        ratings,
-        config,
+    request = fitting(
+        model,
         budget,
         ledger=ledger,
+        series=series,
         release_index=release_index,
         prior=prior,
-        entropy=entropy,
         checkpoint=checkpoint,
-        accept_dropped=accept_dropped,
-        accept_users=accept_users,
-        beyond_share=beyond_share,
-        accept_weak=accept_weak,
-        progress=progress,
-    ) as release:
-        return release
+        accept=accept,
+    )
+    return request.made(data, progress)
 
 
-@contextmanager
-def fitted(
-    ratings: Ratings | Interactions | Blocks | SparkFeedback | ReleasedData,
-    config: Model | None = None,
-    budget: Budget | Literal["auto"] | None = None,
+def fitting(
+    model: Model | None,
+    budget: Spending | None,
     *,
-    ledger: Ledger | str | Path | None = None,
+    ledger: Ledger | str | Path | None,
+    series: str | Path | None = None,
     release_index: int | None = None,
     prior: Release | None = None,
-    entropy: Entropy | None = None,
     checkpoint: str | Path | bool = True,
-    accept_dropped: bool = False,
-    accept_users: bool = False,
-    beyond_share: bool = False,
-    accept_weak: bool = False,
+    accept: Accept | Collection[Accept] = (),
+    new_ledger: bool = False,
+    out: Path | None = None,
+) -> Request[Release]:
+    """What ``fit`` asks for, as the command line does."""
+    if model is not None:
+        _require_model(model, "to release data, call hushrec.release_data with it")
+    if series is not None and (budget is not None or prior is not None):
+        raise ConfigError("a series takes its budget from the ledger, and no prior: leave out both")
+    return Request(
+        resolve=part_of(series, model) if series is not None else partial(_resolve, model, budget, prior),
+        ledger=ledger,
+        release_index=release_index,
+        checkpoint=checkpoint if series is None else False,
+        accept=accept,
+        new_ledger=new_ledger,
+        out=out,
+    )
+
+
+def baseline(
+    data: People,
+    model: Model | None = None,
+    *,
+    prior: Release | None = None,
     progress: Progress | None = None,
-) -> Iterator[Release]:
-    """Context of the release that ``fit`` makes. The ledger records it as published when the block ends.
+) -> Release:
+    """Fit without noise: the non-private baseline, whose statement says so. Publish it of public data alone.
 
-    Write the release's file inside the block: if that fails or is stopped, the same call gives the same
-    bytes.
+    Args:
+        data: ratings or interactions that ``load`` made.
+        model: a model's settings; by default those of ``recommended``.
+        prior, progress: as for ``fit``.
 
-    Privacy: charged (every event of the plan).
+    Raises:
+        ConfigError, DataError: As for ``fit``.
+
+    Privacy: private; nothing hides who is in the data.
     """
-    if not isinstance(checkpoint, bool) and entropy is not None:
-        raise CheckpointError("a checkpoint has its own noise key; leave out checkpoint or entropy")
-    if not isinstance(checkpoint, bool) and budget is None:
-        raise CheckpointError(
-            "without a budget nothing is spent, so there is nothing to resume: leave out checkpoint"
-        )
-    if isinstance(entropy, Checkpoint):
-        raise CheckpointError(
-            "entropy= does not take a checkpoint, because a fit opens its checkpoint itself: close this one, "
-            "and pass its folder as checkpoint="
-        )
-    if config is not None:
-        _require_model(config, "to release data, call hushrec.release_data with it")
-    published: Statement | None = None
-    if isinstance(ratings, ReleasedData):
-        if budget is not None or ledger is not None or release_index is not None:
-            raise BudgetUnsupported(
-                "a released data set is public, and models of it cost nothing: leave out budget, ledger and "
-                "release_index"
-            )
-        published, ratings = ratings.statement, ratings.ratings
-    if not isinstance(ratings, Feedback | Blocks | SparkFeedback):
-        raise DataError(
-            f"fit takes what was loaded under a domain, not {type(ratings).__module__.partition('.')[0]}'s "
-            f"{type(ratings).__name__}; load it first with hushrec.load, or with hushrec.load_spark if it is "
-            "a table of Spark"
-        )
-    if isinstance(budget, str):
-        _require_auto(budget)
-    of_shares = opened(ledger) if isinstance(budget, str) else None  # which say what the fit may cost
-    folder = None
-    if of_shares:
-        folder = _checkpoint(checkpoint, of_shares, entropy, release_index, ratings.digest)
-    mark = "" if folder is None else mark_of(folder)
-    if config is None:
-        config = _recommended(ratings, budget, of_shares, release_index, mark)
-    config.require_feedback(ratings.domain)
-    if isinstance(budget, str):
-        budget = next_share(of_shares, config, ratings.domain, release_index, mark)
-    if isinstance(ratings, SparkFeedback):
-        require_sums_alone(config)
-    _require_personal(config, budget, asks=ratings.asks)
-    if ratings.domain.privacy_classes and not ratings.asks:
-        raise DataError(
-            "the domain declares privacy classes, but the ratings have no column epsilon that says who is in "
-            "which; name the column with columns=, or declare a domain without privacy classes"
-        )
-    if isinstance(ratings, Blocks):
-        with telling(progress):
-            ratings.verify()  # before the charge, which a damaged file would waste
-    if isinstance(ratings, SparkFeedback):
-        ratings.verify()
-        require_ready(ratings)
-    public = known(config, ratings.domain, prior)
+    model, made = _unprotected(data, model, prior, progress)
+    return not_private(made, model)
+
+
+def fit_released(
+    data: ReleasedData, model: Model | None = None, *, progress: Progress | None = None
+) -> Release:
+    """Fit a data set that is released and paid for already. The release carries the data set's statement.
+
+    Args:
+        data: a released data set.
+        model: a model's settings; by default those of ``recommended``.
+        progress: as for ``fit``.
+
+    Privacy: post-processing.
+    """
+    _, made = _unprotected(data.ratings, model, None, progress)
+    return from_data(made, data.statement)
+
+
+def _unprotected(
+    data: People, model: Model | None, prior: Release | None, progress: Progress | None
+) -> tuple[Model, Release]:
+    """A model and its release without noise."""
+    require_loaded(data)
+    facts = PublicFacts(data.domain, data.personal, data.sums_only)
+    model = choice(data.domain, None, personal=data.personal).model if model is None else model
+    _require_suitable(model, None, facts)
+    public, terms = known(model, data.domain, prior), model.baseline
+    with telling(progress), stage("fitting"):
+        data.verify()
+        people = data.capped(data.domain.cap) if terms.unit == "user" else data
+        return model, _described(model.release(people, ExactRun(terms, public)), data.domain)
+
+
+def _resolve(
+    model: Model | None,
+    budget: Spending | None,
+    prior: Release | None,
+    facts: PublicFacts,
+    account: Ledger | None,
+    release_index: int | None,
+    mark: str,
+) -> "_Fitting":
+    domain, because, auto = facts.domain, "", isinstance(budget, str)
     if budget is None:
-        terms = config.baseline
-        population = ratings.capped(ratings.domain.cap) if terms.unit == "user" else ratings
-        with telling(progress), stage("fitting"):
-            made = _described(config.release(population, ExactRun(terms, public)), ratings.domain)
-        yield from_data(made, published) if published else not_private(made, config)
-        return
-    planned = committed(signed(config.plan(ratings.domain, budget), config, ratings.domain), public)
-    account = account_of(of_shares or ledger, planned, entropy)
-    paid = release_index is not None and account.stored(planned, release_index) is not None
-    assert isinstance(config, PrivateModel)  # others have no plan
-    if not paid:  # before a checkpoint exists
-        admit(
-            ratings,
-            planned.model,
-            config.footprint(ratings.domain, budget),
-            spends=pays(account, entropy),
-            accept_dropped=accept_dropped,
-            accept_users=accept_users,
+        raise ConfigError(
+            'a fit charges a budget: pass a Budget, or "auto" for an equal share of what the ledger has left. '
+            "To fit without noise, and without privacy, call hushrec.baseline"
         )
-    place = _ANY if release_index is None else release_index
-    if of_shares is None:
-        folder = _checkpoint(checkpoint, account, entropy, release_index, ratings.digest)
-    of = ratings.digest() if folder else ""
-    with going_on(folder, of, planned.key(account.id, place), account) as kept:
-        if (stored := account.stored(planned, release_index, kept)) is not None:
-            yield replace(Release.from_bytes(stored), repeated=True)
-            account.handed_out(planned, release_index, kept)
-            return
-        shared = naming_share(account, release_index, lambda less: config.plan(ratings.domain, less))
-        with telling(progress), shared:
-            source = kept or entropy
-            allowed = {"beyond_share": beyond_share, "accept_weak": accept_weak}
-            made, grant = _charged(ratings, config, planned, public, account, release_index, source, allowed)
-        yield made
-        account.published(grant)
+    if isinstance(budget, str) and budget != "auto":
+        raise ConfigError('budget is a Budget, or "auto" for an equal share of what the ledger has left')
+    if isinstance(budget, str) and account is None:
+        raise LedgerError(
+            '"auto" takes a share of a ledger that is there: create it with its total and the number of '
+            "releases (hushrec ledger create --max-releases), and leave out --new-ledger"
+        )
+
+    def share(model: Model) -> Budget:
+        assert account is not None
+        return account.share(lambda less: model.plan(domain, less), release_index, mark)
+
+    if model is None:
+        model, because = _suggested(budget, share, account, facts)
+    model.require_feedback(domain)
+    spent = share(model) if isinstance(budget, str) else budget
+    _require_suitable(model, spent, facts)
+    assert isinstance(model, PrivateModel)  # others have no plan
+    return _Fitting(model, domain, spent, known(model, domain, prior), facts.personal, because, auto)
 
 
-def _require_model(config: object, fix: str) -> None:
-    if not isinstance(config, Model):
-        raise ConfigError(f"{type(config).__name__} is not a model; {fix}")
+def _suggested(
+    budget: Spending, share: Callable[[Model], Budget], account: Ledger | None, facts: PublicFacts
+) -> Choice:
+    """The model that suits what is declared, under the budget or a share of the ledger's."""
+    if not isinstance(budget, str):
+        return choice(facts.domain, budget, personal=facts.personal)
+    assert account is not None
+    return choice_of_share(share, facts.domain, account.total, personal=facts.personal)
 
 
-def _checkpoint(
-    asked: str | Path | bool,
-    account: Ledger,
-    entropy: Entropy | None,
-    release_index: int | None,
-    ratings: Callable[[], str],
-) -> Path | None:
-    """The folder of the fit's checkpoint; None where nothing is kept, or the release was made before.
+class _Fitting(Work[Release]):
+    """A release of a model.
 
-    Whatever is kept, a charge that waits for its fit to be repeated is refused company.
+    Attributes:
+        because: why the model was suggested; empty if it was named.
+        auto: whether the budget is a share of the ledger's.
     """
-    named = None if isinstance(asked, bool) else Path(asked)
-    if not account.kept or entropy is not None:
-        return named
-    if release_index is not None and account.made(release_index):
-        return named
-    if asked is True:
-        return chosen(account, ratings)
-    require_none_waits(account, "" if named is None else mark_of(named))
-    return named
 
+    def __init__(
+        self,
+        model: PrivateModel,
+        domain: Domain,
+        budget: Budget,
+        public: ItemPrior,
+        personal: bool,
+        because: str,
+        auto: bool,
+    ) -> None:
+        self.model, self.domain, self.public, self.personal = model, domain, public, personal
+        self.because, self.auto = because, auto
+        self.plan = committed(signed(model.plan(domain, budget), model, domain), public)
+        self.footprint = model.footprint(domain, budget)
 
-def _charged(
-    ratings: Feedback | Blocks | SparkFeedback,
-    config: PrivateModel,
-    planned: Plan,
-    public: ItemPrior,
-    account: Ledger,
-    release_index: int | None,
-    entropy: Entropy | None,
-    allowed: dict[str, bool],
-) -> tuple[Release, Grant]:
-    """The release, stored in the ledger, and the grant of its charge."""
-    budget, domain = planned.budget, ratings.domain
-    queries = config.queries(domain, budget)
-    stored = stored_size(config, planned, domain, account)
-    kept = kept_size(planned) if isinstance(entropy, Checkpoint) else 0
-    with reserved(folder_of(account).parent if account.kept else None, stored + kept) as room:
-        grant = account.charge(planned, release_index, entropy, **allowed)
-        population = ratings.capped(domain.cap) if budget.unit == "user" else ratings
-        if room:
-            room.keep(stored)  # the rest is for the checkpoint
-        with stage(MEASURING, len(queries)), spending(account, grant, planned):
-            made = _described(config.release(population, ChargedRun(planned, queries, grant, public)), domain)
-            release = describe(made, queries, planned, grant, domain, personal=ratings.asks)
-            if room:
-                room.keep(0)
-            account.sampled(grant, release.to_bytes())
-    return release, grant
+    def plan_at(self, budget: Budget) -> Plan:
+        return self.model.plan(self.domain, budget)
+
+    def largest(self, people: People, suffix: str = "") -> int:
+        return release_size(self.model, self.plan, self.domain)
+
+    def make(self, people: People, grant: Grant) -> Release:
+        queries = self.model.queries(self.domain, self.plan.budget)
+        people = people.capped(self.domain.cap) if self.plan.budget.unit == "user" else people
+        with stage(MEASURING, len(queries)):
+            run = ChargedRun(self.plan, queries, grant, self.public)
+            made = _described(self.model.release(people, run), self.domain)
+        return describe(made, queries, self.plan, grant, self.domain, personal=self.personal)
+
+    def content(self, made: Release) -> bytes:
+        return made.to_bytes()
+
+    def read(self, content: bytes) -> Release:
+        return replace(Release.from_bytes(content), repeated=True)
 
 
 def _described(release: Release, domain: Domain) -> Release:
@@ -332,44 +311,24 @@ def _described(release: Release, domain: Domain) -> Release:
     return replace(release, titles=domain.titles or (), features=domain.features or {})
 
 
-def _recommended(
-    ratings: Feedback | Blocks | SparkFeedback,
-    budget: Budget | Literal["auto"] | None,
-    account: Ledger | None,
-    release_index: int | None,
-    mark: str,
-) -> Model:
-    """The model that suits what is declared, under the budget or a share of the ledger's."""
-    domain = ratings.domain
-    if not isinstance(budget, str):
-        return choice(domain, budget, personal=ratings.asks).model
-    account = opened(account)
-    share = partial(next_share, account, domain=domain, release_index=release_index, mark=mark)
-    return choice_of_share(share, domain, account.total, personal=ratings.asks).model
+def _require_model(model: object, fix: str) -> None:
+    if not isinstance(model, Model):
+        raise ConfigError(f"{type(model).__name__} is not a model; {fix}")
 
 
-def _require_auto(budget: str) -> None:
-    if budget != "auto":
-        raise ConfigError('budget is a Budget, or "auto" for an equal share of what the ledger has left')
-
-
-def _require_personal(config: Model, budget: Budget | None, *, asks: bool) -> None:
-    """Refuse ratings with per-user ε if the model, unit or adjacency does not support them."""
+def _require_suitable(model: Model, budget: Budget | None, facts: PublicFacts) -> None:
+    """Refuse a model that cannot learn from such data: of another kind, in Spark, or with per-user ε."""
+    model.require_feedback(facts.domain)
+    if facts.sums_only and not model.sums_alone:
+        able = [name for name in registry.MODELS if registry.class_of(name).sums_alone]  # type: ignore[attr-defined]
+        raise ConfigError(
+            f"{type(model).__name__} needs more than sums over users, so it does not run on Spark; choose "
+            f"{', '.join(able[:-1])} or {able[-1]}, or load the data here with hushrec.load"
+        )
     kind = None if budget is None else (budget.unit, budget.adjacency)
-    if asks and not (config.personal and kind in (None, ("user", "add-remove"))):
+    if facts.personal and not (model.personal and kind in (None, ("user", "add-remove"))):
         able = [name for name in registry.MODELS if registry.class_of(name).personal]  # type: ignore[attr-defined]
         raise BudgetUnsupported(
-            f"these ratings carry per-user ε, which {type(config).__name__} does not support; use "
+            f"these ratings carry per-user ε, which {type(model).__name__} does not support; use "
             f'{" or ".join(able)} with unit "user" and adjacency "add-remove", or drop the column epsilon'
         )
-
-
-def require_sums_alone(config: Model) -> None:
-    """Refuse ratings in Spark if the model needs every user's ratings on this machine."""
-    if config.sums_alone:
-        return
-    able = [name for name in registry.MODELS if registry.class_of(name).sums_alone]  # type: ignore[attr-defined]
-    raise ConfigError(
-        f"{type(config).__name__} needs more than sums over users, so it does not run on Spark; choose "
-        f"{', '.join(able[:-1])} or {able[-1]}, or load the ratings here with hushrec.load or load_blocks"
-    )

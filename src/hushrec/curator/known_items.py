@@ -15,7 +15,7 @@ from hushrec.release.artefact import Release
 __all__ = ["committed", "known"]
 
 
-def known(config: Model, domain: Domain, release: Release | None = None) -> ItemPrior:
+def known(model: Model, domain: Domain, release: Release | None = None) -> ItemPrior:
     """Features of the domain's items, and a release of other people's public ratings, for a model.
 
     Args:
@@ -24,11 +24,11 @@ def known(config: Model, domain: Domain, release: Release | None = None) -> Item
     Returns:
         Nothing, if the model has no use for it.
     """
-    if not config.informed:
+    if not model.informed:
         if release is not None:
             able = [name for name in registry.MODELS if registry.class_of(name).informed]  # type: ignore[attr-defined]
             raise ConfigError(
-                f"{type(config).__name__} has no use for a prior; leave it out, or use "
+                f"{type(model).__name__} has no use for a prior; leave it out, or use "
                 f"{', '.join(able[:-1])} or {able[-1]}"
             )
         return NOTHING_KNOWN

@@ -3,7 +3,6 @@
 Privacy: private. Each list is a function of its user's own rows, and no guarantee covers it.
 """
 
-import errno
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +13,7 @@ import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from hushrec import files
 from hushrec.arrays import Bools
 from hushrec.data.declared.declarations import ids_of
 from hushrec.data.domain import Domain
@@ -184,20 +184,13 @@ def write_lists(tables: Iterable[pl.DataFrame], path: str | Path) -> None:
         raise DataError(f"name it {path.name}.parquet or {path.name}.csv: lists have one of these formats")
     if path.exists():
         raise DataError(f"{path} exists; choose another file")
-    part = path.with_name(path.name + ".part")
     source = register_io_source(lambda *_: iter(tables), schema=_SCHEMA)
     sink = source.sink_parquet if path.suffix == ".parquet" else source.sink_csv
-    failed = errno.EIO
-    try:
-        part.unlink(missing_ok=True)
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+    with (
+        files.refusing(path, "written", DataError, "choose another file"),
+        files.whole(path, mode=0o600, new=True) as file,
+    ):
+        try:
             sink(file)
-        part.replace(path)
-        return
-    except OSError as error:
-        failed = error.errno or failed
-    except pl.exceptions.PolarsError:  # its message may hold cells
-        pass
-    finally:
-        part.unlink(missing_ok=True)
-    raise DataError(f"{path} cannot be written: {os.strerror(failed)}; choose another file")
+        except pl.exceptions.PolarsError:  # its message may hold cells
+            raise OSError from None

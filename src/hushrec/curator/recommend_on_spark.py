@@ -5,12 +5,12 @@ Executors get the release, which is public, and the domain. No ledger and no gra
 Privacy: private. Each list is a function of its user's own rows, and no guarantee covers it.
 """
 
-import shutil
 from collections.abc import Iterable, Iterator
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
+from hushrec import files
 from hushrec.curator.recommend_all import Listing
 from hushrec.data.domain import Domain
 from hushrec.data.spark.packed_rows import feedback_in
@@ -73,21 +73,14 @@ def write_folder(lists: Any, folder: str) -> None:
     if ":" in folder.partition("/")[0]:
         contained(lambda: _write(lists.write, folder))
         return
-    part = Path(folder + ".part").absolute()
-    if Path(folder).exists():
+    place = Path(folder).absolute()
+    if place.exists():
         raise DataError(f"{folder} exists; choose another folder")
-    try:
-        if part.exists():  # of a run that was killed
-            shutil.rmtree(part)
-        part.mkdir(mode=0o700)
-        contained(lambda: lists.write.mode("append").parquet(part.as_uri()))
-        part.rename(folder)
-        return
-    except OSError as error:
-        failed = error.strerror
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-    raise DataError(f"{folder} cannot be written: {failed}; choose another folder")
+    with (
+        files.refusing(folder, "written", DataError, "choose another folder"),
+        files.whole_folder(place, new=True) as made,
+    ):
+        contained(lambda: lists.write.mode("append").parquet(made.as_uri()))
 
 
 def _write(writer: Any, folder: str) -> None:

@@ -1,46 +1,42 @@
 """The verb for owners who publish data: charge the ledger, randomize every row, release the table."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from hushrec.arrays import Bytes, Ints, Ints32
-from hushrec.curator.acceptance import admit, pays
-from hushrec.curator.accounts import account_of, spending
 from hushrec.curator.authors import signed
-from hushrec.curator.room import data_size, reserved_beside
-from hushrec.curator.shares import naming_share
+from hushrec.curator.charging import Accept, Request, Work
+from hushrec.curator.room import data_size
 from hushrec.curator.statements import describe_data
 from hushrec.data.domain import Domain
+from hushrec.data.people import People, PublicFacts
 from hushrec.data.ratings import Ratings
-from hushrec.errors import CheckpointError, DataError
-from hushrec.local.dataset_files import anonymous_ids
+from hushrec.errors import DataError
+from hushrec.local.dataset_files import anonymous_ids, require_lines
 from hushrec.local.method import Method
-from hushrec.local.released import ReleasedData, public_domain
+from hushrec.local.released import LARGEST_STORED, ReleasedData, public_domain
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.local.rows import Rows
 from hushrec.privacy.local.substitution import SubstitutionRandomizer
-from hushrec.privacy.noise.entropy import Entropy
 
 
 def release_data(
-    ratings: Ratings,
+    data: People,
     method: Method,
     budget: Budget | None = None,
     *,
-    ledger: Ledger | str | Path | None = None,
+    ledger: Ledger | str | Path,
     release_index: int | None = None,
-    entropy: Entropy | None = None,
-    accept_dropped: bool = False,
-    accept_users: bool = False,
-    beyond_share: bool = False,
-    accept_weak: bool = False,
+    checkpoint: str | Path | bool = True,
+    accept: Accept | Collection[Accept] = (),
 ) -> ReleasedData:
     """Charge the ledger, randomize every user's row by itself, and release the rows.
 
@@ -50,77 +46,116 @@ def release_data(
     Rows get new numbers, in random order. With a roster, everyone on it has a row, whether they rated or not.
 
     Args:
-        ratings: private ratings.
+        data: private ratings, which are brought into this machine's memory.
         method: ``RandomizedResponse`` or ``DistanceBased``.
         budget: what may be spent; ``DistanceBased`` needs none, because its settings decide its cost.
-        ledger: the population's ledger, or its path, as for ``fit``.
-        release_index: release index, as for ``fit``.
-        entropy: as for ``fit``.
-        accept_dropped: as for ``fit``. A device, whose roster is its one user, never asks for it: whether it
-            reports must not depend on what its user rated.
-        accept_users: as for ``fit``.
-        beyond_share: as for ``fit``.
-        accept_weak: as for ``fit``. Rows that are still of use mostly cost an ε in the hundreds.
+        ledger, release_index, checkpoint: as for ``fit``.
+        accept: as for ``fit``. A device, whose roster is its one user, is not refused for its records:
+            whether it reports must not depend on what its user rated. Rows that are still of use mostly cost
+            an ε in the hundreds (*weak*).
 
     Raises:
-        BudgetExceeded: The ledger has less left than the plan costs.
-        ShareExceeded, WeakBudget: As for ``fit``.
-        MemoryExceeded: As for ``fit``.
-        LedgerError: As for ``fit``.
-        RecordsDropped, UsersExceeded: As for ``fit``.
         BudgetUnsupported: The method does not support the budget.
-        DataError: The ratings carry per-user ε, which no method supports; or they are not in memory.
-        CheckpointError: ``entropy`` is a checkpoint.
+        DataError: The ratings carry per-user ε, which no method supports; or they are in Spark.
         ReleaseError: The release's data set was too large for the ledger to keep.
+        HushrecError: As for ``fit``.
 
     Privacy: charged (the one event of the plan).
     """
-    if not isinstance(ratings, Ratings) or not isinstance(method, Method):
+    request = randomizing(
+        method, budget, ledger=ledger, release_index=release_index, checkpoint=checkpoint, accept=accept
+    )
+    return request.made(data)
+
+
+def randomizing(
+    method: Method,
+    budget: Budget | None,
+    *,
+    ledger: Ledger | str | Path | None,
+    release_index: int | None = None,
+    checkpoint: str | Path | bool = True,
+    accept: Accept | Collection[Accept] = (),
+    new_ledger: bool = False,
+    out: Path | None = None,
+) -> Request[ReleasedData]:
+    """What ``release_data`` asks for, as the command line does."""
+    if not isinstance(method, Method):
         raise DataError(
-            "release_data takes ratings in memory, from hushrec.load, and RandomizedResponse or "
-            "DistanceBased; to train a model, call hushrec.fit"
+            "release_data takes RandomizedResponse or DistanceBased; to train a model, call hushrec.fit"
         )
-    if isinstance(entropy, Checkpoint):
-        raise CheckpointError("release_data cannot resume from a checkpoint; leave out entropy")
-    if ratings.asks or ratings.domain.privacy_classes:
+    return Request(
+        resolve=partial(_resolve, method, budget, out),
+        ledger=ledger,
+        release_index=release_index,
+        checkpoint=checkpoint,
+        accept=accept,
+        new_ledger=new_ledger,
+        out=out,
+    )
+
+
+def data_plan(domain: Domain, method: Method, budget: Budget | None) -> Plan:
+    """What ``release_data`` charges. Reads no data."""
+    return signed(method.plan(domain, budget), method, domain)
+
+
+def _resolve(
+    method: Method,
+    budget: Budget | None,
+    out: Path | None,
+    facts: PublicFacts,
+    account: Ledger | None,
+    release_index: int | None,
+    mark: str,
+) -> "_Randomizing":
+    if facts.personal or facts.domain.privacy_classes:
         raise DataError(
             "these ratings carry per-user ε, which a released data set does not support; drop the column "
             "epsilon, and declare a domain without privacy classes"
         )
-    planned = signed(method.plan(ratings.domain, budget), method, ratings.domain)
-    account = account_of(ledger, planned, entropy)
-    if release_index is not None and (stored := account.stored(planned, release_index)) is not None:
-        data = ReleasedData.from_bytes(stored)
-        account.handed_out(planned, release_index)
-        return replace(data, repeated=True)
-    admit(
-        ratings,
-        planned.model,
-        method.footprint(planned, ratings.domain),
-        spends=pays(account, entropy) and not on_device(ratings.domain),
-        accept_dropped=accept_dropped,
-        accept_users=accept_users,
-    )
-    randomizer = method.randomizer(
-        planned, method.cap_contributions(ratings)
-    )  # which may also run out of memory
-    with reserved_beside(account, data_size(planned, ratings), private=True) as room:
-        with naming_share(account, release_index, lambda less: method.plan(ratings.domain, less)):
-            grant = account.charge(
-                planned, release_index, entropy, beyond_share=beyond_share, accept_weak=accept_weak
-            )
-        with spending(account, grant, planned):
-            data = reported(ratings, method, planned, grant, randomizer).data
-            if room:
-                room.keep(0)
-            account.sampled(grant, data.for_ledger())
-        account.published(grant)
-    return data
+    if out:
+        require_lines(out, facts.domain.items)
+    return _Randomizing(method, facts.domain, data_plan(facts.domain, method, budget))
 
 
-def on_device(domain: Domain) -> bool:
-    """Whether a domain's roster is one user: their device reports, and others see whether it does."""
-    return domain.n_users == 1
+class _Randomizing(Work[ReleasedData]):
+    """A data set, whose law is made before the charge, because it may run out of memory."""
+
+    private_size = True
+    suffixes = (".parquet", ".csv")
+
+    def __init__(self, method: Method, domain: Domain, plan: Plan) -> None:
+        self.method, self.domain, self.plan = method, domain, plan
+        self.footprint = method.footprint(plan, domain)
+        self.awaited = domain.n_users == 1
+
+    def plan_at(self, budget: Budget) -> Plan:
+        return self.method.plan(self.domain, budget)
+
+    def largest(self, people: People, suffix: str = "") -> int:
+        return data_size(self.plan, people, suffix)
+
+    def prepare(self, people: People) -> None:
+        self.rows = Ratings.of(people.gathered(), by=type(self.method).__name__)
+        self.law = self.method.randomizer(self.plan, self.method.cap_contributions(self.rows))
+
+    def make(self, people: People, grant: Grant) -> ReleasedData:
+        return reported(self.rows, self.method, self.plan, grant, self.law).data
+
+    def content(self, made: ReleasedData) -> bytes:
+        return made.for_ledger()
+
+    def read(self, content: bytes) -> ReleasedData:
+        return replace(ReleasedData.from_bytes(content), repeated=True)
+
+    def lost(self, made: ReleasedData, release_index: int) -> str:
+        if made.ratings.n_ratings <= LARGEST_STORED:
+            return super().lost(made, release_index)
+        return (
+            ". It is too large for the ledger to keep, so it is lost and its charge stays spent: make room, "
+            "and make another release"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -141,7 +176,7 @@ class Reported:
 def reported(
     ratings: Ratings,
     method: Method,
-    planned: Plan,
+    plan: Plan,
     grant: Grant,
     randomizer: ResponseRandomizer | SubstitutionRandomizer | None = None,
 ) -> Reported:
@@ -154,16 +189,16 @@ def reported(
     """
     kept = method.cap_contributions(ratings)
     order = grant.order(kept.domain.n_users or kept.n_users)
-    private = rows_in(order, planned.events[0].name, kept)
-    shuffled = grant.randomize(private, randomizer or method.randomizer(planned, kept))
+    private = rows_in(order, plan.events[0].name, kept)
+    shuffled = grant.randomize(private, randomizer or method.randomizer(plan, kept))
     answers = shuffled.indptr, shuffled.columns, shuffled.marks
     given, rows = numbered(answers, order, ratings.domain)
     data = ReleasedData(
         method=type(method).__name__,
-        settings=dict(method.facts(planned, ratings.domain)),
+        settings=dict(method.facts(plan, ratings.domain)),
         ratings=given,
         n_people=order.size,
-        statement=describe_data(method, planned, grant, ratings.domain),
+        statement=describe_data(method, plan, grant, ratings.domain),
     )
     return Reported(data, rows)
 

@@ -7,13 +7,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from hushrec.data.domain import Domain
-from hushrec.data.ratings import Ratings
+from hushrec.data.people import People
 from hushrec.errors import ReleaseError
 from hushrec.local.released import LARGEST_STORED
 from hushrec.models.base import Model
 from hushrec.privacy.accounting.local_events import Responses
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.statistics.footprint import in_bytes
 
 _ENTRY = 8
@@ -39,7 +38,7 @@ class Room:
     def __init__(self, folder: Path, size: int, *, private: bool = False) -> None:
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
         try:
-            if hasattr(os, "posix_fallocate"):  # not on macOS, where nothing is held
+            if size and hasattr(os, "posix_fallocate"):  # not on macOS, where nothing is held
                 os.posix_fallocate(self._file.fileno(), 0, size)
         except OSError as error:
             self.close()
@@ -49,34 +48,38 @@ class Room:
                 f"{takes}. Nothing was charged; make room, and try again"
             ) from None
 
-    def keep(self, size: int) -> None:
-        """Free all but so many bytes, for what the rest was held for."""
-        self._file.truncate(size)
+    def free(self) -> None:
+        """Give the room to what it was held for."""
+        self._file.truncate(0)
 
     def close(self) -> None:
         self._file.close()
 
 
 @contextmanager
-def reserved(folder: Path | None, size: int, *, private: bool = False) -> Iterator[Room | None]:
-    """Hold room on a folder's disk until the block ends, or nothing.
+def reserved(place: Path | None, size: int, *, private: bool = False) -> Iterator[Room]:
+    """Hold room on a disk until the block ends.
 
     Args:
-        folder: where something will be written; None for nowhere.
+        place: a file or folder that will be written, there already or not; None for nothing to hold.
         size, private: as of ``Room``.
     """
-    if folder is None or not size:
-        yield None
-        return
-    with closing(Room(folder, size, private=private)) as room:
+    folder = Path(tempfile.gettempdir())
+    if place is not None:
+        folder = next(one for one in (place, *place.absolute().parents) if one.is_dir())
+    with closing(Room(folder, 0 if place is None else size, private=private)) as room:
         yield room
 
 
-@contextmanager
-def reserved_beside(account: Ledger, size: int, *, private: bool = False) -> Iterator[Room | None]:
-    """Hold room beside a ledger's file for what it will store, which its log holds too."""
-    with reserved(account.path.parent if account.path else None, 2 * size, private=private) as room:
-        yield room
+def require_writable(out: Path, *suffixes: str) -> None:
+    """Refuse an output file, before anything is done, that could not be written afterwards."""
+    if out.suffix not in suffixes:
+        named = " or ".join(f"{out.name}{suffix}" for suffix in suffixes)
+        raise ReleaseError(f"-o {out}: its ending says the format; name it {named}")
+    if out.exists():
+        raise ReleaseError(f"{out} exists; choose another file with -o")
+    if not (out.parent.is_dir() and os.access(out.parent, os.W_OK)):
+        raise ReleaseError(f"{out.parent} is not a writable folder; choose another file with -o")
 
 
 def release_size(model: Model, planned: Plan, domain: Domain) -> int:
@@ -99,17 +102,12 @@ def measured_entries(planned: Plan) -> int:
     return sum(max(event.size, 0) for event in planned.events)
 
 
-def stored_size(model: Model, planned: Plan, domain: Domain, account: Ledger) -> int:
-    """The most bytes that a release takes in a ledger's file, whose log holds it too; 0 in a database."""
-    return 2 * release_size(model, planned, domain) if account.path else 0
-
-
 def kept_size(planned: Plan) -> int:
     """The most bytes that a checkpoint takes: every measured value."""
     return _FRAME + _ENTRY * measured_entries(planned)
 
 
-def data_size(planned: Plan, people: Ratings, suffix: str = "") -> int:
+def data_size(planned: Plan, people: People, suffix: str = "") -> int:
     """The most bytes that a data set takes in a file, or in a ledger, which keeps only facts of a large one.
 
     Args:
@@ -120,7 +118,7 @@ def data_size(planned: Plan, people: Ratings, suffix: str = "") -> int:
     """
     (event,) = planned.events
     rows = people.domain.n_users or people.n_users
-    cells = rows * event.size if isinstance(event, Responses) else people.n_ratings
+    cells = rows * event.size if isinstance(event, Responses) else people.n_entries
     each = _CELL
     if suffix == ".csv":
         each = _LINE + max(len(item.encode()) for item in people.domain.items)

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
+from hushrec import files
 from hushrec.errors import ReleaseError
-from hushrec.release.artefact import Release
+from hushrec.release.artefact import LARGEST_FILE, Release
 from hushrec.release.signing.attestation import PAYLOAD_TYPE, Attestation
 from hushrec.release.signing.envelope import Envelope
 from hushrec.release.signing.key_file import KeyFile
@@ -41,10 +42,8 @@ def sign(release: str | Path, key: str | Path, *, passphrase: str = "", version:
             f"{path} is a data set: only releases of models are signed; its readers check it by its ledger's "
             "history (hushrec ledger export and verify)"
         )
-    try:
-        data, text = path.read_bytes(), Path(key).read_bytes().decode("utf-8", "replace")
-    except OSError as error:
-        raise ReleaseError(f"{error.filename} cannot be read: {error.strerror}") from None
+    data = files.read(path, ReleaseError, fix="name the release file itself", largest=LARGEST_FILE)
+    text = files.read_text(Path(key), ReleaseError, fix="give the private key")
     statement = Release.from_bytes(data).statement
     number = statement.ledger.get("seq") if version is None else version
     if number is None:
@@ -58,12 +57,7 @@ def sign(release: str | Path, key: str | Path, *, passphrase: str = "", version:
     beside = path.with_name(path.name + SUFFIX)
     _require_not_lower(data, beside, number)
     sealed = Envelope.sealed(PAYLOAD_TYPE, said.to_bytes(), private)
-    part = beside.with_name(beside.name + ".part")
-    try:
-        part.write_text(sealed.to_text(), encoding="utf-8")
-        part.replace(beside)
-    except OSError as error:
-        raise ReleaseError(f"{beside} cannot be written: {error.strerror}") from None
+    files.write(beside, sealed.to_text(), ReleaseError, fix="sign a copy in a folder of your own")
     return beside
 
 
@@ -71,7 +65,7 @@ def _require_present(private: PrivateKey, public: Path, number: int) -> None:
     """Refuse a key of which its key file says that another one signs releases of this number."""
     if not public.is_file():
         return
-    keys = KeyFile.from_text(public.read_bytes().decode("utf-8", "replace"))
+    keys = KeyFile.from_text(files.read_text(public, ReleaseError, fix="put the key file there again"))
     if private.public not in keys.keys:
         return
     later = keys.starts[keys.keys.index(private.public) + 1 :]

@@ -77,20 +77,20 @@ def describe_data(method: Method, plan: Plan, grant: Grant, domain: Domain) -> S
     )
 
 
-def not_private(release: Release, config: Model) -> Release:
+def not_private(release: Release, model: Model) -> Release:
     """The non-private baseline, with a statement that says so."""
-    statement = unprotected("NOT PRIVATE: no noise was added", config, config.baseline)
+    statement = unprotected("NOT PRIVATE: no noise was added", model, model.baseline)
     return dataclasses.replace(release, statement=statement)
 
 
 def unprotected(
-    caveat: str, config: Settings, terms: Terms, diagnostics: Mapping[str, float | str] | None = None
+    caveat: str, model: Settings, terms: Terms, diagnostics: Mapping[str, float | str] | None = None
 ) -> Statement:
     """The statement of what was made without any promise.
 
     Args:
         caveat: why nothing is promised, beginning with ``NOT PRIVATE:``.
-        config: the model or method.
+        model: the model or method.
         terms: whose unit and adjacency its sums have.
         diagnostics: of the chains.
     """
@@ -102,7 +102,7 @@ def unprotected(
         delta=0.0,
         diagnostics=diagnostics or {},
     )
-    return _made(statement, type(config).__name__, config.settings())
+    return _made(statement, type(model).__name__, model.settings())
 
 
 def from_data(release: Release, statement: Statement) -> Release:

@@ -73,7 +73,7 @@ class Cleaner:
         self.dropped = Dropped()
 
     @property
-    def asks(self) -> bool:
+    def personal(self) -> bool:
         """Whether the tables state the ε that each user requests."""
         return "epsilon" in (self._roles or ())
 
@@ -103,7 +103,7 @@ class Cleaner:
         items = _codes(table["item_id"], self._catalogue)
         values, valid = self._values(table)
         person = users >= 0
-        asked = _epsilons(table["epsilon"], self._domain.privacy_classes) if self.asks else None
+        asked = _epsilons(table["epsilon"], self._domain.privacy_classes) if self.personal else None
         stated = np.ones_like(valid) if asked is None else (asked >= 0) & (asked < np.inf)
         known = person & stated & (items >= 0)
         keep = known & valid
@@ -154,7 +154,7 @@ class Cleaner:
 
 
 def assemble(
-    batches: list[Batch], domain: Domain, dropped: Dropped, *, asks: bool, timed: bool
+    batches: list[Batch], domain: Domain, dropped: Dropped, *, personal: bool, timed: bool
 ) -> Ratings | Interactions:
     """Compressed rows of clean records, one entry per user and item.
 
@@ -164,7 +164,7 @@ def assemble(
     Args:
         batches: the records; removed from the list to free their memory while rows are sorted.
         dropped: what was dropped from their sources.
-        asks: whether users request their own ε; must not depend on whether there are any users.
+        personal: whether users request their own ε; must not depend on whether there are any users.
         timed: whether there are timestamps; likewise.
 
     Privacy: private.
@@ -204,7 +204,7 @@ def assemble(
         "items": items[order],
         "timestamps": None if times is None else times[order],
         "dropped": replace(dropped, duplicate=again),
-        "asked": asked[present] if asks else None,
+        "asked": asked[present] if personal else None,
     }
     if domain.feedback == "ratings":
         return Ratings(**rows, steps=values[order])

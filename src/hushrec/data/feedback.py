@@ -273,7 +273,24 @@ class Feedback(ABC):
         yield self
 
     @property
-    def asks(self) -> bool:
+    def n_entries(self) -> int:
+        """Number of ratings or interactions. Privacy: private."""
+        return len(self.items)
+
+    def held(self, gathered: bool) -> tuple[int, int]:
+        """As in ``People``: all entries and users. Privacy: private."""
+        return self.n_entries, self.n_users
+
+    @property
+    def sums_only(self) -> bool:
+        """As in ``People``: no, all rows are here."""
+        return False
+
+    def verify(self) -> None:
+        """As in ``People``: what is in memory is what was loaded."""
+
+    @property
+    def personal(self) -> bool:
         """Whether users request their own ε. Privacy: public, determined by the source's columns."""
         return self.asked is not None
 
@@ -282,7 +299,7 @@ class Feedback(ABC):
 
         Privacy: private.
         """
-        head = f"hushrec {self.KIND} {self.domain.digest} {self.n_users} {len(self.items)} {self.asks}"
+        head = f"hushrec {self.KIND} {self.domain.digest} {self.n_users} {len(self.items)} {self.personal}"
         total = hashlib.sha256(head.encode())
         for start in range(0, self.n_users, _CHUNK):
             total.update("\0".join(self.users[start : start + _CHUNK].to_list()).encode() + b"\0")

@@ -1,40 +1,70 @@
-"""Read ratings or interactions from files and tables."""
+"""Read ratings or interactions, and keep them in memory, on disk or in Spark."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import polars as pl
+from typing import Any, Literal, overload
 
 from hushrec.data.cleaning import Batch, Cleaner, assemble
 from hushrec.data.domain import Domain
 from hushrec.data.interactions import Interactions
+from hushrec.data.machine import machine
+from hushrec.data.packed.block_files import MANIFEST
+from hushrec.data.packed.blocks import Blocks
+from hushrec.data.packed.pack import load_blocks, too_large
 from hushrec.data.ratings import Ratings
-from hushrec.data.readers import formats
-from hushrec.data.readers.columns import Columns, Roles
-from hushrec.data.readers.databases.database import Database
-from hushrec.data.readers.dataframes import from_table
-from hushrec.data.readers.sources import Part, parts
+from hushrec.data.readers.tables import tables
+from hushrec.data.reading import PLAIN, Reading
+from hushrec.data.spark.intake import load_spark
+from hushrec.data.spark.records import is_frame
+from hushrec.data.spark.spark_feedback import SparkFeedback
 from hushrec.errors import DataError
-from hushrec.progress import Progress, share, telling
-from hushrec.uris import scheme_of
+from hushrec.progress import Progress, telling
 
-MAX_BYTES = 16 << 30
+Where = Literal["memory", "disk", "auto", "spark"]
 
-__all__ = ["MAX_BYTES", "found", "load", "tables"]
+__all__ = ["Where", "load", "packed_folder"]
+
+
+@overload
+def load(
+    source: Any,
+    domain: Domain,
+    reading: Reading = ...,
+    *,
+    where: Literal["spark"],
+    progress: Progress | None = ...,
+) -> SparkFeedback: ...
+
+
+@overload
+def load(
+    source: Any,
+    domain: Domain,
+    reading: Reading = ...,
+    *,
+    where: Literal["disk"] | Path,
+    progress: Progress | None = ...,
+) -> Blocks: ...
+
+
+@overload
+def load(
+    source: Any,
+    domain: Domain,
+    reading: Reading = ...,
+    *,
+    where: Where | Path = ...,
+    progress: Progress | None = ...,
+) -> Any: ...  # what the source and the domain say
 
 
 def load(
     source: Any,
     domain: Domain,
+    reading: Reading = PLAIN,
     *,
-    columns: Columns | None = None,
-    format: str | None = None,
-    separator: str | None = None,
-    decimal: str = ".",
-    max_bytes: int = MAX_BYTES,
+    where: Where | Path = "memory",
     progress: Progress | None = None,
-) -> Ratings | Interactions:
+) -> Ratings | Interactions | Blocks | SparkFeedback:
     """Read what the domain declares, ratings or interactions, from files or tables, and clean it.
 
     *Structure* that cannot be read is an error: a damaged container, a missing column, a line with too few
@@ -67,113 +97,73 @@ def load(
             (``"all.zip/*/ratings.csv"``). Text files may be gzipped (``.gz``). A table is one of polars,
             pandas, pyarrow, DuckDB or another library that narwhals supports, in memory, lazy, or a
             stream. A ``Database`` is what a query of one returns.
+            A folder of blocks, which ``where`` made before, is opened; a DataFrame of Spark stays in Spark.
         domain: the public domain.
-        columns: which column holds what: by name, ``{"user_id": "who"}``, or, for text without a header, by
-            position from 0, ``{"user_id": 0, "item_id": 1, "rating": 2}``. Usual names, such as
-            ``userId`` and ``movieId``, need no mapping. ``count`` is how often an item was given, ``epsilon``
-            the ε that a user requests, a number or one of ``domain.privacy_classes``.
-        format: one of ``hushrec.data.readers.formats.FORMATS``; inferred from the file's name by default.
-        separator: separator of csv and tsv, one character.
-        decimal: decimal sign of csv and tsv, "." or ",".
-        max_bytes: refuse a file, or a zip archive in total, that unpacks to more.
+        reading: how the records are written, as far as names and headers do not tell.
+        where: where the people are kept: ``"memory"``; ``"disk"``, in a temporary folder of blocks, which
+            is deleted at the end of a ``with`` statement, when the blocks are no longer in use, or with the
+            program; the ``Path`` of a new folder of blocks; ``"auto"``, on disk if memory may not suffice;
+            or ``"spark"``, in the cluster of the active session, which reads the source itself.
         progress: is told how far reading is, in hundredths of the files; see ``hushrec.progress``.
 
     Returns:
-        ``Ratings`` or ``Interactions``; the order of the records does not matter.
+        ``Ratings`` or ``Interactions`` in memory, ``Blocks`` on disk or ``SparkFeedback``: the same users
+        with the same rows. The order of the records does not matter.
 
     Raises:
-        DataError: the structure cannot be read. Names the file, the row if known, and a fix; never a value.
+        DataError: the structure cannot be read, or a folder cannot be written. Names the file, the row if
+            known, and a fix; never a value.
 
     Privacy: private.
     """
+    if where not in ("memory", "disk", "auto", "spark") and not isinstance(where, Path):
+        raise DataError(
+            f"where={where!r} is no place; give 'memory', 'disk', 'auto', 'spark' or the Path of a new folder"
+        )
+    with telling(progress):
+        if where == "spark" or is_frame(source):
+            return _in_spark(source, domain, reading, where)
+        if (folder := packed_folder(source)) is not None:
+            return _opened(folder, domain, reading, where)
+        if where == "auto":
+            where = "disk" if too_large(source, reading, machine()[0]) else "memory"
+        if where == "memory":
+            return _in_memory(source, domain, reading)
+        return load_blocks(source, domain, where if isinstance(where, Path) else None, reading)
+
+
+def packed_folder(source: Any) -> Path | None:
+    """The folder of blocks that a source is, if it is one. Privacy: public."""
+    (one, *others) = source if isinstance(source, list | tuple) and source else [source]
+    found = Path(one) if isinstance(one, str | Path) and not others else None
+    return found if found is not None and (found / MANIFEST).is_file() else None
+
+
+def _in_memory(source: Any, domain: Domain, reading: Reading) -> Ratings | Interactions:
     intake = Cleaner(domain)
     batches: list[Batch] = []
-    with telling(progress):
-        for table, name in tables(source, intake.roles, columns, format, separator, decimal, max_bytes):
-            batches += intake.batches(table, name)
-    return assemble(batches, domain, intake.dropped, asks=intake.asks, timed=intake.timed)
+    for table, name in tables(source, intake.roles, reading):
+        batches += intake.batches(table, name)
+    return assemble(batches, domain, intake.dropped, personal=intake.personal, timed=intake.timed)
 
 
-def tables(
-    source: Any,
-    roles: Roles,
-    columns: Columns | None,
-    format: str | None,
-    separator: str | None,
-    decimal: str,
-    max_bytes: int,
-) -> Iterator[tuple[pl.DataFrame, str]]:
-    """The tables of a source, with columns of these roles, each with its name; arguments as for ``load``.
-
-    Privacy: private.
-    """
-    listed = found(source, format, max_bytes)
-    sizes = [part.size if isinstance(part, Part) else 1 for part in listed]
-    with share("reading") as read:
-        for place, part in enumerate(listed):
-            for table in _read(part, roles, columns, format, separator, decimal, max_bytes):
-                yield table, _called(part)
-            read.reach(sum(sizes[: place + 1]), sum(sizes) or 1)
+def _opened(folder: Path, domain: Domain, reading: Reading, where: Where | Path) -> Blocks:
+    if reading != PLAIN:
+        raise DataError(
+            f"{folder} holds packed records, whose format is known: leave out columns= and format= "
+            "(--column and --format)"
+        )
+    if isinstance(where, Path):
+        raise DataError(f"{folder} holds packed records already; leave out the other folder, {where}")
+    return Blocks.open(folder, domain)
 
 
-def _called(part: Any) -> str:
-    """What errors call a file, query or table. Privacy: public."""
-    if isinstance(part, Database):
-        return part.place
-    return str(part.file) if isinstance(part, Part) else "the table"
-
-
-def _read(
-    part: Any,
-    roles: Roles,
-    columns: Columns | None,
-    format: str | None,
-    separator: str | None,
-    decimal: str,
-    max_bytes: int,
-) -> Iterator[pl.DataFrame]:
-    """The tables of one file, query or table."""
-    if not isinstance(part, Part):
-        if format is not None or separator is not None or decimal != ".":
-            raise DataError("format=, separator= and decimal= go with a file, not with a table")
-        if isinstance(part, Database):
-            return part.tables(columns, roles)
-        return from_table(part, columns, roles)
-    return formats.read(
-        part.file,
-        part.format,
-        columns=columns,
-        separator=separator,
-        decimal=decimal,
-        max_bytes=max_bytes,
-        roles=roles,
-        constants=part.constants,
-    )
-
-
-def found(source: Any, format: str | None = None, max_bytes: int = MAX_BYTES) -> list[Any]:
-    """The files and tables of a source: a ``Part`` for each file, and each table or query as it is.
-
-    Args:
-        source, format, max_bytes: as for ``load``.
-
-    Privacy: public.
-    """
-    sources = source if isinstance(source, list | tuple) else [source]
-    if not sources:
-        raise DataError("there is no file to read; name one or more")
-    listed: list[Any] = []
-    for one in sources:
-        if isinstance(one, str) and scheme_of(one):  # which may hold a password
-            raise DataError(
-                "this is the address of a database: say what to read there by a SELECT, in "
-                "hushrec.Database(address, query), or with --query on the command line"
-            )
-        listed += parts(one, format, max_bytes) if isinstance(one, str | Path) else [one]
-    seen: set[tuple[Path, str]] = set()
-    for file in (part.file for part in listed if isinstance(part, Part)):
-        path, inside = (file, "") if isinstance(file, Path) else (file.archive, file.info.filename)
-        if (place := (path.resolve(), inside)) in seen:
-            raise DataError(f"{file} is named twice, so its records would count twice; name each file once")
-        seen.add(place)
-    return listed
+def _in_spark(source: Any, domain: Domain, reading: Reading, where: Where | Path) -> SparkFeedback:
+    if where == "disk" or isinstance(where, Path):
+        raise DataError("a DataFrame of Spark stays in Spark; write it to files to load it elsewhere")
+    if said := reading.of_text:
+        raise DataError(
+            f"Spark does not take {' and '.join(said)}: it reads Parquet, or .csv and .tsv with a header; "
+            "open others with one of its readers, and load the DataFrame"
+        )
+    return load_spark(source, domain, columns=reading.columns)

@@ -1,7 +1,7 @@
 """One protocol for the people of a population, wherever their rows are: in memory, in block files or in Spark."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 from hushrec.data.domain import Domain
 from hushrec.data.losses.dropped import Dropped
@@ -25,6 +25,7 @@ class PublicFacts(NamedTuple):
     sums_only: bool = False
 
 
+@runtime_checkable
 class People(Protocol):
     """The users of one population with what each of them gave, as a fit needs them.
 

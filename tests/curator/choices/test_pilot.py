@@ -20,7 +20,7 @@ def people():
 @pytest.mark.parametrize("delta", [1e-6, 0.0])
 def test_it_tells_about_how_many_there_are(people, unit, delta, budget):
     ledger = hr.Ledger.ephemeral(budget(8.0, unit=unit, delta=delta), 2)
-    told = hr.pilot(people, ledger, entropy=hr.testing.Seeded(1))
+    told = hr.testing.pilot(people, ledger, entropy=hr.testing.Seeded(1))
     assert told.expected_users == pytest.approx(3_000, rel=0.05)
     assert told.expected_ratings == pytest.approx(60_000, rel=0.05)
     assert told.crowd.declared
@@ -47,7 +47,9 @@ def test_it_costs_two_percent_and_the_fit_takes_the_rest(people, budget):
 def test_what_it_tells_is_noisy(people, budget):
     """Of so small a total, the standard deviation of either number is above 1,000."""
     told = [
-        hr.pilot(people, hr.Ledger.ephemeral(budget(0.05, unit="user"), 2), entropy=hr.testing.Seeded(seed))
+        hr.testing.pilot(
+            people, hr.Ledger.ephemeral(budget(0.05, unit="user"), 2), entropy=hr.testing.Seeded(seed)
+        )
         for seed in range(4)
     ]
     assert len({domain.expected_users for domain in told}) == 4
@@ -105,6 +107,6 @@ def test_noise_can_push_no_number_out_of_the_domain(budget):
     few = hr.synthetic.netflix_like(5, 20, 10, 1)
     for seed in range(20):
         ledger = hr.Ledger.ephemeral(budget(0.1, unit="user"), 2)
-        told = hr.pilot(few, ledger, entropy=hr.testing.Seeded(seed))
+        told = hr.testing.pilot(few, ledger, entropy=hr.testing.Seeded(seed))
         assert 1 <= told.expected_users <= few.domain.max_users
         assert told.expected_users <= told.expected_ratings <= told.expected_users * 20

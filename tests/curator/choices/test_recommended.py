@@ -4,8 +4,9 @@ import pytest
 
 import hushrec as hr
 from hushrec.curator.choices import recommended as module
-from hushrec.curator.choices.recommended import choice, choice_of_share, signal
+from hushrec.curator.choices.recommended import choice, choice_of_share
 from hushrec.errors import BudgetUnsupported, ConfigError, DataError, MemoryExceeded
+from hushrec.models.visibility import pairs
 
 ITEMS = range(500)
 MANY = {"max_users": 200_000, "expected_users": 100_000, "expected_ratings": 5_000_000}
@@ -61,7 +62,7 @@ def test_more_people_and_less_noise_never_lead_back_to_effects(budget):
             assert sorted(simple[start : start + 3], reverse=True) == simple[start : start + 3]
         assert (simple[0], simple[-1]) == (True, False)
     few, many = stars(**FEW), hr.Domain(range(5_000), scale=(1, 5, 1), **FEW)
-    assert signal(few, budget()) == pytest.approx(10**0.75 * signal(many, budget()))
+    assert pairs(few, budget()) == pytest.approx(10**0.75 * pairs(many, budget()))
 
 
 def test_a_wide_catalogue_needs_a_larger_crowd_for_its_covariance(budget):
@@ -73,7 +74,7 @@ def test_a_wide_catalogue_needs_a_larger_crowd_for_its_covariance(budget):
             crowd = {"max_users": users, "expected_users": users, "expected_ratings": ratings}
             told = hr.Domain(range(n), scale=(1, 5, 1), **crowd)
             if isinstance(hr.recommended(told, asked), hr.PosteriorMF):
-                descended.append(signal(told, asked))
+                descended.append(pairs(told, asked))
         largest.append(max(descended))
     assert largest == pytest.approx([3_000, 3_000 * 5**0.5], rel=0.04)
 
@@ -87,7 +88,7 @@ def test_it_does_not_depend_on_the_ratings(budget):
         drawn = hr.synthetic.netflix_like(50, 40, size, 1)
         domain = hr.Domain(drawn.domain.items, scale=(1, 5, 1), **crowd)
         people = hr.Ratings(domain, drawn.users, drawn.indptr, drawn.items, drawn.steps)
-        made.append(hr.fit(people, budget=asked, entropy=hr.testing.Seeded(1)))
+        made.append(hr.testing.fit(people, budget=asked, entropy=hr.testing.Seeded(1)))
     assert {release.model for release in made} == {type(hr.recommended(domain, asked)).__name__}
     assert made[0].config == made[1].config
 
@@ -133,7 +134,7 @@ def test_a_small_catalogue_has_a_small_rank(budget):
     for unit in ("user", "rating"):
         chosen = hr.recommended(tiny, budget(unit=unit, delta=1e-7))
         assert chosen.rank == 3
-        hr.plan(chosen, tiny, budget(unit=unit, delta=1e-7))
+        hr.plan(tiny, chosen, budget(unit=unit, delta=1e-7))
 
 
 def test_people_with_an_epsilon_of_their_own_get_a_model_that_heeds_it(budget):
@@ -178,7 +179,7 @@ def test_a_share_of_a_ledger_decides_not_its_total(budget):
     assert choice(domain, total).model == hr.PosteriorMF()
 
     def share(model):
-        return hr.share(model, domain, total, 52)
+        return hr.share(domain, model, total, 52)
 
     assert choice_of_share(share, domain, total).model == hr.GlobalEffects()
     drawn = hr.synthetic.netflix_like(60, 500, 600, 1)
@@ -193,10 +194,10 @@ def test_a_share_of_a_ledger_decides_not_its_total(budget):
 
 
 def test_without_a_budget_it_is_the_baseline_of_the_kind():
-    assert hr.fit(hr.synthetic.netflix_like(30, 6, 90, 1)).model == "CovarianceSVD"
-    assert hr.fit(hr.synthetic.interactions(30, 6, 90, 1)).model == "PrivateEASE"
+    assert hr.baseline(hr.synthetic.netflix_like(30, 6, 90, 1)).model == "CovarianceSVD"
+    assert hr.baseline(hr.synthetic.interactions(30, 6, 90, 1)).model == "PrivateEASE"
     with pytest.raises(DataError, match=r"load it first with hushrec\.load"):
-        hr.fit("ratings.csv")
+        hr.baseline("ratings.csv")
 
 
 def test_words_name_the_crowd_and_what_would_be_better(budget):

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import hushrec as hr
+from hushrec.data.packed.pack import load_blocks
 from hushrec.errors import DataError, RecordsDropped
 from hushrec.privacy.ledger.ledger import Ledger
 
@@ -68,7 +69,7 @@ def test_more_than_twice_the_declared_users_are_refused_and_more_than_declared_a
     for most, refused in ((20, []), (19, []), (10, []), (9, ["users"])):
         found = hr.check(table(), hr.Domain(range(5), scale=(1, 5, 1), max_users=most))
         assert [*found.refused] == refused
-        assert ("--accept-users" in str(found)) == bool(refused)
+        assert ("--accept users" in str(found)) == bool(refused)
         assert any("the domain declares at most" in hint for hint in found.hints) == (most < 20)
     both = hr.check(table(bad=11), hr.Domain(range(5), scale=(1, 5, 1), max_users=9))
     assert both.refused == ("dropped", "users")
@@ -92,7 +93,7 @@ def test_what_is_loaded_or_packed_already_is_counted_alike(domain, tmp_path):
     source = table(bad=11)
     whole = hr.check(source, domain)
     loaded = hr.check(hr.load(source, domain), domain)
-    packed = hr.check(hr.load_blocks(source, domain, tmp_path / "packed", ratings_per_block=20), domain)
+    packed = hr.check(load_blocks(source, domain, tmp_path / "packed", ratings_per_block=20), domain)
     assert whole.hints
     for found in (loaded, packed):
         assert not found.hints
@@ -111,7 +112,7 @@ def test_its_facts_are_one_object_for_json(domain):
 def test_an_empty_source_is_refused_unless_that_is_accepted(domain):
     found = hr.check(table().clear(), domain)
     assert found.refused == ("empty",)
-    assert "--accept-dropped" in str(found)
+    assert "--accept dropped" in str(found)
     assert "None were dropped or changed" in str(found)
 
 

@@ -27,7 +27,7 @@ def domain(items=ITEMS, **declared):
 
 
 def hints(table, declared=None, **options):
-    found = hr.check(table, declared or domain(), **options)
+    found = hr.check(table, declared or domain(), hr.Reading(**options))
     assert "SECRET" not in str(found)
     return found.hints
 
@@ -53,7 +53,9 @@ def test_what_is_right_has_no_hint():
 def test_a_wide_sheet_that_is_read_by_position_is_named(tmp_path):
     lines = ["user,100,101,102", *(f"SECRET{k},{'' if k % 3 else 1 + k % 5},4," for k in range(60))]
     (tmp_path / "wide.csv").write_text("\n".join(lines) + "\n")
-    found = hr.check(tmp_path / "wide.csv", domain(), columns={"user_id": 0, "item_id": 1, "rating": 2})
+    found = hr.check(
+        tmp_path / "wide.csv", domain(), hr.Reading(columns={"user_id": 0, "item_id": 1, "rating": 2})
+    )
     assert "wide sheet with one column per item" in found.hints[0]
     unknown = records(item_id=[str(k % 5 + 1) for k in range(RECORDS)])
     assert not any("wide sheet" in hint for hint in hints(unknown))

@@ -13,6 +13,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.losses.dropped import Dropped
 from hushrec.data.readers.columns import by_name
+from hushrec.data.reading import Reading
 from hushrec.data.split import holdout, kfold
 from hushrec.errors import DataError, DomainError
 
@@ -136,7 +137,7 @@ def test_a_roster_takes_nobody_in_for_what_he_asks(domain):
 
 def test_two_columns_that_may_be_the_wish_are_not_chosen_between():
     with pytest.raises(DataError, match="more than one column for epsilon"):
-        by_name(None, ["user_id", "item_id", "rating", "epsilon", "privacy"], "the table")
+        by_name({}, ["user_id", "item_id", "rating", "epsilon", "privacy"], "the table")
     named = {"epsilon": "privacy"}
     assert by_name(named, ["user_id", "item_id", "rating", "epsilon", "privacy"], "the table")["epsilon"] == 4
 
@@ -156,18 +157,18 @@ def test_the_column_is_recognised(domain, tmp_path, name):
 def test_the_column_may_be_mapped_and_is_never_guessed_from_a_position(domain, tmp_path):
     table = frame(("x", "a", "1", "0.5"), epsilon="wish")
     assert load(table, domain).asked is None
-    assert asked(load(table, domain, columns={"epsilon": "wish"})) == {"x": 0.5}
+    assert asked(load(table, domain, Reading(columns={"epsilon": "wish"}))) == {"x": 0.5}
     (tmp_path / "r.dat").write_text("x::a::1::9::0.5\n")
     assert load(tmp_path / "r.dat", domain).asked is None
     columns = {"user_id": 0, "item_id": 1, "rating": 2, "epsilon": 4}
-    assert asked(load(tmp_path / "r.dat", domain, columns=columns)) == {"x": 0.5}
+    assert asked(load(tmp_path / "r.dat", domain, Reading(columns=columns))) == {"x": 0.5}
 
 
 def test_a_decimal_comma_is_one_in_epsilons_too(tmp_path):
     domain = Domain(["a"], scale=(1, 5, 1), max_users=9, privacy_classes={"v1.0": 3, "a,b": 4})
     lines = ["user;item;rating;epsilon", "w;a;1;v1.0", 'x;a;1;"a,b"', "y;a;1;0,5", "z;a;1;0.5"]
     (tmp_path / "r.csv").write_text("\n".join(lines) + "\n")
-    ratings = load(tmp_path / "r.csv", domain, separator=";", decimal=",")
+    ratings = load(tmp_path / "r.csv", domain, Reading(separator=";", decimal=","))
     assert asked(ratings) == {"w": 3, "x": 4, "y": 0.5}
     assert ratings.dropped.epsilon == 1
 
@@ -191,11 +192,11 @@ def test_whether_people_were_asked_does_not_depend_on_whether_there_are_any(doma
     (tmp_path / "r.csv").write_text("user_id,item_id,rating,epsilon\n")
     for source in (tmp_path / "r.csv", frame(("x", "nosuch", "1", "2")), frame()):
         found = load(source, domain)
-        assert found.asks
+        assert found.personal
         assert (found.asked.dtype, found.asked.shape, found.timestamps) == (np.float64, (0,), None)
         timed = source if isinstance(source, pl.DataFrame) else pl.read_csv(source)
         assert load(timed.with_columns(timestamp=pl.lit(7)), domain).timestamps.shape == (0,)
-    assert not load(frame().drop("epsilon"), domain).asks
+    assert not load(frame().drop("epsilon"), domain).personal
 
 
 def test_every_part_of_ratings_carries_it(domain):

@@ -83,7 +83,7 @@ def test_they_open_again_and_only_with_their_domain(ratings, blocks):
 def test_what_has_no_timestamps_and_no_epsilons_keeps_none(ratings, tmp_path):
     plain = replace(ratings, timestamps=None, asked=None)
     blocks = Blocks.write(plain, tmp_path / "p")
-    assert not blocks.asks
+    assert not blocks.personal
     (block,) = blocks.blocks()
     assert block.timestamps is None
     assert block.asked is None
@@ -128,8 +128,8 @@ def test_what_columns_there_are_does_not_tell_whether_there_is_anybody(ratings, 
     whole = replace(ratings, **kept)
     for name, some in (("all", whole), ("none", whole.slice(0, 0))):
         blocks = Blocks.write(some, tmp_path / name)
-        assert blocks.asks is asks
-        assert Blocks.open(blocks.folder, ratings.domain).asks is asks
+        assert blocks.personal is asks
+        assert Blocks.open(blocks.folder, ratings.domain).personal is asks
         manifest = json.loads((blocks.folder / "manifest.json").read_text())
         assert manifest["optional"] == ["asked"] * asks + ["timestamps"] * timed
     plain = Blocks.write(replace(ratings, timestamps=None, asked=None).slice(0, 0), tmp_path / "plain")

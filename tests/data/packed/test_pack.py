@@ -16,12 +16,14 @@ import pytest
 from hushrec.data import cleaning
 from hushrec.data.domain import Domain
 from hushrec.data.interactions import Interactions
-from hushrec.data.load import found, load
+from hushrec.data.load import load
 from hushrec.data.losses.dropped import Dropped
 from hushrec.data.packed import pack
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.packed.pack import load_blocks, too_large
 from hushrec.data.readers import binary, text
+from hushrec.data.readers.tables import found
+from hushrec.data.reading import PLAIN, Reading
 from hushrec.errors import DataError
 
 
@@ -62,7 +64,7 @@ def sorted_rows(parts):
 def check(blocks, ratings):
     assert sorted_rows(blocks.blocks()).equals(ratings.to_polars())
     assert blocks.dropped == ratings.dropped
-    assert blocks.asks == ratings.asks
+    assert blocks.personal == ratings.personal
     people = [user for block in blocks.blocks() for user in block.users.to_list()]
     assert sorted(people) == ratings.users.to_list()  # nobody is in two blocks
     assert all(len(block.items) <= 200 for block in blocks.blocks())
@@ -112,7 +114,7 @@ def test_nobody_has_the_columns_of_somebody(table, domain, tmp_path, column):
         ("bad", table[:9].with_columns(item_id=pl.lit("nosuch"))),
     ):
         blocks = load_blocks(source.drop(column), domain, tmp_path / name)
-        told.append((blocks.asks, json.loads((blocks.folder / "manifest.json").read_text())["optional"]))
+        told.append((blocks.personal, json.loads((blocks.folder / "manifest.json").read_text())["optional"]))
         assert (blocks.n_users > 0) is (name == "full")
     assert told[0][0] is ("epsilon" not in column)
     assert told[1:] == told[:1] * 2
@@ -162,7 +164,7 @@ def test_what_cannot_be_packed_is_refused_before_anything_is_read(table, domain,
     with pytest.raises(DataError, match="does not exist"):
         load_blocks(tmp_path / "nosuch.csv", domain, tmp_path / "q")
     with pytest.raises(DataError, match="go with a file"):
-        load_blocks(table, domain, tmp_path / "q", format="csv")
+        load_blocks(table, domain, tmp_path / "q", Reading(format="csv"))
     assert [file.name for file in tmp_path.iterdir()] == ["p"]
 
 
@@ -180,12 +182,12 @@ def test_parts_are_smaller_than_blocks(tmp_path):
     (tmp_path / "r.csv.gz").write_bytes(b"0" * 8000)
     with zipfile.ZipFile(tmp_path / "r.zip", "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("r.csv", b"0" * 8000)
-    assert pack._parts(found(tmp_path / "r.csv"), 100) == 11
-    assert pack._parts(found(tmp_path / "r.zip"), 100) == 11
-    assert pack._parts(found([tmp_path / "r.csv", tmp_path / "r.csv.gz"]), 1000) == 6
+    assert pack._parts(found(tmp_path / "r.csv", PLAIN), 100) == 11
+    assert pack._parts(found(tmp_path / "r.zip", PLAIN), 100) == 11
+    assert pack._parts(found([tmp_path / "r.csv", tmp_path / "r.csv.gz"], PLAIN), 1000) == 6
     assert pack._parts([pl.DataFrame({"x": range(50)})], 10) == 6
     assert pack._parts([pl.LazyFrame({"x": range(50)})], 1 << 22) == 257
-    assert pack._parts(found(tmp_path / "r.csv*"), 1) == 512
+    assert pack._parts(found(tmp_path / "r.csv*", PLAIN), 1) == 512
 
 
 @pytest.mark.full
@@ -268,6 +270,6 @@ def test_what_is_too_large_is_told_by_the_sizes_of_files(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"0" * 8000)
     (tmp_path / "b.csv").write_bytes(b"0" * 8000)
     needed = 2 * 1000 * 32
-    assert too_large(f"{tmp_path}/*.csv", None, needed - 1)
-    assert not too_large(f"{tmp_path}/*.csv", None, needed)
-    assert not too_large(pl.LazyFrame(), None, 0)
+    assert too_large(f"{tmp_path}/*.csv", PLAIN, needed - 1)
+    assert not too_large(f"{tmp_path}/*.csv", PLAIN, needed)
+    assert not too_large(pl.LazyFrame(), PLAIN, 0)

@@ -8,6 +8,7 @@ import pytest
 
 from hushrec.data.load import load
 from hushrec.data.readers import archives, text
+from hushrec.data.reading import Reading
 from support.refusals import DOMAIN, refused
 
 HEAD = b"user,item,rating\n"
@@ -21,7 +22,7 @@ def pack(path, files, method=zipfile.ZIP_DEFLATED):
 
 
 def rows(source, **options):
-    return load(source, DOMAIN, **options).to_polars().rows()
+    return load(source, DOMAIN, Reading(**options)).to_polars().rows()
 
 
 def test_all_members_are_read_and_hidden_ones_are_not(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
+from hushrec.data.reading import Reading
 from support.refusals import SECRET, refused
 
 DOMAIN = Domain(["10", "20", "30"], scale=(1, 5, 0.5), max_users=99)
@@ -22,7 +23,7 @@ BARE = [row[:3] for row in TIMED]
 
 
 def rows(path, **options):
-    return load(path, DOMAIN, **options).to_polars().rows()
+    return load(path, DOMAIN, Reading(**options)).to_polars().rows()
 
 
 @pytest.mark.parametrize("kind", ["parquet", "ipc", "feather", "arrow"])

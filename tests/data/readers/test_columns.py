@@ -5,6 +5,7 @@ import pytest
 
 from hushrec.data.load import load
 from hushrec.data.readers.columns import COUNTED, UNRATED, by_name, by_position, headerless
+from hushrec.data.reading import Reading
 from hushrec.errors import DataError
 from support.refusals import refused
 
@@ -30,7 +31,7 @@ def test_usual_names_are_recognised(domain, names):
 
 def test_other_names_are_mapped(domain):
     table = pl.DataFrame({"who": ["x"], "what": ["a"], "rating": [2], "user": ["not he"], "note": ["!"]})
-    ratings = load(table, domain, columns={"user_id": "who", "item_id": "what"})
+    ratings = load(table, domain, Reading(columns={"user_id": "who", "item_id": "what"}))
     assert rows(ratings) == [("x", "a", 2.0)]
 
 
@@ -46,9 +47,9 @@ def test_a_first_line_that_may_be_somebodys_rating_is_not_shown(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "width", "found"),
     [
-        (None, 3, {"user_id": 0, "item_id": 1, "rating": 2}),
-        (None, 4, {"user_id": 0, "item_id": 1, "rating": 2, "timestamp": 3}),
-        (None, 9, {"user_id": 0, "item_id": 1, "rating": 2, "timestamp": 3}),  # an ε is never guessed
+        ({}, 3, {"user_id": 0, "item_id": 1, "rating": 2}),
+        ({}, 4, {"user_id": 0, "item_id": 1, "rating": 2, "timestamp": 3}),
+        ({}, 9, {"user_id": 0, "item_id": 1, "rating": 2, "timestamp": 3}),  # an ε is never guessed
         (
             {"user_id": 4, "item_id": 0, "rating": 1, "epsilon": 2},
             5,
@@ -63,7 +64,7 @@ def test_positions(columns, width, found):
 @pytest.mark.parametrize(
     ("columns", "width"),
     [
-        (None, 2),
+        ({}, 2),
         ({"user_id": 0, "item_id": 1}, 9),
         ({"user_id": 0, "item_id": 1, "rating": 3}, 3),
         ({"user_id": 0, "item_id": 1, "rating": -1}, 3),
@@ -76,7 +77,7 @@ def test_positions_that_are_not_there_are_refused(columns, width):
 
 def test_a_mapping_says_whether_there_is_a_header():
     assert headerless({"user_id": 3})
-    assert not any(headerless(columns) for columns in (None, {}, {"user_id": "who"}))
+    assert not any(headerless(columns) for columns in ({}, {"user_id": "who"}))
     for columns, message in (({"usr": 0}, "unknown key 'usr'"), ({"user_id": 0, "rating": "r"}, "mixes")):
         with pytest.raises(DataError, match=message):
             headerless(columns)
@@ -86,37 +87,37 @@ def test_a_mapped_name_is_taken_before_usual_ones():
     names = ["user", "who", "item", "rating", "Timestamp"]
     found = {"user_id": 1, "item_id": 2, "rating": 3, "timestamp": 4}
     assert by_name({"user_id": "who"}, names, "the table") == found
-    assert by_name(None, [*names, "privacy"], "the table") == found | {"user_id": 0, "epsilon": 5}
+    assert by_name({}, [*names, "privacy"], "the table") == found | {"user_id": 0, "epsilon": 5}
 
 
 def test_an_exact_name_is_taken_before_others_unless_two_tell_an_epsilon():
     """Of two columns that might tell what people ask for, neither may be passed over."""
     names = ["user_id", "userId", "item_id", "rating"]
-    assert by_name(None, names, "the table")["user_id"] == 0
+    assert by_name({}, names, "the table")["user_id"] == 0
     with pytest.raises(DataError, match="more than one column for epsilon"):
-        by_name(None, [*names, "epsilon", "privacy"], "the table")
+        by_name({}, [*names, "epsilon", "privacy"], "the table")
 
 
 def test_interactions_need_no_rating():
     names = ["user", "item", "rating", "count", "timestamp"]
-    assert by_name(None, names, "the table", UNRATED) == {"user_id": 0, "item_id": 1, "timestamp": 4}
-    assert by_name(None, names, "the table", COUNTED) == {
+    assert by_name({}, names, "the table", UNRATED) == {"user_id": 0, "item_id": 1, "timestamp": 4}
+    assert by_name({}, names, "the table", COUNTED) == {
         "user_id": 0,
         "item_id": 1,
         "count": 3,
         "timestamp": 4,
     }
-    assert by_name(None, names[:2], "the table", COUNTED) == {"user_id": 0, "item_id": 1}
-    assert by_position(None, 2, "r.txt", UNRATED) == {"user_id": 0, "item_id": 1}
+    assert by_name({}, names[:2], "the table", COUNTED) == {"user_id": 0, "item_id": 1}
+    assert by_position({}, 2, "r.txt", UNRATED) == {"user_id": 0, "item_id": 1}
     # The third field is a rating, as everywhere else; a count is never guessed.
-    assert by_position(None, 4, "r.txt", COUNTED) == {"user_id": 0, "item_id": 1, "timestamp": 3}
+    assert by_position({}, 4, "r.txt", COUNTED) == {"user_id": 0, "item_id": 1, "timestamp": 3}
     with pytest.raises(
         DataError,
         match=r'too few for user_id and item_id; .*\{"user_id": 0, "item_id": 1\} \(--column user_id=0',
     ):
-        by_position(None, 1, "r.txt", UNRATED)
+        by_position({}, 1, "r.txt", UNRATED)
     with pytest.raises(DataError, match=r'no column for item_id; .*\{"user_id": \.\.\., "item_id": \.\.\.\}'):
-        by_name(None, ["user", "what"], "the table", UNRATED)
+        by_name({}, ["user", "what"], "the table", UNRATED)
     for roles in (UNRATED, COUNTED):
         with pytest.raises(
             DataError, match="unknown key 'rating'; the keys for this domain are user_id, item_id"

@@ -11,6 +11,7 @@ from pyarrow import dataset
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.readers.dataframes import from_table
+from hushrec.data.reading import Reading
 from hushrec.errors import DataError
 from support.refusals import refused
 
@@ -130,7 +131,7 @@ def test_dates_are_timestamps(domain):
 )
 def test_a_table_of_the_wrong_structure_is_explained(domain, table, columns, message):
     with pytest.raises(DataError, match=message):
-        load(pl.DataFrame(table), domain, columns=columns)
+        load(pl.DataFrame(table), domain, Reading(columns=columns or {}))
 
 
 def test_a_pandas_column_of_ids_with_blanks_is_float_and_refused(domain):
@@ -173,7 +174,7 @@ def test_batches_are_read_one_at_a_time(kind, domain, monkeypatch):
         "dataset": lambda data: dataset.dataset(pa.table(data)),
         "DuckDB": duck,
     }[kind](data)
-    found = list(from_table(made, None))
+    found = list(from_table(made, {}))
     assert [table.columns for table in found] == [["user_id", "item_id", "rating", "timestamp"]] * len(found)
     assert len(found) > 1
     if kind != "stream":  # which is used up

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
+from hushrec.data.reading import Reading
 
 DOMAIN = Domain(["10", "20", "30"], scale=(1, 5, 0.5), max_users=99)
 
@@ -21,7 +22,7 @@ BARE = [row[:3] for row in TIMED]
 
 
 def rows(path, **options):
-    return load(path, DOMAIN, **options).to_polars().rows()
+    return load(path, DOMAIN, Reading(**options)).to_polars().rows()
 
 
 def test_dialects_are_explicit(tmp_path):

@@ -7,7 +7,8 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
-from hushrec.data.readers.formats import FORMATS, recognise
+from hushrec.data.readers.formats import recognise
+from hushrec.data.reading import FORMATS, Reading
 from hushrec.errors import DataError
 
 DOMAIN = Domain(["10", "20", "30"], scale=(1, 5, 0.5), max_users=99)
@@ -16,7 +17,7 @@ BARE = [row[:3] for row in TIMED]
 
 
 def rows(path, **options):
-    return load(path, DOMAIN, **options).to_polars().rows()
+    return load(path, DOMAIN, Reading(**options)).to_polars().rows()
 
 
 @pytest.mark.parametrize(

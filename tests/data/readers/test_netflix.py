@@ -6,13 +6,14 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
+from hushrec.data.reading import Reading
 from hushrec.errors import DataError
 
 DOMAIN = Domain(["10", "20", "30"], scale=(1, 5, 0.5), max_users=99)
 
 
 def rows(path, **options):
-    return load(path, DOMAIN, **options).to_polars().rows()
+    return load(path, DOMAIN, Reading(**options)).to_polars().rows()
 
 
 NETFLIX = b"10:\n1,3,1970-01-02\n20:\n30:\n2,4,1970-01-03\n1,5,bad\n"

@@ -9,6 +9,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.packed.pack import load_blocks
 from hushrec.data.readers.sources import parts
+from hushrec.data.reading import PLAIN, Reading
 from hushrec.errors import DataError
 from support.refusals import DOMAIN, refused
 
@@ -18,7 +19,7 @@ CLEAN = [("x", "10", 1.0, 5), ("x", "20", 3.0, 0), ("y", "20", 5.0, 2)]
 
 
 def rows(source, **options):
-    return load(source, DOMAIN, **options).to_polars().rows()
+    return load(source, DOMAIN, Reading(**options)).to_polars().rows()
 
 
 def table(records):
@@ -56,8 +57,8 @@ def test_blocks_are_of_all_files_too(folder, tmp_path):
 def test_a_name_with_signs_of_a_pattern_is_a_name(tmp_path):
     for name in ("r[1].csv", "r1.csv"):
         (tmp_path / name).write_bytes(HEAD + f"{name[1]},10,1,0\n".encode())
-    assert [part.file.name for part in parts(tmp_path / "r[1].csv", None, 99)] == ["r[1].csv"]
-    assert [part.file.name for part in parts(tmp_path / "r[12].csv", None, 99)] == ["r1.csv"]
+    assert [part.file.name for part in parts(tmp_path / "r[1].csv", PLAIN)] == ["r[1].csv"]
+    assert [part.file.name for part in parts(tmp_path / "r[12].csv", PLAIN)] == ["r1.csv"]
 
 
 def test_files_are_counted_once(folder):
@@ -120,7 +121,7 @@ def test_what_is_no_source_is_explained(folder, tmp_path):
     (folder / "d.csv").write_bytes(b"user,item,rating\nx,10,1\n")
     assert "some files lack the column timestamp" in refused(folder)
     (folder / "manifest.json").write_bytes(b"{}")
-    assert "Blocks.open" in refused(folder)
+    assert "load it by itself" in refused([folder, tmp_path / "other.csv"])
 
 
 def test_deleted_rows_of_a_versioned_table_are_not_read(folder):

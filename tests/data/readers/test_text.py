@@ -8,6 +8,7 @@ import pytest
 
 from hushrec.data.load import load
 from hushrec.data.readers import text
+from hushrec.data.reading import Reading
 from support.refusals import DOMAIN, refused
 
 HEAD = b"user,item,rating\n"
@@ -56,7 +57,7 @@ def test_max_bytes_caps_text_and_tables(tmp_path):
     table.write_ipc(tmp_path / "r.ipc")
     assert "max_bytes" in refused(tmp_path / "r.parquet", max_bytes=9999)
     assert "max_bytes" in refused(tmp_path / "r.ipc", max_bytes=9999)
-    assert load(tmp_path / "r.csv", DOMAIN, max_bytes=99_999).n_users == 1
+    assert load(tmp_path / "r.csv", DOMAIN, Reading(max_bytes=99_999)).n_users == 1
 
 
 CONTENT = b"\xef\xbb\xbfone\r\n\ntwo\nd\xc3\xa9j\xc3\xa0,vu\nthe end"

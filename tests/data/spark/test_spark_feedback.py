@@ -44,7 +44,7 @@ def test_it_is_the_same_people(kept, people):
     assert (kept.n_users, kept.n_entries) == (people.n_users, len(people.items))
     assert kept.dropped == people.dropped
     assert kept.domain is people.domain
-    assert not kept.asks
+    assert not kept.personal
     assert not kept.exceeds_declared_users
     assert kept.frame.columns == ["block", "users", "indptr", "items", "values", "timestamps", "asked"]
     assert sorted(row.block for row in kept.frame.select("block").collect()) == [*range(kept.n_blocks)]
@@ -58,7 +58,7 @@ def test_several_go_together_if_they_fit(spark, people):
         assert rows(kept.blocks()).equals(people.to_polars())
     asking = people.with_asked(np.ones(people.n_users))
     with SparkFeedback.of(spark, asking) as kept:
-        assert kept.asks
+        assert kept.personal
         assert rows(kept.blocks()).equals(asking.to_polars())
     for wrong in ([], [people, synthetic.netflix_like(60, 13, 400, 7)], [halves[0], asking.slice(20, 60)]):
         with pytest.raises(DataError, match="all loaded with one domain and the same columns"):
@@ -105,7 +105,7 @@ def test_it_notices_that_a_lost_part_was_read_from_a_source_that_changed(spark, 
             yield batch.slice(0, 0 if mark.exists() else None)
 
     rows_of = kept._kept.coalesce(2)
-    with SparkFeedback.keeping(rows_of.mapInArrow(read, rows_of.schema), people.domain, asks=False) as made:
+    with SparkFeedback.keeping(rows_of.mapInArrow(read, rows_of.schema), people.domain, personal=False) as made:
         made._kept.unpersist(True)  # as if its executors were lost
         made.verify()
         mark.touch()

@@ -53,7 +53,7 @@ def test_variances_say_how_far_off_levels_are(listed, budget):
 def test_levels_of_people_are_released_or_stay_at_home(listed, listed_rmse, budget):
     train, _ = listed
     home = hr.GlobalEffects(user_biases="client")
-    one, other = (hr.fit(train, m, budget(), entropy=hr.testing.Seeded(1)) for m in (RELEASED, home))
+    one, other = (hr.testing.fit(train, m, budget(), entropy=hr.testing.Seeded(1)) for m in (RELEASED, home))
     assert (one.kind, other.kind) == ("factors and people", "factors")
     assert one.users == train.domain.users
     assert other.users == ()
@@ -64,5 +64,5 @@ def test_levels_of_people_are_released_or_stay_at_home(listed, listed_rmse, budg
 
 def test_levels_of_protected_people_stay_at_home(listed, budget):
     with pytest.raises(BudgetUnsupported, match='set user_biases="client"'):
-        hr.plan(RELEASED, listed[0].domain, budget(unit="user"))
-    assert hr.plan(hr.GlobalEffects(user_biases="client"), listed[0].domain, budget(unit="user")).events
+        hr.plan(listed[0].domain, RELEASED, budget(unit="user"))
+    assert hr.plan(listed[0].domain, hr.GlobalEffects(user_biases="client"), budget(unit="user")).events

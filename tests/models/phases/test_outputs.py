@@ -25,7 +25,7 @@ each_adjacency = pytest.mark.parametrize("adjacency", ADJACENCIES)
 
 @each_model
 def test_without_a_budget_it_says_that_it_is_not_private(listed, listed_rmse, model):
-    release = hr.fit(listed[0], model)
+    release = hr.baseline(listed[0], model)
     assert str(release.statement).startswith("NOT PRIVATE: no noise was added")
     assert release.statement.epsilon == math.inf
     assert listed_rmse(model) < 0.94
@@ -44,7 +44,7 @@ def test_less_noise_is_more_accurate_and_much_budget_approaches_none(listed_rmse
 def test_the_plan_says_how_the_budget_is_shared(listed, budget, model, adjacency):
     domain = listed[0].domain
     allowed = budget(2.0, adjacency=adjacency)
-    planned = hr.plan(model, domain, allowed)
+    planned = hr.plan(domain, model, allowed)
     shares = {m.event.name: m.share for m in planned.measurements}
     assert sum(shares.values()) == pytest.approx(1, abs=1e-9)
     assert min(shares.values()) > 0
@@ -60,7 +60,7 @@ def test_the_plan_says_how_the_budget_is_shared(listed, budget, model, adjacency
 @each_adjacency
 def test_what_is_planned_is_booked_and_stated(listed, budget, tmp_path, model, adjacency):
     allowed = budget(2.0, adjacency=adjacency)
-    planned = hr.plan(model, listed[0].domain, allowed)
+    planned = hr.plan(listed[0].domain, model, allowed)
     hr.Ledger.create(tmp_path / "ledger.db", allowed)
     release = hr.fit(listed[0], model, allowed, ledger=tmp_path / "ledger.db")
     entries = hr.Ledger.open(tmp_path / "ledger.db").entries()
@@ -79,7 +79,8 @@ def test_what_is_planned_is_booked_and_stated(listed, budget, tmp_path, model, a
 def test_one_seed_gives_one_release(listed, budget, model, adjacency):
     allowed = budget(3.0, adjacency=adjacency)
     one, same, other = (
-        hr.fit(listed[0], model, allowed, entropy=hr.testing.Seeded(seed)).to_bytes() for seed in (1, 1, 2)
+        hr.testing.fit(listed[0], model, allowed, entropy=hr.testing.Seeded(seed)).to_bytes()
+        for seed in (1, 1, 2)
     )
     assert one == same != other
 
@@ -90,25 +91,25 @@ def test_one_seed_gives_one_release(listed, budget, model, adjacency):
 @each_model
 def test_without_a_roster_the_error_names_the_fix(world, budget, model):
     with pytest.raises(DomainError, match=r"declare it with Domain\(users="):
-        hr.plan(model, world[0].domain, budget())
+        hr.plan(world[0].domain, model, budget())
     with pytest.raises(DomainError, match=r"declare it with Domain\(users="):
-        hr.fit(world[0], model)
+        hr.baseline(world[0], model)
 
 
 @each_model
 def test_other_units_and_adjacencies_are_refused(listed, budget, model):
     domain = listed[0].domain
     with pytest.raises(BudgetUnsupported, match=r"change the budget's unit or adjacency"):
-        hr.plan(model, domain, budget(unit="user", adjacency="replace"))
+        hr.plan(domain, model, budget(unit="user", adjacency="replace"))
     with pytest.raises(BudgetUnsupported, match=r"unit|user_biases"):
-        hr.plan(model, domain, budget(unit="user"))
+        hr.plan(domain, model, budget(unit="user"))
 
 
 @each_model
 def test_shares_of_what_is_not_measured_are_refused(listed, budget, model):
     wrong = type(model)(**model.model_dump(exclude_unset=True), shares={"covariance": 1.0})
     with pytest.raises(ConfigError, match="'covariance' is not measured here"):
-        hr.plan(wrong, listed[0].domain, budget())
+        hr.plan(listed[0].domain, wrong, budget())
 
 
 @pytest.mark.parametrize("model", MODELS[1:], ids=lambda model: type(model).__name__)
@@ -122,8 +123,8 @@ def test_gaussian_noise_needs_a_delta_and_laplace_noise_does_not(listed, budget)
     domain, pure = listed[0].domain, budget(delta=0.0)
     for model in (hr.PrivateSGD(), hr.PrivateALS()):
         with pytest.raises(BudgetUnsupported, match="delta > 0"):
-            hr.plan(model, domain, pure)
-    assert hr.plan(hr.InputPerturbationMF(), domain, pure).epsilon == pytest.approx(4, abs=1e-9)
+            hr.plan(domain, model, pure)
+    assert hr.plan(domain, hr.InputPerturbationMF(), pure).epsilon == pytest.approx(4, abs=1e-9)
 
 
 # -- what is released -------------------------------------------------------------------------------------
@@ -131,7 +132,7 @@ def test_gaussian_noise_needs_a_delta_and_laplace_noise_does_not(listed, budget)
 
 @pytest.fixture(params=MODELS, ids=lambda model: type(model).__name__)
 def release(request, listed, budget, tmp_path):
-    made = hr.fit(listed[0], request.param, budget(4.0), entropy=hr.testing.Seeded(3))
+    made = hr.testing.fit(listed[0], request.param, budget(4.0), entropy=hr.testing.Seeded(3))
     return hr.Release.open(made.save(tmp_path / "films.safetensors"))
 
 

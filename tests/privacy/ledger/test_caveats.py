@@ -26,7 +26,7 @@ def plan(*events: Event) -> Plan:
 def test_it_is_conditional_and_so_is_all_that_follows(place: str) -> None:
     ledger = Ledger.create(place, BUDGET, max_releases=3)
     before = ledger.charge(plan(SUMS))
-    sampled = ledger.charge(plan(SAMPLE, SUMS), beyond_share=True)
+    sampled = ledger.charge(plan(SAMPLE, SUMS), accept="share")
     after = Ledger.open(place).charge(plan(SUMS))
     assert before.private
     assert not sampled.private

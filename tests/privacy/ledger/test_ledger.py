@@ -117,7 +117,7 @@ def test_a_grant_belongs_to_its_ledger(tmp_path: Path, make_plan: MakePlan) -> N
 
 def test_more_than_the_total_is_refused_and_changes_nothing(place: str, make_plan: MakePlan) -> None:
     ledger = Ledger.create(place, TOTAL, max_releases=9)
-    ledger.charge(make_plan(1.5), beyond_share=True)
+    ledger.charge(make_plan(1.5), accept="share")
     head = ledger.head
     with pytest.raises(BudgetExceeded) as refusal:
         ledger.charge(make_plan(1.5))
@@ -125,7 +125,7 @@ def test_more_than_the_total_is_refused_and_changes_nothing(place: str, make_pla
     assert refusal.value.remaining == ledger.remaining == pytest.approx(0.5, abs=1e-9)
     assert refusal.value.unit == "user"
     assert ledger.head == head
-    ledger.charge(make_plan(0.1), beyond_share=True)
+    ledger.charge(make_plan(0.1), accept="share")
 
 
 def test_the_whole_total_can_be_spent_and_not_a_unit_more(place: str, make_plan: MakePlan) -> None:
@@ -133,7 +133,7 @@ def test_the_whole_total_can_be_spent_and_not_a_unit_more(place: str, make_plan:
     ledger = Ledger.create(place, total, max_releases=99)
     tenth = make_plan(0.1, delta=0.0, names=("sums",))
     for _ in range(3):
-        ledger.charge(tenth, beyond_share=True)
+        ledger.charge(tenth, accept="share")
     assert ledger.remaining == 0.0
     with pytest.raises(BudgetExceeded):
         ledger.charge(make_plan(1e-9, delta=0.0, names=("sums",)))
@@ -160,8 +160,8 @@ def test_the_ledgers_delta_must_be_small_too(place: str, make_plan: MakePlan) ->
 
 def test_pure_and_gaussian_charges_add(place: str, make_plan: MakePlan) -> None:
     ledger = Ledger.create(place, TOTAL, max_releases=9)
-    ledger.charge(make_plan(1.0), beyond_share=True)
-    ledger.charge(make_plan(0.9, delta=0.0), beyond_share=True)
+    ledger.charge(make_plan(1.0), accept="share")
+    ledger.charge(make_plan(0.9, delta=0.0), accept="share")
     spent = ledger.spent
     assert (spent.rho, spent.epsilon_sum) == (make_plan(1.0).spent.rho, 900_000_000_000)
     assert spent.epsilon(1e-6) <= 1.9
@@ -176,7 +176,7 @@ def test_many_threads_share_one_budget(place: str, make_plan: MakePlan) -> None:
     def spend() -> None:
         for _ in range(3):
             try:
-                ledger.charge(plan, beyond_share=True)
+                ledger.charge(plan, accept="share")
                 outcomes.append(True)
             except BudgetExceeded:
                 outcomes.append(False)

@@ -102,9 +102,9 @@ class LedgerMachine(RuleBasedStateMachine):
     def charge(self, cost: int, release_index: int | None, beyond: bool) -> tuple[Grant, list] | None:
         expected = self.reference.charge(cost, release_index, beyond)
         if isinstance(expected, list):
-            return self.ledger.charge(plan_of(cost), release_index, beyond_share=beyond), expected
+            return self.ledger.charge(plan_of(cost), release_index, accept=["share"] * beyond), expected
         with pytest.raises(expected) as refusal:
-            self.ledger.charge(plan_of(cost), release_index, beyond_share=beyond)
+            self.ledger.charge(plan_of(cost), release_index, accept=["share"] * beyond)
         assert refusal.type is expected
         return None
 

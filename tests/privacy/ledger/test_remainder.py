@@ -100,9 +100,9 @@ def test_a_charge_beyond_its_share_is_refused_and_changes_nothing(path: Path, ma
     )
     assert "left for 52 releases: 52 like it would bring the total to ε = 46." in text
     assert "it may be 4;" in text
-    assert "--beyond-share" in text
+    assert "--accept share" in text
     assert ledger.head == head
-    assert ledger.charge(make_plan(4.0), beyond_share=True).private
+    assert ledger.charge(make_plan(4.0), accept="share").private
     assert ledger.remaining == pytest.approx(0.0, abs=1e-9)
     with pytest.raises(BudgetError, match="too little for 51 more releases"):
         ledger.share(lambda budget: make_plan(budget.epsilon))
@@ -136,7 +136,7 @@ def test_what_one_release_leaves_the_others_may_have(path: Path, make_plan: Make
     assert ledger.share(planner).epsilon > first.epsilon
     with pytest.raises(ShareExceeded, match="9 releases"):
         ledger.charge(make_plan(2.0))
-    ledger.charge(make_plan(2.0), beyond_share=True)
+    ledger.charge(make_plan(2.0), accept="share")
     assert ledger.share(planner).epsilon < first.epsilon
     ledger.extend(TOTAL, max_releases=20)
     assert ledger.releases_left == 18
@@ -170,7 +170,7 @@ def test_a_release_that_was_made_keeps_its_budget(path: Path, make_plan: MakePla
     ledger = Ledger.create(path, TOTAL, max_releases=10)
     share = ledger.share(planner)
     finish(ledger, ledger.charge(planner(share)), b"one")
-    ledger.charge(make_plan(2.0), beyond_share=True)
+    ledger.charge(make_plan(2.0), accept="share")
     ledger.extend(TOTAL.model_copy(update={"epsilon": 9.0}), max_releases=99)
     assert Ledger.open(path).share(planner, 0) == share
     assert ledger.stored(planner(ledger.share(planner, 0)), 0) == b"one"
@@ -209,6 +209,6 @@ def test_the_count_is_that_of_the_ledger(path: Path, make_plan: MakePlan) -> Non
     plan = make_plan(0.5)
     ledger = Ledger.create(path, TOTAL, max_releases=WEEKS)
     for made in (1, 2):
-        ledger.charge(plan, beyond_share=True)
+        ledger.charge(plan, accept="share")
         counted = Remainder(TOTAL, WEEKS, Spent()).after(plan.spent, made)
         assert ledger.remaining == pytest.approx(TOTAL.epsilon - fixed_point.shown(counted), abs=1e-12)

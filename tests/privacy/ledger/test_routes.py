@@ -111,12 +111,12 @@ def test_the_order_is_not_chosen_by_what_comes_later(tmp_path):
     both = first.spent + second.spent
     limit = total(both.epsilon(DELTA) * 1.001)
     ledger = Ledger.create(tmp_path / "ledger.db", limit, max_releases=3)
-    ledger.charge(first, beyond_share=True)
+    ledger.charge(first, accept="share")
     order = int(chosen(first.spent, limit))
     assert order != both.optimal_order(DELTA)
     assert both.epsilon_units(DELTA) <= limit.epsilon_units  # what the smallest bound would allow
     with pytest.raises(BudgetExceeded):
-        ledger.charge(second, beyond_share=True)
+        ledger.charge(second, accept="share")
     assert len(ledger.entries()) == 40
     assert f"order {order}, as the first charge settled" in ledger.holds
 
@@ -127,7 +127,7 @@ def test_later_charges_are_counted_by_the_first_ones_order(tmp_path):
     both = first.spent + second.spent
     assert counted(both, chosen(second.spent, limit), DELTA) <= limit.epsilon_units
     ledger = Ledger.create(tmp_path / "ledger.db", limit, max_releases=3)
-    ledger.charge(first, beyond_share=True)
+    ledger.charge(first, accept="share")
     with pytest.raises(BudgetExceeded):
         ledger.charge(second)
 

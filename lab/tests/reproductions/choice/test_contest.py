@@ -37,7 +37,7 @@ def test_a_contender_is_fitted_on_the_split_and_its_errors_are_of_what_is_held_o
     row = measured(bench, "GlobalEffects", "rating", 4.0, 3)
     train, test = bench._parts(DATA, "", False, 3)
     budget = hr.Budget(epsilon=4.0, delta=1e-6, unit="rating", adjacency="add-remove")
-    release = hr.fit(train, hr.GlobalEffects(), budget, entropy=hr.testing.Seeded(3))
+    release = hr.testing.fit(train, hr.GlobalEffects(), budget, entropy=hr.testing.Seeded(3))
     assert row["rmse"] == pytest.approx(hr.evaluate(release, train=train, test=test)["rmse"], abs=1e-12)
     assert row["chosen"] == "GlobalEffects"
     assert row["fit_seconds"] > 0
@@ -79,7 +79,7 @@ def test_those_who_need_a_roster_are_listed(bench):
         if config.feedback == "ratings" and (pair := min(config.supports, default=None)):
             budget = hr.Budget(epsilon=1.0, delta=1e-6, unit=pair[0], adjacency=pair[1])
             try:
-                hr.plan(config, train.domain, budget)
+                hr.plan(train.domain, config, budget)
             except DomainError:
                 needing.append(name)
     assert set(needing) == set(contest.LISTING)

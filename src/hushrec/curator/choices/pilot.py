@@ -1,33 +1,27 @@
 """A small charged release that tells how large the crowd is, where nobody knows it publicly."""
 
 import json
+from collections.abc import Collection
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
 from hushrec.arrays import Floats
-from hushrec.curator.acceptance import admit, pays
-from hushrec.curator.accounts import spending
-from hushrec.curator.room import kept_size, reserved_beside
+from hushrec.curator.charging import Accept, Request, Work
+from hushrec.curator.room import kept_size
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Feedback
-from hushrec.data.interactions import Interactions
-from hushrec.data.packed.blocks import Blocks
-from hushrec.data.ratings import Ratings
-from hushrec.data.spark.spark_feedback import SparkFeedback
-from hushrec.errors import BudgetError, BudgetUnsupported, CheckpointError, DataError
+from hushrec.data.people import People, PublicFacts
+from hushrec.errors import BudgetError, BudgetUnsupported, LedgerError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, largest_rho
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.allocation import calibrated
-from hushrec.privacy.checkpoint.checkpoint import Checkpoint
+from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
-from hushrec.privacy.noise.entropy import Entropy
 from hushrec.privacy.run import ChargedRun
 from hushrec.statistics.crowd_totals import CrowdTotals
-from hushrec.statistics.engines.spark_engine import require_ready
 from hushrec.statistics.population import Population
 
 PART = Fraction(1, 50)
@@ -37,14 +31,12 @@ _USERS = {"user": 0.2, "rating": 0.5}
 
 
 def pilot(
-    ratings: Ratings | Interactions | Blocks | SparkFeedback,
+    data: People,
     ledger: Ledger | str | Path,
     *,
     release_index: int | None = None,
-    entropy: Entropy | None = None,
-    accept_dropped: bool = False,
-    accept_users: bool = False,
-    accept_weak: bool = False,
+    checkpoint: str | Path | bool = True,
+    accept: Accept | Collection[Accept] = (),
 ) -> Domain:
     """Count people and ratings under noise, for 2 % of a ledger's total, and declare both.
 
@@ -53,13 +45,8 @@ def pilot(
     under the domain that it returns, and fit with ``budget="auto"``, which takes what the ledger has left.
 
     Args:
-        ratings: private ratings or interactions, as for ``fit``.
-        ledger: the population's ledger, or its path.
-        release_index: as for ``fit``.
-        entropy: as for ``fit``.
-        accept_dropped: as for ``fit``.
-        accept_users: as for ``fit``.
-        accept_weak: as for ``fit``.
+        data: private ratings or interactions, as for ``fit``.
+        ledger, release_index, checkpoint, accept: as for ``fit``.
 
     Returns:
         The domain with ``expected_users`` and ``expected_ratings``, of two digits. For unit ``user``, up to
@@ -68,61 +55,83 @@ def pilot(
     Raises:
         BudgetUnsupported: The ledger's adjacency is not ``add-remove``, or the ratings carry per-user ε.
         BudgetError: The ledger has no release left for a fit after the pilot.
-        BudgetExceeded: The ledger has less left than the pilot costs.
-        WeakBudget: As for ``fit``.
-        LedgerError: As for ``fit``.
-        RecordsDropped, UsersExceeded: As for ``fit``.
-        DataError: The ratings were not loaded, or a block is damaged.
+        HushrecError: As for ``fit``.
 
     Privacy: charged (the two events of ``pilot_plan``).
     """
-    if isinstance(entropy, Checkpoint):
-        raise CheckpointError("a pilot takes seconds and has no checkpoint; leave out entropy")
-    if not isinstance(ratings, Feedback | Blocks | SparkFeedback):
-        raise DataError("pilot takes what was loaded under a domain; load it first with hushrec.load")
-    domain = ratings.domain
-    if ratings.asks or domain.privacy_classes:
+    request = counting(ledger=ledger, release_index=release_index, checkpoint=checkpoint, accept=accept)
+    return request.made(data)
+
+
+def counting(
+    *,
+    ledger: Ledger | str | Path,
+    release_index: int | None = None,
+    checkpoint: str | Path | bool = True,
+    accept: Accept | Collection[Accept] = (),
+    out: Path | None = None,
+) -> Request[Domain]:
+    """What ``pilot`` asks for, as the command line does."""
+    return Request(
+        resolve=_resolve,
+        ledger=ledger,
+        release_index=release_index,
+        checkpoint=checkpoint,
+        accept=accept,
+        out=out,
+    )
+
+
+def _resolve(facts: PublicFacts, account: Ledger | None, release_index: int | None, mark: str) -> "_Counting":
+    if facts.personal or facts.domain.privacy_classes:
         raise BudgetUnsupported(
             "a pilot counts everybody in full, so it does not support per-user ε: declare expected_users and "
             "expected_ratings instead"
         )
-    account = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
-    totals, planned = pilot_plan(domain, account.total)
-    if release_index is not None and (stored := account.stored(planned, release_index)) is not None:
-        account.handed_out(planned, release_index)
-        return _declared(domain, json.loads(stored))
-    if account.releases_left < 2:
+    if account is None:
+        raise LedgerError("a pilot takes a part of a ledger's total: create the ledger first")
+    work = _Counting(facts.domain, account.total)
+    repeats = account.under(mark) or (release_index is not None and account.made(release_index))
+    if account.releases_left < 2 and not repeats:
         raise BudgetError(
             "a pilot takes a release index of its own, and the ledger has none left for the fit after it; "
             "create the ledger with one release more (max_releases, --max-releases)"
         )
-    if isinstance(ratings, Blocks | SparkFeedback):
-        ratings.verify()
-    if isinstance(ratings, SparkFeedback):
-        require_ready(ratings)
-    admit(
-        ratings,
-        planned.model,
-        None,
-        spends=pays(account, entropy),
-        accept_dropped=accept_dropped,
-        accept_users=accept_users,
-    )
-    queries = (totals.users, totals.given)
-    population = ratings.capped(domain.cap) if planned.budget.unit == "user" else ratings
-    with reserved_beside(account, kept_size(planned)) as room:
-        grant = account.charge(planned, release_index, entropy, accept_weak=accept_weak)
-        with spending(account, grant, planned):
-            run = ChargedRun(planned, queries, grant)
-            found = [
-                run.measure(query, values).values for query, values in totals.measure(Population(population))
-            ]
-            told = _told(found, domain)
-            if room:
-                room.keep(0)
-            account.sampled(grant, json.dumps(told).encode())
-        account.published(grant)
-    return _declared(domain, told)
+    return work
+
+
+class _Counting(Work[Domain]):
+    """Two noisy numbers."""
+
+    suffixes = (".json",)
+
+    def __init__(self, domain: Domain, total: Budget) -> None:
+        self.domain = domain
+        self.totals, self.plan = pilot_plan(domain, total)
+
+    def plan_at(self, budget: Budget) -> Plan:
+        raise BudgetError("a pilot costs 2 % of a ledger's total, whatever is left")
+
+    def largest(self, people: People, suffix: str = "") -> int:
+        text = len(self.domain.model_dump_json(exclude_none=True).encode()) if suffix else 0
+        return kept_size(self.plan) + 2 * text
+
+    def make(self, people: People, grant: Grant) -> Domain:
+        queries = (self.totals.users, self.totals.given)
+        population = people.capped(self.domain.cap) if self.plan.budget.unit == "user" else people
+        run, measured = ChargedRun(self.plan, queries, grant), self.totals.measure(Population(population))
+        return self._declared(_told([run.measure(*pair).values for pair in measured], self.domain))
+
+    def content(self, made: Domain) -> bytes:
+        told = {"expected_users": made.expected_users, "expected_ratings": made.expected_ratings}
+        return json.dumps(told).encode()
+
+    def read(self, content: bytes) -> Domain:
+        return self._declared(json.loads(content))
+
+    def _declared(self, told: dict[str, int]) -> Domain:
+        known = self.domain.model_dump(mode="json", exclude_none=True, by_alias=True)
+        return Domain(**{**known, **told})
 
 
 def pilot_plan(domain: Domain, total: Budget) -> tuple[CrowdTotals, Plan]:
@@ -165,7 +174,3 @@ def _told(found: list[Floats], domain: Domain) -> dict[str, int]:
 
 def _two_digits(number: float) -> int:
     return int(float(np.format_float_positional(number, 2, fractional=False, trim="-")))
-
-
-def _declared(domain: Domain, told: dict[str, int]) -> Domain:
-    return Domain(**{**domain.model_dump(mode="json", exclude_none=True, by_alias=True), **told})

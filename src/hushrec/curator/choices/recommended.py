@@ -1,19 +1,14 @@
 """Which model to fit, by what is declared alone: one rule, as a table, with its reasons in words.
 
-Noise hides what few people tell. How much shows is the signal μ · ratings/items^¾, of the declared number of
-ratings in the declared catalogue, where the budget pays for Gaussian noise with μ. For unit ``rating`` it is
-√(ratings/users) times as much, because each rating is compared with all others of its user. A model that
-learns more than item effects is chosen from the signal on at which it was better on generated crowds
-(docs/which-epsilon.md has the table). The exponent is between those of two cases: ratings of one item, whose
-number is ratings/items, and directions of taste, for which popular items count most.
+``models/visibility.py`` says how much shows through the noise, and how much must for a model that learns
+more than item effects.
 """
 
-import math
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
-from hushrec.curator.memory import machine
 from hushrec.data.domain import Domain
+from hushrec.data.machine import machine
 from hushrec.errors import BudgetUnsupported, ConfigError
 from hushrec.models.base import Model
 from hushrec.models.covariance_svd import CovarianceSVD
@@ -22,21 +17,11 @@ from hushrec.models.popularity import Popularity
 from hushrec.models.posterior_mf import PosteriorMF
 from hushrec.models.private import PrivateModel
 from hushrec.models.private_ease import PrivateEASE
-from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting.accountant import largest_rho
+from hushrec.models.visibility import covariance_from, factors_from, pairs
 from hushrec.privacy.accounting.budget import Budget
 
 Task = Literal["ratings", "lists"]
 """What a release is for: predicted ratings, or lists of items that people may like."""
-
-FACTORS = {"user": 790.0, "rating": 500.0}
-"""Smallest signal, by unit, at which factors of ratings are worth their part of the budget."""
-_TYPICAL_ITEMS = 2_000
-COVARIANCE = 3_000.0
-"""Smallest signal for unit ``user`` at which a covariance predicts better than factors that descend under
-noise, in catalogues of up to 2,000 items, and √(items/2,000) times as much in larger ones. Descent comes
-close to its best with fewer people, but stays further from the fit without noise. Whoever rates much tells it
-more, so the signal is also at least the square of the ratings per user."""
 
 
 class Choice(NamedTuple):
@@ -103,13 +88,6 @@ def choice_of_share(
     return choice(domain, share(anyone), personal=personal)
 
 
-def signal(domain: Domain, budget: Budget) -> float:
-    """μ · ratings/items^¾, for unit ``rating`` times √(ratings/users): how much shows through the noise."""
-    mu, crowd = math.sqrt(2 * largest_rho(budget) / fixed_point.PER_ONE), domain.crowd
-    pairs = math.sqrt(crowd.each) if budget.unit == "rating" else 1.0
-    return mu * crowd.ratings * pairs / math.pow(domain.n_items, 0.75)
-
-
 def _suited(domain: Domain, budget: Budget | None, personal: bool) -> Iterator[Choice]:
     """The rule: what suits these facts, best first, and with less memory from one to the next."""
     if domain.feedback == "interactions":
@@ -121,7 +99,7 @@ def _suited(domain: Domain, budget: Budget | None, personal: bool) -> Iterator[C
     elif budget.delta == 0:
         laplace = "δ = 0 needs Laplace noise, which hides all but item effects"
         yield Choice(GlobalEffects(noise="laplace"), laplace)
-    elif (found := signal(domain, budget)) >= (needed := FACTORS[budget.unit]):
+    elif (found := pairs(domain, budget)) >= (needed := factors_from(budget)):
         yield from _of_factors(domain, budget, found)
         yield Choice(GlobalEffects(), "models of factors do not fit into this machine's memory")
     else:
@@ -132,9 +110,8 @@ def _suited(domain: Domain, budget: Budget | None, personal: bool) -> Iterator[C
 def _of_factors(domain: Domain, budget: Budget, found: float) -> Iterator[Choice]:
     """A covariance, and for unit ``user`` factors that descend under noise: which of them tells more."""
     shown = f"the signal of {_crowd(domain)} is {found:,.0f}"
-    visible = f"{shown}: factors show through noise from {FACTORS[budget.unit]:g} on"
-    wide = math.sqrt(max(domain.n_items / _TYPICAL_ITEMS, 1))
-    many, descent = max(COVARIANCE * wide, domain.crowd.each**2), _posterior(domain)
+    visible = f"{shown}: factors show through noise from {factors_from(budget):g} on"
+    many, descent = covariance_from(domain), _posterior(domain)
     if budget.unit == "rating" or not descent.learns_factors(domain, budget):
         yield Choice(_covariance(domain), visible)
     elif found < many:

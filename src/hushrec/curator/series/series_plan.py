@@ -19,12 +19,12 @@ from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.ledger.remainder import Remainder
 
 
-def plan_series(config: Model, domain: Domain, ledger: Ledger | str | Path) -> Plan:
-    """What a series of ``fit_next`` measures that takes all that a ledger has left. Reads no data.
+def plan_series(domain: Domain, model: Model, ledger: Ledger | str | Path) -> Plan:
+    """What a series of ``fit`` with a folder measures that takes all that a ledger has left. Reads no data.
 
     Args:
-        config: ``GlobalEffects`` or ``Popularity``.
         domain: the public domain.
+        model: ``GlobalEffects`` or ``Popularity``.
         ledger: the population's ledger, or its path.
 
     Returns:
@@ -41,45 +41,45 @@ def plan_series(config: Model, domain: Domain, ledger: Ledger | str | Path) -> P
     if releases < 1:
         raise BudgetError("this ledger has no release left; let its owner raise max_releases")
     left = Remainder(account.total, 1, account.spent)
-    budget = left.share(lambda budget: _first(config, domain, budget, releases))
-    return _first(config, domain, budget, releases)
+    budget = left.share(lambda budget: _first(model, domain, budget, releases))
+    return _first(model, domain, budget, releases)
 
 
-def _first(config: Model, domain: Domain, budget: Budget, releases: int) -> Plan:
+def _first(model: Model, domain: Domain, budget: Budget, releases: int) -> Plan:
     """The plan of the first release, which settles what later ones take over as it is."""
-    _require(config, domain, budget)
-    assert isinstance(config, PrivateModel)
-    settled = config.settled(domain, seen(budget, releases))
+    _require(model, domain, budget)
+    assert isinstance(model, PrivateModel)
+    settled = model.settled(domain, seen(budget, releases))
     shares = repeated(settled, domain, budget, releases).shares
     return series_plan(settled, domain, budget, releases, shares)
 
 
 def series_plan(
-    config: Model, domain: Domain, budget: Budget, releases: int, shares: Mapping[str, float]
+    model: Model, domain: Domain, budget: Budget, releases: int, shares: Mapping[str, float]
 ) -> Plan:
     """What each release of a series measures, with noise that makes all of them together cost the budget.
 
     Args:
-        config: a model's settings, written out.
+        model: a model's settings, written out.
         budget: what the series may cost.
         releases: how many releases it has.
         shares: parts of the budget by name of measurement.
     """
-    made = repeated(config, domain, budget, releases)
+    made = repeated(model, domain, budget, releases)
     queries = [*made.sums.queries()]
     total = math.fsum(shares[query.name] for query in queries)
     shares = {query.name: shares[query.name] / total for query in queries}
     events = calibrated(queries, shares, budget)
-    assert isinstance(config, PrivateModel)  # others have no series
-    plan = config.plan_of(events, shares, domain, budget)
-    return signed(replace(plan, part=Part(0, releases)), config, domain)
+    assert isinstance(model, PrivateModel)  # others have no series
+    plan = model.plan_of(events, shares, domain, budget)
+    return signed(replace(plan, part=Part(0, releases)), model, domain)
 
 
-def repeated(config: Model, domain: Domain, budget: Budget, releases: int) -> Repeated:
+def repeated(model: Model, domain: Domain, budget: Budget, releases: int) -> Repeated:
     """What a model measures in a series."""
-    _require(config, domain, budget)
-    assert isinstance(config, PrivateModel)
-    return config.repeated(domain, seen(budget, releases), releases)
+    _require(model, domain, budget)
+    assert isinstance(model, PrivateModel)
+    return model.repeated(domain, seen(budget, releases), releases)
 
 
 def seen(budget: Budget, releases: int) -> Budget:
@@ -87,10 +87,10 @@ def seen(budget: Budget, releases: int) -> Budget:
     return budget.model_copy(update={"epsilon": budget.epsilon / joint_norm(releases) ** 2})
 
 
-def _require(config: Model, domain: Domain, budget: Budget) -> None:
+def _require(model: Model, domain: Domain, budget: Budget) -> None:
     if (budget.unit, budget.adjacency) != ("user", "add-remove") or budget.delta == 0:
         raise BudgetUnsupported("a series protects unit user under add-remove, with Gaussian noise: set δ")
-    if not isinstance(config, PrivateModel) or config.shares:
+    if not isinstance(model, PrivateModel) or model.shares:
         raise ConfigError("a series is of GlobalEffects or Popularity, with the shares that they have")
-    config.require_feedback(domain)
-    config.require_effect(unit=budget.unit, adjacency=budget.adjacency)
+    model.require_feedback(domain)
+    model.require_effect(unit=budget.unit, adjacency=budget.adjacency)

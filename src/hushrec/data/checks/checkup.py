@@ -11,22 +11,23 @@ from hushrec.data.checks.witness import Witness
 from hushrec.data.cleaning import Batch, Cleaner, assemble
 from hushrec.data.domain import Domain
 from hushrec.data.feedback import Feedback
-from hushrec.data.load import MAX_BYTES, tables
 from hushrec.data.losses.dropped import Dropped, Refusal, share
 from hushrec.data.packed.blocks import Blocks
-from hushrec.data.readers.columns import OTHERS, Columns
+from hushrec.data.readers.columns import OTHERS
+from hushrec.data.readers.tables import tables
+from hushrec.data.reading import PLAIN, Reading
 
 CONFIDENTIAL = "Confidential, for the curator only: do not publish, do not log"
 
 _ACCEPT = "If this is right, accept it:"
 _VERDICTS: dict[Refusal, str] = {
     "nobody": "nobody has an item left.",
-    "empty": f"there is no record. {_ACCEPT} --accept-dropped, accept_dropped=True.",
+    "empty": f"there is no record. {_ACCEPT} --accept dropped, accept='dropped'.",
     "dropped": "more than a tenth of the records were dropped or changed. "
-    f"{_ACCEPT} --accept-dropped, accept_dropped=True.",
+    f"{_ACCEPT} --accept dropped, accept='dropped'.",
     "users": "there are more than twice as many users as the domain declares, so another column may stand in "
     "place of users. If there are so many people, declare a larger bound from public knowledge; or accept "
-    "it: --accept-users, accept_users=True.",
+    "it: --accept users, accept='users'.",
 }
 
 __all__ = ["CONFIDENTIAL", "Check", "check"]
@@ -118,23 +119,14 @@ class Check:
         return "Check(confidential)"
 
 
-def check(
-    source: Any,
-    domain: Domain,
-    *,
-    columns: Columns | None = None,
-    format: str | None = None,
-    separator: str | None = None,
-    decimal: str = ".",
-    max_bytes: int = MAX_BYTES,
-) -> Check:
+def check(source: Any, domain: Domain, reading: Reading = PLAIN) -> Check:
     """Load a source as ``load`` does, and say what it looks like: what was dropped or changed, and why.
 
     Args:
         source: as for ``load``; or ``Ratings``, ``Interactions`` or ``Blocks``, of which only counts are
             known, so there are no hints.
         domain: the public domain.
-        columns, format, separator, decimal, max_bytes: as for ``load``.
+        reading: as for ``load``.
 
     Returns:
         What loading made of the source, for the curator alone.
@@ -149,11 +141,11 @@ def check(
     intake, seen = Cleaner(domain), Witness()
     batches: list[Batch] = []
     roles = (*intake.roles, OTHERS)
-    for table, name in tables(source, roles, columns, format, separator, decimal, max_bytes):
+    for table, name in tables(source, roles, reading):
         seen.see(table)
         read = table.select(role for role in table.columns if role in intake.roles)
         batches += intake.batches(read, name)
-    loaded = assemble(batches, domain, intake.dropped, asks=intake.asks, timed=intake.timed)
+    loaded = assemble(batches, domain, intake.dropped, personal=intake.personal, timed=intake.timed)
     return _summed(loaded, seen)
 
 

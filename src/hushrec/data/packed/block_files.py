@@ -1,6 +1,5 @@
 """The files of blocks and how they are written; ``hushrec.data.packed.blocks`` describes and reads them."""
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator
@@ -16,6 +15,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.feedback import Feedback, require_disjoint
 from hushrec.data.losses.dropped import Dropped
 from hushrec.errors import DataError
+from hushrec.files import sha256
 
 FORMAT = "hushrec blocks 3"
 MANIFEST = "manifest.json"
@@ -39,7 +39,6 @@ __all__ = [
     "TYPES",
     "InBlocks",
     "StoredBlock",
-    "sha256_of",
     "write_all",
 ]
 
@@ -158,26 +157,18 @@ def _written(block: Feedback, folder: Path) -> StoredBlock:
     folder.mkdir(mode=0o700)
     ids = np.frombuffer("\0".join([*block.users.to_list(), ""]).encode(), dtype=np.uint8)
     arrays = {name: getattr(block, name, None) for name in TYPES} | {"users": ids}
-    sha256 = {}
+    digests = {}
     for name, array in arrays.items():
         if array is not None:
             path = folder / f"{name}.npy"
             with _created(path) as file:
                 np.save(file, array, allow_pickle=False)
-            sha256[name] = sha256_of(path)
-    return StoredBlock(block.n_users, len(block.items), sha256)
+            digests[name] = sha256(path)
+    return StoredBlock(block.n_users, len(block.items), digests)
 
 
 @contextmanager
 def _created(path: Path) -> Iterator[BinaryIO]:
-    """Open a new file that only its owner may read; it is synced to disk on closing."""
+    """Open a new file that only its owner may read."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         yield file
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def sha256_of(path: Path) -> str:
-    """SHA-256, in hex, of a file. Privacy: private."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -27,6 +27,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from hushrec import files
 from hushrec.data.domain import Domain
 from hushrec.data.feedback import Feedback
 from hushrec.data.interactions import Interactions
@@ -39,10 +40,9 @@ from hushrec.data.packed.block_files import (
     TYPES,
     InBlocks,
     StoredBlock,
-    sha256_of,
     write_all,
 )
-from hushrec.data.packed.draft import Temporary, draft
+from hushrec.data.packed.temporary import Temporary
 from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError
 from hushrec.markup import Html, block, prose
@@ -55,7 +55,7 @@ __all__ = ["MANIFEST", "RATINGS_PER_BLOCK", "Blocks"]
 class Blocks(InBlocks):
     """The ratings or interactions of a population in a folder, for models that read them block by block.
 
-    Create them with ``write``, ``open`` or ``hushrec.load_blocks``. A temporary folder is deleted at the end
+    Create them with ``write``, ``open`` or ``hushrec.load``. A temporary folder is deleted at the end
     of a ``with`` statement, or when nothing uses it.
 
     Attributes:
@@ -103,12 +103,11 @@ class Blocks(InBlocks):
         if folder.exists():
             raise DataError(f"{folder} exists; choose another folder")
         given = [source] if isinstance(source, Feedback) else source
-        try:
-            with draft(folder) as written:
-                domain = write_all(given, written, ratings_per_block)
-                written.rename(folder)
-        except OSError as error:
-            raise DataError(f"{folder} cannot be written: {error.strerror}; choose another folder") from None
+        with (
+            files.refusing(folder, "written", DataError, "choose another folder"),
+            files.whole_folder(folder, new=True) as written,
+        ):
+            domain = write_all(given, written, ratings_per_block)
         return cls.open(folder, domain)
 
     @classmethod
@@ -149,7 +148,16 @@ class Blocks(InBlocks):
             self._temporary.close()
 
     @property
-    def asks(self) -> bool:
+    def sums_only(self) -> bool:
+        """As in ``People``: no, every block can be read here."""
+        return False
+
+    def held(self, gathered: bool) -> tuple[int, int]:
+        """As in ``People``: one block, or all of them. Privacy: private."""
+        return (self.n_entries if gathered else RATINGS_PER_BLOCK), self.n_users
+
+    @property
+    def personal(self) -> bool:
         """Whether users request their own ε. Privacy: public, determined by the source's columns."""
         # Read from the manifest, so that it is known even with no blocks: whether there are users is private.
         return "asked" in self._optional
@@ -207,7 +215,7 @@ class Blocks(InBlocks):
                     path = self._path(number, name)
                     found = None
                     with suppress(OSError):
-                        found = sha256_of(path)
+                        found = files.sha256(path)
                     if found != sha256:
                         raise DataError(f"{path} is not what was written; pack the ratings again")
                 shared.reach(number + 1, self.n_blocks)

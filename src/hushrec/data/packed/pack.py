@@ -8,18 +8,18 @@ from typing import Any
 from hushrec.data.cleaning import Cleaner, assemble
 from hushrec.data.domain import Domain
 from hushrec.data.interactions import Interactions
-from hushrec.data.load import MAX_BYTES, found, tables
 from hushrec.data.losses.dropped import Dropped
 from hushrec.data.packed.blocks import RATINGS_PER_BLOCK, Blocks
-from hushrec.data.packed.draft import Temporary
 from hushrec.data.packed.partitions import Partitions
+from hushrec.data.packed.temporary import Temporary
 from hushrec.data.ratings import Ratings
-from hushrec.data.readers.columns import Columns
 from hushrec.data.readers.databases.database import Database
 from hushrec.data.readers.formats import BINARY
 from hushrec.data.readers.sources import Part
+from hushrec.data.readers.tables import found, tables
+from hushrec.data.reading import PLAIN, Reading
 from hushrec.errors import DataError
-from hushrec.progress import Progress, stage, telling
+from hushrec.progress import stage
 
 _MAX_PARTS = 512
 # Smallest size of a record in a source, in bytes: as text, and packed.
@@ -34,15 +34,10 @@ __all__ = ["load_blocks", "too_large"]
 def load_blocks(
     source: Any,
     domain: Domain,
-    folder: str | Path | None = None,
+    folder: Path | None = None,
+    reading: Reading = PLAIN,
     *,
-    columns: Columns | None = None,
-    format: str | None = None,
-    separator: str | None = None,
-    decimal: str = ".",
-    max_bytes: int = MAX_BYTES,
     ratings_per_block: int = RATINGS_PER_BLOCK,
-    progress: Progress | None = None,
 ) -> Blocks:
     """Read files that exceed memory, clean their records as ``load`` does, and write a folder of blocks.
 
@@ -56,10 +51,8 @@ def load_blocks(
         folder: a new folder for the blocks. None for a temporary one, where the system keeps temporary files
             (TMPDIR): it is deleted at the end of a ``with`` statement, when the blocks are no longer in use,
             or with the program.
-        columns, format, separator, decimal: as for ``load``.
-        max_bytes: refuse a file that unpacks to more.
+        reading: as for ``load``.
         ratings_per_block: the most entries in a block; a user with more gets a block of their own.
-        progress: as for ``load``.
 
     Returns:
         the blocks: the same users with the same rows as ``load`` finds, in another order.
@@ -70,13 +63,13 @@ def load_blocks(
     Privacy: private.
     """
     temporary = Temporary() if folder is None else None
-    folder = temporary.folder / "blocks" if temporary else Path(folder or "")
+    folder = temporary.folder / "blocks" if temporary else folder or Path()
     if folder.exists() or not folder.parent.is_dir():
         raise DataError(f"{folder} exists, or its parent folder does not; choose another one")
-    sources = found(source, format, max_bytes)
+    sources = found(source, reading)
     intake = Cleaner(domain)
-    with telling(progress), Partitions(folder.parent, _parts(sources, ratings_per_block)) as spool:
-        for table, name in tables(source, intake.roles, columns, format, separator, decimal, max_bytes):
+    with Partitions(folder.parent, _parts(sources, ratings_per_block)) as spool:
+        for table, name in tables(source, intake.roles, reading):
             for batch in intake.batches(table, name):
                 try:
                     spool.add(batch)
@@ -93,14 +86,14 @@ def _assembled(
     spool: Partitions, intake: Cleaner, domain: Domain, ratings_per_block: int
 ) -> Iterator[Ratings | Interactions]:
     """Rows of as many partitions at a time as fit in a block, after an empty one with ``dropped``."""
-    yield assemble([], domain, intake.dropped, asks=intake.asks, timed=intake.timed)
+    yield assemble([], domain, intake.dropped, personal=intake.personal, timed=intake.timed)
     parts = list(range(len(spool.sizes)))
     while parts:
         batches, size = spool.take(parts[0]), spool.sizes[parts.pop(0)]
         while parts and size + spool.sizes[parts[0]] <= ratings_per_block:
             size += spool.sizes[parts[0]]
             batches += spool.take(parts.pop(0))
-        yield assemble(batches, domain, Dropped(), asks=intake.asks, timed=intake.timed)
+        yield assemble(batches, domain, Dropped(), personal=intake.personal, timed=intake.timed)
 
 
 def _parts(sources: Sequence[Any], ratings_per_block: int) -> int:
@@ -116,18 +109,18 @@ def _most_records(source: Any) -> int:
     return source.size // (_PACKED if packed else _TEXT)
 
 
-def too_large(source: Any, format: str | None, memory: int) -> bool:
+def too_large(source: Any, reading: Reading, memory: int) -> bool:
     """Whether files are so large that loading them may need more than this memory, judged by their sizes.
 
     How much a query of a database returns is not known before it runs: it counts as large.
 
     Args:
-        source, format: as for ``load``.
+        source, reading: as for ``load``.
         memory: bytes.
 
     Privacy: private; only where rows are kept depends on it, not what is measured.
     """
-    listed = found(source, format)
+    listed = found(source, reading)
     files = [part for part in listed if isinstance(part, Part)]
     return any(isinstance(one, Database) for one in listed) or (
         sum(map(_most_records, files)) * _LOADED > memory

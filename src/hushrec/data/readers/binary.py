@@ -6,9 +6,10 @@ from pathlib import Path
 
 import polars as pl
 
-from hushrec.data.readers.columns import RATED, Columns, Roles, by_name, of_folders
+from hushrec.data.readers.columns import NONE, RATED, Roles, by_name, of_folders
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.data.readers.text import refuse_bomb
+from hushrec.data.reading import Reading
 from hushrec.errors import DataError
 
 _ROWS = 1 << 22  # read at once: bounds the memory
@@ -25,10 +26,9 @@ __all__ = ["read"]
 def read(
     path: Path,
     format: str,
-    columns: Columns | None,
-    max_bytes: int,
+    reading: Reading,
     roles: Roles = RATED,
-    constants: Mapping[str, str | None] | None = None,
+    constants: Mapping[str, str | None] = NONE,
 ) -> Iterator[pl.DataFrame]:
     """The columns with these roles, such as ``user_id, item_id, rating[, timestamp]``.
 
@@ -46,10 +46,10 @@ def read(
             schema = lazy.collect_schema()
             names, temporal = schema.names(), {name for name, dtype in schema.items() if dtype.is_temporal()}
             stated = of_folders(constants, names)
-            found = by_name(columns, [*names, *stated], str(path), roles, temporal=temporal)
+            found = by_name(reading.columns, [*names, *stated], str(path), roles, temporal=temporal)
             if not start:  # by what the file states, before any of its data is unpacked
                 rows = lazy.select(pl.len()).collect().item()
-                refuse_bomb(path, rows * _CELL * len(found), max_bytes)
+                refuse_bomb(path, rows * _CELL * len(found), reading.max_bytes)
             read = {role: names[place] for role, place in found.items() if place < len(names)}
             given = {role: [*stated.values()][found[role] - len(names)] for role in found if role not in read}
             wanted = lazy.select(pl.col(name).alias(role) for role, name in read.items())
@@ -57,7 +57,7 @@ def read(
             table = table.with_columns(pl.lit(cell, pl.String).alias(role) for role, cell in given.items())
         if table is None:
             raise DataError(f"{path} is not {kind}, or is damaged or cut short; write it again")
-        refuse_bomb(path, int(table.estimated_size()), max_bytes)
+        refuse_bomb(path, int(table.estimated_size()), reading.max_bytes)
         yield table
         start += _ROWS
         if table.height < _ROWS:

@@ -5,8 +5,11 @@ Privacy: column names are treated as public; cells are never read here.
 
 import re
 from collections.abc import Container, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from hushrec.data.readers import advice
+from hushrec.data.reading import Columns
 from hushrec.errors import DataError
 
 Roles = tuple[str, ...]
@@ -52,10 +55,10 @@ _TIMES = {
 
 __all__ = [
     "COUNTED",
+    "NONE",
     "OTHERS",
     "RATED",
     "UNRATED",
-    "Columns",
     "Roles",
     "by_name",
     "by_position",
@@ -65,12 +68,11 @@ __all__ = [
     "sounds_like_time",
 ]
 
-Columns = Mapping[str, str | int]
+NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-def headerless(columns: Columns | None, roles: Roles = RATED) -> bool:
+def headerless(columns: Columns, roles: Roles = RATED) -> bool:
     """Whether the mapping gives positions, which means that the file has no header."""
-    columns = columns or {}
     if unknown := sorted(set(columns) - set(roles)):
         known = ", ".join(role for role in roles if role != OTHERS)
         raise DataError(f"columns= has the unknown key {unknown[0]!r}; the keys for this domain are {known}")
@@ -80,17 +82,17 @@ def headerless(columns: Columns | None, roles: Roles = RATED) -> bool:
     return True in numbers
 
 
-def of_folders(constants: Mapping[str, str | None] | None, names: Sequence[str]) -> dict[str, str | None]:
+def of_folders(constants: Mapping[str, str | None], names: Sequence[str]) -> dict[str, str | None]:
     """The columns that a file's folders state and the file does not have itself: these it may repeat."""
-    return {name: cell for name, cell in (constants or {}).items() if name not in names}
+    return {name: cell for name, cell in constants.items() if name not in names}
 
 
 def by_position(
-    columns: Columns | None,
+    columns: Columns,
     width: int,
     source: str,
     roles: Roles = RATED,
-    constants: Mapping[str, str | None] | None = None,
+    constants: Mapping[str, str | None] = NONE,
     *,
     line: str = "",
 ) -> dict[str, int]:
@@ -99,13 +101,13 @@ def by_position(
     The positions of a count and of the requested ε are never guessed.
 
     Args:
-        columns: role to position from 0, or None.
+        columns: role to position from 0.
         width: number of fields in a line.
         source: the file, for errors.
         line: the line, if it is one field: the error names the separator that it holds instead.
         constants: columns that the file's folders state, none of which may have a role: it would be ignored.
     """
-    if stated := sorted(name for name in constants or {} if _KNOWN.get(_folded(name)) in roles):
+    if stated := sorted(name for name in constants if _KNOWN.get(_folded(name)) in roles):
         raise DataError(
             f"{source}: its folders state the column {stated[0]}, but the file has no header; "
             "add a header, or rename the folder"
@@ -125,7 +127,7 @@ def by_position(
 
 
 def by_name(
-    columns: Columns | None,
+    columns: Columns,
     names: Sequence[str],
     source: str,
     roles: Roles = RATED,
@@ -152,7 +154,7 @@ def by_name(
     for role in roles:
         if role == OTHERS:
             continue
-        wanted = (columns or {}).get(role)
+        wanted = columns.get(role)
         matches = [
             place for place, name in enumerate(names) if name == (wanted if wanted is not None else role)
         ]
@@ -162,11 +164,11 @@ def by_name(
             found[role] = matches[0]
         elif matches or wanted is not None or role not in _OPTIONAL:
             what = "more than one column for" if matches else "no column for"
-            usual = {role_of(name) for name in names} | set(columns or {})
+            usual = {role_of(name) for name in names} | set(columns)
             required = _required(roles)
             missing = [role for role in required if role not in usual]
             # Many titles contain "count", and a title is not a header.
-            words, user = set(_KNOWN) - {"count"}, (columns or {}).get("user_id")
+            words, user = set(_KNOWN) - {"count"}, columns.get("user_id")
             users = [name for name in names if name == user or (user is None and role_of(name) == "user_id")]
             fix = advice.named(names, required, missing, words, users[0] if len(users) == 1 else "")
             raise DataError(f"{source}: {what} {role}; {fix}")

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, TypeVar
 import narwhals as nw
 import polars as pl
 
-from hushrec.data.readers.columns import OTHERS, RATED, Columns, Roles, by_name
+from hushrec.data.readers.columns import OTHERS, RATED, Roles, by_name
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
+from hushrec.data.reading import Columns
 from hushrec.errors import DataError
 
 _ROWS = 1 << 20  # in a batch
@@ -38,7 +39,7 @@ class _Table(NamedTuple):
     read: Callable[[dict[str, int]], Iterator[pl.DataFrame]]
 
 
-def from_table(source: Any, columns: Columns | None, roles: Roles = RATED) -> Iterator[pl.DataFrame]:
+def from_table(source: Any, columns: Columns, roles: Roles = RATED) -> Iterator[pl.DataFrame]:
     """The columns of any table with these roles, such as ``user_id, item_id, rating[, timestamp]``.
 
     Args:

@@ -16,8 +16,8 @@ import polars as pl
 
 from hushrec.data.readers.archives import File
 from hushrec.data.readers.columns import (
+    NONE,
     RATED,
-    Columns,
     Roles,
     by_name,
     by_position,
@@ -26,6 +26,7 @@ from hushrec.data.readers.columns import (
 )
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.data.readers.text import Block, blocks
+from hushrec.data.reading import Reading
 from hushrec.errors import DataError
 
 _STAND_IN = "\x1f"  # replaces separators of several characters, which the CSV parser does not support
@@ -55,17 +56,15 @@ class Dialect:
 def read(
     path: File,
     dialect: Dialect,
-    columns: Columns | None,
-    max_bytes: int,
+    reading: Reading,
     roles: Roles = RATED,
-    constants: Mapping[str, str | None] | None = None,
+    constants: Mapping[str, str | None] = NONE,
 ) -> Iterator[pl.DataFrame]:
     """Tables of text cells with a column for each role, such as ``user_id, item_id, rating[, timestamp]``.
 
     Args:
         dialect: how its lines are divided into fields.
-        columns: role to column name, or to position from 0, which means that there is no header.
-        max_bytes: the most bytes that the file may unpack to.
+        reading: its columns and its largest size; positions of columns mean that there is no header.
         constants: further columns, each with the cell of all its rows.
 
     Yields:
@@ -74,9 +73,10 @@ def read(
     Privacy: private.
     """
     found: dict[str, int] | None = None
+    columns = reading.columns
     width = 0
     stated: dict[str, str | None] = {}
-    for block in blocks(path, max_bytes, quoted=dialect.quoted):
+    for block in blocks(path, reading.max_bytes, quoted=dialect.quoted):
         if found is None:
             first, _, rest = block.data.partition(b"\n")
             names = _fields(first, dialect)

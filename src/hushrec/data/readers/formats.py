@@ -5,26 +5,18 @@ Privacy: a file's name and format are public; its content is private.
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
 from hushrec.data.readers import binary, delimited, netflix
 from hushrec.data.readers.archives import File
-from hushrec.data.readers.columns import RATED, Columns, Roles
+from hushrec.data.readers.columns import NONE, RATED, Roles
 from hushrec.data.readers.delimited import Dialect
+from hushrec.data.reading import FORMATS, Reading
 from hushrec.errors import DataError
 
-FORMATS = {
-    "csv": "comma-separated, with a header (MovieLens latest, 20M, 25M, 32M)",
-    "tsv": "tab-separated, with a header",
-    "u.data": "tab-separated, no header: user, item, rating, timestamp (MovieLens 100K)",
-    "dat": "separated by ::, no header: user, item, rating, timestamp (MovieLens 1M, 10M)",
-    "text": "separated by spaces or tabs, no header: user, item, rating (FilmTrust)",
-    "netflix": "combined_data_*.txt or mv_*.txt of the Netflix Prize, or a folder of them",
-    "parquet": "Parquet",
-    "ipc": "Arrow IPC file, Feather version 2",
-}
 BINARY = ("parquet", "ipc")
 """The formats whose files are read in parts, so they must lie on disk."""
 _DIALECTS = {
@@ -45,7 +37,7 @@ _NAMES = (
     (r".*\.(arrow|ipc|feather)", "ipc"),
 )
 
-__all__ = ["BINARY", "FORMATS", "read", "recognise"]
+__all__ = ["BINARY", "read", "recognise"]
 
 
 def recognise(path: File) -> str:
@@ -62,43 +54,34 @@ def recognise(path: File) -> str:
 def read(
     path: File,
     format: str,
-    *,
-    columns: Columns | None,
-    separator: str | None,
-    decimal: str,
-    max_bytes: int,
+    reading: Reading,
     roles: Roles = RATED,
-    constants: Mapping[str, str | None] | None = None,
+    constants: Mapping[str, str | None] = NONE,
 ) -> Iterator[pl.DataFrame]:
     """Tables of a file with a column for each role, such as ``user_id, item_id, rating[, timestamp]``.
 
     Args:
         path: a file; of a text format, also one in an archive; of the Netflix Prize, also a folder.
-        format: one of ``FORMATS``.
-        columns, separator, decimal, max_bytes: as for ``hushrec.load``.
+        format: that of the file, one of ``FORMATS``.
+        reading: how it is written otherwise.
         constants: further columns, which the names of the file's folders state, each with its only cell.
 
     Privacy: private.
     """
-    if format not in FORMATS:
-        raise DataError(f"format={format!r} is unknown; the formats are {', '.join(FORMATS)}")
-    if decimal not in (".", ","):
-        raise DataError(f"decimal={decimal!r} is not a decimal sign; give '.' or ','")
+    separator, decimal = reading.separator, reading.decimal
     if format not in ("csv", "tsv") and (separator is not None or decimal != "."):
         raise DataError(
             f"separator= and decimal= apply to the formats csv and tsv, not to {format}; leave them out"
         )
-    if separator is not None and (len(separator) != 1 or not separator.isascii() or separator in '"\r\n'):
-        raise DataError(f"separator={separator!r} is not a separator; give one ASCII character, not a quote")
-    if format == "netflix" and columns:
+    if format == "netflix" and reading.columns:
         raise DataError(
             "columns= does not apply to the format netflix, whose columns are known; leave it out"
         )
     if format == "netflix":
-        yield from netflix.read(path, max_bytes)
+        yield from netflix.read(path, reading.max_bytes)
     elif isinstance(path, Path) and format in BINARY:
-        yield from binary.read(path, format, columns, max_bytes, roles, constants)
+        yield from binary.read(path, format, reading, roles, constants)
     else:
         known = _DIALECTS[format]
-        chosen = Dialect(separator or known.separator, known.header, known.quoted, known.blanks, decimal)
-        yield from delimited.read(path, chosen, columns, max_bytes, roles, constants)
+        dialect = replace(known, separator=separator or known.separator, decimal=decimal)
+        yield from delimited.read(path, dialect, reading, roles, constants)

@@ -6,19 +6,19 @@ Privacy: names of files and folders are public; their content is private and not
 import glob
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
-from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import unquote
 
 from hushrec.data.readers import formats, netflix
 from hushrec.data.readers.archives import File, Member, members
+from hushrec.data.readers.columns import NONE
 from hushrec.data.readers.text import refuse_bomb
+from hushrec.data.reading import Reading
 from hushrec.errors import DataError
 from hushrec.uris import is_address
 
 _ABSENT = "__HIVE_DEFAULT_PARTITION__"
 _VERSIONED = {"_delta_log": "Delta Lake", ".hoodie": "Hudi"}
-_NONE: Mapping[str, str | None] = MappingProxyType({})
 
 __all__ = ["Part", "parts"]
 
@@ -28,7 +28,7 @@ class Part(NamedTuple):
 
     Attributes:
         file: the file; of the Netflix Prize, possibly the folder.
-        format: one of ``formats.FORMATS``.
+        format: one of ``hushrec.data.reading.FORMATS``.
         constants: columns that the names of its folders state, as in ``year=2024/part.parquet``.
 
     Privacy: private.
@@ -36,7 +36,7 @@ class Part(NamedTuple):
 
     file: File
     format: str
-    constants: Mapping[str, str | None] = _NONE
+    constants: Mapping[str, str | None] = NONE
 
     @property
     def size(self) -> int:
@@ -47,26 +47,25 @@ class Part(NamedTuple):
         return sum(file.stat().st_size for file in files)
 
 
-def parts(source: str | Path, format: str | None, max_bytes: int) -> list[Part]:
+def parts(source: str | Path, reading: Reading) -> list[Part]:
     """The files of a source, in the order of their names.
 
     Args:
         source: a file; a zip archive; a file or pattern in an archive, ``all.zip/*/ratings.csv``; a folder of
             files of one format, in any depth; or a pattern, ``ratings/*.csv``. In folders and archives, names
             that begin with ``.`` or ``_`` are passed over.
-        format: one of ``formats.FORMATS``; by default what each name implies.
-        max_bytes: refuse an archive whose files unpack to more in total.
+        reading: its format, and the most bytes that the files of an archive may unpack to in total.
 
     Privacy: public.
     """
     path = Path(source)
     if path.is_dir():
-        return _in_folder(path, format)
+        return _in_folder(path, reading.format)
     if path.exists():
-        return _in_archive(path, None, format, max_bytes) if path.suffix == ".zip" else [_part(path, format)]
+        return _in_archive(path, None, reading) if path.suffix == ".zip" else [_part(path, reading.format)]
     for archive in path.parents:
         if archive.suffix == ".zip" and archive.is_file():
-            return _in_archive(archive, path.relative_to(archive).as_posix(), format, max_bytes)
+            return _in_archive(archive, path.relative_to(archive).as_posix(), reading)
     if not glob.has_magic(str(path)):
         raise DataError(f"{_shown(path)} does not exist")
     found = sorted(glob.glob(str(path), recursive=True))
@@ -78,7 +77,7 @@ def parts(source: str | Path, format: str | None, max_bytes: int) -> list[Part]:
     return [
         part._replace(constants={**_stated(Path(name).relative_to(root)), **part.constants})
         for name in found
-        for part in parts(name, format, max_bytes)
+        for part in parts(name, reading)
     ]
 
 
@@ -98,10 +97,10 @@ def _shown(path: Path) -> str:
     )
 
 
-def _in_archive(archive: Path, pattern: str | None, format: str | None, max_bytes: int) -> list[Part]:
-    found = [_part(member, format) for member in members(archive, pattern)]
+def _in_archive(archive: Path, pattern: str | None, reading: Reading) -> list[Part]:
+    found = [_part(member, reading.format) for member in members(archive, pattern)]
     _require_one_format(archive, found)
-    refuse_bomb(archive, sum(part.size for part in found), max_bytes)
+    refuse_bomb(archive, sum(part.size for part in found), reading.max_bytes)
     return found
 
 
@@ -113,7 +112,7 @@ def _in_folder(folder: Path, format: str | None) -> list[Part]:
                 "for such tables, and give the table instead of the folder"
             )
     if (folder / "manifest.json").is_file():
-        raise DataError(f"{folder} holds packed ratings; open it with hushrec.Blocks.open")
+        raise DataError(f"{folder} holds packed ratings; load it by itself")
     if format == "netflix" or (format is None and netflix.files(folder)):
         return [Part(folder, "netflix")]
     inside = [(path, path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]

@@ -17,8 +17,9 @@ from hushrec.data.cleaning import Batch, Cleaner, assemble
 from hushrec.data.domain import Domain
 from hushrec.data.losses.dropped import Dropped
 from hushrec.data.packed.partitions import split
-from hushrec.data.readers.columns import Columns
+from hushrec.data.readers.columns import NONE
 from hushrec.data.readers.dataframes import from_table
+from hushrec.data.reading import Columns
 from hushrec.data.spark.packed_rows import SCHEMA, counted, counts_in, cuts, table_of, to_row
 from hushrec.data.spark.records import empty_of, of_roles, opened
 from hushrec.data.spark.session import contained
@@ -40,7 +41,7 @@ __all__ = ["load_spark"]
 
 
 def load_spark(
-    source: Any, domain: Domain, *, columns: Columns | None = None, parts: int | None = None
+    source: Any, domain: Domain, *, columns: Columns = NONE, parts: int | None = None
 ) -> SparkFeedback:
     """Read what the domain declares, ratings or interactions, in Spark; clean it and keep it there.
 
@@ -69,21 +70,21 @@ def load_spark(
         raise DataError(f"people are cut into 1 to {_MOST:,} parts; choose parts= in that range")
     records, intake = opened(source), Cleaner(domain)
     frame = of_roles(records, columns, intake.roles)
-    for empty in from_table(empty_of(frame, records.name), None, intake.roles):
+    for empty in from_table(empty_of(frame, records.name), NONE, intake.roles):
         intake.batches(empty, records.name)  # which refuses types that cannot hold ids or ratings
     with stage("loading into Spark"):
         n = parts or min(contained(frame.count) // _RECORDS + 1, _MOST)
         pieces = frame.mapInArrow(partial(_cleaned, domain=domain, parts=n), _PIECES)
         together = pieces.repartitionById(n, "part")
-        made = partial(_assembled, domain=domain, asks=intake.asks, timed=intake.timed)
-        return SparkFeedback.keeping(together.mapInArrow(made, SCHEMA), domain, intake.asks)
+        made = partial(_assembled, domain=domain, personal=intake.personal, timed=intake.timed)
+        return SparkFeedback.keeping(together.mapInArrow(made, SCHEMA), domain, intake.personal)
 
 
 def _cleaned(batches: Iterator[Any], domain: Domain, parts: int) -> Iterator[Any]:
     """Pieces of parts, from the records of one task, and a last row with what was dropped."""
     intake = Cleaner(domain)
     for records in _several(batches):
-        for table in from_table(records, None, intake.roles):
+        for table in from_table(records, NONE, intake.roles):
             for batch in intake.batches(table, "the table"):
                 for part, piece in split(batch, parts):
                     yield from table_of([_row(part, piece)], _PIECES).to_batches()
@@ -104,7 +105,7 @@ def _several(batches: Iterator[Any]) -> Iterator[Any]:
         yield pa.Table.from_batches(waiting)
 
 
-def _assembled(batches: Iterator[Any], domain: Domain, *, asks: bool, timed: bool) -> Iterator[Any]:
+def _assembled(batches: Iterator[Any], domain: Domain, *, personal: bool, timed: bool) -> Iterator[Any]:
     """Blocks of the parts that come to one task, and what was dropped on the way."""
     pieces: defaultdict[int, list[Batch]] = defaultdict(list)
     dropped: defaultdict[int, Dropped] = defaultdict(Dropped)
@@ -115,7 +116,7 @@ def _assembled(batches: Iterator[Any], domain: Domain, *, asks: bool, timed: boo
             else:
                 pieces[row["part"]].append(_piece(row))
     for part in sorted({*pieces, *dropped}):
-        people = assemble(pieces.pop(part, []), domain, dropped[part], asks=asks, timed=timed)
+        people = assemble(pieces.pop(part, []), domain, dropped[part], personal=personal, timed=timed)
         rows: list[dict[str, Any]] = [{"part": part, "cut": 0, "dropped": counted(people.dropped)}]
         yield from table_of(rows).to_batches()
         for cut, block in enumerate(cuts(people)):

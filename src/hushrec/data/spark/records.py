@@ -8,14 +8,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hushrec.data.readers.columns import Columns, Roles, by_name
+from hushrec.data.readers.columns import Roles, by_name
+from hushrec.data.reading import Columns
 from hushrec.data.spark.session import contained, session
 from hushrec.errors import DataError
 
 _TEXT = {".csv": ",", ".tsv": "\t"}
 _INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
-__all__ = ["Records", "empty_of", "of_roles", "opened"]
+__all__ = ["Records", "empty_of", "is_frame", "of_roles", "opened"]
 
 
 class Records(NamedTuple):
@@ -32,6 +33,11 @@ class Records(NamedTuple):
     name: str
 
 
+def is_frame(source: Any) -> bool:
+    """Whether a source is a DataFrame of Spark. Privacy: public."""
+    return type(source).__module__.startswith("pyspark.sql.") and hasattr(source, "mapInArrow")
+
+
 def opened(source: Any) -> Records:
     """A DataFrame, a table, or files; nothing but their structure is read.
 
@@ -42,15 +48,15 @@ def opened(source: Any) -> Records:
 
     Privacy: private.
     """
-    if type(source).__module__.startswith("pyspark.sql.") and hasattr(source, "mapInArrow"):
+    if is_frame(source):
         if source.isStreaming:
             raise DataError("this is a stream, which has no end; write it to a table, and load that")
         return Records(source, "the table")
     several = source if isinstance(source, list | tuple) else [source]
     if not several or not all(isinstance(one, str | Path) for one in several):
         raise DataError(
-            "records in Spark are a DataFrame of Spark, the name of a table, or paths; load others with "
-            "hushrec.load"
+            "records in Spark are a DataFrame of Spark, the name of a table, or paths; load others in "
+            "another place, by where="
         )
     found = session()
     if isinstance(source, str) and _is_table(found, source):
@@ -59,7 +65,7 @@ def opened(source: Any) -> Records:
     return _read(found, [str(Path(one).absolute() if Path(one).exists() else one) for one in several])
 
 
-def of_roles(records: Records, columns: Columns | None, roles: Roles) -> Any:
+def of_roles(records: Records, columns: Columns, roles: Roles) -> Any:
     """The columns with a role, under the names of the roles, as a DataFrame.
 
     Args:

@@ -31,7 +31,7 @@ __all__ = ["SparkFeedback"]
 class SparkFeedback(InBlocks):
     """The ratings or interactions of a population in the memory and on the disks of a Spark cluster.
 
-    Create them with ``hushrec.load_spark``. The cluster lets go of them at the end of a ``with`` statement,
+    Create them with ``hushrec.load``. The cluster lets go of them at the end of a ``with`` statement,
     or with its session. A block that it loses it reads and cleans again, so the source must not change.
 
     Attributes:
@@ -47,7 +47,7 @@ class SparkFeedback(InBlocks):
     domain: Domain
     frame: Any
     dropped: Dropped
-    asks: bool
+    personal: bool
     _kept: Any
     _parts: tuple[StoredBlock, ...]
     cap: int | None = None
@@ -67,7 +67,7 @@ class SparkFeedback(InBlocks):
         Privacy: private.
         """
         given = [source] if isinstance(source, Feedback) else [*source]
-        if len({(one.domain.digest, one.asks) for one in given}) != 1:
+        if len({(one.domain.digest, one.personal) for one in given}) != 1:
             raise DataError(
                 "send at least one Ratings or Interactions, all loaded with one domain and the same columns"
             )
@@ -75,17 +75,17 @@ class SparkFeedback(InBlocks):
         size = min(RATINGS_PER_ROW, max(max(len(one.items) for one in given) // n_blocks, 1))
         blocks = [block for one in given for block in cuts(one, size)]
         rows = session.createDataFrame(table_of(to_row(one, part) for part, one in enumerate(blocks)))
-        kept = cls.keeping(rows.repartitionById(len(blocks) or 1, "part"), given[0].domain, given[0].asks)
+        kept = cls.keeping(rows.repartitionById(len(blocks) or 1, "part"), given[0].domain, given[0].personal)
         return replace(kept, dropped=sum((one.dropped for one in given), Dropped()))
 
     @classmethod
-    def keeping(cls, rows: Any, domain: Domain, asks: bool) -> Self:
+    def keeping(cls, rows: Any, domain: Domain, personal: bool) -> Self:
         """Compute rows of ``hushrec.data.spark.packed_rows`` once, and keep them in the cluster.
 
         Args:
             rows: a DataFrame.
             domain: the public domain.
-            asks: whether users request their own ε.
+            personal: whether users request their own ε.
 
         Raises:
             DataError: Spark fails.
@@ -102,7 +102,16 @@ class SparkFeedback(InBlocks):
         starts = sql.lit([first.get(part, 0) for part in range(max(first, default=0) + 1)])
         number = sql.get(starts, sql.col("part")) + sql.col("cut")
         people = kept.where(sql.col("users").isNotNull()).select(number.alias("block"), *ARRAYS)
-        return cls(domain, people, dropped, asks, kept, parts)
+        return cls(domain, people, dropped, personal, kept, parts)
+
+    @property
+    def sums_only(self) -> bool:
+        """As in ``People``: yes, the rows stay in the cluster."""
+        return True
+
+    def held(self, gathered: bool) -> tuple[int, int]:
+        """As in ``People``: none."""
+        return 0, 0
 
     def __enter__(self) -> Self:
         return self
@@ -160,7 +169,7 @@ class SparkFeedback(InBlocks):
         Privacy: private.
         """
         self.verify()
-        told = [self.domain.digest, self.cap, self.asks, [part.sha256 for part in self._parts]]
+        told = [self.domain.digest, self.cap, self.personal, [part.sha256 for part in self._parts]]
         return hashlib.sha256(f"hushrec spark 1 {json.dumps(told, sort_keys=True)}".encode()).hexdigest()
 
     def __repr__(self) -> str:

@@ -236,7 +236,7 @@ def require_strong(plan: Plan) -> None:
         raise WeakBudget(
             f"ε = {above(plan.epsilon)} per {plan.budget.unit} is too weak to promise much: odds may change "
             f"{times(plan.epsilon)}. Nothing was charged. Choose an ε of at most {WEAK:g}, or accept "
-            "this one: accept_weak=True, or --accept-weak"
+            'this one: accept="weak", or --accept weak'
         )
 
 

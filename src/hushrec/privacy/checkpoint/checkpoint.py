@@ -173,12 +173,12 @@ class Checkpoint(Confined, Holder):
         """32 bytes, always the same for the same fit, name and purpose.
 
         Args:
-            name: name of the measurement; required here.
+            name: name of the measurement; required here, but for what belongs to no single one.
             purpose: distinguishes several keys of one measurement.
 
         Privacy: private.
         """
-        if not name:
+        if not name and purpose == "noise":
             raise CheckpointError("a key of a checkpoint needs a name; give the name of the measurement")
         return self._mac("key", self._bound(), purpose, name)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hushrec.errors import LedgerError, LedgerStale
+from hushrec.escapes import shown
 from hushrec.markup import Html
 from hushrec.privacy.accounting.accountant import Spent
 from hushrec.privacy.accounting.budget import Budget
@@ -16,7 +17,6 @@ from hushrec.privacy.ledger import summary, witnesses
 from hushrec.privacy.ledger.caveats import CLAIMED
 from hushrec.privacy.ledger.charging import commitment, finished, parts, planned_budget
 from hushrec.privacy.ledger.history import Charge, Entry, Head, History
-from hushrec.privacy.ledger.regular_files import shown
 from hushrec.privacy.ledger.remainder import Remainder
 from hushrec.privacy.ledger.routes import spelled
 from hushrec.privacy.ledger.stores.store import Session, Store

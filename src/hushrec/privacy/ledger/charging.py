@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Collection
 from secrets import token_hex
 from typing import Any
 
@@ -92,8 +93,7 @@ def book(
     checkpoint: str,
     *,
     kept: bool,
-    beyond_share: bool,
-    accept_weak: bool,
+    accept: Collection[str],
 ) -> Charge:
     """Book every measurement of a plan as an entry of its own.
 
@@ -106,9 +106,7 @@ def book(
         caveat: why its release claims no ε; empty if it does.
         checkpoint: commitment of the checkpoint that may resume under this charge; empty for none.
         kept: whether the ledger is more than one in memory, whose releases claim nothing.
-        beyond_share: whether the plan may leave less than equal shares for the releases that are still
-            planned.
-        accept_weak: whether the plan's ε may be too weak to promise much.
+        accept: as for ``Ledger.charge``.
 
     Privacy: charged (every event of the plan).
     """
@@ -130,9 +128,9 @@ def book(
             f"release index {release_index} is not below this ledger's {history.max_releases} releases; name "
             "an unfinished one to charge it again, or let the ledger's owner raise max_releases"
         )
-    if not (beyond_share or paid):
+    if not ("share" in accept or paid):
         Remainder.of(history).require_share(plan)
-    if not (accept_weak or paid):
+    if not ("weak" in accept or paid):
         require_strong(plan)
     number, key = history.head.seq + 1, plan.key(history.id, release_index)
     charge = Charge(

@@ -8,7 +8,7 @@ restored ledger grants nothing. The day of a charge is written down; nothing is 
 import hashlib
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from hushrec.errors import GrantError, LedgerError, LedgerWarning
@@ -147,8 +147,7 @@ class Ledger(Balance):
         release_index: int | None = None,
         entropy: Entropy | None = None,
         *,
-        beyond_share: bool = False,
-        accept_weak: bool = False,
+        accept: Collection[str] = (),
     ) -> Grant:
         """Charge a plan durably, and return the right to make its measurements.
 
@@ -161,10 +160,9 @@ class Ledger(Balance):
             release_index: from 0 to below ``max_releases``; None for the next free one, or the checkpoint's.
             entropy: source of the noise; by default the operating system. A checkpoint must already be bound
                 to its fit and to this ledger.
-            beyond_share: whether to leave less than equal shares for the releases that are still planned.
-                Nobody is asked where releases claim nothing: for seeded noise, or in memory.
-            accept_weak: whether to charge an ε that the statement will call too weak to promise much. Nobody
-                is asked as for ``beyond_share``, nor when a checkpoint resumes.
+            accept: *share*, to leave less than equal shares for the releases that are still planned; *weak*,
+                to charge an ε that the statement will call too weak to promise much. Nobody is asked where
+                releases claim nothing (seeded noise, a ledger in memory), nor when a checkpoint resumes.
 
         Raises:
             BudgetExceeded: The ledger has less left than the plan costs; nothing was charged.
@@ -188,7 +186,7 @@ class Ledger(Balance):
         entropy = entropy or OperatingSystem()
         mark = commitment(entropy, self.id)
         caveat = self._caveat(entropy)
-        beyond_share, accept_weak = beyond_share or bool(caveat), accept_weak or bool(caveat)
+        accept = ("share", "weak") if caveat else accept
         sampler()
         failpoint("before-charge")
         with self._writing() as session:
@@ -206,8 +204,7 @@ class Ledger(Balance):
                 caveat,
                 mark,
                 kept=bool(self.name),
-                beyond_share=beyond_share,
-                accept_weak=accept_weak,
+                accept=accept,
             )
             about = ledger_reference(session, charge, plan, self.name or None)
             failpoint("inside-charge")

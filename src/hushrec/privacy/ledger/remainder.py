@@ -64,7 +64,7 @@ class Remainder:
             f"this release costs ε = {alone} per {self.total.unit}, more than an equal share of what the "
             f"ledger has left for {self.releases:,} releases: {self.releases:,} like it would bring the "
             f"total to ε = {together}, and it may be {above(self.total.epsilon)}; spend less, or, if later "
-            "releases may have less, allow it (beyond_share=True, --beyond-share)"
+            'releases may have less, accept it: accept="share", or --accept share'
         )
 
     def share(self, plan: Callable[[Budget], Plan]) -> Budget:

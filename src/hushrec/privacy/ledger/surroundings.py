@@ -7,9 +7,9 @@ adjacencies do not add, so people who lose under both need a ledger for each.)
 """
 
 from hushrec.errors import LedgerError, LedgerMissing
+from hushrec.escapes import shown
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.ledger import witnesses
-from hushrec.privacy.ledger.regular_files import shown
 from hushrec.privacy.ledger.stores.sqlite import TAKEN
 from hushrec.privacy.ledger.stores.store import Store
 from hushrec.privacy.ledger.witnesses import Witness

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from hushrec.errors import LedgerMissing, LedgerStale, LedgerWarning
+from hushrec.escapes import shown
+from hushrec.files import opened
 from hushrec.privacy.ledger.history import Head, History
-from hushrec.privacy.ledger.regular_files import opened, shown
 from hushrec.privacy.ledger.stores.store import Store
 
 _LARGEST_HEADER = 100_000_000

@@ -54,7 +54,7 @@ def test_neither_the_order_of_rows_nor_batches_change_anything(stored):
 
 def test_blocks_hold_what_memory_holds(stored, tmp_path):
     source = Database(stored(), QUERY)
-    with hr.load_blocks(source, DOMAIN) as blocks:
+    with hr.load(source, DOMAIN, where="disk") as blocks:
         loaded = hr.load(source, DOMAIN)
         assert (blocks.n_users, blocks.n_entries) == (loaded.n_users, loaded.n_ratings)
         assert blocks.dropped == loaded.dropped
@@ -70,9 +70,9 @@ def test_columns_are_mapped_and_others_are_ignored(stored):
     query = 'SELECT rating, user_id AS who, \'x\' AS "an ""other", item_id, rating AS stars FROM ratings'
     source = Database(stored(), query)
     assert "no column for user_id; it has rating, who, " in refused(source)
-    assert hr.load(source, DOMAIN, columns={"user_id": "who"}).n_ratings
+    assert hr.load(source, DOMAIN, hr.Reading(columns={"user_id": "who"})).n_ratings
     named = {"user_id": "who", "rating": 'an "other'}
-    assert hr.load(source, DOMAIN, columns=named).n_ratings == 0
+    assert hr.load(source, DOMAIN, hr.Reading(columns=named)).n_ratings == 0
 
 
 @pytest.mark.parametrize("end", ["", ";", " ;\n", " -- all of them", " /* all */ ;"])

@@ -184,7 +184,7 @@ def test_one_proposes_and_another_confirms(people: dict[str, str], make_plan: Ma
     }  # fmt: skip
     with pytest.raises(LedgerError, match="nothing is proposed"):
         bob.confirm(MORE, 12)
-    Ledger.open(people["pat"]).charge(make_plan(4.0), beyond_share=True)
+    Ledger.open(people["pat"]).charge(make_plan(4.0), accept="share")
 
 
 def test_who_spends_neither_proposes_nor_confirms(url: str, people: dict[str, str]) -> None:
@@ -387,7 +387,7 @@ def test_the_database_refuses_what_the_code_forgets(
 
     monkeypatch.setattr(charging, "counted", lambda *facts: Blind(counted(*facts)))
     with pytest.raises(LedgerError, match="exceed the total"):
-        ledger.charge(make_plan(3.0), beyond_share=True)
+        ledger.charge(make_plan(3.0), accept="share")
     monkeypatch.undo()
     assert ledger.entries() == ()
 

@@ -224,7 +224,7 @@ def test_the_database_refuses_what_the_code_forgets(
 
     monkeypatch.setattr(charging, "counted", lambda *facts: Blind(counted(*facts)))
     with pytest.raises(LedgerError, match="exceed the total"):
-        ledger.charge(make_plan(3.0), beyond_share=True)
+        ledger.charge(make_plan(3.0), accept="share")
     monkeypatch.undo()
     assert ledger.entries() == ()
 

@@ -9,11 +9,12 @@ from urllib.parse import unquote
 
 import polars as pl
 
-from hushrec.data.readers.columns import RATED, Columns, Roles, by_name
+from hushrec.data.readers.columns import NONE, RATED, Roles, by_name
 from hushrec.data.readers.databases import selection
 from hushrec.data.readers.databases.duckdb_source import DuckDBSource
 from hushrec.data.readers.databases.postgresql_source import PostgreSQLSource
 from hushrec.data.readers.databases.sqlite_source import SQLiteSource
+from hushrec.data.reading import Columns
 from hushrec.errors import DataError
 from hushrec.progress import stage
 from hushrec.uris import is_address, scheme_of
@@ -66,7 +67,7 @@ class Database:
     def __repr__(self) -> str:
         return f"Database({self.place!r})"
 
-    def tables(self, columns: Columns | None = None, roles: Roles = RATED) -> Iterator[pl.DataFrame]:
+    def tables(self, columns: Columns = NONE, roles: Roles = RATED) -> Iterator[pl.DataFrame]:
         """The rows in batches, with a column of text for each role.
 
         Args:

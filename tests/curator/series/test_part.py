@@ -10,8 +10,9 @@ import pytest
 from safetensors import numpy as tensors
 
 import hushrec as hr
-from hushrec.curator.series import fit_next as module
-from hushrec.curator.series.fit_next import fit_next
+from hushrec.curator import seeded
+from hushrec.curator.fit import fit
+from hushrec.curator.series import part as module
 from hushrec.errors import (
     BudgetError,
     BudgetExceeded,
@@ -44,7 +45,7 @@ def year(tmp_path):
 
 
 def test_a_series_is_charged_once_and_says_so(ledger, year):
-    made = [fit_next(RATINGS, MODEL, year, ledger=ledger) for _ in range(4)]
+    made = [fit(RATINGS, MODEL, series=year, ledger=ledger) for _ in range(4)]
     assert ledger.spent.epsilon(1e-6) == pytest.approx(4, abs=2e-3)
     for number, release in enumerate(made):
         told = release.statement.ledger
@@ -59,40 +60,40 @@ def test_a_series_is_charged_once_and_says_so(ledger, year):
     assert len({release.to_bytes() for release in made}) == 4
     assert Ledger.open(ledger.path).spent == ledger.spent
     with pytest.raises(BudgetError, match="all 4 releases of this series are made"):
-        fit_next(RATINGS, MODEL, year, ledger=ledger)
+        fit(RATINGS, MODEL, series=year, ledger=ledger)
     assert ledger.releases_left == 0
 
 
 def test_a_series_takes_what_the_ledger_has_left(ledger, year, budget):
     hr.fit(RATINGS, MODEL, budget(1.0, "user"), ledger=ledger)
-    release = fit_next(RATINGS, MODEL, year, ledger=ledger)
+    release = fit(RATINGS, MODEL, series=year, ledger=ledger)
     assert release.statement.ledger["parts"] == 3
     assert 3 < release.statement.epsilon < 4
     assert ledger.spent.epsilon(1e-6) == pytest.approx(4, abs=2e-3)
     with pytest.raises(BudgetExceeded):
-        hr.fit(RATINGS, MODEL, budget(0.1, "user"), ledger=ledger, beyond_share=True)
-    assert not fit_next(RATINGS, MODEL, year, ledger=ledger).repeated
+        hr.fit(RATINGS, MODEL, budget(0.1, "user"), ledger=ledger, accept="share")
+    assert not fit(RATINGS, MODEL, series=year, ledger=ledger).repeated
 
 
 def test_a_release_that_was_lost_is_returned(ledger, year):
-    first, second = (fit_next(RATINGS, MODEL, year, ledger=ledger) for _ in range(2))
+    first, second = (fit(RATINGS, MODEL, series=year, ledger=ledger) for _ in range(2))
     head = ledger.head
-    again = fit_next(RATINGS, MODEL, year, ledger=ledger, release_index=0)
+    again = fit(RATINGS, MODEL, series=year, ledger=ledger, release_index=0)
     assert again.repeated
     assert again.to_bytes() == first.to_bytes() != second.to_bytes()
     assert ledger.head == head
     with pytest.raises(LedgerError, match="release 2 of this ledger is not one of this series"):
-        fit_next(RATINGS, MODEL, year, ledger=ledger, release_index=2)
-    last = [fit_next(RATINGS, MODEL, year, ledger=ledger) for _ in range(2)][-1]
-    again = fit_next(RATINGS, MODEL, year, ledger=ledger, release_index=3)  # also when all are made
+        fit(RATINGS, MODEL, series=year, ledger=ledger, release_index=2)
+    last = [fit(RATINGS, MODEL, series=year, ledger=ledger) for _ in range(2)][-1]
+    again = fit(RATINGS, MODEL, series=year, ledger=ledger, release_index=3)  # also when all are made
     assert again.to_bytes() == last.to_bytes()
 
 
 def test_users_and_items_join(ledger, year):
-    fit_next(RATINGS, MODEL, year, ledger=ledger)
+    fit(RATINGS, MODEL, series=year, ledger=ledger)
     grown = hr.Domain(["new", *reversed(DOMAIN.items)], scale=(1, 5, 1), max_users=100, cap=500)
     more = given({user: range(user % 7, 40, 3) for user in range(60)}, grown)
-    release = fit_next(more, MODEL, year, ledger=ledger)
+    release = fit(more, MODEL, series=year, ledger=ledger)
     assert release.items[:2] == ("new", "i39")
     assert release.statement.ledger["part"] == 1
     for other in (
@@ -100,9 +101,9 @@ def test_users_and_items_join(ledger, year):
         hr.Domain(DOMAIN.items, scale=(1, 5, 1), max_users=200, cap=500),
     ):
         with pytest.raises(ConfigError, match="a domain that differs in its items alone"):
-            fit_next(given({1: [2]}, other), MODEL, year, ledger=ledger)
+            fit(given({1: [2]}, other), MODEL, series=year, ledger=ledger)
     with pytest.raises(ConfigError, match="another settings"):
-        fit_next(RATINGS, hr.GlobalEffects(effects={"clip": 0.4}), year, ledger=ledger)
+        fit(RATINGS, hr.GlobalEffects(effects={"clip": 0.4}), series=year, ledger=ledger)
 
 
 def test_deletions_take_effect_at_the_next_release(ledger, year, monkeypatch):
@@ -114,15 +115,17 @@ def test_deletions_take_effect_at_the_next_release(ledger, year, monkeypatch):
         return measure(self, dated)
 
     monkeypatch.setattr(DatedSums, "measure", watched)
-    fit_next(given({1: [0, 3], 2: [5]}), MODEL, year, ledger=ledger)
-    fit_next(given({1: [3, 4]}), MODEL, year, ledger=ledger)
+    fit(given({1: [0, 3], 2: [5]}), MODEL, series=year, ledger=ledger)
+    fit(given({1: [3, 4]}), MODEL, series=year, ledger=ledger)
     assert seen == [(2, [0, 0, 0]), (1, [1, 0])]
 
 
 def test_counts_of_interactions_repeat_too(ledger, year):
     clicks = hr.synthetic.interactions(users=200, items=20, interactions=1500, seed=1)
     for number in range(2):
-        release = fit_next(clicks, hr.Popularity(), year, ledger=ledger, entropy=hr.testing.Seeded(number))
+        release = seeded.fit(
+            clicks, hr.Popularity(), series=year, ledger=ledger, entropy=hr.testing.Seeded(number)
+        )
     assert release.kind == "item scores"
     counts = np.bincount(clicks.items, minlength=20)
     assert np.corrcoef(release.tensors["item_scores"], counts)[0, 1] > 0.9
@@ -146,11 +149,11 @@ def test_a_person_moves_all_that_is_published_by_no_more_than_was_charged(life, 
         folder, ledger = tmp_path / str(joins), Ledger.ephemeral(budget(4.0, "user"), 4)
         for part, own in enumerate(LIVES[life]):
             given_then = given(others | ({0: own} if joins and own else {}))
-            fit_next(given_then, MODEL, folder, ledger=ledger, entropy=hr.testing.Seeded(part))
+            seeded.fit(given_then, MODEL, series=folder, ledger=ledger, entropy=hr.testing.Seeded(part))
         files = [tensors.load_file(folder / f"measured-{part:04}.safetensors") for part in range(4)]
         kept[joins] = {name: np.array([file[name] for file in files]) for name in files[0]}
     moved = {name: float(np.linalg.norm(kept[True][name] - kept[False][name])) for name in kept[True]}
-    for event in hr.plan_series(MODEL, DOMAIN, Ledger.ephemeral(budget(4.0, "user"), 4)).events:
+    for event in hr.plan_series(DOMAIN, MODEL, Ledger.ephemeral(budget(4.0, "user"), 4)).events:
         assert moved[event.name] <= event.sensitivity
     assert min(moved[name] for name in ("item sums", "item counts", "global count")) > 0
 
@@ -166,7 +169,7 @@ def test_of_a_user_no_more_counts_than_the_domain_says(ledger, year, monkeypatch
     monkeypatch.setattr(DatedSums, "measure", watched)
     domain = hr.Domain(DOMAIN.items, scale=(1, 5, 1), max_users=100, cap=6)
     for _ in range(2):
-        fit_next(given({1: range(40), 2: [5]}, domain), MODEL, year, ledger=ledger)
+        fit(given({1: range(40), 2: [5]}, domain), MODEL, series=year, ledger=ledger)
     assert seen == [[6, 1], [6, 1]]
 
 
@@ -191,7 +194,7 @@ def test_the_largest_contribution_cap_counts_everybody_in_full(ledger, year, mon
 
     monkeypatch.setattr(DatedSums, "measure", watched)
     model = hr.GlobalEffects(effects={"contribution_cap": 2.0**29 - 1})
-    fit_next(given({1: range(40), 2: [5]}), model, year, ledger=ledger)
+    fit(given({1: range(40), 2: [5]}), model, series=year, ledger=ledger)
     assert seen == [[1 << WEIGHT_BITS] * 41]
 
 
@@ -200,10 +203,10 @@ def test_much_that_was_dropped_is_asked_about_at_every_release(ledger, year):
     bad = hr.load(table.vstack(table[:200].with_columns(item_id=pl.lit("elsewhere"))), DOMAIN)
     for part in range(2):
         with pytest.raises(RecordsDropped, match="more than a tenth of the records were dropped"):
-            fit_next(bad, MODEL, year, ledger=ledger)
+            fit(bad, MODEL, series=year, ledger=ledger)
         assert ledger.releases_left == 4 - part
         assert not list(year.glob(f"memory-{part:04}.parquet"))
-        release = fit_next(bad, MODEL, year, ledger=ledger, accept_dropped=True)
+        release = fit(bad, MODEL, series=year, ledger=ledger, accept="dropped")
         assert release.statement.ledger["part"] == part
 
 
@@ -219,53 +222,53 @@ def stopped(monkeypatch, ledger, year, owner, at):
     with monkeypatch.context() as patch:
         patch.setattr(owner, at, stop)
         with pytest.raises(KeyboardInterrupt):
-            fit_next(RATINGS, MODEL, year, ledger=ledger)
+            fit(RATINGS, MODEL, series=year, ledger=ledger)
 
 
 def test_a_part_that_was_charged_is_never_measured_again(ledger, year, monkeypatch):
-    fit_next(RATINGS, MODEL, year, ledger=ledger)
+    fit(RATINGS, MODEL, series=year, ledger=ledger)
     stopped(monkeypatch, ledger, year, module, "running_sum")
-    third = fit_next(RATINGS, MODEL, year, ledger=ledger)
+    third = fit(RATINGS, MODEL, series=year, ledger=ledger)
     assert (third.statement.ledger["part"], third.statement.ledger["release_index"]) == (2, 1)
     assert ledger.spent.epsilon(1e-6) == pytest.approx(4, abs=2e-3)
-    fit_next(RATINGS, MODEL, year, ledger=ledger)
+    fit(RATINGS, MODEL, series=year, ledger=ledger)
     with pytest.raises(BudgetError, match="all 4 releases"):
-        fit_next(RATINGS, MODEL, year, ledger=ledger)
+        fit(RATINGS, MODEL, series=year, ledger=ledger)
 
 
 def test_a_fit_that_stops_before_its_charge_loses_nothing(ledger, year, monkeypatch):
     for _ in range(2):
         stopped(monkeypatch, ledger, year, Ledger, "charge")
-    assert fit_next(RATINGS, MODEL, year, ledger=ledger).statement.ledger["part"] == 0
+    assert fit(RATINGS, MODEL, series=year, ledger=ledger).statement.ledger["part"] == 0
 
 
 def test_a_folder_that_is_lost_or_restored_stops_the_series(ledger, year, tmp_path):
-    fit_next(RATINGS, MODEL, year, ledger=ledger)
+    fit(RATINGS, MODEL, series=year, ledger=ledger)
     shutil.copytree(year, tmp_path / "copy")
-    fit_next(RATINGS, MODEL, year, ledger=ledger)
+    fit(RATINGS, MODEL, series=year, ledger=ledger)
     spent = ledger.spent
     with pytest.raises(CheckpointError, match=r"the ledger knows 2 releases of this series, the folder 1"):
-        fit_next(RATINGS, MODEL, tmp_path / "copy", ledger=ledger)
+        fit(RATINGS, MODEL, series=tmp_path / "copy", ledger=ledger)
     with pytest.raises(BudgetError):
-        fit_next(RATINGS, MODEL, tmp_path / "new", ledger=ledger)
+        fit(RATINGS, MODEL, series=tmp_path / "new", ledger=ledger)
     assert ledger.spent == spent
-    assert fit_next(RATINGS, MODEL, year, ledger=ledger).statement.ledger["part"] == 2
+    assert fit(RATINGS, MODEL, series=year, ledger=ledger).statement.ledger["part"] == 2
 
 
 def test_a_restored_ledger_does_not_measure_a_part_again(ledger, year, tmp_path):
     """The folder knows better than a ledger that was put back from before its last charge."""
-    fit_next(RATINGS, MODEL, year, ledger=ledger.path)
+    fit(RATINGS, MODEL, series=year, ledger=ledger.path)
     shutil.copy(ledger.path, tmp_path / "backup")
-    fit_next(RATINGS, MODEL, year, ledger=ledger.path)
+    fit(RATINGS, MODEL, series=year, ledger=ledger.path)
     shutil.copy(ledger.path, tmp_path / "latest")
     shutil.copy(tmp_path / "backup", ledger.path)
     measured = (year / "measured-0001.safetensors").read_bytes()
     with pytest.raises(LedgerStale, match=r"the ledger knows 1 releases .* release 2 was measured already"):
-        fit_next(RATINGS, MODEL, year, ledger=ledger.path)
+        fit(RATINGS, MODEL, series=year, ledger=ledger.path)
     assert (year / "measured-0001.safetensors").read_bytes() == measured
     assert Ledger.open(ledger.path).releases_left == 3
     shutil.copy(tmp_path / "latest", ledger.path)
-    assert fit_next(RATINGS, MODEL, year, ledger=ledger.path).statement.ledger["part"] == 2
+    assert fit(RATINGS, MODEL, series=year, ledger=ledger.path).statement.ledger["part"] == 2
 
 
 @pytest.mark.postgres
@@ -273,61 +276,63 @@ def test_a_restored_database_does_not_measure_a_part_again(postgres, year, budge
     """``pg_dump`` and back, or a standby that lacks the last charge."""
     name, copy = postgres.database(), postgres.database()
     ledger = Ledger.create(str(postgres.url(name)), budget(4.0, "user"), 4)
-    fit_next(RATINGS, MODEL, year, ledger=ledger)
+    fit(RATINGS, MODEL, series=year, ledger=ledger)
     postgres.psql(f"DROP DATABASE {copy}")
     postgres.psql(f"CREATE DATABASE {copy} TEMPLATE {name}")
-    fit_next(RATINGS, MODEL, year, ledger=ledger)
+    fit(RATINGS, MODEL, series=year, ledger=ledger)
     restored = Ledger.open(str(postgres.url(copy, query=f"ledger={ledger.name}")))
     with pytest.raises(LedgerStale, match="release 2 was measured already"):
-        fit_next(RATINGS, MODEL, year, ledger=restored)
+        fit(RATINGS, MODEL, series=year, ledger=restored)
     assert restored.releases_left == 3
-    assert fit_next(RATINGS, MODEL, year, ledger=ledger).statement.ledger["part"] == 2
+    assert fit(RATINGS, MODEL, series=year, ledger=ledger).statement.ledger["part"] == 2
 
 
 def test_a_fit_that_is_killed_does_not_pass_on_another_memory(ledger, year, monkeypatch):
     """It remembers, and is stopped before the charge that would name what it remembers."""
-    fit_next(RATINGS, MODEL, year, ledger=ledger)
+    fit(RATINGS, MODEL, series=year, ledger=ledger)
     first = (year / "memory-0000.parquet").read_bytes()
     stopped(monkeypatch, ledger, year, Ledger, "charge")
     (year / "memory-0001.parquet").write_bytes(first)
     with pytest.raises(CheckpointError, match="release 1 of this series was measured with another copy"):
-        fit_next(RATINGS, MODEL, year, ledger=ledger)
+        fit(RATINGS, MODEL, series=year, ledger=ledger)
 
 
 def test_two_folders_of_one_part_make_one_release(ledger, year, tmp_path, monkeypatch):
     """Both look before either is charged: the ledger's transaction decides."""
-    fit_next(RATINGS, MODEL, year, ledger=ledger)
+    fit(RATINGS, MODEL, series=year, ledger=ledger)
     shutil.copytree(year, tmp_path / "copy")
     charge = Ledger.charge
 
     def second(self, *arguments, **settings):
         monkeypatch.setattr(Ledger, "charge", charge)
-        fit_next(RATINGS, MODEL, tmp_path / "copy", ledger=ledger)
+        fit(RATINGS, MODEL, series=tmp_path / "copy", ledger=ledger)
         return charge(self, *arguments, **settings)
 
     monkeypatch.setattr(Ledger, "charge", second)
     with pytest.raises(GrantError, match="each is measured once"):
-        fit_next(given({1: [0]}), MODEL, year, ledger=ledger)
+        fit(given({1: [0]}), MODEL, series=year, ledger=ledger)
     # The copy measured more than this folder remembers: who is missing here would count anew.
     with pytest.raises(CheckpointError, match="release 2 of this series was measured with another copy"):
-        fit_next(RATINGS, MODEL, year, ledger=ledger)
-    assert fit_next(RATINGS, MODEL, tmp_path / "copy", ledger=ledger).statement.ledger["part"] == 2
+        fit(RATINGS, MODEL, series=year, ledger=ledger)
+    assert fit(RATINGS, MODEL, series=tmp_path / "copy", ledger=ledger).statement.ledger["part"] == 2
 
 
 def test_seeded_noise_and_secret_noise_do_not_mix(ledger, year):
-    assert fit_next(RATINGS, MODEL, year, ledger=ledger).statement.private
+    assert fit(RATINGS, MODEL, series=year, ledger=ledger).statement.private
     with pytest.raises(GrantError, match="seeded in all of its releases or in none"):
-        fit_next(RATINGS, MODEL, year, ledger=ledger, entropy=hr.testing.Seeded(1))
+        seeded.fit(RATINGS, MODEL, series=year, ledger=ledger, entropy=hr.testing.Seeded(1))
 
 
 def test_after_a_seeded_release_none_of_the_series_is_private(ledger, year):
-    assert not fit_next(RATINGS, MODEL, year, ledger=ledger, entropy=hr.testing.Seeded(1)).statement.private
-    assert not fit_next(RATINGS, MODEL, year, ledger=ledger).statement.private
+    assert not seeded.fit(
+        RATINGS, MODEL, series=year, ledger=ledger, entropy=hr.testing.Seeded(1)
+    ).statement.private
+    assert not fit(RATINGS, MODEL, series=year, ledger=ledger).statement.private
 
 
 def test_the_noise_of_two_releases_is_not_the_same(ledger, year):
     for _ in range(2):
-        fit_next(RATINGS, MODEL, year, ledger=ledger)
+        fit(RATINGS, MODEL, series=year, ledger=ledger)
     first, second = (
         tensors.load_file(year / f"measured-{part:04}.safetensors")["item counts"] for part in range(2)
     )
@@ -336,28 +341,28 @@ def test_the_noise_of_two_releases_is_not_the_same(ledger, year):
 
 
 def test_another_ledger_is_refused(ledger, year, tmp_path, budget):
-    fit_next(RATINGS, MODEL, year, ledger=ledger)
+    fit(RATINGS, MODEL, series=year, ledger=ledger)
     (tmp_path / "elsewhere").mkdir()
     other = Ledger.create(tmp_path / "elsewhere" / "ledger.db", budget(4.0, "user"), 4)
     with pytest.raises(LedgerError, match="charged to another ledger"):
-        fit_next(RATINGS, MODEL, year, ledger=other)
+        fit(RATINGS, MODEL, series=year, ledger=other)
 
 
 def test_another_series_may_follow_when_the_owner_allows_it(ledger, year, tmp_path, budget):
-    fit_next(RATINGS, MODEL, year, ledger=ledger)
+    fit(RATINGS, MODEL, series=year, ledger=ledger)
     with pytest.raises(BudgetError, match="what is left of the total is too little"):
-        fit_next(RATINGS, MODEL, tmp_path / "second", ledger=ledger)
+        fit(RATINGS, MODEL, series=tmp_path / "second", ledger=ledger)
     ledger.extend(budget(8.0, "user"), 7)
-    fit_next(RATINGS, MODEL, tmp_path / "third", ledger=ledger)
+    fit(RATINGS, MODEL, series=tmp_path / "third", ledger=ledger)
     first, other = (json.loads((tmp_path / name / "series.json").read_text()) for name in ("year", "third"))
     assert first["series"] != other["series"]
-    assert fit_next(RATINGS, MODEL, year, ledger=ledger).statement.ledger["part"] == 1
+    assert fit(RATINGS, MODEL, series=year, ledger=ledger).statement.ledger["part"] == 1
     assert ledger.spent.epsilon(1e-6) == pytest.approx(8, abs=4e-3)
 
 
-def test_what_is_not_in_memory_is_refused(ledger, year):
-    with pytest.raises(DataError, match="in memory"):
-        fit_next("ratings.csv", MODEL, year, ledger=ledger)
+def test_what_was_not_loaded_is_refused(ledger, year):
+    with pytest.raises(DataError, match="load it first"):
+        fit("ratings.csv", MODEL, series=year, ledger=ledger)
     assert not year.exists()
 
 
@@ -368,5 +373,5 @@ def test_people_who_ask_for_an_epsilon_of_their_own_are_not_given_that_of_all(le
     )
     for ratings in (asking, dataclasses.replace(RATINGS, domain=classes)):
         with pytest.raises(BudgetUnsupported, match="gives everybody the same ε; drop the column epsilon"):
-            fit_next(ratings, MODEL, year, ledger=ledger)
+            fit(ratings, MODEL, series=year, ledger=ledger)
     assert not ledger.entries()

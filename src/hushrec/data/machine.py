@@ -1,46 +1,14 @@
-"""Whether this machine has enough memory for a fit; checked before the charge."""
+"""The memory of this machine, as far as this process may use it."""
 
 from pathlib import Path
 
 import psutil
 
-from hushrec.data.feedback import Feedback
-from hushrec.data.packed.blocks import RATINGS_PER_BLOCK, Blocks
-from hushrec.data.spark.spark_feedback import SparkFeedback
-from hushrec.errors import MemoryExceeded
-from hushrec.statistics.footprint import Footprint, in_bytes
-
 _ROOT = Path("/sys/fs/cgroup")
 _FILES = {"": ("memory.max", "memory.current"), "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes")}
 """Limit and usage files of a control group, version 2 and version 1; /proc/self/cgroup names the group."""
 
-
-def require_memory(model: str, footprint: Footprint, ratings: Feedback | Blocks | SparkFeedback) -> None:
-    """Refuse a fit that needs more memory than this machine has, before it costs anything.
-
-    Args:
-        footprint: what the fit needs.
-        ratings: private; of ratings in block files one block is held, unless the fit gathers all of them, and
-            of ratings in Spark none.
-
-    Privacy: public, except for the refusal itself, which tells as much as running out of memory would.
-    """
-    n_users = ratings.n_users
-    if isinstance(ratings, Blocks):
-        n_ratings = ratings.n_entries if footprint.gathered else RATINGS_PER_BLOCK
-    elif isinstance(ratings, SparkFeedback):
-        n_ratings = n_users = 0
-    else:
-        n_ratings = len(ratings.items)
-    whole, free = machine()
-    if footprint.held(n_ratings, n_users) <= free:
-        return
-    lower = f"a smaller {footprint.lowered_by}" if footprint.lowered_by else "a smaller catalogue or rank"
-    raise MemoryExceeded(
-        f"{model} needs {footprint.room}; this machine has {in_bytes(whole)}, of which too little is free. "
-        f"Nothing was charged. Choose {lower}, another model (hushrec plan shows what each needs), "
-        "or a machine with more memory"
-    )
+__all__ = ["machine"]
 
 
 def machine(root: Path = _ROOT, own: Path = Path("/proc/self/cgroup")) -> tuple[int, int]:

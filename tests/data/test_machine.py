@@ -8,8 +8,8 @@ import pytest
 
 import hushrec as hr
 from hushrec.curator import memory
-from hushrec.curator.memory import machine, require_memory
 from hushrec.data.losses.dropped import Dropped
+from hushrec.data.machine import machine, require_memory
 from hushrec.data.packed.block_files import StoredBlock
 from hushrec.data.spark.spark_feedback import SparkFeedback
 from hushrec.errors import HushrecError, MemoryExceeded
@@ -49,7 +49,7 @@ def test_a_covariance_of_a_hundred_thousand_items_is_not_charged(tmp_path, small
 
 def test_of_ratings_in_spark_the_driver_holds_none(small):
     many = (StoredBlock(10**9, 10**11, {}),)
-    there = SparkFeedback(of(3).domain, None, Dropped(), asks=False, _kept=None, _parts=many)
+    there = SparkFeedback(of(3).domain, None, Dropped(), personal=False, _kept=None, _parts=many)
     require_memory("Model", Footprint(GB / 20, 40, 400), there)
     with pytest.raises(MemoryExceeded, match="Nothing was charged"):
         require_memory("Model", Footprint(GB, 0), there)
@@ -168,7 +168,7 @@ def test_a_fit_that_runs_out_anyway_says_what_is_spent(tmp_path, monkeypatch):
 
 def test_a_plan_says_what_a_fit_needs_and_asks_no_machine(monkeypatch):
     monkeypatch.setattr(memory, "machine", lambda: pytest.fail("a plan is a function of public facts"))
-    told = str(hr.plan(hr.CovarianceSVD(), of(17_770).domain, BUDGET))
+    told = str(hr.plan(of(17_770).domain, hr.CovarianceSVD(), BUDGET))
     assert (
         "CovarianceSVD needs about 5.5 GB of memory besides the ratings, and 20 bytes for each of them"
         in told

@@ -1,0 +1,93 @@
+"""The charging verbs with seeded noise, for experiments and tests: their releases claim nothing."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from hushrec.curator.choices.pilot import counting
+from hushrec.curator.fit import Spending, fitting
+from hushrec.curator.release_data import randomizing
+from hushrec.data.domain import Domain
+from hushrec.data.people import People
+from hushrec.errors import ConfigError
+from hushrec.local.method import Method
+from hushrec.local.released import ReleasedData
+from hushrec.models.base import Model
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.noise.entropy import Entropy
+from hushrec.progress import Progress
+from hushrec.release.artefact import Release
+
+
+def fit(
+    data: People,
+    model: Model | None = None,
+    budget: Spending | None = None,
+    *,
+    entropy: Entropy,
+    ledger: Ledger | str | Path | None = None,
+    series: str | Path | None = None,
+    release_index: int | None = None,
+    prior: Release | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Make a seeded experiment: as ``hushrec.fit``, but its release states that it is not private.
+
+    Args:
+        data, model, budget, series, release_index, prior, progress: as for ``hushrec.fit``.
+        entropy: ``Seeded``, or another source of keys that is not private.
+        ledger: the ledger to charge; by default one in memory that allows the budget.
+
+    Privacy: public only if the data are: the seed tells the noise.
+    """
+    _require_seeded(entropy)
+    request = fitting(
+        model, budget, ledger=ledger, series=series, release_index=release_index, prior=prior, checkpoint=False
+    )
+    return replace(request, entropy=entropy).made(data, progress)
+
+
+def release_data(
+    data: People,
+    method: Method,
+    budget: Budget | None = None,
+    *,
+    entropy: Entropy,
+    ledger: Ledger | str | Path | None = None,
+    release_index: int | None = None,
+) -> ReleasedData:
+    """Make a seeded experiment: as ``hushrec.release_data``, but its data set states that it is not private.
+
+    Args:
+        data, method, budget, release_index: as for ``hushrec.release_data``.
+        entropy, ledger: as for ``fit``.
+
+    Privacy: public only if the data are: the seed tells the noise.
+    """
+    _require_seeded(entropy)
+    request = randomizing(method, budget, ledger=ledger, release_index=release_index, checkpoint=False)
+    return replace(request, entropy=entropy).made(data)
+
+
+def pilot(
+    data: People, ledger: Ledger | str | Path, *, entropy: Entropy, release_index: int | None = None
+) -> Domain:
+    """Make a seeded experiment: as ``hushrec.pilot``.
+
+    Args:
+        data, ledger, release_index: as for ``hushrec.pilot``.
+        entropy: as for ``fit``.
+
+    Privacy: public only if the data are: the seed tells the noise.
+    """
+    _require_seeded(entropy)
+    request = counting(ledger=ledger, release_index=release_index, checkpoint=False)
+    return replace(request, entropy=entropy).made(data)
+
+
+def _require_seeded(entropy: Entropy) -> None:
+    if entropy.private:
+        raise ConfigError(
+            "a seeded experiment takes noise that can be repeated: pass entropy=Seeded(0); for a private "
+            "release, call the verb of hushrec itself"
+        )

@@ -1,0 +1,79 @@
+"""The tables of a source: of files, of tables in memory and of queries, all with columns named by role.
+
+Privacy: private; names of files are public.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from hushrec.data.readers import formats
+from hushrec.data.readers.columns import Roles
+from hushrec.data.readers.databases.database import Database
+from hushrec.data.readers.dataframes import from_table
+from hushrec.data.readers.sources import Part, parts
+from hushrec.data.reading import Reading
+from hushrec.errors import DataError
+from hushrec.progress import share
+from hushrec.uris import scheme_of
+
+__all__ = ["found", "tables"]
+
+
+def tables(source: Any, roles: Roles, reading: Reading) -> Iterator[tuple[pl.DataFrame, str]]:
+    """The tables of a source, with columns of these roles, each with its name; arguments as for ``load``."""
+    listed = found(source, reading)
+    sizes = [part.size if isinstance(part, Part) else 1 for part in listed]
+    with share("reading") as read:
+        for place, part in enumerate(listed):
+            for table in _read(part, roles, reading):
+                yield table, _called(part)
+            read.reach(sum(sizes[: place + 1]), sum(sizes) or 1)
+
+
+def _called(part: Any) -> str:
+    """What errors call a file, query or table. Privacy: public."""
+    if isinstance(part, Database):
+        return part.place
+    return str(part.file) if isinstance(part, Part) else "the table"
+
+
+def _read(part: Any, roles: Roles, reading: Reading) -> Iterator[pl.DataFrame]:
+    """The tables of one file, query or table."""
+    if isinstance(part, Part):
+        return formats.read(part.file, part.format, reading, roles, part.constants)
+    if reading.of_text:
+        raise DataError("format=, separator= and decimal= go with a file, not with a table")
+    if isinstance(part, Database):
+        return part.tables(reading.columns, roles)
+    return from_table(part, reading.columns, roles)
+
+
+def found(source: Any, reading: Reading) -> list[Any]:
+    """The files and tables of a source: a ``Part`` for each file, and each table or query as it is.
+
+    Args:
+        source, reading: as for ``load``.
+
+    Privacy: public.
+    """
+    sources = source if isinstance(source, list | tuple) else [source]
+    if not sources:
+        raise DataError("there is no file to read; name one or more")
+    listed: list[Any] = []
+    for one in sources:
+        if isinstance(one, str) and scheme_of(one):  # which may hold a password
+            raise DataError(
+                "this is the address of a database: say what to read there by a SELECT, in "
+                "hushrec.Database(address, query), or with --query on the command line"
+            )
+        listed += parts(one, reading) if isinstance(one, str | Path) else [one]
+    seen: set[tuple[Path, str]] = set()
+    for file in (part.file for part in listed if isinstance(part, Part)):
+        path, inside = (file, "") if isinstance(file, Path) else (file.archive, file.info.filename)
+        if (place := (path.resolve(), inside)) in seen:
+            raise DataError(f"{file} is named twice, so its records would count twice; name each file once")
+        seen.add(place)
+    return listed

@@ -1,0 +1,71 @@
+"""How records are written in files: one value, which every reader takes whole."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hushrec.errors import DataError
+
+FORMATS = {
+    "csv": "comma-separated, with a header (MovieLens latest, 20M, 25M, 32M)",
+    "tsv": "tab-separated, with a header",
+    "u.data": "tab-separated, no header: user, item, rating, timestamp (MovieLens 100K)",
+    "dat": "separated by ::, no header: user, item, rating, timestamp (MovieLens 1M, 10M)",
+    "text": "separated by spaces or tabs, no header: user, item, rating (FilmTrust)",
+    "netflix": "combined_data_*.txt or mv_*.txt of the Netflix Prize, or a folder of them",
+    "parquet": "Parquet",
+    "ipc": "Arrow IPC file, Feather version 2",
+}
+MAX_BYTES = 16 << 30
+Columns = Mapping[str, str | int]
+"""Role to column: names, or positions from 0. A role that is left out is recognised by its usual names."""
+
+__all__ = ["FORMATS", "MAX_BYTES", "PLAIN", "Columns", "Reading"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How records are written in a file or table, as far as its name and its header do not tell.
+
+    Args:
+        columns: which column holds what: by name, ``{"user_id": "who"}``, or, for text without a header, by
+            position from 0, ``{"user_id": 0, "item_id": 1, "rating": 2}``. Usual names, such as
+            ``userId`` and ``movieId``, need no mapping. ``count`` is how often an item was given, ``epsilon``
+            the ε that a user requests, a number or one of ``domain.privacy_classes``.
+        format: one of ``hushrec.data.reading.FORMATS``; inferred from the file's name by default.
+        separator: separator of csv and tsv, one character.
+        decimal: decimal sign of csv and tsv, "." or ",".
+        max_bytes: refuse a file, or a zip archive in total, that unpacks to more.
+
+    Raises:
+        DataError: there is no such format, separator or decimal sign.
+
+    Privacy: public.
+    """
+
+    columns: Columns = field(default_factory=dict)
+    format: str | None = None
+    separator: str | None = None
+    decimal: str = "."
+    max_bytes: int = MAX_BYTES
+
+    def __post_init__(self) -> None:
+        separator = self.separator
+        if self.format is not None and self.format not in FORMATS:
+            raise DataError(f"format={self.format!r} is unknown; the formats are {', '.join(FORMATS)}")
+        if self.decimal not in (".", ","):
+            raise DataError(f"decimal={self.decimal!r} is not a decimal sign; give '.' or ','")
+        if separator is not None and (len(separator) != 1 or not separator.isascii() or separator in '"\r\n'):
+            raise DataError(
+                f"separator={separator!r} is not a separator; give one ASCII character, not a quote"
+            )
+
+    @property
+    def of_text(self) -> list[str]:
+        """What is said of files of text alone: no table has these."""
+        said = {"format": self.format, "separator": self.separator}
+        said["decimal"] = None if self.decimal == "." else self.decimal
+        return [f"{name}=" for name, value in said.items() if value is not None]
+
+
+PLAIN = Reading()
+"""What names and headers tell."""

@@ -1,0 +1,36 @@
+"""Every file, table and query of a source, once each and under its name."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from hushrec.data.readers.columns import RATED
+from hushrec.data.readers.databases.database import Database
+from hushrec.data.readers.tables import found, tables
+from hushrec.data.reading import PLAIN, Reading
+from hushrec.errors import DataError
+from support import databases
+
+TABLE = pl.DataFrame({"user_id": ["x"], "item_id": ["10"], "rating": [3.0]})
+
+
+def test_files_tables_and_queries_are_read_in_their_order(tmp_path):
+    TABLE.write_csv(tmp_path / "r.csv")
+    query = Database(databases.sqlite(tmp_path / "shop.db", [("y", "20", 4, None)]), "SELECT * FROM ratings")
+    read = [(name, table) for table, name in tables([tmp_path / "r.csv", TABLE, query], RATED, PLAIN)]
+    assert {name for name, _ in read} == {str(tmp_path / "r.csv"), "the table", query.place}
+    assert pl.concat(table["user_id"] for _, table in read).to_list() == ["x", "x", "y"]
+
+
+def test_what_is_named_twice_or_not_at_all_is_refused(tmp_path):
+    TABLE.write_csv(tmp_path / "r.csv")
+    with pytest.raises(DataError, match="is named twice, so its records would count twice"):
+        found([tmp_path / "r.csv", Path(f"{tmp_path}/./r.csv")], PLAIN)
+    with pytest.raises(DataError, match="there is no file to read"):
+        found([], PLAIN)
+
+
+def test_only_files_have_a_format():
+    with pytest.raises(DataError, match="go with a file, not with a table"):
+        [*tables(TABLE, RATED, Reading(separator=";"))]
