@@ -1,11 +1,13 @@
 """Frozen settings whose errors list the valid names, and that refuse a setting without effect."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import PydanticUndefined
 
 from hushrec.errors import ConfigError
 
@@ -30,10 +32,48 @@ def only(**where: object) -> Only:
     return Only({name.replace("__", "."): allowed for name, allowed in values.items()})
 
 
+class Setting(NamedTuple):
+    """What help and documentation say of a setting.
+
+    Attributes:
+        setting: its path, ``covariance.clip``.
+        type: its type, as it is written.
+        required: whether it has no default.
+        default: a JSON value; None also if it is required, or chosen from public facts.
+        meaning: its docstring.
+        only: under which values of others it has an effect; "" if always.
+    """
+
+    setting: str
+    type: str
+    required: bool
+    default: Any
+    meaning: str
+    only: str
+
+
 class Frozen(BaseModel):
     """Base class of nested settings: immutable, without unknown names; each has a docstring below it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    @classmethod
+    def listed(cls, outer: str = "") -> Iterator[Setting]:
+        """Every setting, nested ones by their path."""
+        for name, field in cls.model_fields.items():
+            default = field.get_default(call_default_factory=True)
+            if isinstance(default, Frozen):
+                yield from default.listed(f"{outer}{name}.")
+                continue
+            marks = (mark.where.items() for mark in field.metadata if isinstance(mark, Only))
+            yield Setting(
+                f"{outer}{name}",
+                _type(field.annotation),
+                field.is_required(),
+                None if default is PydanticUndefined else _plain(default),
+                " ".join((field.description or "").split()),
+                " and ".join(f"{other} {' or '.join(map(str, v))}" for mark in marks for other, v in mark),
+            )
 
     def idle(self, **facts: object) -> Iterator[tuple[str, str]]:
         """Settings without effect, nested ones included, each with the reason.
@@ -104,3 +144,18 @@ class Settings(Frozen):
                 place = place[name]
             place.pop(last, None)
         return found
+
+
+def _type(annotation: Any) -> str:
+    """A type as it is written, without modules; of a choice its values."""
+    plain = getattr(annotation, "__name__", "") if isinstance(annotation, type) else ""
+    if not plain or get_args(annotation):
+        plain = re.sub(r"\b(?:\w+\.)+(?=\w)", "", str(annotation))
+    choice = re.fullmatch(r"Literal\[(.*)\]", plain)
+    return choice[1].replace("'", "") if choice else plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value) if isinstance(value, tuple) else value

@@ -5,9 +5,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import cache
-from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,8 +13,12 @@ from hushrec import registry
 from hushrec.cli import console, options
 from hushrec.errors import HushrecError
 
+if TYPE_CHECKING:
+    from hushrec.settings import Setting
+
 _ITEMS, _USERS, _DELTA = 1000, 100_000, 1e-8
 """The public facts under which default splits are shown."""
+_AT_A_GLANCE = ("predicts by", "releases", "paper")
 _WIDE = 110
 """Columns of a terminal from which on the list has room for papers."""
 
@@ -44,27 +46,19 @@ def models(
 
 
 def facts(name: str) -> dict[str, Any]:
-    """What is known of a model or method, as JSON values.
-
-    Args:
-        name: as its class, or as the command line calls it.
-    """
-    made = registry.class_of(name)
-    text = inspect.getdoc(made) or ""
+    """What is known of a model or method, as JSON values."""
+    made: Any = registry.class_of(name)
     own = made.__name__ if made.__name__ in registry.HOMES else None
-    glance = _glances().get(made.__name__, {}) if own else {}
+    glance = vars(made).get("glance", {})  # of its own: that of another model is not true of it
     return {
         "name": registry.command_name(made.__name__) if own else name,
         "class": f"hushrec.{own}" if own else f"{made.__module__}.{made.__qualname__}",
-        "description": re.split(r"\n\n(?:Args|Privacy|Raises):", text)[0].replace("``", ""),
-        "privacy": " ".join(text.partition("Privacy: ")[2].replace("``", "").split()),
+        "description": (inspect.getdoc(made) or "").replace("``", ""),
         "feedback": getattr(made, "feedback", "ratings"),
         "supports": _supports(made),
         "needs_roster": _needs_roster(made),
-        "predicts_by": glance.get("predicts by", ""),
-        "releases": glance.get("releases", ""),
-        "paper": glance.get("paper", ""),
-        "settings": list(_settings(made)),
+        **{fact.replace(" ", "_"): glance.get(fact, "").replace("`", "") for fact in _AT_A_GLANCE},
+        "settings": [_said(setting) for setting in made.listed()],
         "default_split": list(_splits(made)),
         "page": _page(own),
     }
@@ -85,13 +79,6 @@ def _groups() -> dict[str, tuple[str, ...]]:
     }
 
 
-@cache
-def _glances() -> dict[str, dict[str, str]]:
-    text = Path(__file__).with_name("glances.json").read_text("utf-8").replace("`", "").replace('\\"', "'")
-    found: dict[str, dict[str, str]] = json.loads(text)
-    return found
-
-
 def _supports(made: Any) -> list[list[str]]:
     return [list(pair) for pair in sorted(made.supports, reverse=True)]
 
@@ -102,46 +89,8 @@ def _page(own: str | None) -> str:
     return f"docs/models/{registry.file_name(own)}.md"
 
 
-def _settings(made: Any, inside: str = "") -> Iterator[dict[str, Any]]:
-    """Every setting with its type, default and meaning; nested ones by their path."""
-    from pydantic_core import PydanticUndefined
-
-    from hushrec.settings import Frozen, Only
-
-    for name, field in made.model_fields.items():
-        path, default = f"{inside}{name}", field.get_default(call_default_factory=True)
-        if isinstance(default, Frozen):
-            yield from _settings(type(default), f"{path}.")
-            continue
-        marks = [mark for mark in field.metadata if isinstance(mark, Only)]
-        yield {
-            "setting": path,
-            "type": _type(field.annotation),
-            "required": field.is_required(),
-            "default": None if default is PydanticUndefined else _plain(default),
-            "meaning": " ".join((field.description or "").replace("``", "").split()),
-            "only": " and ".join(
-                f"{other} {' or '.join(map(str, values))}"
-                for mark in marks
-                for other, values in mark.where.items()
-            ),
-        }
-
-
-def _type(annotation: Any) -> str:
-    """A type as it is written, without modules."""
-    plain = getattr(annotation, "__name__", "") if isinstance(annotation, type) else ""
-    if not plain or get_args(annotation):
-        plain = re.sub(r"\b(?:\w+\.)+(?=\w)", "", str(annotation))
-    found = re.fullmatch(r"Literal\[(.*)\]", plain)
-    return found[1].replace("'", "") if found else plain
-
-
-def _plain(value: Any) -> Any:
-    """A default as a JSON value."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    return list(value) if isinstance(value, tuple) else value
+def _said(setting: "Setting") -> dict[str, Any]:
+    return {**setting._asdict(), "meaning": setting.meaning.replace("``", "")}
 
 
 def _domain(feedback: str, *, roster: bool) -> Any:
@@ -209,7 +158,7 @@ def _print_all(groups: Mapping[str, list[dict[str, Any]]]) -> None:
                 known["name"],
                 *_adjacencies(known["supports"]).values(),
                 "needed" if known["needs_roster"] else "",
-                known["predicts_by"] or known["releases"] or re.split(r"[(:,.]", known["description"])[0],
+                known["predicts_by"] or known["releases"],
                 *[known["paper"]] * papers,
             ]
             shown.add_row(*row)
@@ -233,11 +182,8 @@ def _print_one(known: Mapping[str, Any]) -> None:
     about = {
         "learns from": known["feedback"],
         "protects": pairs,
-        "privacy": known["privacy"],
         "roster": "needed: the list of users must be public" if known["needs_roster"] else "not needed",
-        "predicts by": known["predicts_by"],
-        "releases": known["releases"],
-        "paper": known["paper"],
+        **{fact: known[fact.replace(" ", "_")] for fact in _AT_A_GLANCE},
         "page": known["page"],
     }
     lines = console.table("", "", left=2)

@@ -50,6 +50,12 @@ class DistanceBased(Method):
     user's ratings are of is protected; their number and their stars are published.
     """
 
+    glance: ClassVar = {
+        "releases": "every rating, possibly with another item",
+        "protects": "`user`, replace-items: which items, and nothing else",
+        "mechanism": "substitution",
+        "paper": "Guerraoui et al. 2015; Du, Leighton & Patel 2019, §III.C",
+    }
     supports: ClassVar = frozenset({("user", "replace-items")})
     keep_probability: float = Field(gt=0, lt=1)
     """p*, the probability that an item is kept."""

@@ -36,6 +36,12 @@ class RandomizedResponse(Method):
     and so is the number of rows; what they rated is protected.
     """
 
+    glance: ClassVar = {
+        "releases": "every cell of every row, kept or flipped",
+        "protects": "`user`, replace",
+        "mechanism": "randomized response",
+        "paper": "Du, Leighton & Patel 2019, §III.B; Warner 1965",
+    }
     supports: ClassVar = frozenset({("user", "replace")})
     sample: int | None = Field(default=None, ge=1)
     """how many cells of each row are answered; None for all of them."""

@@ -1,6 +1,7 @@
 """What all models share: frozen settings, and a release made on a run."""
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hushrec.data.domain import Domain, FeedbackKind
@@ -23,6 +24,8 @@ class Model(Settings):
     Privacy: public.
     """
 
+    glance: ClassVar[Mapping[str, str]] = {}
+    """The rows of its page's table *at a glance*: what it measures, how it predicts, and so on."""
     supports: ClassVar[frozenset[tuple[str, str]]] = frozenset()
     """The pairs of unit and adjacency that the model protects."""
     feedback: ClassVar[FeedbackKind] = "ratings"

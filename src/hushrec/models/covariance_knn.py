@@ -39,6 +39,13 @@ class CovarianceKNN(PrivateModel):
     Privacy: unit ``rating`` under both adjacencies; unit ``user`` under add-remove.
     """
 
+    glance: ClassVar = {
+        "measures": "a sum and a count per item, and an item × item covariance",
+        "predicts by": "the user's own ratings of the nearest items",
+        "noise": "Gaussian or Laplace",
+        "lists users": "no",
+        "paper": "McSherry & Mironov 2009, §4–5, after Bell & Koren 2007",
+    }
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")})
     informed: ClassVar = True
 

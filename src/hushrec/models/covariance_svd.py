@@ -32,6 +32,13 @@ class CovarianceSVD(PrivateModel):
     Privacy: unit ``rating`` under both adjacencies; unit ``user`` under add-remove.
     """
 
+    glance: ClassVar = {
+        "measures": "a sum and a count per item, and an item × item covariance",
+        "predicts by": "regression of the user's own ratings on item factors",
+        "noise": "Gaussian or Laplace",
+        "lists users": "no",
+        "paper": "McSherry & Mironov 2009, §4–5",
+    }
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")})
     informed: ClassVar = True
 

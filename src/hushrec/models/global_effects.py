@@ -36,6 +36,13 @@ class GlobalEffects(PrivateModel):
     on the device.
     """
 
+    glance: ClassVar = {
+        "measures": "a sum and a count per item, and per user on request",
+        "predicts by": "item effect plus the user's own bias",
+        "noise": "Gaussian or Laplace",
+        "lists users": 'with `user_biases="released"`, for unit `rating`',
+        "paper": "McSherry & Mironov 2009, §4.2–4.3",
+    }
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")})
     informed: ClassVar = True
 

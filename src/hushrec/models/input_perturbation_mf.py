@@ -45,6 +45,13 @@ class InputPerturbationMF(PrivateModel):
     Privacy: unit ``rating`` under both adjacencies. Publishes a vector for every user on the roster.
     """
 
+    glance: ClassVar = {
+        "measures": "sums and counts per item and per user, and every rating",
+        "predicts by": "user and item factors, fitted to noisy ratings",
+        "noise": "Laplace",
+        "lists users": "yes",
+        "paper": "Friedman, Berkovsky & Kaafar 2016, §4.2",
+    }
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace")})
     informed: ClassVar = True
     sums_alone: ClassVar = False
@@ -62,13 +69,13 @@ class InputPerturbationMF(PrivateModel):
     threshold: Annotated[float, only(adjacency="add-remove")] = Field(
         default=0.15, gt=0, le=1, allow_inf_nan=False
     )
-    """α, as a fraction of the scale's width; smaller noisy cells are dropped (add-remove)."""
+    """α, as a fraction of the scale's width; smaller noisy cells are dropped."""
     biases: BiasSettings = BiasSettings()
     """how the averages are measured."""
     learning_rate: Annotated[float, only(solver="sgd")] = Field(default=0.01, gt=0, le=1, allow_inf_nan=False)
-    """γ and λ of ``sgd``; ``als`` takes its penalty from the noise."""
+    """γ."""
     reg: Annotated[float, only(solver="sgd")] = Field(default=0.045, ge=0, allow_inf_nan=False)
-    """γ and λ of ``sgd``; ``als`` takes its penalty from the noise."""
+    """λ, for ratings in quarters of the scale's width; ``als`` takes its penalty from the noise."""
 
     @property
     def noise_distribution(self) -> Noise:

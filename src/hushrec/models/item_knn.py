@@ -1,6 +1,6 @@
 """Similar items, without noise: for released data that was randomized before, and as a baseline."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -28,6 +28,14 @@ class ItemKNN(Noiseless):
     Privacy: private. Of a data set that was released before, post-processing.
     """
 
+    glance: ClassVar = {
+        "measures": "everything exactly: for released data",
+        "predicts by": "the user's own ratings of the items most similar in released data: "
+        "not private by itself",
+        "noise": "none",
+        "lists users": "no",
+        "paper": "Sarwar et al. 2001, §3.2.1",
+    }
     n_neighbours: int = Field(default=20, ge=1, le=LARGEST_COUNT)
     """K."""
     distance: Literal["squared", "cosine", "pearson"] = "pearson"

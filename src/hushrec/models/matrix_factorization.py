@@ -39,10 +39,17 @@ class MatrixFactorization(Noiseless):
     Privacy: private. It takes no budget, adds no noise, and its statement says so.
     """
 
+    glance: ClassVar = {
+        "measures": "everything exactly: not private",
+        "predicts by": "user and item factors, fitted without noise: not private",
+        "noise": "none",
+        "lists users": "with a roster",
+        "paper": "Koren, Bell & Volinsky 2009",
+    }
     instead: ClassVar = "with a budget, use InputPerturbationMF, PrivateSGD or PrivateALS"
 
     rank: int = Field(default=16, ge=1, le=LARGEST_RANK)
-    """number of factors; at most 120 for ``als``."""
+    """number of factors; at most 120 with ``als`` and 2,048 with ``sgd``."""
     solver: Literal["als", "sgd"] = "als"
     """``als`` or ``sgd``."""
     epochs: int = Field(default=20, ge=1, le=1000)
@@ -50,19 +57,19 @@ class MatrixFactorization(Noiseless):
     reg: float = Field(default=1.0, ge=0, allow_inf_nan=False)
     """λ."""
     power: float = Field(default=0.5, ge=0, le=1, allow_inf_nan=False)
-    """γ; a user or item with n ratings is penalised by λ n^γ."""
+    """γ; a user or item with n ratings is penalised by λ n^γ: 1 is weighted-λ-regularisation."""
     effects: bool = True
     """whether users and items have effects in addition to their factors."""
     learning_rate: Annotated[float, _SGD] = Field(default=0.02, gt=0, le=1, allow_inf_nan=False)
-    """learning rate of the first epoch of ``sgd``."""
+    """learning rate of the first epoch."""
     decay: Annotated[float, _SGD] = Field(default=0.93, gt=0, le=1, allow_inf_nan=False)
     """factor by which the learning rate falls from one epoch to the next."""
     reg_decay: Annotated[float, _SGD] = Field(default=1.0, gt=0, le=1, allow_inf_nan=False)
     """the same for λ."""
     schedule: Annotated[Schedule, _SGD] = "geometric"
-    """how they fall, ``geometric`` or ``inverse``: see ``hushrec.solvers.descent.scheduled``."""
+    """how they fall: ``geometric``, rate · decay^t in epoch t; or ``inverse``, rate/(1 + (1/decay − 1) t)."""
     threads: Annotated[int, _SGD] = Field(default=1, ge=1, le=256)
-    """number of threads of ``sgd``; with more than one, runs are not reproducible."""
+    """number of threads; with more than one, runs are not reproducible."""
 
     @model_validator(mode="after")
     def _solvable(self) -> Self:

@@ -33,11 +33,18 @@ class Popularity(PrivateModel):
     Privacy: units ``user`` and ``rating`` under add-remove.
     """
 
+    glance: ClassVar = {
+        "measures": "a count per item",
+        "predicts by": "the same scores for everybody",
+        "noise": "Gaussian",
+        "lists users": "no",
+        "paper": "counts as in McSherry & Mironov 2009, §4.2",
+    }
     supports: ClassVar = frozenset({("user", "add-remove"), ("rating", "add-remove")})
     feedback: ClassVar[FeedbackKind] = "interactions"
 
     contribution_cap: Annotated[float, only(unit="user")] = Field(default=30.0, ge=1, lt=LARGEST_CAP)
-    """K, number of items up to which a user counts in full (unit ``user``)."""
+    """K, number of items up to which a user counts in full."""
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         return [self._counts(domain, terms).query]

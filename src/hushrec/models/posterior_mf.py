@@ -62,6 +62,13 @@ class PosteriorMF(PrivateModel):
     their own ε.
     """
 
+    glance: ClassVar = {
+        "measures": "a sum and a count per item, and gradients of item factors",
+        "predicts by": "regression of the user's own ratings on item factors",
+        "noise": "Gaussian",
+        "lists users": "no",
+        "paper": "after Liu, Wang & Smola 2015",
+    }
     supports: ClassVar = frozenset({("user", "add-remove")})
     informed: ClassVar = True
     personal: ClassVar = True
@@ -78,7 +85,7 @@ class PosteriorMF(PrivateModel):
     """bound on a rating's error, as a fraction of the scale's width."""
     clip_norm: float | None = Field(default=None, ge=1e-6, le=1000, allow_inf_nan=False)
     """C, bound on the norm of a user's whole gradient, in widths of the scale; by default 0.6, and from ε
-    = 20 on it grows with ε.
+    = 20 on 0.03 ε.
     """
     factor_variance: float = Field(default=0.005, ge=1e-6, le=1, allow_inf_nan=False)
     """prior variance of p·q, in squared widths of the scale."""

@@ -43,6 +43,13 @@ class PosteriorSampleMF(PrivateModel):
     all users may ask for their own ε.
     """
 
+    glance: ClassVar = {
+        "measures": "one posterior sample",
+        "predicts by": "regression of the user's own ratings on item factors",
+        "noise": "from the chain itself; its ε holds if the chain has converged",
+        "lists users": "no",
+        "paper": "Liu, Wang & Smola 2015, Algorithm 1",
+    }
     supports: ClassVar = frozenset({("user", "add-remove"), ("user", "replace")})
     personal: ClassVar = True
     sums_alone: ClassVar = False
@@ -50,8 +57,8 @@ class PosteriorSampleMF(PrivateModel):
     rank: int = Field(default=16, ge=1, le=128)
     """number of factors."""
     loss_bound: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """B, the largest weighted loss of a user, in squared widths of the scale; by default that of a user
-    with ``domain.cap`` ratings.
+    """B, the largest weighted loss of a user, in squared widths of the scale; by default the
+    largest loss of ``domain.cap`` ratings, cap · (1 + κ)².
     """
     margin: float = Field(default=0.25, ge=0, le=10, allow_inf_nan=False)
     """κ, how far predictions may leave the scale, as a fraction of its width; beyond, they are clamped in

@@ -41,6 +41,13 @@ class PrivateALS(PrivateModel):
     Privacy: unit ``rating`` under both adjacencies. Publishes a vector for every user on the roster.
     """
 
+    glance: ClassVar = {
+        "measures": "sums and counts per item and per user, and right-hand sides of least squares",
+        "predicts by": "user and item factors, fitted by noisy least squares",
+        "noise": "Gaussian",
+        "lists users": "yes",
+        "paper": "Friedman, Berkovsky & Kaafar 2016, §4.4",
+    }
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace")})
     informed: ClassVar = True
 

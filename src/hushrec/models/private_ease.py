@@ -59,15 +59,22 @@ class PrivateEASE(PrivateModel):
     Privacy: units ``user`` and ``rating`` under add-remove.
     """
 
+    glance: ClassVar = {
+        "measures": "a count per item, the size of the crowd, and an item × item matrix of pairs",
+        "predicts by": "a linear model of the user's own items",
+        "noise": "Gaussian",
+        "lists users": "no",
+        "paper": "after Steck 2019; Lim & Teh 2007",
+    }
     supports: ClassVar = frozenset({("user", "add-remove"), ("rating", "add-remove")})
     feedback: ClassVar[FeedbackKind] = "interactions"
 
     rank: int = Field(default=128, ge=1, le=1024)
-    """largest number of factors."""
+    """largest number of factors; the noise decides how many are used."""
     pair_items: int = Field(default=5000, ge=2, le=LARGEST)
     """the most popular items, by noisy count, whose pairs are measured."""
     contribution_cap: Annotated[float, only(unit="user")] = Field(default=30.0, ge=1, lt=LARGEST_CAP)
-    """number of items up to which a user counts in full among the item counts (unit ``user``)."""
+    """K, number of items up to which a user counts in full among the item counts."""
     threads: int = Field(default=2, ge=1, exclude=True)
     """number of threads of the kernel; does not change the result."""
 

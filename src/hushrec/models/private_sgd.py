@@ -42,6 +42,13 @@ class PrivateSGD(PrivateModel):
     Privacy: unit ``rating`` under both adjacencies. Publishes a vector for every user on the roster.
     """
 
+    glance: ClassVar = {
+        "measures": "sums and counts per item and per user, and gradients of all factors",
+        "predicts by": "user and item factors, fitted to noisy gradients",
+        "noise": "Gaussian",
+        "lists users": "yes",
+        "paper": "Friedman, Berkovsky & Kaafar 2016, §4.3",
+    }
     supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace")})
     informed: ClassVar = True
 

@@ -1,6 +1,6 @@
 """Nearest users, without noise: for released data that was randomized before, and as a baseline."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -23,6 +23,13 @@ class UserKNN(Noiseless):
     Privacy: private. Of a data set that was released before, post-processing.
     """
 
+    glance: ClassVar = {
+        "measures": "everything exactly: for released data",
+        "predicts by": "ratings of the nearest users in released data: not private by itself",
+        "noise": "none",
+        "lists users": "no",
+        "paper": "Du, Leighton & Patel 2019, §IV.B",
+    }
     n_neighbours: int = Field(default=50, ge=1, le=LARGEST_COUNT)
     """K."""
     distance: Literal["squared", "cosine", "pearson"] = "squared"

@@ -49,6 +49,13 @@ class UserLevelSGD(PrivateModel):
     Privacy: unit ``user`` under add-remove.
     """
 
+    glance: ClassVar = {
+        "measures": "a sum and a count per item, and gradients of item factors",
+        "predicts by": "regression of the user's own ratings on item factors",
+        "noise": "Gaussian",
+        "lists users": "no",
+        "paper": "after Friedman, Berkovsky & Kaafar 2016, §4.3; McMahan et al. 2018",
+    }
     supports: ClassVar = frozenset({("user", "add-remove")})
     informed: ClassVar = True
 

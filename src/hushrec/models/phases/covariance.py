@@ -63,15 +63,15 @@ class CovarianceSettings(Frozen):
     strength: int = Field(default=300, ge=0, le=10**6)
     """β_p, fictitious ratings in a user's mean."""
     offset: Annotated[float, only(unit="rating")] = Field(default=5, ge=0, allow_inf_nan=False)
-    """added to c in the weights 1/√c (unit ``rating``)."""
+    """added to c in the weights 1/√c."""
     contribution_cap: Annotated[float | None, only(unit="user")] = Field(default=None, ge=1, lt=LARGEST_CAP)
-    """K, the number of ratings up to which a user counts in full (unit ``user``); by default about a
-    fifth of what the declared crowd rates on average, at most 30.
+    """K, the number of ratings up to which a user counts in full; by default 0.18 of what the declared
+    crowd rates on average, from 2 to 30.
     """
     cleaning: Cleaning = "weighted"
     """``weighted``; ``shrink``, as McSherry & Mironov 2009, §4.6; or ``none``."""
     shrinkage: Annotated[tuple[float, float], only(cleaning="shrink")] = (10.0, 100.0)
-    """β of the diagonal and of the rest, for ``shrink``."""
+    """β of the diagonal and of the rest."""
     pair_items: int | None = Field(default=None, ge=2, le=1 << LABEL_BITS)
     """number of the most rated items, by noisy count, whose covariance is measured; the others are
     predicted by their effects alone. By default as many as the budget and the declared crowd make

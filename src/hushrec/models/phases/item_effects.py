@@ -53,15 +53,14 @@ class EffectSettings(Frozen):
     """
 
     clip: Annotated[float | None, only(unit="user")] = Field(default=None, gt=0, le=2, allow_inf_nan=False)
-    """bound on a rating minus its user's mean (unit ``user``). By default it is small where ε is: a tight
+    """bound on a rating minus its user's mean; by default 0.2 (1 + ε/40). It is small where ε is: a tight
     clip takes more from the noise than from the effects, and what it takes from them is undone.
     """
     strength: Annotated[int, only(unit="user")] = Field(default=5, ge=0, le=10**6)
-    """fictitious ratings at the middle of the scale in a user's own mean (unit ``user``)."""
+    """fictitious ratings at the middle of the scale in a user's own mean."""
     contribution_cap: Annotated[float | None, only(unit="user")] = Field(default=None, ge=1, lt=LARGEST_CAP)
-    """K, number of ratings up to which a user counts in full (unit ``user``); by default it grows with ε
-    and with the number of ratings that a user is expected to have, because less noise leaves room for
-    more of each user's ratings.
+    """K, number of ratings up to which a user counts in full; by default ε^0.9 √c/2 for c expected
+    ratings of a user, because less noise leaves room for more of each user's ratings.
     """
 
     def sums(self, domain: Domain, terms: Terms, norm: Norm, *, personal: bool = False) -> EffectSums:

@@ -45,7 +45,7 @@ class ChainSettings(Frozen):
     noise_intervals: int = Field(default=32, ge=1, le=2**16)
     """intervals of a pass; in each, an item that is rated gets its noise."""
     temperature: float = Field(default=1.0, gt=0, allow_inf_nan=False)
-    """T, which divides energy and prior."""
+    """T, which divides energy and prior; it only widens the priors, because s grows with it."""
     shape: float = Field(default=1000.0, gt=0, allow_inf_nan=False)
     """shape of the Gamma hyper-prior of each factor's precision; ratings move a larger one less."""
     factor_variance: float = Field(default=0.00375, gt=0, allow_inf_nan=False)
