@@ -16,12 +16,12 @@ from hushrec.models.global_effects import GlobalEffects
 from hushrec.models.input_perturbation_mf import InputPerturbationMF
 from hushrec.models.phases.covariance import CovarianceSettings
 from hushrec.models.phases.item_effects import EffectSettings
-from hushrec.models.phases.visible_factors import signal
 from hushrec.models.posterior_mf import PosteriorMF
 from hushrec.models.private_als import PrivateALS
 from hushrec.models.private_ease import MORE, PrivateEASE
 from hushrec.models.private_sgd import PrivateSGD
 from hushrec.models.user_level_sgd import UserLevelSGD
+from hushrec.models.visibility import directions
 from hushrec.privacy.accounting.accountant import (
     Spent,
     gaussian_delta,
@@ -223,7 +223,7 @@ def test_what_the_crowd_shows_and_shares_of_factors(unit, adjacency, epsilon):
             planned = type(given)().plan(domain, allowed)
             rounds = sum(m.share for m in planned.measurements if "round" in m.event.name)
             shown, *stated = row(page, start)
-            assert float(shown.replace(",", "")) == pytest.approx(signal(domain, allowed), abs=0.5)
+            assert float(shown.replace(",", "")) == pytest.approx(directions(domain, allowed), abs=0.5)
             assert [float(share) for share in stated] == pytest.approx([1 - rounds, rounds], abs=0.0051)
 
 
