@@ -44,7 +44,7 @@ def test_as_json(tenfold, hushrec):
 def test_a_packed_folder_is_checked_too(tenfold, hushrec, refused):
     hushrec(f"pack {tenfold} --domain domain.json --to packed")
     assert "A fit is refused before its charge" in hushrec("check packed --domain domain.json", 2).out
-    assert "leave out --column" in refused("check packed --domain domain.json --format csv")
+    assert "leave out columns=" in refused("check packed --domain domain.json --format csv")
 
 
 def test_several_files_are_checked_as_one(here, hushrec, refused):

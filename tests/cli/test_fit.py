@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.curator import memory
 from support.commands import fit
 
 HEADING = "Confidential, for the curator only"
@@ -44,7 +43,7 @@ def test_a_slot_that_was_released_gives_the_same_bytes(release, hushrec, budget)
 def test_without_memory_no_ledger_is_started_and_what_was_released_is_there(
     release, hushrec, budget, monkeypatch
 ):
-    monkeypatch.setattr(memory, "machine", lambda: (1, 1))
+    monkeypatch.setattr("hushrec.curator.charging.machine", lambda: (1, 1))
     hushrec(
         fit(budget, out="again.safetensors", more="--model covariance-svd --set rank=3 --release-index 0")
     )
@@ -154,8 +153,6 @@ def test_what_is_left_of_tastes_is_said_and_what_helps_where_nothing_is(here, hu
 
 def test_files_in_memory_and_on_disk_give_the_same_numbers(here, hushrec, budget, tmp_path, monkeypatch):
     """Without noise, the sums tell; a seeded fit cannot be asked for on the command line."""
-    from hushrec.cli import sources
-
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
@@ -164,14 +161,16 @@ def test_files_in_memory_and_on_disk_give_the_same_numbers(here, hushrec, budget
         table.gather_every(3, part).write_csv(f"part-{part}.csv")
     domain = hr.Domain.open("domain.json")
     parts = [Path("part-0.csv"), Path("part-[12].csv")]
-    loaded = sources.packed_or_loaded(parts, domain)
-    with sources.packed_or_loaded(parts, domain, blocks=True) as packed:
+    loaded = hr.load(parts, domain)
+    with hr.load(parts, domain, where="disk") as packed:
         assert list(temporary.iterdir())
         found = packed.gathered()
         assert found.digest() == loaded.digest() == hr.load("train.csv", domain).digest()
     assert list(temporary.iterdir()) == []
     hushrec(
-        fit(budget, source="part-0.csv part-[12].csv", more="--model covariance-svd --set rank=3 --blocks")
+        fit(
+            budget, source="part-0.csv part-[12].csv", more="--model covariance-svd --set rank=3 --where disk"
+        )
     )
     gc.collect()
     assert list(temporary.iterdir()) == []
@@ -179,25 +178,25 @@ def test_files_in_memory_and_on_disk_give_the_same_numbers(here, hushrec, budget
 
 @pytest.mark.parametrize(("memory_size", "kind"), [(1, "Blocks"), (1 << 40, "Ratings")])
 def test_the_size_of_files_and_of_memory_decides(here, memory_size, kind, monkeypatch):
-    from hushrec.cli import sources
+    from hushrec.cli.sources import Given
 
-    monkeypatch.setattr(memory, "machine", lambda: (memory_size, 0))
+    monkeypatch.setattr("hushrec.data.load.machine", lambda: (memory_size, 0))
     domain = hr.Domain.open("domain.json")
-    given = sources.packed_or_loaded(Path("train.csv"), domain, blocks=None)
+    given = Given().load(["train.csv"], domain)
     assert type(given).__name__ == kind
 
 
 @pytest.mark.spark
 def test_spark_reads_and_sums_them(here, hushrec, refused, budget, spark):
     """A model that needs more than sums is refused before its ledger exists."""
-    shown = hushrec(fit(budget, more="--engine spark"))
+    shown = hushrec(fit(budget, more="--where spark"))
     assert hr.Release.open("films.safetensors").statement.private
     assert HEADING in shown.err
     assert "train.csv: " in shown.err
-    told = refused(fit(budget, out="b.safetensors", more="--engine spark --blocks --format csv"))
-    assert "--engine spark does not take --format and --blocks" in told
+    told = refused(fit(budget, out="b.safetensors", more="--where spark --format csv"))
+    assert "Spark does not take format=" in told
     told = refused(
-        fit(budget, ledger="new.db", out="b.safetensors", more="--engine spark --model private-als")
+        fit(budget, ledger="new.db", out="b.safetensors", more="--where spark --model private-als")
     )
     assert "PrivateALS" in told
     assert not Path("new.db").exists()

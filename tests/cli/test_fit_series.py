@@ -75,8 +75,7 @@ def test_what_is_missing_is_named(weeks, refused):
         ("--epsilon 1 --delta 1e-6", "leave out --epsilon and --delta"),
         ("--model global-effects", "leave out --model"),
         ("--new-ledger", "leave out --new-ledger"),
-        ("--no-checkpoint --in-memory", "leave out --no-checkpoint and --blocks"),
-        ("--engine spark", "leave out --engine"),
+        ("--no-checkpoint --where memory", "leave out --no-checkpoint and --where"),
     ],
 )
 def test_what_does_not_go_with_a_series_is_refused(weeks, refused, more, named):

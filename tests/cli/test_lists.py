@@ -58,7 +58,7 @@ def test_lists_leave_out_what_was_not_liked(ranking, hushrec):
 @pytest.mark.spark
 def test_lists_made_on_spark(release, hushrec, refused, spark):
     table = Path("train.csv").resolve()  # Spark was started in another folder
-    command = f"lists films.safetensors {table} --domain domain.json -n 3 --engine spark -o lists"
+    command = f"lists films.safetensors {table} --domain domain.json -n 3 --where spark -o lists"
     assert "never publish the folder" in hushrec(command).out
     read = pl.read_parquet("lists/*.parquet").sort("user_id", maintain_order=True)
     assert lists(read) == expected(release, 3)
@@ -68,7 +68,7 @@ def test_lists_made_on_spark(release, hushrec, refused, spark):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("t --domain domain.json -o l --engine spark --separator ;", "takes no --query, --format"),
+        ("t --domain domain.json -o l --where spark --separator ;", "Spark does not take separator="),
         ("train.csv --domain domain.json -o train.csv", "exists; choose another file"),
         ("train.csv --domain domain.json -o lists.json", "name it lists.json.parquet or lists.json.csv"),
         ("train.csv --domain domain.json -o lists.csv --query 'SELECT 1'", "train.csv"),

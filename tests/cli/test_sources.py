@@ -49,9 +49,8 @@ def test_what_is_not_one_database_is_refused_without_its_password(given, query, 
 
 def test_a_fit_of_a_query_is_the_fit_of_the_file(shop):
     domain = hr.Domain.open("domain.json")
-    given = sources.named(["shop.db"], QUERY)
     allowed = hr.Budget(epsilon=1, delta=1e-6, unit="user", adjacency="add-remove")
-    with sources.packed_or_loaded(given, domain, blocks=None) as packed:
+    with sources.Given(query=QUERY).load(["shop.db"], domain) as packed:
         assert isinstance(packed, hr.Blocks), "nobody knows beforehand how many rows come"
         for name, private in (("query", packed), ("file", hr.load("train.csv", domain))):
             made = hr.testing.fit(private, hr.CovarianceSVD(rank=3), allowed, entropy=hr.testing.Seeded(3))

@@ -4,20 +4,19 @@ from typing import Annotated
 
 import typer
 
-from hushrec.cli import console, options, sources
+from hushrec.cli import console, options
+from hushrec.cli.groups import grouped
+from hushrec.cli.sources import Given
 
 
+@grouped
 def check(
     ratings: Annotated[
         list[str],
         typer.Argument(help="The private ratings or interactions, or a packed folder, as for fit."),
     ],
     domain: options.DomainFile,
-    query: sources.Query = None,
-    column: options.Columns = None,
-    format: options.Format = None,
-    separator: options.Separator = None,
-    decimal: options.Decimal = ".",
+    given: Given,
     json: options.Json = False,
 ) -> None:
     """Check a file before a fit is charged. CONFIDENTIAL.
@@ -28,13 +27,8 @@ def check(
     from hushrec.data.checks.checkup import check
     from hushrec.data.domain import Domain
 
-    declared, named = Domain.open(domain), sources.named(ratings, query)
-    form = sources.Form(column, format, separator, decimal)
     with console.working("reading ratings"):
-        if len(named) == 1 and sources.is_packed(named[0]):
-            found = check(sources.packed_or_loaded(named, declared, form), declared)
-        else:
-            found = check(named, declared, **form.arguments())
+        found = check(given.named(ratings), Domain.open(domain), given.reading)
     if json:
         console.print_json(found.facts())
     else:

@@ -17,17 +17,14 @@ from typing import TYPE_CHECKING, Any
 from hushrec.escapes import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from rich.console import Console
     from rich.progress import Progress
     from rich.table import Table
 
-    from hushrec.data.feedback import Feedback
-    from hushrec.data.packed.blocks import Blocks
-    from hushrec.data.readers.databases.database import Database
-    from hushrec.data.spark.spark_feedback import SparkFeedback
+    from hushrec.data.people import People
     from hushrec.privacy.ledger.ledger import Ledger
     from hushrec.release.artefact import Release
     from hushrec.release.statement import Measured, Statement
@@ -156,26 +153,20 @@ def print_ledger(ledger: "Ledger") -> None:
         )
 
 
-def names(sources: "Sequence[Path | Database]") -> str:
-    """What several sources are called in one line: the first, and how many others there are."""
-    first, *others = (source.name for source in sources)
-    return f"{first} and {len(others)} more" if others else first
-
-
-def print_confidential(name: str, loaded: "Feedback | Blocks | SparkFeedback") -> None:
+def print_confidential(name: str, people: "People") -> None:
     """Print what loading dropped or changed, to standard error, for the curator only."""
     from hushrec.data.losses.dropped import share
 
-    console, name, dropped = err(), escaped(name), loaded.dropped
+    console, name, dropped = err(), escaped(name), people.dropped
     console.print("Confidential, for the curator only: do not publish, do not log", style="bold")
-    losses = dropped.losses(loaded.domain)
+    losses = dropped.losses(people.domain)
     what = "dropped or changed:" if losses else "none dropped or changed"
     console.print(f"  {name}: {dropped.records:,} records, {what}", soft_wrap=True)
     for loss in losses:
         console.print(
             f"    {loss.count:,} ({share(loss.count, dropped.records)}) {loss.text}", soft_wrap=True
         )
-    if loaded.exceeds_declared_users:
+    if people.n_users > people.domain.max_users:
         console.print(
             f"  {name}: more users than the domain declares; the guarantee's δ is chosen for at most that "
             "many: declare a larger bound from public knowledge"

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from hushrec.cli import console, options, sources
+from hushrec.cli import console, options
+from hushrec.cli.groups import grouped
+from hushrec.cli.sources import Written
+from hushrec.cli.sources import named as named_sources
 from hushrec.cli.verify import sha256
 from hushrec.errors import ConfigError
 from hushrec.escapes import escaped
@@ -36,6 +39,7 @@ class _Row(NamedTuple):
     lists: "Lists | None"
 
 
+@grouped
 def evaluate(
     release: Annotated[Path, typer.Argument(help="A release.")],
     train: Annotated[
@@ -45,6 +49,7 @@ def evaluate(
         str, typer.Option(metavar="RATINGS", help="What is predicted or found; none of it may be in --train.")
     ],
     domain: options.DomainFile,
+    written: Written,
     against: Annotated[Path | None, typer.Option(help="Another release, to compare with.")] = None,
     metric: Annotated[
         list[str] | None,
@@ -73,10 +78,6 @@ def evaluate(
     train_query: _Query = None,
     test_query: _Query = None,
     fitted_query: _Query = None,
-    column: options.Columns = None,
-    format: options.Format = None,
-    separator: options.Separator = None,
-    decimal: options.Decimal = ".",
     json: options.Json = False,
 ) -> None:
     """Measure on held-out ratings or interactions. NOT private.
@@ -84,6 +85,7 @@ def evaluate(
     No guarantee covers the result: do not publish it.
     """
     from hushrec.data.domain import Domain
+    from hushrec.data.load import load
     from hushrec.evaluation.compare import difference
     from hushrec.evaluation.metrics import METRICS
     from hushrec.evaluation.protocol import DEFAULT_METRICS, WARNING
@@ -97,11 +99,11 @@ def evaluate(
     sliced = {name: at for name, at in named(names).items() if at and at.name in _SLICED}
     if slices and not sliced:
         raise ConfigError("--slices are of recall@K and ndcg@K; choose one with --metric, or leave it out")
-    declared, form = Domain.open(domain), sources.Form(column, format, separator, decimal)
+    declared = Domain.open(domain)
     with console.working("reading"):
         queries = ((train, train_query), (test, test_query), (fitted, fitted_query))
-        named_parts = [one for given, query in queries if given for one in sources.named([given], query)]
-        parts = [(part.name, sources.load(part, declared, form)) for part in named_parts]
+        sources = [one for given, query in queries if given for one in named_sources([given], query)]
+        parts = [(part.name, load(part, declared, written.reading)) for part in sources]
     for name, part in parts:
         console.print_confidential(name, part)
     known, held_out, *others = (part for _, part in parts)

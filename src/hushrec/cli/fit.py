@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hushrec.cli import account, console, options, sources
+from hushrec.cli import account, console, options
 from hushrec.cli.groups import grouped
-from hushrec.cli.reading import Given
+from hushrec.cli.sources import Given, Where
 from hushrec.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -69,8 +69,7 @@ def fit(
     model: options.ModelOption = None,
     noise: options.Noise = None,
     settings: options.Settings = None,
-    engine: options.Engine = "local",
-    blocks: options.OnDisk = None,
+    where: Where = "auto",
     given: Given,
 ) -> None:
     """Make a release from private ratings, or from released data.
@@ -84,7 +83,7 @@ def fit(
     from hushrec.release.artefact import Release
 
     chosen = options.named_model(model, noise, settings)
-    if engine == "local" and len(ratings) == 1 and recognised(Path(ratings[0])):
+    if where != "spark" and len(ratings) == 1 and recognised(Path(ratings[0])):
         if options.others(ctx, "ratings model settings out"):
             raise ConfigError(
                 f"{ratings[0]} is a released data set: models of it cost nothing and take no options but "
@@ -112,18 +111,14 @@ def fit(
         out=out,
         **charge.terms(),
     )
-    reading, spark = given.form.reading, engine == "spark"
-    # Spark takes the arguments as they are: they may be addresses of a store.
-    named = [Path(one) for one in ratings] if spark else given.named(ratings)
 
     def load(work: "Work[Release]") -> "People":
-        if spark:
-            return sources.in_spark(ratings, declared, reading, given.query, blocks)
-        held = False if work.footprint and work.footprint.gathered and blocks is None else blocks
-        return sources.packed_or_loaded(named, declared, reading, blocks=False if series else held)
+        whole = series or (work.footprint and work.footprint.gathered)
+        people: People = given.load(ratings, declared, "memory" if whole and where == "auto" else where)
+        return people
 
-    facts = account.facts(declared, reading.columns, spark)
-    work, release = account.charged(request, facts, load, console.names(named))
+    facts = account.facts(declared, given.reading.columns, where == "spark")
+    work, release = account.charged(request, facts, load, given.called(ratings))
     ledger, made = account.opened(request), release.statement.ledger
     about: Any = work  # a series says neither
     if because := getattr(about, "because", ""):

@@ -85,38 +85,6 @@ OptionalAdjacency = Annotated[
     Literal["add-remove", "replace"] | None,
     typer.Option(help="add-remove hides whether the unit is present; replace hides only its content."),
 ]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--column",
-        metavar="NAME=COLUMN",
-        help="The column of user_id, item_id, rating, count, timestamp or epsilon (each user's own): a "
-        "name, or a position from 0.",
-    ),
-]
-Format = Annotated[str | None, typer.Option(help="File format, if the name does not tell: csv, dat, …")]
-Separator = Annotated[str | None, typer.Option(help="Separator of csv and tsv, one character.")]
-Decimal = Annotated[str, typer.Option(help="Decimal sign of csv and tsv, . or ,")]
-AcceptDropped = Annotated[
-    bool,
-    typer.Option(
-        "--accept-dropped",
-        help="Go on although more than a tenth of the records were dropped or changed (hushrec check).",
-    ),
-]
-AcceptUsers = Annotated[
-    bool,
-    typer.Option(
-        "--accept-users",
-        help="Go on although there are more than twice as many users as the domain declares.",
-    ),
-]
-ReleaseIndex = Annotated[
-    int | None,
-    typer.Option(
-        help="Release index. Of one that was released before, the same is given again, free of charge."
-    ),
-]
 Length = Annotated[int, typer.Option("-n", min=1, help="Length of the list.")]
 Allowed = Annotated[
     Path | None,
@@ -124,21 +92,6 @@ Allowed = Annotated[
         help="The only items to recommend: .txt with an id a line, or .csv, .tsv or .parquet.",
         exists=True,
         dir_okay=False,
-    ),
-]
-OnDisk = Annotated[
-    bool | None,
-    typer.Option(
-        "--blocks/--in-memory",
-        help="Keep the ratings in temporary files (in TMPDIR), deleted at the end, in place of memory. "
-        "By default only if they may exceed this machine's memory.",
-    ),
-]
-Engine = Annotated[
-    Literal["local", "spark"],
-    typer.Option(
-        help="Where the ratings are read and summed: here, or by Spark, which reads Parquet, .csv or .tsv "
-        "with a header, or a table by its name (docs/spark.md)."
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object in place of text.")]

@@ -1,14 +1,18 @@
 """``hushrec pack``: ratings or interactions that exceed memory, as a folder that is read block by block."""
 
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import Annotated
 
 import typer
 
-from hushrec.cli import console, options, sources
+from hushrec.cli import console, options
+from hushrec.cli.groups import grouped
+from hushrec.cli.sources import Given
 
 
+@grouped
 def pack(
     ratings: Annotated[
         list[str],
@@ -19,29 +23,19 @@ def pack(
     ],
     domain: options.DomainFile,
     to: Annotated[Path, typer.Option("--to", help="The folder to create; only its owner can read it.")],
-    query: sources.Query = None,
-    column: options.Columns = None,
-    format: options.Format = None,
-    separator: options.Separator = None,
-    decimal: options.Decimal = ".",
+    given: Given,
     max_bytes: Annotated[
         int | None, typer.Option(help="Refuse a file that unpacks to more bytes; 16 GiB by default.")
     ] = None,
 ) -> None:
     """Pack data that exceed memory into a folder for fit."""
     from hushrec.data.domain import Domain
-    from hushrec.data.load import MAX_BYTES
-    from hushrec.data.packed.pack import load_blocks
+    from hushrec.data.load import load
 
     declared = Domain.open(domain)
     with console.bars():
-        packed = load_blocks(
-            sources.named(ratings, query),
-            declared,
-            to,
-            **sources.Form(column, format, separator, decimal).arguments(),
-            max_bytes=max_bytes or MAX_BYTES,
-        )
+        reading = replace(given.reading, max_bytes=max_bytes) if max_bytes else given.reading
+        packed = load(given.named(ratings), declared, reading, where=to)
     console.print_confidential(to.name, packed)
     console.out().print(
         f"Wrote {to}. Next: hushrec fit {quote(str(to))} --domain {quote(str(domain))}", soft_wrap=True

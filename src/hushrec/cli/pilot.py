@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from hushrec.cli import account, console, options, sources
+from hushrec.cli import account, console, options
 from hushrec.cli.groups import grouped
-from hushrec.cli.reading import Given
+from hushrec.cli.sources import Given
 
 
 @grouped
@@ -32,13 +32,13 @@ def pilot(
     from hushrec.data.domain import Domain
     from hushrec.figures import above
 
-    declared, named, reading = Domain.open(domain), given.named(ratings), given.form.reading
+    declared = Domain.open(domain)
     request = counting(ledger=ledger, out=out, **charge.terms())
     work, found = account.charged(
         request,
-        account.facts(declared, reading.columns),
-        lambda _: sources.load(named, declared, reading, "auto"),
-        console.names(named),
+        account.facts(declared, given.reading.columns),
+        lambda _: given.load(ratings, declared),
+        given.called(ratings),
     )
     plan, screen = work.plan, console.out()
     screen.print(console.measurements(measured(plan.events, plan), fold=True))

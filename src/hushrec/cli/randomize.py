@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from hushrec.cli import account, console, options, sources
+from hushrec.cli import account, console, options
 from hushrec.cli.groups import grouped
-from hushrec.cli.reading import Given
+from hushrec.cli.sources import Given
 from hushrec.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -100,11 +100,11 @@ def randomize(
         raise ConfigError(
             "a release needs RATINGS, --ledger and -o; to see only the cost, give --plan instead"
         )
-    named, reading = given.named(ratings), given.form.reading
+    records = ratings
     request = randomizing(chosen, budget, out=out, **charge.terms())
-    facts = account.facts(declared, reading.columns)
+    facts = account.facts(declared, given.reading.columns)
     work, data = account.charged(
-        request, facts, lambda _: sources.load(named, declared, reading), console.names(named)
+        request, facts, lambda _: given.load(records, declared, "memory"), given.called(records)
     )
     ledger, made = account.opened(request), data.statement.ledger["release_index"]
     account.print_charge(ledger, work.plan.budget, made, data.repeated, auto=False)

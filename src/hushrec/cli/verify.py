@@ -77,7 +77,7 @@ def _verify_ledger(named: str, releases: list[Path]) -> None:
         Ledger.open(named, place)
     of_it = [told for told in witnesses.among(*releases) if told.ledger_id == ledger.id]
     if not of_it:
-        raise ConfigError(f"no release of this ledger is in {console.names(releases)}; name others")
+        raise ConfigError(f"no release of this ledger is in {', '.join(map(str, releases))}; name others")
     console.out().print(
         f"{ledger.place}: knows all {len(of_it):,} releases of it, the latest at record "
         f"{max(told.head.seq for told in of_it)} of {ledger.head.seq}",

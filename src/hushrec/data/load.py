@@ -11,6 +11,7 @@ from hushrec.data.packed.block_files import MANIFEST
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.packed.pack import load_blocks, too_large
 from hushrec.data.ratings import Ratings
+from hushrec.data.readers.databases.database import Database
 from hushrec.data.readers.tables import tables
 from hushrec.data.reading import PLAIN, Reading
 from hushrec.data.spark.intake import load_spark
@@ -161,7 +162,8 @@ def _opened(folder: Path, domain: Domain, reading: Reading, where: Where | Path)
 def _in_spark(source: Any, domain: Domain, reading: Reading, where: Where | Path) -> SparkFeedback:
     if where == "disk" or isinstance(where, Path):
         raise DataError("a DataFrame of Spark stays in Spark; write it to files to load it elsewhere")
-    if said := reading.of_text:
+    queries = [one for one in (source if isinstance(source, list) else [source]) if isinstance(one, Database)]
+    if said := [*reading.of_text, *["query="] * bool(queries)]:
         raise DataError(
             f"Spark does not take {' and '.join(said)}: it reads Parquet, or .csv and .tsv with a header; "
             "open others with one of its readers, and load the DataFrame"

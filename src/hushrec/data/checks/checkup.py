@@ -11,6 +11,7 @@ from hushrec.data.checks.witness import Witness
 from hushrec.data.cleaning import Batch, Cleaner, assemble
 from hushrec.data.domain import Domain
 from hushrec.data.feedback import Feedback
+from hushrec.data.load import load, packed_folder
 from hushrec.data.losses.dropped import Dropped, Refusal, share
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.readers.columns import OTHERS
@@ -123,8 +124,8 @@ def check(source: Any, domain: Domain, reading: Reading = PLAIN) -> Check:
     """Load a source as ``load`` does, and say what it looks like: what was dropped or changed, and why.
 
     Args:
-        source: as for ``load``; or ``Ratings``, ``Interactions`` or ``Blocks``, of which only counts are
-            known, so there are no hints.
+        source: as for ``load``; or ``Ratings``, ``Interactions`` or ``Blocks``. Of these, and of a folder of
+            blocks, only counts are known, so there are no hints.
         domain: the public domain.
         reading: as for ``load``.
 
@@ -136,6 +137,8 @@ def check(source: Any, domain: Domain, reading: Reading = PLAIN) -> Check:
 
     Privacy: private; charges nothing.
     """
+    if packed_folder(source):
+        source = load(source, domain, reading)
     if isinstance(source, Feedback | Blocks):
         return _summed(source)
     intake, seen = Cleaner(domain), Witness()
