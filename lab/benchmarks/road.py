@@ -80,8 +80,8 @@ def fields(thing: object) -> list[tuple[str, object]]:
 
 
 def people(thing: object) -> bool:
-    kind = type(thing)
-    return kind.__module__.startswith("hushrec.") and any(base.__name__ in PEOPLE for base in kind.__mro__)
+    bases = type(thing).__mro__
+    return any(base.__name__ in PEOPLE and base.__module__.startswith("hushrec.") for base in bases)
 
 
 def epsilon(thing: object) -> bool:
@@ -100,8 +100,8 @@ def note(trace: Trace, call: Call, frame: FrameType) -> None:
         if epsilon(value):
             trace.names.add((call.module, name))
         else:
-            kind = type(value).__name__
-            trace.names |= {(call.module, f"{kind}.{key}") for key, one in inside if epsilon(one)}
+            named = {f"{type(value).__name__}.{key}" for key, one in inside if epsilon(one)}
+            trace.names |= {(call.module, name) for name in named}
 
 
 def traced(work: Callable[[], object]) -> Trace:
@@ -116,11 +116,10 @@ def traced(work: Callable[[], object]) -> Trace:
             module = ".".join(Path(file).relative_to(SOURCE).with_suffix("").parts)
             stack.append(Call(module, code.co_qualname, stack[-1] if stack else None))
             trace.calls.append(stack[-1])
-            trace.running.append(stack[-1])
             note(trace, stack[-1], frame)
         elif event == "return":
             note(trace, stack.pop(), frame)
-            trace.running += stack[-1:]
+        trace.running += stack[-1:] if event in ("call", "return") else []
 
     sys.setprofile(hook)
     try:
@@ -138,19 +137,16 @@ def layers() -> dict[str, int]:
     return {name: place for place, row in enumerate(rows) for name in re.findall(r"\w+", row)}
 
 
-def rooms(trace: Trace) -> list[str]:
-    return sorted({call.module for call in trace.calls if call.holds or (call.caller and call.caller.holds)})
-
-
-def stays(trace: Trace) -> list[str]:
-    return [module for module, _ in groupby(call.module for call in trace.running if call.holds)]
-
-
-def climbs(trace: Trace) -> list[str]:
-    place = layers()
-    held = [(place[call.module.split(".")[0]], call) for call in trace.calls if call.holds]
-    pairs = [(old, new) for (below, old), (above, new) in pairwise(held) if above < below]
-    return [f"{old.module} {old.function} → {new.module} {new.function}" for old, new in pairs]
+def counted(trace: Trace) -> dict[str, list[str]]:
+    place, held = layers(), [call for call in trace.calls if call.holds]
+    layer = {call.module: place[call.module.split(".")[0]] for call in held}
+    climbs = [(old, new) for old, new in pairwise(held) if layer[new.module] < layer[old.module]]
+    called = [call for call in trace.calls if call.caller and call.caller.holds]
+    return {
+        "rooms": sorted({call.module for call in held + called}),
+        "stays": [module for module, _ in groupby(call.module for call in trace.running if call.holds)],
+        "climbs": [f"{old.module} {old.function} → {new.module} {new.function}" for old, new in climbs],
+    }
 
 
 def written(folder: Path, seed: int) -> tuple[Path, Path]:
@@ -191,12 +187,9 @@ def main() -> None:
     for model in asked.model:
         fit(model, OTHER, seed=1), command(model, OTHER, seed=1)
         data, names = fit(model, EPSILON, seed=2), sorted(command(model, EPSILON, seed=2).names)
-        lists = {"rooms": rooms(data), "stays": stays(data), "climbs": climbs(data)}
-        lists |= {
-            "names": [": ".join(pair) for pair in names],
-            "modules": sorted({pair[0] for pair in names}),
-        }
-        lists |= {"words": sorted({pair[1].split(".")[-1] for pair in names})}
+        lists = counted(data) | {"names": [": ".join(pair) for pair in names]}
+        lists["modules"] = sorted({module for module, _ in names})
+        lists["words"] = sorted({name.split(".")[-1] for _, name in names})
         print(model, *(f"{len(found)} {name}" for name, found in lists.items()), sep=", ")
         for name, found in (lists | {"held": sorted(data.held)}).items() if asked.list else ():
             print(f"  {name}", *found, sep="\n    ")
