@@ -152,14 +152,10 @@ def test_models_of_ratings_refuse_interactions_before_anything_is_charged(whole,
         return
     with pytest.raises(DataError, match="UserKNN works on ratings, and this domain declares interactions"):
         hr.baseline(whole, hr.UserKNN())
-    ledger = tmp_path / "ledger.db"
+    budget = hr.Budget(epsilon=1, delta=1e-6, unit="user", adjacency="add-remove")
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget)
     with pytest.raises(
         DataError, match=r"CovarianceSVD works on ratings, .*choose PrivateEASE \(--model private-ease\)"
     ):
-        hr.fit(
-            whole,
-            hr.CovarianceSVD(),
-            hr.Budget(epsilon=1, delta=1e-6, unit="user", adjacency="add-remove"),
-            ledger=ledger,
-        )
-    assert not ledger.exists()
+        hr.fit(whole, hr.CovarianceSVD(), budget, ledger=ledger)
+    assert not [*ledger.entries()]

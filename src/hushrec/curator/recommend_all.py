@@ -17,9 +17,8 @@ from hushrec import files
 from hushrec.arrays import Bools
 from hushrec.data.declared.declarations import ids_of
 from hushrec.data.domain import Domain
-from hushrec.data.interactions import Interactions
-from hushrec.data.packed.blocks import Blocks
-from hushrec.data.ratings import Ratings
+from hushrec.data.feedback import Feedback
+from hushrec.data.people import People
 from hushrec.errors import DataError
 from hushrec.local.dataset_files import SUFFIXES
 from hushrec.progress import Progress, share, telling
@@ -33,7 +32,7 @@ _SCHEMA = {"user_id": pl.String, "item_id": pl.String, "score": pl.Float64, "ran
 
 def recommend_all(
     release: Release,
-    feedback: Ratings | Interactions | Blocks,
+    feedback: People,
     n: int = 10,
     *,
     allowed: Iterable[str] | None = None,
@@ -95,7 +94,7 @@ class Listing:
         self._items = pl.Series(release.items, dtype=pl.String)
         self.n_users = self._ranking.n_users
 
-    def table(self, block: Ratings | Interactions) -> pl.DataFrame:
+    def table(self, block: Feedback) -> pl.DataFrame:
         """Lists of all users of a block, as ``recommend_all`` yields them. Privacy: private."""
         rows = Rows(block.indptr, block.items, block.values())
         if self._likes is None:
@@ -104,7 +103,7 @@ class Listing:
         return _table(block.users, self._items, self._ranking.of(used, seen=rows))
 
 
-def _parts(feedback: Ratings | Interactions | Blocks, size: int) -> Iterator[Ratings | Interactions]:
+def _parts(feedback: People, size: int) -> Iterator[Feedback]:
     """All users in order, at most ``size`` at once."""
     for block in feedback.blocks():
         for start in range(0, block.n_users, size):
@@ -112,7 +111,7 @@ def _parts(feedback: Ratings | Interactions | Blocks, size: int) -> Iterator[Rat
 
 
 def _on_all_cores(
-    make: Callable[[Ratings | Interactions], pl.DataFrame], parts: Iterator[Ratings | Interactions]
+    make: Callable[[Feedback], pl.DataFrame], parts: Iterator[Feedback]
 ) -> Iterator[tuple[pl.DataFrame, int]]:
     """What is made of each part, in the order of the parts, and its number of users; a few are made ahead."""
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

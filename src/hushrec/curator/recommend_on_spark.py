@@ -43,14 +43,14 @@ def recommend_on_spark(
 
     Raises:
         ConfigError, DataError, ReleaseError: as in ``recommend_all``, before anything runs; or the feedback
-            was not loaded with ``load_spark``.
+            was not loaded with ``where="spark"``.
 
     Privacy: private: no guarantee covers the lists. Show each user their own list, and publish none.
     """
-    if not isinstance(feedback, SparkFeedback):
+    if not getattr(feedback, "sums_only", False):
         raise DataError(
-            "recommend_on_spark takes what hushrec.load_spark loaded; load the table first, or make the "
-            "lists of what is in memory or in files with recommend_all"
+            "recommend_on_spark takes what hushrec.load keeps in Spark; load the table first, with "
+            "where='spark', or make the lists of what is in memory or in files with recommend_all"
         )
     ids = allowed if allowed is None or isinstance(allowed, str) else [*allowed]
     facts = release.to_bytes(), feedback.domain, n, ids

@@ -15,6 +15,7 @@ import polars as pl
 from hushrec.arrays import Bools, Bytes, Floats, Ints, Ints32
 from hushrec.data.declared.declarations import MAX_ID_BYTES, Scale
 from hushrec.data.domain import Domain
+from hushrec.data.feedback import Feedback
 from hushrec.data.interactions import Interactions
 from hushrec.data.losses.dropped import Dropped
 from hushrec.data.ratings import Ratings
@@ -155,7 +156,7 @@ class Cleaner:
 
 def assemble(
     batches: list[Batch], domain: Domain, dropped: Dropped, *, personal: bool, timed: bool
-) -> Ratings | Interactions:
+) -> Feedback:
     """Compressed rows of clean records, one entry per user and item.
 
     The latest record by timestamp counts, then the largest; counts add up. A rating that is not a like is

@@ -117,6 +117,10 @@ class Feedback(ABC):
         return cast(Self, given)
 
     @abstractmethod
+    def values(self) -> Floats:
+        """Ratings on their scale, or how often each item was given, shape (n_entries,). Privacy: private."""
+
+    @abstractmethod
     def _values_fit(self) -> bool:
         """Whether the values have the right number and range."""
 
@@ -288,6 +292,7 @@ class Feedback(ABC):
 
     def verify(self) -> None:
         """As in ``People``: what is in memory is what was loaded."""
+        return
 
     @property
     def personal(self) -> bool:

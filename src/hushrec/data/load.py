@@ -5,12 +5,12 @@ from typing import Any, Literal, overload
 
 from hushrec.data.cleaning import Batch, Cleaner, assemble
 from hushrec.data.domain import Domain
-from hushrec.data.interactions import Interactions
+from hushrec.data.feedback import Feedback
 from hushrec.data.machine import machine
 from hushrec.data.packed.block_files import MANIFEST
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.packed.pack import load_blocks, too_large
-from hushrec.data.ratings import Ratings
+from hushrec.data.people import People
 from hushrec.data.readers.databases.database import Database
 from hushrec.data.readers.tables import tables
 from hushrec.data.reading import PLAIN, Reading
@@ -65,7 +65,7 @@ def load(
     *,
     where: Where | Path = "memory",
     progress: Progress | None = None,
-) -> Ratings | Interactions | Blocks | SparkFeedback:
+) -> People:
     """Read what the domain declares, ratings or interactions, from files or tables, and clean it.
 
     *Structure* that cannot be read is an error: a damaged container, a missing column, a line with too few
@@ -140,7 +140,7 @@ def packed_folder(source: Any) -> Path | None:
     return found if found is not None and (found / MANIFEST).is_file() else None
 
 
-def _in_memory(source: Any, domain: Domain, reading: Reading) -> Ratings | Interactions:
+def _in_memory(source: Any, domain: Domain, reading: Reading) -> Feedback:
     intake = Cleaner(domain)
     batches: list[Batch] = []
     for table, name in tables(source, intake.roles, reading):

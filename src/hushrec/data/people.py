@@ -1,4 +1,4 @@
-"""One protocol for the people of a population, wherever their rows are: in memory, in block files or in Spark."""
+"""One protocol for the people of a population: in memory, in block files or in Spark."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
@@ -15,7 +15,7 @@ class PublicFacts(NamedTuple):
     Attributes:
         domain: the public domain.
         personal: whether a column says the ε that each user requests.
-        sums_only: whether the rows stay where they are, in a cluster, and only sums over users come from there.
+        sums_only: whether the rows stay in a cluster, and only sums over users come from there.
 
     Privacy: public.
     """

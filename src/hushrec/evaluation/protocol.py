@@ -9,7 +9,7 @@ import numpy as np
 
 from hushrec import markup
 from hushrec.arrays import Floats
-from hushrec.data.interactions import Interactions
+from hushrec.data.feedback import Feedback
 from hushrec.data.ratings import Ratings
 from hushrec.errors import ConfigError
 from hushrec.evaluation.batch_knn import predict_many
@@ -113,12 +113,12 @@ class Evaluation(Mapping[str, float]):
 def evaluate(
     release: Release,
     *,
-    train: Ratings | Interactions,
-    test: Ratings | Interactions,
+    train: Feedback,
+    test: Feedback,
     metrics: Iterable[str] | None = None,
     fold_in: bool = False,
     likes: float | None = None,
-    fitted: Ratings | Interactions | None = None,
+    fitted: Feedback | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Errors of a release's predictions, or what its lists find, of held-out ratings or interactions.

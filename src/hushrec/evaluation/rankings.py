@@ -12,8 +12,7 @@ import numpy as np
 import polars as pl
 
 from hushrec.arrays import Bools, Ints, Ints32
-from hushrec.data.interactions import Interactions
-from hushrec.data.ratings import Ratings
+from hushrec.data.feedback import Feedback
 from hushrec.errors import ConfigError, DataError
 from hushrec.evaluation.parts import require_apart, rows_of
 from hushrec.release.artefact import Release
@@ -87,12 +86,12 @@ class Lists:
 def rank(
     release: Release,
     *,
-    train: Ratings | Interactions,
-    test: Ratings | Interactions,
+    train: Feedback,
+    test: Feedback,
     n: int,
     likes: float | None = None,
     fold_in: bool = False,
-    fitted: Ratings | Interactions | None = None,
+    fitted: Feedback | None = None,
 ) -> Lists:
     """The release's lists for all users who have something to be found in the test part.
 
@@ -138,9 +137,9 @@ def rank(
     )
 
 
-def _liked(test: Ratings | Interactions, likes: float | None) -> Ratings | Interactions:
+def _liked(test: Feedback, likes: float | None) -> Feedback:
     """The part of the test part that is to be found."""
-    if isinstance(test, Interactions):
+    if test.KIND == "interactions":
         if likes is not None:
             raise ConfigError("all interactions of the test part are to be found; leave out likes")
         return test
@@ -157,7 +156,7 @@ def _liked(test: Ratings | Interactions, likes: float | None) -> Ratings | Inter
     return wanted
 
 
-def _own(train: Ratings | Interactions, rows: Ints) -> Rows:
+def _own(train: Feedback, rows: Ints) -> Rows:
     """What the users in these rows gave; nothing where the row is −1."""
     starts = train.indptr[rows]
     counts = np.where(rows >= 0, train.indptr[rows + 1] - starts, 0)
@@ -194,7 +193,7 @@ def _put(items: Ints32, users: Bools, blocks: Iterator[Ints]) -> None:
         start += len(block)
 
 
-def _hits(items: Ints32, wanted: Ratings | Interactions) -> Bools:
+def _hits(items: Ints32, wanted: Feedback) -> Bools:
     """Which listed items are to be found by their user, shape of ``items``."""
     n_items = wanted.domain.n_items
     codes = wanted.user_index().astype(np.int64) * n_items + wanted.items  # ascending

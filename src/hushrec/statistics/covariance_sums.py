@@ -21,6 +21,7 @@ from hushrec.kernels.triangle import packed_size, renumbered
 from hushrec.privacy.bounded import Norm
 from hushrec.privacy.query import Sum
 from hushrec.statistics import sensitivity
+from hushrec.statistics.engines.engine import Engine
 from hushrec.statistics.integer_grid import Grid, Weights
 from hushrec.statistics.population import Population
 
@@ -35,7 +36,7 @@ _KEPT_BITS = (
 
 
 class HeadRatings(NamedTuple):
-    """A block of people with their ratings of the head's items; some have none.
+    """A block of people with their ratings of the head's items, or of all items; some may have none.
 
     Attributes:
         indptr: where each person's ratings start, then where the last ones end, shape (n_users + 1,).
@@ -60,8 +61,8 @@ class HeadRatings(NamedTuple):
         return np.diff(self.indptr)
 
 
-def of_head(block: Ratings, places: Ints32) -> HeadRatings:
-    """Each person's ratings of the head's items.
+def of_head(block: Ratings, places: Ints32 | None) -> HeadRatings:
+    """Each person's ratings of the head's items; without ``places``, of all.
 
     A map of each person's own ratings by public places, which keeps neighbouring data neighbouring for every
     unit: people who differ in one rating then differ in one at most.
@@ -71,6 +72,8 @@ def of_head(block: Ratings, places: Ints32) -> HeadRatings:
 
     Privacy: private.
     """
+    if places is None:
+        return HeadRatings(block.indptr, block.items, block.steps)
     at = places[block.items]
     kept = at >= 0
     return HeadRatings(kept_rows(block.indptr, kept), at[kept], block.steps[kept])
@@ -162,7 +165,7 @@ class CovarianceSums:
         yield Sum("covariance", change, self.norm, unit, size)
         yield Sum("co-rating weights", co_rating, self.norm, self.weights.step, size)
 
-    def entries(self, ratings: Ratings | HeadRatings, item_effects: Floats, global_mean: float) -> Ints32:
+    def entries(self, ratings: HeadRatings, item_effects: Floats, global_mean: float) -> Ints32:
         """Each user's centred and clamped ratings ẑ, in grid steps, shape (n_ratings,).
 
         Args:
@@ -210,10 +213,10 @@ class CovarianceSums:
         Privacy: bounded, each by its query's sensitivity.
         """
         covariance, co_rating = self.queries()
-        everyone, effects = people.in_full, item_effects
+        chosen, effects = None, item_effects
         if head is not None and not head.is_whole:
-            everyone = everyone.map(partial(of_head, places=head.places))
-            effects = item_effects[head.items]
+            chosen, effects = head.places, item_effects[head.items]
+        everyone: Engine[HeadRatings] = people.in_full.map(partial(of_head, places=chosen))
         if len(effects) != self.n_items:
             raise ValueError(f"the head must have the {self.n_items:,} items that were planned")
         places = np.arange(self.n_items, dtype=np.int32)
@@ -221,11 +224,11 @@ class CovarianceSums:
             known = counts if head is None else counts[head.items]
             places[np.argsort(-known, kind="stable")] = np.arange(self.n_items)
 
-        def add_products(ratings: Ratings | HeadRatings, *sums: Ints) -> None:
+        def add_products(ratings: HeadRatings, *sums: Ints) -> None:
             entries = self.entries(ratings, effects, global_mean)
             self._add_products(ratings, places[ratings.items], entries, *sums)
 
-        def add_ones(ratings: Ratings | HeadRatings, sums: Ints) -> None:
+        def add_ones(ratings: HeadRatings, sums: Ints) -> None:
             self._add_gram(sums, ratings.indptr, places[ratings.items], None)
 
         # Each is a large triangle, so no name here keeps the one that was given away.
@@ -249,7 +252,7 @@ class CovarianceSums:
 
     def _add_products(
         self,
-        ratings: Ratings | HeadRatings,
+        ratings: HeadRatings,
         items: Ints32,
         entries: Ints32,
         low: Ints,

@@ -9,8 +9,7 @@ import numpy as np
 
 from hushrec.arrays import Floats, Ints, Words32
 from hushrec.data.feedback import Feedback
-from hushrec.data.packed.blocks import Blocks
-from hushrec.data.spark.spark_feedback import SparkFeedback
+from hushrec.data.people import People
 from hushrec.privacy.noise.poisson_sampling import Sample, nonces
 from hushrec.statistics.engines.engine import Engine, engine_of
 
@@ -38,7 +37,7 @@ class Population:
     Neither sums over them nor who is in a sample depends on how they are cut into blocks, or on their order.
 
     Args:
-        source: private ratings or interactions, capped, in memory or in block files.
+        source: private ratings or interactions, capped.
         weigh: maps requested ε to weights in steps of 2^-16, from 0 to ``FULL``, of the same shape. None if
             no ε are requested. It is sent to where the people are, so it holds nothing but settings.
 
@@ -50,13 +49,11 @@ class Population:
     Privacy: private.
     """
 
-    def __init__(
-        self, source: Feedback | Blocks | SparkFeedback, weigh: Callable[[Floats], Ints] | None = None
-    ) -> None:
+    def __init__(self, source: People, weigh: Callable[[Floats], Ints] | None = None) -> None:
         self.domain = source.domain
         self.n_listed = source.n_users
         rows = engine_of(source)
-        personal = weigh if source.asks else None
+        personal = weigh if source.personal else None
         self.weighed: Engine[Weighed] = rows.map(partial(_weighed, personal))
         self._everyone = None if personal else rows
 

@@ -10,10 +10,9 @@ from hushrec.data.checks.hints import hints
 from hushrec.data.checks.witness import Witness
 from hushrec.data.cleaning import Batch, Cleaner, assemble
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Feedback
 from hushrec.data.load import load, packed_folder
 from hushrec.data.losses.dropped import Dropped, Refusal, share
-from hushrec.data.packed.blocks import Blocks
+from hushrec.data.people import People
 from hushrec.data.readers.columns import OTHERS
 from hushrec.data.readers.tables import tables
 from hushrec.data.reading import PLAIN, Reading
@@ -139,7 +138,7 @@ def check(source: Any, domain: Domain, reading: Reading = PLAIN) -> Check:
     """
     if packed_folder(source):
         source = load(source, domain, reading)
-    if isinstance(source, Feedback | Blocks):
+    if isinstance(source, People):
         return _summed(source)
     intake, seen = Cleaner(domain), Witness()
     batches: list[Batch] = []
@@ -152,7 +151,7 @@ def check(source: Any, domain: Domain, reading: Reading = PLAIN) -> Check:
     return _summed(loaded, seen)
 
 
-def _summed(loaded: Feedback | Blocks, seen: Witness | None = None) -> Check:
+def _summed(loaded: People, seen: Witness | None = None) -> Check:
     domain, n_entries = loaded.domain, 0
     occurs = np.zeros(domain.n_items, dtype=np.bool_)
     for block in loaded.blocks():

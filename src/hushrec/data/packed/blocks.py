@@ -235,7 +235,7 @@ class Blocks(InBlocks):
     def _path(self, number: int, name: str) -> Path:
         return self.folder / f"{number:06d}" / f"{name}.npy"
 
-    def _block(self, number: int) -> Ratings | Interactions:
+    def _block(self, number: int) -> Feedback:
         part = self._parts[number]
         found: dict[str, Any] = {name: self._array(number, name) for name in part.sha256}
         ids = self._path(number, "users")

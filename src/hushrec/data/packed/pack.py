@@ -7,12 +7,11 @@ from typing import Any
 
 from hushrec.data.cleaning import Cleaner, assemble
 from hushrec.data.domain import Domain
-from hushrec.data.interactions import Interactions
+from hushrec.data.feedback import Feedback
 from hushrec.data.losses.dropped import Dropped
 from hushrec.data.packed.blocks import RATINGS_PER_BLOCK, Blocks
 from hushrec.data.packed.partitions import Partitions
 from hushrec.data.packed.temporary import Temporary
-from hushrec.data.ratings import Ratings
 from hushrec.data.readers.databases.database import Database
 from hushrec.data.readers.formats import BINARY
 from hushrec.data.readers.sources import Part
@@ -84,7 +83,7 @@ def load_blocks(
 
 def _assembled(
     spool: Partitions, intake: Cleaner, domain: Domain, ratings_per_block: int
-) -> Iterator[Ratings | Interactions]:
+) -> Iterator[Feedback]:
     """Rows of as many partitions at a time as fit in a block, after an empty one with ``dropped``."""
     yield assemble([], domain, intake.dropped, personal=intake.personal, timed=intake.timed)
     parts = list(range(len(spool.sizes)))

@@ -11,12 +11,12 @@ import numpy as np
 
 from hushrec.arrays import Ints, Shape
 from hushrec.data.feedback import Feedback
-from hushrec.data.packed.blocks import Blocks
+from hushrec.data.people import People
 from hushrec.data.spark.spark_feedback import SparkFeedback
 from hushrec.progress import share
 from hushrec.statistics.engines.spark_engine import SparkRows
 
-__all__ = ["BlockFiles", "Engine", "Memory", "engine_of"]
+__all__ = ["BlockFiles", "Engine", "Memory", "engine_of", "rows_here"]
 
 Part = TypeVar("Part")
 Block = TypeVar("Block", covariant=True)
@@ -109,11 +109,22 @@ class BlockFiles(Generic[Block]):
         return _total(self.blocks(), self._n_blocks, add, shapes)
 
 
-def engine_of(source: Feedback | Blocks | SparkFeedback) -> Engine[Any]:
+def engine_of(source: People) -> Engine[Any]:
     """The engine for ratings or interactions, wherever they are. Privacy: private."""
     if isinstance(source, SparkFeedback):
         return SparkRows(source)
-    return Memory(source) if isinstance(source, Feedback) else BlockFiles(source.blocks, source.n_blocks)
+    if (rows := rows_here(source)) is not None:
+        return Memory(rows)
+    files: Any = source
+    return BlockFiles(files.blocks, files.n_blocks)
+
+
+def rows_here(source: People) -> Any:
+    """The ``Ratings`` or ``Interactions`` of people whose rows are all in memory, None of others.
+
+    Privacy: private.
+    """
+    return source if isinstance(source, Feedback) else None
 
 
 def _total(

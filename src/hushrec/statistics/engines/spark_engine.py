@@ -20,6 +20,7 @@ import numpy as np
 
 from hushrec.arrays import Ints, Shape
 from hushrec.data.domain import Domain
+from hushrec.data.people import People
 from hushrec.data.spark.packed_rows import feedback_in
 from hushrec.data.spark.session import contained
 from hushrec.data.spark.spark_feedback import SparkFeedback
@@ -83,12 +84,13 @@ class SparkRows:
         return wanted
 
 
-def require_ready(source: SparkFeedback) -> None:
-    """Read every block once where it is, so that executors that cannot do so are noticed before a charge.
+def require_ready(source: People) -> None:
+    """Of people in Spark, read every block once, so that executors that cannot are noticed before a charge.
 
     Privacy: private.
     """
-    SparkRows(source).total(_nothing)
+    if isinstance(source, SparkFeedback):
+        SparkRows(source).total(_nothing)
 
 
 def _nothing(block: Any) -> None:

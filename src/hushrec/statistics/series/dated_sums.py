@@ -92,8 +92,7 @@ class DatedSums(DatedCounts):
 
     def measure(self, dated: Dated) -> list[Ints]:
         """As in ``DatedCounts``."""
-        ratings = dated.rows
-        assert isinstance(ratings, Ratings)
+        ratings = Ratings.of(dated.rows, by=type(self).__name__)
         values, people = self.of.grid_values[ratings.steps], self._ages[dated.people]
         level = np.zeros(0, dtype=np.int64)
         if ratings.n_users:
