@@ -23,7 +23,7 @@ UNITS = ("a fit", 1.0), ("a million ratings", 1e6), ("a million users", 1e6), ("
 EFFECTS, ROUND = "item effects", "a round of PosteriorMF, rank 5"
 RANK, ROUNDS = 5, 32
 BLOCK, MOST = 1 << 17, 1 << 12
-"""Records of a block on Spark, about, and the most blocks: as ``hushrec.load_spark`` cuts people."""
+"""Records of a block on Spark, about, and the most blocks: as ``hushrec.load`` cuts people."""
 """Ratings of a block at most."""
 
 

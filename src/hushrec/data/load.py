@@ -119,7 +119,7 @@ def load(
     """
     if where not in ("memory", "disk", "auto", "spark") and not isinstance(where, Path):
         raise DataError(
-            f"where={where!r} is no place; give 'memory', 'disk', 'auto', 'spark' or the Path of a new folder"
+            f"where={where!r} is not a place; give 'memory', 'disk', 'auto', 'spark' or the Path of a new folder"
         )
     with telling(progress):
         if where == "spark" or is_frame(source):

@@ -113,7 +113,7 @@ def test_interactions_need_no_rating():
     assert by_position({}, 4, "r.txt", COUNTED) == {"user_id": 0, "item_id": 1, "timestamp": 3}
     with pytest.raises(
         DataError,
-        match=r'too few for user_id and item_id; .*\{"user_id": 0, "item_id": 1\} \(--column user_id=0',
+        match=r'too few for user_id and item_id; .*\{"user_id": 0, "item_id": 1\}\) \(--column user_id=0',
     ):
         by_position({}, 1, "r.txt", UNRATED)
     with pytest.raises(DataError, match=r'no column for item_id; .*\{"user_id": \.\.\., "item_id": \.\.\.\}'):

@@ -37,7 +37,8 @@ def positions(required: Sequence[str]) -> str:
 def _mapping(cells: Mapping[str, str]) -> str:
     """A mapping of roles to columns, as it is typed in Python and on the command line."""
     typed = " ".join(f"--column {role}={'NAME' if cell == '...' else cell}" for role, cell in cells.items())
-    return "columns={" + ", ".join(f'"{role}": {cell}' for role, cell in cells.items()) + "}" + f" ({typed})"
+    named = ", ".join(f'"{role}": {cell}' for role, cell in cells.items())
+    return f"Reading(columns={{{named}}}) ({typed})"
 
 
 def named(
