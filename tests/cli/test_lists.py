@@ -69,6 +69,7 @@ def test_lists_made_on_spark(release, hushrec, refused, spark):
     ("options", "message"),
     [
         ("t --domain domain.json -o l --where spark --separator ;", "Spark does not take separator="),
+        ("t.db --domain domain.json -o l --where spark --query 'SELECT 1'", "Spark does not take query="),
         ("train.csv --domain domain.json -o train.csv", "exists; choose another file"),
         ("train.csv --domain domain.json -o lists.json", "name it lists.json.parquet or lists.json.csv"),
         ("train.csv --domain domain.json -o lists.csv --query 'SELECT 1'", "train.csv"),

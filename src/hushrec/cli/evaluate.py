@@ -12,9 +12,9 @@ from hushrec.cli import console, options
 from hushrec.cli.groups import grouped
 from hushrec.cli.sources import Written
 from hushrec.cli.sources import named as named_sources
-from hushrec.cli.verify import sha256
 from hushrec.errors import ConfigError
 from hushrec.escapes import escaped
+from hushrec.files import sha256
 
 if TYPE_CHECKING:
     from hushrec.arrays import Floats

@@ -9,9 +9,9 @@ import typer
 
 from hushrec.cli import console, keys, options
 from hushrec.cli.groups import grouped
-from hushrec.cli.verify import DATA_SETS, checked, sha256
 from hushrec.errors import ConfigError, ReleaseError
 from hushrec.escapes import escaped
+from hushrec.files import read_text, sha256
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -59,7 +59,7 @@ def show(
         return
     if release is None:
         raise ConfigError("give a release to show, or --schema for the form of its statement")
-    if pinned.key and release.suffix in DATA_SETS:
+    if pinned.key and _is_data_set(release):
         raise ReleaseError(f"{release} is a data set, which hushrec does not sign; leave out --key")
     if html or md:
         options.require_only(
@@ -96,9 +96,15 @@ def _print_undeclared(statement: "Statement") -> None:
         console.out().print()
 
 
+def _is_data_set(path: Path) -> bool:
+    from hushrec.local.dataset_files import SUFFIXES
+
+    return path.suffix in SUFFIXES
+
+
 def _facts(path: Path, given: dict[str, Any]) -> dict[str, Any]:
     """What the file is, and its statement of privacy, as JSON values."""
-    if path.suffix in DATA_SETS:
+    if _is_data_set(path):
         from hushrec.local.released import ReleasedData
 
         data = ReleasedData.open(path)
@@ -136,7 +142,7 @@ def _subject(path: Path, given: dict[str, Any]) -> "Subject":
     """What the file is, as a reader sees it."""
     from hushrec.pages.cards.subject import Subject, on_scale
 
-    if path.suffix not in DATA_SETS:
+    if not _is_data_set(path):
         from hushrec.release.artefact import Release
 
         return Subject.of(Release.open(path, **given), path.name)
@@ -180,7 +186,9 @@ def _write_card(release: Path, given: dict[str, Any], *paths: Path | None) -> No
 
 def _recorded(history: Path, release: Path) -> str:
     """What the check of a ledger's history found; an altered one is refused."""
-    found = checked(history, release)
+    from hushrec.curator.verify import verify
+
+    found = verify(history, release)
     return (
         f"{history.name} holds {found.records:,} records, all as they were hashed, and records this file, "
         f"byte for byte, as release {(found.release_index or 0) + 1}."
@@ -215,9 +223,4 @@ def _changed(
 
 
 def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise ReleaseError(
-            f"{path} cannot be read as text; give what the command printed with --json"
-        ) from None
+    return read_text(path, ReleaseError, fix="give what the command printed with --json")
