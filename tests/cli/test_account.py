@@ -192,8 +192,8 @@ def test_a_charge_beyond_its_share_and_weak_asks_for_each(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--delta 1e-6", "takes δ, unit and adjacency from the ledger: leave out --delta"),
-        ("--unit rating --adjacency replace", "leave out --unit and --adjacency"),
+        ("--delta 1e-7", "--delta 1e-07 is not the ledger's, which is 1e-06; leave it out"),
+        ("--unit rating", "--unit rating is not the ledger's, which is user"),
         ("--new-ledger", "create it with its total and the number of releases"),
     ],
 )

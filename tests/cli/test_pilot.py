@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import hushrec as hr
-from hushrec.curator.choices import pilot
 
 LINE = "pilot train.csv --domain domain.json --ledger ledger.db -o counted.json"
 
@@ -31,6 +30,8 @@ def test_refusals_charge_nothing(here, refused, hushrec, budget):
     assert "there is no ledger ledger.db" in refused(LINE)
     hushrec(f"ledger create ledger.db {budget}")
     assert "one release more" in refused(LINE)
+    assert not hr.Ledger.open("ledger.db").entries()
+    hushrec("ledger extend ledger.db --epsilon 2 --max-releases 3")
     assert "exists; choose another file" in refused(LINE.replace("counted", "domain"))
     assert not hr.Ledger.open("ledger.db").entries()
     assert not Path("counted.json").exists()
@@ -38,21 +39,16 @@ def test_refusals_charge_nothing(here, refused, hushrec, budget):
 
 def test_numbers_that_were_charged_are_not_lost_with_the_disk(here, refused, hushrec, budget, monkeypatch):
     def full(self, path):
+        """Somebody else charges the ledger before this process reads it again."""
+        ratings = hr.load("train.csv", self)
+        tenth = hr.Ledger.open("ledger.db").total.model_copy(update={"epsilon": 0.1})
+        hr.fit(ratings, hr.GlobalEffects(), tenth, ledger="ledger.db", checkpoint=False)
         raise OSError(28, "No space left on device")
 
     hushrec(f"ledger create ledger.db {budget} --max-releases 3")
     hushrec(LINE)
-    counts = pilot.pilot
-
-    def followed(ratings, ledger, **options):
-        """Somebody else charges the ledger before this process reads it again."""
-        found = counts(ratings, ledger, **options)
-        hr.fit(ratings, hr.GlobalEffects(), ledger.total.model_copy(update={"epsilon": 0.1}), ledger=ledger)
-        return found
-
     with monkeypatch.context() as patch:
         patch.setattr(hr.Domain, "save", full)
-        patch.setattr(pilot, "pilot", followed)
         said = refused(LINE.replace("counted", "second"))
     assert [e.model for e in hr.Ledger.open("ledger.db").entries()][-1] == "GlobalEffects"
     assert "second.json cannot be written: No space left on device" in said

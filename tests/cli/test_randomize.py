@@ -148,7 +148,7 @@ def test_a_plan_opens_no_ratings(here, hushrec, features, line, expected):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (command(more=""), "give --epsilon, --delta"),
+        (command(more=""), "needs a budget: Budget("),
         (command(more=BUDGET.replace("replace", "add-remove")), "so who takes part is known"),
         (command(more="--epsilon 1 --delta 0"), "give --unit and --adjacency as well"),
         (command(more=BUDGET.replace("replace", "replace-items")), "under replace"),
@@ -197,6 +197,7 @@ def test_large_data_that_could_not_be_written_are_lost_and_it_is_said(here, hush
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("hushrec.local.released.LARGEST_STORED", 10)
+    monkeypatch.setattr("hushrec.curator.release_data.LARGEST_STORED", 10)
     monkeypatch.setattr("hushrec.local.dataset_files.write", full)
     assert "too large for the ledger to keep, so it is lost" in refused(command())
 
@@ -270,9 +271,13 @@ def test_ctrl_c_says_what_became_of_the_charge(here, hushrec, monkeypatch):
     def stopped(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("hushrec.curator.release_data.numbered", stopped)
-    result = hushrec(command(), 130)
-    assert "hushrec: stopped.\nThe charge stays spent" in result.err
+    with monkeypatch.context() as patch:
+        patch.setattr("hushrec.curator.release_data.numbered", stopped)
+        result = hushrec(command(), 130)
+    assert "hushrec: stopped.\nThe charge stays open: the same call resumes it" in result.err
+    again = command().replace(" --new-ledger", "")
+    assert "Wrote" in hushrec(again).out
+    assert len(hr.Ledger.open("ledger.db").entries()) == 1
 
 
 def test_the_facts_of_a_plan_are_one_object(here, hushrec, refused, features):
@@ -322,7 +327,7 @@ def test_room_for_the_file_is_held_before_the_charge(here, hushrec, monkeypatch)
     elsewhere, held = Path("elsewhere"), room.Room
 
     def full(folder, size, *, private=False):
-        if folder == elsewhere:
+        if folder.name == elsewhere.name:
             raise hr.errors.ReleaseError("the disk has too little room")
         return held(folder, size, private=private)
 
@@ -330,4 +335,4 @@ def test_room_for_the_file_is_held_before_the_charge(here, hushrec, monkeypatch)
     monkeypatch.setattr(room, "Room", full)
     refused = hushrec(command(out="elsewhere/released.csv"), 2)
     assert "too little room" in refused.err
-    assert not hr.Ledger.open("ledger.db").entries()
+    assert not Path("ledger.db").exists()

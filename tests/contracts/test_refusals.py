@@ -370,7 +370,7 @@ def test_the_command_line_refuses_in_the_same_sentence(verb, name, tmp_path, req
             line += " --new-ledger"
         done = CliRunner().invoke(app, line.split())
         assert done.exit_code == 2, done.output
-        said = done.stderr.strip().splitlines()[-1].removeprefix("Error: ")
+        said = done.stderr.strip().splitlines()[-1].removeprefix("hushrec: ")
         assert said.replace(tmp_path.name, "library").replace(ledger.place, "LEDGER") == expected
         assert not [*tmp_path.glob("out.*")]
         assert not new or not ledger.path.exists(), "no ledger is left"

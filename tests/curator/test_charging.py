@@ -272,7 +272,7 @@ def test_blocks_are_refused_like_ratings(domain, ledger, tmp_path):
 def test_parts_of_ratings_are_refused_like_the_whole(many):
     work = fitting(MODEL, BUDGET, ledger=None).resolve(PublicFacts(many.domain), None, None, "")
     with pytest.raises(RecordsDropped):
-        charging.admit(many.capped(2).slice(0, 3), work, accept=())
+        charging.admit(many.capped(2).slice(0, 3), PublicFacts(many.domain), work, accept=())
 
 
 def test_experiments_and_baselines_go_on(many, nobody, tmp_path):

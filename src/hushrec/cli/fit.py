@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from hushrec.data.domain import Domain
     from hushrec.data.people import People
     from hushrec.models.base import Model
+    from hushrec.privacy.accounting.budget import Budget
     from hushrec.release.artefact import Release
 
 _OF_A_SERIES = (
-    "ratings out domain ledger series release_index accept query column format separator decimal model noise "
-    "settings"
+    "ratings out domain ledger series release_index accept query column format separator decimal"
 )
 """What goes with --series."""
 
@@ -99,9 +99,10 @@ def fit(
         spending = _spending(declared, epsilon, delta, unit, adjacency)
     if declared is None or charge.ledger is None or not (spending or series):
         raise ConfigError(
-            "private ratings need --domain, --epsilon, --delta, --unit, --adjacency and --ledger (with "
-            "--series only --domain and --ledger); a released data set needs none of them, but "
-            f"{ratings[0]} is not one, or is damaged: try hushrec show"
+            "private ratings need --domain, --epsilon, --delta, --unit, --adjacency and --ledger; a series "
+            "needs --domain and --ledger alone (to see only its cost: hushrec plan --series LEDGER); a "
+            f"released data set needs none of them, but {ratings[0]} is not one, or is damaged: try hushrec "
+            "show"
         )
     request = fitting(
         chosen,
@@ -113,6 +114,8 @@ def fit(
     )
 
     def load(work: "Work[Release]") -> "People":
+        if spending == "auto":
+            _require_ledgers(work.plan.budget, delta=delta, unit=unit, adjacency=adjacency)
         whole = series or (work.footprint and work.footprint.gathered)
         people: People = given.load(ratings, declared, "memory" if whole and where == "auto" else where)
         return people
@@ -149,12 +152,17 @@ def _spending(
     if epsilon != "auto":
         largest, usual = options.number(epsilon, "--epsilon"), options.usual_delta(domain)
         return options.budget(largest, delta, unit, adjacency, usual=usual)
-    named = {"--delta": delta, "--unit": unit, "--adjacency": adjacency}
-    if given := [name for name, value in named.items() if value is not None]:
-        raise ConfigError(
-            f"--epsilon auto takes δ, unit and adjacency from the ledger: leave out {' and '.join(given)}"
-        )
     return "auto"
+
+
+def _require_ledgers(budget: "Budget", **named: object) -> None:
+    """Refuse a δ, unit or adjacency beside a share of a ledger that has another."""
+    for name, value in named.items():
+        if value not in (None, getattr(budget, name)):
+            raise ConfigError(
+                f"--{name} {value} is not the ledger's, which is {getattr(budget, name)}; leave it out, as "
+                "--epsilon auto takes δ, unit and adjacency from the ledger"
+            )
 
 
 def _fit_released(source: Path, model: "Model | None", out: Path) -> None:

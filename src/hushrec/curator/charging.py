@@ -207,10 +207,9 @@ class Request(Generic[Made]):
         facts = PublicFacts(people.domain, people.personal, people.sums_only)
         work = self._resolved(facts, account, "" if folder is None else mark_of(folder))
         with closing(work), telling(progress):
-            repeats = account is not None and self.release_index is not None
-            if repeats and (stored := account.stored(work.plan, self.release_index)):
-                return self._again(work, account, stored)
-            admit(people, work, self._accepted(account, work), digest if folder else people.verify)
+            if account and self.release_index is not None and (made := self._stored(work, account)):
+                return made
+            admit(people, facts, work, self._accepted(account, work), digest if folder else people.verify)
             work.prepare(people)
             with self._rooms(work, people, account, folder) as rooms:
                 if account is None:
@@ -297,8 +296,8 @@ class Request(Generic[Made]):
         self, work: Work[Made], people: People, account: Ledger, kept: Checkpoint | None, rooms: _Rooms
     ) -> Made:
         """Charge, make and store; or return what was stored before the run was stopped."""
-        if (stored := account.stored(work.plan, self.release_index, kept)) is not None:
-            return self._again(work, account, stored, kept)
+        if made := self._stored(work, account, kept):
+            return made
         with naming_share(account, self.release_index, work.plan_at):
             grant = account.charge(work.plan, self.release_index, kept or self.entropy, accept=self.accept)
         rooms.kept.free()
@@ -312,10 +311,10 @@ class Request(Generic[Made]):
         account.published(grant)
         return made
 
-    def _again(
-        self, work: Work[Made], account: Ledger, stored: bytes, kept: Checkpoint | None = None
-    ) -> Made:
-        """What was made before: the same bytes, at no cost."""
+    def _stored(self, work: Work[Made], account: Ledger, kept: Checkpoint | None = None) -> Made | None:
+        """What was made before, if it was: the same bytes, at no cost."""
+        if (stored := account.stored(work.plan, self.release_index, kept)) is None:
+            return None
         made, index = work.read(stored), self.release_index
         if index is None and kept and (charge := account.under(kept.commitment)):
             index = charge.release_index
@@ -344,6 +343,7 @@ def require_loaded(people: object) -> None:
 
 def admit(
     people: People,
+    facts: PublicFacts,
     work: Work[Made],
     accept: Collection[str] | None,
     verify: Callable[[], object] | None = None,
@@ -352,6 +352,7 @@ def admit(
 
     Args:
         people: what is to be charged for.
+        facts: what is public of them.
         work: what will be made.
         accept: what the curator accepts; None if the records may be anything.
         verify: reads the people's rows as ``People.verify`` does.
@@ -359,16 +360,16 @@ def admit(
     Privacy: private: some refusals depend on the records. The curator sees them, readers of releases do not
     (``docs/check.md`` says what they can tell).
     """
-    if people.domain.privacy_classes and not people.personal:
+    if facts.domain.privacy_classes and not facts.personal:
         raise DataError(
             "the domain declares privacy classes, but the data have no column epsilon that says who is in "
             "which; name the column with columns=, or declare a domain without privacy classes"
         )
     (verify or people.verify)()  # a damaged block would waste the charge
-    if people.sums_only:
+    if facts.sums_only:
         require_ready(people)
     if accept is not None:
-        for reason in people.dropped.refused(people.domain, people.n_users):
+        for reason in people.dropped.refused(facts.domain, people.n_users):
             if _ACCEPTED_BY[reason] not in accept:  # messages show no number: it is private
                 raise (UsersExceeded if reason == "users" else RecordsDropped)(_REFUSED[reason])
     if work.footprint is not None:

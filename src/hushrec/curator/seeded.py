@@ -42,7 +42,13 @@ def fit(
     """
     _require_seeded(entropy)
     request = fitting(
-        model, budget, ledger=ledger, series=series, release_index=release_index, prior=prior, checkpoint=False
+        model,
+        budget,
+        ledger=ledger,
+        series=series,
+        release_index=release_index,
+        prior=prior,
+        checkpoint=False,
     )
     return replace(request, entropy=entropy).made(data, progress)
 

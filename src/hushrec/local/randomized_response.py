@@ -51,7 +51,7 @@ class RandomizedResponse(Method):
         if budget is None:
             raise BudgetError(
                 'RandomizedResponse needs a budget: Budget(epsilon=…, delta=0, unit="user", '
-                'adjacency="replace")'
+                'adjacency="replace"), or --epsilon, --delta 0, --unit user and --adjacency replace'
             )
         return self.planned(domain, budget, responses(CELLS, budget, **self.answered(domain, budget)))
 

@@ -164,7 +164,7 @@ def test_a_recommended_fit_that_cannot_fit_is_refused_with_the_ledger_untouched(
     asked = budget(8.0, unit="user")
     ledger = hr.Ledger.ephemeral(asked)
     monkeypatch.setattr(module, "machine", lambda: (1, 1))
-    monkeypatch.setattr("hushrec.curator.memory.machine", lambda: (1, 1))
+    monkeypatch.setattr("hushrec.curator.charging.machine", lambda: (1, 1))
     with pytest.raises(MemoryExceeded, match=r"GlobalEffects needs .* Nothing was charged"):
         hr.fit(hr.synthetic.netflix_like(20, 6, 60, 1), budget=asked, ledger=ledger)
     assert not ledger.entries()
