@@ -299,7 +299,7 @@ def test_a_place_that_is_none_is_refused_and_nothing_is_written(tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     domain = Domain(["10"], scale=(1, 5, 1), max_users=9)
     table = pl.DataFrame({"user_id": ["x"], "item_id": ["10"], "rating": [1]})
-    with pytest.raises(DataError, match=r"where='Memory' is not a place; give 'memory'.* or the Path of a new"):
+    with pytest.raises(DataError, match=r"where='Memory' is not a place; give 'memory'.* or the Path"):
         load(table, domain, where="Memory")
     with pytest.raises(DataError, match=r"Spark does not take format= and decimal=: it reads Parquet"):
         load("r.csv", domain, Reading(format="csv", decimal=","), where="spark")

@@ -2,6 +2,8 @@
 
 Content never changes control flow here: each record is kept, repaired or dropped by a rule that looks at its
 own user alone, and nothing is raised, printed or logged.
+
+Privacy: private.
 """
 
 from collections.abc import Iterator, Mapping
@@ -39,8 +41,6 @@ class Batch(NamedTuple):
         values: rating in steps above the bottom of the scale, or count less 1, uint8.
         timestamps: Unix seconds, int64, or None.
         asked: the smallest ε that each of ``names`` requests in any record, clean or not, float64, or None.
-
-    Privacy: private.
     """
 
     names: pl.Series
@@ -57,8 +57,6 @@ class Cleaner:
     Attributes:
         roles: the columns that are read, whether or not a table must have them.
         dropped: how many records were read so far, and what was dropped or changed.
-
-    Privacy: private.
     """
 
     def __init__(self, domain: Domain) -> None:
@@ -167,8 +165,6 @@ def assemble(
         dropped: what was dropped from their sources.
         personal: whether users request their own ε; must not depend on whether there are any users.
         timed: whether there are timestamps; likewise.
-
-    Privacy: private.
     """
     named = pl.concat([pl.Series(dtype=pl.String), *(batch.names for batch in batches)])
     names = named.unique().sort()
@@ -207,9 +203,14 @@ def assemble(
         "dropped": replace(dropped, duplicate=again),
         "asked": asked[present] if personal else None,
     }
-    if domain.feedback == "ratings":
-        return Ratings(**rows, steps=values[order])
-    return Interactions(**rows, occurrences=occurrences)
+    kind = kind_of(domain)
+    rows[kind.VALUES] = values[order] if kind is Ratings else occurrences
+    return kind(**rows)
+
+
+def kind_of(domain: Domain) -> type[Feedback]:
+    """``Ratings`` or ``Interactions``, as the domain declares."""
+    return Ratings if domain.feedback == "ratings" else Interactions
 
 
 def _check_type(role: str, dtype: pl.DataType, source: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
-from hushrec import markup
+from hushrec import files, markup
 from hushrec.data.declared.crowd import Crowd
 from hushrec.data.declared.declarations import (
     Scale,
@@ -262,10 +262,13 @@ class Domain(BaseModel):
         return hashlib.sha256(text.encode()).hexdigest()
 
     def save(self, path: str | Path) -> None:
-        """Write the domain as JSON, one id per line."""
-        Path(path).write_text(
-            json.dumps(self._fields(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
-        )
+        """Write the domain as JSON, one id per line.
+
+        Raises:
+            DomainError: the file cannot be written.
+        """
+        text = json.dumps(self._fields(), ensure_ascii=False, indent=1) + "\n"
+        files.write(Path(path), text, DomainError, fix="choose another file with -o")
 
     @classmethod
     def open(cls, path: str | Path) -> Self:

@@ -109,16 +109,13 @@ class Feedback(ABC):
 
     @classmethod
     def of(cls, given: "Feedback", *, by: str) -> Self:
-        """``given``, known to be of this kind; ``by`` is who needs it, for the error.
-
-        Privacy: private.
-        """
+        """``given``, known to be of this kind; ``by`` is who needs it, for the error."""
         given.domain.require(cls.KIND, by=by)
         return cast(Self, given)
 
     @abstractmethod
     def values(self) -> Floats:
-        """Ratings on their scale, or how often each item was given, shape (n_entries,). Privacy: private."""
+        """Ratings on their scale, or how often each item was given, shape (n_entries,)."""
 
     @abstractmethod
     def _values_fit(self) -> bool:
@@ -130,12 +127,12 @@ class Feedback(ABC):
 
     @property
     def n_users(self) -> int:
-        """Number of users with at least one item. Privacy: private."""
+        """Number of users with at least one item."""
         return len(self.users)
 
     @property
     def counts(self) -> Ints:
-        """Number of items of every user, shape (n_users,). Privacy: private."""
+        """Number of items of every user, shape (n_users,)."""
         return np.diff(self.indptr)
 
     @property
@@ -149,7 +146,7 @@ class Feedback(ABC):
         return self.n_users > self.domain.max_users
 
     def user_index(self) -> Ints32:
-        """Index of the user of every entry, shape (n_entries,). Privacy: private."""
+        """Index of the user of every entry, shape (n_entries,)."""
         return np.repeat(np.arange(self.n_users, dtype=np.int32), self.counts)
 
     def roster_indptr(self) -> Ints:
@@ -159,8 +156,6 @@ class Feedback(ABC):
 
         Returns:
             int64, shape (domain.n_users + 1,): person u's items are ``items[indptr[u]:indptr[u + 1]]``.
-
-        Privacy: private.
         """
         self.domain.require_roster()
         counts = np.zeros(self.domain.n_users, dtype=np.int64)
@@ -168,18 +163,12 @@ class Feedback(ABC):
         return np.concatenate([[0], np.cumsum(counts)])
 
     def places(self) -> Ints:
-        """Position of each user on the domain's roster, −1 if they are not on it, shape (n_users,).
-
-        Privacy: private.
-        """
+        """Position of each user on the domain's roster, −1 if they are not on it, shape (n_users,)."""
         known = self.domain.user_positions
         return np.array([known.get(user, -1) for user in self.users.to_list()], dtype=np.int64)
 
     def select(self, mask: Bools) -> Self:
-        """The entries where ``mask``, one boolean for each, holds; users without any are left out.
-
-        Privacy: private.
-        """
+        """The entries where ``mask``, one boolean for each, holds; users without any are left out."""
         mask = np.asarray(mask)
         if mask.dtype != np.bool_ or mask.shape != self.items.shape:
             raise DataError(f"select takes one boolean for each of the {self.KIND}")
@@ -196,10 +185,7 @@ class Feedback(ABC):
         )
 
     def slice(self, start: int, stop: int) -> Self:
-        """The rows of the users from ``start`` up to but excluding ``stop``, without copying.
-
-        Privacy: private.
-        """
+        """The rows of the users from ``start`` up to but excluding ``stop``, without copying."""
         if not 0 <= start <= stop <= self.n_users:
             raise DataError(
                 "a slice goes from one user to a later one, at most to the last; change start or stop"
@@ -213,6 +199,15 @@ class Feedback(ABC):
             **self._entries(slice(first, last)),
         )
 
+    def cuts(self, entries: int) -> Iterator[Self]:
+        """The users in blocks of at most so many entries; a user with more gets a block of their own."""
+        start = 0
+        while start < self.n_users:
+            reach = np.searchsorted(self.indptr, self.indptr[start] + entries, side="right")
+            stop = max(int(reach) - 1, start + 1)
+            yield self.slice(start, stop)
+            start = stop
+
     def _entries(self, where: Any) -> dict[str, Any]:
         """The arrays with a value per entry, at these entries."""
         found = {name: getattr(self, name) for name in ("items", self.VALUES, "timestamps")}
@@ -223,8 +218,6 @@ class Feedback(ABC):
 
         Args:
             asked: shape (n_users,), in the order of ``users``; or user id to ε for every user.
-
-        Privacy: private.
         """
         if isinstance(asked, Mapping):
             asked = np.array([asked.get(user, np.nan) for user in self.users.to_list()])
@@ -249,10 +242,7 @@ class Feedback(ABC):
         return self if mask is None else self.select(mask)
 
     def to_polars(self) -> pl.DataFrame:
-        """A table ``user_id, item_id[, rating][, count][, timestamp][, epsilon]``, one row per entry.
-
-        Privacy: private.
-        """
+        """A table ``user_id, item_id[, rating][, count][, timestamp][, epsilon]``, one row per entry."""
         columns = {
             "user_id": self.users.gather(self.user_index()),
             "item_id": pl.Series(self.domain.items, dtype=pl.String).gather(self.items),
@@ -269,20 +259,20 @@ class Feedback(ABC):
         """The column of the values, if there are any."""
 
     def gathered(self) -> Self:
-        """Itself: these rows are in memory; ``Blocks`` reads its files. Privacy: private."""
+        """Itself: these rows are in memory; ``Blocks`` reads its files."""
         return self
 
     def blocks(self) -> Iterator[Self]:
-        """Yield itself: what is in memory is one block; ``Blocks`` has several. Privacy: private."""
+        """Yield itself: what is in memory is one block; ``Blocks`` has several."""
         yield self
 
     @property
     def n_entries(self) -> int:
-        """Number of ratings or interactions. Privacy: private."""
+        """Number of ratings or interactions."""
         return len(self.items)
 
     def held(self, gathered: bool) -> tuple[int, int]:
-        """As in ``People``: all entries and users. Privacy: private."""
+        """As in ``People``: all entries and users."""
         return self.n_entries, self.n_users
 
     @property
@@ -300,10 +290,7 @@ class Feedback(ABC):
         return self.asked is not None
 
     def digest(self) -> str:
-        """SHA-256, in hex, of all that a fit reads: domain, users, rows, values and requested ε.
-
-        Privacy: private.
-        """
+        """SHA-256, in hex, of all that a fit reads: domain, users, rows, values and requested ε."""
         head = f"hushrec {self.KIND} {self.domain.digest} {self.n_users} {len(self.items)} {self.personal}"
         total = hashlib.sha256(head.encode())
         for start in range(0, self.n_users, _CHUNK):

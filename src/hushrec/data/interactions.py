@@ -41,11 +41,11 @@ class Interactions(Feedback):
 
     @property
     def n_interactions(self) -> int:
-        """Number of pairs of a user and an item. Privacy: private."""
+        """Number of pairs of a user and an item."""
         return len(self.items)
 
     def values(self) -> Floats:
-        """How often each item was given, 1 without counts, shape (n_interactions,). Privacy: private."""
+        """How often each item was given, 1 without counts, shape (n_interactions,)."""
         if self.occurrences is None:
             return np.ones(len(self.items))
         return self.occurrences.astype(np.float64)

@@ -1,4 +1,7 @@
-"""Read ratings or interactions, and keep them in memory, on disk or in Spark."""
+"""Read ratings or interactions, and keep them in memory, on disk or in Spark.
+
+Privacy: private; which paths are folders of blocks is public.
+"""
 
 from pathlib import Path
 from typing import Any, Literal, overload
@@ -115,11 +118,11 @@ def load(
         DataError: the structure cannot be read, or a folder cannot be written. Names the file, the row if
             known, and a fix; never a value.
 
-    Privacy: private.
     """
     if where not in ("memory", "disk", "auto", "spark") and not isinstance(where, Path):
         raise DataError(
-            f"where={where!r} is not a place; give 'memory', 'disk', 'auto', 'spark' or the Path of a new folder"
+            f"where={where!r} is not a place; give 'memory', 'disk', 'auto', 'spark' or the Path of a new "
+            "folder"
         )
     with telling(progress):
         if where == "spark" or is_frame(source):
@@ -134,7 +137,7 @@ def load(
 
 
 def packed_folder(source: Any) -> Path | None:
-    """The folder of blocks that a source is, if it is one. Privacy: public."""
+    """The folder of blocks that a source is, if it is one."""
     (one, *others) = source if isinstance(source, list | tuple) and source else [source]
     found = Path(one) if isinstance(one, str | Path) and not others else None
     return found if found is not None and (found / MANIFEST).is_file() else None

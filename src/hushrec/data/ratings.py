@@ -40,11 +40,11 @@ class Ratings(Feedback):
 
     @property
     def n_ratings(self) -> int:
-        """Number of ratings. Privacy: private."""
+        """Number of ratings."""
         return len(self.items)
 
     def values(self) -> Floats:
-        """Ratings on their scale, lo + step · steps, shape (n_ratings,). Privacy: private."""
+        """Ratings on their scale, lo + step · steps, shape (n_ratings,)."""
         lo, _, step = self.domain.scale
         return lo + step * self.steps.astype(np.float64)
 

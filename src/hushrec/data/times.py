@@ -27,8 +27,6 @@ def seconds(column: pl.Series) -> tuple[Ints, Bools]:
     Fractions of a second are cut off. Text holds a number of seconds; or a date, ``2024-01-31``; or a date
     and time, ``2024-01-31T12:30[:59[.9]][Z|+01:00|+0100|+01]``, with ``T`` or a blank between. A time without
     a zone is UTC. A cell that is empty or holds no time is 0.
-
-    Privacy: private.
     """
     dtype = column.dtype
     if dtype == pl.Date:

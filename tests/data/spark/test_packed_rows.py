@@ -16,7 +16,6 @@ from hushrec.data.spark.packed_rows import (
     SCHEMA,
     counted,
     counts_in,
-    cuts,
     feedback_in,
     from_row,
     table_of,
@@ -77,11 +76,11 @@ def test_counts_of_what_was_dropped_survive():
 
 def test_blocks_are_bounded_and_nobody_is_in_two():
     people = synthetic.netflix_like(60, 12, 400, 7)
-    blocks = [*cuts(people, 20)]
+    blocks = [*people.cuts(20)]
     assert len(blocks) > 10
     assert all(len(block.items) <= 20 or block.n_users == 1 for block in blocks)
     assert pl.concat([block.to_polars() for block in blocks]).equals(people.to_polars())
-    assert [block.n_users for block in cuts(people, 1)] == [1] * people.n_users
+    assert [block.n_users for block in people.cuts(1)] == [1] * people.n_users
 
 
 @pytest.mark.parametrize(

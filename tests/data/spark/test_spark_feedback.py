@@ -105,7 +105,9 @@ def test_it_notices_that_a_lost_part_was_read_from_a_source_that_changed(spark, 
             yield batch.slice(0, 0 if mark.exists() else None)
 
     rows_of = kept._kept.coalesce(2)
-    with SparkFeedback.keeping(rows_of.mapInArrow(read, rows_of.schema), people.domain, personal=False) as made:
+    with SparkFeedback.keeping(
+        rows_of.mapInArrow(read, rows_of.schema), people.domain, personal=False
+    ) as made:
         made._kept.unpersist(True)  # as if its executors were lost
         made.verify()
         mark.touch()

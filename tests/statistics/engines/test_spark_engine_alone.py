@@ -11,7 +11,7 @@ import pytest
 
 from hushrec.data.feedback import Feedback
 from hushrec.data.packed.blocks import Blocks
-from hushrec.data.spark.packed_rows import ARRAYS, cuts, table_of, to_row
+from hushrec.data.spark.packed_rows import ARRAYS, table_of, to_row
 from hushrec.data.synthetic import netflix_like
 from hushrec.errors import DataError
 from hushrec.statistics.engines import spark_engine
@@ -38,7 +38,7 @@ def half(block):
 
 def batches(n_blocks=9):
     """A batch of each block, as Spark hands them to a task."""
-    blocks = [*cuts(RATINGS, len(RATINGS.items) // n_blocks)]
+    blocks = [*RATINGS.cuts(len(RATINGS.items) // n_blocks)]
     table = table_of(to_row(block, number) for number, block in enumerate(blocks))
     table = table.rename_columns({"part": "block"}).select(["block", *ARRAYS])
     return table.to_batches(max_chunksize=1)

@@ -46,8 +46,6 @@ def hints(seen: Witness, domain: Domain, dropped: Dropped, n_users: int) -> Iter
         seen: what the cells look like.
         dropped: what cleaning made of the records.
         n_users: number of users with an item left.
-
-    Privacy: private.
     """
     if seen.headed:
         yield (

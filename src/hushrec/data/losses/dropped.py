@@ -70,8 +70,6 @@ class Dropped:
 
         Of interactions, neither a repeated item counts, nor a count above the largest that the domain lets
         count: a log of events has many of both. Of ratings, which people rarely give twice, repeats do.
-
-        Privacy: private.
         """
         lost = self.user_id + self.item_id + self.rating + self.epsilon + self.rounded + self.timestamp
         if domain.rating_scale is not None:
@@ -79,10 +77,7 @@ class Dropped:
         return lost if domain.counts else lost + self.clamped
 
     def too_many(self, domain: Domain) -> bool:
-        """Whether more than a tenth of the records were dropped or changed.
-
-        Privacy: private.
-        """
+        """Whether more than a tenth of the records were dropped or changed."""
         return _MOST * self.lost(domain) > self.records
 
     def refused(self, domain: Domain, n_users: int) -> tuple[Refusal, ...]:
@@ -92,8 +87,6 @@ class Dropped:
             "nobody": there were records, and no user has an item left; this cannot be accepted. "empty":
             there was no record. "dropped": too many were dropped or changed. "users": more than twice as many
             users as the domain declares are left.
-
-        Privacy: private.
         """
         if not n_users:
             return ("nobody",) if self.records else ("empty",)
@@ -104,10 +97,7 @@ class Dropped:
         return tuple(reason for reason, holds in found.items() if holds)
 
     def losses(self, domain: Domain) -> list[Loss]:
-        """The reasons that occurred, with counts and words.
-
-        Privacy: private.
-        """
+        """The reasons that occurred, with counts and words."""
         found = [Loss(reason, getattr(self, reason), text) for reason, text in _texts(domain).items()]
         return [loss for loss in found if loss.count]
 

@@ -1,8 +1,11 @@
-"""The files of blocks and how they are written; ``hushrec.data.packed.blocks`` describes and reads them."""
+"""The files of blocks and how they are written; ``hushrec.data.packed.blocks`` describes and reads them.
+
+Privacy: private.
+"""
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -11,6 +14,7 @@ from typing import Any, BinaryIO, NamedTuple, Self, cast
 import numpy as np
 import polars as pl
 
+from hushrec.data.cleaning import kind_of
 from hushrec.data.domain import Domain
 from hushrec.data.feedback import Feedback, require_disjoint
 from hushrec.data.losses.dropped import Dropped
@@ -39,6 +43,8 @@ __all__ = [
     "TYPES",
     "InBlocks",
     "StoredBlock",
+    "decoded",
+    "encoded",
     "write_all",
 ]
 
@@ -48,8 +54,6 @@ class StoredBlock(NamedTuple):
 
     Attributes:
         sha256: SHA-256 of each array's file.
-
-    Privacy: private.
     """
 
     users: int
@@ -58,10 +62,7 @@ class StoredBlock(NamedTuple):
 
 
 class InBlocks:
-    """People who are kept in blocks, by what is known of each block.
-
-    Privacy: private.
-    """
+    """People who are kept in blocks, by what is known of each block."""
 
     __slots__ = ()
     domain: Domain
@@ -70,33 +71,47 @@ class InBlocks:
 
     @property
     def n_blocks(self) -> int:
-        """Number of blocks. Privacy: private."""
+        """Number of blocks."""
         return len(self._parts)
 
     @property
     def n_users(self) -> int:
-        """Number of users with at least one item. Privacy: private."""
+        """Number of users with at least one item."""
         return sum(part.users for part in self._parts)
 
     @property
     def n_entries(self) -> int:
-        """Number of ratings or interactions. Privacy: private."""
+        """Number of ratings or interactions."""
         return sum(part.ratings for part in self._parts)
 
     @property
     def exceeds_declared_users(self) -> bool:
-        """Whether there are more users than ``domain.max_users`` declares. Privacy: private."""
+        """Whether there are more users than ``domain.max_users`` declares."""
         return self.n_users > self.domain.max_users
 
     def capped(self, cap: int) -> Self:
-        """At most ``cap`` entries of each user, as in ``Ratings.capped``, chosen when a block is read.
-
-        Privacy: private.
-        """
+        """At most ``cap`` entries of each user, as in ``Ratings.capped``, chosen when a block is read."""
         if cap < 1:
             raise DataError("a cap keeps at least one item of each user: cap must be 1 or more")
         capped: Self = replace(cast(Any, self), cap=cap if self.cap is None else min(cap, self.cap))
         return capped
+
+
+def encoded(users: pl.Series) -> bytes:
+    """Ids of users, each followed by NUL."""
+    return "\0".join([*users.to_list(), ""]).encode()
+
+
+def decoded(domain: Domain, ids: bytes, arrays: Mapping[str, Any]) -> Any:
+    """The ``Ratings`` or ``Interactions`` of a block, as the domain says.
+
+    Raises:
+        ValueError, DataError: The ids are not text, or the arrays do not fit together.
+    """
+    *users, rest = ids.decode().split("\0")
+    if rest:
+        raise ValueError("the last id does not end")
+    return kind_of(domain)(domain, pl.Series(users, dtype=pl.String), **arrays)
 
 
 def write_all(source: Iterable[Feedback], folder: Path, ratings_per_block: int) -> Domain:
@@ -106,8 +121,6 @@ def write_all(source: Iterable[Feedback], folder: Path, ratings_per_block: int) 
         source: one or more, of disjoint sets of users.
         folder: an empty folder.
         ratings_per_block: the most entries in a block.
-
-    Privacy: private.
     """
     domain: Domain | None = None
     optional: set[str] = set()
@@ -127,7 +140,7 @@ def write_all(source: Iterable[Feedback], folder: Path, ratings_per_block: int) 
             )
         dropped = dropped + ratings.dropped
         people.append(ratings.users)
-        for block in _cut(ratings, ratings_per_block):
+        for block in ratings.cuts(ratings_per_block):
             told.append(_written(block, folder / f"{len(told):06d}"))
     if domain is None:
         raise DataError("there are no ratings to write; give at least one Ratings, which may be empty")
@@ -144,18 +157,9 @@ def write_all(source: Iterable[Feedback], folder: Path, ratings_per_block: int) 
     return domain
 
 
-def _cut(ratings: Feedback, size: int) -> Iterator[Feedback]:
-    start = 0
-    while start < ratings.n_users:
-        reach = np.searchsorted(ratings.indptr, ratings.indptr[start] + size, side="right")
-        stop = max(int(reach) - 1, start + 1)
-        yield ratings.slice(start, stop)
-        start = stop
-
-
 def _written(block: Feedback, folder: Path) -> StoredBlock:
     folder.mkdir(mode=0o700)
-    ids = np.frombuffer("\0".join([*block.users.to_list(), ""]).encode(), dtype=np.uint8)
+    ids = np.frombuffer(encoded(block.users), dtype=np.uint8)
     arrays = {name: getattr(block, name, None) for name in TYPES} | {"users": ids}
     digests = {}
     for name, array in arrays.items():

@@ -28,6 +28,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from hushrec import files
+from hushrec.data.cleaning import kind_of
 from hushrec.data.domain import Domain
 from hushrec.data.feedback import Feedback
 from hushrec.data.interactions import Interactions
@@ -40,6 +41,7 @@ from hushrec.data.packed.block_files import (
     TYPES,
     InBlocks,
     StoredBlock,
+    decoded,
     write_all,
 )
 from hushrec.data.packed.temporary import Temporary
@@ -94,8 +96,6 @@ class Blocks(InBlocks):
 
         Raises:
             DataError: the folder exists or cannot be written to, or the parts do not fit together.
-
-        Privacy: private.
         """
         folder = Path(folder)
         if ratings_per_block < 1:
@@ -116,8 +116,6 @@ class Blocks(InBlocks):
 
         Raises:
             DataError: there are no blocks, they are damaged, or they were written for another domain.
-
-        Privacy: private.
         """
         folder = Path(folder)
         path = folder / MANIFEST
@@ -153,7 +151,7 @@ class Blocks(InBlocks):
         return False
 
     def held(self, gathered: bool) -> tuple[int, int]:
-        """As in ``People``: one block, or all of them. Privacy: private."""
+        """As in ``People``: one block, or all of them."""
         return (self.n_entries if gathered else RATINGS_PER_BLOCK), self.n_users
 
     @property
@@ -167,8 +165,6 @@ class Blocks(InBlocks):
 
         Raises:
             DataError: a file is damaged.
-
-        Privacy: private.
         """
         for number in range(self.n_blocks):
             block = self._block(number)
@@ -179,8 +175,6 @@ class Blocks(InBlocks):
 
         Raises:
             DataError: a file is damaged.
-
-        Privacy: private.
         """
         blocks = list(self.blocks())
         users = pl.concat([pl.Series(dtype=pl.String), *(block.users for block in blocks)])
@@ -189,7 +183,7 @@ class Blocks(InBlocks):
         starts = np.concatenate([[0], np.cumsum(counts)])[order]
         ends = np.concatenate([[0], np.cumsum(counts[order])])
         rows = np.repeat(starts - ends[:-1], counts[order]) + np.arange(ends[-1])
-        kind = Ratings if self.domain.feedback == "ratings" else Interactions
+        kind = kind_of(self.domain)
         absent = OPTIONAL - self._optional | ({"occurrences"} if self.domain.counts is None else set())
 
         def joined(name: str, places: NDArray[Any]) -> Any:
@@ -206,8 +200,6 @@ class Blocks(InBlocks):
 
         Raises:
             DataError: a file differs from what was written. Names the file.
-
-        Privacy: private.
         """
         with share("verifying") as shared:
             for number, part in enumerate(self._parts):
@@ -225,8 +217,6 @@ class Blocks(InBlocks):
 
         Raises:
             DataError: a file differs from what was written.
-
-        Privacy: private.
         """
         self.verify()
         told = [self.domain.digest, self.cap, sorted(self._optional), [part.sha256 for part in self._parts]]
@@ -238,20 +228,11 @@ class Blocks(InBlocks):
     def _block(self, number: int) -> Feedback:
         part = self._parts[number]
         found: dict[str, Any] = {name: self._array(number, name) for name in part.sha256}
-        ids = self._path(number, "users")
-        try:
-            *users, rest = found.pop("users").tobytes().decode().split("\0")
-        except ValueError:
-            raise _damaged(ids) from None
-        if rest or len(users) != part.users:
-            raise _damaged(ids)
-        if len(found["items"]) != part.ratings:
-            raise _damaged(self._path(number, "items"))
-        kind = Ratings if self.domain.feedback == "ratings" else Interactions
-        try:
-            return kind(self.domain, pl.Series(users, dtype=pl.String), **found)
-        except DataError:
-            raise _damaged(ids.parent) from None
+        with suppress(ValueError, DataError):
+            block: Feedback = decoded(self.domain, found.pop("users").tobytes(), found)
+            if (block.n_users, block.n_entries) == (part.users, part.ratings):
+                return block
+        raise _damaged(self._path(number, "users").parent)
 
     def _array(self, number: int, name: str) -> NDArray[Any]:
         path = self._path(number, name)

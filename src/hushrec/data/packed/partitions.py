@@ -1,22 +1,25 @@
-"""Clean records on their way to blocks, partitioned by user so that each user's records are together."""
+"""Clean records on their way to blocks, partitioned by user so that each user's records are together.
+
+Privacy: private.
+"""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Self
 from zlib import crc32
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from hushrec.data.cleaning import Batch
 from hushrec.errors import DataError
 
 _FILES = 64  # at most; all stay open
+_TYPES = {"users": "<i4", "items": "<i4", "values": "u1", "timestamps": "<i8", "asked": "<f8"}
 
-__all__ = ["Partitions", "split"]
+__all__ = ["Partitions", "of_bytes", "split", "to_bytes"]
 
 
 class Partitions:
@@ -30,8 +33,6 @@ class Partitions:
 
     Attributes:
         sizes: number of records in each partition.
-
-    Privacy: private.
     """
 
     def __init__(self, folder: Path, parts: int) -> None:
@@ -74,16 +75,13 @@ class Partitions:
     def _append(self, part: int, batch: Batch) -> None:
         file = self._files[part // self._parts_of_a_file]
         self._starts[part].append(file.seek(0, 2))
-        names = "\0".join(batch.names.to_list()).encode()
-        for array in (np.frombuffer(names, dtype=np.uint8), *batch[1:]):
-            np.save(file, np.zeros(0) if array is None else array, allow_pickle=False)
+        given = [value or b"" for value in to_bytes(batch).values()]
+        file.write(np.array([len(value) for value in given], dtype=np.int64).tobytes())
+        file.write(b"".join(given))
 
 
 def split(batch: Batch, parts: int) -> Iterator[tuple[int, Batch]]:
-    """The records of each part that has people in a batch: a person's part is a hash of their id.
-
-    Privacy: private.
-    """
+    """The records of each part that has people in a batch: a person's part is a hash of their id."""
     part = np.array([crc32(name.encode()) % parts for name in batch.names.to_list()], dtype=np.int64)
     by_part = np.argsort(part, kind="stable")
     place = np.empty(len(part), dtype=np.int32)
@@ -107,14 +105,25 @@ def split(batch: Batch, parts: int) -> Iterator[tuple[int, Batch]]:
         )
 
 
-def _read(stream: Any) -> Batch:
-    arrays: list[NDArray[Any]] = [np.load(stream, allow_pickle=False) for _ in Batch._fields]
-    names, users, items, values, timestamps, asked = arrays
-    return Batch(
-        pl.Series(names.tobytes().decode().split("\0"), dtype=pl.String),
-        users,
-        items,
-        values,
-        timestamps if len(timestamps) else None,
-        asked if len(asked) else None,
-    )
+def to_bytes(batch: Batch) -> dict[str, bytes | None]:
+    """The arrays of a batch by name, as little-endian bytes, None for what there is not."""
+    arrays = {name: getattr(batch, name) for name in _TYPES}
+    told = {
+        name: None if a is None else a.astype(_TYPES[name], copy=False).tobytes()
+        for name, a in arrays.items()
+    }
+    return {"names": "\0".join(batch.names.to_list()).encode(), **told}
+
+
+def of_bytes(given: Mapping[str, bytes | None]) -> Batch:
+    """A batch of what ``to_bytes`` made."""
+    names = (given["names"] or b"").decode().split("\0")
+    told = {name: given[name] for name in _TYPES}
+    arrays = {name: None if one is None else np.frombuffer(one, _TYPES[name]) for name, one in told.items()}
+    return Batch(pl.Series(names, dtype=pl.String), **arrays)  # type: ignore[arg-type]
+
+
+def _read(stream: IO[bytes]) -> Batch:
+    lengths = np.frombuffer(stream.read(8 * len(Batch._fields)), dtype=np.int64)
+    given = {name: stream.read(n) for name, n in zip(Batch._fields, lengths.tolist(), strict=True)}
+    return of_bytes(given | {name: given[name] or None for name in ("timestamps", "asked")})

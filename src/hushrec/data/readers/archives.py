@@ -24,8 +24,6 @@ class Member:
     Attributes:
         whole: the archive, open while any of its members is in use.
         info: what the archive states of the file.
-
-    Privacy: private.
     """
 
     archive: Path
@@ -62,8 +60,6 @@ def members(archive: Path, pattern: str | None = None) -> list[Member]:
     Args:
         archive: a zip archive.
         pattern: the name of a member, or a pattern with ``*`` and ``?``; None for all.
-
-    Privacy: private.
     """
     found: list[Member] | None = None
     try:

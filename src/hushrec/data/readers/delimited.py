@@ -69,8 +69,6 @@ def read(
 
     Yields:
         tables, in the order of the file; none for an empty file.
-
-    Privacy: private.
     """
     found: dict[str, int] | None = None
     columns = reading.columns
@@ -99,10 +97,7 @@ def read(
 
 
 def cells(path: File, block: Block, dialect: Dialect, width: int) -> pl.DataFrame:
-    """The cells of a block as text in ``width`` columns; blank lines are skipped, empty cells are null.
-
-    Privacy: private.
-    """
+    """The cells of a block as text in ``width`` columns; blank lines are skipped, empty cells are null."""
     data = _single(block.data, dialect)
     separator = _separator(dialect)
     quoted = dialect.quoted and b'"' in data

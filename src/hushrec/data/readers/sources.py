@@ -40,7 +40,7 @@ class Part(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of the file, unpacked as far as its archive states them. Privacy: private."""
+        """Bytes of the file, unpacked as far as its archive states them."""
         if isinstance(self.file, Member):
             return self.file.info.file_size
         files = self.file.iterdir() if self.file.is_dir() else [self.file]

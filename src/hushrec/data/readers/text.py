@@ -60,8 +60,6 @@ def blocks(path: File, max_bytes: int, *, quoted: bool = False) -> Iterator[Bloc
 
     Yields:
         blocks in the order of the file.
-
-    Privacy: private.
     """
     row, total, rest = 1, 0, b""
     with ExitStack() as opened:

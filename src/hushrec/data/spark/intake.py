@@ -10,17 +10,14 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-import numpy as np
-import polars as pl
-
 from hushrec.data.cleaning import Batch, Cleaner, assemble
 from hushrec.data.domain import Domain
 from hushrec.data.losses.dropped import Dropped
-from hushrec.data.packed.partitions import split
+from hushrec.data.packed.partitions import of_bytes, split, to_bytes
 from hushrec.data.readers.columns import NONE
 from hushrec.data.readers.dataframes import from_table
 from hushrec.data.reading import Columns
-from hushrec.data.spark.packed_rows import SCHEMA, counted, counts_in, cuts, table_of, to_row
+from hushrec.data.spark.packed_rows import RATINGS_PER_ROW, SCHEMA, counted, counts_in, table_of, to_row
 from hushrec.data.spark.records import empty_of, of_roles, opened
 from hushrec.data.spark.session import contained
 from hushrec.data.spark.spark_feedback import SparkFeedback
@@ -35,7 +32,6 @@ _PIECES = (
     "dropped binary"
 )
 """A piece of a part: the arrays of a ``Batch`` as bytes; or counts alone, where ``names`` is null."""
-_TYPES = {"users": "<i4", "items": "<i4", "values": "u1", "timestamps": "<i8", "asked": "<f8"}
 
 __all__ = ["load_spark"]
 
@@ -87,7 +83,7 @@ def _cleaned(batches: Iterator[Any], domain: Domain, parts: int) -> Iterator[Any
         for table in from_table(records, NONE, intake.roles):
             for batch in intake.batches(table, "the table"):
                 for part, piece in split(batch, parts):
-                    yield from table_of([_row(part, piece)], _PIECES).to_batches()
+                    yield from table_of([{"part": part, **to_bytes(piece)}], _PIECES).to_batches()
     yield from table_of([{"part": 0, "dropped": counted(intake.dropped)}], _PIECES).to_batches()
 
 
@@ -114,25 +110,10 @@ def _assembled(batches: Iterator[Any], domain: Domain, *, personal: bool, timed:
             if row["names"] is None:
                 dropped[row["part"]] += counts_in(row["dropped"])
             else:
-                pieces[row["part"]].append(_piece(row))
+                pieces[row["part"]].append(of_bytes(row))
     for part in sorted({*pieces, *dropped}):
         people = assemble(pieces.pop(part, []), domain, dropped[part], personal=personal, timed=timed)
         rows: list[dict[str, Any]] = [{"part": part, "cut": 0, "dropped": counted(people.dropped)}]
         yield from table_of(rows).to_batches()
-        for cut, block in enumerate(cuts(people)):
+        for cut, block in enumerate(people.cuts(RATINGS_PER_ROW)):
             yield from table_of([to_row(block, part, cut)]).to_batches()
-
-
-def _row(part: int, piece: Batch) -> dict[str, Any]:
-    row: dict[str, Any] = {"part": part, "names": "\0".join(piece.names.to_list()).encode()}
-    for name, dtype in _TYPES.items():
-        array = getattr(piece, name)
-        row[name] = None if array is None else array.astype(dtype, copy=False).tobytes()
-    return row
-
-
-def _piece(row: dict[str, Any]) -> Batch:
-    arrays = {
-        name: None if row[name] is None else np.frombuffer(row[name], dtype) for name, dtype in _TYPES.items()
-    }
-    return Batch(pl.Series(row["names"].decode().split("\0"), dtype=pl.String), **arrays)  # type: ignore[arg-type]

@@ -18,19 +18,18 @@ Privacy: private.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import astuple
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
+from hushrec.data.cleaning import kind_of
 from hushrec.data.domain import Domain
 from hushrec.data.feedback import Feedback
-from hushrec.data.interactions import Interactions
 from hushrec.data.losses.dropped import Dropped
-from hushrec.data.packed.block_files import OPTIONAL, TYPES
-from hushrec.data.ratings import Ratings
+from hushrec.data.packed.block_files import OPTIONAL, TYPES, decoded, encoded
 from hushrec.errors import DataError
 
 RATINGS_PER_ROW = 1 << 20
@@ -47,25 +46,11 @@ __all__ = [
     "SCHEMA",
     "counted",
     "counts_in",
-    "cuts",
     "feedback_in",
     "from_row",
     "table_of",
     "to_row",
 ]
-
-
-def cuts(people: Feedback, ratings_per_row: int = RATINGS_PER_ROW) -> Iterator[Feedback]:
-    """The people in blocks of at most so many entries; a user with more gets a block of their own.
-
-    Privacy: private.
-    """
-    start = 0
-    while start < people.n_users:
-        reach = np.searchsorted(people.indptr, people.indptr[start] + ratings_per_row, side="right")
-        stop = max(int(reach) - 1, start + 1)
-        yield people.slice(start, stop)
-        start = stop
 
 
 def to_row(block: Feedback, part: int, cut: int = 0, dropped: Dropped | None = None) -> dict[str, Any]:
@@ -75,11 +60,8 @@ def to_row(block: Feedback, part: int, cut: int = 0, dropped: Dropped | None = N
         block: the people of the row.
         part, cut: its place among all rows.
         dropped: what the loader dropped on the way to it, if it is counted here.
-
-    Privacy: private.
     """
-    ids = "\0".join([*block.users.to_list(), ""]).encode()
-    row: dict[str, Any] = {"part": part, "cut": cut, "users": ids}
+    row: dict[str, Any] = {"part": part, "cut": cut, "users": encoded(block.users)}
     for name in ARRAYS[1:]:
         array = getattr(block, block.VALUES if name == "values" else name)
         row[name] = None if array is None else _little(array).tobytes()
@@ -87,17 +69,17 @@ def to_row(block: Feedback, part: int, cut: int = 0, dropped: Dropped | None = N
 
 
 def counted(dropped: Dropped) -> bytes:
-    """Counts of what was dropped, as bytes. Privacy: private."""
+    """Counts of what was dropped, as bytes."""
     return np.array(astuple(dropped), dtype="<i8").tobytes()
 
 
 def counts_in(given: bytes | None) -> Dropped:
-    """Counts of what was dropped, from bytes. Privacy: private."""
+    """Counts of what was dropped, from bytes."""
     return Dropped(*np.frombuffer(given or b"", dtype="<i8").tolist())
 
 
 def table_of(rows: Iterable[dict[str, Any]], schema: str = SCHEMA) -> Any:
-    """Rows as an Arrow table of a schema of integers and bytes. Privacy: private."""
+    """Rows as an Arrow table of a schema of integers and bytes."""
     import pyarrow as pa
 
     fields = [field.split() for field in schema.split(", ")]
@@ -110,21 +92,14 @@ def from_row(row: Mapping[str, Any], domain: Domain) -> Any:  # the domain says 
 
     Args:
         row: the arrays of the row by name, each as bytes, or as anything with the buffer protocol.
-
-    Privacy: private.
     """
-    kind = Ratings if domain.feedback == "ratings" else Interactions
-    try:
-        *users, rest = bytes(row["users"]).decode().split("\0")
-        if rest:
-            raise ValueError
+    values = kind_of(domain).VALUES
+    with suppress(ValueError, TypeError, DataError):
         found = {
-            name: _array(row["values" if name == kind.VALUES else name], name)
-            for name in ("indptr", "items", kind.VALUES, *sorted(OPTIONAL))
+            name: _array(row["values" if name == values else name], name)
+            for name in ("indptr", "items", values, *sorted(OPTIONAL))
         }
-        return kind(domain, pl.Series(users, dtype=pl.String), **found)  # type: ignore[arg-type]
-    except (ValueError, TypeError, DataError):
-        pass
+        return decoded(domain, bytes(row["users"]), found)
     raise DataError("a row of people is damaged; load the ratings into Spark again")
 
 
@@ -133,8 +108,6 @@ def feedback_in(batch: Any, domain: Domain) -> Iterator[tuple[int, Any]]:
 
     Args:
         batch: a ``pyarrow.RecordBatch`` of the columns of ``SparkFeedback.frame``.
-
-    Privacy: private.
     """
     for place, number in enumerate(batch.column("block").to_pylist()):
         yield number, from_row({name: batch.column(name)[place].as_buffer() for name in ARRAYS}, domain)

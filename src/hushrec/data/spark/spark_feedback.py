@@ -15,7 +15,6 @@ from hushrec.data.spark.packed_rows import (
     ARRAYS,
     RATINGS_PER_ROW,
     counts_in,
-    cuts,
     from_row,
     table_of,
     to_row,
@@ -63,8 +62,6 @@ class SparkFeedback(InBlocks):
 
         Raises:
             DataError: there are none, they belong to several domains, or a person is in two of them.
-
-        Privacy: private.
         """
         given = [source] if isinstance(source, Feedback) else [*source]
         if len({(one.domain.digest, one.personal) for one in given}) != 1:
@@ -73,7 +70,7 @@ class SparkFeedback(InBlocks):
             )
         require_disjoint(one.users for one in given)
         size = min(RATINGS_PER_ROW, max(max(len(one.items) for one in given) // n_blocks, 1))
-        blocks = [block for one in given for block in cuts(one, size)]
+        blocks = [block for one in given for block in one.cuts(size)]
         rows = session.createDataFrame(table_of(to_row(one, part) for part, one in enumerate(blocks)))
         kept = cls.keeping(rows.repartitionById(len(blocks) or 1, "part"), given[0].domain, given[0].personal)
         return replace(kept, dropped=sum((one.dropped for one in given), Dropped()))
@@ -89,8 +86,6 @@ class SparkFeedback(InBlocks):
 
         Raises:
             DataError: Spark fails.
-
-        Privacy: private.
         """
         from pyspark.sql import functions as sql
 
@@ -125,8 +120,6 @@ class SparkFeedback(InBlocks):
 
         Raises:
             DataError: Spark fails.
-
-        Privacy: private.
         """
         rows = contained(self.frame.toLocalIterator)
         while (row := contained(lambda: next(rows, None))) is not None:
@@ -138,8 +131,6 @@ class SparkFeedback(InBlocks):
 
         Raises:
             DataError: always.
-
-        Privacy: private.
         """
         raise DataError(
             "this needs all ratings in the memory of one machine, but they are in a Spark cluster; choose a "
@@ -151,8 +142,6 @@ class SparkFeedback(InBlocks):
 
         Raises:
             DataError: a block differs: it was lost, and its source has changed since. Or Spark fails.
-
-        Privacy: private.
         """
         if _listed(self._kept)[1] != self._parts:
             raise DataError(
@@ -165,8 +154,6 @@ class SparkFeedback(InBlocks):
 
         Raises:
             DataError: a block differs from what was loaded, or Spark fails.
-
-        Privacy: private.
         """
         self.verify()
         told = [self.domain.digest, self.cap, self.personal, [part.sha256 for part in self._parts]]

@@ -51,7 +51,7 @@ class DuckDBSource:
             raise DataError(f"{self._place}: the query is of several statements; give one SELECT")
 
     def rows(self, statement: str) -> Iterator[pl.DataFrame]:
-        """The rows of a statement's result. Privacy: private."""
+        """The rows of a statement's result."""
         relation = contained(lambda: self._connection.sql(statement), self._failed)
         stream = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
         yield from streamed(contained(lambda: stream(_ROWS), self._failed), self._place, self._failed)

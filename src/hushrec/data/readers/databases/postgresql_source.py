@@ -78,7 +78,7 @@ class PostgreSQLSource:
         ]
 
     def rows(self, statement: str) -> Iterator[pl.DataFrame]:
-        """The rows of a statement's result. Privacy: private."""
+        """The rows of a statement's result."""
         contained(lambda: self._cursor.execute(statement), self._failed)
         reader = contained(self._cursor.fetch_record_batch, self._failed)
         yield from streamed(reader, self._place, lambda _: self._broken())

@@ -56,7 +56,7 @@ class SQLiteSource:
         return [Column(name) for name in schema.names]
 
     def rows(self, statement: str) -> Iterator[pl.DataFrame]:
-        """The rows of a statement's result. Privacy: private."""
+        """The rows of a statement's result."""
         contained(lambda: self._cursor.execute(statement), self._failed)
         reader = contained(self._cursor.fetch_record_batch, self._failed)
         yield from streamed(reader, self._place, self._failed)
