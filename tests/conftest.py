@@ -71,8 +71,8 @@ import json, sys
 class Device:
     def find_spec(self, name, path=None, target=None):
         package, _, rest = name.partition(".")
-        ground = ("", "arrays", "errors", "escapes", "extras", "figures", "markup", "registry", "release")
-        ours = package == "hushrec" and rest in ground
+        ground = {"", "arrays", "errors", "escapes", "extras", "figures", "files", "markup"}
+        ours = package == "hushrec" and rest in ground | {"registry", "release"}
         known = name.partition(".")[0] in {*sys.stdlib_module_names, "numpy", "safetensors"}
         if not (ours or known or name.startswith("hushrec.release.")):
             raise ImportError(f"{name} is not on this device")

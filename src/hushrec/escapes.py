@@ -11,7 +11,7 @@ _JOINERS = "\u200c\u200d"  # scripts and emoji need them inside words
 LARGEST_LINE = 512
 """Bytes in a title or in another public text about an item."""
 
-__all__ = ["LARGEST_LINE", "escaped", "one_line"]
+__all__ = ["LARGEST_LINE", "escaped", "one_line", "shown"]
 
 
 def escaped(text: str) -> str:
@@ -36,6 +36,12 @@ def one_line(text: str) -> str:
     if len(line.encode()) <= LARGEST_LINE:
         return line
     return line.encode()[: LARGEST_LINE - 3].decode(errors="ignore").rstrip() + "…"
+
+
+def shown(name: object) -> str:
+    """A name from a folder or file, escaped and cut to 80 characters."""
+    text = escaped(str(name))
+    return text if len(text) <= 80 else f"{text[:77]}…"
 
 
 def _sign(sign: str) -> str:

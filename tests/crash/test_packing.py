@@ -13,9 +13,9 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.packed.blocks import Blocks
-from hushrec.files import draft
 from hushrec.data.packed.pack import load_blocks
 from hushrec.errors import DataError
+from hushrec.files import draft
 
 DOMAIN = Domain(["10", "20"], scale=(1, 5, 1), max_users=5000)
 PACK = """
@@ -52,9 +52,9 @@ MOMENTS = {
     "a part taken back": '(Partitions, "take", 1, True)',
     "one block written": '(block_files, "_written", 1, True)',
     "some blocks written": '(block_files, "_written", 3, True)',
-    "a file just created": '(block_files, "sha256_of", 1, False)',
+    "a file just created": '(block_files, "sha256", 1, False)',
     "all but the manifest": '(block_files, "asdict", 1, False)',
-    "before it is renamed": '(blocks.Path, "rename", 1, False)',
+    "before it is renamed": '(os, "replace", 1, False)',
 }
 ASIDE = {"records set aside", "all records set aside"}
 

@@ -155,7 +155,7 @@ def test_fields_that_are_there_twice_are_refused(release):
 def test_what_is_not_a_file_is_not_read(tmp_path):
     os.mkfifo(tmp_path / "r.safetensors")
     for path in (tmp_path / "r.safetensors", "/dev/zero"):
-        with pytest.raises(ReleaseError, match="not a file"):
+        with pytest.raises(ReleaseError, match="not a regular file"):
             Release.open(path)
     with pytest.raises(ReleaseError, match="cannot be read"):
         Release.open(tmp_path)

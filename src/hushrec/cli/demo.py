@@ -12,6 +12,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 import hushrec as hr
+from hushrec import files
 from hushrec.cli import console
 from hushrec.errors import ConfigError
 from hushrec.figures import above
@@ -261,10 +262,11 @@ def _prepare(folder: Path) -> None:
     """Make an empty folder; what an earlier demonstration left is cleared, and anything else is refused."""
     from hushrec.pages import site
 
-    try:
+    with files.refusing(folder, "written", ConfigError, "choose another folder with --out"):
         folder.mkdir(parents=True, exist_ok=True)
-        names = sorted(entry.name for entry in folder.iterdir())
-        # SQLite and interrupted writes put files of these names with a suffix beside; the page is a folder.
+        # What a killed run was writing is removed by the next that writes there.
+        names = sorted(entry.name for entry in folder.iterdir() if not entry.name.endswith(files.SUFFIX))
+        # SQLite puts files of these names with a suffix beside; the page is a folder.
         ours = [name for name in names if name.startswith((MARKER, *WRITTEN[:-1])) or name == PAGE]
         foreign = [name for name in names if MARKER not in names or name not in ours]
         if foreign:
@@ -278,8 +280,6 @@ def _prepare(folder: Path) -> None:
             if name != PAGE:
                 (folder / name).unlink()
         (folder / MARKER).write_text("hushrec demo wrote this folder and clears it when it runs again\n")
-    except OSError as error:
-        raise ConfigError(f"{folder}: {error.strerror}; choose another folder with --out") from None
 
 
 def _size(path: Path) -> int:

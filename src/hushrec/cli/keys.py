@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hushrec import files
 from hushrec.cli import console, options
 from hushrec.cli.groups import Group
 from hushrec.errors import ReleaseError
 
 if TYPE_CHECKING:
-    from hushrec.release.signing.key_file import KeyFile
     from hushrec.release.signing.keys import PrivateKey
 
 app = typer.Typer(
@@ -23,6 +23,8 @@ app = typer.Typer(
 )
 PASSPHRASE = "HUSHREC_KEY_PASSPHRASE"
 """The variable that holds the passphrase of a private key."""
+_LARGEST = 1 << 20
+"""Bytes in a key or key file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +80,9 @@ def new(
             err=True,
         )
     key = PrivateKey.new()
-    _create(out, key.to_pem(passphrase), 0o600)
-    _create(public, key.public.pem, 0o644)
+    fix = "choose another name with -o"
+    files.write(out, key.to_pem(passphrase), ReleaseError, fix=fix, mode=0o600, new=True)
+    files.write(public, key.public.pem, ReleaseError, fix=fix, mode=0o644, new=True)
     protected = "encrypted by your passphrase" if passphrase else "not encrypted"
     console.out().print(
         f"Wrote {out}, {protected}: keep it, and a copy of it, where only you can read it", soft_wrap=True
@@ -131,7 +134,7 @@ def rotate(
 
     keys = KeyFile.from_text(_read(file))
     keys = keys.rotated(opened(key), PublicKey.from_pem(_read(new)), from_version)
-    _replace(file, keys)
+    files.write(file, keys.to_text(), ReleaseError, fix="give a key file that you may replace")
     console.out().print(
         f"{file}: from release number {from_version:,} on, {grouped(keys.keys[-1].id)}; publish this file in "
         "place of the one before",
@@ -199,26 +202,4 @@ def passphrase(path: Path) -> str:
 
 
 def _read(path: Path) -> str:
-    try:
-        return path.read_bytes()[: 1 << 20].decode("utf-8", "replace")
-    except OSError as error:
-        raise ReleaseError(f"{path} cannot be read: {error.strerror}") from None
-
-
-def _create(path: Path, text: str, mode: int) -> None:
-    """Write a file that must not exist."""
-    try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w") as file:
-            file.write(text)
-    except OSError as error:
-        raise ReleaseError(f"{path} cannot be written: {error.strerror}") from None
-
-
-def _replace(path: Path, keys: "KeyFile") -> None:
-    """Write a key file, whole or not at all."""
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(keys.to_text(), encoding="utf-8")
-        part.replace(path)
-    except OSError as error:
-        raise ReleaseError(f"{path} cannot be written: {error.strerror}") from None
+    return files.read_text(path, ReleaseError, fix="name a key or a key file", largest=_LARGEST)

@@ -14,17 +14,19 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from hushrec import files
 from hushrec.arrays import Ints
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.data.readers import formats
 from hushrec.data.readers.quiet import quiet
+from hushrec.data.reading import Reading
 from hushrec.errors import ReleaseError
 from hushrec.release.untrusted_json import LARGEST, parse
 
@@ -92,23 +94,19 @@ def write(path: Path, ratings: Ratings, facts: Mapping[str, Any]) -> None:
             f"name it {path.name}.parquet or {path.name}.csv: a data set has one of these formats"
         )
     require_lines(path, ratings.domain.items)
-    part, note = path.with_name(path.name + ".part"), beside(path)
-    note_part = note.with_name(note.name + ".part")
     try:
-        if path.suffix == ".parquet":
-            _sink(ratings, facts, part)
-        else:
-            _source(ratings).sink_csv(part)
-        note_part.write_text(text(facts), encoding="utf-8")
-        note_part.replace(note)
-        part.replace(path)
+        with files.whole(path) as rows:
+            if path.suffix == ".parquet":
+                _sink(ratings, facts, rows)
+            else:
+                _source(ratings).sink_csv(rows)
+            rows.flush()  # what does not fit on the disk leaves the facts of before
+            with files.whole(beside(path)) as note:
+                note.write(text(facts).encode())
     except (OSError, pl.exceptions.PolarsError) as error:
         if isinstance(error, OSError) and error.strerror:
             raise
         raise OSError(errno.EIO, "it could not be written completely; is the disk full?") from None
-    finally:
-        part.unlink(missing_ok=True)
-        note_part.unlink(missing_ok=True)
 
 
 def to_parquet(ratings: Ratings, facts: Mapping[str, Any]) -> bytes:
@@ -170,7 +168,7 @@ def read_rows(path: Path, domain: Domain) -> Ratings:
 
 def _tables(path: Path) -> Iterator[pl.DataFrame]:
     form = path.suffix.removeprefix(".")
-    return formats.read(path, form, columns=None, separator=None, decimal=".", max_bytes=_LARGEST)
+    return formats.read(path, form, Reading(max_bytes=_LARGEST))
 
 
 def _joined(users: pl.Series, lengths: Ints) -> tuple[pl.Series, Ints]:
@@ -180,7 +178,7 @@ def _joined(users: pl.Series, lengths: Ints) -> tuple[pl.Series, Ints]:
     return users.gather(starts), np.add.reduceat(lengths, starts) if len(starts) else lengths
 
 
-def _sink(ratings: Ratings, facts: Mapping[str, Any], target: Path | BytesIO) -> None:
+def _sink(ratings: Ratings, facts: Mapping[str, Any], target: BinaryIO) -> None:
     # Fixed row groups and order, and no statistics, so that the bytes depend on the rows alone.
     _source(ratings).sink_parquet(
         target, compression="zstd", statistics=False, row_group_size=_ROWS, metadata={_KEY: text(facts)}

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from hushrec import files
 from hushrec.errors import ReleaseError
 from hushrec.pages.statement_page import statement_html
 from hushrec.release.artefact import LARGEST_FILE, Release
@@ -13,6 +14,7 @@ from hushrec.release.signing.envelope import LARGEST as LARGEST_SIGNATURE
 from hushrec.release.signing.signature import SUFFIX, claimed, verified
 
 ENDING = ".safetensors"
+_FIX = "name the release file itself"
 LIST = "releases.json"
 """The file that lists the releases of a site, newest first."""
 
@@ -124,12 +126,16 @@ def listed(site: Path) -> tuple[PublicRelease, ...]:
 
 def _publish(path: Path, site: Path, key: str | None, *, promising: bool = False) -> PublicRelease:
     """Check one release, and copy the bytes that were checked."""
-    data = _content(path, LARGEST_FILE)
+    data = files.read(path, ReleaseError, fix=_FIX, largest=LARGEST_FILE)
     release, statement = (opened := Release.from_bytes(data)), opened.statement
     if promising and statement.caveat.startswith("NOT PRIVATE"):
         raise ReleaseError(f"it promises nothing. {statement.caveat}")
     beside = path.with_name(path.name + SUFFIX)
-    envelope = _content(beside, LARGEST_SIGNATURE) if beside.exists() else None
+    envelope = None
+    if beside.exists():
+        envelope = files.read_text(
+            beside, ReleaseError, fix="sign the release again", largest=LARGEST_SIGNATURE
+        )
     version = _version(data, envelope, key, path.name)
     sha256 = hashlib.sha256(data).hexdigest()
     url = f"releases/{sha256}{ENDING}"
@@ -155,7 +161,7 @@ def _publish(path: Path, site: Path, key: str | None, *, promising: bool = False
     put(site / facts.statement, json.dumps(statement.to_json(), allow_nan=False).encode())
     put(site / facts.statement_page, page.encode())
     if envelope is not None:
-        put(site / f"{url}{SUFFIX}", envelope)
+        put(site / f"{url}{SUFFIX}", envelope.encode())
     return facts
 
 
@@ -165,7 +171,7 @@ def put(path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
 
-def _version(data: bytes, envelope: bytes | None, key: str | None, name: str) -> int | None:
+def _version(data: bytes, envelope: str | None, key: str | None, name: str) -> int | None:
     """The number that the owner signed; None without a signature, if none is asked for."""
     if envelope is None:
         if key is None:
@@ -173,25 +179,5 @@ def _version(data: bytes, envelope: bytes | None, key: str | None, name: str) ->
         raise ReleaseError(
             f"{name} is unsigned: there is no {name}{SUFFIX}; sign it first, or leave out the key"
         )
-    try:
-        text = envelope.decode()
-    except UnicodeDecodeError:
-        raise ReleaseError("its signature is not text; sign it again") from None
-    signed = claimed(data, text, name) if key is None else verified(data, text, key, name=name)
+    signed = claimed(data, envelope, name) if key is None else verified(data, envelope, key, name=name)
     return signed.version
-
-
-def _content(path: Path, largest: int) -> bytes:
-    """The bytes of a file.
-
-    Raises:
-        ReleaseError: It is not a file, too large, or unreadable.
-    """
-    try:
-        if path.exists() and not path.is_file():  # a pipe would never end
-            raise ReleaseError(f"{path} is not a file; name the release file itself")
-        if path.stat().st_size > largest:
-            raise ReleaseError(f"{path} is larger than any release may be")
-        return path.read_bytes()
-    except OSError as error:
-        raise ReleaseError(f"{path} cannot be read: {error.strerror}") from None

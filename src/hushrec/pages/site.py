@@ -7,13 +7,12 @@ Privacy: post-processing of releases.
 
 import contextlib
 import json
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from hushrec import files
 from hushrec.errors import ReleaseError
 from hushrec.escapes import escaped
 from hushrec.pages import recommender
@@ -98,14 +97,14 @@ def write(
         KeyFile.from_text(key)  # refuses a malformed one, whatever the releases are
     with _replaced(folder) as new:
         releases, left_out = publish(source, new, key)
-        files = {
+        contents = {
             LIST: to_json(releases),
             STATEMENT_CSS.name: STATEMENT_CSS.read_bytes(),
             _STATEMENT_SCHEMA: SCHEMA.read_bytes(),
         }
         if page:
-            files |= recommender.page(new / releases[0].url, titles=titles, key=key, look=look)
-        for name, data in files.items():
+            contents |= recommender.page(new / releases[0].url, titles=titles, key=key, look=look)
+        for name, data in contents.items():
             put(new / name, data)
         warning = _conflict(folder, releases[0], key)
         names = sorted(_names(new), key=lambda name: (name != "index.html", name))
@@ -144,24 +143,12 @@ def _page_files(folder: Path) -> set[str]:
 @contextlib.contextmanager
 def _replaced(folder: Path) -> Iterator[Path]:
     """A new folder that takes the place of a site when all is well."""
-    try:
+    with files.refusing(folder, "written", ReleaseError, "choose another folder with -o"):
         require_ours(folder)
         place = folder.resolve()
         place.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=f".{place.name}-", dir=place.parent) as beside:
-            new, earlier = Path(beside) / "new", Path(beside) / "earlier"
-            new.mkdir()  # as open to others as any folder; the temporary one is not
+        with files.whole_folder(place, mode=0o777) as new:
             yield new
-            if place.exists():
-                os.rename(place, earlier)
-            try:
-                os.rename(new, place)
-            except OSError:
-                if earlier.exists():
-                    os.rename(earlier, place)
-                raise
-    except OSError as error:
-        raise ReleaseError(f"{folder}: {error.strerror}; choose another folder with -o") from None
 
 
 def _conflict(folder: Path, now: PublicRelease, key: str | None) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from hushrec import markup
+from hushrec import files, markup
 from hushrec.errors import ReleaseError
 from hushrec.escapes import one_line
 from hushrec.release import untrusted_json as facts_of
@@ -200,22 +200,23 @@ class Release:
         return _sealed(text, self.tensors)
 
     def save(self, path: str | Path) -> Path:
-        """Write the release as one file.
+        """Write the release as one file, whole or not at all.
 
         Args:
             path: ending in ``.safetensors``.
 
         Raises:
             ReleaseError: The name does not end in ``.safetensors``.
+            OSError: The file cannot be written.
         """
         path = Path(path)
         if path.suffix != ".safetensors":
             raise ReleaseError(
                 f"name it {path.name}.safetensors: the ledger finds its releases by that ending"
             )
-        part = path.with_name(path.name + ".part")
-        part.write_bytes(self.to_bytes())
-        part.replace(path)
+        data = self.to_bytes()
+        with files.whole(path) as file:
+            file.write(data)
         return path
 
     @classmethod
@@ -286,15 +287,7 @@ class Release:
                 verify by ``key``.
         """
         path = Path(path)
-        try:
-            size = path.stat().st_size
-            if not (path.is_file() or path.is_dir()):
-                raise ReleaseError(f"{path} is not a file; name the release file itself")
-            if size > LARGEST_FILE:
-                raise ReleaseError(f"{path} is larger than any release may be")
-            data = path.read_bytes()
-        except OSError as error:
-            raise ReleaseError(f"{path} cannot be read: {error.strerror}") from None
+        data = files.read(path, ReleaseError, fix="name the release file itself", largest=LARGEST_FILE)
         signed = of_file(data, path, key=key, signature=signature, seen=seen)
         return replace(cls.from_bytes(data), signature=signed)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hushrec import files
 from hushrec.errors import CheckpointError
 from hushrec.privacy.checkpoint import folder as module
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
@@ -40,7 +41,7 @@ def test_a_full_disk_keeps_the_state_before(folder: Path, monkeypatch: pytest.Mo
         def full(path: Path) -> None:
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr("hushrec.privacy.checkpoint.folder._sync", full)
+        monkeypatch.setattr(files, "sync", full)
         with pytest.raises(CheckpointError, match="No space left on device"):
             checkpoint.save_state("state", {}, {"round": 2})
         monkeypatch.undo()
@@ -105,7 +106,7 @@ def test_a_file_is_there_whole_or_not_at_all(folder: Path) -> None:
 
 def test_a_file_is_on_disk_before_its_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened, synced = held(folder), []
-    monkeypatch.setattr(module, "_sync", lambda path: synced.append((path.name, (folder / "a.bin").exists())))
+    monkeypatch.setattr(files, "sync", lambda path: synced.append((path.name, (folder / "a.bin").exists())))
     opened.write("a.bin", b"whole")
     assert synced == [("a.bin", False), ("checkpoint", True)]
     opened.close()

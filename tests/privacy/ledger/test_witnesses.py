@@ -136,7 +136,7 @@ def test_what_is_no_file_is_skipped_and_not_waited_for(path: Path, ending: str) 
         signal.alarm(0)
     texts = {str(warning.message) for warning in told}
     assert {text.split(".")[0] for text in texts} == {"pipe", "folder", "device", "terminal", "gone", "loop"}
-    assert sum("(not a regular file)" in text for text in texts) >= 3
+    assert sum("(it is not a regular file)" in text for text in texts) >= 3
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

@@ -10,6 +10,7 @@ from typing import Self
 
 import safetensors
 
+from hushrec import files
 from hushrec.errors import CheckpointError
 from hushrec.privacy.failpoints import failpoint
 
@@ -36,7 +37,7 @@ class Folder:
                 if (path / _DRAFTS).exists():
                     shutil.rmtree(path / _DRAFTS)
                 (path / _DRAFTS).mkdir(mode=0o700)
-                _sync(path.parent)
+                files.sync(path.parent)
             except BaseException:
                 self.close()
                 raise
@@ -54,10 +55,7 @@ class Folder:
 
     def publish(self, name: str) -> None:
         """Move a draft to its final place, durably."""
-        draft = self.draft(name)
-        _sync(draft)
-        draft.replace(self.path / name)
-        _sync(self.path)
+        files.publish(self.draft(name), self.path / name)
 
     def write(self, name: str, content: bytes) -> None:
         """Write a small file, durably."""
@@ -76,10 +74,9 @@ class Folder:
         (self.path / name).rename(doomed)
         with doomed.open("r+b") as file:
             file.write(bytes(os.fstat(file.fileno()).st_size))
-            file.flush()
-            os.fsync(file.fileno())
+        files.sync(doomed)
         doomed.unlink()
-        _sync(self.path)
+        files.sync(self.path)
         failpoint("after-shred")
 
     def clear(self) -> None:
@@ -93,7 +90,7 @@ class Folder:
         (self.path / _LOCK).unlink()
         with contextlib.suppress(OSError):  # somebody put another file there
             self.path.rmdir()
-        _sync(self.path.parent)
+        files.sync(self.path.parent)
         self.close()
 
     def close(self) -> None:
@@ -185,11 +182,3 @@ class Holder:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

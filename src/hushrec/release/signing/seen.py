@@ -4,17 +4,18 @@ Privacy: public; the file says which releases a device has opened, and stays the
 """
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from hushrec import files
 from hushrec.errors import ReleaseError
 from hushrec.release.signing.attestation import is_version
 from hushrec.release.signing.envelope import is_digest
 from hushrec.release.untrusted_json import parse
 
 _LARGEST = 1 << 16
+_FIX = "name another file for what was seen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +55,17 @@ class Seen:
     @classmethod
     def open(cls, path: Path) -> Self | None:
         """What a file says was seen; None if there is no file."""
+        with files.refusing(path, "read", ReleaseError, _FIX):
+            if not path.exists():
+                return None
+        data = files.read(path, ReleaseError, fix=_FIX, largest=_LARGEST)
         try:
-            with path.open(encoding="utf-8") as file:
-                told = parse(file.read(_LARGEST), strings=64, others=256)
+            told = parse(data.decode(), strings=64, others=256)
             made = cls(**{**told, "chain": tuple(told["chain"])})
             if not (made.chain and all(map(is_digest, made.chain)) and is_version(made.version)):
                 raise ValueError
             if not isinstance(made.ledger, str | None):
                 raise ValueError
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise ReleaseError(f"{path} cannot be read: {error.strerror}") from None
         except (ValueError, TypeError, KeyError, RecursionError):
             raise ReleaseError(
                 f"{path} does not say what was seen, or is damaged; if you delete it, an older release is "
@@ -75,15 +75,5 @@ class Seen:
 
     def save(self, path: Path) -> None:
         """Write the file, whole or not at all."""
-        told = {"chain": self.chain, "ledger": self.ledger, "version": self.version}
-        part = path.with_name(f"{path.name}.{os.getpid()}.part")
-        try:
-            with part.open("w", encoding="utf-8") as file:
-                file.write(json.dumps(told) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(path)
-        except OSError as error:
-            raise ReleaseError(
-                f"{path} cannot be written: {error.strerror}; name another file for what was seen"
-            ) from None
+        told = json.dumps({"chain": self.chain, "ledger": self.ledger, "version": self.version})
+        files.write(path, told + "\n", ReleaseError, fix=_FIX)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from hushrec import files
 from hushrec.errors import ReleaseError
 from hushrec.release.signing import envelope as envelopes
 from hushrec.release.signing import key_file as key_files
@@ -129,7 +130,7 @@ def of_file(
         if signature is None and not beside.is_file():
             return UNSIGNED
         try:
-            return claimed(data, _text(beside, envelopes.LARGEST), path.name)
+            return claimed(data, _envelope(beside), path.name)
         except ReleaseError as error:
             return Signature("unchecked", problem=str(error))
     if not beside.is_file():
@@ -138,11 +139,17 @@ def of_file(
             "owner for it, and do not use the release without"
         )
     known = None if seen is None else Seen.open(Path(seen))
-    text, pinned = _text(beside, envelopes.LARGEST), _text(Path(key), key_files.LARGEST)
-    made = verified(data, text, pinned, known, path.name)
+    pinned = files.read_text(
+        Path(key), ReleaseError, fix="give the owner's key file", largest=key_files.LARGEST
+    )
+    made = verified(data, _envelope(beside), pinned, known, path.name)
     if seen is not None and made.seen is not None and made.seen != known:
         made.seen.save(Path(seen))
     return made
+
+
+def _envelope(path: Path) -> str:
+    return files.read_text(path, ReleaseError, fix="give the release's signature", largest=envelopes.LARGEST)
 
 
 def _of_release(text: str) -> Envelope:
@@ -166,14 +173,3 @@ def _require_same(data: bytes, said: Attestation, name: str) -> None:
         f"this is not the file that was signed as {said.name!r}: it was altered, or the signature is of "
         "another one; do not use it, and fetch both again from its owner"
     )
-
-
-def _text(path: Path, largest: int) -> str:
-    try:
-        with path.open("rb") as file:
-            data = file.read(largest + 1)
-        return data.decode()
-    except OSError as error:
-        raise ReleaseError(f"{path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ReleaseError(f"{path} is not text; give a key file or a signature file") from None

@@ -1,0 +1,257 @@
+"""Files and folders that appear whole, and one error for those that cannot be written or read.
+
+What is written lies in a draft first: a private folder next to its place. Once all of it is on the disk it is
+renamed, and the disk keeps the new name too. So a killed process or a power cut leaves what was there before
+or what is new, never a part. Only a folder that replaces another is missing for an instant: if a process is
+killed then, the next draft in the same place puts the earlier one back.
+"""
+
+import errno
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from hushrec.errors import HushrecError
+from hushrec.escapes import escaped
+
+SUFFIX = ".hushrec-draft"
+_NEW, _EARLIER = "new", "earlier"
+
+
+@contextmanager
+def refusing(
+    path: str | Path, verb: Literal["read", "written"], error: type[HushrecError], fix: str
+) -> Iterator[None]:
+    """Turn what the system says of a file into one error: which file, why, and what to do."""
+    try:
+        yield
+        return
+    except OSError as failed:
+        reason = failed.strerror or os.strerror(failed.errno or errno.EIO)
+    raise error(f"{path} cannot be {verb}: {reason}; {fix}") from None
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a regular file for reading. A pipe could block, and a device might never end.
+
+    Raises:
+        OSError: it is something else, or is not there.
+    """
+    mode = path.stat().st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # of a folder the system says so itself
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    with open(path, "rb", opener=_at_once) as file:
+        yield file
+
+
+def read(path: Path, error: type[HushrecError], *, fix: str, largest: int | None = None) -> bytes:
+    """Read a regular file.
+
+    Args:
+        error: what is raised if it cannot be read.
+        fix: what to do then.
+        largest: bytes that it may have; a larger one is not read.
+    """
+    with refusing(path, "read", error, fix), opened(path) as file:
+        if largest is not None and os.fstat(file.fileno()).st_size > largest:
+            raise OSError(errno.EFBIG, f"it is larger than {largest:,} bytes")
+        return file.read()
+
+
+def read_text(path: Path, error: type[HushrecError], *, fix: str, largest: int | None = None) -> str:
+    """Read a regular file of text in UTF-8, as ``read`` does."""
+    data = read(path, error, fix=fix, largest=largest)
+    with refusing(path, "read", error, fix):
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            raise OSError(errno.EILSEQ, "it is not text in UTF-8") from None
+
+
+def sha256(path: Path) -> str:
+    """SHA-256, in hex, of a file.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write(
+    path: Path,
+    content: bytes | str,
+    error: type[HushrecError],
+    *,
+    fix: str,
+    mode: int = 0o666,
+    new: bool = False,
+) -> None:
+    """Write a file whole, as ``whole`` does; text in UTF-8.
+
+    Args:
+        error: what is raised if it cannot be written.
+        fix: what to do then.
+        mode, new: as of ``whole``.
+    """
+    with refusing(path, "written", error, fix), whole(path, mode=mode, new=new) as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
+
+
+@contextmanager
+def whole(path: Path, *, mode: int = 0o666, new: bool = False) -> Iterator[BinaryIO]:
+    """Open a file for writing that takes its place when the block ends without an error.
+
+    Args:
+        path: where. A link is refused: it would be replaced, and not what it leads to.
+        mode: its permissions, less the process's umask; 0o600 for what is private.
+        new: whether a file that is there is refused instead of replaced.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with suppress(FileNotFoundError):
+        there = path.lstat().st_mode
+        if new:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        if not stat.S_ISREG(there):
+            raise OSError(errno.EINVAL, "it is a link, a folder or a device")
+    with draft(path) as folder:
+        part = folder / _NEW
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            yield file
+        publish(part, path, new=new)
+
+
+@contextmanager
+def whole_folder(folder: Path, *, mode: int = 0o700, new: bool = False) -> Iterator[Path]:
+    """Make a folder that takes its place when the block ends without an error.
+
+    Args:
+        folder: where.
+        mode: its permissions, less the process's umask.
+        new: whether a folder that holds files is refused instead of replaced.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with draft(folder) as aside:
+        made = aside / _NEW
+        made.mkdir(mode=mode)
+        yield made
+        if not new and folder.exists():
+            (aside / _EARLIER).mkdir()
+            os.rename(folder, aside / _EARLIER / folder.name)
+        publish(made, folder)
+
+
+def publish(part: Path, path: Path, *, new: bool = False) -> None:
+    """Move a finished file or folder to its place, and all of it to the disk before its name.
+
+    Args:
+        part: on the same file system.
+        new: whether a file that is there is refused instead of replaced.
+    """
+    for inner in part.rglob("*"):
+        sync(inner)
+    sync(part)
+    if new:
+        _move_to_free(part, path)
+    else:
+        os.replace(part, path)
+    sync(path.parent)
+
+
+def sync(path: Path) -> None:
+    """Bring a file, or the names in a folder, to the disk."""
+    if os.name == "nt" and path.is_dir():
+        return  # no handle of a folder there
+    handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:  # some file systems take this call for files alone
+        if not (path.is_dir() and error.errno in (errno.EBADF, errno.EINVAL)):
+            raise
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def draft(path: Path) -> Iterator[Path]:
+    """Make a folder next to a path that only its owner may read, and remove it in the end.
+
+    It is locked while its process lives. So what a killed process left can be told from what another process
+    is writing: it is removed first, with a warning that names it.
+    """
+    _remove_remains(path.parent)
+    while True:
+        made = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=SUFFIX, dir=path.parent))
+        lock = _locked(made, wait=True)
+        if made.exists():  # it was not removed as a leftover before it was locked
+            break
+    try:
+        yield made
+    finally:
+        _remove(made)
+        if lock is not None:
+            os.close(lock)
+
+
+def _move_to_free(part: Path, path: Path) -> None:
+    """Rename a file, unless the name is taken, which ``os.rename`` would not notice."""
+    try:
+        os.link(part, path)
+    except FileExistsError:
+        raise
+    except OSError:  # this file system has no hard links: hold the name with an empty file
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+        os.replace(part, path)
+
+
+def _remove_remains(parent: Path) -> None:
+    for found in sorted(parent.glob(f".*{SUFFIX}")):
+        lock = _locked(found, wait=False)
+        if lock is None:
+            continue
+        full = any(found.iterdir())
+        _remove(found)
+        if full:
+            warnings.warn(f"removed {escaped(str(found))}: a killed run had left it", stacklevel=5)
+        os.close(lock)
+
+
+def _remove(draft: Path) -> None:
+    """Remove a draft. A folder that it was to replace goes back, if nothing took its place."""
+    for earlier in draft.glob(f"{_EARLIER}/*"):
+        place = draft.with_name(earlier.name)
+        if not os.path.lexists(place):
+            os.rename(earlier, place)
+    shutil.rmtree(draft, ignore_errors=True)
+
+
+def _locked(folder: Path, *, wait: bool) -> int | None:
+    """A lock on a folder, released when the process ends for any reason; None if it is held elsewhere."""
+    try:
+        import fcntl  # not every system has it
+    except ImportError:
+        return None
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return handle
+        except OSError:
+            os.close(handle)
+    return None
+
+
+def _at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # in case it has become a pipe meanwhile
