@@ -7,6 +7,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.cli import account
+from hushrec.curator.charging import Request
 from hushrec.curator.fit import fitting
 from hushrec.errors import ShareExceeded, WeakBudget
 from support.commands import fit
@@ -122,7 +123,7 @@ def test_somebody_at_the_terminal_is_asked(monkeypatch, answer, made):
         charged.append(request.accept)
         return "made"
 
-    asked = fitting(hr.GlobalEffects(), None, ledger="ledger.db", accept="users")
+    asked = Request(fitting(hr.GlobalEffects(), None), ledger="ledger.db", accept="users")
     terminal, file = (SimpleNamespace(isatty=lambda known=known: known) for known in (True, False))
     monkeypatch.setattr(account, "sys", SimpleNamespace(stdin=terminal, stderr=terminal))
     monkeypatch.setattr(account.typer, "confirm", lambda text, err: answer == "y\n")
@@ -185,7 +186,7 @@ def test_a_charge_beyond_its_share_and_weak_asks_for_each(monkeypatch):
     terminal = SimpleNamespace(isatty=lambda: True)
     monkeypatch.setattr(account, "sys", SimpleNamespace(stdin=terminal, stderr=terminal))
     monkeypatch.setattr(account.typer, "confirm", lambda text, err: not asked.append(text))
-    account.confirmed(fitting(hr.GlobalEffects(), None, ledger="ledger.db"), charge)
+    account.confirmed(Request(fitting(hr.GlobalEffects(), None), ledger="ledger.db"), charge)
     assert (len(asked), charged) == (2, [{"share", "weak"}])
 
 

@@ -100,8 +100,8 @@ def test_what_people_give_is_declared(here, hushrec, options, told, feedback):
     [
         ("", "either --scale LO HI STEP for ratings, or --interactions"),
         ("--interactions --scale 1 5 1", "either --scale LO HI STEP for ratings, or --interactions"),
-        ("--interactions --likes 4", "--likes is a rating; give --scale"),
-        ("--scale 1 5 1 --counts 3", "--counts goes with --interactions"),
+        ("--interactions --likes 4", "declare the scale of the ratings too"),
+        ("--scale 1 5 1 --counts 3", "ratings are not counted"),
         ("--scale 1 5 1 --likes 4.5", "likes: 4.5 is not on the scale"),
         ("--interactions --counts 256", "counts: "),
     ],

@@ -1,14 +1,11 @@
 """Options that commands share: what they are taken for, and what is refused with an example."""
 
-import os
-from pathlib import Path
-
 import pytest
 
 import hushrec as hr
 from hushrec import registry
 from hushrec.cli import options
-from hushrec.errors import ConfigError, DataError, DomainError, ReleaseError
+from hushrec.errors import ConfigError, DataError, DomainError
 
 
 def test_settings_go_as_deep_as_their_names_and_are_what_json_says():
@@ -84,35 +81,3 @@ def test_a_method_takes_one_source_of_groups(tmp_path):
     ):
         with pytest.raises(ConfigError):
             options.method(*arguments)
-
-
-def test_what_is_there_or_could_not_be_written_is_refused(tmp_path):
-    options.require_writable(tmp_path / "new.csv", ".parquet", ".csv")
-    for name in ("new.xlsx", "new", "new.csv.gz"):
-        with pytest.raises(ReleaseError, match=rf"-o .*; name it {name}\.parquet or {name}\.csv"):
-            options.require_writable(tmp_path / name, ".parquet", ".csv")
-    (tmp_path / "old.csv").touch()
-    for out in (tmp_path / "old.csv", tmp_path / "nosuch" / "new.csv", tmp_path / "old.csv" / "new.csv"):
-        with pytest.raises(ReleaseError, match="choose another file with -o"):
-            options.require_writable(out, ".csv")
-
-
-def test_a_file_that_cannot_be_written_after_all_is_told_with_what_to_do():
-    class Full:
-        def save(self, path):
-            raise OSError(28, "No space left on device")
-
-    with pytest.raises(
-        ReleaseError, match=r"^a\.csv cannot be written: No space left.*; choose another file"
-    ):
-        options.save(Full(), Path("a.csv"))
-    with pytest.raises(DomainError, match=r"device; make room$"):
-        options.save(Full(), Path("a.csv"), DomainError, fix="; make room")
-
-
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_without_leave_is_refused(tmp_path):
-    closed = Path(tmp_path / "closed")
-    closed.mkdir(mode=0o500)
-    with pytest.raises(ReleaseError, match="can be written to"):
-        options.require_writable(closed / "new.csv", ".csv")

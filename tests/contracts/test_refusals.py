@@ -330,11 +330,11 @@ def test_a_damaged_block_is_refused_before_the_charge(verb, tmp_path, request):
     assert not [*tmp_path.glob("*.checkpoints")]
 
 
-# -- the command line -------------------------------------------------------------------------------------------
+# -- the command line --------------------------------------------------------------------------------
 
 LINES = {
-    "fit": "fit {data} --domain domain.json --model global-effects --epsilon {epsilon} --delta 1e-6 --unit user "
-    "--adjacency add-remove --ledger ledger.db -o out.safetensors",
+    "fit": "fit {data} --domain domain.json --model global-effects --epsilon {epsilon} --delta 1e-6 "
+    "--unit user --adjacency add-remove --ledger ledger.db -o out.safetensors",
     "series": "fit {data} --domain domain.json --series series --ledger ledger.db -o out.safetensors",
     "pilot": "pilot {data} --domain domain.json --ledger ledger.db -o out.json",
     "release_data": "randomize {data} --domain domain.json --method randomized-response --epsilon {epsilon} "
@@ -377,7 +377,7 @@ def test_the_command_line_refuses_in_the_same_sentence(verb, name, tmp_path, req
     assert new or ledger.head == before
 
 
-# -- what is asked once -----------------------------------------------------------------------------------------
+# -- what is asked once ------------------------------------------------------------------------------
 
 
 def test_a_series_is_weak_or_not_as_a_whole_and_asked_once(tmp_path):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import going_on  # isort: skip
 import hushrec as hr
+from hushrec.curator.charging import Request
 from hushrec.curator.checkpoints import folder_of
 from hushrec.curator.fit import fitting
 from hushrec.privacy import failpoints, grant
@@ -51,7 +52,7 @@ def fit(week, place, out, log):
         failpoints.failpoint("after-file")
 
     hr.Release.save = saved
-    fitting(CONFIG, "auto", ledger=place, out=out).made(ratings[week])
+    Request(fitting(CONFIG, "auto"), ledger=place, out=out).made(ratings[week])
 
 
 def drawn_twice(log):

@@ -1,4 +1,4 @@
-"""The one road of a charge: no ledger starts by accident, nothing wrong is charged, a failed charge says so."""
+"""The one road of a charge: no ledger starts by accident, and a failed charge says so."""
 
 import logging
 from dataclasses import replace
@@ -10,6 +10,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.curator import charging
+from hushrec.curator.charging import Request
 from hushrec.curator.fit import fitting
 from hushrec.data.packed.pack import load_blocks
 from hushrec.data.people import PublicFacts
@@ -84,7 +85,7 @@ def test_a_fit_that_fails_burns_its_charge_and_says_so(world, budget, tmp_path, 
 
 
 def test_a_new_ledger_has_the_plans_budget_for_one_release(small, budget, tmp_path):
-    request = fitting(GlobalEffects(), budget(1.0), ledger=tmp_path / "ledger.db", new_ledger=True)
+    request = Request(fitting(GlobalEffects(), budget(1.0)), ledger=tmp_path / "ledger.db", new_ledger=True)
     request.made(small)
     made = Ledger.open(tmp_path / "ledger.db")
     assert (made.total, made.max_releases, len(made.entries())) == (budget(1.0), 1, 2)
@@ -98,8 +99,8 @@ def test_a_first_charge_that_is_refused_starts_no_ledger(small, budget, tmp_path
     """Else its budget would be the population's total, and another unit or adjacency could not follow."""
     path, limit = tmp_path / "ledger.db", budget(1.0, adjacency="replace")
     with pytest.raises(BudgetError, match="too weak to promise much"):
-        fitting(GlobalEffects(), budget(1000.0), ledger=path, new_ledger=True).made(small)
-    request = fitting(GlobalEffects(), limit, ledger=path, new_ledger=True)
+        Request(fitting(GlobalEffects(), budget(1000.0)), ledger=path, new_ledger=True).made(small)
+    request = Request(fitting(GlobalEffects(), limit), ledger=path, new_ledger=True)
     with monkeypatch.context() as patch:
         patch.setattr(charging, "machine", lambda: (1000, 10))
         with pytest.raises(MemoryExceeded, match="Nothing was charged"):
@@ -115,7 +116,7 @@ def test_a_first_charge_that_is_refused_starts_no_ledger(small, budget, tmp_path
 
 def test_only_a_seeded_experiment_does_without_a_ledger(small, budget):
     """Its ledger is in memory, and no private noise is seeded."""
-    asked = fitting(GlobalEffects(), budget(1.0), ledger=None)
+    asked = Request(fitting(GlobalEffects(), budget(1.0)), ledger=None)
     for entropy in (None, OperatingSystem()):
         with pytest.raises(LedgerError, match="charged to a ledger"):
             replace(asked, entropy=entropy).made(small)
@@ -133,7 +134,7 @@ def test_the_first_step_reads_no_record_and_refuses_for_public_reasons(small, bu
     facts = PublicFacts(small.domain)
     Ledger.create(tmp_path / "ledger.db", budget(1.0))
     out = tmp_path / "release.safetensors"
-    request = fitting(GlobalEffects(), budget(1.0), ledger=tmp_path / "ledger.db", out=out)
+    request = Request(fitting(GlobalEffects(), budget(1.0)), ledger=tmp_path / "ledger.db", out=out)
     assert request.resolved(facts).plan == hr.plan(small.domain, GlobalEffects(), budget(1.0))
     with pytest.raises(LedgerMissing):
         replace(request, ledger=tmp_path / "nosuch.db").resolved(facts)
@@ -146,8 +147,8 @@ def test_the_first_step_reads_no_record_and_refuses_for_public_reasons(small, bu
 
 def test_a_file_is_written_before_its_release_counts_as_published(small, budget, tmp_path, monkeypatch):
     Ledger.create(tmp_path / "ledger.db", budget(1.0))
-    request = fitting(
-        GlobalEffects(), budget(1.0), ledger=tmp_path / "ledger.db", out=tmp_path / "r.safetensors"
+    request = Request(
+        fitting(GlobalEffects(), budget(1.0)), ledger=tmp_path / "ledger.db", out=tmp_path / "r.safetensors"
     )
 
     def full(*_):
@@ -270,7 +271,7 @@ def test_blocks_are_refused_like_ratings(domain, ledger, tmp_path):
 
 
 def test_parts_of_ratings_are_refused_like_the_whole(many):
-    work = fitting(MODEL, BUDGET, ledger=None).resolve(PublicFacts(many.domain), None, None, "")
+    work = fitting(MODEL, BUDGET)(PublicFacts(many.domain), None, None, "")
     with pytest.raises(RecordsDropped):
         charging.admit(many.capped(2).slice(0, 3), PublicFacts(many.domain), work, accept=())
 
@@ -287,8 +288,8 @@ def test_experiments_and_baselines_go_on(many, nobody, tmp_path):
 
 
 def test_a_ledger_without_a_file_asks_if_it_is_kept(ledger):
-    work = fitting(MODEL, BUDGET, ledger=ledger).resolve(PublicFacts(DOMAIN), ledger, None, "")
-    request = fitting(MODEL, BUDGET, ledger=ledger)
+    work = fitting(MODEL, BUDGET)(PublicFacts(DOMAIN), ledger, None, "")
+    request = Request(fitting(MODEL, BUDGET), ledger=ledger)
     assert PostgresStore.kept
     for account in (SimpleNamespace(path=None, kept=PostgresStore.kept), ledger):
         assert request._accepted(account, work) == frozenset()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import hushrec as hr
+from hushrec.curator.charging import Request
 from hushrec.curator.checkpoints import folder_of, stopped
 from hushrec.curator.fit import fitting
 from hushrec.errors import (
@@ -190,7 +191,7 @@ def full(monkeypatch):
 def test_a_file_that_could_not_be_written_is_made_again_from_the_same_bytes(
     small, budget, ledger, tmp_path, full
 ):
-    request = fitting(GlobalEffects(), budget(1.0), ledger=ledger, out=tmp_path / "out.safetensors")
+    request = Request(fitting(GlobalEffects(), budget(1.0)), ledger=ledger, out=tmp_path / "out.safetensors")
     with full() as kept:
         request.made(small)
     assert charges(ledger) == {1: "sampled"}
@@ -199,8 +200,8 @@ def test_a_file_that_could_not_be_written_is_made_again_from_the_same_bytes(
 
 
 def test_a_stored_release_is_named_and_does_not_stop_others(small, other, budget, ledger, tmp_path, full):
-    request = fitting(
-        GlobalEffects(), budget(1.0), ledger=ledger, out=tmp_path / "out.safetensors", accept="share"
+    request = Request(
+        fitting(GlobalEffects(), budget(1.0)), ledger=ledger, out=tmp_path / "out.safetensors", accept="share"
     )
     with full():
         request.made(small)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -100,11 +101,10 @@ def test_people_who_ask_are_refused_where_nobody_is_weighed(small, budget):
         (GlobalEffects(), None),
         (hr.PosteriorSampleMF(rank=2), budget(2.0, "user", "replace", 0.0)),
     ):
+        seeded = {"entropy": hr.testing.Seeded(1)}
+        fit = hr.baseline if allowed is None else partial(hr.testing.fit, budget=allowed, **seeded)
         with pytest.raises(BudgetUnsupported, match=able):
-            if allowed is None:
-                hr.baseline(asking, config)
-            else:
-                hr.testing.fit(asking, config, allowed, entropy=hr.testing.Seeded(1))
+            fit(asking, config)
     short = hr.PosteriorMF(rank=2, rounds=2)
     assert hr.testing.fit(asking, short, user, entropy=hr.testing.Seeded(1)).statement.personal
     assert hr.baseline(asking, short).kind == "factors"

@@ -1,5 +1,6 @@
 """Room for a release is held before the charge, and is enough."""
 
+import os
 import resource
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import pytest
 
 import hushrec as hr
 from hushrec import registry
-from hushrec.curator.room import data_size, kept_size, release_size, reserved
+from hushrec.curator.room import data_size, kept_size, release_size, require_writable, reserved
 from hushrec.errors import ReleaseError
 from hushrec.models.private import PrivateModel
 
@@ -135,3 +136,22 @@ def test_a_refusal_names_the_folder_and_no_path(tmp_path, monkeypatch):
     with pytest.raises(ReleaseError, match="No space left on device") as told, reserved(tmp_path, 1 << 20):
         pass
     assert str(tmp_path.parent) not in str(told.value)
+
+
+def test_what_is_there_or_could_not_be_written_is_refused(tmp_path):
+    require_writable(tmp_path / "new.csv", ".parquet", ".csv")
+    for name in ("new.xlsx", "new", "new.csv.gz"):
+        with pytest.raises(ReleaseError, match=rf"-o .*; name it {name}\.parquet or {name}\.csv"):
+            require_writable(tmp_path / name, ".parquet", ".csv")
+    (tmp_path / "old.csv").touch()
+    for out in (tmp_path / "old.csv", tmp_path / "nosuch" / "new.csv", tmp_path / "old.csv" / "new.csv"):
+        with pytest.raises(ReleaseError, match="choose another file with -o"):
+            require_writable(out, ".csv")
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_leave_is_refused(tmp_path):
+    closed = Path(tmp_path / "closed")
+    closed.mkdir(mode=0o500)
+    with pytest.raises(ReleaseError, match="is not a writable folder"):
+        require_writable(closed / "new.csv", ".csv")

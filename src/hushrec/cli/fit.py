@@ -8,7 +8,7 @@ import typer
 from hushrec.cli import account, console, options
 from hushrec.cli.groups import grouped
 from hushrec.cli.sources import Given, Where
-from hushrec.errors import ConfigError
+from hushrec.errors import ConfigError, ReleaseError
 
 if TYPE_CHECKING:
     from hushrec.curator.charging import Work
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from hushrec.privacy.accounting.budget import Budget
     from hushrec.release.artefact import Release
 
-_OF_A_SERIES = (
-    "ratings out domain ledger series release_index accept query column format separator decimal"
-)
+_OF_A_SERIES = "ratings out domain ledger series release_index accept query column format separator decimal"
 """What goes with --series."""
 
 
@@ -77,6 +75,7 @@ def fit(
     With --series, it is the next of several under one charge: each takes all that people have given so far,
     and its budget is what the ledger had left before the first.
     """
+    from hushrec.curator.charging import Request
     from hushrec.curator.fit import fitting
     from hushrec.data.domain import Domain
     from hushrec.local.dataset_files import recognised
@@ -104,14 +103,8 @@ def fit(
             f"released data set needs none of them, but {ratings[0]} is not one, or is damaged: try hushrec "
             "show"
         )
-    request = fitting(
-        chosen,
-        spending,
-        series=series,
-        prior=None if prior is None else Release.open(prior),
-        out=out,
-        **charge.terms(),
-    )
+    public = None if prior is None else Release.open(prior)
+    request = Request(fitting(chosen, spending, public, series), out=out, **charge.terms())
 
     def load(work: "Work[Release]") -> "People":
         if spending == "auto":
@@ -168,14 +161,17 @@ def _require_ledgers(budget: "Budget", **named: object) -> None:
 def _fit_released(source: Path, model: "Model | None", out: Path) -> None:
     """A release made from a released data set, which is paid for already."""
     from hushrec.curator.fit import fit_released
+    from hushrec.curator.room import require_writable
+    from hushrec.files import refusing
     from hushrec.local.released import ReleasedData
 
-    options.require_writable(out, ".safetensors")
+    require_writable(out, ".safetensors")
     with console.working("reading the data set"):
         data = ReleasedData.open(source)
     with console.working("fitting the model"):
         release = fit_released(data, model)
-    options.save(release, out)
+    with refusing(out, "written", ReleaseError, "choose another file with -o"):
+        release.save(out)
     console.print_statement(release.statement)
     _print_next(release, out)
 

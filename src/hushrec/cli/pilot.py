@@ -27,13 +27,14 @@ def pilot(
     Only where nobody knows publicly about how many there are: hushrec domain --expected-users
     --expected-ratings costs nothing. The domain that is written declares both numbers, for plan and fit.
     """
-    from hushrec.curator.choices.pilot import counting
+    from hushrec.curator.charging import Request
+    from hushrec.curator.choices.pilot import Counting
     from hushrec.curator.statements import measured
     from hushrec.data.domain import Domain
     from hushrec.figures import above
 
     declared = Domain.open(domain)
-    request = counting(ledger=ledger, out=out, **charge.terms())
+    request = Request(Counting, ledger=ledger, out=out, **charge.terms())
     work, found = account.charged(
         request,
         account.facts(declared, given.reading.columns),

@@ -9,7 +9,7 @@ import typer
 from hushrec.cli import account, console, options
 from hushrec.cli.groups import grouped
 from hushrec.cli.sources import Given
-from hushrec.errors import ConfigError
+from hushrec.errors import ConfigError, ReleaseError
 
 if TYPE_CHECKING:
     from hushrec.data.domain import Domain
@@ -85,6 +85,7 @@ def randomize(
         return
     if domain is None or method is None:
         raise ConfigError("give --domain and --method; to combine data sets of many devices, give --collect")
+    from hushrec.curator.charging import Request
     from hushrec.curator.release_data import data_plan, randomizing
     from hushrec.data.domain import Domain
 
@@ -101,7 +102,7 @@ def randomize(
             "a release needs RATINGS, --ledger and -o; to see only the cost, give --plan instead"
         )
     records = ratings
-    request = randomizing(chosen, budget, out=out, **charge.terms())
+    request = Request(randomizing(chosen, budget), out=out, **charge.terms())
     facts = account.facts(declared, given.reading.columns)
     work, data = account.charged(
         request, facts, lambda _: given.load(records, declared, "memory"), given.called(records)
@@ -119,14 +120,17 @@ def randomize(
 
 def _collect(reports: list[str] | None, out: Path | None) -> None:
     """Combine the data sets of many devices into one."""
+    from hushrec.curator.room import require_writable
+    from hushrec.files import refusing
     from hushrec.local.released import ReleasedData
 
     if not (reports and out):
         raise ConfigError("--collect needs the data sets to combine, and -o")
-    options.require_writable(out, ".parquet", ".csv")
+    require_writable(out, ".parquet", ".csv")
     with console.working("reading reports"):
         together = ReleasedData.collect(ReleasedData.open(path) for path in reports)
-    options.save(together, out)
+    with refusing(out, "written", ReleaseError, "choose another file with -o"):
+        together.save(out)
     console.print_statement(together.statement)
     console.out().print(
         f"Wrote {out}: {together.n_people:,} people. Next: hushrec show {quote(str(out))}",

@@ -14,7 +14,7 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar, cast, get_args
 
@@ -139,6 +139,10 @@ class Work(ABC, Generic[Made]):
     def read(self, content: bytes) -> Made:
         """What was made before, from the bytes that the ledger stored."""
 
+    def require_out(self, out: Path) -> None:
+        """Refuse an output file that could not be written afterwards."""
+        require_writable(out, *self.suffixes)
+
     def lost(self, made: Made, release_index: int) -> str:
         """What to do where its file cannot be written."""
         return (
@@ -158,13 +162,17 @@ class _Rooms(NamedTuple):
     written: Room
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+Resolve = Callable[[PublicFacts, Ledger | None, int | None, str], Work[Made]]
+"""Makes the work from public facts, the ledger (None for a new one, or none), the release index, and the
+commitment of the checkpoint that resumes (empty for none)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Request(Generic[Made]):
     """A charge that is asked for: what to make, and on which account.
 
     Attributes:
-        resolve: makes the work from public facts, the ledger (None for a new one, or none), the release index
-            and the commitment of the checkpoint that resumes (empty for none).
+        resolve: the first step of the verb.
         ledger: the population's ledger, its path or its URL; None only for seeded experiments.
         release_index, checkpoint, accept: as for ``fit``.
         entropy: the operating system's by default; ``hushrec.testing`` seeds it.
@@ -172,7 +180,8 @@ class Request(Generic[Made]):
         out: the file to write; None to write none.
     """
 
-    resolve: Callable[[PublicFacts, Ledger | None, int | None, str], Work[Made]]
+    resolve: Resolve[Made]
+    _: KW_ONLY
     ledger: Ledger | str | Path | None
     release_index: int | None = None
     checkpoint: str | Path | bool = True
@@ -239,7 +248,7 @@ class Request(Generic[Made]):
     def _resolved(self, facts: PublicFacts, account: Ledger | None, mark: str) -> Work[Made]:
         work = self.resolve(facts, account, self.release_index, mark)
         if self.out:
-            require_writable(self.out, *work.suffixes)
+            work.require_out(self.out)
         if self.new_ledger:
             store = store_of(cast(str, self.ledger))
             around = witnesses.among(*folders(store, self._releases()))

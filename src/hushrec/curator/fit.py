@@ -8,11 +8,11 @@ from typing import Literal
 
 from hushrec import registry
 from hushrec.curator.authors import signed
-from hushrec.curator.charging import Accept, Request, Work, require_loaded
+from hushrec.curator.charging import Accept, Request, Resolve, Work, require_loaded
 from hushrec.curator.choices.recommended import Choice, choice, choice_of_share
 from hushrec.curator.known_items import committed, known
 from hushrec.curator.room import release_size
-from hushrec.curator.series.part import part_of
+from hushrec.curator.series.part import Part
 from hushrec.curator.statements import describe, from_data, not_private
 from hushrec.data.domain import Domain
 from hushrec.data.people import People, PublicFacts
@@ -120,14 +120,11 @@ def fit(
 
     Privacy: charged (every event of the plan).
     """
-    request = fitting(
-        model,
-        budget,
+    request = Request(
+        fitting(model, budget, prior, series),
         ledger=ledger,
-        series=series,
         release_index=release_index,
-        prior=prior,
-        checkpoint=checkpoint,
+        checkpoint=checkpoint if series is None else False,
         accept=accept,
     )
     return request.made(data, progress)
@@ -136,30 +133,17 @@ def fit(
 def fitting(
     model: Model | None,
     budget: Spending | None,
-    *,
-    ledger: Ledger | str | Path | None,
-    series: str | Path | None = None,
-    release_index: int | None = None,
     prior: Release | None = None,
-    checkpoint: str | Path | bool = True,
-    accept: Accept | Collection[Accept] = (),
-    new_ledger: bool = False,
-    out: Path | None = None,
-) -> Request[Release]:
-    """What ``fit`` asks for, as the command line does."""
+    series: str | Path | None = None,
+) -> Resolve[Release]:
+    """The first step of ``fit``, with its arguments."""
     if model is not None:
         _require_model(model, "to release data, call hushrec.release_data with it")
-    if series is not None and (budget is not None or prior is not None):
+    if series is None:
+        return partial(_resolve, model, budget, prior)
+    if budget is not None or prior is not None:
         raise ConfigError("a series takes its budget from the ledger, and no prior: leave out both")
-    return Request(
-        resolve=part_of(series, model) if series is not None else partial(_resolve, model, budget, prior),
-        ledger=ledger,
-        release_index=release_index,
-        checkpoint=checkpoint if series is None else False,
-        accept=accept,
-        new_ledger=new_ledger,
-        out=out,
-    )
+    return partial(Part, series, model)
 
 
 def baseline(
@@ -228,8 +212,8 @@ def _resolve(
     domain, because, auto = facts.domain, "", isinstance(budget, str)
     if budget is None:
         raise ConfigError(
-            'a fit charges a budget: pass a Budget, or "auto" for an equal share of what the ledger has left. '
-            "To fit without noise, and without privacy, call hushrec.baseline"
+            'a fit charges a budget: pass a Budget, or "auto" for an equal share of what the ledger has '
+            "left. To fit without noise, and without privacy, call hushrec.baseline"
         )
     if isinstance(budget, str) and budget != "auto":
         raise ConfigError('budget is a Budget, or "auto" for an equal share of what the ledger has left')

@@ -9,7 +9,7 @@ import numpy as np
 
 from hushrec.arrays import Bytes, Ints, Ints32
 from hushrec.curator.authors import signed
-from hushrec.curator.charging import Accept, Request, Work
+from hushrec.curator.charging import Accept, Request, Resolve, Work
 from hushrec.curator.room import data_size
 from hushrec.curator.statements import describe_data
 from hushrec.data.domain import Domain
@@ -62,37 +62,23 @@ def release_data(
 
     Privacy: charged (the one event of the plan).
     """
-    request = randomizing(
-        method, budget, ledger=ledger, release_index=release_index, checkpoint=checkpoint, accept=accept
-    )
-    return request.made(data)
-
-
-def randomizing(
-    method: Method,
-    budget: Budget | None,
-    *,
-    ledger: Ledger | str | Path | None,
-    release_index: int | None = None,
-    checkpoint: str | Path | bool = True,
-    accept: Accept | Collection[Accept] = (),
-    new_ledger: bool = False,
-    out: Path | None = None,
-) -> Request[ReleasedData]:
-    """What ``release_data`` asks for, as the command line does."""
-    if not isinstance(method, Method):
-        raise DataError(
-            "release_data takes RandomizedResponse or DistanceBased; to train a model, call hushrec.fit"
-        )
-    return Request(
-        resolve=partial(_resolve, method, budget, out),
+    request = Request(
+        randomizing(method, budget),
         ledger=ledger,
         release_index=release_index,
         checkpoint=checkpoint,
         accept=accept,
-        new_ledger=new_ledger,
-        out=out,
     )
+    return request.made(data)
+
+
+def randomizing(method: Method, budget: Budget | None) -> Resolve[ReleasedData]:
+    """The first step of ``release_data``, with its arguments."""
+    if not isinstance(method, Method):
+        raise DataError(
+            "release_data takes RandomizedResponse or DistanceBased; to train a model, call hushrec.fit"
+        )
+    return partial(Randomizing, method, budget)
 
 
 def data_plan(domain: Domain, method: Method, budget: Budget | None) -> Plan:
@@ -100,35 +86,36 @@ def data_plan(domain: Domain, method: Method, budget: Budget | None) -> Plan:
     return signed(method.plan(domain, budget), method, domain)
 
 
-def _resolve(
-    method: Method,
-    budget: Budget | None,
-    out: Path | None,
-    facts: PublicFacts,
-    account: Ledger | None,
-    release_index: int | None,
-    mark: str,
-) -> "_Randomizing":
-    if facts.personal or facts.domain.privacy_classes:
-        raise DataError(
-            "these ratings carry per-user ε, which a released data set does not support; drop the column "
-            "epsilon, and declare a domain without privacy classes"
-        )
-    if out:
-        require_lines(out, facts.domain.items)
-    return _Randomizing(method, facts.domain, data_plan(facts.domain, method, budget))
+class Randomizing(Work[ReleasedData]):
+    """A data set, whose law is made before the charge, because it may run out of memory.
 
-
-class _Randomizing(Work[ReleasedData]):
-    """A data set, whose law is made before the charge, because it may run out of memory."""
+    Args:
+        method: how rows are randomized.
+        budget: as for ``release_data``.
+        facts, account, release_index, mark: as of ``charging.Resolve``.
+    """
 
     private_size = True
     suffixes = (".parquet", ".csv")
 
-    def __init__(self, method: Method, domain: Domain, plan: Plan) -> None:
-        self.method, self.domain, self.plan = method, domain, plan
-        self.footprint = method.footprint(plan, domain)
-        self.awaited = domain.n_users == 1
+    def __init__(
+        self,
+        method: Method,
+        budget: Budget | None,
+        facts: PublicFacts,
+        account: Ledger | None,
+        release_index: int | None,
+        mark: str,
+    ) -> None:
+        if facts.personal or facts.domain.privacy_classes:
+            raise DataError(
+                "these ratings carry per-user ε, which a released data set does not support; drop the column "
+                "epsilon, and declare a domain without privacy classes"
+            )
+        self.method, self.domain = method, facts.domain
+        self.plan = data_plan(facts.domain, method, budget)
+        self.footprint = method.footprint(self.plan, facts.domain)
+        self.awaited = facts.domain.n_users == 1
 
     def plan_at(self, budget: Budget) -> Plan:
         return self.method.plan(self.domain, budget)
@@ -148,6 +135,10 @@ class _Randomizing(Work[ReleasedData]):
 
     def read(self, content: bytes) -> ReleasedData:
         return replace(ReleasedData.from_bytes(content), repeated=True)
+
+    def require_out(self, out: Path) -> None:
+        super().require_out(out)
+        require_lines(out, self.domain.items)
 
     def lost(self, made: ReleasedData, release_index: int) -> str:
         if made.ratings.n_ratings <= LARGEST_STORED:

@@ -1,9 +1,9 @@
 """The charging verbs with seeded noise, for experiments and tests: their releases claim nothing."""
 
-from dataclasses import replace
 from pathlib import Path
 
-from hushrec.curator.choices.pilot import counting
+from hushrec.curator.charging import Made, Request, Resolve
+from hushrec.curator.choices.pilot import Counting
 from hushrec.curator.fit import Spending, fitting
 from hushrec.curator.release_data import randomizing
 from hushrec.data.domain import Domain
@@ -40,17 +40,8 @@ def fit(
 
     Privacy: public only if the data are: the seed tells the noise.
     """
-    _require_seeded(entropy)
-    request = fitting(
-        model,
-        budget,
-        ledger=ledger,
-        series=series,
-        release_index=release_index,
-        prior=prior,
-        checkpoint=False,
-    )
-    return replace(request, entropy=entropy).made(data, progress)
+    resolve = fitting(model, budget, prior, series)
+    return _request(resolve, entropy, ledger, release_index).made(data, progress)
 
 
 def release_data(
@@ -70,9 +61,7 @@ def release_data(
 
     Privacy: public only if the data are: the seed tells the noise.
     """
-    _require_seeded(entropy)
-    request = randomizing(method, budget, ledger=ledger, release_index=release_index, checkpoint=False)
-    return replace(request, entropy=entropy).made(data)
+    return _request(randomizing(method, budget), entropy, ledger, release_index).made(data)
 
 
 def pilot(
@@ -86,14 +75,15 @@ def pilot(
 
     Privacy: public only if the data are: the seed tells the noise.
     """
-    _require_seeded(entropy)
-    request = counting(ledger=ledger, release_index=release_index, checkpoint=False)
-    return replace(request, entropy=entropy).made(data)
+    return _request(Counting, entropy, ledger, release_index).made(data)
 
 
-def _require_seeded(entropy: Entropy) -> None:
+def _request(
+    resolve: Resolve[Made], entropy: Entropy, ledger: Ledger | str | Path | None, release_index: int | None
+) -> Request[Made]:
     if entropy.private:
         raise ConfigError(
             "a seeded experiment takes noise that can be repeated: pass entropy=Seeded(0); for a private "
             "release, call the verb of hushrec itself"
         )
+    return Request(resolve, ledger=ledger, release_index=release_index, checkpoint=False, entropy=entropy)

@@ -59,55 +59,35 @@ def pilot(
 
     Privacy: charged (the two events of ``pilot_plan``).
     """
-    request = counting(ledger=ledger, release_index=release_index, checkpoint=checkpoint, accept=accept)
+    request = Request(
+        Counting, ledger=ledger, release_index=release_index, checkpoint=checkpoint, accept=accept
+    )
     return request.made(data)
 
 
-def counting(
-    *,
-    ledger: Ledger | str | Path,
-    release_index: int | None = None,
-    checkpoint: str | Path | bool = True,
-    accept: Accept | Collection[Accept] = (),
-    out: Path | None = None,
-) -> Request[Domain]:
-    """What ``pilot`` asks for, as the command line does."""
-    return Request(
-        resolve=_resolve,
-        ledger=ledger,
-        release_index=release_index,
-        checkpoint=checkpoint,
-        accept=accept,
-        out=out,
-    )
-
-
-def _resolve(facts: PublicFacts, account: Ledger | None, release_index: int | None, mark: str) -> "_Counting":
-    if facts.personal or facts.domain.privacy_classes:
-        raise BudgetUnsupported(
-            "a pilot counts everybody in full, so it does not support per-user ε: declare expected_users and "
-            "expected_ratings instead"
-        )
-    if account is None:
-        raise LedgerError("a pilot takes a part of a ledger's total: create the ledger first")
-    work = _Counting(facts.domain, account.total)
-    repeats = account.under(mark) or (release_index is not None and account.made(release_index))
-    if account.releases_left < 2 and not repeats:
-        raise BudgetError(
-            "a pilot takes a release index of its own, and the ledger has none left for the fit after it; "
-            "create the ledger with one release more (max_releases, --max-releases)"
-        )
-    return work
-
-
-class _Counting(Work[Domain]):
-    """Two noisy numbers."""
+class Counting(Work[Domain]):
+    """Two noisy numbers. Args: as of ``charging.Resolve``."""
 
     suffixes = (".json",)
 
-    def __init__(self, domain: Domain, total: Budget) -> None:
-        self.domain = domain
-        self.totals, self.plan = pilot_plan(domain, total)
+    def __init__(
+        self, facts: PublicFacts, account: Ledger | None, release_index: int | None, mark: str
+    ) -> None:
+        if facts.personal or facts.domain.privacy_classes:
+            raise BudgetUnsupported(
+                "a pilot counts everybody in full, so it does not support per-user ε: declare expected_users "
+                "and expected_ratings instead"
+            )
+        if account is None:
+            raise LedgerError("a pilot takes a part of a ledger's total: create the ledger first")
+        self.domain = facts.domain
+        self.totals, self.plan = pilot_plan(facts.domain, account.total)
+        repeats = account.under(mark) or (release_index is not None and account.made(release_index))
+        if account.releases_left < 2 and not repeats:
+            raise BudgetError(
+                "a pilot takes a release index of its own, and the ledger has none left for the fit after "
+                "it; create the ledger with one release more (max_releases, --max-releases)"
+            )
 
     def plan_at(self, budget: Budget) -> Plan:
         raise BudgetError("a pilot costs 2 % of a ledger's total, whatever is left")

@@ -1,7 +1,6 @@
 """The next release of a series, whose releases are charged together and share their noise."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
@@ -21,7 +20,7 @@ from hushrec.models.base import Model
 from hushrec.models.global_effects import GlobalEffects
 from hushrec.models.popularity import Popularity
 from hushrec.models.private import PrivateModel
-from hushrec.privacy.accounting.ages import Part
+from hushrec.privacy.accounting import ages
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.grant import Grant
@@ -30,18 +29,32 @@ from hushrec.privacy.run import MEASURING, ChargedRun
 from hushrec.progress import stage
 from hushrec.release.artefact import Release
 
-Resolve = Callable[[PublicFacts, Ledger | None, int | None, str], Work[Release]]
+
+def series_model(domain: Domain) -> Model:
+    """The model of a series, which follows from what people give."""
+    return GlobalEffects() if domain.feedback == "ratings" else Popularity()
 
 
-def part_of(path: str | Path, model: Model | None) -> Resolve:
-    """What resolves the next release of the series in a folder.
+class Part(Work[Release]):
+    """One release of a series; it holds the series' folder until it is closed.
+
+    A release that is stopped after its part was charged loses that part: noise is never drawn twice for one.
 
     Args:
-        path: the series' own folder.
+        folder: the series' own folder.
         model: as in all its releases; None for the one that follows from what people give.
+        facts, account, release_index, mark: as of ``charging.Resolve``.
     """
 
-    def resolve(facts: PublicFacts, account: Ledger | None, release_index: int | None, mark: str) -> _Part:
+    def __init__(
+        self,
+        folder: str | Path,
+        model: Model | None,
+        facts: PublicFacts,
+        account: Ledger | None,
+        release_index: int | None,
+        mark: str,
+    ) -> None:
         if facts.personal or facts.domain.privacy_classes:
             raise BudgetUnsupported(
                 "a series gives everybody the same ε; drop the column epsilon, and declare a domain without "
@@ -49,37 +62,21 @@ def part_of(path: str | Path, model: Model | None) -> Resolve:
             )
         if account is None:
             raise LedgerError("a series takes all that a ledger has left: create the ledger first")
-        folder = SeriesFolder(path)
+        self.folder, self.domain = SeriesFolder(folder), facts.domain
         try:
-            return _Part(folder, model or series_model(facts.domain), facts.domain, account, release_index)
+            self._plan(model or series_model(facts.domain), account, release_index)
         except BaseException:
-            folder.close()
+            self.close()
             raise
 
-    return resolve
-
-
-def series_model(domain: Domain) -> Model:
-    """The model of a series, which follows from what people give."""
-    return GlobalEffects() if domain.feedback == "ratings" else Popularity()
-
-
-class _Part(Work[Release]):
-    """One release of a series; it holds the series' folder until it is closed.
-
-    A release that is stopped after its part was charged loses that part: noise is never drawn twice for one.
-    """
-
-    def __init__(
-        self, folder: SeriesFolder, model: Model, domain: Domain, account: Ledger, release_index: int | None
-    ) -> None:
-        self.folder, self.domain = folder, domain
+    def _plan(self, model: Model, account: Ledger, release_index: int | None) -> None:
+        folder, domain = self.folder, self.domain
         self.terms = _terms(folder, model, domain, account)
         self.model = type(model)(**self.terms["settled"])
         assert isinstance(self.model, PrivateModel)  # others have no series
         budget, releases = Budget(**self.terms["budget"]), self.terms["releases"]
         first = series_plan(self.model, domain, budget, releases, self.terms["shares"])
-        part = Part(0, releases, self.terms["series"])
+        part = ages.Part(0, releases, self.terms["series"])
         self.public = known(self.model, domain)
         first = committed(replace(first, part=part), self.public)
         self.number = _number(folder, first, account, release_index)
