@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from hushrec.data.packed.blocks import Blocks
+from hushrec.data.people import People
 from hushrec.data.ratings import Ratings
 from hushrec.errors import ConfigError
 from hushrec.estimation.shrinkage import known_popularity
@@ -43,7 +43,7 @@ class ItemKNN(Noiseless):
     ``pearson`` the cosine after an item's mean is subtracted from its ratings (missing ones stay 0).
     """
 
-    def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
+    def release(self, feedback: People, run: Run) -> Release:
         """The mean of every item (the overall mean for unrated items), and all similarities.
 
         Raises:

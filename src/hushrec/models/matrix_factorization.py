@@ -1,5 +1,6 @@
 """Matrix factorisation without privacy: the baseline of the private models."""
 
+from collections.abc import Iterable
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
@@ -7,7 +8,7 @@ from pydantic import Field, model_validator
 
 from hushrec.arrays import Ints
 from hushrec.data.domain import Domain
-from hushrec.data.packed.blocks import Blocks
+from hushrec.data.people import People
 from hushrec.data.ratings import Ratings
 from hushrec.estimation.shrinkage import known_popularity
 from hushrec.kernels.solvers.sgd import LARGEST_RANK
@@ -20,6 +21,7 @@ from hushrec.release.artefact import Release
 from hushrec.settings import only
 from hushrec.solvers.descent import DescentData, Factored, Schedule, gradient_descent, scheduled, survey
 from hushrec.solvers.factorizers import Factors, Sparse, least_squares
+from hushrec.statistics.engines.engine import rows_here
 
 _ALS_RANK = 120
 _ROWS = 1 << 16  # users processed at once: bounds the memory
@@ -77,7 +79,7 @@ class MatrixFactorization(Noiseless):
             raise ValueError(f'solver="als" takes a rank of at most {_ALS_RANK}; set solver="sgd"')
         return self
 
-    def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
+    def release(self, feedback: People, run: Run) -> Release:
         """The mean, then factors and effects of the residuals.
 
         Lists the users on the domain's roster, or else those who rated. For ``sgd`` on blocks without a
@@ -103,9 +105,9 @@ class MatrixFactorization(Noiseless):
         effects = {"row_scale": scale, "column_scale": scale}
         found = least_squares(known, self.rank, self.epochs, reg=self.reg, power=self.power, **effects)
         item_counts = np.bincount(ratings.items, minlength=domain.n_items)
-        return self._listed(ratings, global_mean, known.counts, item_counts, found)
+        return self._listed(domain, ratings.users, global_mean, known.counts, item_counts, found)
 
-    def _descending(self, feedback: Ratings | Blocks) -> Release:
+    def _descending(self, feedback: People) -> Release:
         global_mean, source = survey(feedback, feedback.domain.scale.star)
         learned = gradient_descent(
             source,
@@ -116,16 +118,24 @@ class MatrixFactorization(Noiseless):
             effects=self.effects,
             threads=self.threads,
         )
-        if feedback.domain.users is None and isinstance(feedback, Blocks):
-            return self._unlisted(feedback.domain, global_mean, source, learned)
+        domain, here = feedback.domain, rows_here(feedback)
+        if domain.users is None and here is None:
+            return self._unlisted(domain, global_mean, source, learned)
+        users = () if here is None else here.users
         counts = source.person_counts, source.item_counts
-        return self._listed(feedback, global_mean, *counts, Factors.of(learned))
+        return self._listed(domain, users, global_mean, *counts, Factors.of(learned))
 
     def _listed(
-        self, feedback: Ratings | Blocks, mean: float, person_counts: Ints, item_counts: Ints, found: Factors
+        self,
+        domain: Domain,
+        users: Iterable[str],
+        mean: float,
+        person_counts: Ints,
+        item_counts: Ints,
+        found: Factors,
     ) -> Release:
         """Items, and the users of the roster or the ratings."""
-        domain, found = feedback.domain, found.times(feedback.domain.scale.star)
+        found = found.times(domain.scale.star)
         counts = item_counts.astype(np.float64)
         biases = Biases(
             mean + found.column_effects,
@@ -136,8 +146,8 @@ class MatrixFactorization(Noiseless):
             np.zeros(len(found.rows)),
             person_counts.astype(np.float64),
         )
-        users = tuple(feedback.users.to_list()) if isinstance(feedback, Ratings) and not domain.users else ()
-        return people_release(self, domain, biases, found.rows, found.columns, users)
+        listed = () if domain.users else tuple(users)
+        return people_release(self, domain, biases, found.rows, found.columns, listed)
 
     def _unlisted(self, domain: Domain, mean: float, source: DescentData, found: Factored) -> Release:
         """Only items, rotated as in ``people_release``; there are too many users to copy their factors."""

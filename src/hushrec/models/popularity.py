@@ -6,8 +6,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from hushrec.data.domain import Domain, FeedbackKind
-from hushrec.data.interactions import Interactions
-from hushrec.data.packed.blocks import Blocks
+from hushrec.data.people import People
 from hushrec.models.phases.outputs import score_release
 from hushrec.models.phases.repeated import Repeated
 from hushrec.models.private import PrivateModel
@@ -58,7 +57,7 @@ class Popularity(PrivateModel):
         n, user = domain.n_items, budget.unit == "user"
         return Footprint(1e7 + 2 * COPIED * n, 20 if user else 4, 32, n / DRAWS, 0.1)
 
-    def release(self, feedback: Interactions | Blocks, run: Run) -> Release:
+    def release(self, feedback: People, run: Run) -> Release:
         """Count under noise, publish.
 
         Privacy: charged (the event of ``queries``).

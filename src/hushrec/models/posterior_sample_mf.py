@@ -10,7 +10,7 @@ from pydantic import Field
 
 from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
-from hushrec.data.packed.blocks import Blocks
+from hushrec.data.people import People
 from hushrec.data.ratings import Ratings
 from hushrec.estimation.shrinkage import RATING_VARIANCE, known_popularity
 from hushrec.models.phases.biases import require_rank
@@ -79,7 +79,7 @@ class PosteriorSampleMF(PrivateModel):
         """The chains."""
         return self.chain.footprint(domain.n_items, self.rank)
 
-    def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
+    def release(self, feedback: People, run: Run) -> Release:
         """Algorithm 1: draw U and V, and release V.
 
         Privacy: charged (the events of ``queries``).

@@ -4,8 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from hushrec.data.packed.blocks import Blocks
-from hushrec.data.ratings import Ratings
+from hushrec.data.people import People
 from hushrec.models.noiseless import Noiseless
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
@@ -37,7 +36,7 @@ class UserKNN(Noiseless):
     a user's mean is subtracted from their ratings (unrated items stay 0).
     """
 
-    def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
+    def release(self, feedback: People, run: Run) -> Release:
         """The ratings, as rows without names.
 
         Privacy: private, unless the ratings are public.

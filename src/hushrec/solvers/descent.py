@@ -15,12 +15,13 @@ from typing import Literal, Self
 import numpy as np
 
 from hushrec.arrays import Floats32, Ints
-from hushrec.data.packed.blocks import Blocks
+from hushrec.data.people import People
 from hushrec.data.ratings import Ratings
 from hushrec.kernels.csr import CSR
 from hushrec.kernels.solvers.sgd import descend, padded
 from hushrec.progress import stage
 from hushrec.solvers.initial import fill_normal
+from hushrec.statistics.engines.engine import engine_of
 
 Schedule = Literal["geometric", "inverse"]
 _AHEAD = 2  # blocks
@@ -96,7 +97,7 @@ class Factored:
                 self.person_effects[at] = effects
 
 
-def survey(ratings: Ratings | Blocks, star: float) -> tuple[float, DescentData]:
+def survey(people: People, star: float) -> tuple[float, DescentData]:
     """The mean of all ratings, and the rest in units of ``star``; people are the roster, if there is one.
 
     Args:
@@ -104,12 +105,12 @@ def survey(ratings: Ratings | Blocks, star: float) -> tuple[float, DescentData]:
 
     Privacy: private.
     """
-    domain = ratings.domain
+    domain, engine = people.domain, engine_of(people)
     item_counts, total, n_ratings = np.zeros(domain.n_items, dtype=np.int64), 0.0, 0
-    person_counts = np.zeros(domain.n_users or ratings.n_users, dtype=np.int64)
+    person_counts = np.zeros(domain.n_users or people.n_users, dtype=np.int64)
     first = 0
-    for block in ratings.blocks():
-        person_counts[_places(block, first)] = block.counts
+    for block in engine.blocks():
+        person_counts[_at(first, block.n_users, _places(block))] = block.counts
         item_counts += np.bincount(block.items, minlength=domain.n_items)
         total += float(block.values().sum())
         n_ratings += block.n_ratings
@@ -118,15 +119,18 @@ def survey(ratings: Ratings | Blocks, star: float) -> tuple[float, DescentData]:
     global_mean = total / n_ratings if n_ratings else domain.scale.mid
     table = ((lo + step * np.arange(domain.scale.n_values) - global_mean) / star).astype(np.float32)
 
+    def learned(block: Ratings) -> tuple[slice | Ints | None, CSR]:
+        return _places(block), CSR(block.indptr, block.items, table[block.steps])
+
+    known = engine.map(learned)
+
     def batches() -> Iterator[Batch]:
         first = 0
-        for block in ratings.blocks():
-            yield _places(block, first), CSR(block.indptr, block.items, table[block.steps])
-            first += block.n_users
+        for places, rows in known.blocks():
+            n = len(rows.indptr) - 1
+            yield _at(first, n, places), rows
+            first += n
 
-    if isinstance(ratings, Ratings):
-        once = list(batches())
-        return global_mean, DescentData(lambda: iter(once), person_counts, item_counts)
     return global_mean, DescentData(batches, person_counts, item_counts)
 
 
@@ -192,10 +196,15 @@ def _ahead(steps: Iterator[_Step]) -> Generator[_Step, None, None]:
             yield step
 
 
-def _places(block: Ratings, first: int) -> slice | Ints:
-    """The rows of the block's people: rows of the roster, or the next rows if there is no roster."""
+def _at(first: int, n_users: int, places: slice | Ints | None) -> slice | Ints:
+    """The rows of a block's people: rows of the roster, or the next rows if there is no roster."""
+    return slice(first, first + n_users) if places is None else places
+
+
+def _places(block: Ratings) -> slice | Ints | None:
+    """The rows of the block's people on the roster, None if there is no roster."""
     if block.domain.users is None:
-        return slice(first, first + block.n_users)
+        return None
     rows = np.flatnonzero(np.diff(block.roster_indptr()))
     whole = len(rows) > 0 and rows[-1] - rows[0] + 1 == len(rows)
     return slice(int(rows[0]), int(rows[-1]) + 1) if whole else rows

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from hushrec.arrays import Bytes, Floats, Floats32, Ints, Ints32
 from hushrec.data.domain import Domain
-from hushrec.data.packed.blocks import Blocks
+from hushrec.data.people import People
 from hushrec.data.ratings import Ratings
 from hushrec.kernels.csr import CSR
 from hushrec.kernels.solvers.langevin import BATCH
@@ -143,7 +143,7 @@ class ChainData:
     Privacy: private.
     """
 
-    def __init__(self, ratings: Ratings | Blocks, target: Posterior, weigh: Weigh | None) -> None:
+    def __init__(self, ratings: People, target: Posterior, weigh: Weigh | None) -> None:
         self.domain, self.n_users = ratings.domain, 0
         self._blocks: list[ChainBatch] = []
         for block in ratings.blocks():

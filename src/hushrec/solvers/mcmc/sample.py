@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushrec.arrays import Floats
-from hushrec.data.packed.blocks import Blocks
-from hushrec.data.ratings import Ratings
+from hushrec.data.people import People
 from hushrec.progress import steps
 from hushrec.solvers.mcmc.density import ChainData, ChainSettings, Posterior, Weigh
 from hushrec.solvers.mcmc.diagnostics import Diagnostics, diagnose
@@ -44,7 +43,7 @@ class Sample:
 
 
 def sample(
-    ratings: Ratings | Blocks,
+    ratings: People,
     target: Posterior,
     settings: ChainSettings,
     key: bytes,
