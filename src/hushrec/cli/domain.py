@@ -88,10 +88,6 @@ def domain(
 
     if (scale is None) != interactions:
         raise DomainError("say what people give: either --scale LO HI STEP for ratings, or --interactions")
-    if likes is not None and scale is None:
-        raise DomainError("--likes is a rating; give --scale LO HI STEP as well, or leave it out")
-    if counts is not None and not interactions:
-        raise DomainError("--counts goes with --interactions, not with --scale")
     declared = Domain.from_catalogue(
         items,
         scale=scale,
@@ -109,7 +105,7 @@ def domain(
         expected_users=expected_users,
         expected_ratings=expected_ratings,
     )
-    options.save(declared, out, DomainError)
+    declared.save(out)
     if json:
         console.print_json({"file": out.name, **_facts(declared)})
         return

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -34,7 +36,7 @@ class _Row(NamedTuple):
     """What is shown of a release or a reference."""
 
     name: str
-    scores: "Mapping[str, Score]"
+    scores: "dict[str, Score]"
     predicted: "Floats | None"
     lists: "Lists | None"
 
@@ -111,23 +113,28 @@ def evaluate(
     with console.working("predicting"):
         found = [measured(opened, metrics=names, fold_in=fold_in, **given) for opened in releases]
         rows = [
-            _Row(str(path), of.scores, of.predicted, of.lists) for path, of in zip(paths, found, strict=True)
+            _Row(str(path), dict(of.scores), of.predicted, of.lists)
+            for path, of in zip(paths, found, strict=True)
         ]
         rows += _references(named(names), given)
-    comparable = names if len(found) == 2 else []
+        if "rmse" in names:
+            names.append(_RARE)
+            for row in rows:
+                row.scores.update(_rare(row, known, held_out))
     apart = {
         name: difference(*(of.scores[name] for of in found))
-        for name in comparable
-        if found[0].scores[name].moves is not None
+        for name, score in found[0].scores.items()
+        if len(found) == 2 and score.moves is not None
     }
+    parts_of = [*_slices(rows, sliced)] if slices else []
     if json:
         console.print_json(
             {
                 "warning": WARNING,
                 "releases": [{"name": str(path), "sha256": sha256(path)} for path in paths],
-                "scores": [*_scores(rows, known, held_out, names)],
+                "scores": [*_scores(rows, names)],
                 "differences": [{"metric": name, **asdict(of)} for name, of in apart.items()],
-                "slices": [*_slices(rows, sliced)] if slices else [],
+                "slices": parts_of,
                 "n_users": rows[0].lists and len(rows[0].lists.users),
                 "n_left_out": rows[0].lists and rows[0].lists.n_left_out,
             }
@@ -136,10 +143,9 @@ def evaluate(
     screen = console.out()
     screen.print(WARNING)
     screen.print()
-    _print_values(rows, known, held_out, names)
+    _print_values(rows, names)
     screen.print()
-    if slices:
-        _print_slices(rows, sliced)
+    _print_slices(parts_of)
     screen.print("±: one standard error over people.")
     for name, of in apart.items():
         label = name.upper() if name in METRICS else name
@@ -167,55 +173,49 @@ def _references(chosen: "Mapping[str, AtK | None]", given: Any) -> "Iterator[_Ro
             yield _Row(name, {error: ERROR_SCORES[error](test, guess) for error in errors}, guess, None)
 
 
-def _rare(row: _Row, train: Any, test: Any) -> float | None:
+def _rare(row: _Row, train: Any, test: Any) -> "dict[str, Score]":
     """The RMSE on rare items, if ratings were predicted."""
+    from hushrec.evaluation.compare import Score
     from hushrec.evaluation.metrics import rmse
     from hushrec.evaluation.slices import by_popularity
 
-    return None if row.predicted is None else float(by_popularity(rmse, train, test, row.predicted)[0])
+    if row.predicted is None:
+        return {}
+    value = float(by_popularity(rmse, train, test, row.predicted)[0])
+    return {_RARE: Score(value, row.scores["rmse"].users, None)}
 
 
-def _scores(rows: "list[_Row]", train: Any, test: Any, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _scores(rows: "list[_Row]", names: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Every value with its standard error as JSON values; null where it is unknown."""
     for row in rows:
-        for name, score in ((name, row.scores[name]) for name in names if name in row.scores):
-            yield {
-                "name": row.name,
-                "metric": name,
-                "value": _number(score.value),
-                "error": _number(score.error),
-            }
-        if "rmse" in names and (rare := _rare(row, train, test)) is not None:
-            yield {"name": row.name, "metric": _RARE, "value": _number(rare), "error": None}
+        for name in names:
+            if score := row.scores.get(name):
+                about = {"name": row.name, "metric": name}
+                yield {**about, "value": _number(score.value), "error": _number(score.error)}
 
 
 def _number(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _print_values(rows: "list[_Row]", train: Any, test: Any, names: Sequence[str]) -> None:
-    rare = "rmse" in names
-    listed = console.table("", *names, *[_RARE] * rare)
+def _print_values(rows: "list[_Row]", names: Sequence[str]) -> None:
+    listed = console.table("", *names)
     for row in rows:
-        cells = [str(row.scores.get(name, "")) for name in names]
-        if rare and (value := _rare(row, train, test)) is not None:
-            cells.append(f"{value:.4f}")
-        listed.add_row(row.name, *cells)
+        listed.add_row(row.name, *(str(row.scores.get(name, "")) for name in names))
     screen = console.out()
     screen.print(listed)
     screen.print()
-    lists = rows[0].lists
-    if lists:
+    if lists := rows[0].lists:
         screen.print(
             f"Rankings: means over {len(lists.users):,} people who have something to be found; "
             f"{lists.n_left_out:,} others are left out."
         )
-    if rare:
+    if _RARE in names:
         screen.print("Rare items: the fifth of the catalogue with the fewest ratings in --train.")
 
 
 def _slices(rows: "list[_Row]", sliced: "Mapping[str, AtK]") -> Iterator[dict[str, Any]]:
-    """Metrics by fifth as JSON values, the least active or popular first; null without anybody."""
+    """Metrics by fifth as JSON values, the least active or popular first; null where nothing is known."""
     from hushrec.evaluation.slices import ranked_by_activity, ranked_by_popularity
 
     for name, metric in sliced.items():
@@ -226,21 +226,16 @@ def _slices(rows: "list[_Row]", sliced: "Mapping[str, AtK]") -> Iterator[dict[st
                     yield {"name": row.name, "metric": name, "by": by, "values": values}
 
 
-def _print_slices(rows: "list[_Row]", sliced: "Mapping[str, AtK]") -> None:
-    from hushrec.evaluation.slices import N_PARTS, ranked_by_activity, ranked_by_popularity
-
-    for name, metric in sliced.items():
-        for title, measure in (
-            (f"{name} by fifth of people, the least active first", ranked_by_activity),
-            (
-                f"{name} of items to be found by fifth of the catalogue, the least popular first",
-                ranked_by_popularity,
-            ),
-        ):
-            listed = console.table("", *map(str, range(1, N_PARTS + 1)))
-            for row in rows:
-                if row.lists:
-                    listed.add_row(row.name, *(f"{value:.4f}" for value in measure(metric, row.lists)))
-            console.out().print(title)
-            console.out().print(listed)
-            console.out().print()
+def _print_slices(slices: list[dict[str, Any]]) -> None:
+    titles = {
+        "activity": "by fifth of people, the least active first",
+        "popularity": "of items to be found by fifth of the catalogue, the least popular first",
+    }
+    for (name, by), alike in groupby(slices, key=itemgetter("metric", "by")):
+        equal = list(alike)
+        listed = console.table("", *map(str, range(1, 1 + len(equal[0]["values"]))))
+        for row in equal:
+            listed.add_row(row["name"], *("nan" if v is None else f"{v:.4f}" for v in row["values"]))
+        console.out().print(f"{name} {titles[by]}")
+        console.out().print(listed)
+        console.out().print()

@@ -1,14 +1,19 @@
 """``hushrec ledger``: a population's privacy ledger."""
 
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from itertools import groupby
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hushrec import files
 from hushrec.cli import account, console, options
+from hushrec.cli.groups import Group, grouped
 from hushrec.cli.verify import verify
-from hushrec.errors import ConfigError
+from hushrec.errors import ConfigError, LedgerError
 
 if TYPE_CHECKING:
     from hushrec.privacy.ledger.ledger import Ledger
@@ -21,9 +26,15 @@ _Releases = Annotated[
     Path | None,
     typer.Option(help="A folder of releases that may be of the same people, beside that of a file."),
 ]
-_Population = Annotated[str, typer.Option(help="Whose data they are; stands in every statement.")]
-_Controller = Annotated[str, typer.Option(help="Who answers for the data; stands in every statement.")]
-_Contact = Annotated[str, typer.Option(help="Whom to ask; stands in every statement.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declared(Group):
+    """What the owner declares."""
+
+    population: Annotated[str, typer.Option(help="Whose data they are; stands in every statement.")] = ""
+    controller: Annotated[str, typer.Option(help="Who answers for the data; stands in every statement.")] = ""
+    contact: Annotated[str, typer.Option(help="Whom to ask; stands in every statement.")] = ""
 
 
 def _print_sql(asked: bool) -> None:
@@ -38,22 +49,17 @@ def _print_sql(asked: bool) -> None:
 def show(path: account.LedgerArgument, json: options.Json = False) -> None:
     """Show a population's total ε, what is spent, and on which releases."""
     from hushrec.figures import above
-    from hushrec.privacy.accounting.accountant import Spent
     from hushrec.privacy.ledger.ledger import Ledger
 
     opened = Ledger.open(path)
     if json:
         console.print_json(_facts(opened))
         return
-    delta = opened.total.delta
     listed = console.table("release", "model", "state", "measurements", "ε by itself", left=3)
-    for _, entries in groupby(opened.entries(), key=lambda entry: entry.charge):
-        booked = list(entries)
-        cost = sum((entry.spent for entry in booked), Spent())
-        state = booked[0].state + (f" ({booked[0].caveat})" if booked[0].caveat else "")
-        listed.add_row(
-            str(booked[0].release_index), booked[0].model, state, str(len(booked)), above(cost.epsilon(delta))
-        )
+    for made in _releases(opened):
+        state = f"{made['state']} ({made['caveat']})" if made["caveat"] else made["state"]
+        index, count = str(made["release_index"]), str(made["measurements"])
+        listed.add_row(index, made["model"], state, count, above(made["epsilon"]))
     console.print_ledger(opened)
     _print_proposed(opened)
     if listed.row_count:
@@ -62,8 +68,10 @@ def show(path: account.LedgerArgument, json: options.Json = False) -> None:
 
 
 @app.command()
+@grouped
 def create(
     path: account.LedgerArgument,
+    owner: Declared,
     epsilon: options.Epsilon,
     unit: options.Unit,
     adjacency: options.Adjacency,
@@ -74,9 +82,6 @@ def create(
         typer.Option(help="The domain that will be charged; a second ledger for its users is refused."),
     ] = None,
     releases: _Releases = None,
-    population: _Population = "",
-    controller: _Controller = "",
-    contact: _Contact = "",
     print_sql: Annotated[
         bool,
         typer.Option(
@@ -98,9 +103,9 @@ def create(
         raise ConfigError(f"give --delta as well. {options.usual_delta(declared)}")
     total = Budget(epsilon=epsilon, delta=delta, unit=unit, adjacency=adjacency)
     people = None if declared is None else declared.digest
-    told = {"population": population, "controller": controller, "contact": contact}
-    console.print_ledger(Ledger.create(path, total, max_releases, domain=people, releases=releases, **told))
-    if not controller:
+    made = Ledger.create(path, total, max_releases, domain=people, releases=releases, **asdict(owner))
+    console.print_ledger(made)
+    if not owner.controller:
         console.out().print(
             "Statements will not say who answers for the data: hushrec ledger extend LEDGER "
             "--controller NAME --contact ADDRESS",
@@ -114,20 +119,14 @@ def export(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The file to write; else printed.")] = None,
 ) -> None:
     """Write the whole history with its hashes as JSON, which anybody can verify."""
-    from json import dumps
-
-    from hushrec.errors import LedgerError
     from hushrec.privacy.ledger.ledger import Ledger
 
     facts = Ledger.open(path).export()
     if out is None:
         console.print_json(facts)
         return
-    try:
-        with out.open("x", encoding="utf-8") as file:
-            file.write(dumps(facts, indent=2) + "\n")
-    except OSError as error:
-        raise LedgerError(f"{out} cannot be written: {error.strerror}; choose another file with -o") from None
+    fix = "choose another file with -o"
+    files.write(out, dumps(facts, indent=2) + "\n", LedgerError, fix=fix, new=True)
     console.out().print(f"Wrote {out}: {len(facts['records']):,} records", soft_wrap=True)
 
 
@@ -135,8 +134,10 @@ app.command()(verify)
 
 
 @app.command()
+@grouped
 def extend(
     path: account.LedgerArgument,
+    owner: Declared,
     epsilon: Annotated[float | None, typer.Option(help="The new total ε; unchanged by default.")] = None,
     max_releases: Annotated[int | None, typer.Option(min=1, help="The new number of releases.")] = None,
     confirm: Annotated[
@@ -146,9 +147,6 @@ def extend(
             help="Confirm what another raiser proposed for a ledger in PostgreSQL, by saying the same.",
         ),
     ] = False,
-    population: _Population = "",
-    controller: _Controller = "",
-    contact: _Contact = "",
 ) -> None:
     """Record the owner's decision: to allow more, or who answers for the data.
 
@@ -158,8 +156,7 @@ def extend(
     from hushrec.privacy.accounting.budget import Budget
     from hushrec.privacy.ledger.ledger import Ledger
 
-    told = {"population": population, "controller": controller, "contact": contact}
-    more, declares = not (epsilon is None and max_releases is None), any(told.values())
+    more, declares = not (epsilon is None and max_releases is None), owner != Declared()
     if declares and (more or confirm):
         raise ConfigError(
             "to allow more and to declare who answers for the data are two decisions: give --epsilon and "
@@ -175,7 +172,7 @@ def extend(
     if epsilon is not None:
         total = Budget(**total.model_dump() | {"epsilon": epsilon})
     if declares:
-        opened.declare(**told)
+        opened.declare(**asdict(owner))
     elif confirm:
         opened.confirm(total, max_releases)
     else:
@@ -210,24 +207,23 @@ def _print_proposed(ledger: "Ledger") -> None:
         )
 
 
+def _releases(ledger: "Ledger") -> Iterator[dict[str, Any]]:
+    """Every charge as JSON values, with its ε alone at the ledger's δ."""
+    for _, entries in groupby(ledger.entries(), key=lambda entry: entry.charge):
+        first, *others = entries
+        cost = sum((entry.spent for entry in others), first.spent)
+        yield {
+            "release_index": first.release_index,
+            "model": first.model,
+            "state": first.state,
+            "caveat": first.caveat,
+            "measurements": 1 + len(others),
+            "epsilon": cost.epsilon(ledger.total.delta),
+        }
+
+
 def _facts(ledger: "Ledger") -> dict[str, Any]:
     """A ledger and its releases as JSON values."""
-    from hushrec.privacy.accounting.accountant import Spent
-
-    delta, releases = ledger.total.delta, []
-    for _, entries in groupby(ledger.entries(), key=lambda entry: entry.charge):
-        booked = list(entries)
-        cost = sum((entry.spent for entry in booked), Spent())
-        releases.append(
-            {
-                "release_index": booked[0].release_index,
-                "model": booked[0].model,
-                "state": booked[0].state,
-                "caveat": booked[0].caveat,
-                "measurements": len(booked),
-                "epsilon": cost.epsilon(delta),
-            }
-        )
     head = ledger.head
     return {
         "ledger": ledger.id,
@@ -239,5 +235,5 @@ def _facts(ledger: "Ledger") -> dict[str, Any]:
         "head": head.hash,
         **ledger.declared,
         **({"proposed": waiting} if (waiting := ledger.proposed) else {}),
-        "releases": releases,
+        "releases": [*_releases(ledger)],
     }

@@ -54,8 +54,9 @@ def lists(
             write_folder(recommend_on_spark(opened, held, n, allowed=ids), str(out))
     else:
         from hushrec.curator.recommend_all import recommend_all, write_lists
+        from hushrec.curator.room import require_writable
 
-        options.require_writable(out, ".parquet", ".csv")
+        require_writable(out, ".parquet", ".csv")
         rated = declared if packed_folder(ratings) else _rated(declared)
         with console.bars():
             known = given.load([ratings], rated, where)

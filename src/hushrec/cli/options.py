@@ -1,14 +1,13 @@
 """Options that several commands share, named as in the library."""
 
 import json
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
 from hushrec import registry
-from hushrec.errors import ConfigError, DataError, DomainError, HushrecError, ReleaseError
+from hushrec.errors import ConfigError, DataError, DomainError
 
 if TYPE_CHECKING:
     from hushrec.data.domain import Domain
@@ -220,45 +219,6 @@ def require_suffix(out: Path, option: str, *suffixes: str) -> None:
             f"{option} {out}: its ending says the format, which is {' or '.join(suffixes)} here; name it "
             f"{out.with_suffix(suffixes[0]).name}"
         )
-
-
-def require_writable(out: Path, *suffixes: str) -> None:
-    """Refuse an output file before the charge, if writing it would fail afterwards."""
-    if out.suffix not in suffixes:
-        named = " or ".join(f"{out.name}{suffix}" for suffix in suffixes)
-        raise ReleaseError(f"-o {out}: its ending says the format; name it {named}")
-    if out.exists():
-        raise ReleaseError(f"{out} exists; choose another file with -o")
-    if not (out.parent.is_dir() and os.access(out.parent, os.W_OK)):
-        raise ReleaseError(f"{out.parent} is not a writable folder; choose another file with -o")
-
-
-class Saved(Protocol):
-    """What can be saved."""
-
-    def save(self, path: Path, /) -> object:
-        """Write it."""
-
-
-def save(
-    made: Saved,
-    out: Path,
-    error: type[HushrecError] = ReleaseError,
-    *,
-    fix: str = "; choose another file with -o",
-) -> None:
-    """Write what a command made.
-
-    Args:
-        made: a release, a domain or data.
-        out: the file, which ``require_writable`` accepted.
-        error: what is raised if it cannot be written.
-        fix: what to do then, after the reason.
-    """
-    try:
-        made.save(out)
-    except OSError as failed:
-        raise error(f"{out} cannot be written: {failed.strerror}{fix}") from None
 
 
 def _chosen(settings: list[str] | None, **chosen: Any) -> dict[str, Any]:
