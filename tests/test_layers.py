@@ -244,6 +244,14 @@ def test_a_banned_import_is_caught(text):
     assert BANNED[text] in codes(f'"""A module."""\n\n{text}', "models/planted.py")
 
 
+@pytest.mark.parametrize(("branches", "found"), [(14, set()), (15, {"C901"})])
+@pytest.mark.parametrize("file", ["models/planted.py", "cli/planted.py"])
+def test_a_function_does_not_take_more_than_15_ways(file, branches, found):
+    lines = [f"    if number == {n}:\n        return {n + 7}" for n in range(branches)]
+    text = '"""A module."""\n\n\ndef way(number):\n    """Count."""\n' + "\n".join(lines) + "\n"
+    assert codes(text, file) == found
+
+
 def test_heavy_imports_are_fine_where_they_are_needed():
     late = (
         '"""A module."""\n\n\ndef plot():\n    """Draw."""\n    import matplotlib\n\n    return matplotlib\n'

@@ -36,6 +36,8 @@ _BEFORE = b'{"__metadata__":{"hushrec":"{\\"sha256\\":\\"'
 """What stands between the size of the header and the SHA-256."""
 _START = 8 + len(_BEFORE)
 _END = _START + 64
+_NO_SCALE = (0.0, 1.0, 1.0)
+"""Without ratings, nothing depends on their scale."""
 _LINES = "there is not one line of text for each item among the titles or features"
 
 
@@ -86,56 +88,10 @@ class Release:
     signature: Signature = UNSIGNED
 
     def __post_init__(self) -> None:
-        expected = KINDS.get(self.kind)
-        if expected is None or set(self.tensors) != set(expected):
-            raise ReleaseError(f"kind {self.kind!r} is unknown, or its tensors are not those of this kind")
-        n = len(self.items)
-        sizes = {"items": n, "pairs": n * (n + 1) // 2, "people": len(self.users)}
-        if bool(self.users) != any("people" in dimensions for dimensions in expected.values()):
-            raise ReleaseError(
-                f"a release of kind {self.kind!r} lists people but must not, or must but does not"
-            )
-        for name, dimensions in expected.items():
-            tensor = self.tensors[name]
-            shape = tuple(sizes.setdefault(d, m) for d, m in zip(dimensions, tensor.shape, strict=False))
-            dtype = DTYPES.get(name, np.float32)
-            if tensor.dtype != dtype or tensor.shape != shape or len(shape) != len(dimensions):
-                raise ReleaseError(f"tensor {name} has the wrong type or shape")
-            if not np.isfinite(tensor).all():
-                raise ReleaseError(f"tensor {name} holds numbers that are not finite")
-        for name in POSITIVE & set(expected):
-            if (self.tensors[name] <= 0).any():
-                raise ReleaseError(f"tensor {name} holds numbers that are not positive")
-        lo, hi, step = self.scale or (0.0, 1.0, 1.0)  # without ratings, nothing depends on it
-        rank = max(sizes.get("rank", 0), sizes.get("similarity rank", 0))
-        if not lo < hi or not step > 0 or rank > min(LARGEST_RANK, max(n, 1)):
-            raise ReleaseError("the scale is empty, or there are more factors than a release may have")
-        if self.likes is not None and (self.scale is None or not lo <= self.likes <= hi):
-            raise ReleaseError("the lowest rating that is a like is not on the scale")
-        if self.counts is not None and (self.scale is not None or not 2 <= self.counts <= 255):
-            raise ReleaseError("the largest count is out of range, or ratings are counted")
-        if (self.kind in RANKERS) != (self.feedback == "interactions"):
-            raise ReleaseError(f"a release of kind {self.kind!r} cannot be of {self.feedback}")
-        for name, (least, most) in ranges(self.kind, self.constants).items():
-            if not least <= self.constants.get(name, math.nan) <= most:
-                raise ReleaseError(f"the constant {name} is missing or out of range")
-        if "row_starts" in expected and not are_rows(self.tensors, n, (hi - lo) / step):
-            raise ReleaseError("the rows are malformed, or hold an unknown item or a rating off the scale")
-        if "distance" in CONSTANTS[self.kind] and self.constants["distance"] % 1:
-            raise ReleaseError("the constant distance is not a whole number")
-        if not self.model.isprintable() or not all(map(_is_id, (*self.items, *self.users))):
-            raise ReleaseError("the model's name or an id is not printable text, or an id is too long")
-        texts = [*([self.titles] if self.titles else []), *self.features.values()]
-        if not all(name and one_line(name) == name for name in self.features) or not all(
-            len(lines) == n and all("\n" not in line for line in lines) for lines in texts
-        ):
-            raise ReleaseError(_LINES)
-        if (
-            len(set(self.items)) != n
-            or len(set(self.users)) != len(self.users)
-            or not np.isfinite([lo, hi, step, *self.constants.values()]).all()
-        ):
-            raise ReleaseError("an id is repeated, or the scale or a constant is not finite")
+        rank = _checked_tensors(self)
+        _check_scale(self, rank)
+        _check_constants(self)
+        _check_texts(self)
 
     @property
     def feedback(self) -> str:
@@ -306,6 +262,79 @@ class Release:
         if self.users:
             shown.append(("people listed", f"{len(self.users):,}"))
         return markup.block(f"Release of {self.model}", markup.facts(shown), self.statement._repr_html_())
+
+
+def _checked_tensors(release: Release) -> int:
+    """Check that the tensors are those of the kind, and return the rank of the factors; 0 without."""
+    expected = KINDS.get(release.kind)
+    if expected is None or set(release.tensors) != set(expected):
+        raise ReleaseError(f"kind {release.kind!r} is unknown, or its tensors are not those of this kind")
+    n = len(release.items)
+    sizes = {"items": n, "pairs": n * (n + 1) // 2, "people": len(release.users)}
+    if bool(release.users) != any("people" in dimensions for dimensions in expected.values()):
+        raise ReleaseError(
+            f"a release of kind {release.kind!r} lists people but must not, or must but does not"
+        )
+    for name, dimensions in expected.items():
+        _check_tensor(name, release.tensors[name], dimensions, sizes)
+    return max(sizes.get("rank", 0), sizes.get("similarity rank", 0))
+
+
+def _check_tensor(
+    name: str, tensor: NDArray[Any], dimensions: tuple[str, ...], sizes: dict[str, int]
+) -> None:
+    """Check one tensor; sizes that are still free take this tensor's."""
+    shape = tuple(sizes.setdefault(d, m) for d, m in zip(dimensions, tensor.shape, strict=False))
+    dtype = DTYPES.get(name, np.float32)
+    if tensor.dtype != dtype or tensor.shape != shape or len(shape) != len(dimensions):
+        raise ReleaseError(f"tensor {name} has the wrong type or shape")
+    if not np.isfinite(tensor).all():
+        raise ReleaseError(f"tensor {name} holds numbers that are not finite")
+    if name in POSITIVE and (tensor <= 0).any():
+        raise ReleaseError(f"tensor {name} holds numbers that are not positive")
+
+
+def _check_scale(release: Release, rank: int) -> None:
+    """Check what people give: the scale, the lowest like, the largest count, and that the kind is of it."""
+    lo, hi, step = release.scale or _NO_SCALE
+    if not lo < hi or not step > 0 or rank > min(LARGEST_RANK, max(len(release.items), 1)):
+        raise ReleaseError("the scale is empty, or there are more factors than a release may have")
+    if release.likes is not None and (release.scale is None or not lo <= release.likes <= hi):
+        raise ReleaseError("the lowest rating that is a like is not on the scale")
+    if release.counts is not None and (release.scale is not None or not 2 <= release.counts <= 255):
+        raise ReleaseError("the largest count is out of range, or ratings are counted")
+    if (release.kind in RANKERS) != (release.feedback == "interactions"):
+        raise ReleaseError(f"a release of kind {release.kind!r} cannot be of {release.feedback}")
+
+
+def _check_constants(release: Release) -> None:
+    """Check the numbers that the predictor needs, and rows of ratings, which are on the scale."""
+    lo, hi, step = release.scale or _NO_SCALE
+    for name, (least, most) in ranges(release.kind, release.constants).items():
+        if not least <= release.constants.get(name, math.nan) <= most:
+            raise ReleaseError(f"the constant {name} is missing or out of range")
+    if "row_starts" in release.tensors and not are_rows(
+        release.tensors, len(release.items), (hi - lo) / step
+    ):
+        raise ReleaseError("the rows are malformed, or hold an unknown item or a rating off the scale")
+    if "distance" in CONSTANTS[release.kind] and release.constants["distance"] % 1:
+        raise ReleaseError("the constant distance is not a whole number")
+    if not np.isfinite([lo, hi, step, *release.constants.values()]).all():
+        raise ReleaseError("the scale or a constant is not finite")
+
+
+def _check_texts(release: Release) -> None:
+    """Check ids, titles and features."""
+    items, users, features = release.items, release.users, release.features
+    if not release.model.isprintable() or not all(map(_is_id, (*items, *users))):
+        raise ReleaseError("the model's name or an id is not printable text, or an id is too long")
+    texts = [*([release.titles] if release.titles else []), *features.values()]
+    if not all(name and one_line(name) == name for name in features) or not all(
+        len(lines) == len(items) and all("\n" not in line for line in lines) for lines in texts
+    ):
+        raise ReleaseError(_LINES)
+    if len(set(items)) != len(items) or len(set(users)) != len(users):
+        raise ReleaseError("an id is repeated")
 
 
 def _scale(given: Any) -> tuple[float, float, float]:
