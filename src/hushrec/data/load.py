@@ -3,8 +3,11 @@
 Privacy: private; which paths are folders of blocks is public.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, overload
+
+import polars as pl
 
 from hushrec.data.cleaning import Batch, Cleaner, assemble
 from hushrec.data.domain import Domain
@@ -14,6 +17,7 @@ from hushrec.data.packed.block_files import MANIFEST
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.packed.pack import load_blocks, too_large
 from hushrec.data.people import People
+from hushrec.data.readers.columns import OTHERS
 from hushrec.data.readers.databases.database import Database
 from hushrec.data.readers.tables import tables
 from hushrec.data.reading import PLAIN, Reading
@@ -25,7 +29,7 @@ from hushrec.progress import Progress, telling
 
 Where = Literal["memory", "disk", "auto", "spark"]
 
-__all__ = ["Where", "load", "packed_folder"]
+__all__ = ["Where", "in_memory", "load", "packed_folder"]
 
 
 @overload
@@ -132,7 +136,7 @@ def load(
         if where == "auto":
             where = "disk" if too_large(source, reading, machine()[0]) else "memory"
         if where == "memory":
-            return _in_memory(source, domain, reading)
+            return in_memory(source, domain, reading)
         return load_blocks(source, domain, where if isinstance(where, Path) else None, reading)
 
 
@@ -143,11 +147,15 @@ def packed_folder(source: Any) -> Path | None:
     return found if found is not None and (found / MANIFEST).is_file() else None
 
 
-def _in_memory(source: Any, domain: Domain, reading: Reading) -> Feedback:
-    intake = Cleaner(domain)
-    batches: list[Batch] = []
-    for table, name in tables(source, intake.roles, reading):
-        batches += intake.batches(table, name)
+def in_memory(
+    source: Any, domain: Domain, reading: Reading, see: Callable[[pl.DataFrame], None] | None = None
+) -> Feedback:
+    """The rows of a source. ``see`` is shown each table, with the unread columns that may hold times."""
+    intake, batches = Cleaner(domain), list[Batch]()
+    for table, name in tables(source, (*intake.roles, *([OTHERS] if see else [])), reading):
+        if see:
+            see(table)
+        batches += intake.batches(table.select(role for role in table.columns if role in intake.roles), name)
     return assemble(batches, domain, intake.dropped, personal=intake.personal, timed=intake.timed)
 
 

@@ -8,13 +8,10 @@ import numpy as np
 
 from hushrec.data.checks.hints import hints
 from hushrec.data.checks.witness import Witness
-from hushrec.data.cleaning import Batch, Cleaner, assemble
 from hushrec.data.domain import Domain
-from hushrec.data.load import load, packed_folder
+from hushrec.data.load import in_memory, load, packed_folder
 from hushrec.data.losses.dropped import Dropped, Refusal, share
 from hushrec.data.people import People
-from hushrec.data.readers.columns import OTHERS
-from hushrec.data.readers.tables import tables
 from hushrec.data.reading import PLAIN, Reading
 
 CONFIDENTIAL = "Confidential, for the curator only: do not publish, do not log"
@@ -140,15 +137,8 @@ def check(source: Any, domain: Domain, reading: Reading = PLAIN) -> Check:
         source = load(source, domain, reading)
     if isinstance(source, People):
         return _summed(source)
-    intake, seen = Cleaner(domain), Witness()
-    batches: list[Batch] = []
-    roles = (*intake.roles, OTHERS)
-    for table, name in tables(source, roles, reading):
-        seen.see(table)
-        read = table.select(role for role in table.columns if role in intake.roles)
-        batches += intake.batches(read, name)
-    loaded = assemble(batches, domain, intake.dropped, personal=intake.personal, timed=intake.timed)
-    return _summed(loaded, seen)
+    seen = Witness()
+    return _summed(in_memory(source, domain, reading, seen.see), seen)
 
 
 def _summed(loaded: People, seen: Witness | None = None) -> Check:

@@ -14,7 +14,7 @@ import narwhals as nw
 import polars as pl
 
 from hushrec.data.readers.columns import OTHERS, RATED, Roles, by_name
-from hushrec.data.readers.quiet import GIVEN_UP, quiet
+from hushrec.data.readers.quiet import GIVEN_UP, contained
 from hushrec.data.reading import Columns
 from hushrec.errors import DataError
 
@@ -22,7 +22,7 @@ _ROWS = 1 << 20  # in a batch
 
 Result = TypeVar("Result")
 
-__all__ = ["from_table"]
+__all__ = ["arrow_reader", "from_table"]
 
 
 class _Table(NamedTuple):
@@ -59,21 +59,21 @@ def from_table(source: Any, columns: Columns, roles: Roles = RATED) -> Iterator[
         )
     found = by_name(columns, opened.names, "the table", roles, temporal=opened.temporal)
     batches = _contained(lambda: opened.read(found))
-    assert batches is not None
     while (table := _contained(lambda: next(batches, None))) is not None:
         yield table
 
 
-def _contained(read: Callable[[], Result | None]) -> Result | None:
-    """What a library returns; of its failures nothing is shown, because messages may hold cells."""
-    with quiet():
-        try:
-            return read()
-        except DataError:
-            raise
-        except (Exception, *GIVEN_UP):
-            pass
-    raise DataError("the table cannot be read, or its query fails; write it to a Parquet file, ids as text")
+def arrow_reader(relation: Any, rows: int) -> Any:
+    """A stream of Arrow batches from a relation of DuckDB, whose older versions name the method otherwise.
+
+    Privacy: private.
+    """
+    return (getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch)(rows)
+
+
+def _contained(read: Callable[[], Result]) -> Result:
+    told = "the table cannot be read, or its query fails; write it to a Parquet file, ids as text"
+    return contained(read, lambda _: told)
 
 
 def _opened(source: Any) -> _Table | None:
@@ -150,9 +150,7 @@ def _from_arrow(batch: Any, found: dict[str, int]) -> pl.DataFrame:
 def _collected(table: Any, found: dict[str, int]) -> Iterator[pl.DataFrame]:
     """A lazy table of another library than polars; of DuckDB in batches, of others at once."""
     if table.implementation.is_duckdb():
-        relation = table.to_native()
-        stream = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
-        yield from _stream(stream(_ROWS), found, cut=False)
+        yield from _stream(arrow_reader(table.to_native(), _ROWS), found, cut=False)
     else:
         yield _eager(table.collect(), {role: place for place, role in enumerate(found)})
 

@@ -7,11 +7,14 @@ Privacy: the text that is held back is private, the text that is passed on is pu
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Lock
+from typing import TypeVar
 
 import polars as pl
+
+from hushrec.errors import DataError
 
 GIVEN_UP = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
 """How polars fails. Suppress these, do not chain them: their messages may hold cells."""
@@ -21,7 +24,21 @@ _inside = 0  # open blocks, in any thread
 _noise = False  # whether one of them failed
 _held: tuple[int, int] | None = None  # the original descriptor, and the target of the redirection
 
-__all__ = ["GIVEN_UP", "quiet"]
+Result = TypeVar("Result")
+
+__all__ = ["GIVEN_UP", "contained", "quiet"]
+
+
+def contained(read: Callable[[], Result], told: Callable[[BaseException], str]) -> Result:
+    """What a library returns; of its failure, only what is ``told``: its own message may hold cells."""
+    with quiet():
+        try:
+            return read()
+        except DataError:
+            raise
+        except (Exception, *GIVEN_UP) as error:
+            message = told(error)
+    raise DataError(message)
 
 
 @contextmanager

@@ -106,7 +106,7 @@ class Database:
             return Path(self.address)
         return Path(unquote(str(self.address).partition("://")[2].removeprefix("/")))
 
-    def _opened(self) -> selection.Source:
+    def _opened(self) -> PostgreSQLSource | SQLiteSource | DuckDBSource:
         if self._scheme in ("postgresql", "postgres"):
             rest = str(self.address).partition("://")[2]
             return PostgreSQLSource(f"{self._scheme}://{rest}", self.place)

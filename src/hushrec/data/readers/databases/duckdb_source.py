@@ -7,7 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from hushrec.data.readers.databases.selection import Column, contained, library, streamed
+from hushrec.data.readers.databases.selection import Column, library, streamed
+from hushrec.data.readers.dataframes import arrow_reader
+from hushrec.data.readers.quiet import contained
 from hushrec.errors import DataError
 
 _CLOSED = {"enable_external_access": "false", "lock_configuration": "true"}
@@ -53,8 +55,8 @@ class DuckDBSource:
     def rows(self, statement: str) -> Iterator[pl.DataFrame]:
         """The rows of a statement's result."""
         relation = contained(lambda: self._connection.sql(statement), self._failed)
-        stream = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
-        yield from streamed(contained(lambda: stream(_ROWS), self._failed), self._place, self._failed)
+        reader = contained(lambda: arrow_reader(relation, _ROWS), self._failed)
+        yield from streamed(reader, self._place, self._failed)
 
     def close(self) -> None:
         with suppress(Exception):

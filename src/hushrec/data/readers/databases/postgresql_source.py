@@ -1,12 +1,7 @@
 """PostgreSQL through ADBC: one COPY whose rows come as Arrow batches, of which the client holds one."""
 
-from collections.abc import Iterator
-from contextlib import suppress
-from typing import Any
-
-import polars as pl
-
-from hushrec.data.readers.databases.selection import Column, contained, library, streamed
+from hushrec.data.readers.databases.selection import Adbc, Column, library
+from hushrec.data.readers.quiet import contained
 from hushrec.errors import DataError
 
 _READ_ONLY = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
@@ -28,7 +23,7 @@ _STATES = {
 __all__ = ["PostgreSQLSource"]
 
 
-class PostgreSQLSource:
+class PostgreSQLSource(Adbc):
     """A connection in a read-only transaction, in which all statements see one snapshot.
 
     Args:
@@ -39,21 +34,7 @@ class PostgreSQLSource:
     """
 
     def __init__(self, address: str, place: str) -> None:
-        adbc = library("adbc_driver_postgresql.dbapi", place)
-        self._place = place
-        self._connection = contained(
-            lambda: adbc.connect(address),
-            lambda _: (
-                f"{place}: no connection; see that the server runs, that host, port and database are right, "
-                "that the role may connect, and that its password is in PGPASSWORD or ~/.pgpass"
-            ),
-        )
-        self._cursor: Any = self._connection.cursor()
-        try:
-            contained(self._begin, self._failed)
-        except DataError:
-            self.close()
-            raise
+        super().__init__("adbc_driver_postgresql.dbapi", address, place)
 
     def _begin(self) -> None:
         self._cursor.execute(_READ_ONLY)
@@ -77,16 +58,11 @@ class PostgreSQLSource:
             for field in schema
         ]
 
-    def rows(self, statement: str) -> Iterator[pl.DataFrame]:
-        """The rows of a statement's result."""
-        contained(lambda: self._cursor.execute(statement), self._failed)
-        reader = contained(self._cursor.fetch_record_batch, self._failed)
-        yield from streamed(reader, self._place, lambda _: self._broken())
-
-    def close(self) -> None:
-        for one in (self._cursor, self._connection):
-            with suppress(Exception):
-                one.close()
+    def _unopened(self, error: BaseException) -> str:
+        return (
+            f"{self._place}: no connection; see that the server runs, that host, port and database are "
+            "right, that the role may connect, and that its password is in PGPASSWORD or ~/.pgpass"
+        )
 
     def _failed(self, error: BaseException) -> str:
         """What a failure means, by its SQLSTATE alone: the server's message may quote a cell."""
@@ -96,7 +72,7 @@ class PostgreSQLSource:
         means = _STATES.get(state) or _STATES.get(state[:2]) or "see PostgreSQL's list of codes"
         return f"{self._place}: the query cannot be run (SQLSTATE {state}): {means}"
 
-    def _broken(self) -> str:
+    def _broken(self, error: BaseException) -> str:
         """Why rows ended before their end: the library does not say, so the connection is tried."""
         try:
             self._connection.rollback()

@@ -4,20 +4,20 @@ Privacy: statements are public; rows are private. Messages of databases are neve
 they may quote cells.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib import import_module
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from hushrec.data.readers.quiet import GIVEN_UP, quiet
+from hushrec.data.readers.quiet import contained
 from hushrec.errors import DataError
 
 _ROWS = 1 << 20  # in a table, at least
 
-Result = TypeVar("Result")
-
-__all__ = ["Column", "Source", "contained", "library", "of_roles", "streamed", "whole"]
+__all__ = ["Adbc", "Column", "library", "of_roles", "streamed", "whole"]
 
 
 class Column(NamedTuple):
@@ -33,20 +33,58 @@ class Column(NamedTuple):
     temporal: bool = False
 
 
-class Source(Protocol):
-    """An open database in which nothing can be written."""
+class Adbc(ABC):
+    """A database through ADBC: what SQLite and PostgreSQL share.
 
-    def columns(self, statement: str) -> list[Column]:
-        """The columns of a statement's result."""
-        ...
+    Args:
+        driver: the module of the driver.
+        address: as the driver takes it.
+        place: the address as it may be shown.
+        options: of the driver's statements.
+
+    Privacy: private.
+    """
+
+    def __init__(self, driver: str, address: str, place: str, options: Any = None) -> None:
+        self._place = place
+        connect = library(driver, place).connect
+        self._connection = contained(lambda: connect(address), self._unopened)
+        self._cursor: Any = self._connection.cursor(adbc_stmt_kwargs=options)
+        try:
+            contained(self._begin, self._unbegun)
+        except DataError:
+            self.close()
+            raise
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Let nothing be written."""
+
+    @abstractmethod
+    def _unopened(self, error: BaseException) -> str:
+        """Why there is no connection."""
+
+    @abstractmethod
+    def _failed(self, error: BaseException) -> str:
+        """Why a statement cannot be run."""
+
+    def _unbegun(self, error: BaseException) -> str:
+        return self._failed(error)
+
+    def _broken(self, error: BaseException) -> str:
+        """Why rows ended before their end."""
+        return self._failed(error)
 
     def rows(self, statement: str) -> Iterator[pl.DataFrame]:
-        """The rows of a statement's result, in batches of text."""
-        ...
+        """The rows of a statement's result."""
+        contained(lambda: self._cursor.execute(statement), self._failed)
+        reader = contained(self._cursor.fetch_record_batch, self._failed)
+        yield from streamed(reader, self._place, self._broken)
 
     def close(self) -> None:
-        """Leave the database."""
-        ...
+        for one in (self._cursor, self._connection):
+            with suppress(Exception):
+                one.close()
 
 
 def whole(query: str) -> str:
@@ -92,21 +130,6 @@ def library(module: str, place: str) -> Any:
     except ImportError:
         pass
     raise DataError(f"{place}: reading from this database needs pip install 'hushrec[databases]'")
-
-
-def contained(read: Callable[[], Result], told: Callable[[BaseException], str]) -> Result:
-    """What a library returns; of its failure, only what is ``told``.
-
-    Privacy: private.
-    """
-    with quiet():
-        try:
-            return read()
-        except DataError:
-            raise
-        except (Exception, *GIVEN_UP) as error:
-            message = told(error)
-    raise DataError(message)
 
 
 def streamed(reader: Any, place: str, told: Callable[[BaseException], str]) -> Iterator[pl.DataFrame]:

@@ -1,14 +1,10 @@
 """A file of SQLite through ADBC, opened read-only."""
 
-from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
-import polars as pl
-
-from hushrec.data.readers.databases.selection import Column, contained, library, streamed
+from hushrec.data.readers.databases.selection import Adbc, Column
+from hushrec.data.readers.quiet import contained
 from hushrec.errors import DataError
 
 _LEDGER = 0x68757368
@@ -18,7 +14,7 @@ _ROWS = 1 << 16  # in a batch
 __all__ = ["SQLiteSource"]
 
 
-class SQLiteSource:
+class SQLiteSource(Adbc):
     """A file of SQLite.
 
     Args:
@@ -28,18 +24,9 @@ class SQLiteSource:
     """
 
     def __init__(self, path: Path, place: str) -> None:
-        adbc = library("adbc_driver_sqlite.dbapi", place)
-        self._place = place
-        self._connection = contained(
-            lambda: adbc.connect(f"file:{quote(str(path.absolute()))}?mode=ro"), self._unopened
-        )
+        address = f"file:{quote(str(path.absolute()))}?mode=ro"
         options = {"adbc.sqlite.query.batch_rows": _ROWS}
-        self._cursor: Any = self._connection.cursor(adbc_stmt_kwargs=options)
-        try:
-            contained(self._begin, self._unopened)
-        except DataError:
-            self.close()
-            raise
+        super().__init__("adbc_driver_sqlite.dbapi", address, place, options)
 
     def _begin(self) -> None:
         self._cursor.execute("PRAGMA query_only = ON")
@@ -55,21 +42,13 @@ class SQLiteSource:
         schema = contained(self._cursor.fetch_record_batch, self._failed).schema
         return [Column(name) for name in schema.names]
 
-    def rows(self, statement: str) -> Iterator[pl.DataFrame]:
-        """The rows of a statement's result."""
-        contained(lambda: self._cursor.execute(statement), self._failed)
-        reader = contained(self._cursor.fetch_record_batch, self._failed)
-        yield from streamed(reader, self._place, self._failed)
-
-    def close(self) -> None:
-        for one in (self._cursor, self._connection):
-            with suppress(Exception):
-                one.close()
-
     def _unopened(self, error: BaseException) -> str:
         return (
             f"{self._place}: the database cannot be opened; is it damaged, or in use without its -wal file?"
         )
+
+    def _unbegun(self, error: BaseException) -> str:
+        return self._unopened(error)
 
     def _failed(self, error: BaseException) -> str:
         return (
