@@ -61,10 +61,8 @@ def test_help_is_there_at_once():
 
 
 def test_an_error_raised_on_purpose_is_one_line(here, refused):
-    assert (
-        refused("show missing.safetensors")
-        == "hushrec: missing.safetensors cannot be read: No such file or directory"
-    )
+    reason = "hushrec: missing.safetensors cannot be read: No such file or directory"
+    assert refused("show missing.safetensors") == f"{reason}; name the release file itself"
 
 
 def test_an_unexpected_error_keeps_its_traceback(monkeypatch):

@@ -37,13 +37,15 @@ def test_settings_that_are_none_are_refused(setting):
 
 
 def test_a_budget_is_named_whole_or_not_at_all():
-    assert options.budget(None, None, None, None) is None
-    assert options.budget(1.0, 1e-6, "user", "add-remove") == hr.Budget(
+    assert options.BudgetOptions().with_epsilon(None, "") is None
+    terms = options.BudgetOptions(delta=1e-6, unit="user", adjacency="add-remove")
+    assert terms.with_epsilon(1.0, "") == hr.Budget(
         epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove"
     )
     with pytest.raises(ConfigError, match="give --delta and --unit as well"):
-        options.budget(1.0, None, None, "replace")
-    assert options.budget(0.5, 0.0, "user", "replace").delta == 0, "a δ of 0 is named"
+        options.BudgetOptions(adjacency="replace").with_epsilon(1.0, "")
+    pure = options.BudgetOptions(delta=0.0, unit="user", adjacency="replace").with_epsilon(0.5, "")
+    assert pure.delta == 0, "a δ of 0 is named"
 
 
 def test_columns_are_names_or_positions():
@@ -69,15 +71,13 @@ def test_classes_have_one_epsilon_each():
 def test_a_method_takes_one_source_of_groups(tmp_path):
     domain = hr.Domain(range(3), scale=(1, 5, 1), max_users=10)
     file = tmp_path / "features.csv"
-    assert isinstance(
-        options.method("randomized-response", ["sample=2"], domain, None, None, None),
-        hr.RandomizedResponse,
-    )
-    for arguments in (
-        ("randomized-response", None, domain, file, None, None),
-        ("distance-based", None, domain, None, None, None),
-        ("distance-based", ["groups=ratings"], domain, file, None, None),
-        ("distance-based", ["groups=items"], domain, None, None, None),
+    made = options.MethodOptions(method="randomized-response", settings=["sample=2"]).made(domain)
+    assert isinstance(made, hr.RandomizedResponse)
+    for given in (
+        {"method": "randomized-response", "features": file},
+        {"method": "distance-based"},
+        {"method": "distance-based", "settings": ["groups=ratings"], "features": file},
+        {"method": "distance-based", "settings": ["groups=items"]},
     ):
         with pytest.raises(ConfigError):
-            options.method(*arguments)
+            options.MethodOptions(**given).made(domain)

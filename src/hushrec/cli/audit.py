@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from hushrec.cli import console, options
+from hushrec.cli.groups import grouped
 
 
+@grouped
 def audit(
     model: Annotated[
         str,
@@ -19,9 +21,7 @@ def audit(
         ),
     ],
     epsilon: options.Epsilon,
-    delta: options.Delta,
-    unit: options.Unit,
-    adjacency: options.Adjacency,
+    terms: options.BudgetOptions,
     domain: Annotated[
         Path | None,
         typer.Option(help="A domain whose scale, cap and first items the made-up ratings take over."),
@@ -39,30 +39,28 @@ def audit(
     from hushrec.audit.fits import audit
     from hushrec.data.domain import Domain
     from hushrec.figures import above
-    from hushrec.privacy.accounting.budget import Budget
 
-    config = options.model(model, noise, settings)
-    budget = Budget(epsilon=epsilon, delta=delta, unit=unit, adjacency=adjacency)
+    chosen = options.model(model, noise, settings)
     declared = None if domain is None else Domain.open(domain)
+    budget = terms.with_epsilon(epsilon, options.usual_delta(declared))
+    assert budget is not None  # ε is given
     with console.still_progress() as progress:
         task = progress.add_task("fitting neighbours", total=None)
 
         def step(done: int, total: int) -> None:
             progress.update(task, completed=done, total=total, refresh=True)
 
-        found = audit(config, budget, domain=declared, runs=runs, seed=seed, progress=step)
+        found = audit(chosen, budget, domain=declared, runs=runs, seed=seed, progress=step)
     if json:
         findings = [asdict(one) | {"holds": one.holds(found.epsilon)} for one in found.findings]
         claimed = None if math.isinf(found.epsilon) else found.epsilon
         console.print_json(
             {
                 "subject": found.subject,
-                "model": type(config).__name__,
-                "settings": config.settings(),
+                "model": type(chosen).__name__,
+                "settings": chosen.settings(),
                 "epsilon": claimed,
-                "delta": delta,
-                "unit": unit,
-                "adjacency": adjacency,
+                **asdict(terms),
                 "holds": found.holds,
                 "findings": findings,
             }

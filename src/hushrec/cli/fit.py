@@ -1,5 +1,6 @@
 """``hushrec fit``: make a public release from private ratings or from a released data set."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -46,9 +47,7 @@ def fit(
             "the ledger's δ, unit and adjacency.",
         ),
     ] = None,
-    delta: options.OptionalDelta = None,
-    unit: options.OptionalUnit = None,
-    adjacency: options.OptionalAdjacency = None,
+    terms: options.BudgetOptions,
     charge: account.ChargeOfAny,
     series: Annotated[
         Path | None,
@@ -64,9 +63,7 @@ def fit(
             "expected of the items it shares with the catalogue."
         ),
     ] = None,
-    model: options.ModelOption = None,
-    noise: options.Noise = None,
-    settings: options.Settings = None,
+    model: options.ModelOptions,
     where: Where = "auto",
     given: Given,
 ) -> None:
@@ -81,7 +78,7 @@ def fit(
     from hushrec.local.dataset_files import recognised
     from hushrec.release.artefact import Release
 
-    chosen = options.named_model(model, noise, settings)
+    chosen = model.made()
     if where != "spark" and len(ratings) == 1 and recognised(Path(ratings[0])):
         if options.others(ctx, "ratings model settings out"):
             raise ConfigError(
@@ -95,7 +92,7 @@ def fit(
         options.require_only(ctx, options.OF_A_SERIES, _OF_A_SERIES)
         spending = None
     else:
-        spending = _spending(declared, epsilon, delta, unit, adjacency)
+        spending = _spending(declared, epsilon, terms)
     if declared is None or charge.ledger is None or not (spending or series):
         raise ConfigError(
             "private ratings need --domain, --epsilon, --delta, --unit, --adjacency and --ledger; a series "
@@ -108,7 +105,7 @@ def fit(
 
     def load(work: "Work[Release]") -> "People":
         if spending == "auto":
-            _require_ledgers(work.plan.budget, delta=delta, unit=unit, adjacency=adjacency)
+            _require_ledgers(work.plan.budget, **asdict(terms))
         whole = series or (work.footprint and work.footprint.gathered)
         people: People = given.load(ratings, declared, "memory" if whole and where == "auto" else where)
         return people
@@ -135,17 +132,12 @@ def fit(
 
 
 def _spending(
-    domain: "Domain | None",
-    epsilon: str | None,
-    delta: float | None,
-    unit: str | None,
-    adjacency: str | None,
+    domain: "Domain | None", epsilon: str | None, terms: options.BudgetOptions
 ) -> "Spending | None":
     """The budget that the options name, or a share of the ledger's."""
-    if epsilon != "auto":
-        largest, usual = options.number(epsilon, "--epsilon"), options.usual_delta(domain)
-        return options.budget(largest, delta, unit, adjacency, usual=usual)
-    return "auto"
+    if epsilon == "auto":
+        return "auto"
+    return terms.with_epsilon(options.number(epsilon, "--epsilon"), options.usual_delta(domain))
 
 
 def _require_ledgers(budget: "Budget", **named: object) -> None:

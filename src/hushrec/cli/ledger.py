@@ -73,9 +73,7 @@ def create(
     path: account.LedgerArgument,
     owner: Declared,
     epsilon: options.Epsilon,
-    unit: options.Unit,
-    adjacency: options.Adjacency,
-    delta: options.OptionalDelta = None,
+    terms: options.BudgetOptions,
     max_releases: _MaxReleases = 1,
     domain: Annotated[
         Path | None,
@@ -95,13 +93,11 @@ def create(
 ) -> None:
     """Create a population's ledger, with the owner's total over all releases."""
     from hushrec.data.domain import Domain
-    from hushrec.privacy.accounting.budget import Budget
     from hushrec.privacy.ledger.ledger import Ledger
 
     declared = None if domain is None else Domain.open(domain)
-    if delta is None:
-        raise ConfigError(f"give --delta as well. {options.usual_delta(declared)}")
-    total = Budget(epsilon=epsilon, delta=delta, unit=unit, adjacency=adjacency)
+    total = terms.with_epsilon(epsilon, options.usual_delta(declared))
+    assert total is not None  # ε is given
     people = None if declared is None else declared.digest
     made = Ledger.create(path, total, max_releases, domain=people, releases=releases, **asdict(owner))
     console.print_ledger(made)

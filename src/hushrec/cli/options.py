@@ -1,12 +1,14 @@
 """Options that several commands share, named as in the library."""
 
 import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
 from hushrec import registry
+from hushrec.cli.groups import Group
 from hushrec.errors import ConfigError, DataError, DomainError
 
 if TYPE_CHECKING:
@@ -31,25 +33,6 @@ def complete_model(typed: str) -> list[str]:
     return [name for name in MODEL_NAMES if name.startswith(typed)]
 
 
-ModelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        metavar="NAME",
-        autocompletion=complete_model,
-        help="The algorithm, as hushrec models lists it, or a model of your own, as module:Class; by default "
-        "what is recommended for this domain and budget.",
-    ),
-]
-MethodOption = Annotated[
-    MethodName | None,
-    typer.Option(
-        "--method",
-        metavar="NAME",
-        help="randomized-response randomizes every cell of a user's row; distance-based replaces items by "
-        "others, mostly near ones.",
-    ),
-]
 Noise = Annotated[
     Literal["gaussian", "laplace"] | None,
     typer.Option(help="The noise distribution; by default the model's own."),
@@ -63,27 +46,135 @@ Settings = Annotated[
     ),
 ]
 Epsilon = Annotated[float, typer.Option(help="ε, the largest privacy loss.")]
-Delta = Annotated[float, typer.Option(help="δ, below 1/(10 · users); 0 with Laplace noise.")]
-OptionalDelta = Annotated[float | None, typer.Option(help="δ, below 1/(10 · users); 0 with Laplace noise.")]
-Unit = Annotated[
-    Literal["user", "rating"],
-    typer.Option(help="What is protected: everything that one user gave, or one rating."),
-]
-Adjacency = Annotated[
-    Literal["add-remove", "replace", "replace-items"],
-    typer.Option(
-        help="add-remove hides whether the unit is present; replace hides only its content; replace-items "
-        "hides only which items the ratings are of."
-    ),
-]
-OptionalUnit = Annotated[
-    Literal["user", "rating"] | None,
-    typer.Option(help="What is protected: everything that one user gave, or one rating."),
-]
-OptionalAdjacency = Annotated[
-    Literal["add-remove", "replace"] | None,
-    typer.Option(help="add-remove hides whether the unit is present; replace hides only its content."),
-]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(Group):
+    """A model with its settings."""
+
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=complete_model,
+            help="The algorithm, as hushrec models lists it, or a model of your own, as module:Class; by "
+            "default what is recommended for this domain and budget.",
+        ),
+    ] = None
+    noise: Noise = None
+    settings: Settings = None
+
+    def made(self) -> "Model | None":
+        """The model; None if none is named, so that the recommended one is taken."""
+        if self.model is not None:
+            return model(self.model, self.noise, self.settings)
+        if self.noise or self.settings:
+            raise ConfigError(
+                "--noise and --set are settings of a model: name it with --model, or leave them out"
+            )
+        return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodOptions(Group):
+    """A method of randomizing data with its settings."""
+
+    method: Annotated[
+        MethodName | None,
+        typer.Option(
+            metavar="NAME",
+            help="randomized-response randomizes every cell of a user's row; distance-based replaces items "
+            "by others, mostly near ones.",
+        ),
+    ] = None
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A setting: sample=100 (randomized response), keep_probability=0.9, group_probability=0.5, "
+            "threshold=1.5, distance=cosine, groups=ratings (distance-based); may be repeated.",
+        ),
+    ] = None
+    features: Annotated[
+        Path | None,
+        typer.Option(help="Public features of items, to group them by: movies.dat, u.item, csv, …"),
+    ] = None
+    feature: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN", help="A column of --features to use; by default all except ids and title."
+        ),
+    ] = None
+    groups_from: Annotated[
+        Path | None, typer.Option(help="A release whose item factors or covariance to group items by.")
+    ] = None
+
+    def made(self, domain: "Domain") -> "Method":
+        """The method, which must be named."""
+        assert self.method is not None
+        chosen, made = _chosen(self.settings), registry.class_of(self.method)
+        if "groups" not in made.model_fields:  # type: ignore[attr-defined]
+            if self.features or self.feature or self.groups_from:
+                raise ConfigError("--features and --groups-from need --method distance-based; leave them out")
+            return made(**chosen)  # type: ignore[no-any-return]
+        named = chosen.get("groups")
+        sources = (named == "ratings") + bool(self.features) + bool(self.groups_from)
+        if sources != 1 or named not in (None, "ratings"):
+            raise ConfigError(
+                "choose what items are grouped by: --features FILE (public), --groups-from RELEASE (already "
+                "charged), or --set groups=ratings (as published; no ε covers the groups then)"
+            )
+        if self.features:
+            from hushrec.data.features import read
+
+            chosen["groups"] = read(self.features, domain, features=self.feature or None)
+        if self.groups_from:
+            from hushrec.release.artefact import Release
+
+            chosen["groups"] = Release.open(self.groups_from)
+        return made(**chosen)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetOptions(Group):
+    """All of a budget but its ε."""
+
+    delta: Annotated[
+        float | None, typer.Option(help="δ, below 1/(10 · users); 0 with Laplace noise, or for a pure ε.")
+    ] = None
+    unit: Annotated[
+        Literal["user", "rating"] | None,
+        typer.Option(help="What is protected: everything that one user gave, or one rating."),
+    ] = None
+    adjacency: Annotated[
+        Literal["add-remove", "replace", "replace-items"] | None,
+        typer.Option(
+            help="add-remove hides whether the unit is present; replace hides only its content; "
+            "replace-items hides only which items the ratings are of."
+        ),
+    ] = None
+
+    def with_epsilon(self, epsilon: float | None, usual: str) -> "Budget | None":
+        """The budget, or None if no option names any part of it.
+
+        Args:
+            usual: which δ is usual, for the error if it is missing.
+        """
+        named = {"epsilon": epsilon, **asdict(self)}
+        missing = [f"--{name}" for name, value in named.items() if value is None]
+        if len(missing) == len(named):
+            return None
+        if missing:
+            hint = f". {usual}" if self.delta is None else ""
+            raise ConfigError(
+                f"a budget names ε, δ, unit and adjacency; give {' and '.join(missing)} as well{hint}"
+            )
+        from hushrec.privacy.accounting.budget import Budget
+
+        return Budget(**named)
+
+
 Length = Annotated[int, typer.Option("-n", min=1, help="Length of the list.")]
 Allowed = Annotated[
     Path | None,
@@ -103,17 +194,6 @@ def model(name: str, noise: str | None, settings: list[str] | None) -> "Model":
     return made(**chosen)  # type: ignore[no-any-return]
 
 
-def named_model(name: str | None, noise: str | None, settings: list[str] | None) -> "Model | None":
-    """As ``model``; None if none is named, so that the recommended one is taken."""
-    if name is not None:
-        return model(name, noise, settings)
-    if noise or settings:
-        raise ConfigError(
-            "--noise and --set are settings of a model: name it with --model, or leave them out"
-        )
-    return None
-
-
 OF_A_SERIES = "--series takes its budget from the ledger, and its model from the domain"
 
 
@@ -123,60 +203,6 @@ def series_model(domain: "Domain") -> "Model":
     from hushrec.models.popularity import Popularity
 
     return GlobalEffects() if domain.feedback == "ratings" else Popularity()
-
-
-def method(
-    name: str,
-    settings: list[str] | None,
-    domain: "Domain",
-    features: Path | None,
-    feature: list[str] | None,
-    groups_from: Path | None,
-) -> "Method":
-    """The method of releasing a data set that the options describe."""
-    chosen, made = _chosen(settings), registry.class_of(name)
-    if "groups" not in made.model_fields:  # type: ignore[attr-defined]
-        if features or feature or groups_from:
-            raise ConfigError("--features and --groups-from need --method distance-based; leave them out")
-        return made(**chosen)  # type: ignore[no-any-return]
-    named = chosen.get("groups")
-    if (named == "ratings") + bool(features) + bool(groups_from) != 1 or named not in (None, "ratings"):
-        raise ConfigError(
-            "choose what items are grouped by: --features FILE (public), --groups-from RELEASE (already "
-            "charged), or --set groups=ratings (as published; no ε covers the groups then)"
-        )
-    if features:
-        from hushrec.data.features import read
-
-        chosen["groups"] = read(features, domain, features=feature or None)
-    if groups_from:
-        from hushrec.release.artefact import Release
-
-        chosen["groups"] = Release.open(groups_from)
-    return made(**chosen)  # type: ignore[no-any-return]
-
-
-def budget(
-    epsilon: float | None, delta: float | None, unit: str | None, adjacency: str | None, *, usual: str = ""
-) -> "Budget | None":
-    """The budget, or None if no option names any part of it.
-
-    Args:
-        epsilon, delta, unit, adjacency: what the options name.
-        usual: which δ is usual, for the error if it is missing.
-    """
-    named = {"epsilon": epsilon, "delta": delta, "unit": unit, "adjacency": adjacency}
-    missing = [f"--{name}" for name, value in named.items() if value is None]
-    if len(missing) == len(named):
-        return None
-    if missing:
-        hint = f". {usual}" if usual and delta is None else ""
-        raise ConfigError(
-            f"a budget names ε, δ, unit and adjacency; give {' and '.join(missing)} as well{hint}"
-        )
-    from hushrec.privacy.accounting.budget import Budget
-
-    return Budget(**named)  # type: ignore[arg-type]
 
 
 def usual_delta(domain: "Domain | None") -> str:

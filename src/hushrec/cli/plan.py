@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hushrec.cli import account, console, options
+from hushrec.cli.groups import grouped
 from hushrec.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -15,12 +16,12 @@ if TYPE_CHECKING:
     from hushrec.release.statement_lines import Measured
 
 
+@grouped
 def plan(
     ctx: typer.Context,
     domain: options.DomainFile,
-    unit: options.OptionalUnit = None,
-    adjacency: options.OptionalAdjacency = None,
-    delta: options.OptionalDelta = None,
+    *,
+    terms: options.BudgetOptions,
     epsilon: Annotated[float | None, typer.Option(help="ε, the largest privacy loss of one release.")] = None,
     releases: Annotated[
         int | None, typer.Option(min=1, help="How many equal releases share --total, in place of --epsilon.")
@@ -28,9 +29,7 @@ def plan(
     total: Annotated[
         float | None, typer.Option(help="ε, the largest privacy loss over all releases.")
     ] = None,
-    model: options.ModelOption = None,
-    noise: options.Noise = None,
-    settings: options.Settings = None,
+    model: options.ModelOptions,
     series: Annotated[
         str | None,
         typer.Option(
@@ -60,23 +59,23 @@ def plan(
     from hushrec.models.private import PrivateModel
     from hushrec.release.odds import Odds
 
-    config = options.named_model(model, noise, settings)
+    chosen = model.made()
     largest = epsilon if total is None else total
     if largest is None or None not in (epsilon, total) or (releases is None) != (total is None):
         raise ConfigError("give --epsilon for one release, or --releases and --total for several")
     declared = Domain.open(domain)
-    whole = options.budget(largest, delta, unit, adjacency, usual=options.usual_delta(declared))
+    whole = terms.with_epsilon(largest, options.usual_delta(declared))
     assert whole is not None
     because = ""
-    if config is None:
-        config, because = choice_of_share(
+    if chosen is None:
+        chosen, because = choice_of_share(
             lambda model: share(declared, model, whole, releases or 1), declared, whole
         )
-    budget = share(declared, config, whole, releases) if releases else whole
-    planned = plan_of(declared, config, budget)
-    assert isinstance(config, PrivateModel)  # others have no plan
-    lines = measured(config.queries(declared, budget), planned)
-    prospects = config.prospects(declared, budget)
+    budget = share(declared, chosen, whole, releases) if releases else whole
+    planned = plan_of(declared, chosen, budget)
+    assert isinstance(chosen, PrivateModel)  # others have no plan
+    lines = measured(chosen.queries(declared, budget), planned)
+    prospects = chosen.prospects(declared, budget)
     reading = Odds.of(planned.epsilon, whole.delta, lines)
     if json:
         told = facts(planned, lines, reading) | {"prospects": prospects, "because": because}

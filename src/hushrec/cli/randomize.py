@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,41 +29,12 @@ def randomize(
     ] = None,
     *,
     domain: Annotated[Path | None, typer.Option(help="The domain, as hushrec domain writes it.")] = None,
-    method: options.MethodOption = None,
+    method: options.MethodOptions,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The data set to write, .parquet or .csv.")
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="ε, the largest privacy loss of a user.")] = None,
-    delta: Annotated[float | None, typer.Option(help="δ; 0 for a pure ε.")] = None,
-    unit: Annotated[
-        Literal["user", "rating"] | None, typer.Option(help="What is protected: user, a user's whole row.")
-    ] = None,
-    adjacency: Annotated[
-        Literal["add-remove", "replace", "replace-items"] | None,
-        typer.Option(help="replace hides a whole row; replace-items (distance-based) hides only its items."),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="A setting: sample=100 (randomized response), keep_probability=0.9, group_probability=0.5, "
-            "threshold=1.5, distance=cosine, groups=ratings (distance-based); may be repeated.",
-        ),
-    ] = None,
-    features: Annotated[
-        Path | None,
-        typer.Option(help="Public features of items, to group them by: movies.dat, u.item, csv, …"),
-    ] = None,
-    feature: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN", help="A column of --features to use; by default all except ids and title."
-        ),
-    ] = None,
-    groups_from: Annotated[
-        Path | None, typer.Option(help="A release whose item factors or covariance to group items by.")
-    ] = None,
+    terms: options.BudgetOptions,
     charge: account.ChargeOfAny,
     plan: Annotated[bool, typer.Option("--plan", help="Show the cost, and read no ratings.")] = False,
     collect: Annotated[
@@ -83,7 +54,7 @@ def randomize(
         options.require_only(ctx, because, "collect ratings out")
         _collect(ratings, out)
         return
-    if domain is None or method is None:
+    if domain is None or method.method is None:
         raise ConfigError("give --domain and --method; to combine data sets of many devices, give --collect")
     from hushrec.curator.charging import Request
     from hushrec.curator.release_data import data_plan, randomizing
@@ -92,8 +63,8 @@ def randomize(
     if json and not plan:
         raise ConfigError("--json is of the cost alone: give --plan as well, or leave it out")
     declared = Domain.open(domain)
-    chosen = options.method(method, settings, declared, features, feature, groups_from)
-    budget = options.budget(epsilon, delta, unit, adjacency, usual="δ = 0 is usual here: a pure ε")
+    chosen = method.made(declared)
+    budget = terms.with_epsilon(epsilon, "δ = 0 is usual here: a pure ε")
     if plan:
         _print_plan(chosen, data_plan(declared, chosen, budget), declared, json=json)
         return
