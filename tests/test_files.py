@@ -306,6 +306,27 @@ def test_a_draft_that_is_being_written_is_no_remains(tmp_path: Path) -> None:
         assert (one / "file").exists()
 
 
+def test_processes_that_write_one_file_at_once_leave_it_whole(tmp_path: Path) -> None:
+    children = []
+    for content in (b"a", b"b", b"c", b"d"):
+        if child := os.fork():
+            children.append(child)
+            continue
+        code = 1
+        try:
+            warnings.simplefilter("error")  # no draft of another is taken for one of a killed process
+            for _ in range(50):
+                put(tmp_path / "file", content * 9000)
+            code = 0
+        finally:
+            os._exit(code)
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 4
+    assert names(tmp_path) == {"file"}
+    whole_one = (tmp_path / "file").read_bytes()
+    assert len(whole_one) == 9000
+    assert len({*whole_one}) == 1
+
+
 def test_a_link_in_the_place_of_a_draft_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "file").write_text("mine")

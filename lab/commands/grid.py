@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hushrec.cli import console, options
-from hushrec.errors import ConfigError
 from hushrec.escapes import escaped
 
 if TYPE_CHECKING:
@@ -135,7 +134,4 @@ def _draw(rows: "pl.DataFrame", path: Path, data: str) -> None:
     from lab.experiments import plots
     from lab.experiments.reading import exact, labels, references
 
-    try:
-        plots.write(path, rows, labels(rows), [*references(rows), *exact(rows)], data=data)
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error.strerror}; choose another --figure") from None
+    plots.write(path, rows, labels(rows), [*references(rows), *exact(rows)], data=data)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from hushrec import files
 from hushrec.cli import console
 from hushrec.errors import ConfigError
 from hushrec.escapes import escaped
@@ -111,10 +112,8 @@ def _run(works: "Mapping[str, Work[Any]]", folder: Path, workers: int) -> None:
 
 
 def _prepare(out: Path) -> None:
-    try:
+    with files.refusing(out, "written", ConfigError, "choose another folder with -o"):
         out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"{out} cannot be made: {error.strerror}; choose another folder with -o") from None
 
 
 def _print(lines: "list[Line]") -> None:

@@ -6,7 +6,6 @@ or the publisher's own MD5 where no SHA-256 is known. TLS certificates are alway
 """
 
 import hashlib
-import tempfile
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from urllib.request import urlopen
 
 from platformdirs import user_cache_dir
 
+from hushrec import files
 from hushrec.data.domain import Domain
 from hushrec.errors import HushrecError
 
@@ -151,17 +151,14 @@ def get(name: str, directory: str | Path | None = None, source: str | Path | Non
     home = Path(directory) if directory is not None else Path(user_cache_dir("hushrec")) / "data"
     folder = home / name
     if not folder.exists():
-        try:
+        with files.refusing(home, "written", DownloadError, "choose another directory"):
             home.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise DownloadError(f"{home}: {error.strerror}; choose another directory") from None
-        # Unpack next to the final place and move at the end: a folder with the set's name is always complete.
-        with tempfile.TemporaryDirectory(dir=home, prefix=f".{name}.") as work:
-            archive = Path(source) if source is not None else _fetched(name, known, Path(work))
+        with files.draft(folder) as work:  # a folder with the set's name is always complete
+            archive = Path(source) if source is not None else _fetched(name, known, work)
             _verify(archive, known.digest)
-            _unpack(archive, known, Path(work) / name)
+            _unpack(archive, known, work / name)
             if not folder.exists():
-                (Path(work) / name).rename(folder)
+                files.publish(work / name, folder)
     return Fetched(name, folder / _file(known.ratings), folder / _file(known.catalogue))
 
 
@@ -185,11 +182,9 @@ def _fetched(name: str, known: DataSet, work: Path) -> Path:
 
 def _verify(archive: Path, digest: str) -> None:
     algorithm, _, expected = digest.partition(":")
-    try:
-        with archive.open("rb") as file:
-            found = hashlib.file_digest(file, algorithm).hexdigest()
-    except OSError as error:
-        raise DownloadError(f"{archive} cannot be read: {error.strerror}") from None
+    fix = "give the archive that was published"
+    with files.refusing(archive, "read", DownloadError, fix), archive.open("rb") as file:
+        found = hashlib.file_digest(file, algorithm).hexdigest()
     if found != expected:
         raise DownloadError(f"not the published archive: its {algorithm} is {found}, it should be {expected}")
 

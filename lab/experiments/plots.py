@@ -13,6 +13,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from hushrec import files
 from hushrec.errors import ConfigError
 from hushrec.escapes import escaped
 from hushrec.figures import above
@@ -30,6 +31,7 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")  # 
 MARKS = ("o", "s", "^", "D", "v", "P")
 SHADES = ("#9ECAE1", "#6BAED6", "#3182BD", "#08519C", "#08306B")  # light to dark: by lightness, not by hue
 FORMS = (".svg", ".pdf", ".png")
+_FIX = "choose another --figure"
 _DARK = {"#ffffff": "#16181c", "#000000": "#e4e4e4", GREY: "#b4b4b4"} | {
     light.lower(): dark
     for light, dark in zip(SHADES, ("#3182bd", "#6baed6", "#9ecae1", "#c6dbef", "#f7fbff"), strict=True)
@@ -82,16 +84,19 @@ def write(
         rows, named, levels, data: as of ``figure``.
 
     Raises:
-        ConfigError: As ``figure``.
-        OSError: The file cannot be written.
+        ConfigError: As ``figure``, or the file cannot be written.
 
     Privacy: private, as the rows.
     """
     if path.suffix == ".svg":
-        path.write_text(figure(rows, named, levels, data=data), encoding="utf-8")
+        files.write(path, figure(rows, named, levels, data=data), ConfigError, fix=_FIX)
         return
     undated: dict[str, None] = {"CreationDate": None} if path.suffix == ".pdf" else {}
-    with _drawn(rows, named, levels, data, None) as drawing, path.open("wb") as file:
+    with (
+        _drawn(rows, named, levels, data, None) as drawing,
+        files.refusing(path, "written", ConfigError, _FIX),
+        files.whole(path) as file,
+    ):
         drawing.savefig(file, format=path.suffix[1:], dpi=200, metadata=undated)
 
 

@@ -7,13 +7,13 @@ Privacy: private: errors measured on held-out ratings.
 """
 
 import contextlib
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from hushrec import files
 from hushrec.errors import ConfigError
 
 SCHEMA: dict[str, Any] = {
@@ -139,7 +139,8 @@ class Results:
             self._write(others, self.folder / _OTHERS)
             parts = [part for part in parts if part.name != _OTHERS]
         self._write(table, self.out)
-        for part in [*parts, *self.folder.glob("*.tmp")]:  # of killed processes
+        files.sweep(self.folder)  # of killed processes
+        for part in parts:
             part.unlink(missing_ok=True)
         with contextlib.suppress(OSError):  # it holds others, or another process writes there
             self.folder.rmdir()
@@ -151,18 +152,10 @@ class Results:
         Raises:
             ConfigError: It cannot be written.
         """
-        part = self.folder / f"{path.name}.{os.getpid()}.tmp"  # on the same file system as the path
-        try:
+        with files.refusing(path, "written", ConfigError, "choose another with --out"):
             self.folder.mkdir(parents=True, exist_ok=True)
-            with part.open("wb") as file:
+            with files.whole(path) as file:
                 (table.write_csv if path.suffix == ".csv" else table.write_parquet)(file)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(path)
-        except OSError as error:
-            raise ConfigError(
-                f"{path} cannot be written: {error.strerror}; choose another with --out"
-            ) from None
 
     def _parts(self) -> list[Path]:
         return sorted(self.folder.glob("*.parquet"), key=lambda part: (part.name != _OTHERS, part.name))

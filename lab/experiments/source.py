@@ -17,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from hushrec import files
 from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.data.interactions import Interactions
 from hushrec.data.load import load
@@ -151,11 +152,8 @@ class Data(Frozen):
             said = self.model_dump_json(exclude={"name", "folder"})
             return hashlib.sha256(said.encode()).hexdigest()
         path = self.path()
-        try:
-            with path.open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
-        except OSError as error:
-            raise ConfigError(f"data.ratings: {path} cannot be read: {error.strerror}") from None
+        with files.refusing(f"data.ratings: {path}", "read", ConfigError, "correct the path"):
+            found = files.sha256(path)
         return f"{found}, asked {json.dumps(self.asked)}" if self.asked else found
 
     def path(self) -> Path:

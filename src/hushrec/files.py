@@ -191,7 +191,7 @@ def draft(path: Path) -> Iterator[Path]:
     It is locked while its process lives. So what a killed process left can be told from what another process
     is writing: it is removed first, with a warning that names it.
     """
-    _remove_remains(path.parent)
+    sweep(path.parent)
     while True:
         made = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=SUFFIX, dir=path.parent))
         lock = _locked(made, wait=True)
@@ -205,6 +205,19 @@ def draft(path: Path) -> Iterator[Path]:
             os.close(lock)
 
 
+def sweep(folder: Path) -> None:
+    """Remove the drafts that killed processes left in a folder, with a warning that names them."""
+    for found in sorted(folder.glob(f".*{SUFFIX}")):
+        lock = _locked(found, wait=False)
+        if lock is None:
+            continue
+        full = found.exists() and any(found.iterdir())  # its process may have ended meanwhile
+        _remove(found)
+        if full:
+            warnings.warn(f"removed {escaped(str(found))}: a killed run had left it", stacklevel=5)
+        os.close(lock)
+
+
 def _move_to_free(part: Path, path: Path) -> None:
     """Rename a file, unless the name is taken, which ``os.rename`` would not notice."""
     try:
@@ -214,18 +227,6 @@ def _move_to_free(part: Path, path: Path) -> None:
     except OSError:  # this file system has no hard links: hold the name with an empty file
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
         os.replace(part, path)
-
-
-def _remove_remains(parent: Path) -> None:
-    for found in sorted(parent.glob(f".*{SUFFIX}")):
-        lock = _locked(found, wait=False)
-        if lock is None:
-            continue
-        full = any(found.iterdir())
-        _remove(found)
-        if full:
-            warnings.warn(f"removed {escaped(str(found))}: a killed run had left it", stacklevel=5)
-        os.close(lock)
 
 
 def _remove(draft: Path) -> None:

@@ -32,7 +32,7 @@ def test_at_80_columns_nothing_is_cut(release, hushrec, monkeypatch):
 
 def test_what_is_no_release_is_refused(here, refused):
     assert "not a hushrec release" in refused("show domain.json")
-    assert "train.csv.statement.json is missing" in refused("show train.csv")
+    assert "train.csv.statement.json cannot be read: No such file" in refused("show train.csv")
 
 
 def test_how_many_people_are_listed_is_shown_and_nobody_named(listing, hushrec):

@@ -38,7 +38,7 @@ def test_paths_are_paths_and_a_query_makes_a_database(tmp_path):
         ([f"postgresql://ann:{PASSWORD}@host/db"], None, "say what to read there, --query"),
         (["a.csv", f"postgresql://ann:{PASSWORD}@host/db"], None, "say what to read there, --query"),
         (["a.db", f"postgresql://ann:{PASSWORD}@host/db"], "SELECT 1", "name it alone"),
-        (["a.db"], "@nowhere.sql", "cannot be read as text"),
+        (["a.db"], "@nowhere.sql", "nowhere.sql cannot be read: No such file"),
     ],
 )
 def test_what_is_not_one_database_is_refused_without_its_password(given, query, message):

@@ -21,6 +21,7 @@ MARKER, RELEASE, LEDGER, TITLES = ".hushrec-demo", "release-eps1.safetensors", "
 REPORT, PAGE = "report.html", "page"
 WRITTEN = (REPORT, RELEASE, TITLES, LEDGER, PAGE)
 HEADS = ("ε", "recall@20", "of popularity", "nDCG@100 ± over seeds", "of popularity", "seconds")
+_FIX = "choose another folder with --out"
 _DATA_SEED, _OWN, _LENGTH = 7, 3, 10
 _WORDS = """
 Amber Borrowed Bright Broken Crooked Distant Early Empty Folded Frozen Gentle Golden Hollow Idle Last Little
@@ -242,7 +243,7 @@ def _write_page(release: "hr.Release", folder: Path) -> None:
 
     columns = made_up_titles(release.items)
     lines = [",".join(columns), *map(",".join, zip(*columns.values(), strict=True))]
-    (folder / TITLES).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    files.write(folder / TITLES, "\n".join(lines) + "\n", ConfigError, fix=_FIX)
     table = ItemTable(columns["item_id"], columns["title"], columns["year"], columns["genres"])
     site.write(folder / RELEASE, folder / PAGE, titles=table)
 
@@ -255,14 +256,14 @@ def _write_report(path: Path, **facts: Any) -> None:
         loader=PackageLoader("hushrec.cli", "."), autoescape=True, undefined=StrictUndefined
     )
     page = environment.get_template("demo.html.j2").render(version=hr.__version__, **facts)
-    path.write_text(page, encoding="utf-8")
+    files.write(path, page, ConfigError, fix=_FIX)
 
 
 def _prepare(folder: Path) -> None:
     """Make an empty folder; what an earlier demonstration left is cleared, and anything else is refused."""
     from hushrec.pages import site
 
-    with files.refusing(folder, "written", ConfigError, "choose another folder with --out"):
+    with files.refusing(folder, "written", ConfigError, _FIX):
         folder.mkdir(parents=True, exist_ok=True)
         # What a killed run was writing is removed by the next that writes there.
         names = sorted(entry.name for entry in folder.iterdir() if not entry.name.endswith(files.SUFFIX))

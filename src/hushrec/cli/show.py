@@ -11,7 +11,7 @@ from hushrec.cli import console, keys, options
 from hushrec.cli.groups import grouped
 from hushrec.errors import ConfigError, ReleaseError
 from hushrec.escapes import escaped
-from hushrec.files import read_text, sha256
+from hushrec.files import read_text, sha256, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -180,7 +180,7 @@ def _write_card(release: Path, given: dict[str, Any], *paths: Path | None) -> No
     page = card.card(subject, evidence)
     for out, text in ((html, card.html), (md, card.markdown)):
         if out:
-            out.write_text(text(page), encoding="utf-8")
+            write(out, text(page), ReleaseError, fix=f"choose another file with --{out.suffix[1:]}")
             console.out().print(f"Wrote {out}", soft_wrap=True)
 
 

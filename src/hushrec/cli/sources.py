@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
+from hushrec import files
 from hushrec.cli import options
 from hushrec.cli.groups import Group
 from hushrec.errors import DataError
@@ -101,7 +102,6 @@ def named(given: Sequence[str], query: str | None) -> "list[Source]":
         raise DataError("--query reads one database; name it alone")
     if not query.startswith("@"):
         return [Database(first, query)]
-    try:
-        return [Database(first, Path(query[1:]).read_text(encoding="utf-8"))]
-    except (OSError, ValueError):
-        raise DataError(f"--query {query}: this file cannot be read as text") from None
+    return [
+        Database(first, files.read_text(Path(query[1:]), DataError, fix="name a file of SQL after the @"))
+    ]

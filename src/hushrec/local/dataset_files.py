@@ -120,23 +120,17 @@ def read_facts(path: Path) -> Any:
     """The unchecked facts of a file: from a Parquet file itself, or from the file next to a CSV file."""
     if path.suffix not in SUFFIXES:
         raise ReleaseError(f"{path} is not a data set: its name must end in .parquet or .csv")
-    if not path.exists():
-        raise ReleaseError(f"{path} cannot be read: No such file or directory")
-    note = beside(path)
+    with files.refusing(path, "read", ReleaseError, "name a released data set"):
+        path.stat()
+    note = ""
+    if path.suffix == ".csv":
+        fix = f"it describes {path.name}: put it in the same folder"
+        note = files.read_text(beside(path), ReleaseError, fix=fix, largest=LARGEST)
     try:
-        if path.suffix == ".parquet":
+        if not note:
             with quiet():
-                found = pl.read_parquet_metadata(path)[_KEY]
-            return parse(found)
-        if note.stat().st_size > LARGEST:
-            raise ReleaseError(f"{note} is larger than the facts of any data set; fetch it again")
-        return parse(note.read_text(encoding="utf-8"))
-    except ReleaseError:
-        raise
-    except FileNotFoundError:
-        raise ReleaseError(
-            f"{note} is missing, which describes {path.name}: put it in the same folder"
-        ) from None
+                note = pl.read_parquet_metadata(path)[_KEY]
+        return parse(note)
     except (Exception, pl.exceptions.PanicException):  # a crafted file can make the readers raise anything
         raise ReleaseError(f"{path} is not a hushrec data set, or it is damaged; fetch it again") from None
 

@@ -119,10 +119,7 @@ class ReleasedData:
             ReleaseError: The file is missing, altered, or not a data set.
         """
         path = Path(path)
-        try:
-            return cls._of(dataset_files.read_facts(path), path)
-        except OSError as error:
-            raise ReleaseError(f"{path} cannot be read: {error.strerror}") from None
+        return cls._of(dataset_files.read_facts(path), path)
 
     def to_bytes(self) -> bytes:
         """The Parquet file's bytes; the same data give the same bytes."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
+from hushrec import files
 from hushrec.errors import ReleaseError
 from hushrec.escapes import escaped, one_line
 
@@ -82,12 +83,11 @@ class ItemTable:
     def picture(self, row: int) -> tuple[str, bytes]:
         """The ending and the bytes of an item's picture."""
         name = self.pictures[row]
-        try:
+        fix = "put it where the table names it, or leave its cell empty"
+        with files.refusing(f"the picture {name}", "read", ReleaseError, fix):
             path = (self.folder / name).resolve(strict=True)
             inside = path.is_relative_to(self.folder.resolve())
             data = path.read_bytes() if inside and path.stat().st_size <= LARGEST_PICTURE else b""
-        except OSError as error:
-            raise ReleaseError(f"the picture {escaped(name)} cannot be read: {error.strerror}") from None
         ending = next((ending for first, ending in _IMAGES.items() if data.startswith(first)), None)
         if ending is None or (ending == "webp" and data[8:12] != b"WEBP"):
             raise ReleaseError(
