@@ -8,8 +8,8 @@ from hushrec.estimation.clipped_gradients import item_scales, reach
 CROWD = 10_000.0, 1_000_000.0
 
 
-def of(crowd=CROWD, *, items=2000, clip_norm=2.5, epsilon=4.0):
-    return reach(*crowd, items, 5, 0.02, clip_norm, epsilon)
+def of(crowd=CROWD, *, items=2000, clip_norm=2.5, mu=0.84):
+    return reach(*crowd, items, 5, 0.02, clip_norm, mu)
 
 
 def test_a_clip_that_nobody_reaches_leaves_all_and_a_small_one_in_proportion():
@@ -34,10 +34,10 @@ def test_more_people_more_budget_and_more_ratings_each_show_more():
     few = 1_000.0, 100_000.0
     sparse = 200_000.0, 1_000_000.0
     assert of(few).noise == pytest.approx(10 * of().noise)
-    assert of(epsilon=1.0).noise > 3 * of().noise
-    assert of(epsilon=np.inf).noise == 0
+    assert of(mu=0.21).noise == pytest.approx(4 * of().noise)
+    assert of(mu=np.inf).noise == 0
     assert of(sparse).prospect < of().prospect
-    assert of(few).prospect < of().prospect < of(epsilon=np.inf).prospect == of().information
+    assert of(few).prospect < of().prospect < of(mu=np.inf).prospect == of().information
 
 
 def test_rare_items_weigh_more_and_a_persons_gradient_is_as_long_on_average():

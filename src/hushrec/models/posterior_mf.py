@@ -9,8 +9,7 @@ from pydantic import Field
 
 from hushrec.arrays import Floats, Ints
 from hushrec.data.domain import Domain
-from hushrec.data.packed.blocks import Blocks
-from hushrec.data.ratings import Ratings
+from hushrec.data.people import People
 from hushrec.estimation.clipped_gradients import Reach, item_scales, reach
 from hushrec.estimation.factor_steps import langevin_step, leading, prior_variance
 from hushrec.estimation.shrinkage import RATING_VARIANCE
@@ -19,6 +18,7 @@ from hushrec.models.phases.item_effects import EffectSettings, effects_footprint
 from hushrec.models.phases.outputs import factor_release
 from hushrec.models.phases.repeated import EFFECT_SHARES
 from hushrec.models.private import PrivateModel
+from hushrec.models.visibility import MARGINAL_GRADIENTS, mu
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.query import AnyQuery, Sum
 from hushrec.privacy.run import Run
@@ -34,12 +34,6 @@ _REMAINING = 0.27
 _AVERAGED = 0.3
 """Share of the rounds whose states are averaged."""
 _ROUNDS = 32
-_WORTHWHILE = 0.42
-"""Least share of the variance of tastes for which the item effects give up most of the budget.
-
-From 0.44 on, rounds gained on films, animated series and generated ratings; at 0.39 and less they
-lost to effects on some of these.
-"""
 _DOUBT = 0.3
 """Variance of an item's factors around public ones, over that of factors of which nothing is known."""
 _CLIP_NORM = 0.6
@@ -120,7 +114,7 @@ class PosteriorMF(PrivateModel):
         steps = Footprint(memory, 48, 64, rounds * items * n / DRAWS, per_million)
         return effects_footprint(domain, budget).then(steps)
 
-    def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
+    def release(self, feedback: People, run: Run) -> Release:
         """Item effects, then Langevin steps of the item factors.
 
         Privacy: charged (the events of ``queries``).
@@ -170,7 +164,7 @@ class PosteriorMF(PrivateModel):
         if self.rounds is not None:
             return self.rounds
         seen = self._reach(domain, terms)
-        return _ROUNDS if not seen.noise or seen.prospect >= _WORTHWHILE else 0
+        return _ROUNDS if not seen.noise or seen.prospect >= MARGINAL_GRADIENTS else 0
 
     def _prior(self, domain: Domain) -> float:
         return prior_variance(self.factor_variance, self.rank, domain.scale.span)
@@ -185,7 +179,7 @@ class PosteriorMF(PrivateModel):
         ratio = self.factor_variance / self.rank / RATING_VARIANCE
         clip_norm = self._clip_norm(terms) / deviation
         people, ratings, _ = domain.crowd
-        return reach(people, ratings, domain.n_items, self.rank, ratio, clip_norm, terms.epsilon)
+        return reach(people, ratings, domain.n_items, self.rank, ratio, clip_norm, mu(terms))
 
     def _effects(self, domain: Domain, terms: Terms) -> EffectSums:
         return self.effects.sums(domain, terms, self.norm, personal=True)

@@ -6,18 +6,15 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from hushrec.arrays import Floats
 from hushrec.data.domain import Domain, FeedbackKind
-from hushrec.data.interactions import Interactions
-from hushrec.data.packed.blocks import Blocks
+from hushrec.data.people import People
 from hushrec.errors import ConfigError
 from hushrec.estimation.head import Head
 from hushrec.estimation.pair_factors import cleaned, ease, muting, rounds
 from hushrec.estimation.shrinkage import denoised_counts, shrinking
 from hushrec.models.phases.outputs import linear_release, score_release
 from hushrec.models.private import PrivateModel
-from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting.accountant import largest_rho
+from hushrec.models.visibility import DECLARED, TASTE, mu, whole_users
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.query import AnyQuery
 from hushrec.privacy.run import Run
@@ -30,11 +27,6 @@ from hushrec.statistics.interactions.pair_sums import PairSums
 from hushrec.statistics.population import Population
 from hushrec.statistics.series.arrivals import LARGEST_CAP
 
-DECLARED = {"user": 12.0, "rating": 4.0}
-"""Smallest μ n/√m, for n declared users and m items, at which pairs are measured."""
-FOUND = 20.0
-"""Smallest μ Σ √c/√m, for users with c items, at which what is measured ranks better than the counts; in half
-for unit ``user``."""
 FEWEST_ITEMS = {"user": 3.0, "rating": math.sqrt(3.0)}
 """Smallest Σ c/n, or Σ c/Σ √c for unit ``rating``, at which own items tell more than popularity does."""
 MORE = 2
@@ -81,8 +73,7 @@ class PrivateEASE(PrivateModel):
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         """Item counts; and where the crowd is large enough, its size, the popular part and the pairs."""
         counts = ItemCounts(domain, terms.unit, self.contribution_cap).query
-        needed = DECLARED[terms.unit] * math.sqrt(domain.n_items)
-        if _strength(terms) * domain.max_users < needed or domain.n_items < 2:
+        if whole_users(domain, terms, domain.max_users) < DECLARED[terms.unit] or domain.n_items < 2:
             return [counts]
         return [counts, CrowdSize(terms.unit).query, *self._pairs(domain, terms).queries()]
 
@@ -99,7 +90,7 @@ class PrivateEASE(PrivateModel):
         if domain.n_items < 2:
             return ""
         if len(self.queries(domain, budget)) == 1:
-            declared = math.ceil(DECLARED[budget.unit] * math.sqrt(domain.n_items) / _strength(budget))
+            declared = math.ceil(DECLARED[budget.unit] / whole_users(domain, budget, 1.0))
             return (
                 "Lists are by popularity, the same for everybody: all of the budget goes to item counts, "
                 f"unless the domain declares {declared:,} users or more."
@@ -125,11 +116,8 @@ class PrivateEASE(PrivateModel):
         For unit ``user``, μ Σ c/√K/2 ≥ 20 √m and Σ c ≥ 3 n for n users, where c ≥ K counts as √(c K); for
         unit ``rating``, μ Σ √c ≥ 20 √m and Σ c ≥ √3 Σ √c.
         """
-        told = math.sqrt(each)
-        if terms.unit == "user":
-            cap = self.contribution_cap
-            told = min(each, math.sqrt(each * cap)) / math.sqrt(cap) / 2
-        return FOUND * math.sqrt(domain.n_items) / (_strength(terms) * told)
+        counted = min(each, math.sqrt(each * self.contribution_cap)) if terms.unit == "user" else each
+        return TASTE / whole_users(domain, terms, self._lengths(math.sqrt(each), counted, terms))
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The most of: the counts, the triangle of pairs with its noise, its cleaning, and EASE."""
@@ -141,7 +129,7 @@ class PrivateEASE(PrivateModel):
         spent = seconds + cells / DRAWS + updates / FLOPS
         return Footprint(1e7 + max(counting, pairs), 45, 100, spent, 2.0, lowered_by="pair_items")
 
-    def release(self, feedback: Interactions | Blocks, run: Run) -> Release:
+    def release(self, feedback: People, run: Run) -> Release:
         """Count items, measure the pairs of the popular ones, clean, and solve for EASE.
 
         Privacy: charged (the events of ``queries``).
@@ -153,28 +141,32 @@ class PrivateEASE(PrivateModel):
             return score_release(self, domain, popularity)
         crowd = CrowdSize(run.terms.unit)
         size = max(float(run.measure(crowd.query, crowd.measure(people)).values[0]), 1.0)
-        signal = _strength(run.terms) * size
+        signal = mu(run.terms) * size
         weights = muting(popularity, signal)
         head = Head.of(popularity, self.pair_items)
         lens = ItemWeights(head, weights.weights[head.items], weights.direction[head.items])
         sums = self._pairs(domain, run.terms)
         noisy = {query.name: run.measure(query, values) for query, values in sums.measure(people, lens)}
-        reach = self._reach(signal, popularity, run.terms)
-        few = popularity.sum() < FEWEST_ITEMS[run.terms.unit] * size
-        if few or reach < FOUND * math.sqrt(domain.n_items):
+        given = float(popularity.sum())
+        lengths = self._lengths(size, given, run.terms)
+        few = given < FEWEST_ITEMS[run.terms.unit] * size
+        if few or whole_users(domain, run.terms, lengths) < TASTE:
             return score_release(self, domain, popularity)
-        pairs = noisy["item pairs"]
+        pairs, reach = noisy["item pairs"], mu(run.terms) * lengths
         found = cleaned(pairs.values, pairs.sigma, weights.variance[head.items], signal, reach, self.rank)
         total = noisy["vector lengths"].values[0] if run.terms.unit == "rating" else size
         part = noisy["popular part"].values[0]
         linear = ease(head.spread(found), weights, float(part), float(total))
         return linear_release(self, domain, linear, popularity)
 
-    def _reach(self, signal: float, popularity: Floats, terms: Terms) -> float:
-        """μ Σ √c; in half for unit ``user``, and there from counts, in which c ≥ K items weigh √(c K)."""
-        if terms.unit == "rating":
-            return signal
-        return _strength(terms) * float(popularity.sum()) / math.sqrt(self.contribution_cap) / 2
+    def _lengths(self, size: float, given: float, terms: Terms) -> float:
+        """Σ √c of users with c items; half of it for unit ``user``.
+
+        Args:
+            size: the measured crowd, which is Σ √c for unit ``rating``.
+            given: the sum of the item counts, in which c ≥ K items weigh √(c K) for unit ``user``.
+        """
+        return size if terms.unit == "rating" else given / math.sqrt(self.contribution_cap) / 2
 
     def _pairs(self, domain: Domain, terms: Terms) -> PairSums:
         sums = PairSums(min(self.pair_items, domain.n_items), terms.unit, self.threads)
@@ -185,10 +177,3 @@ class PrivateEASE(PrivateModel):
                 f"fit 64 bits; declare at most {sums.most_people // MORE:,}{others}"
             )
         return sums
-
-
-def _strength(terms: Terms) -> float:
-    """μ of the Gaussian mechanism that the whole budget pays for; infinite without noise."""
-    if not isinstance(terms, Budget):
-        return math.inf
-    return math.sqrt(2 * largest_rho(terms) / fixed_point.PER_ONE) if terms.delta > 0 else math.inf

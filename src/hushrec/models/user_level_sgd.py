@@ -7,16 +7,15 @@ import numpy as np
 from pydantic import Field
 
 from hushrec.data.domain import Domain
-from hushrec.data.packed.blocks import Blocks
-from hushrec.data.ratings import Ratings
+from hushrec.data.people import People
 from hushrec.estimation import factor_steps
 from hushrec.estimation.shrinkage import RATING_VARIANCE
 from hushrec.models.phases.biases import require_rank
 from hushrec.models.phases.item_effects import EffectSettings, effects_footprint
 from hushrec.models.phases.outputs import factor_release
 from hushrec.models.phases.repeated import EFFECT_SHARES
-from hushrec.models.phases.visible_factors import factor_share, signal
 from hushrec.models.private import PrivateModel
+from hushrec.models.visibility import gradients_share, shows_gradients
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.query import AnyQuery
 from hushrec.privacy.run import Run
@@ -29,12 +28,6 @@ from hushrec.statistics.person_gradients import RidgeGradients
 from hushrec.statistics.population import Population
 
 _ROUNDS = 12
-_SIGNAL = 700.0
-"""Least signal for rounds by default.
-
-From 750 on rounds gained on films, animated series and generated ratings, or cost less than 0.2 %; at 590 and
-less they lost to effects on some of these.
-"""
 
 
 class UserLevelSGD(PrivateModel):
@@ -84,7 +77,7 @@ class UserLevelSGD(PrivateModel):
         epochs = self._epochs(domain, budget)
         if not epochs:
             return EFFECT_SHARES
-        rest = factor_share(signal(domain, budget), _SIGNAL)
+        rest = gradients_share(domain, budget)
         effects = {**dict.fromkeys(OVERALL, 0.02), "item sums": 0.8, "item counts": 0.14}
         rounds = {f"items, round {t + 1}": rest / epochs for t in range(epochs)}
         return {name: part * (1 - rest) for name, part in effects.items()} | rounds
@@ -99,7 +92,7 @@ class UserLevelSGD(PrivateModel):
         rounds = Footprint(memory, 40, 32, epochs * items * n / DRAWS, per_million)
         return effects_footprint(domain, budget).then(rounds)
 
-    def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
+    def release(self, feedback: People, run: Run) -> Release:
         """Item effects, then a clipped gradient of every user in each round.
 
         Privacy: charged (the events of ``queries``).
@@ -129,7 +122,7 @@ class UserLevelSGD(PrivateModel):
         """None where the noise would hide the factors of the declared crowd."""
         if self.epochs is not None:
             return self.epochs
-        return _ROUNDS if signal(domain, terms) >= _SIGNAL else 0
+        return _ROUNDS if shows_gradients(domain, terms) else 0
 
     def _gradients(self, domain: Domain, terms: Terms) -> RidgeGradients:
         clip = self.clip * domain.scale.span

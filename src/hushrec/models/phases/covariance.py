@@ -17,9 +17,9 @@ from hushrec.estimation.covariance.weighted_fit import ROUNDS, weighted_factors
 from hushrec.estimation.factor_steps import leading
 from hushrec.estimation.head import Head
 from hushrec.kernels.sums.segments import LABEL_BITS
-from hushrec.models.phases import visible_pairs
 from hushrec.models.phases.item_effects import ItemEffects
 from hushrec.privacy.accounting.budget import Terms
+from hushrec.models.visibility import effects_share, head_size, shown_pairs
 from hushrec.privacy.bounded import Noisy, Norm
 from hushrec.privacy.run import Run
 from hushrec.settings import Frozen, only
@@ -96,21 +96,22 @@ class CovarianceSettings(Frozen):
             pair_items=self.head_size(domain, terms, norm),
         )
 
-    def visibility(self, domain: Domain, terms: Terms, norm: Norm) -> float:
-        return visible_pairs.visibility(domain, terms, norm, self._cap(domain))
-
     def head_size(self, domain: Domain, terms: Terms, norm: Norm) -> int:
         """Number of items whose covariance is measured."""
         if self.pair_items:
             return min(self.pair_items, domain.n_items)
-        return visible_pairs.head_size(domain, self.visibility(domain, terms, norm), _MOST_ITEMS)
+        return head_size(domain, self._shown(domain, terms, norm), _MOST_ITEMS)
+
+    def _shown(self, domain: Domain, terms: Terms, norm: Norm) -> float:
+        return shown_pairs(domain, terms, norm, self._cap(domain))
 
     def _cap(self, domain: Domain) -> float:
-        return self.contribution_cap or visible_pairs.contribution_cap(domain.crowd)
+        """Noise is not made for users who rate more than a fifth of the usual or so."""
+        return self.contribution_cap or min(max(0.18 * domain.crowd.each, 2.0), 30.0)
 
     def shares(self, domain: Domain, terms: Terms, norm: Norm) -> Mapping[str, float]:
         """Parts of the budget by name of measurement: what the noise would hide gets next to nothing."""
-        effects = visible_pairs.effects_share(domain, self.visibility(domain, terms, norm))
+        effects = effects_share(self._shown(domain, terms, norm))
         rest = 1 - effects
         return {
             **dict.fromkeys(OVERALL, 0.01 * effects),

@@ -21,6 +21,7 @@ class Terms(Protocol):
         unit: the privacy unit.
         adjacency: the adjacency.
         epsilon: ε; infinite for the non-private baseline.
+        delta: δ; 0 for the non-private baseline.
     """
 
     @property
@@ -29,6 +30,8 @@ class Terms(Protocol):
     def adjacency(self) -> str: ...
     @property
     def epsilon(self) -> float: ...
+    @property
+    def delta(self) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,7 @@ class Unprotected:
     unit: str
     adjacency: str
     epsilon: float = math.inf
+    delta: float = 0.0
 
 
 class Budget(BaseModel):

@@ -1,0 +1,228 @@
+"""What shows through noise, from public facts alone: the μ of a budget, signals, and the least that show.
+
+Noise hides what few people tell. A signal is μ, which says how narrow the noise is, times what the declared
+crowd adds up to, over what the noise of the declared catalogue adds up to. A model that learns more than
+averages asks here, before any rating is read, whether that is worth its part of the budget.
+
+*Directions of taste* show by μ · ratings/items^¾. The exponent is between those of two cases: ratings of one
+item, whose number is ratings/items, and directions, for which popular items count most.
+
+*Pairs of items* compare each rating with all others of its user. With U users who rate c of n items each,
+weights w, noise of deviation Δ/μ on every entry, and B the bound on a centred rating, the leading eigenvalues
+are proportional to B² Σ_u w_u c²/n for what people tell and to (Δ/μ) √n for the noise. The ratio grows with
+μ Σ_u w_u c²/n^{3/2}: over n^¾, the signal of directions times √c for unit ``rating``, where w = 1/√c.
+
+*Whole users*, as vectors of length one, show by μ · users/√n: √n is the edge of the noise of a matrix.
+*Gradients* show by the share of the variance of tastes that they tell (``estimation/clipped_gradients.py``).
+"""
+
+import math
+from collections.abc import Mapping
+
+from hushrec.data.domain import Domain
+from hushrec.privacy.accounting.accountant import gaussian_mu
+from hushrec.privacy.accounting.budget import Terms
+from hushrec.privacy.bounded import Norm
+
+# -- the table: the least that shows, by signal, and the run that chose it -----------------------------------
+
+FACTORS: Mapping[tuple[str, str], float] = {
+    ("user", "add-remove"): 790.0,
+    ("rating", "add-remove"): 500.0,
+    ("rating", "replace"): 250.0,
+}
+"""Pairs: a model of factors is suggested. ``python -m lab bench choice`` chose the first two;
+docs/which-epsilon.md has its table. Under replace, on the four small sets of ``lab reproduce every-set`` at ε
+from 0.25 to 8, a covariance was at most 0.1 % better than effects up to 600, and at most 0.6 % worse.
+"""
+COVARIANCE = 3_000.0
+"""Pairs, unit ``user``: a covariance predicts better than factors that descend under noise, among up to 2,000
+items. ``python -m lab bench choice``; docs/which-epsilon.md has its table.
+"""
+LISTED = 560.0
+"""Directions: factors of models that list people, docs/models/private_sgd.md. Of signals from 90 to 3,230 on
+films, animated series and generated ratings, factors gained from 580 on and lost up to 5 % to averages at 540
+and less, but for a gain of 0.4 % at 320.
+"""
+GRADIENTS = 700.0
+"""Directions: a dozen clipped gradients, docs/models/user_level_sgd.md. From 750 on they gained on films,
+animated series and generated ratings, or cost less than 0.2 %; at 590 and less they lost up to 1.2 %.
+"""
+MARGINAL_GRADIENTS = 0.42
+"""Share of the variance of tastes: 32 marginal gradients, docs/models/posterior_mf.md. From 0.44 on they
+gained on films, animated series and generated ratings; at 0.39 and less they lost to effects on some.
+"""
+NOISY_RATINGS = 45 / math.sqrt(2)
+"""An item's noisy ratings, docs/models/input_perturbation_mf.md. In units of ε √(ratings/items), factors lost
+up to 5 % at 33 and less, gained from 55 on, and between, at 46 and 47, gained 1 % and lost 0.5 %. One set of
+many cells without a rating (animated series, add-remove) still lost 3 % at 67.
+"""
+SHARING: Mapping[str, float] = {"user": 1_260.0, "rating": 1_800.0}
+"""Pairs: item effects give up some of their part to a covariance, docs/models/covariance_svd.md. It is the
+least that showed any, over generated and real catalogues of 500 to 5,000 items.
+"""
+WHOLE = 5.0
+"""Pairs, over ``SHARING``: all of 2,000 items are worth their noise in a covariance; of n items it takes n^¾
+times as much. docs/models/covariance_svd.md has the table of heads, and what 5 gained over 4.
+"""
+DECLARED: Mapping[str, float] = {"user": 12.0, "rating": 4.0}
+"""Whole users, as declared: pairs of items are measured at all, docs/models/private_ease.md."""
+TASTE = 20.0
+"""Whole users, as measured, Σ √c in place of users: lists by pairs rank better than counts.
+``python -m lab bench top_n_models``; lab/results/top_n.md has the table. For unit ``user``, half of it counts.
+"""
+_L1 = 4.7
+"""How much wider Laplace noise on pairs is taken to be at the same μ, because Δ is larger in L1 than in L2."""
+_TYPICAL_ITEMS = 2_000
+_RATED = 50
+"""Ratings of an item on average from which on pairs with it can show."""
+
+
+# -- μ -------------------------------------------------------------------------------------------------------
+
+
+def mu(terms: Terms, norm: Norm = "l2") -> float:
+    """Δ/σ of one measurement with the noise that the whole budget pays for; infinite without noise.
+
+    For Gaussian noise it is the largest μ within ε at δ. For Laplace noise, which alone has a finite ε at
+    δ = 0, it is ε/√2, because noise of scale Δ/ε has √2 times that deviation. Under replace, where a changed
+    value moves a sum twice as far as a new one, it is half.
+
+    Args:
+        terms: unit, adjacency, ε and δ.
+        norm: ``l2`` for Gaussian noise, ``l1`` for Laplace noise.
+    """
+    if math.isinf(terms.epsilon):
+        return math.inf
+    laplace = norm == "l1" or terms.delta == 0
+    whole = terms.epsilon / math.sqrt(2) if laplace else gaussian_mu(terms.epsilon, terms.delta)
+    return whole / 2 if terms.adjacency == "replace" else whole
+
+
+# -- signals -------------------------------------------------------------------------------------------------
+
+
+def directions(domain: Domain, terms: Terms) -> float:
+    """μ · ratings/items^¾."""
+    return mu(terms) * domain.crowd.ratings / math.pow(domain.n_items, 0.75)
+
+
+def pairs(domain: Domain, terms: Terms) -> float:
+    """As ``directions``, and √(ratings/users) times as much for unit ``rating``."""
+    return directions(domain, terms) * (math.sqrt(domain.crowd.each) if terms.unit == "rating" else 1.0)
+
+
+def noisy_ratings(domain: Domain, terms: Terms) -> float:
+    """μ √(ratings/items) under Laplace noise: each of an item's ratings has noise of its own."""
+    return mu(terms, "l1") * math.sqrt(domain.crowd.ratings / domain.n_items)
+
+
+def whole_users(domain: Domain, terms: Terms, users: float) -> float:
+    """μ · users/√items.
+
+    Args:
+        users: how many, or the sum of their vectors' lengths.
+    """
+    return mu(terms) * users / math.sqrt(domain.n_items)
+
+
+# -- what is worth its part of a budget ----------------------------------------------------------------------
+
+
+def factors_from(terms: Terms) -> float:
+    """Least signal of pairs at which factors of some model predict better than item effects alone."""
+    return FACTORS.get((terms.unit, terms.adjacency), math.inf)
+
+
+def covariance_from(domain: Domain) -> float:
+    """Least signal of pairs at which a covariance predicts better than descent under noise, unit ``user``.
+
+    Descent comes close to its best with fewer people, but stays further from the fit without noise. Users who
+    rate much tell it more, so the least is also the square of the ratings per user.
+    """
+    wide = math.sqrt(max(domain.n_items / _TYPICAL_ITEMS, 1))
+    return max(COVARIANCE * wide, domain.crowd.each**2)
+
+
+def shows_listed(domain: Domain, terms: Terms) -> bool:
+    """Whether the factors of a model that lists people gain more than its averages lose by sharing."""
+    return directions(domain, terms) >= LISTED
+
+
+def listed_share(domain: Domain, terms: Terms) -> float:
+    """Share of the budget for the factors of a model that lists people; less where noise hides them.
+
+    Of shares of 0.2 to 0.8 for averages where factors show, 0.35 was the best or within 0.3 % of it, on the
+    runs of ``LISTED``.
+    """
+    return 0.65 * min(directions(domain, terms) / LISTED, 1.0)
+
+
+def shows_gradients(domain: Domain, terms: Terms) -> bool:
+    """Whether a dozen clipped gradients of whole users gain more than item effects lose by sharing."""
+    return directions(domain, terms) >= GRADIENTS
+
+
+def gradients_share(domain: Domain, terms: Terms) -> float:
+    """Share s/(s + s₀)/2 of the budget for such gradients, given the signal s and the least that shows, s₀.
+
+    What factors gain grows with the signal; what effects lose by sharing the budget does not.
+    """
+    shown = directions(domain, terms)
+    return 0.5 if math.isinf(shown) else 0.5 * shown / (shown + GRADIENTS)
+
+
+def shows_noisy(domain: Domain, terms: Terms) -> bool:
+    """Whether factors of ratings under Laplace noise gain more than averages lose by sharing."""
+    return noisy_ratings(domain, terms) >= NOISY_RATINGS
+
+
+def noisy_share(domain: Domain, terms: Terms) -> float:
+    """Share of the budget for ratings under noise: four fifths, or less where the noise hides factors."""
+    return 0.8 * min(noisy_ratings(domain, terms) / NOISY_RATINGS, 1.0)
+
+
+def shown_pairs(domain: Domain, terms: Terms, norm: Norm, contribution_cap: float) -> float:
+    """How often ``SHARING`` a covariance shows in the items that have ratings; infinite without noise.
+
+    Args:
+        domain: the public domain, whose ``crowd`` says about how much there is to see.
+        terms: unit, adjacency, ε and δ.
+        norm: ``l2`` for Gaussian noise, ``l1`` for Laplace noise.
+        contribution_cap: K, the number of ratings up to which a user counts in full (unit ``user``).
+    """
+    crowd = domain.crowd
+    told = min(crowd.each / contribution_cap, 1.0) if terms.unit == "user" else math.sqrt(crowd.each)
+    signal = mu(terms, norm) * crowd.ratings * told / math.pow(_rated(domain), 0.75)
+    return signal / SHARING[terms.unit] / (_L1 if norm == "l1" else 1.0)
+
+
+def effects_share(shown: float) -> float:
+    """The part of the budget that item effects keep: nearly all where a covariance shows nothing.
+
+    Args:
+        shown: as ``shown_pairs`` says; more than a million times makes no difference, and would overflow.
+    """
+    share = math.pow(1 + min(shown, 1e6) ** 5, -0.18)
+    return min(max(share, 0.04), 0.995)
+
+
+def head_size(domain: Domain, shown: float, most: int) -> int:
+    """How many of the most rated items are worth their noise in a covariance: more of them as more shows.
+
+    At least 200, which cost next to nothing.
+
+    Args:
+        domain: the public domain.
+        shown: as ``shown_pairs`` says.
+        most: the largest number that is wanted.
+    """
+    rated = _rated(domain)
+    part = min(shown / (WHOLE * math.pow(rated / _TYPICAL_ITEMS, 0.75)), 1.0) ** 1.25
+    worth = domain.n_items if part == 1 else math.ceil(part * rated)
+    return min(max(worth, 200), most, domain.n_items)
+
+
+def _rated(domain: Domain) -> float:
+    """Number of items with enough ratings for pairs to show."""
+    return max(min(float(domain.n_items), domain.crowd.ratings / _RATED), 1.0)
