@@ -71,7 +71,7 @@ def test_json_has_ids_titles_and_reasons(titled, hushrec):
 
 
 def test_features_of_the_release_filter_lists(titled, hushrec):
-    shown = hushrec("recommend titled.safetensors --rating 1=5 --where genres=Crime").out
+    shown = hushrec("recommend titled.safetensors --rating 1=5 --only genres=Crime").out
     assert {line.split()[1] for line in shown.splitlines()[2:]} == {"3", "4"}
 
 

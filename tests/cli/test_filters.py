@@ -10,7 +10,7 @@ TABLE = "id,title,genres,year,seen\n7,Seven,Crime|Drama,1995,1\n8,Eight,Drama,20
 
 
 def allowed_items(items, allowed, where, features, texts=None):
-    return Filters(allowed=allowed, where=where, features=features).ids(items, texts or {})
+    return Filters(allowed=allowed, only=where, features=features).ids(items, texts or {})
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_an_unknown_feature_is_told_with_those_that_there_are(table, condition):
 
 def test_features_and_conditions_go_together(table):
     for where, features in ((["genres=Drama"], None), ([], table)):
-        with pytest.raises(DataError, match="--where and --features go together"):
+        with pytest.raises(DataError, match="--only and --features go together"):
             allowed_items(ITEMS, None, where, features)
 
 

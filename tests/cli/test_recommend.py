@@ -140,11 +140,11 @@ def test_items_are_chosen_by_public_features(release, hushrec, refused):
     whole = listed(hushrec("recommend films.safetensors --rating i00001=5 -n 30"))
     dramas = [item for item in whole if int(item[1:]) % 3]
     assert 0 < len(dramas) < len(whole)
-    assert listed(hushrec(f"{own} --where genres=Drama")) == dramas
-    both = listed(hushrec(f"{own} --where genres=Drama --where year=1991"))
+    assert listed(hushrec(f"{own} --only genres=Drama")) == dramas
+    both = listed(hushrec(f"{own} --only genres=Drama --only year=1991"))
     assert both == [item for item in dramas if int(item[1:]) % 2]
-    assert "no feature is called 'Comedy'" in refused(f"{own} --where Comedy")
-    assert "--where and --features go together" in refused(own)
+    assert "no feature is called 'Comedy'" in refused(f"{own} --only Comedy")
+    assert "--only and --features go together" in refused(own)
 
 
 def test_a_list_can_be_varied(factors, hushrec, refused):

@@ -51,7 +51,7 @@ def evaluate(
         str, typer.Option(metavar="RATINGS", help="What is predicted or found; none of it may be in --train.")
     ],
     domain: options.DomainFile,
-    written: Written,
+    *,
     against: Annotated[Path | None, typer.Option(help="Another release, to compare with.")] = None,
     metric: Annotated[
         list[str] | None,
@@ -80,6 +80,7 @@ def evaluate(
     train_query: _Query = None,
     test_query: _Query = None,
     fitted_query: _Query = None,
+    written: Written,
     json: options.Json = False,
 ) -> None:
     """Measure on held-out ratings or interactions. NOT private.

@@ -24,7 +24,7 @@ class Filters(Group):
         list[str] | None, typer.Option(metavar="ITEM", help="An item not to recommend; may be repeated.")
     ] = None
     allowed: options.Allowed = None
-    where: Annotated[
+    only: Annotated[
         list[str] | None,
         typer.Option(
             metavar="FEATURE",
@@ -34,7 +34,7 @@ class Filters(Group):
     features: Annotated[
         Path | None,
         typer.Option(
-            help="Public features of items, for --where: a table, or MovieLens' movies.dat or u.item.",
+            help="Public features of items, for --only: a table, or MovieLens' movies.dat or u.item.",
             exists=True,
             dir_okay=False,
         ),
@@ -47,9 +47,9 @@ class Filters(Group):
             items: the release's catalogue.
             texts: features that the release itself carries, for conditions without a file.
         """
-        if bool(self.where) != (self.features is not None) and not (self.where and texts):
+        if bool(self.only) != (self.features is not None) and not (self.only and texts):
             raise DataError(
-                "--where and --features go together, unless the release carries features: --where "
+                "--only and --features go together, unless the release carries features: --only "
                 "genres=Drama --features items.csv"
             )
         left = None
@@ -57,12 +57,12 @@ class Filters(Group):
             from hushrec.data.readers.catalogue import read_ids
 
             left = set(read_ids(self.allowed))
-        if self.where:
+        if self.only:
             from hushrec.data.domain import Domain
             from hushrec.data.features import of_texts, read
 
             known = read(self.features, Domain(items, max_users=1)) if self.features else of_texts(texts)
-            for condition in self.where:
+            for condition in self.only:
                 holds = {item for item, held in zip(items, _holds(known, condition), strict=True) if held}
                 left = holds if left is None else left & holds
         return left
@@ -80,7 +80,7 @@ def _holds(features: "ItemFeatures", condition: str) -> "Bools":
         if name not in features.names:
             raise DataError(
                 f"no feature is called {condition!r}; there are {_some(features.names)}. "
-                "Columns of numbers are compared, as in --where year=1994"
+                "Columns of numbers are compared, as in --only year=1994"
             )
     place = features.names.index(condition if number is None else name)
     column: Floats = features.matrix[:, [place]].toarray()[:, 0]

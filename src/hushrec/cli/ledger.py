@@ -71,7 +71,7 @@ def show(path: account.LedgerArgument, json: options.Json = False) -> None:
 @grouped
 def create(
     path: account.LedgerArgument,
-    owner: Declared,
+    *,
     epsilon: options.Epsilon,
     terms: options.BudgetOptions,
     max_releases: _MaxReleases = 1,
@@ -80,6 +80,7 @@ def create(
         typer.Option(help="The domain that will be charged; a second ledger for its users is refused."),
     ] = None,
     releases: _Releases = None,
+    owner: Declared,
     print_sql: Annotated[
         bool,
         typer.Option(
@@ -133,7 +134,7 @@ app.command()(verify)
 @grouped
 def extend(
     path: account.LedgerArgument,
-    owner: Declared,
+    *,
     epsilon: Annotated[float | None, typer.Option(help="The new total ε; unchanged by default.")] = None,
     max_releases: Annotated[int | None, typer.Option(min=1, help="The new number of releases.")] = None,
     confirm: Annotated[
@@ -143,6 +144,7 @@ def extend(
             help="Confirm what another raiser proposed for a ledger in PostgreSQL, by saying the same.",
         ),
     ] = False,
+    owner: Declared,
 ) -> None:
     """Record the owner's decision: to allow more, or who answers for the data.
 

@@ -24,11 +24,12 @@ def lists(
         ),
     ],
     domain: options.DomainFile,
-    given: Given,
+    *,
     out: Annotated[Path, typer.Option("--out", "-o", help="The private lists to write, .parquet or .csv.")],
     n: Annotated[int, typer.Option("-n", min=1, help="Length of each list.")] = 10,
     allowed: options.Allowed = None,
     where: Where = "auto",
+    given: Given,
 ) -> None:
     """Write a private list for every user of a table.
 

@@ -21,8 +21,8 @@ def plan(
     ctx: typer.Context,
     domain: options.DomainFile,
     *,
-    terms: options.BudgetOptions,
     epsilon: Annotated[float | None, typer.Option(help="ε, the largest privacy loss of one release.")] = None,
+    terms: options.BudgetOptions,
     releases: Annotated[
         int | None, typer.Option(min=1, help="How many equal releases share --total, in place of --epsilon.")
     ] = None,

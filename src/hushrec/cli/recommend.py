@@ -57,17 +57,18 @@ class OwnOptions(Group):
 @grouped
 def recommend(
     release: Annotated[Path, typer.Argument(help="A release.")],
+    *,
     given: OwnOptions,
-    filters: Filters,
-    pinned: keys.Pinned,
     user: Annotated[
         str | None, typer.Option(metavar="ID", help="A user whom the release lists, instead of ratings.")
     ] = None,
     n: options.Length = 10,
+    filters: Filters,
     diversity: Annotated[
         float, typer.Option(min=0, max=1, help="0: the best items; above: items less like each other.")
     ] = 0,
     why: Annotated[bool, typer.Option("--why", help="Show which items of yours moved each most.")] = False,
+    pinned: keys.Pinned,
     json: options.Json = False,
 ) -> None:
     """Recommend from a release on your own device.

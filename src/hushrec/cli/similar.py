@@ -14,8 +14,9 @@ from hushrec.cli.groups import grouped
 def similar(
     release: Annotated[Path, typer.Argument(help="A release.")],
     item: Annotated[str, typer.Argument(metavar="ITEM", help="An item, by id or title.")],
-    pinned: keys.Pinned,
+    *,
     n: options.Length = 10,
+    pinned: keys.Pinned,
     json: options.Json = False,
 ) -> None:
     """List the items most like one, the same for everybody.
