@@ -147,5 +147,5 @@ def test_a_failed_job_leaves_nothing(spark, tmp_path):
 
 def test_what_is_not_in_spark_is_refused(release, rated, spark):
     for given in (rated, spark.range(3)):
-        with pytest.raises(DataError, match=r"takes what hushrec\.load_spark loaded"):
+        with pytest.raises(DataError, match=r"takes what hushrec\.load keeps in Spark"):
             recommend_on_spark(release, given)

@@ -9,6 +9,7 @@ import pytest
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.readers.columns import RATED
+from hushrec.data.reading import Reading
 from hushrec.data.spark.intake import load_spark
 from hushrec.data.spark.records import Records, of_roles, opened
 from hushrec.errors import DataError
@@ -115,6 +116,18 @@ def test_a_database_through_sparks_own_reader(spark, table):
     check(load_spark(frame, DOMAIN, parts=2), load(table, DOMAIN))
 
 
+def test_a_dataframe_of_spark_stays_there(spark, table, tmp_path):
+    frame = spark.createDataFrame(table.rename({"userId": "who"}).to_arrow())
+    named = Reading(columns={"user_id": "who"})
+    for where in ("memory", "auto", "spark"):
+        check(load(frame, DOMAIN, named, where=where), load(table, DOMAIN))
+    for where in ("disk", tmp_path / "packed"):
+        with pytest.raises(DataError, match="a DataFrame of Spark stays in Spark; write it to files"):
+            load(frame, DOMAIN, where=where)
+    with pytest.raises(DataError, match="Spark does not take separator=: it reads Parquet"):
+        load(frame, DOMAIN, Reading(separator=";"))
+
+
 def test_columns_are_found_by_position(spark):
     """Spark takes ``a.b`` for a field and ``USER`` for ``user``; here each is the column of its name."""
     frame = spark.createDataFrame(
@@ -130,7 +143,7 @@ def test_columns_are_found_by_position(spark):
 
 @pytest.mark.parametrize("source", [[], 5, [5], pl.DataFrame(), {"a": 1}])
 def test_other_sources_are_refused(spark, source):
-    with pytest.raises(DataError, match=r"or paths; load others with hushrec\.load"):
+    with pytest.raises(DataError, match=r"or paths; load others with another where="):
         opened(source)
 
 

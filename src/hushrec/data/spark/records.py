@@ -55,8 +55,8 @@ def opened(source: Any) -> Records:
     several = source if isinstance(source, list | tuple) else [source]
     if not several or not all(isinstance(one, str | Path) for one in several):
         raise DataError(
-            "records in Spark are a DataFrame of Spark, the name of a table, or paths; load others in "
-            "another place, by where="
+            "records in Spark are a DataFrame of Spark, the name of a table, or paths; load others with "
+            "another where="
         )
     found = session()
     if isinstance(source, str) and _is_table(found, source):
