@@ -30,7 +30,7 @@ import numba
 import numpy as np
 
 from hushrec.kernels.simd import TILE
-from hushrec.kernels.solvers.sgd import dot, padded, padded_width, step
+from hushrec.kernels.solvers.visits import dot, padded, padded_width, step
 
 ITEMS, EACH = 17_770, 209  # as Netflix's: items, and ratings of a person
 D1, LL = (48 << 10, 12, 64), (2 << 20, 16, 64)

@@ -31,6 +31,7 @@ from scipy.sparse import csr_array
 
 from hushrec.data.synthetic import netflix_like
 from hushrec.kernels.solvers import least_squares, sgd
+from hushrec.kernels.solvers.visits import padded
 from hushrec.kernels.sums import gram
 from hushrec.privacy.noise import sampler
 
@@ -81,7 +82,7 @@ def descent() -> tuple[Run, Run]:
     """The peer only predicts the ratings of which ours learns."""
     made, rng = netflix_like(4_000, 2_000, 1_000_000, seed=0), np.random.default_rng(0)
     p, q = (rng.standard_normal((n, RANK), np.float32) * np.float32(0.01) for n in (4_000, 2_000))
-    learned = p.copy(), sgd.padded(2_000, RANK), np.zeros(4_000, np.float32), np.zeros(2_000, np.float32)
+    learned = p.copy(), padded(2_000, RANK), np.zeros(4_000, np.float32), np.zeros(2_000, np.float32)
     learned[1][:] = q
     values = made.steps.astype(np.float32) - np.float32(2)
     order, regs = np.arange(4_000, dtype=np.int32), [np.full(n, REG, np.float32) for n in (4_000, 2_000)]

@@ -11,7 +11,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.data.ratings import Ratings
 from hushrec.estimation.shrinkage import known_popularity
-from hushrec.kernels.solvers.sgd import LARGEST_RANK
+from hushrec.kernels.solvers.visits import LARGEST_RANK
 from hushrec.models.noiseless import Noiseless
 from hushrec.models.phases.biases import Biases, require_rank
 from hushrec.models.phases.item_effects import ItemEffects

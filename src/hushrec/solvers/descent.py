@@ -18,7 +18,8 @@ from hushrec.arrays import Floats32, Ints
 from hushrec.data.people import People
 from hushrec.data.ratings import Ratings
 from hushrec.kernels.csr import CSR
-from hushrec.kernels.solvers.sgd import descend, padded
+from hushrec.kernels.solvers.sgd import descend
+from hushrec.kernels.solvers.visits import padded
 from hushrec.progress import stage
 from hushrec.solvers.initial import fill_normal
 from hushrec.statistics.engines.engine import engine_of

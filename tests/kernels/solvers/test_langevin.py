@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from hushrec.kernels.solvers.langevin import BATCH, langevin, reference_langevin
+from hushrec.kernels.solvers.langevin import langevin, reference_langevin
 from hushrec.kernels.solvers.langevin_pass import LangevinPass
-from hushrec.kernels.solvers.sgd import LARGEST_RANK, padded, reference_descend
+from hushrec.kernels.solvers.sgd import reference_descend
+from hushrec.kernels.solvers.visits import BATCH, LARGEST_RANK, padded
 
 KEY = bytes(range(32))
 N_USERS, N_ITEMS, VISITS = 40, 30, 35

@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from hushrec.kernels.solvers.sgd import (
-    LARGEST_RANK,
-    descend,
-    in_turn,
-    padded,
-    padded_width,
-    reference_descend,
-)
+from hushrec.kernels.solvers.sgd import descend, reference_descend
+from hushrec.kernels.solvers.visits import LARGEST_RANK, in_turn, padded, padded_width
 
 RANKS = [1, 3, 15, 16, 17, 32, 40, 64, 70, 200, 1024, 2048]
 FACTORS = "user_factors", "item_factors", "user_effects", "item_effects"
@@ -137,7 +131,7 @@ def test_padded_factors_are_changed_where_they_lie(rank):
 def test_nothing_is_copied_of_padded_factors(monkeypatch):
     case = random_case(40, effects=True)
     made = padded(*case["item_factors"].shape)
-    monkeypatch.setattr("hushrec.kernels.solvers.sgd.padded", lambda *_: pytest.fail("copied"))
+    monkeypatch.setattr("hushrec.kernels.solvers.visits.padded", lambda *_: pytest.fail("copied"))
     descend(**(case | {"item_factors": made}))
     with pytest.raises(pytest.fail.Exception, match="copied"):
         descend(**case)

@@ -1,6 +1,6 @@
 """Stochastic gradient Langevin dynamics for matrix factorisation: one pass over the ratings.
 
-How a pass works. Ratings are processed one by one, as in ``hushrec.kernels.solvers.sgd``. Priors and noise
+How a pass works. Ratings are processed one by one, as in ``visits``. Priors and noise
 together form an Ornstein–Uhlenbeck process, whose transition over any time is known and drawn exactly.
 Transitions compose, so one transition of a vector covers all the time since its last one (lazy noise).
 The pass takes time 1 and is cut into intervals; what an interval adds is placed at its midpoint. An item's
@@ -14,40 +14,21 @@ Several threads share the items without locks, as in stochastic gradient descent
 transition. With one thread, results are reproducible bit for bit.
 """
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
-import numba
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
-from hushrec.arrays import Floats, Floats32, Ints, Ints32, Words32
-from hushrec.kernels.csr import check_rows, frozen
-from hushrec.kernels.noise.gaussian import draw, reference_draw, room
-from hushrec.kernels.simd import TILE, aligned, prefetch
+from hushrec.arrays import Floats, Floats32, Ints, Ints32
+from hushrec.kernels.csr import frozen
+from hushrec.kernels.noise.gaussian import reference_draw
 from hushrec.kernels.solvers.langevin_pass import LangevinPass
-from hushrec.kernels.solvers.prior_transition import pay, pay_item, settle, table, transition
-from hushrec.kernels.solvers.sgd import (
-    LARGEST_RANK,
-    dot,
-    in_turn,
-    lies_padded,
-    padded,
-    padded_width,
-    step,
-    users_at_once,
-)
+from hushrec.kernels.solvers.prior_transition import settle, table, transition
+from hushrec.kernels.solvers.visits import BATCH, LARGEST_RANK, Sides, in_turn, padded_width, visit_all
+from hushrec.kernels.tasks import TASKS, in_threads, spans
 
-_SOON = 4  # ratings between prefetching an item's factors and using them, over all users in turn
-_TASKS = 16  # per thread; the last to finish determines the time
 _VISIT = 10  # a user's two transitions take as long as this many ratings
 
-BATCH = 64
-"""Visits per batch: users take turns only with others of their batch."""
-
-__all__ = ["BATCH", "langevin", "reference_langevin"]
+__all__ = ["langevin", "reference_langevin"]
 
 
 def reference_langevin(
@@ -192,155 +173,30 @@ def langevin(
     precisions = *user_precision.tolist(), *item_precision.tolist(), *effect_precision
     if not (rate >= 0 and temperature >= 0 and min(precisions) > 0 and (user_scales >= 0).all()):
         raise ValueError("rate, temperature and scales must not be negative, and precisions must be positive")
-    check_rows(indptr, items, n_items)
-    if indptr.shape != (n_users + 1,) or values.shape != items.shape:
-        raise ValueError("there must be a row for each user, and a value for each rating")
-    inside = len(order) == 0 or bool(order.min() >= 0 and order.max() < n_users)
-    visited = np.bincount(order, minlength=n_users) if inside else np.full(n_users, 2)
-    if visited.max(initial=0) > 1:
-        raise ValueError("order must hold users, each at most once")
+    if user_scales.shape != (n_users,) or {user_precision.shape, item_precision.shape} != {(rank,)}:
+        raise ValueError("there must be a scale for each user, and a precision for each factor of both sides")
+    sides = Sides.of(indptr, items, values, user_factors, item_factors, user_effects, item_effects)
+    visited = sides.visited(order)
     if epoch.n_items != n_items or epoch.visited + len(order) > epoch.visits:
         raise ValueError("the epoch must state the number of items, and of users to visit in all its calls")
-    if (user_effects is None) != (item_effects is None):
-        raise ValueError("give effects of both users and items, or of neither")
-    b_u = np.zeros(0, np.float32) if user_effects is None else user_effects
-    b_i = np.zeros(0, np.float32) if item_effects is None else item_effects
-    fits = item_factors.shape == (n_items, rank) and user_scales.shape == (n_users,)
-    fits = fits and user_precision.shape == (rank,) and item_precision.shape == (rank,)
-    fits = fits and (user_effects is None or (b_u.shape == (n_users,) and b_i.shape == (n_items,)))
-    in_place = fits and lies_padded(item_factors)
-    changed = (user_factors, b_u, b_i) if in_place else (user_factors, item_factors, b_u, b_i)
-    if not fits or any(a.dtype != np.float32 or not a.flags.c_contiguous for a in changed):
-        raise ValueError("factors and effects must be contiguous float32 arrays, a row for each user or item")
 
-    width = padded_width(rank)
-    rows = item_factors if in_place else padded(n_items, rank)
-    if not in_place:
-        rows[:] = item_factors
-    flat = as_strided(rows, (n_items * width,), rows.strides[1:])
-    law, shared = (rate, temperature), (b_i, epoch.paid)
+    law, end = (rate, temperature), epoch.end
     user_table = table(np.append(user_precision, effect_precision[0]), *law, parts=2)
-    item_table = table(np.append(item_precision, effect_precision[1]), *law, parts=epoch.end)
-    noise = user_table, item_table, epoch.words, np.uint32(epoch.number)
-    # The types of these tell the compiler the number of vectors, and how many to process at once.
-    lanes = (0,) * min(4, width // TILE)
-    repeats = (0,) * (width // (len(lanes) * TILE))
-    known = frozen(indptr, np.int64), frozen(items, np.int32), frozen(values, np.float32)
+    item_table = table(np.append(item_precision, effect_precision[1]), *law, parts=end)
+    known = item_table, epoch.words, np.uint32(epoch.number)
     # Users who are not visited get the same transitions, without ratings.
-    gains = np.where(visited > 0, 2 * rate * user_scales, 0).astype(np.float32)
-    everybody = np.concatenate([order, np.flatnonzero(visited == 0)]).astype(np.int32)
+    gains = np.where(visited, 2 * rate * user_scales, 0).astype(np.float32)
+    everybody = np.concatenate([order, np.flatnonzero(~visited)]).astype(np.int32)
     times = np.ones(n_users, np.int32)
     times[: len(order)] = epoch.times(order)
+    when = frozen(times, np.int32), epoch.visited
+    noise = first_user, user_table, epoch.paid, *known
+    diffusion = np.float32(low), np.float32(high), when, noise
     work = np.where(gains > 0, np.diff(indptr), 0)[everybody] + _VISIT
-    tasks = 1 if threads == 1 else _TASKS * threads
-
-    with ThreadPoolExecutor(threads) as pool:
-
-        def share(loop: Callable[..., None], work: Ints, *common: Any) -> None:
-            done = np.concatenate([[0], np.cumsum(work)])
-            cuts = np.searchsorted(done, np.linspace(0, done[-1], tasks + 1)[1:-1])
-            list(pool.map(lambda cut: loop(*cut, *common), pairwise([0, *cuts.tolist(), len(work)])))
-
-        people = frozen(everybody, np.int32), frozen(times, np.int32), frozen(gains, np.float32)
-        bounds = np.float32(low), np.float32(high), first_user
-        turns = lanes, repeats, users_at_once(rank), epoch.visited
-        share(_visit, work, *turns, *known, *people, user_factors, b_u, *bounds, flat, *shared, *noise)
-        epoch.visited += len(order)
-        if epoch.visited == epoch.visits:
-            share(settle, np.ones(n_items, np.int64), epoch.end, flat, width, *shared, *noise[1:])
-    if not in_place:
-        item_factors[:] = rows
-
-
-@numba.njit(cache=True, nogil=True)
-def _visit(
-    begin: int,
-    end: int,
-    lanes: tuple[int, ...],
-    repeats: tuple[int, ...],
-    at_once: int,
-    earlier: int,
-    indptr: Ints,
-    items: Ints32,
-    values: Floats32,
-    order: Ints32,
-    times: Ints32,
-    gains: Floats32,
-    user_factors: Floats32,
-    user_effects: Floats32,
-    low: float,
-    high: float,
-    first_user: int,
-    item_factors: Floats32,
-    item_effects: Floats32,
-    paid: Ints32,
-    user_table: Floats32,
-    item_table: Floats32,
-    key: Words32,
-    number: int,
-) -> None:
-    """Visit the users ``order[begin:end]``, ``at_once`` of them in turn."""
-    width = len(repeats) * len(lanes) * TILE
-    rank = user_factors.shape[1]
-    biased = len(user_effects) > 0
-    one, way = np.float32(1), -1 if number % np.uint32(2) else 1
-    z, of_items = np.empty((at_once, room(2 * rank + 2)), np.float32), aligned(room(rank + 1))
-    p, b_u = aligned(at_once * width).reshape((at_once, width)), np.zeros(at_once, np.float32)
-    users, at, left = np.empty(at_once, np.uint64), np.empty(at_once, np.int64), np.empty(at_once, np.int64)
-    gain = np.empty(at_once, np.float32)
-    noise = of_items, item_factors, width, item_effects, paid, item_table, key, number
-    present = stay = 0
-    while begin < end or present > 0:
-        while begin < end and present < at_once:
-            # Users take turns only within their batch and interval.
-            if present > 0 and ((earlier + begin) % BATCH == 0 or times[begin] != times[begin - 1]):
-                break
-            s, user = present, np.uint64(order[begin])
-            users[s], gain[s] = user, gains[user]
-            p[s, :rank] = user_factors[user]
-            if biased:
-                b_u[s] = user_effects[user]
-            draw(z[s], 2 * rank + 2, key, (first_user + np.int64(user), 0, number))
-            b_u[s] = pay(p[s], 0, b_u[s], user_table, 1, z[s], 0)
-            left[s] = indptr[user + np.uint64(1)] - indptr[user] if gain[s] > 0 else 0
-            at[s] = indptr[user] if way == 1 else indptr[user] + left[s] - 1
-            # Not in the loop below: rarely executed calls would make that loop slow.
-            for place in range(indptr[user], indptr[user] + left[s]):
-                item = np.uint64(items[np.uint64(place)])
-                if paid[item] < times[begin]:
-                    pay_item(np.int64(item), times[begin], *noise)
-            present += 1
-            begin += 1
-        run = left[:present].min()
-        for turn in range(run):
-            for s in range(np.uint64(present)):
-                soon = at[s] + way * min(turn + _SOON // at_once, left[s] - 1)
-                later = np.int64(items[np.uint64(soon)]) * width
-                for line in range(0, width, TILE):
-                    prefetch(item_factors, later + line)
-                here = np.uint64(at[s] + way * turn)
-                item = np.uint64(items[here])
-                row = np.int64(item) * width
-                predicted = dot(p[s], item_factors, row, width, lanes)
-                if biased:
-                    predicted += b_u[s] + item_effects[item]
-                # No branch here: it would be unpredictable for the processor.
-                inside = np.float32(min(max(predicted, low), high) == predicted)
-                move = gain[s] * inside * (values[here] - predicted)
-                step(p[s], item_factors, row, width, lanes, one, one, move)
-                if biased:
-                    b_u[s] += move
-                    item_effects[item] += move
-        stay = 0
-        for s in range(present):
-            if left[s] == run:
-                b_u[s] = pay(p[s], 0, b_u[s], user_table, 1, z[s], rank + 1)
-                user_factors[users[s]] = p[s, :rank]
-                if biased:
-                    user_effects[users[s]] = b_u[s]
-            else:
-                users[stay], at[stay], left[stay] = users[s], at[s] + way * run, left[s] - run
-                gain[stay], b_u[stay] = gain[s], b_u[s]
-                p[stay], z[stay] = p[s], z[s]
-                stay += 1
-        present = stay
+    visit_all(sides, everybody, work, frozen(gains, np.float32), (None, diffusion), threads)
+    epoch.visited += len(order)
+    if epoch.visited == epoch.visits:
+        flat, effects = sides.items
+        rest = end, flat, padded_width(rank), effects, epoch.paid, *known
+        in_threads(settle, spans(np.arange(n_items + 1), TASKS * threads), *rest, threads=threads)
+    sides.finish()

@@ -13,7 +13,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.data.ratings import Ratings
 from hushrec.kernels.csr import CSR
-from hushrec.kernels.solvers.langevin import BATCH
+from hushrec.kernels.solvers.visits import BATCH
 from hushrec.settings import Frozen
 from hushrec.statistics.footprint import DRAWS, Footprint
 

@@ -1,0 +1,337 @@
+"""Visits of users whose ratings change the factors of both sides: the loop of ``sgd`` and ``langevin``.
+
+A user's ratings are processed one after the other, so that their factors stay in the first-level cache. At
+small ranks, where a rating is a chain of dependent operations, a few users take turns, one rating each, so
+that the work of one fills the waits of another. Each row of items' factors starts at a cache line and is
+padded with coordinates that are and stay 0; other arrays are copied into this layout and back. The row width
+is a compile-time constant of the loop. Data that will be needed soon are prefetched.
+
+Several threads share the items' factors and effects without locks (Hogwild, Recht et al. 2011): now and then
+an update is lost, and runs differ. With one thread, results are reproducible bit for bit. The cost grows as
+ratings × rank.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import extending
+from numpy.lib.stride_tricks import as_strided
+
+from hushrec.arrays import Bools, Floats32, Ints, Ints32
+from hushrec.kernels.csr import check_rows, frozen
+from hushrec.kernels.noise.gaussian import draw, room
+from hushrec.kernels.simd import TILE, aligned, cgutils, data_of, load, plus, prefetch, spread, store
+from hushrec.kernels.solvers.prior_transition import pay, pay_item
+from hushrec.kernels.tasks import TASKS, in_threads, spans
+
+LARGEST_RANK = 2048
+BATCH = 64
+"""Visits per batch of ``langevin``: users take turns only with others of their batch."""
+_GROUP = 4  # vectors that are processed side by side
+_SOON = 4  # ratings between prefetching an item's factors and using them, over all users in turn
+_intrinsic: Any = extending.intrinsic  # its stub counts the typing context among the arguments
+
+__all__ = ["BATCH", "LARGEST_RANK", "Sides", "dot", "in_turn", "padded", "padded_width", "step", "visit_all"]
+
+
+class Sides(NamedTuple):
+    """Checked arguments of a pass, in the layout of the loop.
+
+    Attributes:
+        ratings: ``indptr``, items and values.
+        users: their factors and effects.
+        items: their factors, row after row of ``padded_width``, and effects.
+        copied: what receives the items' factors at the end, unless they lie ``padded`` where they are.
+    """
+
+    ratings: tuple[Ints, Ints32, Floats32]
+    users: tuple[Floats32, Floats32]
+    items: tuple[Floats32, Floats32]
+    copied: Floats32 | None
+
+    @classmethod
+    def of(
+        cls,
+        indptr: Ints,
+        items: Ints32,
+        values: Floats32,
+        user_factors: Floats32,
+        item_factors: Floats32,
+        user_effects: Floats32 | None,
+        item_effects: Floats32 | None,
+    ) -> "Sides":
+        """Check what has the same shape in every pass."""
+        (n_users, rank), n_items = user_factors.shape, len(item_factors)
+        check_rows(indptr, items, n_items)
+        if indptr.shape != (n_users + 1,) or values.shape != items.shape:
+            raise ValueError("there must be a row for each user, and a value for each rating")
+        if (user_effects is None) != (item_effects is None):
+            raise ValueError("give effects of both users and items, or of neither")
+        b_u = np.empty(0, np.float32) if user_effects is None else user_effects
+        b_i = np.empty(0, np.float32) if item_effects is None else item_effects
+        sizes = (0, 0) if user_effects is None else (n_users, n_items)
+        fits = item_factors.shape == (n_items, rank) and (b_u.shape, b_i.shape) == ((sizes[0],), (sizes[1],))
+        in_place = fits and _lies_padded(item_factors)
+        changed = (user_factors, b_u, b_i) if in_place else (user_factors, item_factors, b_u, b_i)
+        if not fits or any(a.dtype != np.float32 or not a.flags.c_contiguous for a in changed):
+            raise ValueError(
+                "factors and effects must be contiguous float32 arrays, a row for each user or item"
+            )
+        rows = item_factors if in_place else padded(n_items, rank)
+        if not in_place:
+            rows[:] = item_factors
+        flat = as_strided(rows, (n_items * padded_width(rank),), rows.strides[1:])
+        ratings = frozen(indptr, np.int64), frozen(items, np.int32), frozen(values, np.float32)
+        return cls(ratings, (user_factors, b_u), (flat, b_i), None if in_place else item_factors)
+
+    def visited(self, order: Ints32) -> Bools:
+        """Which users are in ``order``, shape (n_users,), after a check that they are there once."""
+        n_users = len(self.users[0])
+        inside = len(order) == 0 or bool(order.min() >= 0 and order.max() < n_users)
+        visits = np.bincount(order, minlength=n_users) if inside else np.full(n_users, 2)
+        if visits.max(initial=0) > 1:
+            raise ValueError("order must hold users, each at most once")
+        return visits > 0
+
+    def finish(self) -> None:
+        """Copy the items' factors back."""
+        if self.copied is not None:
+            self.copied[:] = self.items[0].reshape(len(self.copied), -1)[:, : self.copied.shape[1]]
+
+
+def visit_all(
+    sides: Sides, order: Ints32, work: Ints, pace: Floats32, law: tuple[Any, Any], threads: int
+) -> None:
+    """Visit the users in ``order``.
+
+    Args:
+        work: of each visit, in ratings, shape of ``order``.
+        pace, law: ``pace``, ``descent`` and ``diffusion`` of ``_visit``.
+    """
+    rank = sides.users[0].shape[1]
+    width = padded_width(rank)
+    # The types of these tell the compiler the number of vectors, and how many to process at once.
+    lanes = (0,) * _group(rank)
+    repeats = (0,) * (width // (len(lanes) * TILE))
+    common = lanes, repeats, users_at_once(rank), *sides.ratings, frozen(order, np.int32)
+    tasks = spans(np.concatenate([[0], np.cumsum(work)]), 1 if threads == 1 else TASKS * threads)
+    in_threads(_visit, tasks, *common, *sides.users, *sides.items, pace, *law, threads=threads)
+
+
+def padded(n_items: int, rank: int) -> Floats32:
+    """Zeros of shape (n_items, rank) that a pass modifies in place, without a copy."""
+    width = padded_width(rank)
+    # Run as Python: NumPy asks the system for large pages, numba does not.
+    return aligned.py_func(n_items * width).reshape(n_items, width)[:, :rank]
+
+
+def padded_width(rank: int) -> int:
+    """Offset from one row of ``padded`` to the next: 16, 32 or a multiple of 64 numbers."""
+    group = _group(rank)
+    return -(-rank // (group * TILE)) * group * TILE
+
+
+def _group(rank: int) -> int:
+    return min(_GROUP, 1 << (-(-rank // TILE) - 1).bit_length())
+
+
+def _lies_padded(factors: Floats32) -> bool:
+    """Whether ``padded`` created the array, recognised by the shape of its base array."""
+    owner, width = factors.base, padded_width(factors.shape[1])
+    return (
+        isinstance(owner, np.ndarray)
+        and owner.shape == (len(factors) * width + TILE,)
+        and owner.dtype == factors.dtype == np.float32
+        and factors.strides == (4 * width, 4)
+        and factors.ctypes.data % 64 == 0
+    )
+
+
+def users_at_once(rank: int) -> int:
+    """Number of users that take turns: at large ranks one rating is enough work."""
+    return 4 if rank <= TILE else 2 if rank <= _GROUP * TILE else 1
+
+
+def in_turn(indptr: Ints, order: Ints32, rank: int) -> Iterator[tuple[int, int]]:
+    """User and position of each rating, in the order of one thread at this rank. Privacy: private."""
+    users = iter([u for u in order if indptr[u] < indptr[u + 1]])
+    present: list[list[tuple[int, int]]] = []
+    while True:
+        joining = islice(users, users_at_once(rank) - len(present))
+        present += [[(u, at) for at in range(indptr[u], indptr[u + 1])] for u in joining]
+        if not present:
+            return
+        run = min(map(len, present))
+        yield from (ratings[turn] for turn in range(run) for ratings in present)
+        present = [ratings[run:] for ratings in present if len(ratings) > run]
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def dot(_: Any, p: Any, q: Any, at: Any, width: Any, lanes: Any) -> Any:
+    """``p[:width] @ q[at : at + width]``."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        left, right = (data_of(context, builder, signature.args[a], arguments[a]) for a in (0, 1))
+        at, width = arguments[2:4]
+        n = len(signature.args[4])
+        sums = [cgutils.alloca_once_value(builder, spread(builder, ir.FloatType()(0.0))) for _ in range(n)]
+        with cgutils.for_range_slice(builder, width.type(0), width, width.type(n * TILE)) as (start, _):
+            for v, cell in enumerate(sums):
+                here = builder.add(start, width.type(v * TILE))
+                x, y = load(builder, left, here), load(builder, right, builder.add(at, here))
+                builder.store(plus(builder, builder.load(cell), x, y), cell)
+        totals = [builder.load(cell) for cell in sums]
+        while len(totals) > 1:
+            totals = [builder.fadd(a, b) for a, b in zip(totals[::2], totals[1::2], strict=True)]
+        kind = ir.FunctionType(ir.FloatType(), [ir.FloatType(), totals[0].type])
+        add = cgutils.get_or_insert_function(builder.module, kind, f"llvm.vector.reduce.fadd.v{TILE}f32")
+        return builder.call(add, [ir.FloatType()(-0.0), totals[0]], fastmath=("reassoc",))
+
+    i64 = numba.types.int64
+    return numba.types.float32(p, q, i64, i64, lanes), generate
+
+
+@_intrinsic  # type: ignore[untyped-decorator]
+def step(_: Any, p: Any, q: Any, at: Any, width: Any, lanes: Any, keep_p: Any, keep_q: Any, step: Any) -> Any:
+    """``p, q = keep_p · p + step · q, keep_q · q + step · p``, where q is ``q[at : at + width]``."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        left, right = (data_of(context, builder, signature.args[a], arguments[a]) for a in (0, 1))
+        at, width = arguments[2:4]
+        keep_p, keep_q, step = (spread(builder, number) for number in arguments[5:8])
+        n = len(signature.args[4])
+        with cgutils.for_range_slice(builder, width.type(0), width, width.type(n * TILE)) as (start, _):
+            for v in range(n):
+                here = builder.add(start, width.type(v * TILE))
+                there = builder.add(at, here)
+                x, y = load(builder, left, here), load(builder, right, there)
+                store(builder, plus(builder, builder.fmul(keep_p, x), step, y), left, here)
+                store(builder, plus(builder, builder.fmul(keep_q, y), step, x), right, there)
+        return context.get_dummy_value()
+
+    i64, f32 = numba.types.int64, numba.types.float32
+    return numba.types.void(p, q, i64, i64, lanes, f32, f32, f32), generate
+
+
+@numba.njit(cache=True, nogil=True)
+def _visit(
+    begin: int,
+    end: int,
+    lanes: tuple[int, ...],
+    repeats: tuple[int, ...],
+    at_once: int,
+    indptr: Ints,
+    items: Ints32,
+    values: Floats32,
+    order: Ints32,
+    user_factors: Floats32,
+    user_effects: Floats32,
+    item_factors: Floats32,
+    item_effects: Floats32,
+    pace: Floats32,
+    descent: Any,
+    diffusion: Any,
+) -> None:
+    """Visit the users ``order[begin:end]``, ``at_once`` of them in turn, by one of two laws.
+
+    The other law is None, and the compiler leaves its branches out.
+
+    Args:
+        pace: of each user: what a step of ``descent`` keeps of them, or 2 h c of ``diffusion``.
+        descent: what a step keeps of each item, its rate, and the largest absolute error.
+        diffusion: the smallest and the largest prediction, ``when`` of ``_joins``, ``noise`` of ``_arrive``.
+    """
+    width = len(repeats) * len(lanes) * TILE
+    rank = user_factors.shape[1]
+    biased = len(user_effects) > 0
+    users, at, left = np.empty(at_once, np.uint64), np.empty(at_once, np.int64), np.empty(at_once, np.int64)
+    p, b_u = aligned(at_once * width).reshape((at_once, width)), np.zeros(at_once, np.float32)
+    own, of_items = np.empty(at_once, np.float32), aligned(room(rank + 1))
+    z = np.empty((at_once, 0 if diffusion is None else room(2 * rank + 2)), np.float32)
+    way = 1 if diffusion is None else -1 if diffusion[3][5] % np.uint32(2) else 1
+    present = 0
+    while begin < end or present > 0:
+        while (
+            begin < end and present < at_once and (diffusion is None or _joins(present, begin, diffusion[2]))
+        ):
+            s, user = present, np.uint64(order[begin])
+            users[s], at[s], left[s] = user, indptr[user], indptr[user + np.uint64(1)] - indptr[user]
+            p[s, :rank] = user_factors[user]
+            if biased:
+                b_u[s] = user_effects[user]
+            own[s] = pace[user]
+            if diffusion is not None:
+                left[s] = left[s] if own[s] > 0 else 0
+                rated, time = items[at[s] : at[s] + left[s]], diffusion[2][0][begin]
+                catalogue = of_items, item_factors, width, item_effects
+                b_u[s] = _arrive(p[s], b_u[s], z[s], user, rated, time, catalogue, diffusion[3])
+                at[s] += left[s] - 1 if way < 0 else 0
+            present += 1
+            begin += 1
+        run = left[:present].min()
+        for turn in range(run):
+            for s in range(np.uint64(present)):
+                soon = at[s] + way * min(turn + _SOON // at_once, left[s] - 1)
+                later = np.int64(items[np.uint64(soon)]) * width
+                for line in range(0, width, TILE):
+                    prefetch(item_factors, later + line)
+                here = np.uint64(at[s] + way * turn)
+                item = np.uint64(items[here])
+                row = np.int64(item) * width
+                product = dot(p[s], item_factors, row, width, lanes)
+                move, keep_p, keep_q = np.float32(0), np.float32(1), np.float32(1)
+                if descent is not None:
+                    error = values[here] - product
+                    error = error - (b_u[s] + item_effects[item]) if biased else error
+                    move = descent[1] * min(max(error, -descent[2]), descent[2])
+                    keep_p, keep_q = own[s], descent[0][item]
+                if diffusion is not None:
+                    predicted = product + (b_u[s] + item_effects[item]) if biased else product
+                    # No branch here: it would be unpredictable for the processor.
+                    inside = np.float32(min(max(predicted, diffusion[0]), diffusion[1]) == predicted)
+                    move = own[s] * inside * (values[here] - predicted)
+                step(p[s], item_factors, row, width, lanes, keep_p, keep_q, move)
+                if biased:
+                    b_u[s] = keep_p * b_u[s] + move
+                    item_effects[item] = keep_q * item_effects[item] + move
+        stay = 0
+        for s in range(present):
+            if left[s] > run:
+                users[stay], at[stay], left[stay] = users[s], at[s] + way * run, left[s] - run
+                p[stay], b_u[stay], own[stay], z[stay] = p[s], b_u[s], own[s], z[s]
+                stay += 1
+                continue
+            if diffusion is not None:
+                b_u[s] = pay(p[s], 0, b_u[s], diffusion[3][1], 1, z[s], rank + 1)
+            user_factors[users[s]] = p[s, :rank]
+            if biased:
+                user_effects[users[s]] = b_u[s]
+        present = stay
+
+
+@numba.njit(cache=True, nogil=True)
+def _joins(present: int, begin: int, when: Any) -> bool:
+    """Whether a visit takes turns with those that are ``present``: only in one batch and interval."""
+    times, earlier = when
+    return present == 0 or ((earlier + begin) % BATCH > 0 and times[begin] == times[begin - 1])
+
+
+@numba.njit(cache=True, nogil=True)
+def _arrive(
+    p: Floats32, effect: Any, z: Floats32, user: Any, rated: Ints32, time: Any, catalogue: Any, noise: Any
+) -> Any:
+    """Apply the first half of a user's transition, and those of their items up to ``time``.
+
+    The loop over ratings is no place for it: rarely executed calls would make that loop slow.
+    """
+    first_user, user_table, paid, item_table, key, number = noise
+    of_items, factors, width, effects = catalogue
+    draw(z, 2 * user_table.shape[2], key, (first_user + np.int64(user), 0, number))
+    for item in rated:
+        if paid[np.uint64(item)] < time:
+            pay_item(np.int64(item), time, of_items, factors, width, effects, paid, item_table, key, number)
+    return pay(p, 0, effect, user_table, 1, z, 0)

@@ -1,0 +1,35 @@
+"""Rows cut into tasks of about equal work, which threads take one after the other."""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from hushrec.arrays import Ints
+
+__all__ = ["TASKS", "in_threads", "spans"]
+
+TASKS = 16
+"""Per thread, of loops whose cost is not known exactly: the last to finish determines the time."""
+
+
+def spans(done: Ints, number: int) -> list[tuple[int, int]]:
+    """So many spans of rows, from begin to end, with about equally much work; some may be empty.
+
+    Args:
+        done: work up to each row, then all of it, ascending from 0, shape (n_rows + 1,), as ``indptr``.
+    """
+    cuts = np.searchsorted(done, np.linspace(0, done[-1], number + 1)[1:-1])
+    return list(pairwise([0, *cuts.tolist(), len(done) - 1]))
+
+
+def in_threads(
+    kernel: Callable[..., Any], tasks: Iterable[tuple[int, int]], *common: Any, threads: int
+) -> list[Any]:
+    """Results of ``kernel(begin, end, *common)`` for each task, in their order."""
+    if threads == 1:  # a thread costs more than a small task
+        return [kernel(*task, *common) for task in tasks]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(lambda task: kernel(*task, *common), tasks))
