@@ -71,7 +71,7 @@ def _sampler() -> str:
 
 
 def _memory() -> str:
-    from hushrec.curator.memory import machine
+    from hushrec.data.machine import machine
     from hushrec.statistics.footprint import in_bytes
 
     whole, free = machine()
