@@ -3,11 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal, Self
 
-import numpy as np
-
 from hushrec.data.domain import Domain
-from hushrec.data.packed.blocks import Blocks
-from hushrec.data.ratings import Ratings
+from hushrec.data.people import People
 from hushrec.errors import BudgetUnsupported, ConfigError
 from hushrec.item_prior import ItemPrior
 from hushrec.models.phases.biases import BiasSettings, average_shares, biases_footprint
@@ -74,7 +71,7 @@ class GlobalEffects(PrivateModel):
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """Mostly sums; with released biases, users get more than items."""
         if self.user_biases == "released":
-            return average_shares(budget, items=0.3, users=0.7)
+            return average_shares(budget, 1.0)
         return EFFECT_SHARES
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
@@ -101,17 +98,14 @@ class GlobalEffects(PrivateModel):
 
         return Repeated(sums, EFFECT_SHARES, made)
 
-    def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
+    def release(self, feedback: People, run: Run) -> Release:
         """Measure, shrink, publish.
 
         Privacy: charged (the events of ``queries``).
         """
         domain, people = feedback.domain, Population(feedback)
         if self.user_biases == "released":
-            biases = self.biases.measure(people, run, self.norm)
-            return people_release(
-                self, domain, biases, np.zeros((domain.n_users, 0)), np.zeros((domain.n_items, 0))
-            )
+            return people_release(self, domain, self.biases.measure(people, run, self.norm))
         sums = self.effects.sums(domain, run.terms, self.norm)
         effects = self.effects.measure(sums, people, run)
         # Factors of other people's public ratings, if there are any: nothing here says more of them.

@@ -3,12 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
 
-import numpy as np
 from pydantic import Field
 
 from hushrec.data.domain import Domain
-from hushrec.data.packed.blocks import Blocks
-from hushrec.data.ratings import Ratings
+from hushrec.data.people import People
 from hushrec.estimation.noisy_ratings import NoisyRatings, membership_probability
 from hushrec.models.phases.biases import (
     Biases,
@@ -19,8 +17,8 @@ from hushrec.models.phases.biases import (
 )
 from hushrec.models.phases.noisy_cells import cells_footprint, factorised, require_reachable
 from hushrec.models.phases.outputs import people_release
-from hushrec.models.phases.visible_factors import noisy_share, shows_noisy
 from hushrec.models.private import Noise, PrivateModel
+from hushrec.models.visibility import noisy_share, shows_noisy
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.query import AnyQuery
@@ -104,10 +102,9 @@ class InputPerturbationMF(PrivateModel):
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """The averages get a fifth where factors show, and all where these are hidden."""
         if not self._learns(domain, budget):
-            return average_shares(budget, items=0.3, users=0.7)
+            return average_shares(budget, 1.0)
         rest = noisy_share(domain, budget)
-        shares = average_shares(budget, items=0.3 * (1 - rest), users=0.7 * (1 - rest))
-        return shares | dict.fromkeys(("ratings", "cells"), rest)
+        return average_shares(budget, 1 - rest) | dict.fromkeys(("ratings", "cells"), rest)
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The averages, then all cells that are kept; empty cells are kept by noise alone."""
@@ -118,7 +115,7 @@ class InputPerturbationMF(PrivateModel):
         biases, cells = biases_footprint(domain, budget), self._cells(domain, budget)
         return cells_footprint(biases, cells, budget.epsilon * share, pace)
 
-    def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
+    def release(self, feedback: People, run: Run) -> Release:
         """Biases (Algorithms 1 and 2), noise on every residual, clamp, factorise (Algorithm 3).
 
         Privacy: charged (the events of ``queries``).
@@ -126,9 +123,7 @@ class InputPerturbationMF(PrivateModel):
         domain, people = feedback.domain, Population(feedback)
         biases = self.biases.measure(people, run, self.norm)
         if not self._learns(domain, run.terms):
-            return people_release(
-                self, domain, biases, np.zeros((domain.n_users, 0)), np.zeros((domain.n_items, 0))
-            )
+            return people_release(self, domain, biases)
         cells = self._cells(domain, run.terms)
         residuals = cells.residuals.entries(people, biases.item_effects, biases.user_effects)
         found = self._factorised(cells.measure(run, residuals), biases, cells)

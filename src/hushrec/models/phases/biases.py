@@ -116,15 +116,15 @@ def biases_footprint(domain: Domain, terms: Terms) -> Footprint:
     return Footprint(1e7 + memory + LISTED * people + 100 * items, 40, 32, seconds + drawn, 0.3)
 
 
-def average_shares(terms: Terms, *, items: float, users: float) -> dict[str, float]:
-    """Parts of the budget by name of measurement: a fifth of each part for the counts.
+def average_shares(terms: Terms, part: float) -> dict[str, float]:
+    """Parts of the budget by name of measurement: more for users than items, a fifth of each for its counts.
 
     Args:
         terms: decide whether counts cost anything.
-        items, users: parts for the averages of items and of users.
+        part: the part of both averages.
     """
     counted = 0.0 if terms.adjacency == "replace" else 0.2
     shares: dict[str, float] = {}
-    for side, part in (("item", items), ("user", users)):
-        shares |= {f"{side} sums": (1 - counted) * part, f"{side} counts": (counted or 0.5) * part}
+    for side, own in (("item", 0.3 * part), ("user", 0.7 * part)):
+        shares |= {f"{side} sums": (1 - counted) * own, f"{side} counts": (counted or 0.5) * own}
     return shares

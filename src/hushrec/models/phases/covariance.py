@@ -16,10 +16,11 @@ from hushrec.estimation.covariance import low_rank
 from hushrec.estimation.covariance.weighted_fit import ROUNDS, weighted_factors
 from hushrec.estimation.factor_steps import leading
 from hushrec.estimation.head import Head
+from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.kernels.sums.segments import LABEL_BITS
 from hushrec.models.phases.item_effects import ItemEffects
-from hushrec.privacy.accounting.budget import Terms
 from hushrec.models.visibility import effects_share, head_size, shown_pairs
+from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.bounded import Noisy, Norm
 from hushrec.privacy.run import Run
 from hushrec.settings import Frozen, only
@@ -127,15 +128,14 @@ class CovarianceSettings(Frozen):
         sums: CovarianceSums,
         counts: Floats,
         rank: int,
-        prior: Floats | None = None,
+        prior: ItemPrior = NOTHING_KNOWN,
     ) -> Floats:
         """Item factors of the cleaned covariance, shape (n_items, at most rank).
 
-        In the tail of the catalogue they are zero, or those of ``prior``, which are what is known before
-        anything is measured, shape (n_items, any). Of these the longest are taken, a quarter of the rank at
-        most: others would leave no room for tastes that only these ratings tell.
+        In the tail of the catalogue they are zero, or those of ``prior``. Of these the longest are taken, a
+        quarter of the rank at most: others would leave no room for tastes that only these ratings tell.
 
-        Whoever keeps no name for ``matrices`` saves the memory of a triangle or two.
+        A caller that keeps no name for ``matrices`` saves the memory of a triangle or two.
 
         Privacy: post-processing.
         """
@@ -161,7 +161,8 @@ class CovarianceSettings(Frozen):
         variance = min(max(float(np.trace(covariance, dtype=np.float64)) / weight_sum, 0.0), bound)
         rated = np.maximum(counts[head.items], _LEAST_RATED)
         restored = star * low_rank.unclipped(variance, sums.clip / star)
-        known = head.spread(np.zeros((n, 0))) if prior is None else _told(prior, rank, n)
+        known = prior.factors_of(sums.domain.n_items)
+        known = _longest(known, rank, n) if known.size else known
         factors = weighted_factors(
             covariance,
             weights,
@@ -224,7 +225,7 @@ def squares(matrices: Matrices, domain: Domain) -> tuple[Floats32, Floats32]:
     return low_rank.full(matrices.covariance, n, domain.scale.star**2), low_rank.full(matrices.weights, n)
 
 
-def _told(prior: Floats, rank: int, n: int) -> Floats:
+def _longest(prior: Floats, rank: int, n: int) -> Floats:
     """The longest factors that are known before, for a head of n items."""
     most = min(max(rank // _OF_PRIOR, 1), n - 1, prior.shape[1])
     return leading(prior, most)[0]

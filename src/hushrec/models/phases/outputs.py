@@ -70,7 +70,12 @@ def _of_users(model: Model, domain: Domain, user_mean: float) -> dict[str, float
 
 
 def people_release(
-    model: Model, domain: Domain, biases: Biases, people: Floats, items: Floats, users: Sequence[str] = ()
+    model: Model,
+    domain: Domain,
+    biases: Biases,
+    people: Floats | None = None,
+    items: Floats | None = None,
+    users: Sequence[str] = (),
 ) -> Release:
     """A release that lists users: listed users are predicted from their vectors, others fold in.
 
@@ -78,9 +83,12 @@ def people_release(
         model: the model that makes the release.
         domain: the public domain, with a roster.
         biases: released biases of items and users.
-        people, items: factors, shapes (n_users, rank) and (n_items, rank), the former in rating units.
+        people, items: factors, shapes (n_users, rank) and (n_items, rank), the former in rating units; none
+            by default.
         users: ids of the users, if the domain has no roster.
     """
+    people = np.zeros((domain.n_users, 0)) if people is None else people
+    items = np.zeros((domain.n_items, 0)) if items is None else items
     # Rotated so that the users' vectors have unit covariance, which is the prior of those who fold in.
     root = second_moment_root(people.T @ people / max(len(people), 1), domain.scale.star)
     weights = biases.user_counts + 1e-9
