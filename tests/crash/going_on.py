@@ -11,9 +11,9 @@ import shutil
 import signal
 import sys
 import time
-import traceback
 from pathlib import Path
 
+from children import child, status  # isort: skip
 import hushrec as hr
 from hushrec.privacy import failpoints
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
@@ -45,22 +45,6 @@ def armed(point, passes):
     for module in list(sys.modules.values()):
         if getattr(module, "failpoint", None) is real:
             module.failpoint = failpoint
-
-
-def child(work):
-    number = os.fork()
-    if number == 0:
-        try:
-            work()
-            os._exit(0)
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-    return number
-
-
-def status(number):
-    return os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
 
 
 def told(folder, statuses, states=()):

@@ -12,7 +12,7 @@ import os
 import sys
 from pathlib import Path
 
-import going_on  # isort: skip
+from children import child, drawn_twice, status, writes_down_noise  # isort: skip
 import hushrec as hr
 from hushrec.curator.charging import Request
 from hushrec.curator.checkpoints import folder_of
@@ -24,20 +24,6 @@ CONFIG = hr.UserLevelSGD(rank=2, epochs=2)
 
 
 ratings = []
-
-
-def writes_down_noise(log):
-    """Write down what is drawn, before anything else happens with it."""
-    add = grant._add_noise
-
-    def add_noise(steps, event, key):
-        before = steps.copy()
-        add(steps, event, key)
-        drawn = hashlib.sha256((steps - before).tobytes()).hexdigest()
-        with log.open("a") as file:
-            file.write(json.dumps([event.name, drawn]) + "\n")
-
-    grant._add_noise = add_noise
 
 
 def fit(week, place, out, log):
@@ -53,13 +39,6 @@ def fit(week, place, out, log):
 
     hr.Release.save = saved
     Request(fitting(CONFIG, "auto"), ledger=place, out=out).made(ratings[week])
-
-
-def drawn_twice(log):
-    """The measurements whose noise differs between two draws."""
-    lines = [tuple(json.loads(line)) for line in log.read_text().splitlines()] if log.exists() else []
-    names = [name for name, _ in set(lines)]
-    return sorted({name for name in names if names.count(name) > 1})
 
 
 def week_of(folder, place, week, point, fault):
@@ -81,7 +60,7 @@ def week_of(folder, place, week, point, fault):
         fit(week, place, out, log)
 
     before = len({entry.charge for entry in hr.Ledger.open(place).entries()})
-    statuses = [going_on.status(going_on.child(work)) for work in (first, second)]
+    statuses = [status(child(work)) for work in (first, second)]
     ledger = hr.Ledger.open(place)
     return {
         "point": point,

@@ -14,7 +14,7 @@ TOTAL = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
 NEXT = """
 import sys, hushrec as hr
 ratings = hr.synthetic.netflix_like(40, 8, 160, 1)
-hr.fit_next(ratings, hr.GlobalEffects(), sys.argv[1] + "/year", ledger=sys.argv[1] + "/ledger.db")
+hr.fit(ratings, hr.GlobalEffects(), series=sys.argv[1] + "/year", ledger=sys.argv[1] + "/ledger.db")
 """
 
 

@@ -1,0 +1,37 @@
+"""kill -9 of a pilot and of a data set: both resume under their charge, with what was drawn before."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BEFORE = ("after-key", "after-bind", "before-charge", "inside-charge")
+CHARGED = ("after-charge", "after-sample", "inside-store", "after-store")
+VERBS = ("pilot", "release_data")
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory):
+    script = Path(__file__).with_name("killed_verbs.py")
+    folder = tmp_path_factory.mktemp("killed")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", script, folder, *BEFORE, *CHARGED], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("point", [*BEFORE, *CHARGED])
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_kill_loses_no_budget_and_draws_nothing_twice(outcomes, verb, point):
+    found = outcomes[verb][point]
+    assert found["statuses"] == [-9, 0]
+    assert (found["charges"], found["states"], found["drawn twice"]) == (1, ["published"], [])
+    assert (found["written"], found["left"]) == (True, 0)
+
+
+def test_what_was_drawn_before_the_kill_is_drawn_again(outcomes):
+    assert outcomes["release_data"]["after-sample"]["draws"] == 2
+    assert outcomes["release_data"]["after-charge"]["draws"] == 1
