@@ -1,7 +1,6 @@
 """Compressed rows regrouped by column. Privacy: as the given ratings."""
 
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
 import numba
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from hushrec.arrays import Ints, Ints32
 from hushrec.kernels.csr import check_rows, frozen
+from hushrec.kernels.tasks import spans
 
 __all__ = ["transpose"]
 
@@ -32,10 +32,9 @@ def transpose(indptr: Ints, columns: Ints32, n_columns: int, *, threads: int = 2
     if threads < 1:
         raise ValueError("use 1 thread or more")
     check_rows(indptr, columns, n_columns)
-    n_rows, n_ratings = len(indptr) - 1, len(columns)
+    n_ratings = len(columns)
     indptr, columns = frozen(indptr, np.int64), frozen(columns, np.int32)
-    cuts = np.searchsorted(indptr, np.linspace(0, n_ratings, threads + 1)[1:-1])
-    shares = list(pairwise([0, *cuts.tolist(), n_rows]))  # shares of rows with about equally many ratings
+    shares = spans(indptr, threads)
     rows = np.empty(n_ratings, np.int32)
     order = np.empty(n_ratings, np.int32 if n_ratings < 1 << 31 else np.int64)
     counts = np.zeros((threads, n_columns), np.int64)

@@ -1,6 +1,5 @@
 """Symmetric matrices packed as their upper triangle, row by row, diagonal included."""
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numba
@@ -9,6 +8,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from hushrec.arrays import Ints, Ints32
 from hushrec.kernels.csr import frozen
+from hushrec.kernels.tasks import in_threads
 
 _ROWS = 256  # that a thread takes at a time
 _U = np.uint64  # numba checks signed indices for wrapping from the end
@@ -55,8 +55,8 @@ def renumbered(packed: Ints, places: Ints32, *, threads: int = 2) -> Ints:
     if packed.shape != (packed_size(n),) or not np.array_equal(np.sort(places), np.arange(n)):
         raise ValueError("places must name each row of the triangle once")
     made, given, rows = np.empty_like(packed), frozen(packed, np.int64), frozen(places, np.int32)
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda b: _gather(b, min(b + _ROWS, n), given, rows, made), range(0, n, _ROWS)))
+    tasks = ((begin, min(begin + _ROWS, n)) for begin in range(0, n, _ROWS))
+    in_threads(_gather, tasks, given, rows, made, threads=threads)
     return made
 
 

@@ -155,6 +155,39 @@ def _apart(
 
 
 @numba.njit(cache=True, nogil=True)
+def _multiply(
+    items: Ints32,
+    values: Floats32,
+    starts: Ints,
+    raters: Ints32,
+    ratings: Floats32,
+    centred: bool,
+    products: Floats,
+    totals: Floats,
+) -> float:
+    """Inner products of a query with all rows, and Σ q over common items if it is centred; returns Σ q²."""
+    products[:] = 0
+    totals[:] = 0
+    mean, squares, square = 0.0, 0.0, 0.0
+    for value in values:
+        mean += value
+        squares += np.float64(value) ** 2
+    mean = mean / max(len(values), 1) if centred else 0.0
+    for p in range(len(items)):
+        q = values[p] - mean
+        square += q * q
+        item = _U(items[p])
+        if centred:
+            for c in range(_U(starts[item]), _U(starts[item + _U(1)])):
+                products[_U(raters[c])] += q * ratings[c]
+                totals[_U(raters[c])] += q
+        else:
+            for c in range(_U(starts[item]), _U(starts[item + _U(1)])):
+                products[_U(raters[c])] += q * ratings[c]
+    return 0.0 if square <= NEGLIGIBLE * squares else square
+
+
+@numba.njit(cache=True, nogil=True)
 def _nearest_rows(
     begin: int,
     end: int,
@@ -183,27 +216,11 @@ def _nearest_rows(
         query = who[t]
         first, stop = indptr[query], indptr[query + 1]
         if query != last:
-            last, square = query, 0.0
-            products[:] = 0
-            totals[:] = 0
-            mean, squares = 0.0, 0.0
-            for p in range(first, stop):
-                mean += values[p]
-                squares += np.float64(values[p]) ** 2
-            mean /= max(stop - first, 1)
-            for p in range(_U(first), _U(stop)):
-                q = values[p] - mean if distance == PEARSON else np.float64(values[p])
-                square += q * q
-                item = _U(items[p])
-                if distance == PEARSON:
-                    for c in range(_U(starts[item]), _U(starts[item + _U(1)])):
-                        products[_U(raters[c])] += q * ratings[c]
-                        totals[_U(raters[c])] += q
-                else:
-                    for c in range(_U(starts[item]), _U(starts[item + _U(1)])):
-                        products[_U(raters[c])] += q * ratings[c]
-            if square <= NEGLIGIBLE * squares:
-                square = 0.0
+            last = query
+            own_items, own_values = items[first:stop], values[first:stop]
+            square = _multiply(
+                own_items, own_values, starts, raters, ratings, distance == PEARSON, products, totals
+            )
         for p in range(first, stop):
             if items[p] == targets[t]:
                 return False

@@ -6,8 +6,6 @@ order of words is the order of neighbours with ties broken by position.
 """
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
 import numba
@@ -15,10 +13,10 @@ import numpy as np
 
 from hushrec.arrays import Floats, Floats32, Ints, Ints32, Words
 from hushrec.kernels.csr import check_rows, frozen
+from hushrec.kernels.tasks import TASKS, in_threads, spans
 
 LOW = 0xFFFFFFFF
 """The bits of a word that hold the position."""
-_TASKS = 16  # per thread
 _U = np.uint64
 
 __all__ = ["LOW", "checked", "each_query", "offer"]
@@ -55,13 +53,11 @@ def each_query(
     order = np.argsort(who, kind="stable")
     who, targets = frozen(who[order], np.int64), frozen(targets[order], np.int64)
     found = np.empty((len(who), len(k_values)))
-    ends = np.flatnonzero(np.diff(who, append=-1)) + 1  # where a query's targets end
-    cuts = ends[np.linspace(0, len(ends) - 1, _TASKS * threads).astype(np.int64)] if len(ends) else ends
-    with ThreadPoolExecutor(threads) as pool:
-        tasks = pairwise([0, *np.unique(cuts).tolist()])
-        arguments = indptr, items, values, who, targets, k_values, *common, found
-        if not all(pool.map(lambda task: kernel(*task, *arguments), tasks)):
-            raise ValueError("a query rates its target; leave that rating out of the query")
+    ends = np.concatenate([[0], np.flatnonzero(np.diff(who, append=-1)) + 1])  # of each query's targets
+    tasks = [(ends[begin], ends[end]) for begin, end in spans(ends, TASKS * threads)]
+    arguments = indptr, items, values, who, targets, k_values, *common, found
+    if not all(in_threads(kernel, tasks, *arguments, threads=threads)):
+        raise ValueError("a query rates its target; leave that rating out of the query")
     result = np.empty_like(found)
     result[order] = found
     return result

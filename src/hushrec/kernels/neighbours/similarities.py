@@ -7,19 +7,17 @@ Raters come in a fixed order and one thread processes an item, so the number of 
 The cost grows as Σ_u c_u², where c_u is the number of ratings of a row.
 """
 
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
-
 import numba
 import numpy as np
 
 from hushrec.arrays import Floats, Floats32, Ints, Ints32
 from hushrec.kernels.csr import frozen
 from hushrec.kernels.neighbours.knn import COSINE, NEGLIGIBLE, PEARSON, SQUARED
+from hushrec.kernels.tasks import in_threads, spans
 from hushrec.kernels.transpose import transpose
 from hushrec.kernels.triangle import packed_size
 
-_TASKS = 64  # per thread
+_TASKS = 64  # per thread: the cost of an item is known only afterwards
 _U = np.uint64
 
 __all__ = ["similarities"]
@@ -59,10 +57,8 @@ def similarities(
     columns = frozen(starts, np.int64), frozen(raters, np.int32), frozen(order, np.int64)
     packed = np.empty(packed_size(n_items), np.float32)
     common = *rows, *columns, frozen(squares, np.float64), distance, packed
-    # The cost of an item is known only afterwards, so use many small tasks.
-    tasks = pairwise(np.unique(np.linspace(0, n_items, _TASKS * threads + 1).astype(np.int64)).tolist())
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda task: _similar(*task, *common), tasks))  # type: ignore[call-arg]
+    tasks = spans(np.arange(n_items + 1), _TASKS * threads)
+    in_threads(_similar, tasks, *common, threads=threads)
     return packed
 
 

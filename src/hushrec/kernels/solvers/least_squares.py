@@ -9,7 +9,6 @@ Each row is processed by one thread in a fixed order, so threads and tasks do no
 as ratings × rank² + rows × rank³.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numba
@@ -26,6 +25,7 @@ from hushrec.kernels.simd import (
     multiply_diagonal,
     substitute,
 )
+from hushrec.kernels.tasks import in_threads, spans
 
 LARGEST_RANK = 128
 _BLOCK = 128  # factors that are gathered at once
@@ -110,13 +110,9 @@ def solve_rows(
     padded = factors if stride == rank else np.pad(factors, ((0, 0), (0, stride - rank)))
     flat = frozen(padded, np.float32).reshape(-1)
     common = *rows, frozen(roots, np.float32), flat, stride, frozen(reg.astype(np.float32), np.float32), out
-    with ThreadPoolExecutor(threads) as pool:
-        # The cost of a row is about that of `rank` more ratings than it has.
-        work = indptr[:-1] + rank * np.arange(n_rows)
-        total = indptr[-1] + rank * n_rows
-        cuts = np.searchsorted(work, np.linspace(0, total, _TASKS * threads + 1)[1:-1])
-        tasks = pairwise([0, *np.unique(cuts[cuts > 0]).tolist(), n_rows])
-        list(pool.map(lambda task: _solve(*task, *common), tasks))  # type: ignore[call-arg]
+    # The cost of a row is about that of `rank` more ratings than it has.
+    tasks = spans(indptr + rank * np.arange(n_rows + 1), _TASKS * threads)
+    in_threads(_solve, tasks, *common, threads=threads)
 
 
 @numba.njit(cache=True, nogil=True, fastmath=True)

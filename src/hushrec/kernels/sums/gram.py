@@ -14,7 +14,6 @@ The cost grows as Σ_u c_u², where c_u is the number of ratings of a user.
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
 import numba
@@ -27,6 +26,7 @@ from hushrec.arrays import Ints, Ints32
 from hushrec.kernels.csr import frozen
 from hushrec.kernels.simd import prefetch
 from hushrec.kernels.sums.segments import LABEL_BITS, LANES, index, relabel, survey
+from hushrec.kernels.tasks import spans
 from hushrec.kernels.triangle import diagonal_positions, packed_size
 from hushrec.progress import reach
 
@@ -91,8 +91,7 @@ def weighted_gram(
     entries = frozen(np.empty(0, np.int32) if entries is None else entries, np.int32)
     weights = frozen(weights, np.int64)
 
-    cuts = np.searchsorted(indptr, np.linspace(0, len(items), threads + 1)[1:-1])
-    shares = list(pairwise([0, *cuts.tolist(), n_users]))  # shares of users with about equally many ratings
+    shares = spans(indptr, threads)
     blocks = -(-n_items // LANES)
     with ThreadPoolExecutor(threads) as pool:
         each = pool.map if threads > 1 else map  # a thread costs more than a small sum

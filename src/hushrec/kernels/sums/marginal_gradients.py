@@ -1,13 +1,11 @@
 """Gradients of item factors with users' vectors integrated out, each user's clipped as a whole."""
 
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
-
 import numba
 import numpy as np
 
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.kernels.sums.ridge import fit_user
+from hushrec.kernels.tasks import in_threads, spans
 
 __all__ = ["marginal_gradients", "reference_marginal_gradients"]
 
@@ -55,10 +53,7 @@ def marginal_gradients(
     Privacy: bounded (L2 norm ≤ ``clips`` for each person).
     """
     shared = indptr, items, values, item_factors, noise, bound, clips, scales, step
-    cuts = np.searchsorted(indptr, np.linspace(0, len(items), 4 * threads + 1)[1:-1]).tolist()
-    with ThreadPoolExecutor(threads) as pool:
-        spans = pairwise([0, *cuts, len(indptr) - 1])
-        parts = list(pool.map(lambda span: _visit(*span, *shared), spans))  # type: ignore[call-arg]
+    parts = in_threads(_visit, spans(indptr, 4 * threads), *shared, threads=threads)
     sums: Ints = np.sum(parts, axis=0, dtype=np.int64)
     return sums
 
