@@ -55,7 +55,7 @@ def test_from_a_file_to_another_device(csv, domain, path, tmp_path, model, capfd
     domain.save(tmp_path / "domain.json")
     declared = hr.Domain.open(tmp_path / "domain.json")
     ratings = hr.load(csv, declared)
-    planned = hr.plan(model, declared, BUDGET)
+    planned = hr.plan(declared, model, BUDGET)
     hr.Ledger.create(path, BUDGET, domain=declared.digest)
     release = hr.fit(ratings, model, BUDGET, ledger=path)
     file = release.save(tmp_path / "films.safetensors")
@@ -116,7 +116,7 @@ def test_a_budget_is_spent_once(ratings, path, tmp_path):
         with pytest.raises(hr.BudgetExceeded) as caught:
             hr.fit(ratings, model, BUDGET, ledger=path)
         assert caught.value.requested > 2 > 0.001 > caught.value.remaining >= 0
-    assert hr.Ledger.open(path).spent == hr.plan(MODELS[0], ratings.domain, BUDGET).spent
+    assert hr.Ledger.open(path).spent == hr.plan(ratings.domain, MODELS[0], BUDGET).spent
     assert path.read_bytes() == before
     hr.Client(tmp_path / "films.safetensors")
 
@@ -193,10 +193,10 @@ def test_what_is_charged_is_released(path, case):
     declared = hr.Domain(range(1200), scale=scale, max_users=100)
     nobody = hr.load(pl.DataFrame(schema=["user_id", "item_id", "rating"]), declared)
     try:
-        hr.plan(model, declared, BUDGET)
+        hr.plan(declared, model, BUDGET)
     except HushrecError:
         return
-    hr.fit(nobody, model, BUDGET, ledger=hr.Ledger.create(path, BUDGET), accept_dropped=True)
+    hr.fit(nobody, model, BUDGET, ledger=hr.Ledger.create(path, BUDGET), accept="dropped")
 
 
 # -- a ledger that cannot be relied on --------------------------------------------------------------------
@@ -233,16 +233,16 @@ def test_a_private_release_needs_a_ledger_and_a_seeded_one_does_not(ratings, tmp
     before = sorted(tmp_path.iterdir())
     for model in MODELS[:3]:
         with pytest.raises(LedgerError, match=r'pass ledger="ledger\.db"'):
-            hr.fit(ratings, model, BUDGET)
-        seeded = hr.fit(ratings, model, BUDGET, entropy=hr.testing.Seeded(1))
+            hr.fit(ratings, model, BUDGET, ledger=None)
+        seeded = hr.testing.fit(ratings, model, BUDGET, entropy=hr.testing.Seeded(1))
         assert str(seeded.statement).startswith("NOT PRIVATE: seeded")
-        assert str(hr.fit(ratings, model).statement).startswith("NOT PRIVATE: no noise")
+        assert str(hr.baseline(ratings, model).statement).startswith("NOT PRIVATE: no noise")
     assert sorted(tmp_path.iterdir()) == before
 
 
 def test_a_seeded_release_is_charged_where_there_is_a_ledger(ratings, path):
     hr.Ledger.create(path, BUDGET)
-    release = hr.fit(ratings, MODELS[0], BUDGET, ledger=path, entropy=hr.testing.Seeded(1))
+    release = hr.testing.fit(ratings, MODELS[0], BUDGET, ledger=path, entropy=hr.testing.Seeded(1))
     assert not release.statement.private
     assert hr.Ledger.open(path).spent.epsilon(1e-6) > 1.999
 
@@ -255,7 +255,7 @@ def test_no_ratings_give_a_release_like_any_other(ratings, domain, tmp_path, mod
     (tmp_path / "empty.csv").write_text("user_id,item_id,rating\n")
     nothing = hr.load(tmp_path / "empty.csv", domain)
     full, empty, other = (
-        hr.fit(data, model, BUDGET, ledger=new_ledger(tmp_path / name), accept_dropped=True)
+        hr.fit(data, model, BUDGET, ledger=new_ledger(tmp_path / name), accept="dropped")
         for name, data in (("full", ratings), ("empty", nothing), ("other", nothing))
     )
     assert shape(empty) == shape(full)
@@ -280,7 +280,7 @@ def test_the_order_of_rows_and_of_users_changes_no_byte(table, domain, tmp_path,
         rows.write_csv(tmp_path / "ratings.csv")
         data = hr.load(tmp_path / "ratings.csv", domain)
         ledger = shutil.copy(tmp_path / "blank.db", tmp_path / "ledger.db")
-        return hr.fit(data, model, budget, ledger=ledger, entropy=hr.testing.Seeded(5)).to_bytes()
+        return hr.testing.fit(data, model, budget, ledger=ledger, entropy=hr.testing.Seeded(5)).to_bytes()
 
     assert {released(rows) for rows in arranged(table)} == {released(table)}
     assert released(table.tail(-1)) != released(table), "one rating fewer would be noticed"
@@ -288,5 +288,5 @@ def test_the_order_of_rows_and_of_users_changes_no_byte(table, domain, tmp_path,
 
 @each_model
 def test_a_seeded_fit_is_repeatable_byte_for_byte(ratings, model):
-    one, other = (hr.fit(ratings, model, BUDGET, entropy=hr.testing.Seeded(5)) for _ in range(2))
+    one, other = (hr.testing.fit(ratings, model, BUDGET, entropy=hr.testing.Seeded(5)) for _ in range(2))
     assert one.to_bytes() == other.to_bytes()

@@ -42,7 +42,7 @@ def test_from_a_file_to_a_listed_persons_device(
 ):
     ratings = hr.load(csv, listing)
     budget = BUDGET.model_copy(update={"adjacency": adjacency})
-    planned = hr.plan(model, listing, budget)
+    planned = hr.plan(listing, model, budget)
     release = hr.fit(ratings, model, budget, ledger=hr.Ledger.create(path, budget))
     file = release.save(tmp_path / "films.safetensors")
     assert release.statement.private
@@ -73,7 +73,7 @@ def test_no_ratings_list_everybody_all_the_same(csv, listing, tmp_path, model, s
         (tmp_path / name).mkdir()
         ledger = hr.Ledger.create(tmp_path / name / "ledger.db", BUDGET)
         data = hr.load(tmp_path / f"{name}.csv", listing)
-        return hr.fit(data, model, BUDGET, ledger=ledger, accept_dropped=True)
+        return hr.fit(data, model, BUDGET, ledger=ledger, accept="dropped")
 
     (tmp_path / "empty.csv").write_text("user_id,item_id,rating\n")
     full, empty = map(released, ("ratings", "empty"))
@@ -87,7 +87,7 @@ def test_the_order_of_rows_changes_no_byte_of_a_listing(table, listing, tmp_path
     def released(rows):
         rows.write_csv(tmp_path / "ratings.csv")
         data = hr.load(tmp_path / "ratings.csv", listing)
-        return hr.fit(data, model, BUDGET, entropy=hr.testing.Seeded(5)).to_bytes()
+        return hr.testing.fit(data, model, BUDGET, entropy=hr.testing.Seeded(5)).to_bytes()
 
     *reordered, _ = map(released, arranged(table))  # the last has other people
     assert {*reordered} == {released(table)}
@@ -100,7 +100,7 @@ def test_more_factors_than_items_are_refused_before_they_are_charged(path, model
     nobody = hr.load(pl.DataFrame(schema=["user_id", "item_id", "rating"]), declared)
     ledger = hr.Ledger.create(path, BUDGET)
     with pytest.raises(ConfigError, match="set a smaller rank"):
-        hr.fit(nobody, model, BUDGET, ledger=path, accept_dropped=True)
+        hr.fit(nobody, model, BUDGET, ledger=path, accept="dropped")
     assert ledger.entries() == ()
     smaller = type(model)(**model.model_dump(exclude_unset=True) | {"rank": 2})
-    assert hr.fit(nobody, smaller, BUDGET, ledger=path, accept_dropped=True).statement.private
+    assert hr.fit(nobody, smaller, BUDGET, ledger=path, accept="dropped").statement.private

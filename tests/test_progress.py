@@ -10,6 +10,7 @@ from rich.console import Console
 import hushrec as hr
 from hushrec import progress
 from hushrec.curator.recommend_all import write_lists
+from hushrec.data.packed.pack import load_blocks
 from hushrec.testing import Seeded
 
 
@@ -60,15 +61,15 @@ MODELS = [
 
 def fitted(model, ratings, told):
     if isinstance(model, hr.MatrixFactorization):
-        return hr.fit(ratings, model, progress=told)
-    return hr.fit(ratings, model, BUDGET, entropy=Seeded(1), progress=told)
+        return hr.baseline(ratings, model, progress=told)
+    return hr.testing.fit(ratings, model, BUDGET, entropy=Seeded(1), progress=told)
 
 
 def everything(model, n_users, folder):
     """All that is told from reading to evaluation."""
     told = Told()
     ratings = hr.load(table(n_users), DOMAIN, progress=told)
-    with hr.load_blocks(table(n_users), DOMAIN, ratings_per_block=20, progress=told) as blocks:
+    with progress.telling(told), load_blocks(table(n_users), DOMAIN, ratings_per_block=20) as blocks:
         write_lists(
             hr.recommend_all(fitted(model, ratings, told), blocks, 3, progress=told),
             folder / f"{n_users}.parquet",
@@ -87,7 +88,7 @@ def test_neighbours_lead_to_the_same_calls(model, tmp_path):
     assert many.steps("reading") == 2 * progress.HUNDREDTHS
     assert many.steps("recommending") == progress.HUNDREDTHS
     if not isinstance(model, hr.MatrixFactorization):
-        assert many.steps("measuring") == len(hr.plan(model, DOMAIN, BUDGET).events)
+        assert many.steps("measuring") == len(hr.plan(DOMAIN, model, BUDGET).events)
     else:
         assert many.steps("epochs") + many.steps("solving") == 3
 

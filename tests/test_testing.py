@@ -18,7 +18,7 @@ BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="rating", adjacency="replace")
 
 def drawn(seed):
     """What is released of zeros, and what its grant says of it."""
-    planned = hr.plan(hr.GlobalEffects(), hr.Domain(range(6), scale=(1, 5, 1), max_users=10), BUDGET)
+    planned = hr.plan(hr.Domain(range(6), scale=(1, 5, 1), max_users=10), hr.GlobalEffects(), BUDGET)
     grant = Ledger.ephemeral(BUDGET).charge(planned, entropy=testing.Seeded(seed))
     (event,) = planned.events
     zeros = Bounded(event.name, np.zeros(6, np.int64), event.sensitivity, event.norm, event.step)
@@ -58,7 +58,7 @@ def test_what_its_author_alone_vouches_for_is_named_in_plan_and_statement(monkey
     exec(example().partition("budget =")[0], module.__dict__)
     domain = hr.Domain(range(6), max_users=10)
     clicks = hr.load(pl.DataFrame({"user_id": ["a", "b"], "item_id": ["1", "2"]}), domain)
-    assert "mine.MyPopularity is not part of hushrec" in str(hr.plan(module.MyPopularity(), domain, budget))
+    assert "mine.MyPopularity is not part of hushrec" in str(hr.plan(domain, module.MyPopularity(), budget))
     ledger = hr.Ledger.create(tmp_path / "ledger.db", budget)
     release = hr.fit(clicks, module.MyPopularity(), budget, ledger=ledger)
     said = release.statement

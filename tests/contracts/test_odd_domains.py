@@ -219,7 +219,7 @@ def budgets(config: Any, losses: tuple[tuple[float, float], ...]) -> Iterator[Bu
 def outcome(ratings: Ratings | Interactions, config: Any, budget: Budget, ledger: Ledger) -> str:
     """``release``, ``refused`` before the charge, or how the budget was ``lost``."""
     booked = len(ledger.entries())
-    verb = hr.release_data if isinstance(config, Method) else hr.fit
+    verb = hr.testing.release_data if isinstance(config, Method) else hr.testing.fit
     try:
         made = verb(ratings, config, budget, ledger=ledger, entropy=hr.testing.Seeded(3))
         if isinstance(made, hr.Release):

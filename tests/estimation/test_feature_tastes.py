@@ -61,7 +61,7 @@ def test_a_user_who_dislikes_a_genre_is_told_so_even_at_a_small_epsilon(model):
         ratings = hr.load(pl.DataFrame(rows, ["user_id", "item_id", "rating"], orient="row"), domain)
         train, test = holdout(ratings, 0.2, seed=1)
         budget = hr.Budget(epsilon=0.5, delta=1e-6, unit="user", adjacency="add-remove")
-        release = hr.fit(train, model, budget, entropy=hr.testing.Seeded(1))
+        release = hr.testing.fit(train, model, budget, entropy=hr.testing.Seeded(1))
         errors.append(hr.evaluate(release, train=train, test=test)["rmse"])
         assert release.personal == bool(features)
         assert "survived" not in release.taste.replace("no taste survived", "")

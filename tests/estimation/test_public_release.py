@@ -22,7 +22,7 @@ def world():
 
 @pytest.fixture(scope="module")
 def release(world):
-    return hr.fit(world, hr.CovarianceSVD(rank=3))
+    return hr.baseline(world, hr.CovarianceSVD(rank=3))
 
 
 def test_items_are_matched_by_id(release: Release) -> None:
@@ -61,7 +61,7 @@ def test_what_cannot_be_a_prior_is_refused(release: Release) -> None:
     with pytest.raises(ConfigError, match="shares no item"):
         of_release(release, ("x", "y"), SCALE)
     clicks = hr.Domain(range(5), max_users=10)
-    popular = hr.fit(hr.load(pl.DataFrame({"user": ["a"], "item": ["1"]}), clicks), hr.Popularity())
+    popular = hr.baseline(hr.load(pl.DataFrame({"user": ["a"], "item": ["1"]}), clicks), hr.Popularity())
     with pytest.raises(ConfigError, match=r"Popularity has no effects of items.*GlobalEffects"):
         of_release(popular, ("1", "2"), SCALE)
     for caveat in ("CONDITIONAL ON CONVERGENCE: one sample", "AUTHOR'S CLAIM: theirs"):

@@ -21,7 +21,7 @@ def test_many_at_once_are_predicted_from_people_as_one_by_one(world, monkeypatch
     train = train.select(np.isin(train.user_index(), np.arange(0, train.n_users, 2)))
     train = train.select((train.items % 9 != 0) | (train.user_index() > 2))
     test = test.slice(0, 150)
-    release = hr.fit(train, UserKNN(n_neighbours=k, distance=distance))
+    release = hr.baseline(train, UserKNN(n_neighbours=k, distance=distance))
     at_once = protocol.predictions(release, train=train, test=test)
     monkeypatch.setattr(protocol, "predict_many", lambda *parts: None)
     one_by_one = protocol.predictions(release, train=train, test=test)
@@ -38,7 +38,7 @@ def test_many_at_once_on_halves_of_stars(monkeypatch):
     domain = hr.Domain(range(31), scale=(0, 1, 0.1), max_users=200)
     train, test = holdout(hr.load(pl.DataFrame(rows), domain), 0.2, seed=0)
     for distance in ("squared", "cosine", "pearson"):
-        release = hr.fit(train, UserKNN(n_neighbours=5, distance=distance))
+        release = hr.baseline(train, UserKNN(n_neighbours=5, distance=distance))
         at_once = protocol.predictions(release, train=train, test=test)
         with monkeypatch.context() as patch:
             patch.setattr(protocol, "predict_many", lambda *parts: None)
@@ -54,7 +54,7 @@ def test_many_at_once_are_predicted_from_items_as_one_by_one(world, monkeypatch,
     train = train.select(np.isin(train.user_index(), np.arange(0, train.n_users, 2)))
     train = train.select((train.items % 9 != 0) | (train.user_index() > 2))
     test = test.slice(0, 300)
-    release = hr.fit(train, ItemKNN(n_neighbours=k, distance=distance))
+    release = hr.baseline(train, ItemKNN(n_neighbours=k, distance=distance))
     at_once = protocol.predictions(release, train=train, test=test)
     monkeypatch.setattr(protocol, "predict_many", lambda *parts: None)
     one_by_one = protocol.predictions(release, train=train, test=test)

@@ -64,15 +64,15 @@ def checkerboard():
 
 def test_a_world_whose_answer_is_known(checkerboard):
     train, test = checkerboard
-    effects = evaluate(hr.fit(train, hr.GlobalEffects()), train=train, test=test)
-    factors = evaluate(hr.fit(train, hr.CovarianceSVD(rank=1)), train=train, test=test)
+    effects = evaluate(hr.baseline(train, hr.GlobalEffects()), train=train, test=test)
+    factors = evaluate(hr.baseline(train, hr.CovarianceSVD(rank=1)), train=train, test=test)
     assert effects["rmse"] == pytest.approx(2, abs=0.15)  # 1s and 5s, predicted by their mean
     assert factors["rmse"] < 0.5
 
 
 def test_folding_in_somebody_elses_ratings_would_be_noticed(checkerboard, monkeypatch):
     train, test = checkerboard
-    release = hr.fit(train, hr.CovarianceSVD(rank=1))
+    release = hr.baseline(train, hr.CovarianceSVD(rank=1))
     monkeypatch.setattr(protocol, "require_apart", lambda train, test: None)
     monkeypatch.setattr(
         protocol, "rows_of", lambda train, test: (np.arange(test.n_users) + 1) % train.n_users

@@ -90,7 +90,7 @@ def test_blocks_do_not_change_the_hits(monkeypatch):
 
 def test_lists_are_those_of_the_client():
     train, fold_in, test = held_out_people(hr.synthetic.interactions(300, 30, 4000, seed=2), 20, seed=0)
-    release = hr.fit(train, hr.Popularity())
+    release = hr.baseline(train, hr.Popularity())
     lists = rank(release, train=fold_in, test=test, n=5, fitted=train)
     names = test.domain.items
     for user, row in zip(lists.users.to_list(), lists.items, strict=True):

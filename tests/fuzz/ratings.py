@@ -10,6 +10,7 @@ from mutations import SECRET, TEXTS, reworded, spoilt
 
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
+from hushrec.data.reading import Reading
 
 DOMAIN = Domain(["10", "20", "30"], scale=(1, 5, 1), max_users=99, privacy_classes={"strict": 0.5})
 ROWS = [(f"{SECRET}{n % 7}", ["10", "20", "30"][n % 3], str(1 + n % 5), str(10**9 + n)) for n in range(60)]
@@ -154,7 +155,7 @@ def used(path, random):
         columns = random.choice(
             [{"user_id": 0, "item_id": 1, "rating": 2}, {"user_id": "note"}, {"epsilon": "rating"}]
         )
-    ratings = load(path, DOMAIN, columns=columns)
+    ratings = load(path, DOMAIN, Reading(columns=columns))
     assert ratings.n_ratings == len(ratings.items) == len(ratings.steps)
     assert ratings.items.max(initial=0) < 3
     assert ratings.steps.max(initial=0) < 5

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.curator.fit import baseline
+from hushrec.curator.fit import baseline, fit
 from hushrec.curator.statements import describe
 from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError
 from hushrec.models.global_effects import GlobalEffects

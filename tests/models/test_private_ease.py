@@ -65,8 +65,10 @@ def popular(halves):
 
 
 def fitted(train, budget=None, seed=1, **settings):
-    entropy = None if budget is None else hr.testing.Seeded(seed)
-    return hr.testing.fit(train, hr.PrivateEASE(**settings), budget, entropy=entropy)
+    model = hr.PrivateEASE(**settings)
+    if budget is None:
+        return hr.baseline(train, model)
+    return hr.testing.fit(train, model, budget, entropy=hr.testing.Seeded(seed))
 
 
 def test_without_noise_it_is_close_to_ease(halves, popular):

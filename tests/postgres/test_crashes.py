@@ -87,7 +87,7 @@ def publish(ledger: Ledger, folder: Path, release_index: int | None = None) -> N
     if any(charge.release_index == release_index for charge in ledger.unpublished):
         ledger.forfeit_index(release_index)  # stopped, and without a checkpoint nothing resumes it
         release_index = None
-    grant = ledger.charge(PLAN, release_index, beyond_share=True)
+    grant = ledger.charge(PLAN, release_index, accept="share")
     told = {"charge": grant.charge, "seq": grant.ledger["seq"], "head": grant.ledger["head"]}
     write(folder / f"{grant.charge}-{os.getpid()}.told", json.dumps(told).encode())
     zeros = np.zeros(16, dtype=np.int64)
@@ -142,7 +142,7 @@ def spend(url: str, folder: Path, attempts: int) -> int:
         ledger = Ledger.open(url)
         for _ in range(attempts):
             try:
-                grant = ledger.charge(PLAN, beyond_share=True)
+                grant = ledger.charge(PLAN, accept="share")
             except BudgetExceeded:
                 continue
             (folder / f"{grant.charge}.granted").touch(exist_ok=False)
@@ -177,9 +177,9 @@ def test_spenders_that_compare_nothing_are_stopped_by_the_database(
     monkeypatch.setattr(charging, "counted", lambda *facts: Blind(counted(*facts)))
     ledger = Ledger.open(url)
     for _ in range(affordable(limit)):
-        ledger.charge(PLAN, beyond_share=True)
+        ledger.charge(PLAN, accept="share")
     with pytest.raises(LedgerError, match="exceed the total"):
-        ledger.charge(PLAN, beyond_share=True)
+        ledger.charge(PLAN, accept="share")
     assert len(ledger.entries()) == affordable(limit)
 
 

@@ -33,14 +33,14 @@ def test_a_fit_of_a_query_is_the_fit_of_the_file(made, postgres, tmp_path):
     ratings.to_polars().write_csv(tmp_path / "ratings.csv")
     source = hr.Database(postgresql(postgres, rows), f"{QUERY} ORDER BY rating, item_id")
     budget = hr.Budget(epsilon=1, delta=1e-6, unit="user", adjacency="add-remove")
-    with hr.load_blocks(source, ratings.domain) as blocks:
+    with hr.load(source, ratings.domain, where="disk") as blocks:
         private = {
             "file": hr.load(tmp_path / "ratings.csv", ratings.domain),
             "query": hr.load(source, ratings.domain),
             "blocks": blocks,
         }
         for name, given in private.items():
-            release = hr.fit(given, hr.CovarianceSVD(rank=3), budget, entropy=hr.testing.Seeded(5))
+            release = hr.testing.fit(given, hr.CovarianceSVD(rank=3), budget, entropy=hr.testing.Seeded(5))
             release.save(tmp_path / f"{name}.safetensors")
     saved = {(tmp_path / f"{name}.safetensors").read_bytes() for name in private}
     assert len(saved) == 1

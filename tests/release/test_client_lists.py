@@ -202,7 +202,7 @@ def test_diversity_is_a_share(client, diversity):
 def test_more_diversity_makes_lists_less_alike_and_little_worse():
     """On generated ratings: over 40 people, lists of ten by item factors."""
     ratings = netflix_like(400, 300, 20_000, seed=3, rank=5)
-    client = Client(hr.fit(ratings, hr.MatrixFactorization(rank=5)))
+    client = Client(hr.baseline(ratings, hr.MatrixFactorization(rank=5)))
     everything = np.arange(300)
     users = np.flatnonzero(np.diff(ratings.indptr) < 100)[:40]
     alike = client._predictor.similarity(everything, everything)

@@ -107,9 +107,9 @@ def budget():
 
 @pytest.mark.parametrize("model", [hr.GlobalEffects, hr.CovarianceSVD, hr.CovarianceKNN])
 def test_fits_write_what_they_are(world, budget, model, tmp_path):
-    seeded = hr.fit(world, model(), budget, entropy=hr.testing.Seeded(1))
+    seeded = hr.testing.fit(world, model(), budget, entropy=hr.testing.Seeded(1))
     assert first(seeded.statement) == "NOT PRIVATE: seeded"
-    exact = hr.fit(world, model())
+    exact = hr.baseline(world, model())
     assert first(exact.statement) == "NOT PRIVATE: no noise was added"
     assert exact.statement.epsilon == math.inf
     private = hr.fit(world, model(), budget, ledger=hr.Ledger.create(tmp_path / "ledger.db", budget))

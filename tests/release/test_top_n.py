@@ -34,7 +34,9 @@ MODELS = {
 def releases():
     """A release of every model, made from other users."""
     rated, given = netflix_like(200, ITEMS, 6000, 1), interactions(200, ITEMS, 6000, 1)
-    return {kind: hr.fit(given if m.feedback == "interactions" else rated, m) for kind, m in MODELS.items()}
+    return {
+        kind: hr.baseline(given if m.feedback == "interactions" else rated, m) for kind, m in MODELS.items()
+    }
 
 
 @pytest.fixture(scope="module")

@@ -122,7 +122,7 @@ def test_what_goes_wrong_in_reading_is_told(blocks):
 def test_nobody_is_listed_of_blocks_without_a_roster(world, rmse, tmp_path):
     train, test = world
     config = hr.MatrixFactorization(rank=4, solver="sgd", reg=0.05)
-    release = hr.fit(Blocks.write(train, tmp_path / "p", ratings_per_block=5000), config)
+    release = hr.baseline(Blocks.write(train, tmp_path / "p", ratings_per_block=5000), config)
     assert (release.kind, release.users) == ("factors", ())
     assert not any(name.startswith("user") for name in release.tensors)
     found = hr.evaluate(release, train=train, test=test)["rmse"]
@@ -132,15 +132,15 @@ def test_nobody_is_listed_of_blocks_without_a_roster(world, rmse, tmp_path):
 def test_a_roster_is_listed_of_blocks_too(listed, tmp_path):
     train, _ = listed
     config = hr.MatrixFactorization(rank=70, solver="sgd", epochs=2, reg=0.05)
-    found = hr.fit(Blocks.write(train, tmp_path / "p", ratings_per_block=5000), config)
-    wanted = hr.fit(train, config)
+    found = hr.baseline(Blocks.write(train, tmp_path / "p", ratings_per_block=5000), config)
+    wanted = hr.baseline(train, config)
     assert found.users == train.domain.users
     assert found.to_bytes() == wanted.to_bytes()
 
 
 def test_without_a_roster_items_are_those_of_ratings_in_memory(ratings, tmp_path):
     config = hr.MatrixFactorization(rank=70, solver="sgd", epochs=2, reg=0.05)
-    found, wanted = (hr.fit(r, config) for r in (Blocks.write(ratings, tmp_path / "p"), ratings))
+    found, wanted = (hr.baseline(r, config) for r in (Blocks.write(ratings, tmp_path / "p"), ratings))
     for name in ("item_effects", "item_noise", "item_factors"):
         np.testing.assert_allclose(found.tensors[name], wanted.tensors[name], rtol=1e-4, atol=1e-5)
     for name, value in found.constants.items():
@@ -149,7 +149,7 @@ def test_without_a_roster_items_are_those_of_ratings_in_memory(ratings, tmp_path
 
 def test_which_settings_go_together(blocks):
     with pytest.raises(ConfigError, match="more than the 80 items"):
-        hr.fit(blocks, hr.MatrixFactorization(rank=81, solver="sgd"))
+        hr.baseline(blocks, hr.MatrixFactorization(rank=81, solver="sgd"))
     with pytest.raises(ConfigError, match="a rank of at most 120"):
         hr.MatrixFactorization(rank=121)
     assert hr.MatrixFactorization(rank=2048, solver="sgd").rank == 2048
@@ -161,7 +161,7 @@ def test_settings_bear_on_the_result(listed):
     train, test = listed
 
     def fitted(**settings):
-        release = hr.fit(
+        release = hr.baseline(
             train, hr.MatrixFactorization(**{"rank": 4, "solver": "sgd", "reg": 0.05, **settings})
         )
         return release.to_bytes(), hr.evaluate(release, train=train, test=test)["rmse"]
@@ -175,5 +175,5 @@ def test_settings_bear_on_the_result(listed):
 
 def test_no_ratings_are_no_trouble(ratings, tmp_path):
     config = hr.MatrixFactorization(rank=3, solver="sgd", epochs=2)
-    empty = hr.fit(Blocks.write(ratings.slice(0, 0), tmp_path / "p"), config)
+    empty = hr.baseline(Blocks.write(ratings.slice(0, 0), tmp_path / "p"), config)
     assert (empty.tensors["item_effects"] == 3).all()

@@ -68,7 +68,7 @@ def test_the_head_of_a_catalogue_is_measured_where_the_ratings_are(sources, monk
     config = hr.CovarianceSVD(rank=2, covariance={"pair_items": 15, "cleaning": "shrink"})
     budget = hr.Budget(epsilon=4.0, delta=1e-7, unit="user", adjacency="add-remove")
     here, far = (
-        hr.fit(source, config, budget, entropy=hr.testing.Seeded(5)).tensors
+        hr.testing.fit(source, config, budget, entropy=hr.testing.Seeded(5)).tensors
         for source in (memory, cut(there, 7, monkeypatch))
     )
     assert here["item_factors"].any(axis=1).sum() == 15
@@ -82,7 +82,7 @@ def test_other_models_are_refused_before_anything_is_charged(name, sources, tmp_
     kind = class_of(name)
     if (pair := min(kind.supports, default=None)) is None:
         with pytest.raises(ConfigError, match=f"{name} needs more than sums.*choose GlobalEffects,.*or "):
-            hr.fit(sources[kind.feedback][1], kind())
+            hr.baseline(sources[kind.feedback][1], kind())
         return
     budget = hr.Budget(epsilon=4.0, delta=1e-7, unit=pair[0], adjacency=pair[1])
     ledger = hr.Ledger.create(tmp_path / "ledger.db", budget)

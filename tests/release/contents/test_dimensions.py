@@ -120,7 +120,7 @@ def test_of_rows_the_items_with_a_choice_among_neighbours():
 def test_what_is_said_of_a_fit_holds_of_its_lists(epsilon):
     ratings = synthetic.netflix_like(300, N, 5_000, 0)
     budget = hr.Budget(epsilon=epsilon, delta=1e-6, unit="user", adjacency="add-remove")
-    made = hr.fit(ratings, hr.CovarianceSVD(rank=4), budget, entropy=Seeded(0))
+    made = hr.testing.fit(ratings, hr.CovarianceSVD(rank=4), budget, entropy=Seeded(0))
     assert made.personal == (epsilon == 100)
     assert (len(lists(made)) > 1) == made.personal
     assert ("survived the noise." in made.taste) == made.personal

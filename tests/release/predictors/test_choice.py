@@ -53,7 +53,7 @@ def hits(given, model):
     table = pl.DataFrame(
         {"user_id": given.users.to_numpy()[row], "item_id": np.array(given.domain.items)[given.items]}
     ).with_columns(rating=pl.Series(given.values()))
-    release = hr.fit(hr.load(table.filter(row % 5 > 0), given.domain), model)
+    release = hr.baseline(hr.load(table.filter(row % 5 > 0), given.domain), model)
     counts = np.bincount(given.items[row % 5 > 0], minlength=given.domain.n_items).astype(float)
     rank, every, values = predictor(release), np.arange(given.domain.n_items), given.values()
     rng, found = np.random.default_rng(1), []
