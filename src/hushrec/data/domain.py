@@ -277,9 +277,10 @@ class Domain(BaseModel):
         Raises:
             DomainError: the file is missing, is not JSON, or does not describe a domain.
         """
+        text = files.read_text(Path(path), DomainError, fix="name what hushrec domain wrote")
         try:
-            fields = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            fields = json.loads(text)
+        except ValueError as error:
             raise DomainError(f"{path} cannot be read as a domain: {error}") from None
         if not isinstance(fields, dict) or set(fields) - _OPTIONAL != _NEEDED:
             raise DomainError(

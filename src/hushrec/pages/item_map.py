@@ -27,8 +27,6 @@ def item_map(release: Release) -> Ints | None:
     Returns:
         Coordinates, shape (n_items, 2), from 0 to ``SIDE``; None if the release has no factors of items, or
         fewer than two directions in them.
-
-    Privacy: post-processing.
     """
     factors = release.tensors.get("item_factors")
     if factors is None or min(factors.shape) < 2:

@@ -56,8 +56,6 @@ def page(
         titles: what to show of the items; where it has nothing, the titles and features of the release.
         key: the public key by which the page checks the signature, as a key file holds it.
         look: title, style and language of the page.
-
-    Privacy: post-processing.
     """
     opened = Release.open(release)
     if opened.kind not in SHOWN:

@@ -90,8 +90,6 @@ def write(
         ReleaseError: There is no release to publish, the page of the latest one cannot be made, or the folder
             holds something else.
         ConfigError: The page has no texts in the language.
-
-    Privacy: post-processing.
     """
     if key is not None:
         KeyFile.from_text(key)  # refuses a malformed one, whatever the releases are

@@ -103,18 +103,18 @@ class Release:
         """Number of dimensions of taste: directions in which the lists of two people can differ.
 
         Exact for models that leave out what the noise hides, and an upper bound for the others (``taste``
-        says which). Computed from the tensors (``contents.dimensions``). Privacy: public.
+        says which). Computed from the tensors (``contents.dimensions``).
         """
         return tastes.dimensions(self.kind, self.tensors, self.constants)
 
     @property
     def personal(self) -> bool:
-        """Whether lists depend on who asks, beyond leaving out their own items. Privacy: public."""
+        """Whether lists depend on who asks, beyond leaving out their own items."""
         return self.dimensions > 0
 
     @property
     def taste(self) -> str:
-        """What is left of people's tastes after the noise, as a sentence. Privacy: public."""
+        """What is left of people's tastes after the noise, as a sentence."""
         noisy = bool(self.statement.measurements)  # also if it is seeded, and so promises nothing
         epsilon, known = self.statement.epsilon if noisy else None, self.constants.get("known_factors", 0.0)
         return tastes.sentence(self.dimensions, self.model, self.config, epsilon, known)
@@ -182,7 +182,12 @@ class Release:
         Raises:
             ReleaseError: The bytes are not a release, were altered, or have another format.
         """
-        try:
+        table = (
+            "this is a table, not a release; if it is a released data set, fit a model on it first "
+            "(hushrec fit)"
+        )
+        damaged = "this is not a hushrec release, or it is damaged; fetch it again"
+        with facts_of.parsing(table if data[:4] == b"PAR1" else damaged):
             size = int.from_bytes(data[:8], "little")
             facts = _facts(data[8 : 8 + size] if size <= facts_of.LARGEST else b"")
             if facts["format"] != FORMAT:
@@ -210,15 +215,6 @@ class Release:
                 titles=_lines(facts["titles"], len(items)) if "titles" in facts else (),
                 features={name: _lines(text, len(items)) for name, text in facts.get("features", {}).items()},
             )
-        except ReleaseError:
-            raise
-        except Exception:  # a crafted file can make the parsers raise anything; the answer is the same
-            if data[:4] == b"PAR1":
-                raise ReleaseError(
-                    "this is a table, not a release; if it is a released data set, fit a model on it first "
-                    "(hushrec fit)"
-                ) from None
-            raise ReleaseError("this is not a hushrec release, or it is damaged; fetch it again") from None
 
     @classmethod
     def open(

@@ -19,8 +19,6 @@ class Similar(NamedTuple):
     Attributes:
         score: its similarity to the other, as the release measures it.
         rank: 1 for the most similar.
-
-    Privacy: post-processing.
     """
 
     item_id: str
@@ -33,8 +31,6 @@ class Reason(NamedTuple):
 
     Attributes:
         contribution: what it adds to the predicted rating, in stars; of interactions, to the score.
-
-    Privacy: post-processing of a release and what the user who asks gave.
     """
 
     item_id: str
@@ -57,8 +53,6 @@ def cosines(products: Floats, lengths: Floats, other_lengths: Floats) -> Floats:
     Args:
         products: shape (n_items, n_others).
         lengths, other_lengths: lengths of the rows and of the columns, at least 0.
-
-    Privacy: post-processing.
     """
     bounds = np.outer(lengths, other_lengths)
     found = np.divide(products, bounds, out=np.zeros_like(bounds), where=bounds > 0)
@@ -75,8 +69,6 @@ def noisy_cosines(products: Floats, lengths: Floats, noise: Floats, items: Ints,
         lengths: length of every item of the catalogue.
         noise: τ² of every item of the catalogue.
         items, others: the rows and the columns.
-
-    Privacy: post-processing.
     """
     weights = noise.min(initial=np.inf) / noise
     return cosines(products, lengths[items], lengths[others]) * np.outer(weights[items], weights[others])
@@ -97,8 +89,6 @@ def diversified(scores: Floats, similarity: Floats, n: int, diversity: float) ->
     Returns:
         Places of the chosen among the candidates, in the order of choice, shape (min(n, n_candidates),).
         Ties go to the earlier candidate.
-
-    Privacy: post-processing.
     """
     if not len(scores) or n < 1:
         return np.zeros(0, dtype=np.int64)

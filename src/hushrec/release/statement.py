@@ -21,7 +21,7 @@ from hushrec.release.statement_lines import (
     is_ledger,
     or_infinite,
 )
-from hushrec.release.untrusted_json import entries, number, typed
+from hushrec.release.untrusted_json import entries, number, parsing, typed
 
 __all__ = ["Local", "Measured", "Promised", "Statement"]
 
@@ -148,7 +148,7 @@ class Statement:
     @classmethod
     def from_json(cls, values: Any) -> Self:
         """The statement that ``to_json`` described."""
-        try:
+        with parsing("the statement of privacy is malformed"):
             known = {entry.name for entry in fields(cls)}
             values = dict(typed(values, dict))
             if (version := values.pop("version", None)) != VERSION or version is True:
@@ -172,10 +172,6 @@ class Statement:
             statement = cls(**values)
             statement._check()
             return statement
-        except ReleaseError:
-            raise
-        except (AttributeError, TypeError, ValueError, KeyError, OverflowError):
-            raise ReleaseError("the statement of privacy is malformed") from None
 
     def _check(self) -> None:
         """Refuse a statement that promises without grounds, or that holds unknown values."""

@@ -7,7 +7,11 @@ mostly ids: their number is proportional to the size of the text, and little sta
 import json
 import math
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+
+from hushrec.errors import ReleaseError
 
 LARGEST = 100_000_000
 """Largest metadata of a release or data set in bytes: safetensors' header limit, about 5 million ids."""
@@ -16,7 +20,18 @@ _OTHERS = 1 << 20  # characters outside quotes, in addition to two for every str
 # An unclosed string matches to the end of the text; else the pattern would be retried at every quote in it.
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 
-__all__ = ["LARGEST", "entries", "number", "parse", "typed"]
+__all__ = ["LARGEST", "entries", "number", "parse", "parsing", "typed"]
+
+
+@contextmanager
+def parsing(malformed: str) -> Iterator[None]:
+    """Raise one ``ReleaseError`` for all that parsers raise of a crafted file; one that says more passes."""
+    try:
+        yield
+    except ReleaseError:
+        raise
+    except Exception:
+        raise ReleaseError(malformed) from None
 
 
 def parse(text: str, *, strings: int = _STRINGS, others: int = _OTHERS) -> Any:

@@ -32,8 +32,6 @@ def dimensions(kind: str, tensors: Mapping[str, NDArray[Any]], constants: Mappin
     Args:
         kind: a key of ``KINDS``.
         tensors, constants: of a release of this kind.
-
-    Privacy: post-processing.
     """
     if kind == "item scores":
         return 0

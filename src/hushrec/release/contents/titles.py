@@ -48,8 +48,6 @@ class Titles:
     Args:
         items: the ids of a catalogue.
         titles: their titles, or "" where an item has none and is called by its id; or nothing.
-
-    Privacy: post-processing.
     """
 
     def __init__(self, items: Sequence[str], titles: Sequence[str] = ()) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from hushrec.errors import ReleaseError
 from hushrec.release.signing.envelope import is_digest
-from hushrec.release.untrusted_json import parse
+from hushrec.release.untrusted_json import parse, parsing
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
@@ -40,7 +40,6 @@ class Attestation:
     def of(
         cls, data: bytes, name: str, version: int, ledger: str | None, statement: Mapping[str, Any]
     ) -> Self:
-        """What is said of a file with these bytes."""
         made = cls(name, hashlib.sha256(data).hexdigest(), version, ledger, statement)
         if not made._is_valid():
             raise ReleaseError(
@@ -64,8 +63,7 @@ class Attestation:
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> Self:
-        """What a payload says."""
-        try:
+        with parsing("what this signature is of is malformed; ask the owner to sign the release again"):
             told = parse(payload.decode())
             if set(told) != {"_type", "subject", "predicateType", "predicate"}:
                 raise ValueError
@@ -83,13 +81,7 @@ class Attestation:
             made = cls(subject["name"], subject["digest"]["sha256"], **predicate)
             if not made._is_valid():
                 raise ValueError
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            if isinstance(error, ReleaseError):
-                raise
-            raise ReleaseError(
-                "what this signature is of is malformed; ask the owner to sign the release again"
-            ) from None
-        return made
+            return made
 
     def _is_valid(self) -> bool:
         return (

@@ -2,11 +2,11 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 from hushrec.errors import ReleaseError
 from hushrec.release.signing.keys import PrivateKey, PublicKey, from_base64, to_base64
-from hushrec.release.untrusted_json import parse
+from hushrec.release.untrusted_json import parse, parsing, typed
 
 LARGEST = 1 << 20
 """Largest envelope in bytes; a statement has a few thousand."""
@@ -32,7 +32,6 @@ class Envelope:
 
     @classmethod
     def sealed(cls, payload_type: str, payload: bytes, key: PrivateKey) -> Self:
-        """A payload, signed."""
         made = cls(payload_type, payload, key.public.id, key.sign(pae(payload_type, payload)))
         if len(made.to_text()) > LARGEST:
             raise ReleaseError("this statement is too large to be signed: its envelope would exceed 1 MiB")
@@ -40,34 +39,29 @@ class Envelope:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """The envelope in a signature file."""
-        try:
+        with parsing("this is not a signature file, or it is damaged; fetch it again"):
             if len(text) > LARGEST:
                 raise ValueError
             told = parse(text, strings=64, others=256)
-            if set(told) != _FIELDS or not isinstance(told["signatures"], list):
+            if set(told) != _FIELDS:
                 raise ValueError
-            if len(told["signatures"]) != 1:
+            if (count := len(typed(told["signatures"], list))) != 1:
                 raise ReleaseError(
-                    f"this signature file holds {len(told['signatures']):,} signatures, and must hold one; "
-                    "ask the owner for the file that hushrec keys sign wrote"
+                    f"this signature file holds {count:,} signatures, and must hold one; ask the owner for "
+                    "the file that hushrec keys sign wrote"
                 )
             (signature,) = told["signatures"]
             if set(signature) != {"keyid", "sig"}:
                 raise ValueError
             made = cls(
-                _string(told["payloadType"]),
-                from_base64(_string(told["payload"])),
-                _string(signature["keyid"]),
-                from_base64(_string(signature["sig"])),
+                typed(told["payloadType"], str),
+                from_base64(typed(told["payload"], str)),
+                typed(signature["keyid"], str),
+                from_base64(typed(signature["sig"], str)),
             )
             if not is_digest(made.key_id) or len(made.signature) != 64:
                 raise ValueError
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            if isinstance(error, ReleaseError):
-                raise
-            raise ReleaseError("this is not a signature file, or it is damaged; fetch it again") from None
-        return made
+            return made
 
     def to_text(self) -> str:
         signature = {"keyid": self.key_id, "sig": to_base64(self.signature)}
@@ -92,9 +86,3 @@ def pae(payload_type: str, payload: bytes) -> bytes:
 def is_digest(text: object) -> bool:
     """Whether a text is a SHA-256 as 64 hex digits."""
     return isinstance(text, str) and len(text) == 64 and set(text) <= _HEX
-
-
-def _string(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError("not a string")
-    return value

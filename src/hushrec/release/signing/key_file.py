@@ -13,7 +13,7 @@ from hushrec.errors import ReleaseError
 from hushrec.release.signing.attestation import is_version
 from hushrec.release.signing.envelope import Envelope
 from hushrec.release.signing.keys import PrivateKey, PublicKey, grouped
-from hushrec.release.untrusted_json import parse
+from hushrec.release.untrusted_json import parse, parsing
 
 ROTATION_TYPE = "application/vnd.hushrec.rotation+json"
 LARGEST = 1 << 16
@@ -39,7 +39,6 @@ class KeyFile:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """The keys in a key file."""
         if len(text) > LARGEST:
             raise ReleaseError("this is not a key file: it is too large")
         first, end, others = text.partition(_END)
@@ -90,7 +89,6 @@ class KeyFile:
             )
 
     def find(self, key_id: str) -> PublicKey:
-        """The key with an id."""
         for key in self.keys:
             if key.id == key_id:
                 return key
@@ -103,7 +101,7 @@ class KeyFile:
     def _followed(self, rotation: Envelope) -> Self:
         """With one more rotation, if it is right."""
         last = self.keys[-1]
-        try:
+        with parsing("a rotation in this key file is malformed; fetch the file again"):
             if rotation.payload_type != ROTATION_TYPE:
                 raise ValueError
             if not rotation.is_by(last):
@@ -116,10 +114,6 @@ class KeyFile:
                 raise ValueError
             if not is_version(told["from_version"]) or not isinstance(told["public"], str):
                 raise ValueError
-        except (ValueError, TypeError, RecursionError) as error:
-            if isinstance(error, ReleaseError):
-                raise
-            raise ReleaseError("a rotation in this key file is malformed; fetch the file again") from None
         new, start = PublicKey.from_pem(told["public"]), told["from_version"]
         if new in self.keys or start < self.starts[-1]:
             raise ReleaseError(

@@ -33,7 +33,6 @@ class PublicKey:
 
     @classmethod
     def from_pem(cls, text: str) -> Self:
-        """The key in a PEM file."""
         text = text.replace("\r\n", "\n")
         if "PRIVATE KEY-----" in text:
             raise ReleaseError(
@@ -50,7 +49,6 @@ class PublicKey:
 
     @property
     def der(self) -> bytes:
-        """The key as SPKI."""
         return _SPKI + self.raw
 
     @property

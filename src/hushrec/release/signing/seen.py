@@ -12,7 +12,7 @@ from hushrec import files
 from hushrec.errors import ReleaseError
 from hushrec.release.signing.attestation import is_version
 from hushrec.release.signing.envelope import is_digest
-from hushrec.release.untrusted_json import parse
+from hushrec.release.untrusted_json import parse, parsing
 
 _LARGEST = 1 << 16
 _FIX = "name another file for what was seen"
@@ -33,7 +33,6 @@ class Seen:
     version: int
 
     def after(self, chain: tuple[str, ...], ledger: str | None, version: int) -> Self:
-        """What has been seen after one more release."""
         fix = "; if the owner says so, through a channel that you trust, delete what was seen and begin again"
         if chain[: len(self.chain)] != self.chain:
             raise ReleaseError(
@@ -59,19 +58,17 @@ class Seen:
             if not path.exists():
                 return None
         data = files.read(path, ReleaseError, fix=_FIX, largest=_LARGEST)
-        try:
+        with parsing(
+            f"{path} does not say what was seen, or is damaged; if you delete it, an older release is "
+            "accepted once"
+        ):
             told = parse(data.decode(), strings=64, others=256)
             made = cls(**{**told, "chain": tuple(told["chain"])})
             if not (made.chain and all(map(is_digest, made.chain)) and is_version(made.version)):
                 raise ValueError
             if not isinstance(made.ledger, str | None):
                 raise ValueError
-        except (ValueError, TypeError, KeyError, RecursionError):
-            raise ReleaseError(
-                f"{path} does not say what was seen, or is damaged; if you delete it, an older release is "
-                "accepted once"
-            ) from None
-        return made
+            return made
 
     def save(self, path: Path) -> None:
         """Write the file, whole or not at all."""
