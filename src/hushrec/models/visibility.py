@@ -68,11 +68,11 @@ times as much. docs/models/covariance_svd.md has the table of heads, and what 5 
 DECLARED: Mapping[str, float] = {"user": 12.0, "rating": 4.0}
 """Whole users, as declared: pairs of items are measured at all, docs/models/private_ease.md."""
 TASTE = 20.0
-"""Whole users, as measured, Σ √c in place of users: lists by pairs rank better than counts.
-``python -m lab bench top_n_models``; lab/results/top_n.md has the table. For unit ``user``, half of it counts.
+"""Whole users, as measured, Σ √c in place of users (half of it for unit ``user``): lists by pairs rank better
+than counts. ``python -m lab bench top_n_models``; lab/results/top_n.md has the table.
 """
 _L1 = 4.7
-"""How much wider Laplace noise on pairs is taken to be at the same μ, because Δ is larger in L1 than in L2."""
+"""How much wider Laplace noise on pairs is taken to be at the same μ: Δ is larger in L1 than in L2."""
 _TYPICAL_ITEMS = 2_000
 _RATED = 50
 """Ratings of an item on average from which on pairs with it can show."""
