@@ -67,10 +67,10 @@ def protection():
 
 
 def release_of(name):
-    """The source of a model's ``release``, and of what it leaves to the model's own ``_finished``."""
+    """The source of a model's ``release``, and of the part of it that a base leaves to the model."""
     made = registry.class_of(name)
-    methods = [made.release, *([made._finished] if hasattr(made, "_finished") else [])]
-    return "\n".join(dedent(inspect.getsource(method)) for method in methods)
+    parts = [part for part in ("_factors", "_finished") if hasattr(made, part)]
+    return "\n".join(dedent(inspect.getsource(getattr(made, part))) for part in ("release", *parts))
 
 
 def algorithms(names):
