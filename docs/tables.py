@@ -78,7 +78,8 @@ def algorithms(names):
     for name in names:
         made = registry.class_of(name)
         file = Path(inspect.getsourcefile(made)).relative_to(ROOT / "src" / "hushrec")
-        yield f"### {name}\n\n`{file}`\n\n```text\n{inspect.getdoc(made)}\n```\n\n```python\n{release_of(name)}```\n"
+        said = f"```text\n{inspect.getdoc(made)}\n```"
+        yield f"### {name}\n\n`{file}`\n\n{said}\n\n```python\n{release_of(name)}```\n"
 
 
 def rooms():
