@@ -14,7 +14,7 @@ SOURCE, DOCS, LAB = ROOT / "src" / "hushrec", ROOT / "docs", ROOT / "lab"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *LAB.rglob("*.md")])
 PAGES = [page for page in PAGES if page.parent != LAB / "reproductions/pages"]  # templates of lab/results
 NOT_A_MODEL = {"index", "errata", "algorithms"}
-BASES = {"Model", "PrivateModel", "Method", "Noiseless"}
+BASES = {"Model", "PrivateModel", "AlternatingModel", "CovarianceModel", "Method", "Noiseless"}
 
 DIALECT = re.compile(
     r"\b(?:he|his|him|himself)\b|(?<!there\s)\b(?:is|are) no (?!one\b|longer\b|more\b|less\b|larger\b)\w+"

@@ -326,7 +326,7 @@ def _arrive(
 ) -> Any:
     """Apply the first half of a user's transition, and those of their items up to ``time``.
 
-    The loop over ratings is no place for it: rarely executed calls would make that loop slow.
+    This is apart from the loop over ratings: rarely executed calls would make that loop slow.
     """
     first_user, user_table, paid, item_table, key, number = noise
     of_items, factors, width, effects = catalogue
