@@ -1,4 +1,4 @@
-"""What both models of user and item factors share: rounds where factors show, and averages alone elsewhere."""
+"""What models of user and item factors share: rounds where factors show, and averages alone elsewhere."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def hinted(domain, ratings):
 
 
 def rounds(model, domain, budget):
-    planned = hr.plan(model, domain, budget).measurements
+    planned = hr.plan(domain, model, budget).measurements
     return [m for m in planned if ", round " in m.event.name]
 
 
@@ -50,8 +50,9 @@ def test_a_crowd_too_small_to_show_factors_gets_averages_alone(listed, budget, m
     few, many = hinted(train.domain, 10_000), hinted(train.domain, 10**6)
     moved = hr.Ratings(few, train.users, train.indptr, train.items, train.steps)
     averages = hr.GlobalEffects(user_biases="released", noise="gaussian")
-    seed = hr.testing.Seeded(1)
-    alone, hidden = (hr.testing.fit(moved, one, allowed, entropy=seed) for one in (averages, model()))
+    alone, hidden = (
+        hr.testing.fit(moved, one, allowed, entropy=hr.testing.Seeded(1)) for one in (averages, model())
+    )
     assert [m.name for m in hidden.statement.measurements] == [m.name for m in alone.statement.measurements]
     for name, tensor in alone.tensors.items():
         np.testing.assert_array_equal(tensor, hidden.tensors[name])

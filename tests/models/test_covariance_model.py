@@ -20,7 +20,7 @@ def test_every_way_of_cleaning_runs(rmse, budget, way, model):
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 def test_the_plan_is_what_the_ledger_books(world, budget, tmp_path, model, unit, adjacency, noise):
     chosen, allowed = model(rank=4, noise=noise), budget(2.0, unit, adjacency)
-    plan = hr.plan(chosen, world[0].domain, allowed)
+    plan = hr.plan(world[0].domain, chosen, allowed)
     ledger = hr.Ledger.create(tmp_path / "ledger.db", allowed)
     release = hr.fit(world[0], chosen, allowed, ledger=ledger)
     booked = [(e.measurement, e.mechanism, e.sensitivity, e.sigma, e.size) for e in ledger.entries()]
@@ -33,5 +33,5 @@ def test_the_plan_is_what_the_ledger_books(world, budget, tmp_path, model, unit,
 
 @MODELS
 def test_under_replace_nothing_but_values_is_noisy(world, budget, model):
-    plan = hr.plan(model(), world[0].domain, budget(adjacency="replace"))
+    plan = hr.plan(world[0].domain, model(), budget(adjacency="replace"))
     assert [m.event.name for m in plan.measurements] == ["item sums", "covariance"]

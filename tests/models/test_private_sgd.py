@@ -7,11 +7,11 @@ from hushrec.errors import BudgetUnsupported
 
 
 def test_one_rating_moves_a_gradient_by_at_most_clip_times_radius(listed, budget):
-    planned = hr.plan(hr.PrivateSGD(rank=3, epochs=5), listed[0].domain, budget())
+    planned = hr.plan(listed[0].domain, hr.PrivateSGD(rank=3, epochs=5), budget())
     moved = [m.event.sensitivity for m in planned.measurements if ", round " in m.event.name]
     assert moved == pytest.approx([0.8 * 0.42] * 10, rel=1e-3)
 
 
 def test_unit_user_is_another_algorithm(listed, budget):
     with pytest.raises(BudgetUnsupported, match="PrivateSGD protects rating under add-remove, rating under"):
-        hr.plan(hr.PrivateSGD(), listed[0].domain, budget(unit="user"))
+        hr.plan(listed[0].domain, hr.PrivateSGD(), budget(unit="user"))

@@ -31,8 +31,10 @@ def rmse(world):
     train, test = world
 
     def score(config, budget=None, seed=0):
-        entropy = None if budget is None else hr.testing.Seeded(seed)
-        release = hr.testing.fit(train, config, budget, entropy=entropy)
+        if budget is None:
+            release = hr.baseline(train, config)
+        else:
+            release = hr.testing.fit(train, config, budget, entropy=hr.testing.Seeded(seed))
         return hr.evaluate(release, train=train, test=test)["rmse"]
 
     return score
@@ -52,8 +54,10 @@ def listed_rmse(listed):
     train, test = listed
 
     def score(config, budget=None, seed=0, **options):
-        entropy = None if budget is None else hr.testing.Seeded(seed)
-        release = hr.testing.fit(train, config, budget, entropy=entropy)
+        if budget is None:
+            release = hr.baseline(train, config)
+        else:
+            release = hr.testing.fit(train, config, budget, entropy=hr.testing.Seeded(seed))
         return hr.evaluate(release, train=train, test=test, **options)["rmse"]
 
     return score
