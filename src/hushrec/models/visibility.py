@@ -48,7 +48,7 @@ GRADIENTS = 700.0
 """Directions: a dozen clipped gradients, docs/models/user_level_sgd.md. From 750 on they gained on films,
 animated series and generated ratings, or cost less than 0.2 %; at 590 and less they lost up to 1.2 %.
 """
-MARGINAL_GRADIENTS = 0.42
+MARGINAL_GRADIENTS = 0.41
 """Share of the variance of tastes: 32 marginal gradients, docs/models/posterior_mf.md. From 0.44 on they
 gained on films, animated series and generated ratings; at 0.39 and less they lost to effects on some.
 """
