@@ -187,7 +187,7 @@ def of_method(name, ratings, made, unit, epsilon):
     except HushrecError as error:
         return type(error).__name__
     learned = [
-        hr.baseline(data, model) for model in (hr.ItemKNN(), hr.UserKNN(), hr.MatrixFactorization(rank=2))
+        hr.fit_released(data, model) for model in (hr.ItemKNN(), hr.UserKNN(), hr.MatrixFactorization(rank=2))
     ]
     given = data.ratings
     rows = [np.asarray(given.values()), np.asarray(given.items), np.asarray(given.indptr)]

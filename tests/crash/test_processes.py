@@ -6,7 +6,7 @@ import pytest
 
 from hushrec.errors import BudgetExceeded
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.ledger import charging, history
+from hushrec.privacy.ledger import booking, history
 from hushrec.privacy.ledger.ledger import Ledger
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
@@ -60,7 +60,7 @@ def test_a_ledger_that_compares_nothing_would_be_overspent(
 ) -> None:
     expected = affordable(crash, crash.total)
     Ledger.create(path, crash.total, max_releases=1000)
-    for part in (history, charging):
+    for part in (history, booking):
         monkeypatch.setattr(part, "counted", lambda spent, route, delta: 0)
     assert spend(path, crash, 5) == 40 > expected
 

@@ -151,7 +151,7 @@ def test_a_released_data_set_says_so_too(world, tmp_path):
     data = hr.release_data(world, Response(), allowed, ledger=ledger, accept="weak")
     assert data.statement.caveat.startswith(f"AUTHOR'S CLAIM: {__name__}.Response is not part of hushrec")
     assert not data.statement.private
-    made = hr.baseline(data, hr.ItemKNN())  # post-processing adds no claim, and takes none away
+    made = hr.fit_released(data, hr.ItemKNN())  # post-processing adds no claim, and takes none away
     assert made.statement == data.statement
 
 

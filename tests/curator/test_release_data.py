@@ -181,7 +181,7 @@ def test_what_is_made_from_a_data_set_says_what_the_data_set_says(ratings, tmp_p
         hr.MatrixFactorization(rank=2),
         hr.CovarianceSVD(),
     ):
-        release = hr.baseline(data, model)
+        release = hr.fit_released(data, model)
         assert release.statement == data.statement
         assert not release.users  # numbers, which could be somebody's id
         opened = hr.Release.from_bytes(release.to_bytes())

@@ -18,7 +18,7 @@ from hushrec.privacy.accounting.calibration import gaussian, split_gaussian
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.bounded import Bounded
 from hushrec.privacy.failpoints import VARIABLE, failpoint
-from hushrec.privacy.ledger import charging, history
+from hushrec.privacy.ledger import booking, history
 from hushrec.privacy.ledger.history import Head, History
 from hushrec.privacy.ledger.ledger import Ledger
 from support.ledgers import as_user
@@ -174,7 +174,7 @@ def test_spenders_that_compare_nothing_are_stopped_by_the_database(
             return False
 
     Ledger.create(url, limit, MOST)
-    monkeypatch.setattr(charging, "counted", lambda *facts: Blind(counted(*facts)))
+    monkeypatch.setattr(booking, "counted", lambda *facts: Blind(counted(*facts)))
     ledger = Ledger.open(url)
     for _ in range(affordable(limit)):
         ledger.charge(PLAN, accept="share")

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -113,11 +113,10 @@ def fit(
     facts = account.facts(declared, given.reading.columns, where == "spark")
     work, release = account.charged(request, facts, load, given.called(ratings))
     ledger, made = account.opened(request), release.statement.ledger
-    about: Any = work  # a series says neither
-    if because := getattr(about, "because", ""):
-        console.print_choice(release.model, because)
-    auto = getattr(about, "auto", False)
-    account.print_charge(ledger, work.plan.budget, made["release_index"], release.repeated, auto)
+    if work.because:
+        console.print_choice(release.model, work.because)
+    index, auto = made["release_index"], spending == "auto"
+    account.print_charge(ledger, work.plan.budget, index, release.repeated, auto)
     console.print_statement(release.statement)
     if series is None:
         console.print_ledger(ledger)

@@ -93,14 +93,18 @@ class Work(ABC, Generic[Made]):
     Attributes:
         plan: what is charged.
         footprint: memory that it needs in addition to the people's rows; None for next to nothing.
+        because: why what is made was suggested; empty if it was named.
         awaited: whether others see that it was refused. A device's report is awaited, so whether it comes
             must not depend on what its user rated.
         private_size: whether the size of what is made follows from the records.
         suffixes: of its file.
+
+    Privacy: public until it is prepared; ``make`` is charged.
     """
 
     plan: Plan
     footprint: Footprint | None = None
+    because: str = ""
     awaited: bool = False
     private_size: bool = False
     suffixes: tuple[str, ...] = (".safetensors",)
@@ -178,6 +182,8 @@ class Request(Generic[Made]):
         entropy: the operating system's by default; ``hushrec.testing`` seeds it.
         new_ledger: whether to create the ledger, with the plan's budget as its total.
         out: the file to write; None to write none.
+
+    Privacy: public; ``made`` is charged.
     """
 
     resolve: Resolve[Made]

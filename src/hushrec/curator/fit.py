@@ -1,6 +1,6 @@
 """The verbs of models: plan a fit, fit under a charge, and fit what costs nothing."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Literal
 from hushrec import registry
 from hushrec.curator.authors import signed
 from hushrec.curator.charging import Accept, Request, Resolve, Work, require_loaded
-from hushrec.curator.choices.recommended import Choice, choice, choice_of_share
+from hushrec.curator.choices.recommended import choice, choice_of_share
 from hushrec.curator.known_items import committed, known
 from hushrec.curator.room import release_size
 from hushrec.curator.series.part import Part
@@ -17,7 +17,6 @@ from hushrec.curator.statements import describe, from_data, not_private
 from hushrec.data.domain import Domain
 from hushrec.data.people import People, PublicFacts
 from hushrec.errors import BudgetUnsupported, ConfigError, LedgerError
-from hushrec.item_prior import ItemPrior
 from hushrec.local.released import ReleasedData
 from hushrec.models.base import Model
 from hushrec.models.private import PrivateModel
@@ -140,7 +139,7 @@ def fitting(
     if model is not None:
         _require_model(model, "to release data, call hushrec.release_data with it")
     if series is None:
-        return partial(_resolve, model, budget, prior)
+        return partial(Fitting, model, budget, prior)
     if budget is not None or prior is not None:
         raise ConfigError("a series takes its budget from the ledger, and no prior: leave out both")
     return partial(Part, series, model)
@@ -200,74 +199,47 @@ def _unprotected(
         return model, _described(model.release(people, ExactRun(terms, public)), data.domain)
 
 
-def _resolve(
-    model: Model | None,
-    budget: Spending | None,
-    prior: Release | None,
-    facts: PublicFacts,
-    account: Ledger | None,
-    release_index: int | None,
-    mark: str,
-) -> "_Fitting":
-    domain, because, auto = facts.domain, "", isinstance(budget, str)
-    if budget is None:
-        raise ConfigError(
-            'a fit charges a budget: pass a Budget, or "auto" for an equal share of what the ledger has '
-            "left. To fit without noise, and without privacy, call hushrec.baseline"
-        )
-    if isinstance(budget, str) and budget != "auto":
-        raise ConfigError('budget is a Budget, or "auto" for an equal share of what the ledger has left')
-    if isinstance(budget, str) and account is None:
-        raise LedgerError(
-            '"auto" takes a share of a ledger that is there: create it with its total and the number of '
-            "releases (hushrec ledger create --max-releases), and leave out --new-ledger"
-        )
-
-    def share(model: Model) -> Budget:
-        assert account is not None
-        return account.share(lambda less: model.plan(domain, less), release_index, mark)
-
-    if model is None:
-        model, because = _suggested(budget, share, account, facts)
-    model.require_feedback(domain)
-    spent = share(model) if isinstance(budget, str) else budget
-    _require_suitable(model, spent, facts)
-    assert isinstance(model, PrivateModel)  # others have no plan
-    return _Fitting(model, domain, spent, known(model, domain, prior), facts.personal, because, auto)
-
-
-def _suggested(
-    budget: Spending, share: Callable[[Model], Budget], account: Ledger | None, facts: PublicFacts
-) -> Choice:
-    """The model that suits what is declared, under the budget or a share of the ledger's."""
-    if not isinstance(budget, str):
-        return choice(facts.domain, budget, personal=facts.personal)
-    assert account is not None
-    return choice_of_share(share, facts.domain, account.total, personal=facts.personal)
-
-
-class _Fitting(Work[Release]):
+class Fitting(Work[Release]):
     """A release of a model.
 
-    Attributes:
-        because: why the model was suggested; empty if it was named.
-        auto: whether the budget is a share of the ledger's.
+    Args:
+        model, budget, prior: as for ``fit``.
+        facts, account, release_index, mark: as of ``charging.Resolve``.
+
+    Privacy: public until it is prepared; ``make`` is charged.
     """
 
     def __init__(
         self,
-        model: PrivateModel,
-        domain: Domain,
-        budget: Budget,
-        public: ItemPrior,
-        personal: bool,
-        because: str,
-        auto: bool,
+        model: Model | None,
+        budget: Spending | None,
+        prior: Release | None,
+        facts: PublicFacts,
+        account: Ledger | None,
+        release_index: int | None,
+        mark: str,
     ) -> None:
-        self.model, self.domain, self.public, self.personal = model, domain, public, personal
-        self.because, self.auto = because, auto
-        self.plan = committed(signed(model.plan(domain, budget), model, domain), public)
-        self.footprint = model.footprint(domain, budget)
+        self.domain, self.personal = facts.domain, facts.personal
+
+        def share(model: Model) -> Budget:
+            """An equal share of what the ledger has left."""
+            assert account is not None
+            return account.share(lambda less: model.plan(self.domain, less), release_index, mark)
+
+        named = _required(budget, account)
+        if model is None:
+            model, self.because = (
+                choice(self.domain, named, personal=self.personal)
+                if isinstance(named, Budget)
+                else choice_of_share(share, self.domain, account.total, personal=self.personal)  # type: ignore[union-attr]
+            )
+        model.require_feedback(self.domain)
+        spent = named if isinstance(named, Budget) else share(model)
+        _require_suitable(model, spent, facts)
+        self.public = known(model, self.domain, prior)
+        self.plan = committed(signed(model.plan(self.domain, spent), model, self.domain), self.public)
+        assert isinstance(model, PrivateModel)  # others have no plan
+        self.model, self.footprint = model, model.footprint(self.domain, spent)
 
     def plan_at(self, budget: Budget) -> Plan:
         return self.model.plan(self.domain, budget)
@@ -298,6 +270,23 @@ def _described(release: Release, domain: Domain) -> Release:
 def _require_model(model: object, fix: str) -> None:
     if not isinstance(model, Model):
         raise ConfigError(f"{type(model).__name__} is not a model; {fix}")
+
+
+def _required(budget: Spending | None, account: Ledger | None) -> Spending:
+    """A budget, or a share of a ledger that is there."""
+    if budget is None:
+        raise ConfigError(
+            'a fit charges a budget: pass a Budget, or "auto" for an equal share of what the ledger has '
+            "left. To fit without noise, and without privacy, call hushrec.baseline"
+        )
+    if isinstance(budget, str) and budget != "auto":
+        raise ConfigError('budget is a Budget, or "auto" for an equal share of what the ledger has left')
+    if isinstance(budget, str) and account is None:
+        raise LedgerError(
+            '"auto" takes a share of a ledger that is there: create it with its total and the number of '
+            "releases (hushrec ledger create --max-releases), and leave out --new-ledger"
+        )
+    return budget
 
 
 def _require_suitable(model: Model, budget: Budget | None, facts: PublicFacts) -> None:

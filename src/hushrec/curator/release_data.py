@@ -93,6 +93,8 @@ class Randomizing(Work[ReleasedData]):
         method: how rows are randomized.
         budget: as for ``release_data``.
         facts, account, release_index, mark: as of ``charging.Resolve``.
+
+    Privacy: public until it is prepared; ``make`` is charged.
     """
 
     private_size = True
@@ -119,6 +121,9 @@ class Randomizing(Work[ReleasedData]):
 
     def plan_at(self, budget: Budget) -> Plan:
         return self.method.plan(self.domain, budget)
+
+    def keeps_in(self, checkpoint: Path | None) -> None:
+        """Nowhere: a checkpoint keeps the key from which the same rows are drawn again."""
 
     def largest(self, people: People, suffix: str = "") -> int:
         return data_size(self.plan, people, suffix)

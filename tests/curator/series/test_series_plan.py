@@ -8,7 +8,7 @@ import hushrec as hr
 from hushrec.curator.series.series_plan import repeated, seen, series_plan
 from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError, DataError
 from hushrec.privacy.accounting.ages import Part, joint_norm
-from hushrec.privacy.ledger.charging import series_of
+from hushrec.privacy.ledger.booking import series_of
 from support.series import DOMAIN
 
 CLICKS = hr.Domain(range(30), max_users=100)

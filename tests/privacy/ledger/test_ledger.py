@@ -17,7 +17,7 @@ from hushrec.errors import (
 from hushrec.privacy.accounting.accountant import Spent, spent_of
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.ledger import charging
+from hushrec.privacy.ledger import booking
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.ledger.stores.places import store_of
 from hushrec.privacy.noise.entropy import OperatingSystem, Seeded
@@ -27,7 +27,7 @@ MakePlan = Callable[..., Plan]
 TOTAL = Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
 
 
-# -- charging ---------------------------------------------------------------------------------------------
+# -- booking ---------------------------------------------------------------------------------------------
 
 
 def test_a_charge_books_every_measurement_and_outlives_the_process(place: str, make_plan: MakePlan) -> None:
@@ -300,7 +300,7 @@ def test_no_decision_reads_a_clock(place: str, make_plan: MakePlan, monkeypatch:
     for jump in (0.0, -1e9, 1e12):
         for clock in ("time", "monotonic", "perf_counter", "time_ns"):
             monkeypatch.setattr(time, clock, lambda jump=jump: jump)
-        monkeypatch.setattr(charging, "today", lambda jump=jump: f"a day like {jump}")
+        monkeypatch.setattr(booking, "today", lambda jump=jump: f"a day like {jump}")
         ledger.charge(make_plan(0.1))
         assert Ledger.open(place).head == ledger.head
     assert ledger.spent == make_plan(0.1).spent * 4

@@ -33,7 +33,7 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.events import Laplace
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.grant import Grant
-from hushrec.privacy.ledger import charging
+from hushrec.privacy.ledger import booking
 from hushrec.privacy.ledger import history as ledger_history
 from hushrec.privacy.ledger import ledger as ledger_module
 from hushrec.privacy.ledger.ledger import Ledger
@@ -217,7 +217,7 @@ def forgets_burnt(history: ledger_history.History) -> int:
 @pytest.mark.parametrize(
     ("where", "name", "fault"),
     [
-        (charging, "booking", half_price),
+        (booking, "booking", half_price),
         (
             ledger_module.Ledger,
             "_of",

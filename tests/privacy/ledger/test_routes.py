@@ -16,7 +16,7 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.events import Gaussian, Laplace, drawn_rate
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.accounting.renyi import ORDERS
-from hushrec.privacy.ledger import charging, routes
+from hushrec.privacy.ledger import booking, routes
 from hushrec.privacy.ledger import history as ledger_history
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.ledger.routes import chosen, counted, settled, spelled
@@ -211,7 +211,7 @@ def test_what_does_not_go_together_is_not_called_settled(sigma, then):
 
 def test_a_ledger_that_took_the_smallest_bound_would_be_caught(tmp_path, monkeypatch):
     """The planted fault is the rule of before."""
-    monkeypatch.setattr(charging, "counted", lambda spent, route, delta: spent.epsilon_units(delta))
+    monkeypatch.setattr(booking, "counted", lambda spent, route, delta: spent.epsilon_units(delta))
     monkeypatch.setattr(ledger_history, "counted", lambda spent, route, delta: spent.epsilon_units(delta))
     with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
         test_the_order_is_not_chosen_by_what_comes_later(tmp_path)

@@ -66,7 +66,7 @@ def pilot(
 
 
 class Counting(Work[Domain]):
-    """Two noisy numbers. Args: as of ``charging.Resolve``."""
+    """Two noisy numbers. Args: as of ``charging.Resolve``. Privacy: public until it is prepared; ``make`` is charged."""
 
     suffixes = (".json",)
 

@@ -44,6 +44,8 @@ class Part(Work[Release]):
         folder: the series' own folder.
         model: as in all its releases; None for the one that follows from what people give.
         facts, account, release_index, mark: as of ``charging.Resolve``.
+
+    Privacy: public until it is prepared; ``make`` is charged.
     """
 
     def __init__(

@@ -14,8 +14,8 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.confined import Confined
 from hushrec.privacy.ledger import summary, witnesses
+from hushrec.privacy.ledger.booking import commitment, finished, parts, planned_budget
 from hushrec.privacy.ledger.caveats import CLAIMED
-from hushrec.privacy.ledger.charging import commitment, finished, parts, planned_budget
 from hushrec.privacy.ledger.history import Charge, Entry, Head, History
 from hushrec.privacy.ledger.remainder import Remainder
 from hushrec.privacy.ledger.routes import spelled

@@ -19,8 +19,8 @@ from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.grant import SEAL, Grant, sampler
 from hushrec.privacy.ledger import surroundings, witnesses
 from hushrec.privacy.ledger.balance import Balance, folders
+from hushrec.privacy.ledger.booking import book, commitment, finished, ledger_reference, resume
 from hushrec.privacy.ledger.caveats import conditional, inherited
-from hushrec.privacy.ledger.charging import book, commitment, finished, ledger_reference, resume
 from hushrec.privacy.ledger.history import Charge, extension, opening
 from hushrec.privacy.ledger.stores.places import store_of
 from hushrec.privacy.ledger.stores.sqlite import SqliteStore

@@ -10,7 +10,7 @@ import pytest
 from hushrec.errors import BudgetError, LedgerDamaged, LedgerError, LedgerMissing, LedgerStale, LedgerWarning
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.ledger import charging, surroundings
+from hushrec.privacy.ledger import booking, surroundings
 from hushrec.privacy.ledger.history import History
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.ledger.routes import counted
@@ -385,7 +385,7 @@ def test_the_database_refuses_what_the_code_forgets(
         def __gt__(self, other: int) -> bool:
             return False
 
-    monkeypatch.setattr(charging, "counted", lambda *facts: Blind(counted(*facts)))
+    monkeypatch.setattr(booking, "counted", lambda *facts: Blind(counted(*facts)))
     with pytest.raises(LedgerError, match="exceed the total"):
         ledger.charge(make_plan(3.0), accept="share")
     monkeypatch.undo()
