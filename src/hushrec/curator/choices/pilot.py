@@ -66,7 +66,13 @@ def pilot(
 
 
 class Counting(Work[Domain]):
-    """Two noisy numbers. Args: as of ``charging.Resolve``. Privacy: public until it is prepared; ``make`` is charged."""
+    """Two noisy numbers.
+
+    Args:
+        facts, account, release_index, mark: as of ``charging.Resolve``.
+
+    Privacy: public until it is prepared; ``make`` is charged.
+    """
 
     suffixes = (".json",)
 
