@@ -219,7 +219,7 @@ class Request(Generic[Made]):
         require_loaded(people)
         digest, account = functools.cache(people.digest), self._opened()
         folder = self._checkpoint(account, digest)
-        facts = PublicFacts(people.domain, people.personal, people.sums_only)
+        facts = people.facts
         work = self._resolved(facts, account, "" if folder is None else mark_of(folder))
         with closing(work), telling(progress):
             if account and self.release_index is not None and (made := self._stored(work, account)):
@@ -349,7 +349,7 @@ class Request(Generic[Made]):
 
 def require_loaded(people: object) -> None:
     """Refuse what was not loaded under a domain."""
-    if not isinstance(people, People):
+    if not hasattr(people, "facts"):
         raise DataError(
             f"this takes what was loaded under a domain, not {type(people).__module__.partition('.')[0]}'s "
             f"{type(people).__name__}; load it first with hushrec.load"

@@ -189,8 +189,8 @@ def _unprotected(
 ) -> tuple[Model, Release]:
     """A model and its release without noise."""
     require_loaded(data)
-    facts = PublicFacts(data.domain, data.personal, data.sums_only)
-    model = choice(data.domain, None, personal=data.personal).model if model is None else model
+    facts = data.facts
+    model = choice(facts.domain, None, personal=facts.personal).model if model is None else model
     _require_suitable(model, None, facts)
     public, terms = known(model, data.domain, prior), model.baseline
     with telling(progress), stage("fitting"):

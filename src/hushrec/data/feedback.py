@@ -18,6 +18,7 @@ from hushrec.arrays import Bools, Floats, Ints, Ints32
 from hushrec.data.capping import chosen
 from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.data.losses.dropped import Dropped
+from hushrec.data.people import PublicFacts
 from hushrec.errors import DataError
 from hushrec.kernels.csr import ascends
 from hushrec.markup import Html, block, prose
@@ -274,6 +275,11 @@ class Feedback(ABC):
     def held(self, gathered: bool) -> tuple[int, int]:
         """As in ``People``: all entries and users."""
         return self.n_entries, self.n_users
+
+    @property
+    def facts(self) -> PublicFacts:
+        """As in ``People``. Privacy: public."""
+        return PublicFacts(self.domain, self.personal, self.sums_only)
 
     @property
     def sums_only(self) -> bool:

@@ -1,7 +1,7 @@
 """One protocol for the people of a population: in memory, in block files or in Spark."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
+from typing import Any, NamedTuple, Protocol, Self
 
 from hushrec.data.domain import Domain
 from hushrec.data.losses.dropped import Dropped
@@ -25,7 +25,6 @@ class PublicFacts(NamedTuple):
     sums_only: bool = False
 
 
-@runtime_checkable
 class People(Protocol):
     """The users of one population with what each of them gave, as a fit needs them.
 
@@ -47,6 +46,11 @@ class People(Protocol):
     @property
     def sums_only(self) -> bool:
         """Whether only sums over users leave the place of the rows. Privacy: public."""
+        ...
+
+    @property
+    def facts(self) -> PublicFacts:
+        """All that is public of them. Privacy: public."""
         ...
 
     @property

@@ -144,8 +144,9 @@ class EffectSums:
         Privacy: private.
         """
         inside = np.add.reduceat(np.abs(entries) < self._bound, ratings.indptr[:-1], dtype=np.int64)
-        weight = ratings.counts + (self.strength or 0)
-        slopes = ((inside << SLOPE_BITS) // ratings.counts) * (weight - 1) // weight
+        counts = np.diff(ratings.indptr)
+        weight = counts + (self.strength or 0)
+        slopes = ((inside << SLOPE_BITS) // counts) * (weight - 1) // weight
         return np.asarray(slopes, dtype=np.int64)
 
     def _add(self, block: Weighed | Ratings, *sums: Ints) -> None:
@@ -164,8 +165,9 @@ class EffectSums:
             each_slope = self.slopes(ratings, entries)
             slopes += each_slope.sum() if personal is None else ((each_slope * personal) >> _FULL_BITS).sum()
         rows = (ratings.indptr, ratings.items)
-        full = np.full(ratings.n_users, 1 << _WEIGHT_BITS, dtype=np.int64)
-        weights = full if rating else self.weights.steps[ratings.counts]
+        counts = np.diff(ratings.indptr)
+        full = np.full(len(counts), 1 << _WEIGHT_BITS, dtype=np.int64)
+        weights = full if rating else self.weights.steps[counts]
         if personal is not None:
             weights = (weights * personal) >> _FULL_BITS
         dropped = _WEIGHT_BITS if rating else self._shift
@@ -184,13 +186,13 @@ class EffectSums:
         return _FULL_BITS if self.personal else _COUNT_BITS
 
     def _global_count(self, ratings: Ratings, personal: Ints | None) -> int:
-        members = ratings.n_ratings if self.unit == "rating" else ratings.n_users
+        members = len(ratings.items if self.unit == "rating" else ratings.users)
         return (members << self._count_bits) if personal is None else int(personal.sum())
 
     def _global_sum(self, ratings: Ratings, values: Ints, personal: Ints | None) -> int:
         if self.unit == "rating":
             return int(values.sum())
-        means = np.add.reduceat(values, ratings.indptr[:-1]) // ratings.counts
+        means = np.add.reduceat(values, ratings.indptr[:-1]) // np.diff(ratings.indptr)
         if personal is not None:
             means = np.sign(means) * ((np.abs(means) * personal) >> _FULL_BITS)
         return int(means.sum())

@@ -135,7 +135,7 @@ def check(source: Any, domain: Domain, reading: Reading = PLAIN) -> Check:
     """
     if packed_folder(source):
         source = load(source, domain, reading)
-    if isinstance(source, People):
+    if hasattr(source, "facts"):
         return _summed(source)
     seen = Witness()
     return _summed(in_memory(source, domain, reading, seen.see), seen)

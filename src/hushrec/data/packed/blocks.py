@@ -45,6 +45,7 @@ from hushrec.data.packed.block_files import (
     write_all,
 )
 from hushrec.data.packed.temporary import Temporary
+from hushrec.data.people import PublicFacts
 from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError
 from hushrec.markup import Html, block, prose
@@ -144,6 +145,11 @@ class Blocks(InBlocks):
     def __exit__(self, *_: object) -> None:
         if self._temporary is not None:
             self._temporary.close()
+
+    @property
+    def facts(self) -> PublicFacts:
+        """As in ``People``. Privacy: public."""
+        return PublicFacts(self.domain, self.personal, self.sums_only)
 
     @property
     def sums_only(self) -> bool:

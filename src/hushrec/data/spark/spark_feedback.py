@@ -11,6 +11,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.feedback import Feedback, require_disjoint
 from hushrec.data.losses.dropped import Dropped
 from hushrec.data.packed.block_files import InBlocks, StoredBlock
+from hushrec.data.people import PublicFacts
 from hushrec.data.spark.packed_rows import (
     ARRAYS,
     RATINGS_PER_ROW,
@@ -98,6 +99,11 @@ class SparkFeedback(InBlocks):
         number = sql.get(starts, sql.col("part")) + sql.col("cut")
         people = kept.where(sql.col("users").isNotNull()).select(number.alias("block"), *ARRAYS)
         return cls(domain, people, dropped, personal, kept, parts)
+
+    @property
+    def facts(self) -> PublicFacts:
+        """As in ``People``. Privacy: public."""
+        return PublicFacts(self.domain, self.personal, self.sums_only)
 
     @property
     def sums_only(self) -> bool:
