@@ -6,7 +6,6 @@ import numpy as np
 from pydantic import Field
 
 from hushrec.data.people import People
-from hushrec.data.ratings import Ratings
 from hushrec.errors import ConfigError
 from hushrec.estimation.shrinkage import known_popularity
 from hushrec.kernels.neighbours.similarities import similarities
