@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from hushrec.curator.fit import baseline
 from hushrec.data.ratings import Ratings
 from hushrec.data.split import held_out_people, holdout
 from hushrec.data.synthetic import interactions, netflix_like
-from hushrec.curator.fit import baseline
 from hushrec.evaluation import baselines
 from hushrec.evaluation.metrics import METRICS
 from hushrec.evaluation.protocol import evaluate

@@ -197,14 +197,6 @@ def model(name: str, noise: str | None, settings: list[str] | None) -> "Model":
 OF_A_SERIES = "--series takes its budget from the ledger, and its model from the domain"
 
 
-def series_model(domain: "Domain") -> "Model":
-    """The model of a series, which follows from what people give."""
-    from hushrec.models.global_effects import GlobalEffects
-    from hushrec.models.popularity import Popularity
-
-    return GlobalEffects() if domain.feedback == "ratings" else Popularity()
-
-
 def usual_delta(domain: "Domain | None") -> str:
     """Which δ is usual for the users that a domain declares, in words; without one, for those of 1e-6."""
     from hushrec.figures import above

@@ -44,11 +44,12 @@ def plan(
     from hushrec.data.domain import Domain
 
     if series is not None:
+        from hushrec.curator.series.part import series_model
         from hushrec.curator.series.series_plan import plan_series
 
         options.require_only(ctx, options.OF_A_SERIES, "domain series")
         declared = Domain.open(domain)
-        planned = plan_series(declared, options.series_model(declared), series)
+        planned = plan_series(declared, series_model(declared), series)
         console.out().print(str(planned), soft_wrap=True)
         return
     from hushrec.curator.choices.recommended import choice_of_share

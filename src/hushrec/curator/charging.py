@@ -356,6 +356,15 @@ def require_loaded(people: object) -> None:
         )
 
 
+def require_classes(facts: PublicFacts) -> None:
+    """Refuse data of which nobody knows who is in which of the domain's privacy classes."""
+    if facts.domain.privacy_classes and not facts.personal:
+        raise DataError(
+            "the domain declares privacy classes, but the data have no column epsilon that says who is in "
+            "which; name the column with columns=, or declare a domain without privacy classes"
+        )
+
+
 def admit(
     people: People,
     facts: PublicFacts,
@@ -375,11 +384,7 @@ def admit(
     Privacy: private: some refusals depend on the records. The curator sees them, readers of releases do not
     (``docs/check.md`` says what they can tell).
     """
-    if facts.domain.privacy_classes and not facts.personal:
-        raise DataError(
-            "the domain declares privacy classes, but the data have no column epsilon that says who is in "
-            "which; name the column with columns=, or declare a domain without privacy classes"
-        )
+    require_classes(facts)
     (verify or people.verify)()  # a damaged block would waste the charge
     if facts.sums_only:
         require_ready(people)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from hushrec import registry
 from hushrec.curator.authors import signed
-from hushrec.curator.charging import Accept, Request, Resolve, Work, require_loaded
+from hushrec.curator.charging import Accept, Request, Resolve, Work, require_classes, require_loaded
 from hushrec.curator.choices.recommended import choice, choice_of_share
 from hushrec.curator.known_items import committed, known
 from hushrec.curator.room import release_size
@@ -190,6 +190,7 @@ def _unprotected(
     """A model and its release without noise."""
     require_loaded(data)
     facts = data.facts
+    require_classes(facts)
     model = choice(facts.domain, None, personal=facts.personal).model if model is None else model
     _require_suitable(model, None, facts)
     public, terms = known(model, data.domain, prior), model.baseline

@@ -14,6 +14,8 @@ are proportional to B² Σ_u w_u c²/n for what people tell and to (Δ/μ) √n 
 
 *Whole users*, as vectors of length one, show by μ · users/√n: √n is the edge of the noise of a matrix.
 *Gradients* show by the share of the variance of tastes that they tell (``estimation/clipped_gradients.py``).
+
+Privacy: public; all of it follows from public facts.
 """
 
 import math
