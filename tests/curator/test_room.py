@@ -45,12 +45,12 @@ def test_what_is_held_is_enough_for_every_model(name, monkeypatch):
 
 
 def test_room_is_given_back(tmp_path):
-    with reserved(tmp_path, 1 << 20) as room:
+    with reserved(tmp_path, 1 << 20) as free:
         assert not [*tmp_path.iterdir()], "it has no name"
-        room.free()
+        free()
     with reserved(None, 1 << 60) as nothing, reserved(tmp_path / "new" / "file", 0) as none:
-        nothing.free()
-        none.free()
+        nothing()
+        none()
 
 
 def test_a_checkpoint_takes_what_is_measured(small_plan):

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar, cast, get_args
 
 from hushrec.curator.checkpoints import bound, checkpoint_of, resumed_mark
-from hushrec.curator.room import Room, kept_size, require_writable, reserved
+from hushrec.curator.room import kept_size, require_writable, reserved
 from hushrec.data.losses.dropped import Refusal
 from hushrec.data.machine import machine
 from hushrec.data.people import People, PublicFacts
@@ -159,11 +159,11 @@ class Work(ABC, Generic[Made]):
 
 
 class _Rooms(NamedTuple):
-    """Room that is held on disk: for the measured values, for the ledger, and for the file."""
+    """What frees the room that is held on disk: for the measured values, for the ledger, and for the file."""
 
-    kept: Room
-    stored: Room
-    written: Room
+    kept: Callable[[], None]
+    stored: Callable[[], None]
+    written: Callable[[], None]
 
 
 Resolve = Callable[[PublicFacts, Ledger | None, int | None, str], Work[Made]]
@@ -222,8 +222,9 @@ class Request(Generic[Made]):
         facts = people.facts
         work = self._resolved(facts, account, "" if folder is None else mark_of(folder))
         with closing(work), telling(progress):
-            if account and self.release_index is not None and (made := self._stored(work, account)):
-                return made
+            repeats = account if self.release_index is not None else None
+            if repeats and (before := self._stored(work, repeats)) is not None:
+                return before
             admit(people, facts, work, self._accepted(account, work), digest if folder else people.verify)
             work.prepare(people)
             with self._rooms(work, people, account, folder) as rooms:
@@ -290,7 +291,7 @@ class Request(Generic[Made]):
             checkpoint = (path or Path()).absolute().parent
         with ExitStack() as held:
 
-            def hold(place: Path | None, size: int, private: bool = False) -> Room:
+            def hold(place: Path | None, size: int, private: bool = False) -> Callable[[], None]:
                 return held.enter_context(reserved(place, size, private=private))
 
             written = work.largest(people, self.out.suffix) if self.out else 0
@@ -311,17 +312,17 @@ class Request(Generic[Made]):
         self, work: Work[Made], people: People, account: Ledger, kept: Checkpoint | None, rooms: _Rooms
     ) -> Made:
         """Charge, make and store; or return what was stored before the run was stopped."""
-        if made := self._stored(work, account, kept):
-            return made
+        if (before := self._stored(work, account, kept)) is not None:
+            return before
         with naming_share(account, self.release_index, work.plan_at):
             grant = account.charge(work.plan, self.release_index, kept or self.entropy, accept=self.accept)
-        rooms.kept.free()
+        rooms.kept()
         with spending(account, grant, work.plan):
             made = work.make(people, grant)
             content = work.content(made)
-            rooms.stored.free()
+            rooms.stored()
             account.sampled(grant, content)
-        rooms.written.free()
+        rooms.written()
         self._save(work, made, grant.ledger["release_index"])
         account.published(grant)
         return made

@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -38,7 +38,7 @@ class Room:
     def __init__(self, folder: Path, size: int, *, private: bool = False) -> None:
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
         try:
-            if size and hasattr(os, "posix_fallocate"):  # not on macOS, where nothing is held
+            if hasattr(os, "posix_fallocate"):  # not on macOS, where nothing is held
                 os.posix_fallocate(self._file.fileno(), 0, size)
         except OSError as error:
             self.close()
@@ -57,18 +57,19 @@ class Room:
 
 
 @contextmanager
-def reserved(place: Path | None, size: int, *, private: bool = False) -> Iterator[Room]:
-    """Hold room on a disk until the block ends.
+def reserved(place: Path | None, size: int, *, private: bool = False) -> Iterator[Callable[[], None]]:
+    """Hold room on a disk until the block ends, or until what it yields is called to free it.
 
     Args:
         place: a file or folder that will be written, there already or not; None for nothing to hold.
         size, private: as of ``Room``.
     """
-    folder = Path(tempfile.gettempdir())
-    if place is not None:
-        folder = next(one for one in (place, *place.absolute().parents) if one.is_dir())
-    with closing(Room(folder, 0 if place is None else size, private=private)) as room:
-        yield room
+    if place is None or not size:
+        yield lambda: None
+        return
+    folder = next(one for one in (place, *place.absolute().parents) if one.is_dir())
+    with closing(Room(folder, size, private=private)) as room:
+        yield room.free
 
 
 def require_writable(out: Path, *suffixes: str) -> None:
