@@ -51,7 +51,7 @@ def test_it_is_not_private_and_says_so(genres, tmp_path):
 def test_a_budget_is_refused_with_the_fix(genres, budget):
     train, _ = genres
     for verb in (
-        lambda: hr.fit(train, ItemKNN(), budget(), ledger="never.db"),
+        lambda: hr.fit(train, ItemKNN(), budget(), ledger=hr.Ledger.ephemeral(budget())),
         lambda: hr.plan(train.domain, ItemKNN(), budget()),
     ):
         with pytest.raises(BudgetUnsupported, match=r"release the data first \(release_data"):

@@ -48,7 +48,7 @@ def test_it_is_not_private_and_says_so(blocks, tmp_path):
 def test_a_budget_is_refused_with_the_fix(blocks, budget):
     train, _ = blocks
     for verb in (
-        lambda: hr.fit(train, UserKNN(), budget(), ledger="never.db"),
+        lambda: hr.fit(train, UserKNN(), budget(), ledger=hr.Ledger.ephemeral(budget())),
         lambda: hr.plan(train.domain, UserKNN(), budget()),
     ):
         with pytest.raises(BudgetUnsupported, match=r"release the data first \(release_data"):
