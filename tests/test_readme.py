@@ -113,7 +113,7 @@ def test_the_python_block_runs(shop, capsys):
     assert len(names["client"].recommend({"Alien": 5, "Heat": 2}, n=10)) == 10
     assert names["release"].statement.private
     with pytest.raises(hushrec.BudgetExceeded):
-        hushrec.fit(names["ratings"], names["config"], names["budget"], ledger="ledger.db")
+        hushrec.fit(names["ratings"], names["model"], names["budget"], ledger="ledger.db")
 
 
 def test_the_python_block_of_clicks_runs(shop, capsys):

@@ -117,7 +117,10 @@ def little_memory(patch, ledger, data, verb, folder):
 
 
 def full_disk(patch, ledger, data, verb, folder):
-    patch.setattr(charging, "kept_size", lambda _: 1 << 60)
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    patch.setattr("os.posix_fallocate", full)
 
 
 def another_waits(patch, ledger, data, verb, folder):

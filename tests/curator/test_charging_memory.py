@@ -57,7 +57,7 @@ def test_of_ratings_in_spark_the_driver_holds_none(small):
 @pytest.mark.parametrize(
     ("model", "items", "users"),
     [
-        (hr.CovarianceSVD(noise="laplace"), 4_000, 4),
+        (hr.CovarianceSVD(noise="laplace"), 30_000, 4),
         (hr.CovarianceKNN(), 4_000, 4),
         (hr.PrivateALS(rank=128), 200, 5_000),
         (hr.PrivateSGD(rank=128), 200, 20_000),

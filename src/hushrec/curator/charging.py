@@ -13,7 +13,7 @@ The verbs (``fit``, a series, ``release_data``, ``pilot``) pass what to make. Th
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar, cast, get_args
@@ -166,6 +166,8 @@ class _Rooms(NamedTuple):
     written: Callable[[], None]
 
 
+_NONE = _Rooms(*(lambda: None,) * 3)
+
 Resolve = Callable[[PublicFacts, Ledger | None, int | None, str], Work[Made]]
 """Makes the work from public facts, the ledger (None for a new one, or none), the release index, and the
 commitment of the checkpoint that resumes (empty for none)."""
@@ -222,17 +224,17 @@ class Request(Generic[Made]):
         facts = people.facts
         work = self._resolved(facts, account, "" if folder is None else mark_of(folder))
         with closing(work), telling(progress):
-            repeats = account if self.release_index is not None else None
-            if repeats and (before := self._stored(work, repeats)) is not None:
-                return before
-            admit(people, facts, work, self._accepted(account, work), digest if folder else people.verify)
-            work.prepare(people)
-            with self._rooms(work, people, account, folder) as rooms:
+            index = self.release_index
+            paid = account and index is not None and account.stored(work.plan, index) is not None
+            if not paid:
+                verify = digest if folder else people.verify
+                admit(people, facts, work, self._accepted(account, work), verify)
+                work.prepare(people)
+            with nullcontext(_NONE) if paid else self._rooms(work, people, account, folder) as rooms:
                 if account is None:
                     account = self._started(work.plan)
                     folder = self._checkpoint(account, digest)
-                place = _ANY if self.release_index is None else self.release_index
-                settings = work.plan.key(account.id, place)
+                settings = work.plan.key(account.id, _ANY if index is None else index)
                 with bound(folder, digest() if folder else "", settings, account) as kept:
                     return self._charged(work, people, account, kept, rooms)
 
@@ -312,8 +314,8 @@ class Request(Generic[Made]):
         self, work: Work[Made], people: People, account: Ledger, kept: Checkpoint | None, rooms: _Rooms
     ) -> Made:
         """Charge, make and store; or return what was stored before the run was stopped."""
-        if (before := self._stored(work, account, kept)) is not None:
-            return before
+        if (stored := account.stored(work.plan, self.release_index, kept)) is not None:
+            return self._again(work, account, kept, stored)
         with naming_share(account, self.release_index, work.plan_at):
             grant = account.charge(work.plan, self.release_index, kept or self.entropy, accept=self.accept)
         rooms.kept()
@@ -327,10 +329,8 @@ class Request(Generic[Made]):
         account.published(grant)
         return made
 
-    def _stored(self, work: Work[Made], account: Ledger, kept: Checkpoint | None = None) -> Made | None:
-        """What was made before, if it was: the same bytes, at no cost."""
-        if (stored := account.stored(work.plan, self.release_index, kept)) is None:
-            return None
+    def _again(self, work: Work[Made], account: Ledger, kept: Checkpoint | None, stored: bytes) -> Made:
+        """What was made before: the same bytes, at no cost."""
         made, index = work.read(stored), self.release_index
         if index is None and kept and (charge := account.under(kept.commitment)):
             index = charge.release_index
