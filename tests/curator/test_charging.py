@@ -167,6 +167,22 @@ def test_a_file_is_written_before_its_release_counts_as_published(small, budget,
     assert {entry.state for entry in Ledger.open(tmp_path / "ledger.db").entries()} == {"published"}
 
 
+def test_room_is_held_on_every_disk_that_is_written_to(small, budget, tmp_path, monkeypatch):
+    held, reserved = {}, charging.reserved
+
+    def watched(place, size, *, private=False):
+        held[place] = size
+        return reserved(place, size, private=private)
+
+    monkeypatch.setattr(charging, "reserved", watched)
+    ledger = Ledger.create(tmp_path / "ledger.db", budget(1.0))
+    own, out = tmp_path / "checkpoint", tmp_path / "out.safetensors"
+    Request(fitting(GlobalEffects(), budget(1.0)), ledger=ledger, checkpoint=own, out=out).made(small)
+    assert {*held} == {own, ledger.path, out}
+    assert held[ledger.path] == 2 * held[out] > 2 * out.stat().st_size
+    assert held[own] > 0
+
+
 # -- what the records may be like ---------------------------------------------------------------------------
 
 BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")

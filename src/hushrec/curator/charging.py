@@ -357,6 +357,19 @@ def require_loaded(people: object) -> None:
         )
 
 
+def require_rows(facts: PublicFacts, what: str) -> None:
+    """Refuse people whose rows stay in a cluster, for what needs all of them here.
+
+    Args:
+        what: what needs them.
+    """
+    if facts.sums_only:
+        raise DataError(
+            f"{what} needs all rows in the memory of one machine, but they are in a Spark cluster; load them "
+            "here with hushrec.load"
+        )
+
+
 def require_classes(facts: PublicFacts) -> None:
     """Refuse data of which nobody knows who is in which of the domain's privacy classes."""
     if facts.domain.privacy_classes and not facts.personal:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hushrec.arrays import Bytes, Ints, Ints32
 from hushrec.curator.authors import signed
-from hushrec.curator.charging import Accept, Request, Resolve, Work
+from hushrec.curator.charging import Accept, Request, Resolve, Work, require_rows
 from hushrec.curator.room import data_size
 from hushrec.curator.statements import describe_data
 from hushrec.data.domain import Domain
@@ -109,6 +109,7 @@ class Randomizing(Work[ReleasedData]):
         release_index: int | None,
         mark: str,
     ) -> None:
+        require_rows(facts, type(method).__name__)
         if facts.personal or facts.domain.privacy_classes:
             raise DataError(
                 "these ratings carry per-user ε, which a released data set does not support; drop the column "

@@ -13,6 +13,7 @@ import hushrec as hr
 from hushrec.curator import seeded
 from hushrec.curator.fit import fit
 from hushrec.curator.series import part as module
+from hushrec.data.losses.dropped import Dropped
 from hushrec.errors import (
     BudgetError,
     BudgetExceeded,
@@ -358,6 +359,15 @@ def test_another_series_may_follow_when_the_owner_allows_it(ledger, year, tmp_pa
     assert first["series"] != other["series"]
     assert fit(RATINGS, MODEL, series=year, ledger=ledger).statement.ledger["part"] == 1
     assert ledger.spent.epsilon(1e-6) == pytest.approx(8, abs=4e-3)
+
+
+def test_a_first_release_that_was_refused_may_change_its_domain(ledger, year):
+    nobody = RATINGS.select(RATINGS.items < 0)
+    refused = dataclasses.replace(nobody, dropped=Dropped(item_id=9, records=9))
+    with pytest.raises(RecordsDropped, match="nobody has an item left"):
+        fit(refused, MODEL, series=year, ledger=ledger)
+    wider = hr.Domain(DOMAIN.items, scale=(1, 5, 1), max_users=200, cap=500)
+    assert fit(given({1: [2]}, wider), MODEL, series=year, ledger=ledger).statement.ledger["part"] == 0
 
 
 def test_what_was_not_loaded_is_refused(ledger, year):

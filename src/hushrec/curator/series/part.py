@@ -6,7 +6,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from hushrec.curator.charging import Work
+from hushrec.curator.charging import Work, require_rows
 from hushrec.curator.known_items import committed, known
 from hushrec.curator.room import release_size
 from hushrec.curator.series.series_folder import SeriesFolder, require_part
@@ -57,6 +57,7 @@ class Part(Work[Release]):
         release_index: int | None,
         mark: str,
     ) -> None:
+        require_rows(facts, "a series")
         if facts.personal or facts.domain.privacy_classes:
             raise BudgetUnsupported(
                 "a series gives everybody the same ε; drop the column epsilon, and declare a domain without "
