@@ -230,7 +230,10 @@ def ledger_of(kind, verb, cause, folder, request, name="ledger"):
     if kind == "file":
         return Ledger.create(folder / f"{name}.db", total, releases)
     server = request.getfixturevalue("postgres")
-    return Ledger.create(server.url(server.database()), total, releases)
+    name = server.database()
+    # Whoever crashes this server waits until it has made all of its databases again.
+    request.addfinalizer(lambda: server.psql(f"DROP DATABASE {name} WITH (FORCE)"))
+    return Ledger.create(server.url(name), total, releases)
 
 
 def model_for(cause):
@@ -243,6 +246,8 @@ def call(verb, cause, data, ledger, folder, **more):
     return VERBS[verb](data, ledger, folder, cause.epsilon, **more)
 
 
+_RECORDS = ("nobody", "dropped")
+"""Causes that are tried with people in blocks on a server too; each takes a database."""
 CASES = [
     pytest.param(
         verb, kind, name, id=f"{verb}-{kind}-{name}", marks=[pytest.mark.postgres] * (kind == "postgres")
@@ -286,7 +291,8 @@ def sentence(verb, kind, name, people, folder, request):
 def test_a_cause_is_refused_in_one_sentence_wherever_people_are_and_never_charged(
     verb, kind, name, tmp_path, request
 ):
-    said = {sentence(verb, kind, name, people, tmp_path / people, request) for people in ("memory", "blocks")}
+    stores = ("memory",) if kind == "postgres" and name not in _RECORDS else ("memory", "blocks")
+    said = {sentence(verb, kind, name, people, tmp_path / people, request) for people in stores}
     if name == "room":  # which names the folder
         said = {words.replace("memory", "FOLDER").replace("blocks", "FOLDER") for words in said}
     assert len(said) == 1

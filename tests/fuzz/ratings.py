@@ -150,7 +150,7 @@ def made(random):
 
 def used(path, random):
     """Read it; what is printed of what comes out."""
-    columns = None
+    columns = {}
     if path.suffix in (".csv", ".tsv") and random.random() < 0.1:
         columns = random.choice(
             [{"user_id": 0, "item_id": 1, "rating": 2}, {"user_id": "note"}, {"epsilon": "rating"}]
