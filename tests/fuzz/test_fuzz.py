@@ -30,15 +30,15 @@ def test_hostile_files_are_read_or_refused(reader):
 
 
 @pytest.mark.parametrize(
-    ("reader", "plant", "fault"),
+    ("reader", "plant", "fault", "seconds"),
     [
-        ("releases", "headers", "takes"),
-        ("releases", "escapes", "shows a character that acts"),
-        ("ratings", "panics", "writes to standard error"),
-        ("ratings", "cells", "shows a cell"),
-        ("ratings", "escapes", "shows a character that acts"),
+        ("releases", "headers", "takes", 40),
+        ("releases", "escapes", "shows a character that acts", 40),
+        ("ratings", "panics", "writes to standard error", 40),
+        ("ratings", "cells", "shows a cell", 40),
+        ("ratings", "escapes", "shows a character that acts", 150),  # one in two thousand files
     ],
 )
-def test_a_planted_fault_is_found(reader, plant, fault):
-    found = fuzzed(reader, 40, "--plant", plant)["faults"]
+def test_a_planted_fault_is_found(reader, plant, fault, seconds):
+    found = fuzzed(reader, seconds, "--plant", plant)["faults"]
     assert any(fault in one["fault"] for one in found)
