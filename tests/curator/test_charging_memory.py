@@ -131,6 +131,18 @@ def test_of_blocks_one_is_held_unless_a_fit_gathers_them(tmp_path, monkeypatch):
         require_memory("Model", Footprint(10, each_rating=100, gathered=True), blocks)
 
 
+def test_what_gathers_blocks_is_asked_for_all_of_them(tmp_path, monkeypatch):
+    """A data set and a part of a series bring all rows together, wherever they were."""
+    data = hr.synthetic.netflix_like(60, 12, 300, seed=1)
+    blocks = hr.Blocks.write(data, tmp_path / "blocks", ratings_per_block=40)
+    seen = []
+    monkeypatch.setattr(hr.Blocks, "held", lambda self, gathered: seen.append(gathered) or (1, 1))
+    rows, total = Ledger.ephemeral(REPLACE), BUDGET.model_copy(update={"unit": "user", "epsilon": 4.0})
+    hr.release_data(blocks, hr.RandomizedResponse(), REPLACE, ledger=rows)
+    hr.fit(blocks, hr.GlobalEffects(), series=tmp_path / "year", ledger=Ledger.ephemeral(total, 2))
+    assert seen == [True, True]
+
+
 @pytest.mark.parametrize(
     ("model", "gathered"),
     [

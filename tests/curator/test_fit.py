@@ -5,6 +5,7 @@ import math
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -20,7 +21,11 @@ def small():
     return hr.synthetic.netflix_like(20, 6, 60, 1)
 
 
-@pytest.mark.parametrize("table", [pl.DataFrame({"user_id": ["a"], "item_id": ["i"]}), "ratings.csv"])
+@pytest.mark.parametrize(
+    "table",
+    [pl.DataFrame({"user_id": ["a"], "item_id": ["i"]}), pd.DataFrame({"facts": ["a"]}), "ratings.csv"],
+    ids=["polars", "pandas", "a path"],
+)
 def test_what_was_not_loaded_is_refused_before_anything_is_charged(table, budget):
     ledger = hr.Ledger.ephemeral(budget())
     with pytest.raises(DataError, match=r"load it first with hushrec\.load"):

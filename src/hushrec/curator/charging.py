@@ -350,7 +350,7 @@ class Request(Generic[Made]):
 
 def require_loaded(people: object) -> None:
     """Refuse what was not loaded under a domain."""
-    if not hasattr(people, "facts"):
+    if not hasattr(type(people), "facts"):  # a table may have a column of this name
         raise DataError(
             f"this takes what was loaded under a domain, not {type(people).__module__.partition('.')[0]}'s "
             f"{type(people).__name__}; load it first with hushrec.load"
@@ -375,7 +375,8 @@ def require_classes(facts: PublicFacts) -> None:
     if facts.domain.privacy_classes and not facts.personal:
         raise DataError(
             "the domain declares privacy classes, but the data have no column epsilon that says who is in "
-            "which; name the column with columns=, or declare a domain without privacy classes"
+            "which; name the column with Reading(columns=…) or --column, or declare a domain without privacy "
+            "classes"
         )
 
 

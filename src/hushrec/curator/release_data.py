@@ -117,7 +117,7 @@ class Randomizing(Work[ReleasedData]):
             )
         self.method, self.domain = method, facts.domain
         self.plan = data_plan(facts.domain, method, budget)
-        self.footprint = method.footprint(self.plan, facts.domain)
+        self.footprint = replace(method.footprint(self.plan, facts.domain), gathered=True)
         self.awaited = facts.domain.n_users == 1
 
     def plan_at(self, budget: Budget) -> Plan:

@@ -84,7 +84,7 @@ class Part(Work[Release]):
         first = committed(replace(first, part=part), self.public)
         self.number = _number(folder, first, account, release_index)
         self.plan = replace(first, part=replace(part, number=self.number))
-        self.footprint = self.model.footprint(domain, budget)
+        self.footprint = replace(self.model.footprint(domain, budget), gathered=True)
 
     def plan_at(self, budget: Budget) -> Plan:
         raise BudgetError("all releases of a series are charged together")

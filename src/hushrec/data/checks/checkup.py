@@ -135,7 +135,7 @@ def check(source: Any, domain: Domain, reading: Reading = PLAIN) -> Check:
     """
     if packed_folder(source):
         source = load(source, domain, reading)
-    if hasattr(source, "facts"):
+    if hasattr(type(source), "facts"):
         return _summed(source)
     seen = Witness()
     return _summed(in_memory(source, domain, reading, seen.see), seen)
