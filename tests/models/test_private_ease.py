@@ -237,27 +237,35 @@ def test_more_people_than_64_bits_hold_are_refused_before_the_charge(unit, other
         assert len(hr.plan(declared(10**9), hr.PrivateEASE(**other), total).events) > 1
 
 
-@pytest.mark.parametrize(("unit", "epsilon"), [("user", 0.5), ("user", 2.0), ("rating", 0.3)])
-def test_the_number_of_users_that_a_plan_says_is_where_taste_starts(unit, epsilon):
-    model, domain = hr.PrivateEASE(), hr.Domain(range(900), max_users=1_000_000)
-    budget = hr.Budget(epsilon=epsilon, delta=1e-8, unit=unit, adjacency="add-remove")
-    said = re.search(r"about ([\d,]+) users with three items each", model.prospects(domain, budget))
+@pytest.mark.parametrize("unit", ["user", "rating"])
+@pytest.mark.parametrize("each", [3, 12, 80])
+@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+def test_the_number_of_users_that_a_plan_says_is_where_taste_starts(unit, each, epsilon):
+    """By the rule of the release, for people who count as three quarters of equal ones, as uneven ones do."""
+    model, budget = (
+        hr.PrivateEASE(),
+        hr.Budget(epsilon=epsilon, delta=1e-8, unit=unit, adjacency="add-remove"),
+    )
+    crowd = {"max_users": 1_000_000, "expected_users": 1_000, "expected_ratings": 1_000 * each}
+    domain = hr.Domain(range(900), **crowd)
+    said = re.search(r"it takes about ([\d,]+) with as many each", model.prospects(domain, budget))
     users = int(said[1].replace(",", ""))
+    counted = min(each, math.sqrt(each * model.contribution_cap)) if unit == "user" else each
 
     def shown(n):
-        size = n if unit == "user" else n * math.sqrt(3)
-        return whole_users(domain, budget, model._lengths(size, 3.0 * n, budget))
+        size = n if unit == "user" else n * math.sqrt(each)
+        return whole_users(domain, budget, 0.75 * model._lengths(size, counted * n, budget))
 
     assert shown(users - 1) < TASTE <= shown(users) * (1 + 1e-12)
 
 
-def test_the_declared_users_that_a_plan_says_are_those_from_which_pairs_are_measured():
+def test_the_bound_on_users_that_a_plan_says_is_that_from_which_pairs_are_measured():
     model, budget = hr.PrivateEASE(), hr.Budget(epsilon=0.1, delta=1e-8, unit="user", adjacency="add-remove")
 
     def told(users):
         return model.prospects(hr.Domain(range(900), max_users=users), budget)
 
-    users = int(re.search(r"declares ([\d,]+) users or more", told(100))[1].replace(",", ""))
-    assert "declares" in told(users - 1)
+    users = int(re.search(r"a bound of ([\d,]+) users or more", told(100))[1].replace(",", ""))
+    assert "a bound of" in told(users - 1)
     assert "2.6 times the noise of Popularity" in told(users)
     assert model.prospects(hr.Domain(["a"], max_users=100), budget) == ""

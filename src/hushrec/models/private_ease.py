@@ -29,6 +29,8 @@ from hushrec.statistics.series.arrivals import LARGEST_CAP
 
 FEWEST_ITEMS = {"user": 3.0, "rating": math.sqrt(3.0)}
 """Smallest Σ c/n, or Σ c/Σ √c for unit ``rating``, at which own items tell more than popularity does."""
+LEAST_EACH = 3
+"""Items of each user, on average, from which on own items are expected to tell more than popularity."""
 MORE = 2
 """So many times as many users as are declared must fit all sums."""
 UNEVEN = 0.75
@@ -83,41 +85,54 @@ class PrivateEASE(PrivateModel):
         return {"item counts": 0.15, **small, "item pairs": 0.81}
 
     def prospects(self, domain: Domain, budget: Budget) -> str:
-        """How many users it takes until taste is learned, each with as few items as may be.
+        """Say whether taste is expected to be learned from the crowd, and what lists are if it is not.
 
         Noise moves what the release decides by a little.
         """
         if domain.n_items < 2:
             return ""
+        learned = self.finds_taste(domain, budget)
+        expected = "Taste is expected" if learned else "Taste is not expected"
+        said = f"{expected} to be learned from {domain.crowd.in_words(domain.feedback)}: "
+        said += f"{self.requirement(domain, budget)}. "
         if len(self.queries(domain, budget)) == 1:
-            declared = math.ceil(DECLARED[budget.unit] / whole_users(domain, budget, 1.0))
-            return (
-                "Lists are by popularity, the same for everybody: all of the budget goes to item counts, "
-                f"unless the domain declares {declared:,} users or more."
-            )
-        found = math.ceil(self._needed(domain, budget, 3.0))
+            return f"{said}All of the budget goes to item counts, and everybody gets the same list."
+        lists = "Otherwise lists are" if learned else "Lists are then"
         noise = 1 / math.sqrt(self.split(domain, budget)["item counts"])
-        return (
-            f"Taste is learned from about {found:,} users with three items each, or fewer with more each, "
-            "and only if they have at least three each on average. Otherwise lists are by popularity, from "
-            f"counts with {noise:.1f} times the noise of Popularity at the same ε."
-        )
+        counts = f"counts with {noise:.1f} times the noise of Popularity at the same ε"
+        return f"{said}{lists} by popularity, from {counts}."
 
     def finds_taste(self, domain: Domain, budget: Budget) -> bool:
         """Whether the declared crowd is large enough for lists that are not by popularity alone."""
-        crowd = domain.crowd
-        if domain.n_items < 2 or crowd.each < 3.0 or len(self.queries(domain, budget)) == 1:
-            return False
-        return crowd.users * UNEVEN >= self._needed(domain, budget, crowd.each)
+        return domain.crowd.users >= self.users_needed(domain, budget)
 
-    def _needed(self, domain: Domain, terms: Terms, each: float) -> float:
-        """Users with c items each, at least three, from which on taste is learned.
+    def requirement(self, domain: Domain, budget: Budget) -> str:
+        """What it takes until taste is expected to be learned, in words."""
+        if domain.n_items < 2:
+            return "it takes two items"
+        if len(self.queries(domain, budget)) == 1:
+            bound = math.ceil(DECLARED[budget.unit] / whole_users(domain, budget, 1.0))
+            return f"it takes a bound of {bound:,} users or more (max_users)"
+        if domain.crowd.each < LEAST_EACH:
+            return f"it takes {LEAST_EACH} each on average"
+        return f"it takes about {self.users_needed(domain, budget):,.0f} with as many each"
 
-        For unit ``user``, μ Σ c/√K/2 ≥ 20 √m and Σ c ≥ 3 n for n users, where c ≥ K counts as √(c K); for
-        unit ``rating``, μ Σ √c ≥ 20 √m and Σ c ≥ √3 Σ √c.
+    def users_needed(self, domain: Domain, budget: Budget) -> float:
+        """Users, as unequal as in real data, from which on taste is expected to be learned.
+
+        They have c items each on average, as many as the crowd. For unit ``user``, it takes
+        μ Σ c/√K/2 ≥ 20 √m and Σ c ≥ 3 n of n users, where c ≥ K counts as √(c K); for unit ``rating``,
+        μ Σ √c ≥ 20 √m and Σ c ≥ √3 Σ √c.
+
+        Returns:
+            A whole number, or infinity where no number of such users is enough.
         """
-        counted = min(each, math.sqrt(each * self.contribution_cap)) if terms.unit == "user" else each
-        return TASTE / whole_users(domain, terms, self._lengths(math.sqrt(each), counted, terms))
+        each = domain.crowd.each
+        if domain.n_items < 2 or each < LEAST_EACH or len(self.queries(domain, budget)) == 1:
+            return math.inf
+        counted = min(each, math.sqrt(each * self.contribution_cap)) if budget.unit == "user" else each
+        lengths = UNEVEN * self._lengths(math.sqrt(each), counted, budget)
+        return math.ceil(TASTE / whole_users(domain, budget, lengths))
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The most of: the counts, the triangle of pairs with its noise, its cleaning, and EASE."""

@@ -1,5 +1,8 @@
 """The rule: what is chosen from public facts, what it says, and that no choice costs anything."""
 
+import math
+import re
+
 import pytest
 
 import hushrec as hr
@@ -198,6 +201,43 @@ def test_without_a_budget_it_is_the_baseline_of_the_kind():
     assert hr.baseline(hr.synthetic.interactions(30, 6, 90, 1)).model == "PrivateEASE"
     with pytest.raises(DataError, match=r"load it first with hushrec\.load"):
         hr.baseline("ratings.csv")
+
+
+@pytest.mark.parametrize("unit", ["user", "rating"])
+@pytest.mark.parametrize("n_items", [2, 500, 6_000])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+@pytest.mark.parametrize("each", [1, 2, 3, 12, 90, None])
+def test_choice_and_prospects_never_contradict_each_other(unit, n_items, epsilon, each, budget):
+    """On either side of the number that they name, and far from it, declared and assumed."""
+    asked, ease = budget(epsilon, unit=unit, delta=1e-8), hr.PrivateEASE()
+
+    def clicks_of(users):
+        hints = {} if each is None else {"expected_users": users, "expected_ratings": users * each}
+        return hr.Domain(range(n_items), max_users=users if each is None else 1_000_000, **hints)
+
+    needed = ease.users_needed(clicks_of(1_000_000), asked)
+    near = () if math.isinf(needed) else (needed - 1, needed, math.ceil(1.2 * needed))
+    for users in {1, 300, 1_000_000, *map(int, near)} - {0}:
+        domain = clicks_of(users)
+        model, reason = choice(domain, asked)
+        taste, told = isinstance(model, hr.PrivateEASE), ease.prospects(domain, asked)
+        assert told.startswith(f"Taste is {'' if taste else 'not '}expected to be learned from ")
+        takes = reason.partition(": it takes ")[2]
+        assert takes
+        assert f"it takes {takes}." in told
+        if number := re.search(r"about ([\d,]+) with as many each", takes):
+            assert taste == (int(number[1].replace(",", "")) <= users)
+        else:
+            assert not taste
+
+
+def test_popularity_for_want_of_memory_says_so(budget, monkeypatch):
+    asked = budget(1.0, unit="user", delta=1e-7)
+    monkeypatch.setattr(module, "machine", lambda: (1, 1))
+    assert choice(clicks(**MANY), asked) == (
+        hr.Popularity(),
+        "PrivateEASE does not fit into this machine's memory",
+    )
 
 
 def test_words_name_the_crowd_and_what_would_be_better(budget):

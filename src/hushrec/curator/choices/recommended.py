@@ -126,9 +126,14 @@ def _of_factors(domain: Domain, budget: Budget, found: float) -> Iterator[Choice
 def _of_interactions(domain: Domain, budget: Budget | None) -> Iterator[Choice]:
     if budget is None:
         yield Choice(PrivateEASE(), "without noise, which items go together tells most")
-    elif budget.delta > 0 and PrivateEASE().finds_taste(domain, budget):
-        yield Choice(PrivateEASE(), f"{_crowd(domain)} are enough to learn which items go together")
-    yield Choice(Popularity(), f"{_crowd(domain)} are too few to learn taste under this noise")
+        return
+    ease = PrivateEASE()
+    crowd, takes = _crowd(domain), ease.requirement(domain, budget)
+    if budget.delta > 0 and ease.finds_taste(domain, budget):
+        yield Choice(ease, f"{crowd} are enough to learn which items go together: {takes}")
+        yield Choice(Popularity(), "PrivateEASE does not fit into this machine's memory")
+    else:
+        yield Choice(Popularity(), f"{crowd} are too few to learn taste under this noise: {takes}")
 
 
 def _covariance(domain: Domain) -> CovarianceSVD:
@@ -141,13 +146,7 @@ def _posterior(domain: Domain) -> PosteriorMF:
 
 def _crowd(domain: Domain) -> str:
     """The crowd that the rule goes by, in words."""
-    crowd = domain.crowd
-    if crowd.declared:
-        return f"about {crowd.users:,.0f} users with {crowd.each:,.3g} {domain.feedback} each"
-    return (
-        f"{crowd.users:,.0f} users with {crowd.each:,.3g} {domain.feedback} each (assumed: declare "
-        "expected_users and expected_ratings)"
-    )
+    return domain.crowd.in_words(domain.feedback)
 
 
 def _supports(model: Model, domain: Domain, budget: Budget | None, personal: bool) -> bool:

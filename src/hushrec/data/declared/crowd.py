@@ -29,6 +29,17 @@ class Crowd(NamedTuple):
         """Ratings, or interactions, per person."""
         return self.ratings / self.users
 
+    def in_words(self, feedback: str) -> str:
+        """How many people with how much each, and whether that is assumed.
+
+        Args:
+            feedback: what they give: ratings or interactions.
+        """
+        told = f"{self.users:,.0f} users with {self.each:,.3g} {feedback} each"
+        if self.declared:
+            return f"about {told}"
+        return f"{told} (assumed: declare expected_users and expected_ratings)"
+
     @classmethod
     def of(cls, users: int | None, ratings: int | None, max_users: int, most: int) -> "Crowd":
         """What was declared; what was not, from the bounds.
