@@ -1,7 +1,6 @@
 """``hushrec show``: what a release is and what it promises, in the terminal or as a card for reviewers."""
 
 from dataclasses import asdict, replace
-from json import loads
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,14 +9,15 @@ import typer
 from hushrec.cli import console, keys, options
 from hushrec.cli.groups import grouped
 from hushrec.errors import ConfigError, ReleaseError
-from hushrec.escapes import escaped
 from hushrec.files import read_text, sha256, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hushrec.pages.cards.subject import Subject
-    from hushrec.release.statement import Statement
+    from hushrec.documents.words import Clause
+    from hushrec.local.released import ReleasedData
+    from hushrec.pages.subject import Subject
+    from hushrec.release.artefact import Release
 
 
 @grouped
@@ -45,55 +45,49 @@ def show(
         Path | None,
         typer.Option(help="For the card: the ledger's history, as hushrec ledger export writes it: checked."),
     ] = None,
+    lang: Annotated[
+        str,
+        typer.Option(help="The language of statement and card; what it lacks stands in English."),
+    ] = "en",
     json: options.Json = False,
-    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of statements.")] = False,
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND", help="Print the JSON schema of a kind of document, such as statement or plan."
+        ),
+    ] = None,
 ) -> None:
     """Show a release: its promise and who signed it, or its card.
 
     The card is a page of HTML or Markdown for whoever answers for privacy: promise, evidence, checklist.
     """
-    if schema:
-        from hushrec.release.statement import SCHEMA
+    from hushrec.documents import schema as schemas
+    from hushrec.documents.blocks import Paragraph
 
-        console.print_json(loads(SCHEMA.read_text("utf-8")))
+    if schema:
+        if schema not in schemas.KINDS:
+            raise ConfigError(f"there is no schema {schema!r}; choose one of {', '.join(schemas.KINDS)}")
+        console.print_json(schemas.schema(schema))
         return
     if release is None:
-        raise ConfigError("give a release to show, or --schema for the form of its statement")
+        raise ConfigError("give a release to show, or --schema statement for the form of its statement")
     if pinned.key and _is_data_set(release):
         raise ReleaseError(f"{release} is a data set, which hushrec does not sign; leave out --key")
     if html or md:
         options.require_only(
-            ctx, "--html and --md write a card", "release key seen html md audit accuracy history"
+            ctx, "--html and --md write a card", "release key seen html md audit accuracy history lang"
         )
-        _write_card(release, asdict(pinned), html, md, audit, accuracy, history)
+        _write_card(release, asdict(pinned), lang, html, md, audit, accuracy, history)
         return
     if audit or accuracy or history:
         raise ConfigError("--audit, --accuracy and --history are for the card: give --html or --md as well")
+    document = _opened(release, pinned.arguments()).document(lang)
     if json:
-        console.print_json(_facts(release, pinned.arguments()))
+        named = replace(document, facts={"file": release.name, **document.facts})
+        console.show(named, json=True)
         return
-    shown = _subject(release, pinned.arguments())
-    screen = console.out()
-    screen.print(escaped(f"{release.name}: {shown.about}"), soft_wrap=True)
-    if shown.sort == "release":
-        screen.print(shown.taste, soft_wrap=True)
-        screen.print(f"Signature: {shown.signature}", soft_wrap=True)
-    screen.print()
-    console.print_statement(shown.statement)
-    _print_undeclared(shown.statement)
-    console.print_symbols()
-
-
-def _print_undeclared(statement: "Statement") -> None:
-    """Say what the owner of a kept ledger has not declared: a reader asks who answers for the file."""
-    from hushrec.release.statement_text import DECLARED
-
-    kept = statement.ledger.get("file")
-    missing = [name for name in DECLARED if kept and name not in statement.ledger]
-    if missing:
-        told = f"Not declared: {', '.join(missing)}."
-        console.out().print(f"{told} The ledger's owner can, for later releases: hushrec ledger extend")
-        console.out().print()
+    symbols = Paragraph("Symbols: docs/glossary.md#symbols. How to read ε: docs/reading-epsilon.md.")
+    console.show_blocks([Paragraph(f"{release.name}: {document.title}"), *document.blocks, symbols])
 
 
 def _is_data_set(path: Path) -> bool:
@@ -102,97 +96,72 @@ def _is_data_set(path: Path) -> bool:
     return path.suffix in SUFFIXES
 
 
-def _facts(path: Path, given: dict[str, Any]) -> dict[str, Any]:
-    """What the file is, and its statement of privacy, as JSON values."""
+def _opened(path: Path, given: dict[str, Any]) -> "Release | ReleasedData":
+    """The release, or the released data set."""
     if _is_data_set(path):
         from hushrec.local.released import ReleasedData
 
-        data = ReleasedData.open(path)
-        return {
-            "file": path.name,
-            "method": data.method,
-            "settings": dict(data.settings),
-            "n_people": data.n_people,
-            "n_cells": data.ratings.n_ratings,
-            "n_items": data.ratings.domain.n_items,
-            "scale": list(data.ratings.domain.scale),
-            "statement": data.statement.to_json(),
-        }
+        return ReleasedData.open(path)
     from hushrec.release.artefact import Release
 
-    release = Release.open(path, **given)
-    return {
-        "file": path.name,
-        "model": release.model,
-        "settings": dict(release.config),
-        "kind": release.kind,
-        "feedback": release.feedback,
-        "n_items": len(release.items),
-        "n_people": len(release.users),
-        "scale": release.scale and list(release.scale),
-        "likes": release.likes,
-        "counts": release.counts,
-        "taste": release.taste,
-        "signature": release.signature.to_json(),
-        "statement": release.statement.to_json(),
-    }
+    return Release.open(path, **given)
 
 
-def _subject(path: Path, given: dict[str, Any]) -> "Subject":
-    """What the file is, as a reader sees it."""
-    from hushrec.pages.cards.subject import Subject, on_scale
+def _subject(opened: "Release | ReleasedData", path: Path) -> "Subject":
+    """What the file is, as a reader of its card sees it."""
+    from hushrec.documents.words import Clause
+    from hushrec.pages.subject import Subject, on_scale
+    from hushrec.release.artefact import Release
 
-    if not _is_data_set(path):
-        from hushrec.release.artefact import Release
-
-        return Subject.of(Release.open(path, **given), path.name)
-    from hushrec.local.released import ReleasedData
-
-    opened = ReleasedData.open(path)
-    domain = opened.ratings.domain
+    digest = sha256(path)
+    if isinstance(opened, Release):
+        return Subject.of(opened, path.name, digest)
+    domain, cells = opened.ratings.domain, opened.ratings.n_ratings
     return Subject(
-        sort="data set",
+        sort="data_set",
         maker=opened.method,
         settings=opened.settings,
         n_items=domain.n_items,
-        given=on_scale(domain.scale),
-        holds=f"{opened.n_people:,} people, {opened.ratings.n_ratings:,} cells",
+        gives=on_scale(domain.scale),
+        holds=Clause("card.about.rows", {"people": opened.n_people, "cells": cells}),
         statement=opened.statement,
         named=path.name,
+        sha256=digest,
     )
 
 
-def _write_card(release: Path, given: dict[str, Any], *paths: Path | None) -> None:
+def _write_card(release: Path, given: dict[str, Any], lang: str, *paths: Path | None) -> None:
     """Write a card as HTML and as Markdown, with what audit, accuracy and history are in files."""
+    from hushrec.documents.html import page
+    from hushrec.documents.markdown import markdown
     from hushrec.pages import card
 
     html, md, audit, accuracy, history = paths
     for out, suffix in ((html, "html"), (md, "md")):
         if out:
             options.require_suffix(out, f"--{suffix}", f".{suffix}")
-    subject = replace(_subject(release, given), sha256=sha256(release))
+    subject = _subject(_opened(release, given), release)
     evidence = card.Given(
         audit=(audit.name, _text(audit)) if audit else None,
         accuracy=(accuracy.name, _text(accuracy)) if accuracy else None,
-        history=_recorded(history, release) if history else "",
+        history=_recorded(history, release) if history else None,
         options=_options(subject),
     )
-    page = card.card(subject, evidence)
-    for out, text in ((html, card.html), (md, card.markdown)):
+    document = card.card(subject, evidence, lang)
+    for out, text in ((html, page), (md, markdown)):
         if out:
-            write(out, text(page), ReleaseError, fix=f"choose another file with --{out.suffix[1:]}")
+            write(out, text(document), ReleaseError, fix=f"choose another file with --{out.suffix[1:]}")
             console.out().print(f"Wrote {out}", soft_wrap=True)
 
 
-def _recorded(history: Path, release: Path) -> str:
+def _recorded(history: Path, release: Path) -> "Clause":
     """What the check of a ledger's history found; an altered one is refused."""
     from hushrec.curator.verify import verify
+    from hushrec.documents.words import Clause
 
     found = verify(history, release)
-    return (
-        f"{history.name} holds {found.records:,} records, all as they were hashed, and records this file, "
-        f"byte for byte, as release {(found.release_index or 0) + 1}."
-    )
+    told = {"records": found.records, "release": (found.release_index or 0) + 1}
+    return Clause("card.ledger.history", {"file": history.name, **told})
 
 
 def _options(subject: "Subject") -> "tuple[tuple[str, str], ...] | None":

@@ -1,4 +1,6 @@
-"""The card of a release: one page for whoever answers for privacy, from public facts and given files alone.
+"""The card of a release: one page for the person who answers for privacy.
+
+It is made from public facts and from the files that are given.
 
 Its parts are those of a model card (Mitchell et al. 2019), with the statement of privacy and the factors of
 NIST SP 800-226 (March 2025) as a checklist.
@@ -6,22 +8,30 @@ NIST SP 800-226 (March 2025) as a checklist.
 Privacy: public; figures of accuracy, if they are given, are private, and the card says so first.
 """
 
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
 
-from hushrec.pages.cards import evidence, hazards, limits, origin, stated
-from hushrec.pages.cards.document import Block, Caution, Document, Section, Text
-from hushrec.pages.cards.hypertext import to_html
-from hushrec.pages.cards.markdown import to_markdown
-from hushrec.pages.cards.subject import Subject
-from hushrec.pages.cards.trade_off import trade_off
-from hushrec.pages.statement_page import STATEMENT_CSS
+from hushrec.documents import schema
+from hushrec.documents.blocks import Block, Commands, Document, Facts, Paragraph, Points, Section
+from hushrec.documents.words import ENGLISH, Clause, Said, Words
+from hushrec.escapes import one_line
+from hushrec.figures import above, below
+from hushrec.pages import evidence
+from hushrec.pages.subject import Subject
+from hushrec.pages.trade_off import trade_off
+from hushrec.release.signing.keys import grouped
+from hushrec.release.signing.signature import Signature
+from hushrec.release.statement import Statement
 
-__all__ = ["Given", "card", "html", "markdown"]
+__all__ = ["Given", "card"]
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What was given beside the release: each a file's name and text, or a line.
+    """What was given with the release.
 
     Attributes:
         audit: name and text of what ``hushrec audit --json`` printed.
@@ -33,81 +43,218 @@ class Given:
 
     audit: tuple[str, str] | None = None
     accuracy: tuple[str, str] | None = None
-    history: str = ""
+    history: Clause | None = None
     options: evidence.Options = ()
 
 
-def card(subject: Subject, given: Given = Given()) -> Document:
-    """The card of a release or a released data set.
+def card(subject: Subject, given: Given = Given(), lang: str = ENGLISH) -> Document:
+    """Make the card of a release or a released data set.
 
     Args:
-        given: what stands beside it.
+        lang: a language of ``LANGUAGES``; what it lacks stands in English, and the card says so.
     """
-    said = subject.statement
-    audit, accuracy = _audit(subject, given), _accuracy(subject, given)
-    parts = {section.title: section.blocks for section in stated.sections(said)}
-    elsewhere = stated.PLAIN, stated.LEDGER
-    guarantee = tuple(
-        block
-        for title, blocks in parts.items()
-        if title not in elsewhere
-        for block in (Text(f"{title}:"), *blocks)
+    words, said = Words(lang), subject.statement
+
+    def part(name: str, blocks: Sequence[Block]) -> Section:
+        return Section(words(f"card.{name}.title"), blocks)
+
+    audit, accuracy, proof = (
+        _audit(subject, given, words),
+        _accuracy(subject, given, words),
+        said.proof(words),
     )
-    first: tuple[Block, ...] = (*stated.guarantee(said), *evidence.refuted(audit))
-    if given.accuracy:
-        first += (Caution((_HOLDS_ACCURACY,)),)
-    checked = hazards.hazards(subject, audited=bool(given.audit), measured=bool(given.accuracy))
-    return Document(
-        kind=f"Card of a {subject.sort}",
-        title=subject.named,
-        about=subject.about,
-        top=first,
-        sections=(
-            Section("What it promises", _promise(subject, parts.get(stated.PLAIN, ()))),
-            Section("What it does not promise", limits.not_promised(subject)),
-            Section("What it is for", limits.uses(subject)),
-            Section("The guarantee", guarantee),
-            Section("Audit", audit),
-            Section("Accuracy", accuracy),
-            Section("The data", origin.data(subject)),
-            Section("The ledger", origin.ledger(subject, given.history)),
-            Section("The file, and how to verify it", origin.file(subject)),
-            Section("Checklist after NIST SP 800-226", checked),
-        ),
-    )
+    blocks: list[Block] = [
+        *said.first(words),
+        *(block for block in audit if isinstance(block, Paragraph) and block.tone == "caution"),
+        *([Paragraph(words("card.holds_accuracy"), "caution")] if given.accuracy else []),
+        part("promise", _promise(said, words)),
+        part("not_promised", [Points([*_not_promised(subject, words)])]),
+        part("uses", [Facts([*_uses(subject, words)])]),
+        *([part("guarantee", proof)] if proof else []),
+        part("audit", audit),
+        part("accuracy", accuracy),
+        part("data", _data(subject, words)),
+        *(said.charged(words) or [part("ledger", [Paragraph(words("card.ledger.none"))])]),
+        part("file", _file(subject, given, words)),
+        part("checklist", [Paragraph(words("card.checklist.about")), *_checklist(subject, given, words)]),
+    ]
+    about, label = subject.about(words), words(f"card.{subject.sort}")
+    if words.fell_back:
+        blocks.append(Paragraph(words("untranslated")))
+    return Document("card", subject.named, blocks, about=about, label=label, lang=lang)
 
 
-def html(document: Document) -> str:
-    """A card as one file of HTML that loads nothing."""
-    return to_html(document, css=STATEMENT_CSS.read_text("utf-8"))
+def _promise(said: Statement, words: Words) -> list[Block]:
+    if said.private:
+        return [*said.plain(words), *trade_off(said, words)]
+    return [Paragraph(said.said(words)["sentence"]), Paragraph(words("card.promise.no_attacks"))]
 
 
-def markdown(document: Document) -> str:
-    return to_markdown(document)
+def _not_promised(subject: Subject, words: Words) -> Iterator[Said]:
+    """What no reader may take the statement to mean, as docs/known-limits.md says at more length."""
+    if not subject.promises:
+        yield words("card.not_promised.anything")
+        return
+    if covered := subject.statement.guarantee.covered(words):
+        yield covered
+    trusted = "randomizer" if subject.statement.local else "curator"
+    listed = ["listed"] if subject.lists_people else []
+    for name in (*listed, "facts", "accounts", "public", trusted, "outside", "new_data", "for_good"):
+        yield words(f"card.not_promised.{name}")
 
 
-_HOLDS_ACCURACY = (
-    "This card holds figures of accuracy, which no guarantee covers: whether to publish them is the owner's "
-    "decision. Without them, the card is as public as the file."
-)
+def _uses(subject: Subject, words: Words) -> Iterator[tuple[str, str]]:
+    """Intended and other uses, and what to know before one of them."""
+    kind = "rows" if subject.sort == "data_set" else "lists"
+    named = {"intended": kind if subject.promises else "tests", "outside": "decisions"}
+    yield from ((words(f"card.uses.{name}"), words(f"card.uses.{text}")) for name, text in named.items())
+    if subject.taste:
+        yield words("card.uses.taste"), Said(subject.taste)
+    yield words("card.uses.caveats"), words("card.uses.noise")
 
 
-def _promise(subject: Subject, plain: tuple[Block, ...]) -> tuple[Block, ...]:
-    said = subject.statement
-    if not said.private:
-        return Text(said.sentence), *plain, Text("So no figures of attacks are given.")
-    return *plain, *trade_off(said)
-
-
-def _audit(subject: Subject, given: Given) -> tuple[Block, ...]:
+def _audit(subject: Subject, given: Given, words: Words) -> list[Block]:
     if given.audit is None:
-        return evidence.no_audit(subject, given.options)
+        return evidence.no_audit(subject, given.options, words)
     name, text = given.audit
-    return evidence.audit(text, name, subject)
+    return evidence.audit(text, name, subject, words)
 
 
-def _accuracy(subject: Subject, given: Given) -> tuple[Block, ...]:
+def _accuracy(subject: Subject, given: Given, words: Words) -> list[Block]:
     if given.accuracy is None:
-        return evidence.no_accuracy()
+        return evidence.no_accuracy(words)
     name, text = given.accuracy
-    return evidence.accuracy(text, name, subject)
+    return evidence.accuracy(text, name, subject, words)
+
+
+def _data(subject: Subject, words: Words) -> list[Block]:
+    """The data by public facts; no number here was counted in them."""
+    rows = [
+        (words("card.data.catalogue"), words("card.data.items", n=subject.n_items)),
+        (words("card.data.gives"), words.clause(subject.gives)),
+    ]
+    if subject.holds:
+        rows.append((words("card.data.holds"), words.clause(subject.holds)))
+    return [Paragraph(words("card.data.about")), Facts(rows)]
+
+
+def _file(subject: Subject, given: Given, words: Words) -> list[Block]:
+    """The file's digest, signature and versions, and the steps that verify it."""
+    said = subject.statement
+    settings = ", ".join(f"{name}={value}" for name, value in _flat(subject.settings))
+    model = {"model": said.model or subject.maker, "settings": settings or words("card.file.no_settings")}
+    made_by = (
+        words("card.file.version", version=said.hushrec) if said.hushrec else words("card.file.no_version")
+    )
+    rows = {
+        "name": subject.named,
+        "SHA-256": subject.sha256,
+        "signature": _signed(subject.signature, words),
+        "made_by": made_by,
+        "model": one_line(words("card.file.settings", **model)),
+        "digest_settings": said.settings,
+        "digest_domain": str(said.ledger.get("domain", "")),
+        "statement": words("card.file.form", version=schema.VERSION),
+        "card": words("card.file.version", version=metadata.version("hushrec")),
+    }
+    optional = {"digest_settings", "digest_domain"}
+    shown = [
+        (name if name == "SHA-256" else words(f"card.file.{name}"), value)
+        for name, value in rows.items()
+        if value or name not in optional
+    ]
+    named = shlex.quote(f"./{subject.named}" if subject.named.startswith("-") else subject.named)
+    signed = [f"hushrec show {named} --key owner.pub"] if subject.sort == "release" else []
+    steps = [f"sha256sum {named}", f"hushrec show {named}", *signed]
+    steps.append(f"hushrec ledger verify history.json {named}")
+    commands = Commands(words("card.file.how"), steps)
+    blocks: list[Block] = [Facts(shown), Paragraph(words("card.file.verify")), commands]
+    if given.history:
+        blocks.append(Paragraph(words("card.file.recorded", found=words.clause(given.history))))
+    elif said.ledger:
+        blocks.append(Paragraph(words("card.file.unrecorded")))
+    return blocks
+
+
+def _signed(signature: Signature, words: Words) -> Said:
+    if signature.problem:
+        return words("card.file.problem", problem=signature.problem)
+    if signature.state == "unsigned":
+        return words("card.file.unsigned")
+    key, version = grouped(signature.key_id), signature.version or 0
+    return words(f"card.file.{signature.state}", key=key, version=version)
+
+
+def _flat(settings: Mapping[str, Any], outer: str = "") -> Iterator[tuple[str, Any]]:
+    """Settings by name; a group of them is dotted, as on the command line."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{outer}{name}.")
+        else:
+            yield outer + name, value
+
+
+def _checklist(subject: Subject, given: Given, words: Words) -> Iterator[Section]:
+    """What the file answers of each factor, and the boxes that a person has yet to tick."""
+    said = subject.statement
+    author = ["author"] if said.has("author") else []
+    factors: dict[str, tuple[Sequence[str], Sequence[str]]] = {
+        "parameters": ([_parameters(subject, words)], ["suits"]),
+        "unit": (_unit(said, words), [said.unit]),
+        "algorithms": ([_algorithms(said, words)], ["read" if given.audit else "audit", *author]),
+        "utility": ([words(f"card.utility.{'measured' if given.accuracy else 'unmeasured'}")], ["enough"]),
+        "bias": ([words("card.bias.noise")], ["groups"]),
+        "queries": ([*_composed(said, words)], ["only", "raise"]),
+        "trust": (
+            [words(f"card.trust.{'local' if said.local else 'central'}")],
+            [*(["devices"] if said.local else []), "known"],
+        ),
+        "channels": ([_channels(subject, words)], ["watched", "tuned"]),
+        "access": ([words("card.access.owner")], ["few"]),
+        "collection": ([words("card.collection.breach")], ["needed", "deleted"]),
+    }
+    for name, (answers, tasks) in factors.items():
+        boxes = Points([words(f"card.{name}.task_{task}") for task in tasks], open=True)
+        yield Section(words(f"card.{name}.title"), [Paragraph(words.join(answers)), boxes])
+
+
+def _parameters(subject: Subject, words: Words) -> Said:
+    if not subject.promises:
+        return words("card.parameters.nothing")
+    said = subject.statement
+    figures = {"epsilon": above(said.epsilon), "delta": above(said.delta)}
+    if (mu := said.reading.mu) is None:
+        return words("card.parameters.figures", **figures)
+    return words("card.parameters.figures_mu", **figures, mu=above(mu, 3))
+
+
+def _unit(said: Statement, words: Words) -> list[Said]:
+    one = words(f"given.{'interactions' if said.interactions else 'ratings'}.one")
+    return [words(f"card.unit.{said.unit}", one=one), words(f"card.unit.{said.adjacency}")]
+
+
+def _algorithms(said: Statement, words: Words) -> Said:
+    mechanisms = dict.fromkeys(line.mechanism for line in said.measurements if line.mechanism != "exact")
+    if not mechanisms:
+        return words("card.algorithms.no_noise")
+    derived = "declared" if said.has("author") else "derived"
+    return words(f"card.algorithms.{derived}", mechanisms=", ".join(mechanisms).capitalize())
+
+
+def _composed(said: Statement, words: Words) -> Iterator[Said]:
+    yield words("card.queries.planned")
+    ledger = said.ledger
+    if not ledger:
+        yield words("card.queries.no_ledger")
+        return
+    number, most = ledger.get("release_index", 0) + 1, ledger.get("max_releases", 1)
+    yield words("card.queries.composed", number=number, most=most)
+    if "total_epsilon" in ledger:
+        figures = {"spent": above(ledger.get("spent_epsilon")), "total": below(ledger["total_epsilon"])}
+        yield words("card.queries.spent", **figures)
+
+
+def _channels(subject: Subject, words: Words) -> Said:
+    if not subject.promises:
+        return words("card.channels.nothing")
+    return words(f"card.channels.{'chain' if subject.statement.sampled else 'exact'}")

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from hushrec import files
+from hushrec.documents.html import CSS
+from hushrec.documents.words import ENGLISH
 from hushrec.errors import ReleaseError
 from hushrec.pages.statement_page import statement_html
 from hushrec.release.artefact import LARGEST_FILE, Release
@@ -67,7 +69,7 @@ class PublicRelease:
 
 
 def publish(
-    source: Path, site: Path, key: str | None = None
+    source: Path, site: Path, key: str | None = None, lang: str = ENGLISH
 ) -> tuple[tuple[PublicRelease, ...], dict[str, str]]:
     """Check releases, and copy them with their signatures and statements into a site.
 
@@ -79,6 +81,7 @@ def publish(
         site: a folder without releases.
         key: the owner's key file, as text, by which every release must verify. Without it, a signature must
             only be of the file that it belongs to.
+        lang: the language of the pages of the statements.
 
     Returns:
         The releases, newest first; and the names of files that were left out, with the reason.
@@ -88,12 +91,12 @@ def publish(
         OSError: The site cannot be written.
     """
     if not source.is_dir():
-        return (_publish(source, site, key),), {}
+        return (_publish(source, site, key, lang),), {}
     found: dict[str, PublicRelease] = {}
     left_out = {}
     for path in sorted(path for path in source.iterdir() if path.name.endswith(ENDING)):
         try:
-            one = _publish(path, site, key, promising=True)
+            one = _publish(path, site, key, lang, promising=True)
             found[one.sha256] = one
         except ReleaseError as error:
             left_out[path.name] = str(error)
@@ -124,12 +127,12 @@ def listed(site: Path) -> tuple[PublicRelease, ...]:
         return ()
 
 
-def _publish(path: Path, site: Path, key: str | None, *, promising: bool = False) -> PublicRelease:
+def _publish(path: Path, site: Path, key: str | None, lang: str, *, promising: bool = False) -> PublicRelease:
     """Check one release, and copy the bytes that were checked."""
     data = files.read(path, ReleaseError, fix=_FIX, largest=LARGEST_FILE)
     release, statement = (opened := Release.from_bytes(data)), opened.statement
-    if promising and statement.caveat.startswith("NOT PRIVATE"):
-        raise ReleaseError(f"it promises nothing. {statement.caveat}")
+    if promising and statement.unprotected:
+        raise ReleaseError(statement.sentence)
     beside = path.with_name(path.name + SUFFIX)
     envelope = None
     if beside.exists():
@@ -156,7 +159,7 @@ def _publish(path: Path, site: Path, key: str | None, *, promising: bool = False
         statement=f"statements/{sha256}.json",
         statement_page=f"statements/{sha256}.html",
     )
-    page = statement_html(release, "../statement.css", home="../", icon="../icon.svg")
+    page = statement_html(release, lang, stylesheet=f"../{CSS.name}", home="../", icon="../icon.svg")
     put(site / url, data)
     put(site / facts.statement, json.dumps(statement.to_json(), allow_nan=False).encode())
     put(site / facts.statement_page, page.encode())

@@ -13,12 +13,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from hushrec.documents.html import CSS
 from hushrec.errors import ReleaseError
 from hushrec.pages.item_map import item_map
 from hushrec.pages.item_table import ItemTable
 from hushrec.pages.look import Look
-from hushrec.pages.statement_page import STATEMENT_CSS, statement_html
-from hushrec.release import sentence
+from hushrec.pages.statement_page import statement_html
 from hushrec.release.artefact import Release
 from hushrec.release.contents.kinds import SHOWN
 from hushrec.release.signing.signature import SUFFIX
@@ -101,8 +101,8 @@ def _parts(
     places = item_map(opened)
     if places is not None:
         yield "map.json", _json({"x": places[:, 0].tolist(), "y": places[:, 1].tolist()})
-    yield "statement.css", STATEMENT_CSS.read_bytes()
-    yield "statement.html", statement_html(opened, "statement.css", home="./", icon="icon.svg").encode()
+    yield CSS.name, CSS.read_bytes()
+    yield "statement.html", statement_html(opened, look.lang, home="./", icon="icon.svg").encode()
 
 
 def _titled(table: ItemTable) -> Iterator[tuple[str, bytes]]:
@@ -142,29 +142,10 @@ def _contents(release: Path, opened: Release, parts: dict[str, bytes]) -> dict[s
         "hushrec": "page",
         "release": f"releases/{release.name}",
         "stars": str(opened.statement.ledger.get("id") or catalogue),
-        "covered": _covered(opened),
         "statement": "statement.html",
         "files": {name: _digest(data) for name, data in sorted(parts.items()) if name != "worker.js"},
         **{role: name for role, name in optional.items() if name in parts},
     }
-
-
-def _covered(opened: Release) -> dict[str, str]:
-    """What the promise protects, and what it does not, in plain words; nothing if nothing is promised."""
-    statement = opened.statement
-    if not statement.private:
-        return {}
-    protected, _, not_protected = sentence.covered(statement.unit, statement.adjacency).partition(
-        " Not protected: "
-    )
-    given = "interactions" if opened.feedback == "interactions" else "ratings"
-    found = {
-        "protected": protected.removeprefix("Protected: ").rstrip(".")
-        or f"each person whose {given} were used: whether they took part, and everything that they gave",
-        "unprotected": not_protected.rstrip(".")
-        or "what holds for many people alike, such as that those who like one title often like another",
-    }
-    return {name: text.replace("rating", given.rstrip("s")) for name, text in found.items()}
 
 
 def _signature(release: Path) -> Path:

@@ -13,15 +13,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hushrec import files
+from hushrec.documents import schema
+from hushrec.documents.html import CSS
+from hushrec.documents.words import ENGLISH
 from hushrec.errors import ReleaseError
 from hushrec.escapes import escaped
 from hushrec.pages import recommender
 from hushrec.pages.item_table import ItemTable
 from hushrec.pages.look import Look
 from hushrec.pages.public_releases import LIST, PublicRelease, listed, publish, put, to_json
-from hushrec.pages.statement_page import STATEMENT_CSS
 from hushrec.release.signing.key_file import KeyFile
-from hushrec.release.statement import SCHEMA
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
@@ -38,7 +39,7 @@ HEADERS = {
 }
 """Headers of every answer."""
 _FOREVER = re.compile(r"(releases/[0-9a-f]{64}\.safetensors|statements/[0-9a-f]{64}\.json)")
-_STATEMENT_SCHEMA = f"schemas/{SCHEMA.name.replace('.schema', '')}"
+_STATEMENT_SCHEMA = f"schemas/statement-v{schema.VERSION}.json"
 
 __all__ = ["HEADERS", "POLICY", "Written", "cached", "require_ours", "write"]
 
@@ -94,11 +95,11 @@ def write(
     if key is not None:
         KeyFile.from_text(key)  # refuses a malformed one, whatever the releases are
     with _replaced(folder) as new:
-        releases, left_out = publish(source, new, key)
+        releases, left_out = publish(source, new, key, look.lang if look else ENGLISH)
         contents = {
             LIST: to_json(releases),
-            STATEMENT_CSS.name: STATEMENT_CSS.read_bytes(),
-            _STATEMENT_SCHEMA: SCHEMA.read_bytes(),
+            CSS.name: CSS.read_bytes(),
+            _STATEMENT_SCHEMA: schema.source("statement").encode(),
         }
         if page:
             contents |= recommender.page(new / releases[0].url, titles=titles, key=key, look=look)
@@ -113,7 +114,7 @@ def require_ours(folder: Path) -> None:
     """Refuse a folder that holds anything that is not of a site."""
     if folder.exists() and not folder.is_dir():
         raise ReleaseError(f"{folder} is not a folder; choose another folder with -o")
-    ours = {LIST, STATEMENT_CSS.name, _STATEMENT_SCHEMA, *_page_files(folder)}
+    ours = {LIST, CSS.name, _STATEMENT_SCHEMA, *_page_files(folder)}
     ours.update(name for one in listed(folder) for name in one.files)
     if foreign := sorted(_names(folder) - ours):
         raise ReleaseError(

@@ -1,10 +1,10 @@
 """The file that a card or a statement is of, as a reader sees it."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from hushrec.documents.words import Clause, Said, Words
 from hushrec.release.artefact import Release
 from hushrec.release.signing.signature import UNSIGNED, Signature
 from hushrec.release.statement import Statement
@@ -17,12 +17,12 @@ class Subject:
     """What a file is, from public facts alone.
 
     Attributes:
-        sort: "release", or "data set".
+        sort: ``release`` or ``data_set``.
         maker: name of the model or method.
         settings: of the model or method.
         n_items: number of items of the declared catalogue.
-        given: what people give, as the domain declares it.
-        holds: what else a file of this sort holds, such as people who are listed; empty if nothing.
+        gives: what people give, as the domain declares it.
+        holds: the people who are listed, or the rows of a data set; None if there are none.
         taste: what is left of people's tastes, as a sentence; empty for a data set.
         named: name of the file, if there is one.
         sha256: of the file's bytes, hex, if there is one.
@@ -33,8 +33,8 @@ class Subject:
     maker: str
     settings: Mapping[str, Any]
     n_items: int
-    given: str
-    holds: str
+    gives: Clause
+    holds: Clause | None
     statement: Statement
     taste: str = ""
     named: str = ""
@@ -43,7 +43,7 @@ class Subject:
 
     @classmethod
     def of(cls, release: Release, named: str = "", sha256: str = "") -> Self:
-        """What a release is.
+        """Describe a release.
 
         Args:
             named: name of its file.
@@ -54,8 +54,8 @@ class Subject:
             maker=release.model,
             settings=release.config,
             n_items=len(release.items),
-            given=_given(release),
-            holds=f"{len(release.users):,} people listed" if release.users else "",
+            gives=_gives(release),
+            holds=Clause("card.about.listed", {"n": len(release.users)}) if release.users else None,
             statement=release.statement,
             taste=release.taste,
             named=named,
@@ -66,34 +66,32 @@ class Subject:
     @property
     def promises(self) -> bool:
         """Whether the file promises anything, be it on a condition."""
-        said = self.statement
-        return math.isfinite(said.epsilon) and not said.caveat.startswith("NOT PRIVATE")
+        return not self.statement.unprotected
 
     @property
     def lists_people(self) -> bool:
-        """Whether a release has a row for everybody on a public list."""
-        return self.sort == "release" and bool(self.holds)
+        """Whether a release has a row for each person on a public list."""
+        return self.sort == "release" and self.holds is not None
 
-    @property
-    def about(self) -> str:
-        """The file in one line."""
-        items = f"{self.n_items:,} items"
-        if self.sort == "data set":
-            parts = f"data set by {self.maker}", self.holds, items, self.given
-        else:
-            parts = self.maker, items, self.holds, self.given
-        return ", ".join(filter(None, parts))
+    def about(self, words: Words) -> Said:
+        """Say what the file is, in one line."""
+        items, gives = words("card.about.items", n=self.n_items), words.clause(self.gives)
+        holds = words.clause(self.holds) if self.holds else ""
+        if self.sort == "data_set":
+            return words.join([words("card.about.data_set", maker=self.maker), holds, items, gives], ", ")
+        return words.join([self.maker, items, holds, gives], ", ")
 
 
-def on_scale(scale: tuple[float, float, float]) -> str:
-    """A scale of ratings in words."""
-    lo, hi, step = scale
-    return f"scale {lo:g} to {hi:g} by {step:g}"
+def on_scale(scale: tuple[float, float, float]) -> Clause:
+    """A scale of ratings."""
+    return Clause("card.about.scale", dict(zip(("lo", "hi", "step"), scale, strict=True)))
 
 
-def _given(release: Release) -> str:
-    if release.likes is not None and release.scale is not None:
-        return f"likes: ratings of at least {release.likes:g} on the {on_scale(release.scale)}"
+def _gives(release: Release) -> Clause:
+    if release.scale is not None and release.likes is not None:
+        return Clause("card.about.likes", {"likes": release.likes, **on_scale(release.scale).values})
     if release.scale is not None:
         return on_scale(release.scale)
-    return "interactions" if release.counts is None else f"interactions counted up to {release.counts}"
+    if release.counts is None:
+        return Clause("card.about.interactions")
+    return Clause("card.about.counts", {"counts": release.counts})

@@ -1,47 +1,42 @@
 """What the best attack on a release finds: as a table, and as a drawing of its trade-off curve."""
 
-from hushrec.figures import above
-from hushrec.pages.cards.document import Block, Grid, Picture
-from hushrec.release.odds import best_attack
+from html import escape
+
+from hushrec.documents.blocks import Block, Figure, Table
+from hushrec.documents.odds import FALSE_POSITIVES, best_attack
+from hushrec.documents.words import Words
+from hushrec.figures import percent
 from hushrec.release.statement import Statement
 
-__all__ = ["trade_off"]
+__all__ = ["SHOWN", "trade_off"]
 
-SHOWN = (0.001, 0.01, 0.05)
+SHOWN = (0.001, FALSE_POSITIVES, 0.05)
 """The shares of false positives in the table."""
 _STEPS = 100
 _SIDE, _LEFT, _TOP = 200, 46, 10
 _BOTTOM, _RIGHT = _TOP + _SIDE, _LEFT + _SIDE
 
 
-def trade_off(statement: Statement) -> tuple[Block, ...]:
-    """The best attack at several shares of false positives.
+def trade_off(statement: Statement, words: Words) -> list[Block]:
+    """Show the best attack at several shares of false positives.
 
     Args:
         statement: one that promises something without a condition.
     """
-    rows = [
-        (f"{100 * wrong:g} %", f"{100 * wrong:g} %", f"{above(100 * _found(statement, wrong), 3)} %")
-        for wrong in SHOWN
-    ]
-    heads = "false positives", "a blind guess finds", "the best attack finds at most"
-    return Picture(_drawn(statement), _told(statement)), Grid("The best attack", heads, tuple(rows))
+    found = [(100 * wrong, percent(_found(statement, wrong))) for wrong in SHOWN]
+    cells = [[words("card.trade_off.share", share=share) for share in (at, at, most)] for at, most in found]
+    heads = [words(f"card.trade_off.{name}") for name in ("wrong", "blind", "found")]
+    at, most = found[1]
+    curve = words("card.trade_off.curve", wrong=at, found=most)
+    return [Figure(_drawn(statement, words), curve), Table(words("card.trade_off.title"), heads, cells)]
 
 
 def _found(statement: Statement, wrong: float) -> float:
     return best_attack(statement.epsilon, statement.delta, statement.reading.mu, wrong)
 
 
-def _told(statement: Statement) -> str:
-    most = above(100 * _found(statement, SHOWN[1]), 3)
-    return (
-        "Trade-off curve: the share that the best attack finds of those it looks for, against its share of "
-        f"false positives; at 1 %, at most {most} %. The dashed line is a blind guess."
-    )
-
-
-def _drawn(statement: Statement) -> str:
-    """The curve, with numbers alone in it: no text of a release."""
+def _drawn(statement: Statement, words: Words) -> str:
+    """Draw the curve, with numbers and hushrec's own words alone: no text of a release."""
     shares = [(step / _STEPS) ** 2 for step in range(1, _STEPS)]  # closer where the curve is steep
     places = [_place(0, min(1.0, _found(statement, 1e-9)))]
     places += [_place(wrong, _found(statement, wrong)) for wrong in shares]
@@ -53,16 +48,15 @@ def _drawn(statement: Statement) -> str:
         f"{share}</text>"
         for share in (0, 50, 100)
     )
+    drawing, across, up = (escape(words(f"card.trade_off.{name}")) for name in ("drawing", "across", "up"))
     return (
-        f'<svg viewBox="0 0 {_RIGHT + 16} {_BOTTOM + 36}" role="img" '
-        'aria-label="Trade-off curve of the best attack; the figures are in the table">'
+        f'<svg viewBox="0 0 {_RIGHT + 16} {_BOTTOM + 36}" role="img" aria-label="{drawing}">'
         f'<path class="frame" d="M{_LEFT} {_TOP} V{_BOTTOM} H{_RIGHT}"/>'
         f'<path class="blind" d="M{_place(0, 0)} L{_place(1, 1)}"/>'
         f'<path class="curve" d="M{line}"/>{ticks}'
         f'<text class="tick" x="{_LEFT + _SIDE / 2:g}" y="{_BOTTOM + 32}" text-anchor="middle">'
-        "false positives, %</text>"
-        f'<text class="tick" transform="rotate(-90 12 {_TOP + _SIDE / 2:g})" x="12" '
-        f'y="{_TOP + _SIDE / 2:g}" text-anchor="middle">found, %</text></svg>'
+        f'{across}</text><text class="tick" transform="rotate(-90 12 {_TOP + _SIDE / 2:g})" x="12" '
+        f'y="{_TOP + _SIDE / 2:g}" text-anchor="middle">{up}</text></svg>'
     )
 
 

@@ -1,0 +1,184 @@
+"""What others measured of a release, from the files that the commands wrote: audits and accuracy.
+
+Each file says what it is of, and a card takes only those of its own release.
+
+Privacy: public in, public out; accuracy is measured on private data, and its blocks say so.
+"""
+
+import hashlib
+import json
+import math
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hushrec import registry
+from hushrec.documents.blocks import Block, Commands, Paragraph, Table
+from hushrec.documents.finding import COLUMNS, EXCEEDED, verdict
+from hushrec.documents.words import Words
+from hushrec.errors import ReleaseError
+from hushrec.figures import above
+from hushrec.pages.subject import Subject
+from hushrec.release.untrusted_json import number, parse, parsing
+
+__all__ = ["Options", "accuracy", "audit", "no_accuracy", "no_audit"]
+
+LARGEST = 1 << 20
+"""Characters in such a file."""
+_LARGE = 1e6
+"""Scores from here on are printed with an exponent."""
+_NEAR = 0.01
+"""How far an audited ε may be from the release's, as a part of it: domains round noise differently."""
+_REFERENCES = "item average", "global average", "popularity"
+_METRIC = re.compile(r"[a-z]{1,20}(@[1-9]\d{0,8})?|rmse on rare items")
+_SETTING = re.compile(r"[a-z_]\w{0,40}(\.[a-z_]\w{0,40})*", re.ASCII)
+_LONGEST = 80
+"""Characters of a setting in a command."""
+
+Options = Sequence[tuple[str, str]] | None
+"""Names and values of settings; None for some that hushrec does not know."""
+
+
+def audit(text: str, named: str, subject: Subject, words: Words) -> list[Block]:
+    """Show what an audit found; a caution comes first if it refutes the claim.
+
+    Args:
+        text: what ``hushrec audit --json`` printed.
+        named: name of that file.
+    """
+    with parsing(_malformed(named, "hushrec audit")):
+        facts = _facts(text)
+        _require_same(facts, named, subject)
+        rows = [verdict(finding, subject.statement.epsilon) for finding in facts["findings"]]
+        if not rows:
+            raise ValueError("no part was audited")
+    holds = all(row[3] != EXCEEDED for row in rows)
+    cautions = [] if holds else [Paragraph(words("card.audit.exceeded"), "caution")]
+    table = Table(words("card.audit.table"), COLUMNS, rows, left=len(COLUMNS))
+    return [*cautions, Paragraph(words("card.audit.about")), table]
+
+
+def no_audit(subject: Subject, options: Options, words: Words) -> list[Block]:
+    """Say that there is no audit, and how to make one.
+
+    Args:
+        options: settings of its model that are not the defaults; None if some are unknown.
+    """
+    command = _command(subject, options)
+    if subject.sort != "release":
+        why = "data_set"
+    elif not subject.promises:
+        why = "no_claim"
+    elif not command:
+        why = "unknown"
+    else:
+        return [Paragraph(words("card.audit.none")), Commands(words("card.audit.how"), [command])]
+    return [Paragraph(words(f"card.audit.{why}"))]
+
+
+def accuracy(text: str, named: str, subject: Subject, words: Words) -> list[Block]:
+    """Show how good the release is, after the caution that these figures are not private.
+
+    Args:
+        text: what ``hushrec evaluate --json`` printed.
+        named: name of that file.
+        subject: the release, with the SHA-256 of its file.
+    """
+    with parsing(_malformed(named, "hushrec evaluate")):
+        facts = _facts(text)
+        measured = {str(release["name"]): str(release["sha256"]) for release in facts["releases"]}
+        own = [name for name, digest in measured.items() if digest == subject.sha256]
+        if not own:
+            raise ReleaseError(
+                f"{named} holds figures of another file: none of its SHA-256 is that of {subject.named}; "
+                "evaluate this release (hushrec evaluate --json)"
+            )
+        found: dict[str, dict[str, str]] = {}
+        for score in facts["scores"]:
+            name, metric = str(score["name"]), str(score["metric"])
+            if name not in (*measured, *_REFERENCES) or not _METRIC.fullmatch(metric):
+                raise ValueError(name)
+            if name == own[0] or name not in measured:
+                found.setdefault(name, {})[metric] = _score(score, words)
+        metrics = [*found[own[0]]]
+    names = {own[0]: words("card.accuracy.own")}
+    rows = [
+        [names.get(name, name), *(of.get(metric, "") for metric in metrics)] for name, of in found.items()
+    ]
+    return [
+        Paragraph(words("card.accuracy.owner"), "caution"),
+        Table(words("card.accuracy.table"), [words("card.accuracy.of"), *metrics], rows),
+        Paragraph(words("card.accuracy.errors")),
+    ]
+
+
+def no_accuracy(words: Words) -> list[Block]:
+    """Say that there are no figures, and why."""
+    return [Paragraph(words("card.accuracy.none"))]
+
+
+def _command(subject: Subject, options: Options = ()) -> str:
+    """The command that audits a release's model at its ε; empty for what hushrec does not know.
+
+    A reader copies it into a shell, and the file may be crafted: every word is quoted.
+    """
+    said, model = subject.statement, _model(subject)
+    if model not in registry.MODELS or options is None:
+        return ""
+    if any(not _SETTING.fullmatch(name) or len(value) > _LONGEST for name, value in options):
+        return ""
+    asked = {"epsilon": above(said.epsilon), "delta": f"{said.delta:g}", "unit": said.unit}
+    asked["adjacency"] = said.adjacency
+    parts = ["hushrec", "audit", registry.command_name(model)]
+    parts += [part for name, value in asked.items() for part in (f"--{name}", value)]
+    parts += [part for name, value in options for part in ("--set", f"{name}={value}")]
+    return f"{shlex.join(parts)} --json > audit.json"
+
+
+def _require_same(facts: Mapping[str, Any], named: str, subject: Subject) -> None:
+    """Refuse an audit of anything else."""
+    said = subject.statement
+    settings = json.dumps(facts["settings"], sort_keys=True, separators=(",", ":"), allow_nan=False)
+    claimed = math.inf if facts["epsilon"] is None else float(facts["epsilon"])
+    differs = {
+        "model": facts["model"] != _model(subject),
+        "settings": bool(said.settings) and hashlib.sha256(settings.encode()).hexdigest() != said.settings,
+        "ε": not math.isclose(claimed, said.epsilon, rel_tol=_NEAR),
+        "δ": float(facts["delta"]) != said.delta,
+        "unit": facts["unit"] != said.unit,
+        "adjacency": facts["adjacency"] != said.adjacency,
+    }
+    if any(differs.values()):
+        names, command = ", ".join(name for name, other in differs.items() if other), _command(subject)
+        raise ReleaseError(
+            f"{named} audits something else than this release: it differs in {names}; audit the release's "
+            f"own model{command and f': {command}'}, with the settings of its fit"
+        )
+
+
+def _model(subject: Subject) -> str:
+    return subject.statement.model or subject.maker
+
+
+def _score(score: Mapping[str, Any], words: Words) -> str:
+    value, error = score["value"], score["error"]
+    if value is None:
+        return words("card.accuracy.unknown")
+    return _decimal(value) + ("" if error is None else f" ± {_decimal(error)}")
+
+
+def _decimal(value: Any) -> str:
+    figure = number(value)
+    return f"{figure:.4f}" if abs(figure) < _LARGE else f"{figure:.4g}"
+
+
+def _facts(text: str) -> Mapping[str, Any]:
+    facts = parse(text if len(text) <= LARGEST else "", others=LARGEST)
+    if not isinstance(facts, dict):
+        raise TypeError("an object was expected")
+    return facts
+
+
+def _malformed(named: str, command: str) -> str:
+    return f"{named} is not what {command} --json prints; give that command's output as it is"
