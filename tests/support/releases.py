@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
+from hushrec.documents.words import Clause
 from hushrec.errors import ReleaseError
 from hushrec.release import artefact
 from hushrec.release.artefact import Release
@@ -19,7 +20,7 @@ RANK, SIMILAR, PEOPLE = 2, 3, 5
 def statement(**changes):
     """A private statement, but for what is named."""
     facts = {
-        "caveat": "",
+        "caveats": (),
         "unit": "user",
         "adjacency": "add-remove",
         "epsilon": 1.25,
@@ -29,7 +30,7 @@ def statement(**changes):
             Measured("co-rating weights", "laplace", 3.0, 6.0, 10, 0.25, 0.5),
             Measured("item counts", "exact", 0.0, 0.0, 4, 0.0, 0.0),
         ),
-        "assumes": ("the catalogue is public",),
+        "assumes": (Clause("assumes.other", {"text": "the catalogue is public"}),),
         "ledger": {
             "id": "9f" * 16,
             "file": "ledger.db",

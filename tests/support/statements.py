@@ -2,14 +2,17 @@
 
 import math
 
+from hushrec.documents.words import Clause
 from hushrec.release.statement import Local, Measured, Promised
 
 PROMISE = "Anyone who reads this file, whatever else they know,"
-CONDITIONAL = (
-    "CONDITIONAL ON CONVERGENCE: a posterior sample (v) keeps its ε only if the chain had converged; its "
-    "diagnostics (R̂, effective sample size) were computed from the ratings and are covered by no ε"
+CONDITIONAL = Clause("convergence.sample", {"names": "v"})
+CLAIMED = Clause("author.foreign", {"names": "mine.Model"})
+UNPROTECTED = Clause("unprotected.seeded")
+BESIDE = Clause(
+    "beside.release",
+    {"model": "CovarianceSVD", "epsilon": "1", "delta": "1e-06", "unit": "user", "adjacency": "add-remove"},
 )
-UNPROTECTED = "NOT PRIVATE: seeded"
 SAMPLED = Measured("round 1", "subsampled gaussian", 1.0, 4.0, 12, 1.0, 0.03, 0.0625)
 POSTERIOR = Measured("v", "posterior sample", 5.0, 10.0, 12, 1.0, 0.5)
 LEVELS = (Promised("strict", 0.5, 0.25, 0.49999), Promised("generous", 8, 1.0, 1.25))
@@ -20,11 +23,11 @@ KINDS = {
     "its stars": {"unit": "rating", "adjacency": "replace"},
     "pure": {"delta": 0.0, "measurements": (Measured("sums", "laplace", 2.0, 8.0, 4, 1.0, 0.25),)},
     "weak": {"epsilon": 12.5},
-    "seeded": {"caveat": UNPROTECTED},
-    "exact": {"caveat": "NOT PRIVATE: trained on the exact ratings", "measurements": (), "epsilon": math.inf},
-    "an author's": {"caveat": "AUTHOR'S CLAIM: this rests on mine.Model, which is not part of hushrec"},
+    "seeded": {"caveats": (UNPROTECTED,)},
+    "exact": {"caveats": (Clause("unprotected.exact"),), "measurements": (), "epsilon": math.inf},
+    "an author's": {"caveats": (CLAIMED,)},
     "conditional": {
-        "caveat": f"{CONDITIONAL}; AUTHOR'S CLAIM: this rests on mine.Model",
+        "caveats": (CONDITIONAL, CLAIMED),
         "measurements": (POSTERIOR,),
         "diagnostics": {"R̂": 1.25, "verdict": "NOT CONVERGED"},
     },
@@ -34,14 +37,22 @@ KINDS = {
         "epsilon": 2.0,
         "measurements": (CELLS,),
     },
-    "groups": {
-        "caveat": "GROUPS NOT COVERED: items were grouped by exact ratings",
-        "beside": "films.safetensors",
-    },
+    "groups": {"caveats": (Clause("groups.release"),), "beside": BESIDE},
     "interactions": {"interactions": True},
     "declared": {
         "ledger": {"id": "9f" * 16, "head": "ab" * 32, "seq": 3, "total_epsilon": 4.0, "spent_epsilon": 1.25}
         | {"population": "Our subscribers", "controller": "Films Ltd", "contact": "privacy@films.example"}
+    },
+    "one of several": {
+        "ledger": {"id": "9f" * 16, "file": "weekly.db", "head": "ab" * 32, "seq": 3, "date": "2026-11-25"}
+        | {"release_index": 2, "max_releases": 52, "total_epsilon": 4.0, "total_delta": 1e-6}
+        | {"spent_epsilon": 0.7, "population": "Our subscribers", "controller": "Films Ltd"},
+        "epsilon": 0.466,
+    },
+    "one of a series": {
+        "ledger": {"id": "9f" * 16, "file": "weekly.db", "head": "ab" * 32, "seq": 3, "release_index": 0}
+        | {"max_releases": 4, "total_epsilon": 4.0, "total_delta": 1e-6, "spent_epsilon": 1.25}
+        | {"part": 1, "parts": 12},
     },
     "no ledger": {"ledger": {}, "assumes": ()},
 }
