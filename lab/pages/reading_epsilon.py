@@ -4,11 +4,11 @@ import math
 import re
 from pathlib import Path
 
+from hushrec.documents.measured import Measured
+from hushrec.documents.odds import Odds
 from hushrec.figures import above, times
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent
-from hushrec.release.odds import Odds
-from hushrec.release.statement_lines import Measured
 from lab.experiments.plots import canvas, svg
 
 DOCS = Path(__file__).parents[2] / "docs"

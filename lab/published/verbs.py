@@ -17,7 +17,7 @@ from hushrec.release.artefact import Release
 from lab.published.paper import PublishedMethod, PublishedModel
 from lab.published.paper_run import PaperRun, answers, order
 
-REPRODUCED = "NOT PRIVATE: this reproduces a paper, whose noise was drawn from a seed"
+REPRODUCED = "unprotected.published"
 """The caveat of every reproduction."""
 
 

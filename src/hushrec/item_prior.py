@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hushrec.arrays import Floats, Ints
+from hushrec.documents.words import Clause
 
 __all__ = ["NOTHING_KNOWN", "ItemPrior"]
 
@@ -44,7 +45,7 @@ class ItemPrior:
     effects: Floats = field(default_factory=_none)
     effect_variance: Floats = field(default_factory=_none)
     factors: Floats = field(default_factory=_nothing)
-    told: tuple[str, ...] = ()
+    told: tuple[Clause, ...] = ()
 
     def factors_of(self, n_items: int) -> Floats:
         """The factors, without any columns if there are none; shape (n_items, any)."""

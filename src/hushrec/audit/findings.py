@@ -1,13 +1,16 @@
 """What an audit found: one line for each part, with its claim, its confidence and its power."""
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
-from hushrec.figures import above, aligned
-from hushrec.pages.cards.verdicts import Finding
+from hushrec.documents import html, terminal
+from hushrec.documents.blocks import Block, Document, Paragraph, Table
+from hushrec.documents.finding import COLUMNS, Finding
+from hushrec.figures import above
 
-COLUMNS = "part", "found", "claimed", "verdict", "confidence", "would notice"
-
-__all__ = ["COLUMNS", "Audit"]
+__all__ = ["Audit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +21,7 @@ class Audit:
         subject: the model and its budget.
         epsilon: the ε that a release claims.
         findings: what each part found.
+        claim: model, settings, δ, unit and adjacency, as JSON values.
 
     Privacy: public, as it is of made-up ratings.
     """
@@ -25,12 +29,34 @@ class Audit:
     subject: str
     epsilon: float
     findings: tuple[Finding, ...]
+    claim: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def holds(self) -> bool:
         """Whether no claim was refuted."""
         return all(finding.holds(self.epsilon) is not False for finding in self.findings)
 
+    def document(self) -> Document:
+        """The findings as a table; and first, that a claim does not hold, if one does not."""
+        rows = [finding.cells(self.epsilon) for finding in self.findings]
+        subject = f"{self.subject}: claimed ε = {above(self.epsilon)}"
+        refuted = "A claim does not hold: do not release anything with this configuration."
+        blocks: list[Block] = [
+            *([] if self.holds else [Paragraph(refuted, "caution")]),
+            Paragraph(subject, "strong"),
+            Table("Audit", COLUMNS, rows, left=len(COLUMNS)),
+        ]
+        facts = {
+            "subject": self.subject,
+            **self.claim,
+            "epsilon": None if math.isinf(self.epsilon) else self.epsilon,
+            "holds": self.holds,
+            "findings": [asdict(one) | {"holds": one.holds(self.epsilon)} for one in self.findings],
+        }
+        return Document("audit", "Audit", blocks, facts=facts)
+
+    def _repr_html_(self) -> str:
+        return html.notebook(self.document())
+
     def __str__(self) -> str:
-        rows = [COLUMNS, *(finding.cells(self.epsilon) for finding in self.findings)]
-        return "\n".join([f"{self.subject}: claimed ε = {above(self.epsilon)}", "", *aligned(rows, left=6)])
+        return terminal.text(self.document().blocks)

@@ -11,8 +11,8 @@ from hushrec.audit.search import RANDOM, ROUNDS, Found, search
 from hushrec.audit.worlds import Pair, World, choices
 from hushrec.curator.fit import plan
 from hushrec.data.domain import Domain
+from hushrec.documents.finding import LARGEST, Finding
 from hushrec.models.base import Model
-from hushrec.pages.cards.verdicts import LARGEST, Finding
 from hushrec.privacy.accounting.budget import Budget
 
 REPLAYED = 4
@@ -65,7 +65,8 @@ def audit(
     if any(gap.change.size for gap in found.gaps):
         findings.append(_listened(listen(planned, found.gaps, runs=runs, seed=seed)))
     progress(total, total)
-    return Audit(f"{planned.model}, {budget}", planned.epsilon, tuple(findings))
+    claim = {"model": type(model).__name__, "settings": model.settings(), **budget.model_dump()}
+    return Audit(f"{planned.model}, {budget}", planned.epsilon, tuple(findings), claim)
 
 
 def replayed_pairs(world: World, budget: Budget, seed: int = 0) -> list[Pair]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hushrec.data.domain import Domain
     from hushrec.data.people import People, PublicFacts
     from hushrec.data.reading import Columns
-    from hushrec.privacy.accounting.budget import Budget
+    from hushrec.privacy.accounting.plan import Plan
     from hushrec.privacy.ledger.ledger import Ledger
 
 Made = TypeVar("Made", bound=Any)
@@ -142,8 +142,7 @@ def charged(
     """
     work, request = confirmed(request, lambda request: request.resolved(facts))
     work.close()
-    if work.plan.foreign:
-        console.err().print(f"AUTHOR'S CLAIM: {work.plan.claim}", soft_wrap=True)
+    warn_of_claim(work.plan)
     with console.bars():
         people = load(work)
     console.print_confidential(name, people)
@@ -160,6 +159,15 @@ def charged(
             soft_wrap=True,
         )
     return work, made
+
+
+def warn_of_claim(plan: "Plan") -> None:
+    """Say on standard error that an ε rests on code outside hushrec."""
+    from hushrec.documents.words import english
+
+    if plan.claim:
+        claim = f"{english('caveat.author')}: {english.clause(plan.claim)}"
+        console.err().print(claim, soft_wrap=True)
 
 
 def confirmed(
@@ -187,22 +195,17 @@ def opened(request: "Request[Made]") -> "Ledger":
     return Ledger.open(place, request.out.parent if request.out and "://" in place else None)
 
 
-def print_charge(ledger: "Ledger", budget: "Budget", release_index: int, repeated: bool, auto: bool) -> None:
-    """Say which share was taken, or that nothing was charged because the release was made before."""
-    from hushrec.figures import above
+def left(ledger: "Ledger") -> str:
+    """What a ledger has left, in one line."""
+    from hushrec.documents.words import english
+    from hushrec.figures import left
 
-    if repeated:
-        line = (
-            f"Release index {release_index} was made before: its stored bytes were returned, and nothing was "
-            "charged"
-        )
-    elif auto:
-        left = ledger.releases_left + 1
-        line = (
-            f"Charged ε = {above(budget.epsilon)} per {budget.unit}: an equal share of what the ledger had "
-            f"left for {left:,} {'releases' if left > 1 else 'release'}"
-        )
-    else:
-        return
-    console.out().print(line, soft_wrap=True)
-    console.out().print()
+    return english("ledger.left", n=ledger.releases_left, left=left(ledger.remaining))
+
+
+def repeated(release_index: int) -> str:
+    """Say that nothing was charged, because the release was made before."""
+    return (
+        f"Release index {release_index} was made before: its stored bytes were returned, and nothing was "
+        "charged"
+    )

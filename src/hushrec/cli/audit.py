@@ -1,7 +1,5 @@
 """``hushrec audit``: attack a model's fits on made-up ratings, and compare what is found with the claim."""
 
-import math
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -35,10 +33,8 @@ def audit(
     json: options.Json = False,
 ) -> None:
     """Attack a model's fits on made-up ratings. Exits with 1 if a claim does not hold."""
-    from hushrec.audit.findings import COLUMNS
     from hushrec.audit.fits import audit
     from hushrec.data.domain import Domain
-    from hushrec.figures import above
 
     chosen = options.model(model, noise, settings)
     declared = None if domain is None else Domain.open(domain)
@@ -51,28 +47,5 @@ def audit(
             progress.update(task, completed=done, total=total, refresh=True)
 
         found = audit(chosen, budget, domain=declared, runs=runs, seed=seed, progress=step)
-    if json:
-        findings = [asdict(one) | {"holds": one.holds(found.epsilon)} for one in found.findings]
-        claimed = None if math.isinf(found.epsilon) else found.epsilon
-        console.print_json(
-            {
-                "subject": found.subject,
-                "model": type(chosen).__name__,
-                "settings": chosen.settings(),
-                "epsilon": claimed,
-                **asdict(terms),
-                "holds": found.holds,
-                "findings": findings,
-            }
-        )
-        raise typer.Exit(0 if found.holds else 1)
-    screen = console.out()
-    screen.print(f"{found.subject}: claimed ε = {above(found.epsilon)}", soft_wrap=True)
-    screen.print()
-    listed = console.table(*COLUMNS, left=len(COLUMNS))
-    for finding in found.findings:
-        listed.add_row(*finding.cells(found.epsilon))
-    screen.print(listed)
-    if not found.holds:
-        screen.print("A claim does not hold: do not release anything with this configuration.")
-        raise typer.Exit(1)
+    console.show(found.document(), json=json)
+    raise typer.Exit(0 if found.holds else 1)

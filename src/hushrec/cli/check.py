@@ -29,9 +29,6 @@ def check(
 
     with console.working("reading ratings"):
         found = check(given.named(ratings), Domain.open(domain), given.reading)
-    if json:
-        console.print_json(found.facts())
-    else:
-        console.out().print(str(found), soft_wrap=True)
+    console.show(found.document(), json=json)
     if found.refused:
         raise typer.Exit(2)

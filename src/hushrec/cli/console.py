@@ -8,26 +8,21 @@ import json
 import os
 from contextlib import AbstractContextManager
 from functools import cache
-from itertools import groupby
-from shlex import quote
-from string import digits
-from textwrap import fill
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 from hushrec.escapes import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console
     from rich.progress import Progress
     from rich.table import Table
 
     from hushrec.data.people import People
+    from hushrec.documents.blocks import Block, Document
     from hushrec.privacy.ledger.ledger import Ledger
-    from hushrec.release.artefact import Release
-    from hushrec.release.statement import Measured, Statement
 
 
 def out() -> "Console":
@@ -90,65 +85,30 @@ def print_json(facts: "Mapping[str, Any]") -> None:
     print(json.dumps(facts, indent=2, allow_nan=False))
 
 
-def print_symbols() -> None:
-    """Say where the symbols of a statement or plan are explained."""
-    out().print("Symbols: docs/glossary.md#symbols. How to read ε: docs/reading-epsilon.md.")
+def show(document: "Document", *, json: bool = False) -> None:
+    """Print a document to standard output, laid out for this terminal, or its facts as JSON."""
+    from hushrec.documents import schema
+
+    if json:
+        print(schema.to_json(document))
+    else:
+        show_blocks(document.blocks)
 
 
-def measurements(listed: "tuple[Measured, ...]", *, fold: bool = False) -> "Table":
-    """The measurements with their noise and cost; folded, equal rounds in a row share a line."""
-    made = table("measurement", "mechanism", "Δ", "noise", "entries", "share", "cost", left=2)
-    rows: list[tuple[str, ...]] = [m.cells() for m in listed]
-    for _, alike in groupby(rows, key=lambda row: (row[0].rstrip(digits), *row[1:]) if fold else row):
-        equal = list(alike)
-        if fold and len(equal) > 1:
-            name, *others = equal[0]
-            equal = [(f"{name.rstrip(digits + ' ')} × {len(equal)}, each", *others)]
-        for row in equal:
-            made.add_row(*row)
-    return made
+def show_blocks(blocks: "Sequence[Block]") -> None:
+    """Print blocks to standard output, laid out for this terminal."""
+    from hushrec.documents import terminal
 
-
-def print_statement(statement: "Statement") -> None:
-    """Print a release's statement, with its table laid out for this terminal."""
-    console = out()
-    for block in str(statement).split("\n\n"):
-        if block.startswith("measurement "):
-            console.print(measurements(statement.measurements))
-        else:
-            for line in block.splitlines():
-                hanging = "    " if line.startswith("  · ") else ""
-                console.print(fill(line, console.width, subsequent_indent=hanging), soft_wrap=True)
-        console.print()
+    print(terminal.text(blocks, get_terminal_size().columns))
 
 
 def print_ledger(ledger: "Ledger") -> None:
-    """Print what a ledger allows and how that reads, what its owner declares, and what is left."""
-    from hushrec.figures import left, reading
-
-    total, made = ledger.total, len({entry.charge for entry in ledger.entries()})
-    name = escaped(ledger.name) or "in memory"
-    console = out()
-    console.print(f"Ledger {name}: {total}; releases charged {made}, at most {ledger.max_releases}")
-    console.print(f"{reading(total.epsilon)}, over all releases together")
-    for role, text in ledger.declared.items():
-        console.print(f"{role}: {text}", soft_wrap=True)
-    more = ledger.releases_left
-    planned = f", for {more:,} more release{'s' * (more != 1)}" if ledger.max_releases > 1 else ""
-    console.print(f"Left: ε = {left(ledger.remaining)}{planned}")
-    if more and ledger.has_series:
-        series = "A series is charged as a whole by its first release; hushrec fit --series makes the others"
-        console.print(f"{series}, which cost nothing more", soft_wrap=True)
-    if ledger.releases_left > 1 and left(ledger.remaining) != "0":
-        share = (
-            f"with Gaussian noise more than ε = {left(ledger.remaining)} divided by {ledger.releases_left:,}"
-        )
-        console.print(f"hushrec fit --epsilon auto takes an equal share, {share}", soft_wrap=True)
-    if ledger.holds:
-        console.print(ledger.holds, soft_wrap=True)
+    """Print what a ledger allows and what is left, and who else can access its file."""
+    show(ledger.document())
     mode = ledger.path.stat().st_mode & 0o777 if ledger.path and os.name == "posix" else 0
     if mode & 0o077:
-        console.print(
+        name = escaped(ledger.name)
+        out().print(
             f"Users other than the owner can access {name} (mode {mode:o}): chmod 600, unless intended"
         )
 
@@ -171,17 +131,6 @@ def print_confidential(name: str, people: "People") -> None:
             f"  {name}: more users than the domain declares; the guarantee's δ is chosen for at most that "
             "many: declare a larger bound from public knowledge"
         )
-
-
-def print_choice(model: str, because: str) -> None:
-    """Say which model was chosen, and why."""
-    out().print(f"Model: {model}, because {because}", soft_wrap=True)
-
-
-def print_next(release: "Release", path: "Path") -> None:
-    """Say where a release was written, and how to use it."""
-    own = "--rating ITEM=STARS" if release.feedback == "ratings" else "--item ITEM"
-    out().print(f"Wrote {path}. Next: hushrec recommend {quote(str(path))} {own}", soft_wrap=True)
 
 
 def progress() -> "Progress":

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -113,21 +114,9 @@ def fit(
     facts = account.facts(declared, given.reading.columns, where == "spark")
     work, release = account.charged(request, facts, load, given.called(ratings))
     ledger, made = account.opened(request), release.statement.ledger
-    if work.because:
-        console.print_choice(release.model, work.because)
-    index, auto = made["release_index"], spending == "auto"
-    account.print_charge(ledger, work.plan.budget, index, release.repeated, auto)
-    console.print_statement(release.statement)
-    if series is None:
-        console.print_ledger(ledger)
-    else:
-        number, last = made["part"] + 1, made["parts"]
-        later = "this was the last" if number == last else "later ones cost nothing more"
-        console.out().print(
-            f"Release {number} of the {last} of this series, which are charged together: {later}",
-            soft_wrap=True,
-        )
-    _print_next(release, out)
+    repeated = account.repeated(made["release_index"]) if release.repeated else ""
+    chosen_as = f"Model: {release.model}, because {work.because}" if work.because else ""
+    _print_made(release, out, repeated, chosen_as, account.left(ledger))
 
 
 def _spending(
@@ -163,14 +152,25 @@ def _fit_released(source: Path, model: "Model | None", out: Path) -> None:
         release = fit_released(data, model)
     with refusing(out, "written", ReleaseError, "choose another file with -o"):
         release.save(out)
-    console.print_statement(release.statement)
-    _print_next(release, out)
+    _print_made(release, out)
 
 
-def _print_next(release: "Release", out: Path) -> None:
+def _print_made(release: "Release", out: Path, *lines: str) -> None:
+    """Say first what the lists are worth, then what they may reveal, and what comes next."""
+    from hushrec.documents.blocks import Block, Paragraph
+    from hushrec.documents.words import english
     from hushrec.release.contents.dimensions import remedy
 
-    console.out().print(release.taste, soft_wrap=True)
-    if not release.personal:
-        console.out().print(remedy(release.feedback, release.config), soft_wrap=True)
-    console.print_next(release, out)
+    said = release.statement
+    own = "--rating ITEM=STARS" if release.feedback == "ratings" else "--item ITEM"
+    helps = "" if release.personal else remedy(release.feedback, release.config)
+    grade = said.guarantee.grade(english) if said.private and not said.together else ""
+    place = quote(str(out))
+    following = f"Next: hushrec recommend {place} {own}; the whole statement: hushrec show {place}"
+    blocks: list[Block] = [
+        Paragraph(f"Wrote {out}. {release.taste}"),
+        *([Paragraph(helps)] if helps else []),
+        *said.first(english),
+        *(Paragraph(line) for line in (grade, *lines, following) if line),
+    ]
+    console.show_blocks(blocks)

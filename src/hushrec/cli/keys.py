@@ -164,9 +164,9 @@ def sign(
 
     written = sign(release, key, passphrase=passphrase(key), version=version)
     made = Release.open(release)
-    if made.statement.caveat:
+    if not made.statement.private:
         console.err().print(
-            f"What you signed, the statement included, says: {made.statement.caveat}", soft_wrap=True
+            f"What you signed, the statement included, says: {made.statement.sentence}", soft_wrap=True
         )
     if json:
         console.print_json({"file": written.name, **made.signature.to_json()})

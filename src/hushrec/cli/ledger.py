@@ -1,11 +1,9 @@
 """``hushrec ledger``: a population's privacy ledger."""
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from itertools import groupby
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -14,9 +12,6 @@ from hushrec.cli import account, console, options
 from hushrec.cli.groups import Group, grouped
 from hushrec.cli.verify import verify
 from hushrec.errors import ConfigError, LedgerError
-
-if TYPE_CHECKING:
-    from hushrec.privacy.ledger.ledger import Ledger
 
 app = typer.Typer(
     rich_markup_mode=None, no_args_is_help=True, help="Show, create, extend, export or verify a ledger."
@@ -48,23 +43,13 @@ def _print_sql(asked: bool) -> None:
 @app.command()
 def show(path: account.LedgerArgument, json: options.Json = False) -> None:
     """Show a population's total ε, what is spent, and on which releases."""
-    from hushrec.figures import above
     from hushrec.privacy.ledger.ledger import Ledger
 
     opened = Ledger.open(path)
     if json:
-        console.print_json(_facts(opened))
-        return
-    listed = console.table("release", "model", "state", "measurements", "ε by itself", left=3)
-    for made in _releases(opened):
-        state = f"{made['state']} ({made['caveat']})" if made["caveat"] else made["state"]
-        index, count = str(made["release_index"]), str(made["measurements"])
-        listed.add_row(index, made["model"], state, count, above(made["epsilon"]))
-    console.print_ledger(opened)
-    _print_proposed(opened)
-    if listed.row_count:
-        console.out().print()
-        console.out().print(listed)
+        console.show(opened.document(), json=True)
+    else:
+        console.print_ledger(opened)
 
 
 @app.command()
@@ -176,7 +161,6 @@ def extend(
     else:
         opened.extend(total, max_releases)
     console.print_ledger(opened)
-    _print_proposed(opened)
 
 
 @app.command()
@@ -192,46 +176,3 @@ def forfeit(
     opened.forfeit_index(release_index)
     console.out().print(f"Release {release_index} is forfeited: its ε stays spent", soft_wrap=True)
     console.print_ledger(opened)
-
-
-def _print_proposed(ledger: "Ledger") -> None:
-    if waiting := ledger.proposed:
-        console.out().print(
-            f"Proposed by {waiting['proposed_by']}: ε = {waiting['total']['epsilon']} and "
-            f"{waiting['max_releases']:,} releases. Another raiser confirms it: hushrec ledger extend "
-            f"LEDGER --confirm --epsilon {waiting['total']['epsilon']} "
-            f"--max-releases {waiting['max_releases']}",
-            soft_wrap=True,
-        )
-
-
-def _releases(ledger: "Ledger") -> Iterator[dict[str, Any]]:
-    """Every charge as JSON values, with its ε alone at the ledger's δ."""
-    for _, entries in groupby(ledger.entries(), key=lambda entry: entry.charge):
-        first, *others = entries
-        cost = sum((entry.spent for entry in others), first.spent)
-        yield {
-            "release_index": first.release_index,
-            "model": first.model,
-            "state": first.state,
-            "caveat": first.caveat,
-            "measurements": 1 + len(others),
-            "epsilon": cost.epsilon(ledger.total.delta),
-        }
-
-
-def _facts(ledger: "Ledger") -> dict[str, Any]:
-    """A ledger and its releases as JSON values."""
-    head = ledger.head
-    return {
-        "ledger": ledger.id,
-        **ledger.total.model_dump(),
-        "max_releases": ledger.max_releases,
-        "remaining": ledger.remaining,
-        "holds": ledger.holds,
-        "seq": head.seq,
-        "head": head.hash,
-        **ledger.declared,
-        **({"proposed": waiting} if (waiting := ledger.proposed) else {}),
-        "releases": [*_releases(ledger)],
-    }

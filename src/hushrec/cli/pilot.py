@@ -29,9 +29,10 @@ def pilot(
     """
     from hushrec.curator.charging import Request
     from hushrec.curator.choices.pilot import Counting
-    from hushrec.curator.statements import measured
     from hushrec.data.domain import Domain
-    from hushrec.figures import above
+    from hushrec.documents.blocks import Block, Paragraph
+    from hushrec.documents.measured import table_of
+    from hushrec.documents.words import english
 
     declared = Domain.open(domain)
     request = Request(Counting, ledger=ledger, out=out, **charge.terms())
@@ -41,13 +42,12 @@ def pilot(
         lambda _: given.load(ratings, declared),
         given.called(ratings),
     )
-    plan, screen = work.plan, console.out()
-    screen.print(console.measurements(measured(plan.events, plan), fold=True))
-    screen.print()
-    screen.print(f"Total: true ε = {above(plan.epsilon)} at δ = {above(plan.budget.delta)}")
-    console.print_ledger(account.opened(request))
-    screen.print(
-        f"Wrote {out}: about {found.expected_users:,} users and {found.expected_ratings:,} {found.feedback}. "
-        f"Next: hushrec fit --domain {out} --epsilon auto",
-        soft_wrap=True,
-    )
+    about = f"about {found.expected_users:,} users and {found.expected_ratings:,} {found.feedback}"
+    blocks: list[Block] = [
+        Paragraph(f"Wrote {out}: {about}"),
+        Paragraph(work.plan.guarantee.loss(english)),
+        table_of(work.plan.measured(), english),
+        Paragraph(account.left(account.opened(request))),
+        Paragraph(f"Next: hushrec fit --domain {out} --epsilon auto"),
+    ]
+    console.show_blocks(blocks)

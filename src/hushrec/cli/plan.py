@@ -1,6 +1,7 @@
 """``hushrec plan``: what a fit will measure and cost, before any rating is read."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,10 +11,9 @@ from hushrec.cli.groups import grouped
 from hushrec.errors import ConfigError
 
 if TYPE_CHECKING:
+    from hushrec.documents.blocks import Block
     from hushrec.privacy.accounting.budget import Budget
     from hushrec.privacy.accounting.plan import Plan
-    from hushrec.release.odds import Odds
-    from hushrec.release.statement_lines import Measured
 
 
 @grouped
@@ -49,16 +49,14 @@ def plan(
 
         options.require_only(ctx, options.OF_A_SERIES, "domain series")
         declared = Domain.open(domain)
-        planned = plan_series(declared, series_model(declared), series)
-        console.out().print(str(planned), soft_wrap=True)
+        console.show(plan_series(declared, series_model(declared), series).document(), json=json)
         return
     from hushrec.curator.choices.recommended import choice_of_share
     from hushrec.curator.fit import plan as plan_of
     from hushrec.curator.shares import share
-    from hushrec.curator.statements import measured
+    from hushrec.documents.blocks import Paragraph
     from hushrec.figures import above
     from hushrec.models.private import PrivateModel
-    from hushrec.release.odds import Odds
 
     chosen = model.made()
     largest = epsilon if total is None else total
@@ -75,95 +73,34 @@ def plan(
     budget = share(declared, chosen, whole, releases) if releases else whole
     planned = plan_of(declared, chosen, budget)
     assert isinstance(chosen, PrivateModel)  # others have no plan
-    lines = measured(chosen.queries(declared, budget), planned)
     prospects = chosen.prospects(declared, budget)
-    reading = Odds.of(planned.epsilon, whole.delta, lines)
-    if json:
-        told = facts(planned, lines, reading) | {"prospects": prospects, "because": because}
-        if releases:
-            told |= {"releases": releases, "total_epsilon": whole.epsilon}
-            told["spent"] = [
-                {"releases": made, "spent_epsilon": spent} for made, spent in _spent(planned, whole, releases)
-            ]
-        console.print_json(told)
-        return
-    screen = console.out()
-    if because:
-        console.print_choice(planned.model, because)
-        screen.print()
-    if planned.foreign:
-        screen.print(f"AUTHOR'S CLAIM: {planned.claim}", soft_wrap=True)
+    reasons = [f"Model: {planned.model}, because {because}" if because else "", prospects]
+    first: list[Block] = []
+    extra: list[Block] = [Paragraph(line) for line in reasons if line]
+    facts: dict[str, Any] = {"because": because, "prospects": prospects}
     if releases:
-        _print_shares(planned, whole, releases)
-    screen.print(f"{planned.model}, within {budget}", soft_wrap=True)
-    screen.print()
-    screen.print(console.measurements(lines, fold=True))
-    screen.print()
-    per = f"per {whole.unit}, {whole.adjacency}"
-    screen.print(f"Total: true ε = {above(planned.epsilon)} at δ = {above(whole.delta)} {per}")
-    screen.print(str(reading), soft_wrap=True)
-    if prospects:
-        screen.print(prospects, soft_wrap=True)
-    for known in planned.beforehand:
-        screen.print(f"Known beforehand: {known}", soft_wrap=True)
-    screen.print(f"A fit {planned.needs}.", soft_wrap=True)
-    if conditions := planned.event_conditions:
-        screen.print("\n".join(conditions), soft_wrap=True)
-    if planned.promises:
-        screen.print()
-        listed = console.table("class", "asks for", "is promised", left=1)
-        for promise in planned.promises:
-            listed.add_row(promise.name, f"ε = {above(promise.asked)}", f"ε = {above(promise.promised)}")
-        screen.print(listed)
-        screen.print(
-            "This is promised if the ratings have a column epsilon with each user's ε.", soft_wrap=True
-        )
-    console.print_symbols()
+        each = f"each of {releases:,} releases may cost ε = {above(budget.epsilon)}"
+        first.append(Paragraph(f"Within {whole} over all of them, {each}.", "strong"))
+        extra += _shares(planned, whole, releases)
+        spent = [{"releases": made, "spent_epsilon": cost} for made, cost in _spent(planned, whole, releases)]
+        facts |= {"releases": releases, "total_epsilon": whole.epsilon, "spent": spent}
+    document = planned.document(extra, first)
+    console.show(replace(document, facts={**document.facts, **facts}), json=json)
 
 
-def facts(planned: "Plan", lines: "tuple[Measured, ...]", reading: "Odds") -> dict[str, Any]:
-    """A plan as JSON values, named as in a statement."""
-    return {
-        "model": planned.model,
-        "settings": dict(planned.config),
-        **planned.budget.model_dump(exclude={"epsilon"}),
-        "epsilon": planned.epsilon,
-        "budget_epsilon": planned.budget.epsilon,
-        "foreign": list(planned.foreign),
-        "condition": planned.condition,
-        "needs": planned.needs,
-        "beforehand": list(planned.beforehand),
-        "measurements": [line.to_json() for line in lines],
-        "reading": reading.to_json(),
-        "promises": [
-            {"name": p.name, "asked": p.asked, "weight": p.weight, "promised": p.promised}
-            for p in planned.promises
-        ],
-    }
-
-
-def _print_shares(planned: "Plan", total: "Budget", releases: int) -> None:
+def _shares(planned: "Plan", total: "Budget", releases: int) -> "list[Block]":
     """What each of several releases may cost, and what is spent after so many of them."""
+    from hushrec.documents.blocks import Commands, Paragraph, Table
     from hushrec.figures import above
 
-    screen = console.out()
-    each = f"each of {releases:,} releases may cost ε = {above(planned.budget.epsilon)}"
-    screen.print(f"Within {total} over all of them, {each}", soft_wrap=True)
-    screen.print()
-    listed = console.table("releases", "spent", left=0)
-    for made, spent in _spent(planned, total, releases):
-        listed.add_row(f"{made:,}", f"ε = {above(spent, 4)}")
-    screen.print(listed)
-    screen.print()
+    rows = [(f"{made:,}", f"ε = {above(spent, 4)}") for made, spent in _spent(planned, total, releases)]
     kind = f"--unit {total.unit} --adjacency {total.adjacency} --max-releases {releases}"
-    screen.print(
-        f"Create the ledger: hushrec ledger create LEDGER --epsilon {above(total.epsilon, 15)} --delta "
-        f"{above(total.delta, 15)} {kind}. Then hushrec fit --epsilon auto takes one share each time.",
-        soft_wrap=True,
-    )
-    screen.print()
-    screen.print("One release:")
-    screen.print()
+    figures = f"--epsilon {above(total.epsilon, 15)} --delta {above(total.delta, 15)}"
+    return [
+        Table("Spent", ("releases", "spent"), rows, left=0),
+        Paragraph("Create the ledger; then hushrec fit --epsilon auto takes one share each time:"),
+        Commands("Create the ledger", (f"hushrec ledger create LEDGER {figures} {kind}",)),
+    ]
 
 
 def _spent(planned: "Plan", total: "Budget", releases: int) -> "Iterator[tuple[int, float]]":

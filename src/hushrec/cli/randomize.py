@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,7 @@ from hushrec.errors import ConfigError, ReleaseError
 if TYPE_CHECKING:
     from hushrec.data.domain import Domain
     from hushrec.local.method import Method
+    from hushrec.local.released import ReleasedData
     from hushrec.privacy.accounting.plan import Plan
 
 
@@ -75,17 +76,14 @@ def randomize(
     records = ratings
     request = Request(randomizing(chosen, budget), out=out, **charge.terms())
     facts = account.facts(declared, given.reading.columns)
-    work, data = account.charged(
+    _, data = account.charged(
         request, facts, lambda _: given.load(records, declared, "memory"), given.called(records)
     )
     ledger, made = account.opened(request), data.statement.ledger["release_index"]
-    account.print_charge(ledger, work.plan.budget, made, data.repeated, auto=False)
-    console.print_statement(data.statement)
-    console.print_ledger(ledger)
-    console.out().print(
-        f"Wrote {out}, with its statement next to it. Next: hushrec fit {quote(str(out))} --model item-knn "
-        "-o model.safetensors",
-        soft_wrap=True,
+    repeated = account.repeated(made) if data.repeated else ""
+    following = f"Next: hushrec fit {quote(str(out))} --model item-knn -o model.safetensors"
+    _print_made(
+        data, f"Wrote {out}, with its statement next to it.", repeated, account.left(ledger), following
     )
 
 
@@ -102,51 +100,36 @@ def _collect(reports: list[str] | None, out: Path | None) -> None:
         together = ReleasedData.collect(ReleasedData.open(path) for path in reports)
     with refusing(out, "written", ReleaseError, "choose another file with -o"):
         together.save(out)
-    console.print_statement(together.statement)
-    console.out().print(
-        f"Wrote {out}: {together.n_people:,} people. Next: hushrec show {quote(str(out))}",
-        soft_wrap=True,
-    )
+    following = f"Next: hushrec show {quote(str(out))}"
+    _print_made(together, f"Wrote {out}: {together.n_people:,} people.", following)
 
 
-def _facts(method: "Method", planned: "Plan", domain: "Domain") -> dict[str, Any]:
-    """A plan as JSON values: as of a model, and what one answer reveals."""
-    from dataclasses import asdict
+def _print_made(data: "ReleasedData", written: str, *lines: str) -> None:
+    from hushrec.documents.blocks import Block, Paragraph
+    from hushrec.documents.words import english
 
-    from hushrec.cli.plan import facts
-    from hushrec.curator.statements import measured
-    from hushrec.release.odds import Odds
-
-    lines = measured(planned.events, planned)
-    local = method.local(planned, domain)
-    told = facts(planned, lines, Odds.of(planned.epsilon, planned.budget.delta, lines))
-    return {
-        "method": told.pop("model"),
-        **told,
-        "local": asdict(local) if local else None,
-        "uncovered": planned.uncovered,
-        "groups": method.groups_in(domain),
-        "beside": method.beside(),
-    }
+    said = data.statement
+    blocks: list[Block] = [Paragraph(written), *said.first(english)]
+    if said.private:
+        blocks.append(Paragraph(said.sentence))
+    console.show_blocks([*blocks, *(Paragraph(line) for line in lines if line)])
 
 
 def _print_plan(method: "Method", planned: "Plan", domain: "Domain", *, json: bool) -> None:
-    from hushrec.release import sentence, statement_text
+    """Print a plan, with what one answer reveals."""
+    from dataclasses import asdict, replace
 
-    if planned.foreign:
-        console.err().print(f"AUTHOR'S CLAIM: {planned.claim}", soft_wrap=True)
-    if json:
-        console.print_json(_facts(method, planned, domain))
-        return
-    screen = console.out()
-    screen.print(str(planned), soft_wrap=True)
-    screen.print()
-    if local := method.local(planned, domain):
-        for line in statement_text.local(local, planned.epsilon):
-            screen.print(line, soft_wrap=True)
-    if planned.uncovered:
-        screen.print(f"GROUPS NOT COVERED: {planned.uncovered}", soft_wrap=True)
-    for line in (method.groups_in(domain), method.beside()):
-        if line:
-            screen.print(line[0].upper() + line[1:] + ".", soft_wrap=True)
-    screen.print(sentence.covered(planned.budget.unit, planned.budget.adjacency), soft_wrap=True)
+    from hushrec.documents.blocks import Block, Paragraph
+    from hushrec.documents.words import english
+
+    local, beside, groups = method.local(planned, domain), method.beside(), method.groups_in(domain)
+    extra: list[Block] = [local.told(english, planned.epsilon)] if local else []
+    noted = [groups, english.clause(beside) if beside else ""]
+    extra += [Paragraph(f"{line[0].upper()}{line[1:]}.") for line in noted if line]
+    document = planned.document(extra)
+    more = {
+        "local": asdict(local) if local else None,
+        "groups": groups,
+        "beside": beside and beside.to_json(),
+    }
+    console.show(replace(document, facts={**document.facts, **more}), json=json)

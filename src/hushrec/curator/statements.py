@@ -7,16 +7,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hushrec.data.domain import Domain
+from hushrec.documents.measured import Measured
+from hushrec.documents.words import Clause
 from hushrec.local.method import Method
 from hushrec.models.base import Model
 from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.accounting.events import Event
-from hushrec.privacy.accounting.plan import Measurement, Plan, version
+from hushrec.privacy.accounting.plan import Plan, version
 from hushrec.privacy.grant import Grant
-from hushrec.privacy.ledger.caveats import CLAIMED
 from hushrec.privacy.query import AnyQuery
 from hushrec.release.artefact import Release
-from hushrec.release.statement import Measured, Promised, Statement
+from hushrec.release.statement import Statement
 from hushrec.settings import Settings
 
 
@@ -46,7 +47,7 @@ def describe(
         measurements=measured(queries, plan),
         assumes=_assumes(plan, domain, personal),
         diagnostics=release.statement.diagnostics,
-        promises=tuple(Promised(*dataclasses.astuple(promise)) for promise in plan.promises if personal),
+        promises=plan.promises if personal else (),
         personal=personal,
         interactions=domain.feedback == "interactions",
     )
@@ -79,7 +80,7 @@ def describe_data(method: Method, plan: Plan, grant: Grant, domain: Domain) -> S
 
 def not_private(release: Release, model: Model) -> Release:
     """The non-private baseline, with a statement that says so."""
-    statement = unprotected("NOT PRIVATE: no noise was added", model, model.baseline)
+    statement = unprotected("unprotected.exact", model, model.baseline)
     return dataclasses.replace(release, statement=statement)
 
 
@@ -89,13 +90,13 @@ def unprotected(
     """The statement of what was made without any promise.
 
     Args:
-        caveat: why nothing is promised, beginning with ``NOT PRIVATE:``.
+        caveat: name of the clause that says why nothing is promised.
         model: the model or method.
         terms: whose unit and adjacency its sums have.
         diagnostics: of the chains.
     """
     statement = Statement(
-        caveat=caveat,
+        caveats=(Clause(caveat),),
         unit=terms.unit,
         adjacency=terms.adjacency,
         epsilon=float("inf"),
@@ -125,7 +126,7 @@ def from_data(release: Release, statement: Statement) -> Release:
 def _charged(plan: Plan, grant: Grant) -> Statement:
     """The part of a statement that does not depend on what was measured."""
     statement = Statement(
-        caveat=_caveat(grant.caveat),
+        caveats=grant.caveats,
         unit=plan.budget.unit,
         adjacency=plan.budget.adjacency,
         epsilon=plan.epsilon,
@@ -142,94 +143,63 @@ def _made(statement: Statement, model: str, settings: Mapping[str, Any]) -> Stat
     return dataclasses.replace(statement, model=model, settings=digest, hushrec=version())
 
 
-def _caveat(text: str) -> str:
-    """The caveat, with the first words of each part in capitals."""
-    kind, colon, rest = text.partition(":")
-    return kind.upper() + colon + rest.replace(f"; {CLAIMED}:", f"; {CLAIMED.upper()}:")
-
-
 def measured(queries: Iterable[AnyQuery | Event], plan: Plan) -> tuple[Measured, ...]:
-    """Everything that a plan measures, as a statement lists it, including what costs nothing."""
-    booked = {m.event.name: m for m in plan.measurements}
-    lines = []
-    for query in queries:
-        measurement = booked.get(query.name)
-        if measurement is None:
-            lines.append(Measured(query.name, "exact", 0.0, 0.0, query.size, 0.0, 0.0))
-            continue
-        lines.append(_line(measurement, plan))
-    return tuple(lines)
+    """Everything that a plan measures, in the order of the queries, including what costs nothing."""
+    priced = {line.name: line for line in plan.measured()}
+    exact = (Measured(query.name, "exact", 0.0, 0.0, query.size, 0.0, 0.0) for query in queries)
+    return tuple(priced.get(line.name, line) for line in exact)
 
 
-def _line(measurement: Measurement, plan: Plan) -> Measured:
-    event = measurement.event
-    return Measured(
-        event.name,
-        event.mechanism,
-        event.sensitivity,
-        event.noise,
-        event.size,
-        measurement.share,
-        plan.cost(event),
-        event.rate,
-    )
-
-
-def _expected(domain: Domain) -> str:
-    """On what the declared crowd rests; empty if none is declared."""
-    numbers = (domain.expected_users, "users"), (domain.expected_ratings, domain.feedback)
-    if not (told := [f"{number:,} {what}" for number, what in numbers if number]):
-        return ""
-    return f"about {' and '.join(told)} were expected from public knowledge, or by a pilot that was charged"
-
-
-def _assumes(plan: Plan, domain: Domain, personal: bool, beside: str = "") -> tuple[str, ...]:
-    given = domain.feedback
-    known = [f"the catalogue of {domain.n_items:,} items"]
-    if domain.rating_scale is not None:
-        lo, hi, step = domain.rating_scale
-        known.append(f"the scale {lo:g} to {hi:g} by {step:g}")
-    if domain.likes is not None:
-        known.append(f"the likes from {domain.likes:g} on")
-    if domain.counts is not None:
-        known.append(f"the largest count of {domain.counts:,}")
-    lines = [
-        f"{', '.join(known)} and the bound of {domain.max_users:,} users are public knowledge, not taken "
-        f"from the {given}",
-        f"the settings were chosen without looking at these {given}, or that look was charged",
-        f"nothing else made from these {given} is published without being charged to the same ledger"
-        + (f", except {beside}" if beside else ""),
-        "what a person does with recommendations is new data and is not covered",
+def _assumes(plan: Plan, domain: Domain, personal: bool, beside: Clause | None = None) -> tuple[Clause, ...]:
+    """What the promise rests on, in the order in which a statement lists it."""
+    given, budget = domain.feedback, plan.budget
+    facts: dict[str, Any] = {"given": given}
+    replaces = budget.unit == "user" and budget.adjacency != "add-remove" and domain.users is None
+    told: list[Clause | None] = [
+        Clause("assumes.author", {"names": ", ".join(plan.foreign)}) if plan.foreign else None,
+        _declared(domain),
+        Clause("assumes.stars_alone") if (budget.unit, budget.adjacency) == ("rating", "replace") else None,
+        Clause("assumes.roster", {**facts, "n_users": domain.n_users}) if domain.users is not None else None,
+        Clause("assumes.everybody", facts) if replaces else None,
+        Clause("assumes.cap", {**facts, "cap": domain.cap}) if budget.unit == "user" else None,
+        *dict.fromkeys(clause for event in plan.events for clause in event.assumes),
+        Clause("assumes.personal", facts) if personal else None,
+        *plan.beforehand,
+        _expected(domain),
+        Clause("assumes.settings", facts),
+        Clause("assumes.only_beside" if beside else "assumes.only", facts),
+        Clause("assumes.new"),
+        Clause("assumes.folder") if plan.part else None,
     ]
-    if expected := _expected(domain):
-        lines.insert(1, expected)
-    lines[1:1] = plan.beforehand
-    if personal:
-        lines.insert(
-            1, f"each person's ε was chosen without looking at {given}, and is itself never published"
-        )
-    lines[1:1] = dict.fromkeys(line for event in plan.events for line in event.assumes)
-    if plan.budget.unit == "user":
-        lines.insert(1, f"one person is one user id; at most {domain.cap:,} of their {given} are used")
-    if plan.budget.unit == "user" and plan.budget.adjacency != "add-remove" and domain.users is None:
-        lines.insert(
-            1,
-            f"everybody who is counted has {given} of at least one item of the catalogue; this is not "
-            "protected",
-        )
-    if domain.users is not None:
-        lines.insert(
-            1,
-            f"the list of {domain.n_users:,} people who may take part is public: a list of accounts, not of "
-            f"those with {given}",
-        )
-    if (plan.budget.unit, plan.budget.adjacency) == ("rating", "replace"):
-        lines.insert(1, "who rated what is public; only the number of stars is protected")
-    if plan.part:
-        lines.append(
-            "the series' folder, which remembers how much of each user was counted, is the only one of its "
-            "series and was never put back from an older copy"
-        )
-    if plan.foreign:
-        lines.insert(0, f"each Δ is what {', '.join(plan.foreign)} declares, which is its author's claim")
-    return tuple(lines)
+    return tuple(clause for clause in told if clause)
+
+
+def _declared(domain: Domain) -> Clause:
+    """What the domain declares about the catalogue, the scale and the crowd."""
+    known: dict[str, Any] = {
+        "n_items": domain.n_items,
+        "max_users": domain.max_users,
+        "given": domain.feedback,
+    }
+    name = "assumes.catalogue"
+    if domain.rating_scale is not None:
+        known |= dict(zip(("lo", "hi", "step"), domain.rating_scale, strict=True))
+        name = "assumes.catalogue_scale"
+    if domain.likes is not None:
+        known["likes"] = domain.likes
+        name = "assumes.catalogue_likes"
+    if domain.counts is not None:
+        known["counts"] = domain.counts
+        name = "assumes.catalogue_counts"
+    return Clause(name, known)
+
+
+def _expected(domain: Domain) -> Clause | None:
+    """On what the declared crowd rests; None if none is declared."""
+    users, events = domain.expected_users, domain.expected_ratings
+    if users and events:
+        figures = {"users": users, "events": events, "given": domain.feedback}
+        return Clause("assumes.expected", figures)
+    if users:
+        return Clause("assumes.expected_users", {"users": users})
+    return Clause("assumes.expected_events", {"events": events, "given": domain.feedback}) if events else None

@@ -14,7 +14,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
-from hushrec import files, markup
+from hushrec import files
 from hushrec.data.declared.crowd import Crowd
 from hushrec.data.declared.declarations import (
     Scale,
@@ -26,6 +26,7 @@ from hushrec.data.declared.declarations import (
     texts_of,
 )
 from hushrec.data.declared.in_words import in_words
+from hushrec.documents import html
 from hushrec.errors import DataError, DomainError
 
 __all__ = ["Domain", "FeedbackKind", "Scale"]
@@ -343,5 +344,5 @@ class Domain(BaseModel):
 
     __str__ = __repr__
 
-    def _repr_html_(self) -> markup.Html:
-        return markup.block("Domain, public", markup.prose(in_words(self)))
+    def _repr_html_(self) -> str:
+        return html.note("Domain, public", in_words(self))

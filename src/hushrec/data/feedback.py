@@ -19,9 +19,9 @@ from hushrec.data.capping import chosen
 from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.data.losses.dropped import Dropped
 from hushrec.data.people import PublicFacts
+from hushrec.documents import html
 from hushrec.errors import DataError
 from hushrec.kernels.csr import ascends
-from hushrec.markup import Html, block, prose
 
 _CHUNK = 1 << 20  # users hashed at once by ``digest``
 
@@ -313,8 +313,8 @@ class Feedback(ABC):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.domain!r}, private)"
 
-    def _repr_html_(self) -> Html:
-        return block(f"{type(self).__name__}, private", prose(repr(self.domain)))
+    def _repr_html_(self) -> str:
+        return html.note(f"{type(self).__name__}, private", repr(self.domain))
 
 
 def require_disjoint(users: Iterable[pl.Series]) -> None:

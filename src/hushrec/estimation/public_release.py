@@ -8,14 +8,13 @@ import hashlib
 
 import numpy as np
 
+from hushrec.documents.words import Clause
 from hushrec.errors import ConfigError
 from hushrec.figures import above
 from hushrec.item_prior import ItemPrior
 from hushrec.release.artefact import Release
 
 __all__ = ["of_release"]
-
-_UNPROTECTED = "NOT PRIVATE:"
 
 
 def of_release(release: Release, items: tuple[str, ...], scale: tuple[float, float, float]) -> ItemPrior:
@@ -36,9 +35,9 @@ def of_release(release: Release, items: tuple[str, ...], scale: tuple[float, flo
             f"{scale[0]:g} to {scale[1]:g}; load the public ratings under the domain's scale, and fit again"
         )
     statement = release.statement
-    if not statement.private and not statement.caveat.startswith(_UNPROTECTED):
+    if not statement.private and not statement.has("unprotected"):
         raise ConfigError(
-            f"the prior promises something only on a condition ({statement.caveat.partition(':')[0]}), which "
+            f"the prior promises something only on a condition ({statement.caveats[0].kind}), which "
             "would then be this release's too; take a release without one"
         )
     places = {item: place for place, item in enumerate(release.items)}
@@ -60,8 +59,8 @@ def of_release(release: Release, items: tuple[str, ...], scale: tuple[float, flo
         factors = np.zeros((len(items), learned.shape[1]))
         factors[shared] = learned[theirs]
     digest = hashlib.sha256(release.to_bytes()).hexdigest()
-    of = f"release {digest} ({release.model}, {len(shared):,} of the items)"
-    told = f"the ratings of other people behind {of} are declared public"
+    told = Clause("assumes.prior_public", {"sha256": digest, "model": release.model, "n_items": len(shared)})
     if statement.private:
-        told = f"{of} is public, and its ε = {above(statement.epsilon)} is paid for by the people in it"
+        paid = {**told.values, "epsilon": float(above(statement.epsilon))}
+        told = Clause("assumes.prior_paid", paid)
     return ItemPrior(effects=effects, effect_variance=variance, factors=factors, told=(told,))

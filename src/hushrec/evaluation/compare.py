@@ -42,6 +42,11 @@ class Score:
         """Standard error over users, √(n/(n − 1) Σ ψ_u²); NaN where it is unknown."""
         return math.nan if self.moves is None else _error(self.moves)
 
+    def to_json(self) -> dict[str, float | None]:
+        """Value and standard error as JSON values; null where one is unknown."""
+        figures = {"value": self.value, "error": self.error}
+        return {name: float(figure) if math.isfinite(figure) else None for name, figure in figures.items()}
+
     def __str__(self) -> str:
         return f"{self.value:.4f}" if math.isnan(self.error) else f"{self.value:.4f} ± {self.error:.4f}"
 

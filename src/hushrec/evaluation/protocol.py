@@ -1,16 +1,16 @@
 """The protocol of every evaluation: compare a release with what was held out of users' data."""
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from hushrec import markup
 from hushrec.arrays import Floats
 from hushrec.data.feedback import Feedback
 from hushrec.data.ratings import Ratings
+from hushrec.documents import html, terminal
+from hushrec.documents.blocks import Block, Document, Facts, Paragraph
 from hushrec.errors import ConfigError
 from hushrec.evaluation.batch_knn import predict_many
 from hushrec.evaluation.compare import ERROR_SCORES, Score
@@ -76,38 +76,36 @@ class Evaluation(Mapping[str, float]):
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values, the warning first. Privacy: private."""
         counts = {name: getattr(self, name) for name in ("n_users", "n_held_out", "n_ranked", "n_left_out")}
-        errors = {name: score.error for name, score in self.scores.items()}
-        return {
-            "warning": WARNING,
-            "model": self.model,
-            **counts,
-            "metrics": dict(self),
-            "standard_errors": {name: None if math.isnan(error) else error for name, error in errors.items()},
-        }
+        scores = [
+            {"name": self.model, "metric": name, **score.to_json()} for name, score in self.scores.items()
+        ]
+        return {"warning": WARNING, **counts, "scores": scores}
 
     def __repr__(self) -> str:
         found = ", ".join(f"{name} = {value:.4g}" for name, value in self.items())
         return f"Evaluation({self.model}, {found}; NOT PRIVATE)"
 
-    def _repr_html_(self) -> markup.Html:
-        scores = markup.table(
-            ("metric", "value"), ((name, str(score)) for name, score in self.scores.items())
-        )
-        told = markup.prose("±: one standard error over people")
-        facts = markup.facts(self._facts())
-        return markup.block("Evaluation", markup.prose(WARNING, strong=True), facts, scores, told)
+    def document(self) -> Document:
+        """What was measured, and that it is not private."""
+        scores = [(name, str(score)) for name, score in self.scores.items()]
+        blocks: list[Block] = [
+            Paragraph(WARNING, "caution"),
+            Facts([*self._facts(), *scores]),
+            Paragraph("±: one standard error over people"),
+        ]
+        return Document("evaluation", "Evaluation", blocks, facts=self.to_dict())
+
+    def _repr_html_(self) -> str:
+        return html.notebook(self.document())
+
+    def __str__(self) -> str:
+        return terminal.text(self.document().blocks)
 
     def _facts(self) -> list[tuple[str, str]]:
         rows = [("model", self.model), ("people", f"{self.n_users:,}"), ("held out", f"{self.n_held_out:,}")]
         if self.n_ranked:
             rows += [("ranked", f"{self.n_ranked:,} people; {self.n_left_out:,} have nothing to be found")]
         return rows
-
-    def __str__(self) -> str:
-        rows = [*self._facts(), *((name, str(score)) for name, score in self.scores.items())]
-        width = max(len(name) for name, _ in rows)
-        lines = (f"{name:<{width}}  {value}" for name, value in rows)
-        return "\n".join([WARNING, "", *lines, "", "±: one standard error over people"])
 
 
 def evaluate(

@@ -13,6 +13,8 @@ from hushrec.data.capping import chosen_slots
 from hushrec.data.domain import Domain
 from hushrec.data.features import ItemFeatures
 from hushrec.data.ratings import Ratings
+from hushrec.documents.measured import Local
+from hushrec.documents.words import Clause
 from hushrec.errors import BudgetExceeded, BudgetUnsupported, ConfigError
 from hushrec.figures import above
 from hushrec.local.groups import Distance, Groups
@@ -25,14 +27,10 @@ from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.local.substitution import SubstitutionRandomizer, worst_per_slot
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Statement
-from hushrec.release.statement_lines import Local
 from hushrec.statistics.footprint import LISTED, Footprint
 
-_RAW = "the groups of items were made from everybody's exact ratings, and nothing was charged for them"
-_UNPROTECTED = "the groups of items were made from a release whose promise does not hold by itself"
 _PAIRS = 2e9
 """Limit on pairs of near items per item, over all items; beyond it D2P's own figure would take minutes."""
-_SO = "; the ε of a slot holds only against those who learn nothing from the groups"
 
 
 class DistanceBased(Method):
@@ -155,40 +153,46 @@ class DistanceBased(Method):
     def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:
         return self.settings()
 
-    def assumes(self, plan: Plan) -> tuple[str, ...]:
+    def assumes(self, plan: Plan) -> tuple[Clause, ...]:
         """What the groups depend on, and what they and the rows cost together."""
-        near = f"items nearer than {self.threshold:g} ({self.distance} distance of {self._compared()})"
-        lines = (*super().assumes(plan), f"{near} are in each other's groups")
+        lines = (*super().assumes(plan), self._near())
         if isinstance(self.groups, ItemFeatures):
-            lines += ("the features of items are public knowledge, not made from ratings",)
+            lines += (Clause("assumes.features"),)
         if self.beside():
             assert isinstance(self.groups, Release)
             lines += (_together(self.groups.statement, plan.epsilon),)
         return lines
 
-    def beside(self) -> str:
+    def beside(self) -> Clause | None:
         """The release that the groups were made from, if it makes a promise."""
         if not isinstance(self.groups, Release) or not self.groups.statement.private:
-            return ""
+            return None
         made = self.groups.statement
-        at = f"ε = {above(made.epsilon)} at δ = {above(made.delta)}, unit {made.unit}, {made.adjacency}"
-        return f"a release of {self.groups.model} ({at})"
+        at = {"epsilon": float(above(made.epsilon)), "delta": float(above(made.delta))}
+        model = self.groups.model
+        return Clause(
+            "beside.release", {"model": model, **at, "unit": made.unit, "adjacency": made.adjacency}
+        )
 
-    def _compared(self) -> str:
+    def _near(self) -> Clause:
+        """Which items are in each other's groups, and by what."""
+        what = {"threshold": self.threshold, "distance": self.distance}
         if isinstance(self.groups, Release):
-            return f"the released covariance of {self.groups.model}"
-        return "everybody's exact ratings" if isinstance(self.groups, str) else "public features"
+            return Clause("assumes.near_release", {**what, "model": self.groups.model})
+        return Clause(
+            "assumes.near_ratings" if isinstance(self.groups, str) else "assumes.near_features", what
+        )
 
     def groups_in(self, domain: Domain) -> str:
         """The sizes of the groups; empty if the groups are made from ratings. Privacy: public."""
         return "" if isinstance(self.groups, str) else self._groups(domain).summary
 
-    def _uncovered(self) -> str:
-        """Why no ε covers the groups; empty if they are public or were charged."""
+    def _uncovered(self) -> Clause | None:
+        """Why no ε covers the groups; None if they are public or were charged."""
         if isinstance(self.groups, str):
-            return _RAW + _SO
+            return Clause("groups.exact")
         protected = isinstance(self.groups, ItemFeatures) or self.groups.statement.private
-        return "" if protected else _UNPROTECTED + _SO
+        return None if protected else Clause("groups.release")
 
     def _groups(self, domain: Domain) -> Groups:
         assert not isinstance(self.groups, str)
@@ -200,22 +204,16 @@ class DistanceBased(Method):
         )
 
 
-def _together(made: Statement, epsilon: float) -> str:
+def _together(made: Statement, epsilon: float) -> Clause:
     """What the rows and the release that grouped their items cost together."""
     if made.unit == "rating":
-        return (
-            "the release that the groups were made from protects single ratings; no ε here bounds what it "
-            "tells about all of a person's ratings"
-        )
+        return Clause("assumes.groups_of_ratings")
     # Changing the items of a row removes one row and adds another.
     twice = made.adjacency == "add-remove"
     delta = made.delta * (1 + math.exp(min(made.epsilon, 700.0))) if twice else made.delta
     total = epsilon + made.epsilon * (2 if twice else 1)
-    return (
-        "if the release that the groups were made from is of the same people, it and this one cost a person "
-        f"ε = {above(total)} at δ = {above(min(delta, 1.0), 3)} together, for which items their ratings are "
-        "of"
-    )
+    figures = {"epsilon": float(above(total)), "delta": float(above(min(delta, 1.0), 3))}
+    return Clause("assumes.groups_together", figures)
 
 
 @lru_cache(maxsize=4)

@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
+from hushrec.documents.measured import Local
+from hushrec.documents.words import Clause
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.local_events import LocalRandomizer
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.local.substitution import SubstitutionRandomizer
-from hushrec.release.statement_lines import Local
 from hushrec.settings import Settings
 from hushrec.statistics.footprint import Footprint
 
@@ -46,7 +47,7 @@ class Method(Settings):
         budget: Budget,
         event: LocalRandomizer,
         *,
-        uncovered: str = "",
+        uncovered: Clause | None = None,
     ) -> Plan:
         """A plan of one event.
 
@@ -97,14 +98,14 @@ class Method(Settings):
     def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:
         """What a reader of the data set needs to know about its law, as JSON values."""
 
-    def assumes(self, plan: Plan) -> tuple[str, ...]:
+    def assumes(self, plan: Plan) -> tuple[Clause, ...]:
         """What the guarantee assumes in addition to what every statement lists."""
-        return ("every row is randomized by itself, with randomness that nobody else knows",)
+        return (Clause("assumes.rows"),)
 
     def groups_in(self, domain: Domain) -> str:
         """The sizes of the groups of items, if they are public."""
         return ""
 
-    def beside(self) -> str:
+    def beside(self) -> Clause | None:
         """Another release that this one reveals, which has its own ε."""
-        return ""
+        return None

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
+from hushrec.documents.measured import Local
 from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError
 from hushrec.local.method import CELLS, Method
 from hushrec.privacy.accounting import fixed_point
@@ -15,7 +16,6 @@ from hushrec.privacy.accounting.calibration import responses
 from hushrec.privacy.accounting.local_events import Responses
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.local.response import ResponseRandomizer
-from hushrec.release.statement_lines import Local
 from hushrec.statistics.footprint import Footprint
 
 

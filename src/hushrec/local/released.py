@@ -13,11 +13,13 @@ import polars as pl
 
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
+from hushrec.documents import html
+from hushrec.documents.blocks import Document, Paragraph
+from hushrec.documents.words import Clause
 from hushrec.errors import HushrecError, ReleaseError
 from hushrec.figures import above
 from hushrec.local import dataset_files
 from hushrec.local.estimates import estimates
-from hushrec.markup import Html, block, prose
 from hushrec.privacy.accounting.local_events import cell_loss
 from hushrec.release.statement import Statement
 
@@ -262,8 +264,23 @@ class ReleasedData:
     def __repr__(self) -> str:
         return f"ReleasedData({self.method}, {self._about()}, {self.statement.headline})"
 
-    def _repr_html_(self) -> Html:
-        return block(f"Data set by {self.method}", prose(self._about()), self.statement._repr_html_())
+    def document(self, lang: str = "en") -> Document:
+        """What the data set is and what it promises, in a language of ``LANGUAGES``."""
+        stated = self.statement.document(lang)
+        facts = {
+            "method": self.method,
+            "settings": dict(self.settings),
+            "n_people": self.n_people,
+            "n_cells": self.ratings.n_ratings,
+            "n_items": self.ratings.domain.n_items,
+            "scale": list(self.ratings.domain.scale),
+            "statement": stated.facts,
+        }
+        title, blocks = f"Data set by {self.method}", [Paragraph(self._about()), *stated.blocks]
+        return Document("data_set", title, blocks, facts=facts, lang=lang)
+
+    def _repr_html_(self) -> str:
+        return html.notebook(self.document())
 
     def _about(self) -> str:
         return (
@@ -294,26 +311,21 @@ def _sort(report: ReleasedData) -> tuple[Any, ...]:
     return report.method, report.settings, domain.items, domain.scale, promise
 
 
-_LISTED = "the list of "
-"""First words of the assumption that a roster is public; in a report the roster is one user."""
-_ONCE = "each person's report was charged to a ledger of their own, on their device, and reported once"
-
-
-def _grave(caveat: str) -> tuple[bool, bool, str]:
-    """Sort key: caveats that promise nothing come first, an author's claim comes last."""
-    return not caveat.startswith(_GRAVEST), caveat.startswith("AUTHOR"), caveat
+_CAVEATS = "unprotected", "convergence", "groups", "author"
+"""The kinds of caveats, the gravest first."""
+_ONCE = Clause("assumes.once")
 
 
 def _together(reports: Sequence[ReleasedData]) -> Statement:
     """What all reports together promise to each user."""
     said = [report.statement for report in reports]
-    caveats = sorted({one.caveat for one in said if one.caveat}, key=_grave)
-    if caveats and not caveats[0].startswith(_GRAVEST):
-        caveats = ["; ".join(caveats)]
-    alike = dict.fromkeys(line for one in said for line in one.assumes if not line.startswith(_LISTED))
+    caveats = dict.fromkeys(caveat for one in said for caveat in one.caveats)
+    gravest = [caveat for caveat in caveats if caveat.kind == "unprotected"]
+    # In a report the roster is one user.
+    alike = dict.fromkeys(line for one in said for line in one.assumes if line.name != "assumes.roster")
     return replace(
         max(said, key=lambda one: one.epsilon),
-        caveat=next(iter(caveats), ""),
+        caveats=tuple(gravest[:1] or sorted(caveats, key=lambda caveat: _CAVEATS.index(caveat.kind))),
         assumes=(*alike, *([_ONCE] if all(report.n_people <= 1 for report in reports) else [])),
         ledger={},
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from hushrec.arrays import Ints
+from hushrec.documents.words import Clause
 from hushrec.errors import GrantError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.events import Event, Gaussian, Laplace
@@ -50,7 +51,7 @@ class Grant(Confined):
 
     Attributes:
         private: whether a release made with this grant may claim its ε.
-        caveat: why it may not, for the statement; empty if it may.
+        caveats: why it may not, for the statement; empty if it may.
         ledger: what the release says about its ledger, as JSON values; empty if nothing was charged.
         charge: number of the charge in its ledger.
         key: idempotency key of the charge.
@@ -64,7 +65,7 @@ class Grant(Confined):
         events: Iterable[Event],
         entropy: Entropy,
         *,
-        caveat: str = "",
+        caveats: tuple[Clause, ...] = (),
         ledger: dict[str, Any] | None = None,
         charge: int = 0,
         key: str = "",
@@ -72,7 +73,7 @@ class Grant(Confined):
     ) -> None:
         if seal is not SEAL:
             raise GrantError("a grant needs a charge; get one from Ledger.charge(plan)")
-        self.caveat, self.ledger, self.charge, self.key = caveat, ledger or {}, charge, key
+        self.caveats, self.ledger, self.charge, self.key = caveats, ledger or {}, charge, key
         self._open: dict[str, Event] = {event.name: event for event in events}
         self._entropy, self._observer = entropy, observer_of(entropy, private=self.private)
         self.checkpoint = entropy if isinstance(entropy, Checkpoint) else None
@@ -81,7 +82,7 @@ class Grant(Confined):
     @property
     def private(self) -> bool:
         """Whether a release made with this grant may claim its ε."""
-        return not self.caveat
+        return not self.caveats
 
     def already_released(self, name: str) -> Noisy | None:
         """Return, once, the value released before the fit was interrupted. It is not measured again.

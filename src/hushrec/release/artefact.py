@@ -18,7 +18,9 @@ import numpy as np
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from hushrec import files, markup
+from hushrec import files
+from hushrec.documents import html
+from hushrec.documents.blocks import Document, Facts
 from hushrec.errors import ReleaseError
 from hushrec.escapes import one_line
 from hushrec.release import untrusted_json as facts_of
@@ -248,16 +250,37 @@ class Release:
         told = f"{self.dimensions:,} taste dimensions, {self.statement.headline}{self.signature.brief}"
         return f"Release({self.model}, {len(self.items):,} items, {people}{told})"
 
-    def _repr_html_(self) -> markup.Html:
-        shown = [
+    def document(self, lang: str = "en") -> Document:
+        """What the file is and what it promises, in a language of ``LANGUAGES``."""
+        rows = [
             ("items", f"{len(self.items):,}"),
             ("predicts from", f"a user's own {self.feedback}"),
             ("tastes", self.taste),
             ("signature", str(self.signature)),
         ]
         if self.users:
-            shown.append(("people listed", f"{len(self.users):,}"))
-        return markup.block(f"Release of {self.model}", markup.facts(shown), self.statement._repr_html_())
+            rows.append(("people listed", f"{len(self.users):,}"))
+        stated = self.statement.document(lang)
+        facts = {
+            "model": self.model,
+            "settings": dict(self.config),
+            "form": self.kind,
+            "feedback": self.feedback,
+            "n_items": len(self.items),
+            "n_people": len(self.users),
+            "scale": self.scale and list(self.scale),
+            "likes": self.likes,
+            "counts": self.counts,
+            "taste": self.taste,
+            "dimensions": self.dimensions,
+            "signature": self.signature.to_json(),
+            "statement": stated.facts,
+        }
+        blocks = [Facts(rows), *stated.blocks]
+        return Document("release", f"Release of {self.model}", blocks, facts=facts, lang=lang)
+
+    def _repr_html_(self) -> str:
+        return html.notebook(self.document())
 
 
 def _checked_tensors(release: Release) -> int:

@@ -2,16 +2,13 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
-from hushrec import markup
-from hushrec.errors import ReleaseError
-from hushrec.figures import above
-from hushrec.release import sentence, statement_text
-from hushrec.release.odds import Odds
-from hushrec.release.statement_lines import (
+from hushrec.documents import html, schema, terminal
+from hushrec.documents.blocks import Block, Document, Facts, Paragraph, Points, Section
+from hushrec.documents.measured import (
+    DECLARED,
     RANDOMIZERS,
     Local,
     Measured,
@@ -20,26 +17,30 @@ from hushrec.release.statement_lines import (
     finite_or_none,
     is_ledger,
     or_infinite,
+    promised_table,
+    table_of,
 )
+from hushrec.documents.odds import Odds
+from hushrec.documents.promise import ADJACENCIES, Guarantee
+from hushrec.documents.words import ENGLISH, LANGUAGES, Clause, Said, Words, english
+from hushrec.errors import ReleaseError
+from hushrec.figures import above, below
 from hushrec.release.untrusted_json import entries, number, parsing, typed
 
 __all__ = ["Local", "Measured", "Promised", "Statement"]
 
-VERSION = 1
-"""Version of the statement as JSON; ``statement-v1.schema.json`` describes it."""
-SCHEMA = Path(__file__).with_name(f"statement-v{VERSION}.schema.json")
-"""JSON Schema (draft 2020-12) of the statement as JSON."""
 _OPTIONAL = frozenset(
     {"beside", "diagnostics", "promises", "local", "personal", "interactions", "model", "settings", "hushrec"}
 )
 """Fields that files omit when empty."""
-_DERIVED = frozenset({"sentence", "headline", "reading"})
+_DERIVED = frozenset({"reading", "said"})
 """Fields that follow from others: written for readers, and never read back."""
-_UNPROTECTED, _CONDITIONAL = "NOT PRIVATE:", "CONDITIONAL ON CONVERGENCE:"
-_UNCOVERED, _CLAIMED = "GROUPS NOT COVERED:", "AUTHOR'S CLAIM:"
-"""The first words of caveats."""
 _REFUTED = "NOT CONVERGED"
 """The verdict of diagnostics that contradict convergence."""
+_NAMED = (("ledger", "id"), ("head", "head"), *((name, name) for name in DECLARED))
+"""The rows of the ledger's facts: their heading among the words, and their field."""
+_CAVEATS = "unprotected", "convergence", "groups", "author"
+"""The kinds of caveats, the gravest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,10 @@ class Statement:
     """What a release promises, to whom, and on what assumptions.
 
     Attributes:
-        caveat: why nothing is promised (``NOT PRIVATE: …``), or only on a condition (``CONDITIONAL ON
-            CONVERGENCE: …``), or only against readers who learn nothing from groups that were made from
-            exact ratings (``GROUPS NOT COVERED: …``), or only on the word of an author whose code is not
-            part of hushrec (``AUTHOR'S CLAIM: …``, also after one of the last two); empty if the promise
-            holds.
+        caveats: why nothing is promised (kind ``unprotected``), or only on a condition (``convergence``), or
+            only against readers who learn nothing from groups that were made from exact ratings
+            (``groups``), or only on the word of an author whose code is not part of hushrec (``author``);
+            empty if the promise holds.
         unit: ``user`` or ``rating``.
         adjacency: ``add-remove``, ``replace`` or ``replace-items``.
         epsilon: true ε at ``delta`` of this release by itself, or of its whole series; infinite without
@@ -67,27 +67,27 @@ class Statement:
         promises: what each class of users is promised.
         personal: whether users asked for their own ε.
         local: what one answer reveals, if users' rows were randomized; else None.
-        beside: the release that groups of items were made from, which this one reveals; empty if there is
-            none. The statement covers what this release reveals beyond that one.
+        beside: the release that groups of items were made from, which this one reveals; None without. The
+            statement covers what this release reveals beyond that one.
         interactions: whether people gave interactions in place of ratings, which unit ``rating`` then means.
         model: name of the model or method that was charged.
         settings: SHA-256 of its settings, hex.
         hushrec: version of hushrec that charged it.
     """
 
-    caveat: str
+    caveats: tuple[Clause, ...]
     unit: str
     adjacency: str
     epsilon: float
     delta: float
     measurements: tuple[Measured, ...] = ()
-    assumes: tuple[str, ...] = ()
+    assumes: tuple[Clause, ...] = ()
     ledger: Mapping[str, Any] = field(default_factory=dict)
     diagnostics: Mapping[str, float | str] = field(default_factory=dict)
     promises: tuple[Promised, ...] = ()
     personal: bool = False
     local: Local | None = None
-    beside: str = ""
+    beside: Clause | None = None
     interactions: bool = False
     model: str = ""
     settings: str = ""
@@ -96,7 +96,16 @@ class Statement:
     @property
     def private(self) -> bool:
         """Whether the release promises anything."""
-        return not self.caveat
+        return not self.caveats
+
+    @property
+    def unprotected(self) -> bool:
+        """Whether it promises nothing at all, on no condition."""
+        return self.has("unprotected") or math.isinf(self.epsilon)
+
+    def has(self, kind: str) -> bool:
+        """Whether it has a caveat of this kind."""
+        return any(caveat.kind == kind for caveat in self.caveats)
 
     @property
     def epsilon_per_cell(self) -> float | None:
@@ -124,21 +133,62 @@ class Statement:
         return Odds.of(self.epsilon, self.delta, self.measurements)
 
     @property
+    def guarantee(self) -> Guarantee:
+        """What may be said of its ε."""
+        return Guarantee(self.unit, self.adjacency, self.reading, self.interactions)
+
+    @property
+    def together(self) -> Guarantee | None:
+        """The guarantee of all releases of its ledger or series together; None where there is only one."""
+        if self.unprotected:
+            return None
+        if "parts" in self.ledger:
+            return replace(self.guarantee, what="all")
+        if (
+            self.ledger.get("max_releases", 1) == 1
+            or not {"total_epsilon", "total_delta"} <= self.ledger.keys()
+        ):
+            return None
+        odds = Odds.of(self.ledger["total_epsilon"], self.ledger["total_delta"])
+        return Guarantee(self.unit, self.adjacency, odds, self.interactions, "all")
+
+    @property
     def sentence(self) -> str:
         """What is promised to a person, in plain words, or why nothing is, or on what condition."""
-        if self.caveat.startswith(_UNPROTECTED):
-            return f"Nothing is promised. {self.caveat}."
-        if math.isinf(self.epsilon) or (self.unit, self.adjacency) not in sentence.ADJACENCIES:
-            return "Nothing is promised."
-        if self.caveat:
-            return f"What is promised holds only on a condition. {self.caveat}."
-        said = sentence.promise(self.unit, self.adjacency, self.epsilon, self.delta)
-        return said.replace("rating", "interaction") if self.interactions else said
+        return self._promised(english)
+
+    @property
+    def headline(self) -> str:
+        """The guarantee in a few words: the first of its caveats, and ε with what it is for."""
+        return self._headline(english)
+
+    def said(self, words: Words) -> dict[str, str]:
+        """What a page shows of it, by name: the sentences that need no table."""
+        shown = {"headline": self._headline(words), "sentence": self._promised(words)}
+        if self.private:
+            guarantee = self.guarantee
+            shown |= {"story": words.join(guarantee.story(words)), "protected": guarantee.protected(words)}
+            shown["unprotected"] = guarantee.unprotected(words)
+        if self.together:
+            shown["together"] = self._together(self.together, words)
+        return {name: str(text) for name, text in shown.items()}
+
+    def document(self, lang: str = "en") -> Document:
+        """The whole statement, in a language of ``LANGUAGES``."""
+        words = Words(lang)
+        blocks = [*self.first(words), *self.plain(words), *self.proof(words), *self.charged(words)]
+        title, label = words("statement.title"), words("statement.label")
+        if words.fell_back:
+            blocks.append(Paragraph(words("untranslated")))
+        return Document("statement", title, blocks, label=label, facts=self.to_json(), lang=lang)
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values, by version 1 of the schema; infinite numbers become null."""
-        values = {"version": VERSION, **asdict(self)}
-        values |= {"sentence": self.sentence, "headline": self.headline, "reading": self.reading.to_json()}
+        """As JSON values, by version 2 of the schema; infinite numbers become null."""
+        values = {**schema.form("statement"), **asdict(self)}
+        values |= {name: [one.to_json() for one in getattr(self, name)] for name in ("caveats", "assumes")}
+        values["beside"] = self.beside and self.beside.to_json()
+        values["reading"] = self.reading.to_json()
+        values["said"] = {lang: self.said(Words(lang)) for lang in LANGUAGES}
         values["ledger"] = dict(self.ledger)
         values["epsilon"] = finite_or_none(self.epsilon)
         values["diagnostics"] = dict(self.diagnostics)
@@ -151,21 +201,29 @@ class Statement:
         with parsing("the statement of privacy is malformed"):
             known = {entry.name for entry in fields(cls)}
             values = dict(typed(values, dict))
-            if (version := values.pop("version", None)) != VERSION or version is True:
+            if (version := values.pop("version", None)) != schema.VERSION or version is True:
                 raise ReleaseError(
-                    f"the statement of privacy has version {version!r}, this hushrec reads {VERSION}; "
+                    f"the statement of privacy has version {version!r}, this hushrec reads {schema.VERSION}; "
                     "upgrade hushrec"
                 )
+            if values.pop("kind", None) != "statement":
+                raise ReleaseError("the statement of privacy is malformed")
             derived = {name: values.pop(name, None) for name in _DERIVED}
             if None in derived.values():
                 raise ReleaseError("the statement of privacy has missing fields")
-            if not all(derived[name].isprintable() for name in ("sentence", "headline")):
+            said = {lang: typed(texts, dict) for lang, texts in typed(derived["said"], dict).items()}
+            if not {"headline", "sentence"} <= said[ENGLISH].keys():
+                raise ReleaseError("the statement of privacy has missing fields")
+            if not all(typed(text, str).isprintable() for texts in said.values() for text in texts.values()):
                 raise ReleaseError("the statement of privacy is malformed")
             if not known - _OPTIONAL <= set(values) <= known:
                 raise ReleaseError("the statement of privacy has missing or unknown fields")
-            values["measurements"] = tuple(map(Measured.from_json, entries(values["measurements"])))
-            values["assumes"] = tuple(typed(line, str) for line in entries(values["assumes"]))
-            values["promises"] = tuple(Promised(**promise) for promise in entries(values.get("promises", ())))
+            values["measurements"] = tuple(Measured(**line) for line in entries(values["measurements"]))
+            for name in ("caveats", "assumes"):
+                values[name] = tuple(map(Clause.from_json, entries(values[name])))
+            if values.get("beside") is not None:
+                values["beside"] = Clause.from_json(values["beside"])
+            values["promises"] = tuple(Promised(**one) for one in entries(values.get("promises", ())))
             values["epsilon"] = number(or_infinite(values["epsilon"]))
             if values.get("local") is not None:
                 values["local"] = Local(**values["local"])
@@ -176,11 +234,10 @@ class Statement:
     def _check(self) -> None:
         """Refuse a statement that promises without grounds, or that holds unknown values."""
         known = (
-            isinstance(self.caveat, str)
-            and (
-                not self.caveat or self.caveat.startswith((_UNPROTECTED, _CONDITIONAL, _UNCOVERED, _CLAIMED))
-            )
-            and (self.unit, self.adjacency) in sentence.ADJACENCIES
+            all(clause.is_known and clause.kind in _CAVEATS for clause in self.caveats)
+            and all(clause.is_known and clause.kind == "assumes" for clause in self.assumes)
+            and (self.beside is None or (self.beside.is_known and self.beside.kind == "beside"))
+            and (self.unit, self.adjacency) in ADJACENCIES
             and finite(self.delta)
             and self.delta < 1
             and self.epsilon >= 0
@@ -194,13 +251,13 @@ class Statement:
             and all(isinstance(v, str) or math.isfinite(v) for v in self.diagnostics.values())
             and isinstance(self.personal, bool)
             and isinstance(self.interactions, bool)
-            and all(promise.is_valid and self._keeps(promise) for promise in self.promises)
-            and len({promise.name for promise in self.promises}) == len(self.promises)
+            and all(one.is_valid and self._keeps(one) for one in self.promises)
+            and len({one.name for one in self.promises}) == len(self.promises)
             and ((self.unit, self.adjacency) == ("user", "add-remove") or not self._for_people())
             and (self.local is None or self._answers(self.local))
             and all(text.isprintable() for text in self._texts())
         )
-        if not known or not (self._grounded() or self.caveat.startswith(_UNPROTECTED)):
+        if not known or not (self._grounded() or self.has("unprotected")):
             raise ReleaseError("the statement of privacy promises something without grounds")
 
     def _grounded(self) -> bool:
@@ -208,7 +265,7 @@ class Statement:
         return (
             math.isfinite(self.epsilon)
             and any(m.mechanism != "exact" for m in self.measurements)
-            and (self.caveat.startswith(_CONDITIONAL) or not self._sampled())
+            and (self.has("convergence") or not self.sampled)
         )
 
     def _answers(self, local: Local) -> bool:
@@ -231,7 +288,8 @@ class Statement:
         least = self.epsilon * (1 - 1e-9) if full else 0.0
         return least <= promise.promised <= self.epsilon and (full or not enough)
 
-    def _sampled(self) -> bool:
+    @property
+    def sampled(self) -> bool:
         """Whether a posterior sample was measured."""
         return any(m.mechanism == "posterior sample" for m in self.measurements)
 
@@ -240,64 +298,133 @@ class Statement:
         return self.personal or bool(self.promises) or any(m.rate < 1 for m in self.measurements)
 
     def _texts(self) -> Iterator[str]:
-        yield from (self.caveat, self.beside, self.model, self.settings, self.hushrec)
-        yield from self.assumes
+        yield from (self.model, self.settings, self.hushrec)
+        for clause in (*self.caveats, *self.assumes, *filter(None, [self.beside])):
+            yield from (clause.name, *map(str, clause.values.values()))
         yield from map(str, self.ledger.values())
         for name, value in self.diagnostics.items():
             yield from (name, str(value))
 
+    def first(self, words: Words) -> list[Block]:
+        """What must not be missed, and then ε: of all releases together, if there are several, and this."""
+        cautions = [self._caveat(caveat, words) for caveat in self.caveats]
+        if self.sampled and self.diagnostics.get("verdict") == _REFUTED:
+            cautions.append(words("note.refuted"))
+        if self.has("groups"):
+            cautions.append(words("note.groups"))
+        if not self.measurements:
+            cautions.append(words("note.exact"))
+        blocks: list[Block] = [Paragraph(line, "caution") for line in cautions]
+        if not self.measurements:
+            return blocks
+        own = self.guarantee.loss(words)
+        if self.together:
+            blocks.append(Paragraph(self._together(self.together, words), "strong"))
+            if self.private:
+                blocks.append(Paragraph(self.together.grade(words)))
+            own = self.guarantee.loss(words, "alone")
+        if self.has("author"):
+            own = words.join([own, words("loss.author")], "")
+        if "parts" not in self.ledger:
+            blocks.append(Paragraph(own, "plain" if cautions or self.together else "strong"))
+        if self.beside:
+            blocks.append(Paragraph(words("note.beside", beside=words.clause(self.beside))))
+        return blocks
+
+    def plain(self, words: Words) -> list[Block]:
+        """The promise in plain words, and what it means for one person; nothing where nothing is promised."""
+        if not (self.private and self.measurements):
+            return []
+        return [Paragraph(self._promised(words)), self.guarantee.told(words)]
+
+    def proof(self, words: Words) -> list[Block]:
+        """What the figures rest on: what was measured, of whom, and what is assumed."""
+        blocks: list[Block] = []
+        if not self.measurements:
+            return blocks
+        if self.local:
+            blocks.append(self.local.told(words, self.epsilon))
+        if self.personal:
+            blocks.append(self._personal(words))
+        table: list[Block] = [table_of(self.measurements, words)]
+        if (mu := self.reading.mu) is not None:
+            table.append(Paragraph(words("measured.mu", mu=above(mu, 3))))
+        blocks.append(Section(words("measured.title"), table, folded=True))
+        if self.diagnostics:
+            shown = [(name, _shown(value)) for name, value in self.diagnostics.items()]
+            blocks.append(Section(words("chain.title"), [Facts(shown)], folded=True))
+        assumed = [words.clause(clause) for clause in self.assumes]
+        blocks.append(Section(words("assumed.title"), [Points(assumed)], folded=True))
+        return blocks
+
+    def charged(self, words: Words) -> list[Block]:
+        """Which ledger was charged, which of its releases this is, and who answers for it."""
+        ledger = self.ledger
+        if not ledger or not self.measurements:
+            return []
+        named = {"file": ledger.get("file") or words("charged.memory"), "seq": ledger.get("seq", 0)}
+        named |= {"number": ledger.get("release_index", 0) + 1, "most": ledger.get("max_releases", 1)}
+        dated = {"date": ledger["date"]} if ledger.get("date") else {}
+        lines = [words("charged.kept" if dated else "charged.kept_undated", **named, **dated)]
+        if "parts" in ledger:
+            lines.append(words("charged.part", part=ledger["part"] + 1, parts=ledger["parts"]))
+        if "total_epsilon" in ledger:
+            figures = {"spent": above(ledger.get("spent_epsilon")), "total": below(ledger["total_epsilon"])}
+            lines.append(words("charged.spent", **figures))
+        rows = [(words(f"charged.{key}"), str(ledger[name])) for key, name in _NAMED if ledger.get(name)]
+        blocks: list[Block] = [*map(Paragraph, lines), Facts(rows)]
+        if missing := self.undeclared:
+            blocks.append(Paragraph(words("charged.undeclared", names=", ".join(missing))))
+        return [Section(words("charged.title"), blocks)]
+
     @property
-    def headline(self) -> str:
-        """The guarantee in a few words: the first of its caveat, and ε with what it is for."""
-        told = self.caveat.partition(":")[0]
-        if not self.measurements or (told and self.caveat.startswith(_UNPROTECTED)):
-            return told or "nothing was measured"
-        if told:
-            return f"{told}: ε = {above(self.epsilon)} per {self.unit}"
-        return f"ε = {above(self.epsilon)} at δ = {above(self.delta)} per {self.unit}, {self.adjacency}"
+    def undeclared(self) -> list[str]:
+        """What the owner of a kept ledger has not declared: a reader asks who answers for the file."""
+        return [name for name in DECLARED if self.ledger.get("file") and not self.ledger.get(name)]
+
+    def _headline(self, words: Words) -> Said:
+        first = words(f"caveat.{self.caveats[0].kind}") if self.caveats else ""
+        if self.has("unprotected") or not self.measurements:
+            return Said(first or words("loss.nothing"))
+        if first:
+            return self.guarantee.loss(words, "conditional", caveat=first)
+        return self.guarantee.loss(words)
+
+    def _promised(self, words: Words) -> Said:
+        if self.private and not math.isinf(self.epsilon):
+            return self.guarantee.promise(words)
+        if not self.caveats:
+            return words("promise.nothing")
+        kind = "unprotected" if self.has("unprotected") else "condition"
+        return words(f"promise.{kind}", caveat=". ".join(self._caveat(one, words) for one in self.caveats))
+
+    def _together(self, all_of_them: Guarantee, words: Words) -> Said:
+        ledger = self.ledger
+        if "parts" in ledger:
+            return all_of_them.loss(words, "together_series", n=ledger["parts"], part=ledger["part"] + 1)
+        spent = above(ledger.get("spent_epsilon"))
+        return all_of_them.loss(words, "together", n=ledger["max_releases"], spent=spent)
+
+    def _caveat(self, caveat: Clause, words: Words) -> Said:
+        return words.join([words(f"caveat.{caveat.kind}"), words.clause(caveat)], ": ")
+
+    def _personal(self, words: Words) -> Section:
+        """What is promised to people who asked for their own ε."""
+        blocks: list[Block] = []
+        if self.promises:
+            blocks.append(promised_table(self.promises, words, sure=self.private))
+        if self.private:
+            blocks.append(Paragraph(words("personal.each")))
+        return Section(words("personal.title"), blocks)
 
     def __repr__(self) -> str:
         return f"Statement({self.headline})"
 
-    def _repr_html_(self) -> markup.Html:
-        heads = "measurement", "mechanism", "Δ", "noise", "entries", "share", "cost"
-        measured = markup.table(heads, (line.cells() for line in self.measurements), left=2)
-        parts = (
-            markup.folded("What was measured", measured) if part.startswith("measurement ") else part
-            for part in str(self).split("\n\n")
-        )
-        return markup.block("Privacy statement", markup.written(parts))
+    def _repr_html_(self) -> str:
+        return html.notebook(self.document())
 
     def __str__(self) -> str:
-        lines = self.caveat.replace(f"; {_CLAIMED}", f"\n{_CLAIMED}").splitlines()
-        if self._sampled() and self.diagnostics.get("verdict") == _REFUTED:
-            lines += [
-                "The condition of this ε looks false: by its diagnostics the chain had NOT CONVERGED; do not "
-                "rely on the ε below."
-            ]
-        if self.caveat.startswith(_UNCOVERED):
-            lines += [statement_text.uncovered(self.local)]
-        if not self.measurements:
-            return "\n".join([*lines, "The exact statistics were used: do not publish this file."])
-        kind = f"unit {self.unit}, adjacency {self.adjacency}"
-        if _CLAIMED in self.caveat:
-            kind += ", as its author counts"
-        lines += [f"ε = {above(self.epsilon)} at δ = {above(self.delta)}, {kind}", ""]
-        if self.beside:
-            lines += [statement_text.beyond(self.beside), ""]
-        if self.private:
-            lines += [self.sentence, str(self.reading), ""]
-        if self.local:
-            lines += statement_text.local(self.local, self.epsilon)
-        if self.personal:
-            lines += statement_text.personal(self.promises, sure=self.private)
-        lines += statement_text.measurements(self.measurements)
-        if self.diagnostics:
-            lines += ["", "The chain:", *(f"  · {name}: {_shown(v)}" for name, v in self.diagnostics.items())]
-        lines += ["", "Assumed:", *(f"  · {line}" for line in self.assumes)]
-        if self.ledger:
-            lines += ["", *statement_text.charged(self.ledger)]
-        return "\n".join(lines)
+        return terminal.text(self.document().blocks)
 
 
 def _shown(value: float | str) -> str:
@@ -312,7 +439,7 @@ def placeholder_statement(diagnostics: Mapping[str, float | str] | None = None) 
             only on what the grant released.
     """
     return Statement(
-        caveat="NOT PRIVATE: no statement was written",
+        caveats=(Clause("unprotected.unstated"),),
         unit="rating",
         adjacency="add-remove",
         epsilon=float("inf"),

@@ -13,6 +13,8 @@ from hushrec.data.load import in_memory, load, packed_folder
 from hushrec.data.losses.dropped import Dropped, Refusal, share
 from hushrec.data.people import People
 from hushrec.data.reading import PLAIN, Reading
+from hushrec.documents import terminal
+from hushrec.documents.blocks import Block, Document, Facts, Paragraph, Points, Section
 
 CONFIDENTIAL = "Confidential, for the curator only: do not publish, do not log"
 
@@ -91,29 +93,40 @@ class Check:
             "refused": list(self.refused),
         }
 
-    def __str__(self) -> str:
-        records, losses = self.dropped.records, self.dropped.losses(self.domain)
-        unliked: list[str] = []
-        if self.n_unliked is not None:
-            unliked = [f"unliked  {self.n_unliked:,} ratings below {self.domain.likes:g}, which are not used"]
-        lines = [
-            CONFIDENTIAL,
-            f"records  {records:,}",
-            f"users    {self.n_users:,}; the domain declares at most {self.domain.max_users:,}",
-            f"items    {self.n_items:,} of the {self.domain.n_items:,} of the catalogue",
-            f"kept     {self.n_entries:,} {self.domain.feedback}, one for each user and item",
-            *unliked,
-            "Dropped or changed:" if losses else "None were dropped or changed.",
-            *(f"  {loss.count:,} ({share(loss.count, records)}) {loss.text}" for loss in losses),
+    def document(self) -> Document:
+        """What was read, dropped or changed, and whether a fit would be refused."""
+        records, domain = self.dropped.records, self.domain
+        rows = [
+            ("records", f"{records:,}"),
+            ("users", f"{self.n_users:,}; the domain declares at most {domain.max_users:,}"),
+            ("items", f"{self.n_items:,} of the {domain.n_items:,} of the catalogue"),
+            ("kept", f"{self.n_entries:,} {domain.feedback}, one for each user and item"),
         ]
+        if self.n_unliked is not None:
+            unliked = f"{self.n_unliked:,} ratings below {domain.likes:g}, which are not used"
+            rows.append(("unliked", unliked))
+        blocks: list[Block] = [Paragraph(CONFIDENTIAL, "strong"), Facts(rows), _lost(self.dropped, domain)]
         if self.hints:
-            lines += ["Hints:", *(f"  · {hint}" for hint in self.hints)]
+            blocks.append(Section("Hints", [Points(self.hints)]))
         first = "; read the hints first" if self.hints else ""
         verdicts = [f"A fit is refused before its charge: {_VERDICTS[reason]}" for reason in self.refused]
-        return "\n".join([*lines, *(verdicts or [f"A fit goes on with these records{first}."])])
+        blocks += map(Paragraph, verdicts or [f"A fit goes on with these records{first}."])
+        return Document("check", "Check", blocks, facts=self.facts())
+
+    def __str__(self) -> str:
+        return terminal.text(self.document().blocks)
 
     def __repr__(self) -> str:
         return "Check(confidential)"
+
+
+def _lost(dropped: Dropped, domain: Domain) -> Block:
+    """What was dropped or changed, with counts."""
+    losses = dropped.losses(domain)
+    if not losses:
+        return Paragraph("None were dropped or changed.")
+    listed = [f"{loss.count:,} ({share(loss.count, dropped.records)}) {loss.text}" for loss in losses]
+    return Section("Dropped or changed", [Points(listed)])
 
 
 def check(source: Any, domain: Domain, reading: Reading = PLAIN) -> Check:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from hushrec.arrays import Bools, Floats
+from hushrec.documents.words import Clause
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 
 __all__ = ["described"]
@@ -42,7 +43,7 @@ def described(titles: Sequence[str], features: Mapping[str, Sequence[str]]) -> I
     if not tables:
         return NOTHING_KNOWN
     groups = np.repeat(np.arange(len(tables)), [table.shape[1] for table in tables])
-    told = f"{', '.join(names)}: what the catalogue says about its items is public, and not from the ratings"
+    told = Clause("assumes.catalogue_says", {"names": ", ".join(names)})
     return ItemPrior(design=np.column_stack(tables), groups=groups, told=(told,))
 
 

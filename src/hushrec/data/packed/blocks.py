@@ -47,8 +47,8 @@ from hushrec.data.packed.block_files import (
 from hushrec.data.packed.temporary import Temporary
 from hushrec.data.people import PublicFacts
 from hushrec.data.ratings import Ratings
+from hushrec.documents import html
 from hushrec.errors import DataError
-from hushrec.markup import Html, block, prose
 from hushrec.progress import share
 
 __all__ = ["MANIFEST", "RATINGS_PER_BLOCK", "Blocks"]
@@ -253,8 +253,8 @@ class Blocks(InBlocks):
     def __repr__(self) -> str:
         return f"Blocks({self.folder.name!r}, {self.domain!r}, private)"
 
-    def _repr_html_(self) -> Html:
-        return block("Blocks, private", prose(f"folder {self.folder.name}\n{self.domain!r}"))
+    def _repr_html_(self) -> str:
+        return html.note("Blocks, private", f"folder {self.folder.name}: {self.domain!r}")
 
 
 def _damaged(path: Path) -> DataError:

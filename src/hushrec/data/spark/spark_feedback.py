@@ -21,8 +21,8 @@ from hushrec.data.spark.packed_rows import (
     to_row,
 )
 from hushrec.data.spark.session import contained
+from hushrec.documents import html
 from hushrec.errors import DataError
-from hushrec.markup import Html, block, prose
 
 __all__ = ["SparkFeedback"]
 
@@ -168,8 +168,8 @@ class SparkFeedback(InBlocks):
     def __repr__(self) -> str:
         return f"SparkFeedback({self.domain!r}, private)"
 
-    def _repr_html_(self) -> Html:
-        return block("SparkFeedback, private", prose(repr(self.domain)))
+    def _repr_html_(self) -> str:
+        return html.note("SparkFeedback, private", repr(self.domain))
 
 
 def _listed(kept: Any) -> tuple[list[tuple[int, int]], tuple[StoredBlock, ...], Dropped]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from hushrec.documents.words import Clause
 from hushrec.errors import BudgetError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, laplace_loss, pure_loss
@@ -42,7 +43,7 @@ class Event(ABC):
         size: number of entries, or ``EVERY_RATING``.
         rate: probability that each person takes part.
         doors: names of the grant's methods that release it.
-        condition: the condition under which its price holds; empty without any.
+        condition: the condition under which its price holds; None without any.
         assumes: what a statement says that the price assumes.
     """
 
@@ -51,8 +52,8 @@ class Event(ABC):
     norm: ClassVar[str]
     symbol: ClassVar[str]
     cost_symbol: ClassVar[str] = "ε"
-    condition: ClassVar[str] = ""
-    assumes: ClassVar[tuple[str, ...]] = ()
+    condition: ClassVar[Clause | None] = None
+    assumes: ClassVar[tuple[Clause, ...]] = ()
 
     if TYPE_CHECKING:  # at run time, a dataclass would take an inherited property for its field's default
 
@@ -249,13 +250,8 @@ class PosteriorSample(Calibrated):
     norm: ClassVar[str] = "loss"
     symbol: ClassVar[str] = "T"
     doors: ClassVar[tuple[str, ...]] = ("sample_key",)
-    condition: ClassVar[str] = (
-        "conditional on convergence: this ε holds only if the chain has converged, which nobody can check"
-    )
-    assumes: ClassVar[tuple[str, ...]] = (
-        "the chain that a posterior sample was taken from had converged, which nobody can check",
-        "a posterior sample was drawn in floating point, unrounded; its ε does not cover what that tells",
-    )
+    condition: ClassVar[Clause] = Clause("convergence.chain")
+    assumes: ClassVar[tuple[Clause, ...]] = (Clause("assumes.converged"), Clause("assumes.floating"))
 
     def __post_init__(self) -> None:
         self._check_numbers(self.sensitivity)

@@ -2,22 +2,27 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib import metadata
 from typing import Any
 
-from hushrec import markup
+from hushrec.documents import html, terminal
+from hushrec.documents.blocks import Block, Document, Paragraph, Section
+from hushrec.documents.measured import Measured, Promised, promised_table, table_of
+from hushrec.documents.odds import Odds
+from hushrec.documents.promise import Guarantee, times
+from hushrec.documents.words import Clause, Said, english
 from hushrec.errors import BudgetError, WeakBudget
-from hushrec.figures import WEAK, above, aligned, below, noise_and_cost, promise, times
+from hushrec.figures import WEAK, above, below
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, price, spent_of
 from hushrec.privacy.accounting.ages import Part
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import whole
 from hushrec.privacy.accounting.events import EVERY_RATING, Event
-from hushrec.privacy.accounting.weights import Promise, promises
+from hushrec.privacy.accounting.weights import promises
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +53,7 @@ class Plan:
         measurements: every event with its share.
         asked: classes of users by name, with the ε that their members ask for; empty if the model does not
             support personal ε.
-        uncovered: published values that the measurements do not cover, as text for a caveat; empty without
-            any.
+        uncovered: the caveat of published values that the measurements do not cover; None without any.
         foreign: names of code outside hushrec that declares measurements; ``models.authors`` finds them.
         needs: memory and time of a fit, as text; empty if unknown.
         beforehand: what else is publicly known about the items, in words, and shapes the release.
@@ -65,10 +69,10 @@ class Plan:
     budget: Budget
     measurements: tuple[Measurement, ...]
     asked: Mapping[str, float] = field(default_factory=dict)
-    uncovered: str = ""
+    uncovered: Clause | None = None
     foreign: tuple[str, ...] = ()
     needs: str = field(default="", compare=False)
-    beforehand: tuple[str, ...] = ()
+    beforehand: tuple[Clause, ...] = ()
     beforehand_digest: str = ""
     part: Part | None = None
 
@@ -118,8 +122,10 @@ class Plan:
         return self.spent.epsilon(self.budget.delta)
 
     @cached_property
-    def promises(self) -> tuple[Promise, ...]:
-        return promises(self.events, self.budget.delta, self.asked)
+    def promises(self) -> tuple[Promised, ...]:
+        """What each class of users is promised."""
+        made = promises(self.events, self.budget.delta, self.asked)
+        return tuple(Promised(of.name, of.asked, of.weight, of.promised) for of in made)
 
     def cost(self, event: Event) -> float:
         """Cost of one measurement, rounded up: ρ for Gaussian noise, ε for any other.
@@ -132,26 +138,36 @@ class Plan:
         return fixed_point.shown(loss.rho or loss.epsilon_sum)
 
     @property
-    def event_conditions(self) -> tuple[str, ...]:
-        """Conditions of the measurements themselves."""
-        return tuple(dict.fromkeys(event.condition for event in self.events if event.condition))
+    def claim(self) -> Clause | None:
+        """The caveat of a plan whose measurements code outside hushrec declares."""
+        return Clause("author.foreign", {"names": ", ".join(self.foreign)}) if self.foreign else None
 
     @property
-    def condition(self) -> str:
-        """Conditions under which the plan's ε holds, one a line; empty without any."""
-        lines = list(self.event_conditions)
-        if self.foreign:
-            lines.append(f"author's claim: {self.claim}")
-        return "\n".join(lines)
+    def caveats(self) -> tuple[Clause, ...]:
+        """The conditions under which the plan's ε holds."""
+        own = dict.fromkeys(event.condition for event in self.events if event.condition)
+        return tuple(filter(None, (self.uncovered, *own, self.claim)))
 
     @property
-    def claim(self) -> str:
-        """Condition of the plan's ε if code outside hushrec declares the measurements."""
-        return (
-            f"{', '.join(self.foreign)} is not part of hushrec; this ε holds only if its sensitivities are "
-            "true and all that it publishes is made from what its grant released, for which its author alone "
-            "vouches"
-        )
+    def guarantee(self) -> Guarantee:
+        """What may be said of its ε."""
+        budget = self.budget
+        odds = Odds.of(self.epsilon, budget.delta, self.measured())
+        return Guarantee(budget.unit, budget.adjacency, odds)
+
+    def measured(self, free: Iterable[tuple[str, int]] = ()) -> tuple[Measured, ...]:
+        """Everything that is measured, as a statement lists it.
+
+        Args:
+            free: names and sizes of what costs nothing.
+        """
+        lines = [self._line(measurement) for measurement in self.measurements]
+        return (*lines, *(Measured(name, "exact", 0.0, 0.0, size, 0.0, 0.0) for name, size in free))
+
+    def _line(self, measurement: Measurement) -> Measured:
+        event = measurement.event
+        figures = event.sensitivity, event.noise, event.size, measurement.share, self.cost(event), event.rate
+        return Measured(event.name, event.mechanism, *figures)
 
     def key(self, ledger_id: str, release_index: int) -> str:
         """Idempotency key: SHA-256 of population, plan, code version and release index, in hex."""
@@ -181,36 +197,60 @@ class Plan:
             f"δ = {above(self.budget.delta)} per {self.budget.unit}, {self.budget.adjacency})"
         )
 
-    def _repr_html_(self) -> markup.Html:
-        heads, *rows = self._rows()
-        parts = (
-            markup.table(heads, rows, left=2) if part.lstrip().startswith("measurement ") else part
-            for part in str(self).split("\n\n")
-        )
-        return markup.block("Plan", markup.written(parts))
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The plan as JSON values, named as in a statement."""
+        return {
+            "model": self.model,
+            "settings": dict(self.config),
+            **self.budget.model_dump(exclude={"epsilon"}),
+            "epsilon": self.epsilon,
+            "budget_epsilon": self.budget.epsilon,
+            "foreign": list(self.foreign),
+            "caveats": [caveat.to_json() for caveat in self.caveats],
+            "needs": self.needs,
+            "beforehand": [known.to_json() for known in self.beforehand],
+            "measurements": [line.to_json() for line in self.measured()],
+            "reading": self.guarantee.odds.to_json(),
+            "promises": [asdict(one) for one in self.promises],
+        }
+
+    def document(self, extra: Iterable[Block] = (), first: Iterable[Block] = ()) -> Document:
+        """What a fit will measure and cost.
+
+        Args:
+            extra: what else is known before the fit, after the ε.
+            first: what stands before it, such as the ε of all releases together.
+        """
+        cautions = [
+            english.join([english(f"caveat.{caveat.kind}"), english.clause(caveat)], ": ")
+            for caveat in self.caveats
+        ]
+        loss, guarantee = self.guarantee.loss(english), self.guarantee
+        if self.part:
+            loss = Said(f"{loss}, {english('plan.parts', n=self.part.of)}")
+        covered = guarantee.covered(english)
+        blocks: list[Block] = [
+            *first,
+            *(Paragraph(line, "caution") for line in cautions),
+            Paragraph(english("plan.loss", model=self.model, loss=loss), "strong"),
+            *([Paragraph(covered)] if covered else []),
+            *extra,
+            *(Paragraph(english("plan.beforehand", known=english.clause(one))) for one in self.beforehand),
+            *([Paragraph(f"A fit {self.needs}.")] if self.needs else []),
+            guarantee.told(english),
+            Section(english("plan.measured"), [table_of(self.measured(), english, folded=True)]),
+        ]
+        if self.promises:
+            table = promised_table(self.promises, english)
+            blocks.append(Section(table.title, [table, Paragraph(english("personal.column"))]))
+        return Document("plan", "Plan", blocks, facts=self.facts)
+
+    def _repr_html_(self) -> str:
+        return html.notebook(self.document())
 
     def __str__(self) -> str:
-        total = f"true ε = {above(self.epsilon)} at δ = {above(self.budget.delta)}"
-        lines = [f"{self.model}: {self.budget}", "", *aligned(list(self._rows()), left=2), "", total]
-        lines += [f"known beforehand: {line}" for line in self.beforehand]
-        lines += filter(None, [self.condition, self.needs and f"{self.model} {self.needs}"])
-        if self.part:
-            lines += [f"for {self.part.of:,} releases together, each of which measures all of this once"]
-        if self.promises:
-            classes = [promise(of.name, of.asked, of.promised, of.weight) for of in self.promises]
-            heads = "class", "asks for", "is promised", "weight"
-            lines += ["", "If the ratings say who asks for what:", "", *aligned([heads, *classes], left=2)]
-        return "\n".join(lines)
-
-    def _rows(self) -> Iterator[tuple[str, ...]]:
-        yield "measurement", "mechanism", "sensitivity", "noise", "entries", "share", "cost"
-        for measurement in self.measurements:
-            event = measurement.event
-            symbols = event.symbol, event.cost_symbol
-            noise, cost = noise_and_cost(symbols, event.noise, self.cost(event), event.rate)
-            entries = "each rating" if event.size == EVERY_RATING else f"{event.size:,}"
-            share = f"{measurement.share:.4f}"
-            yield event.name, event.mechanism, above(event.sensitivity), noise, entries, share, cost
+        return terminal.text(self.document().blocks)
 
 
 def require_small_delta(delta: float, max_users: int) -> None:
@@ -235,8 +275,8 @@ def require_strong(plan: Plan) -> None:
     if plan.epsilon > WEAK:
         raise WeakBudget(
             f"ε = {above(plan.epsilon)} per {plan.budget.unit} is too weak to promise much: odds may change "
-            f"{times(plan.epsilon)}. Nothing was charged. Choose an ε of at most {WEAK:g}, or accept "
-            'this one: accept="weak", or --accept weak'
+            f"{times(plan.epsilon, english)}. Nothing was charged. Choose an ε of at most {WEAK:g}, or "
+            'accept this one: accept="weak", or --accept weak'
         )
 
 

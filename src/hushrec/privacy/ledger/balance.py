@@ -6,19 +6,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from hushrec.documents import html
+from hushrec.documents.blocks import Document
 from hushrec.errors import LedgerError, LedgerStale
 from hushrec.escapes import shown
-from hushrec.markup import Html
 from hushrec.privacy.accounting.accountant import Spent
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.confined import Confined
 from hushrec.privacy.ledger import summary, witnesses
 from hushrec.privacy.ledger.booking import commitment, finished, parts, planned_budget
-from hushrec.privacy.ledger.caveats import CLAIMED
 from hushrec.privacy.ledger.history import Charge, Entry, Head, History
 from hushrec.privacy.ledger.remainder import Remainder
-from hushrec.privacy.ledger.routes import spelled
 from hushrec.privacy.ledger.stores.store import Session, Store
 from hushrec.privacy.noise.entropy import Entropy
 
@@ -49,9 +48,13 @@ class Balance(Confined):
         with self._reading() as session:
             return f"{type(self).__name__}({summary.line(self.name, session.history)})"
 
-    def _repr_html_(self) -> Html:
+    def document(self) -> Document:
+        """What it allows, what is left, and every release that was charged."""
         with self._reading() as session:
-            return summary.html(self.name, session.history)
+            return summary.document(self.name, session.history, session.proposal())
+
+    def _repr_html_(self) -> str:
+        return html.notebook(self.document())
 
     @property
     def total(self) -> Budget:
@@ -80,13 +83,7 @@ class Balance(Confined):
     def holds(self) -> str:
         """The releases for which the total holds, in words; empty if nothing was charged."""
         with self._reading() as session:
-            said = spelled(session.history.spent, session.history.route)
-            claimed = any(CLAIMED in entry.caveat for entry in session.history.entries())
-            return (
-                f"The total rests on an {CLAIMED} (see the releases). If it is true: {said}"
-                if claimed
-                else said
-            )
+            return summary.bound(session.history)
 
     @property
     def releases_left(self) -> int:

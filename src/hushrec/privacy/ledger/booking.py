@@ -13,7 +13,7 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan, require_strong
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.day import today
-from hushrec.privacy.ledger.caveats import UNPROTECTED
+from hushrec.privacy.ledger.caveats import Caveats, has
 from hushrec.privacy.ledger.history import Charge, History, booking
 from hushrec.privacy.ledger.remainder import Remainder
 from hushrec.privacy.ledger.routes import chosen, counted
@@ -89,7 +89,7 @@ def book(
     session: Session,
     plan: Plan,
     release_index: int | None,
-    caveat: str,
+    caveats: Caveats,
     checkpoint: str,
     *,
     kept: bool,
@@ -103,7 +103,7 @@ def book(
 
     Args:
         release_index: the release index; None for the next free one.
-        caveat: why its release claims no ε; empty if it does.
+        caveats: why its release claims no ε; empty if it does.
         checkpoint: commitment of the checkpoint that may resume under this charge; empty for none.
         kept: whether the ledger is more than one in memory, whose releases claim nothing.
         accept: as for ``Ledger.charge``.
@@ -111,7 +111,7 @@ def book(
     Privacy: charged (every event of the plan).
     """
     history = session.history
-    paid = _paid(history, plan, caveat)
+    paid = _paid(history, plan, caveats)
     if release_index is None:
         release_index = history.free_index()
     elif held := history.latest(release_index):
@@ -144,13 +144,13 @@ def book(
         series=series_of(plan, history.id),
         memory=plan.part.memory if plan.part else "",
     )
-    real = kept and not (caveat.startswith(UNPROTECTED))  # what is seeded is the same at every time
+    real = kept and not has("unprotected", caveats)  # what is seeded is the same at every time
     once = {"date": today()} if real else {}
     if real and not checkpoint:
         once |= {"nonce": token_hex(16)}
     for event in plan.events:
         first = {} if history.charges else {"route": route}
-        session.append(**booking(charge, caveat, event, free=paid), **first, **once)
+        session.append(**booking(charge, caveats, event, free=paid), **first, **once)
         once = {}
     return history.charges[number]
 
@@ -180,7 +180,7 @@ def parts(history: History, plan: Plan) -> list[Charge]:
     return [charge for charge in history.charges.values() if series and charge.series == series]
 
 
-def _paid(history: History, plan: Plan, caveat: str) -> bool:
+def _paid(history: History, plan: Plan, caveats: Caveats) -> bool:
     """Whether an earlier release of the plan's series paid for all of them."""
     if plan.part is None:
         return False
@@ -191,8 +191,8 @@ def _paid(history: History, plan: Plan, caveat: str) -> bool:
             f"number {plan.part.number + 1}: each is measured once; go on with the series' own folder"
         )
     numbers = {charge.number for charge in made}
-    known = (e.caveat.startswith(UNPROTECTED) for e in history.entries() if e.charge in numbers)
-    if any(seeded != caveat.startswith(UNPROTECTED) for seeded in known):
+    known = (has("unprotected", e.caveats) for e in history.entries() if e.charge in numbers)
+    if any(seeded != has("unprotected", caveats) for seeded in known):
         raise GrantError("a series is seeded in all of its releases or in none; start another series")
     return bool(made)
 
@@ -218,6 +218,7 @@ def ledger_reference(session: Session, charge: Charge, plan: Plan, file: str | N
         "max_releases": history.max_releases,
         "domain": charge.domain,
         "total_epsilon": history.total.epsilon,
+        "total_delta": history.total.delta,
         "spent_epsilon": history.spent_at(head.seq),
         **told,
         **history.declared,

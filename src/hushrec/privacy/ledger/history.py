@@ -7,11 +7,12 @@ reordering a record changes every later hash. The whole state of the ledger is r
 import hashlib
 import json
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
+from hushrec.documents.words import Clause
 from hushrec.errors import BudgetError, LedgerDamaged
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, price
@@ -85,7 +86,7 @@ class Entry:
 
     ``sigma`` is the standard deviation of the noise; ``rate`` is the probability that each person takes part.
     The three costs and the ``curve`` are in units of 1e-12, as in ``Spent``. ``state`` is the state of its
-    charge. ``caveat`` says why its release claims no ε, if so: with a known seed, for example, anyone can
+    charge. ``caveats`` say why its release claims no ε, if so: with a known seed, for example, anyone can
     subtract the noise.
 
     Privacy: public.
@@ -96,7 +97,7 @@ class Entry:
     release_index: int
     key: str
     model: str
-    caveat: str
+    caveats: tuple[Clause, ...]
     measurement: str
     mechanism: str
     sensitivity: float
@@ -115,7 +116,7 @@ class Entry:
         return Spent(self.rho, self.epsilon_sum, self.pure_rho, self.curve)
 
 
-def booking(charge: Charge, caveat: str, event: Event, *, free: bool = False) -> dict[str, Any]:
+def booking(charge: Charge, caveats: Sequence[Clause], event: Event, *, free: bool = False) -> dict[str, Any]:
     """Build the record that books one measurement of a charge; ``free`` if its series has paid."""
     loss = Spent() if free else price(event)
     facts: dict[str, Any] = {
@@ -125,7 +126,7 @@ def booking(charge: Charge, caveat: str, event: Event, *, free: bool = False) ->
         "key": charge.key,
         "model": charge.model,
         "domain": charge.domain,
-        "caveat": caveat,
+        "caveats": [caveat.to_json() for caveat in caveats],
         **event.facts(),
         "sigma": float(event.deviation),
         "rho": loss.rho,
@@ -242,6 +243,7 @@ class History:
             charge = self.charges[facts["charge"]]
             shown = {name: value for name, value in facts.items() if name in Entry.__dataclass_fields__}
             shown |= {"seq": seq, "state": charge.state, "curve": tuple(facts.get("curve", ()))}
+            shown["caveats"] = tuple(map(Clause.from_json, facts["caveats"]))
             yield Entry(**shown)
 
     def append(self, facts: dict[str, Any]) -> tuple[int, bytes, bytes]:

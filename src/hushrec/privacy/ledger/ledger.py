@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
+from hushrec.documents.words import Clause
 from hushrec.errors import GrantError, LedgerError, LedgerWarning
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan, require_same_population
@@ -20,7 +21,7 @@ from hushrec.privacy.grant import SEAL, Grant, sampler
 from hushrec.privacy.ledger import surroundings, witnesses
 from hushrec.privacy.ledger.balance import Balance, folders
 from hushrec.privacy.ledger.booking import book, commitment, finished, ledger_reference, resume
-from hushrec.privacy.ledger.caveats import conditional, inherited
+from hushrec.privacy.ledger.caveats import Caveats, conditional, inherited
 from hushrec.privacy.ledger.history import Charge, extension, opening
 from hushrec.privacy.ledger.stores.places import store_of
 from hushrec.privacy.ledger.stores.sqlite import SqliteStore
@@ -185,23 +186,23 @@ class Ledger(Balance):
         """
         entropy = entropy or OperatingSystem()
         mark = commitment(entropy, self.id)
-        caveat = self._caveat(entropy)
-        accept = ("share", "weak") if caveat else accept
+        caveats = self._caveats(entropy)
+        accept = ("share", "weak") if caveats else accept
         sampler()
         failpoint("before-charge")
         with self._writing() as session:
             history = session.history
             require_same_population(plan, history.total)
-            caveat = inherited(caveat, history.entries())
-            if self.name and not caveat and not history.covers(plan.domain_digest):
+            caveats = inherited(caveats, history.entries())
+            if self.name and not caveats and not history.covers(plan.domain_digest):
                 around = self._witnesses()
                 surroundings.require_alone(self._store, plan.domain_digest, history.total, around)
-            caveat = conditional(caveat, plan, [*history.entries()])
+            caveats = conditional(caveats, plan, [*history.entries()])
             charge = resume(session, plan, release_index, mark) or book(
                 session,
                 plan,
                 release_index,
-                caveat,
+                caveats,
                 mark,
                 kept=bool(self.name),
                 accept=accept,
@@ -212,7 +213,7 @@ class Ledger(Balance):
         return Grant(
             plan.events,
             entropy,
-            caveat=caveat,
+            caveats=caveats,
             ledger=about,
             charge=charge.number,
             key=charge.key,
@@ -320,10 +321,10 @@ class Ledger(Balance):
             raise GrantError(f"this grant's charge is {charge.state}, not {' or '.join(states)}")
         return charge
 
-    def _caveat(self, entropy: Entropy) -> str:
+    def _caveats(self, entropy: Entropy) -> Caveats:
         if type(entropy) not in (OperatingSystem, Checkpoint):  # no other source can prove that it is secret
-            return "not private: seeded"
-        return "" if self.name else "not private: the ledger was not kept"
+            return (Clause("unprotected.seeded"),)
+        return () if self.name else (Clause("unprotected.not_kept"),)
 
     @contextmanager
     def _writing(self) -> Iterator[Session]:

@@ -21,6 +21,7 @@ bound that only some outcomes keep to is not a bound. The ledger states which ca
 
 from fractions import Fraction
 
+from hushrec.documents.words import Clause
 from hushrec.privacy.accounting.accountant import Spent
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.renyi import ORDERS, conversion
@@ -61,30 +62,17 @@ def counted(spent: Spent, route: str, delta: float) -> int:
     return _along(spent, route, delta)
 
 
-def spelled(spent: Spent, route: str) -> str:
-    """The releases for which a ledger's total holds, in words; empty if nothing was spent."""
+def holds(spent: Spent, route: str) -> Clause | None:
+    """The releases for which a ledger's total holds; None if nothing was spent."""
     if spent == Spent():
-        return ""
+        return None
     if not settled(spent, route):
-        return (
-            "The total holds for releases that were planned without looking at earlier ones: these kinds of "
-            "noise together have no bound that the first charge fixed."
-        )
-    how, kept = "by adding pure ε's", "no release uses Gaussian noise"
+        return Clause("holds.planned")
     if route == CONCENTRATED:
-        how, kept = "by zCDP, as the first charge settled", "no release measures a sample of people"
-    elif route.isdigit():
-        how, kept = f"by Rényi divergences of order {route}, as the first charge settled", ""
-    elif spent.rho:
-        how, kept = (
-            "by exact Gaussian composition",
-            "every release uses Gaussian noise and measures everybody",
-        )
-    condition = f", as long as {kept}, whatever earlier ones show" if kept else ""
-    return (
-        f"The total also holds where a release is planned after looking at earlier ones{condition}. It is "
-        f"counted {how}."
-    )
+        return Clause("holds.zcdp")
+    if route.isdigit():
+        return Clause("holds.renyi", {"order": int(route)})
+    return Clause("holds.gaussian" if spent.rho else "holds.pure")
 
 
 def _along(spent: Spent, route: str, delta: float) -> int:

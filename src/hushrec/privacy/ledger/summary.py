@@ -1,13 +1,21 @@
-"""What a notebook, or one line of text, shows of a ledger."""
+"""What a ledger says of itself: its total, what is left, and every release that was charged."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
+from typing import Any
 
-from hushrec import markup
+from hushrec.documents.blocks import Block, Document, Facts, Paragraph, Section, Table
+from hushrec.documents.odds import Odds
+from hushrec.documents.promise import Guarantee
+from hushrec.documents.words import english
 from hushrec.escapes import escaped
-from hushrec.figures import above, left, reading
+from hushrec.figures import above, left
+from hushrec.privacy.ledger.caveats import has
 from hushrec.privacy.ledger.history import History
-from hushrec.privacy.ledger.routes import spelled
+from hushrec.privacy.ledger.remainder import Remainder
+from hushrec.privacy.ledger.routes import holds
+
+_HEADS = "release", "model", "state", "measurements", "alone"
 
 
 def line(name: str, history: History) -> str:
@@ -18,39 +26,87 @@ def line(name: str, history: History) -> str:
     )
 
 
-def html(name: str, history: History) -> markup.Html:
-    """The same as HTML, with what the owner declares, how the total reads, and every release that was
-    charged and its ε by itself."""
-    shown = [
-        *history.declared.items(),
-        ("total", str(history.total)),
-        ("over all releases", reading(history.total.epsilon)),
-        ("left", f"ε = {left(history.remaining)}"),
-        ("releases charged", f"{len(history.charges)}, at most {history.max_releases}"),
-    ]
-    if held := spelled(history.spent, history.route):
-        shown.append(("holds", held))
-    table = markup.Html()
-    if history.charges:
-        heads = "release", "model", "state", "measurements", "ε by itself"
-        table = markup.folded("Releases", markup.table(heads, _charges(history), left=3))
-    return markup.block(f"Ledger {_name(name)}", markup.facts(shown), table)
+def bound(history: History) -> str:
+    """The releases for which the total holds, in words; empty if nothing was charged."""
+    found = holds(history.spent, history.route)
+    if found is None:
+        return ""
+    said = english.clause(found)
+    claimed = any(has("author", entry.caveats) for entry in history.entries())
+    return english("ledger.claimed", holds=said) if claimed else said
 
 
-def _charges(history: History) -> Iterator[tuple[str, ...]]:
+def document(name: str, history: History, proposed: Mapping[str, Any] | None = None) -> Document:
+    """What a ledger allows and how that reads, what its owner declares, and what is left.
+
+    Args:
+        proposed: the larger total that waits for a second raiser.
+    """
+    total, remaining = history.total, left(history.remaining)
+    odds = Odds.of(total.epsilon, total.delta)
+    all_of_them = Guarantee(total.unit, total.adjacency, odds, what="all")
+    loss, charged = all_of_them.loss(english), len(history.charges)
+    more = Remainder.of(history).releases
+    lines = [english("ledger.charged", n=charged, most=history.max_releases), all_of_them.grade(english)]
+    if more and any(charge.series for charge in history.charges.values()):
+        lines.append(english("ledger.series"))
+    elif more and remaining != "0":
+        lines.append(english("ledger.share", n=more, left=remaining))
+    if held := bound(history):
+        lines.append(english.join([held]))
+    if proposed:
+        figures = {"by": proposed["proposed_by"], "epsilon": above(proposed["total"]["epsilon"], 15)}
+        lines.append(english("ledger.proposed", n=proposed["max_releases"], **figures))
+    headline = english("ledger.total", ledger=_name(name), loss=loss, left=remaining)
+    blocks: list[Block] = [Paragraph(headline, "strong"), *map(Paragraph, lines)]
+    if history.declared:
+        blocks.append(Facts([(english(f"charged.{role}"), text) for role, text in history.declared.items()]))
+    if rows := [_row(made) for made in releases(history)]:
+        heads = [english(f"ledger.{head}") for head in _HEADS]
+        title = english("ledger.releases")
+        blocks.append(Section(title, [Table(title, heads, rows, left=3)], folded=True))
+    return Document(
+        "ledger", english("ledger.title", ledger=_name(name)), blocks, facts=facts(history, proposed)
+    )
+
+
+def facts(history: History, proposed: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """A ledger and its releases as JSON values."""
+    head, bounded = history.head, holds(history.spent, history.route)
+    return {
+        "ledger": history.id,
+        **history.total.model_dump(),
+        "max_releases": history.max_releases,
+        "remaining": history.remaining,
+        "holds": bounded and bounded.to_json(),
+        "seq": head.seq,
+        "head": head.hash,
+        **history.declared,
+        **({"proposed": dict(proposed)} if proposed else {}),
+        "releases": [*releases(history)],
+    }
+
+
+def releases(history: History) -> Iterator[dict[str, Any]]:
+    """Every charge as JSON values, with its ε alone at the ledger's δ."""
     for _, entries in groupby(history.entries(), key=lambda entry: entry.charge):
         first, *others = entries
         cost = sum((entry.spent for entry in others), first.spent)
-        state = first.state + (f" ({first.caveat})" if first.caveat else "")
-        measured = str(1 + len(others))
-        yield (
-            str(first.release_index),
-            first.model,
-            state,
-            measured,
-            above(cost.epsilon(history.total.delta)),
-        )
+        yield {
+            "release_index": first.release_index,
+            "model": first.model,
+            "state": first.state,
+            "caveats": [caveat.to_json() for caveat in first.caveats],
+            "measurements": 1 + len(others),
+            "epsilon": cost.epsilon(history.total.delta),
+        }
+
+
+def _row(made: Mapping[str, Any]) -> tuple[str, ...]:
+    kinds = ", ".join(english(f"caveat.{one['name'].partition('.')[0]}") for one in made["caveats"])
+    state = f"{made['state']} ({kinds})" if kinds else made["state"]
+    return str(made["release_index"]), made["model"], state, str(made["measurements"]), above(made["epsilon"])
 
 
 def _name(name: str) -> str:
-    return escaped(name) or "in memory"
+    return escaped(name) or english("ledger.memory")

@@ -32,7 +32,7 @@ export class Page {
     this.ranking = new Ranking(this);
     this.chooser = new Chooser(this);
     this.stars.addEventListener("change", () => this.show());
-    showPromise(release, facts);
+    showPromise(release, facts.statement);
   }
 
   /** Show everything anew, after a star changed. */

@@ -1,31 +1,51 @@
 import { above } from "./client/figures.js";
 import { byId, element } from "./element.js";
-import { words } from "./words.js";
+import { language } from "./texts.js";
+import { number, words } from "./words.js";
 
 /**
- * Show what a release promises: the statement's own sentence, and its figures.
+ * Show what a release promises: what its statement says in the page's language, and its figures.
  *
  * @param {Object} release of the client: its statement and signature.
- * @param {{covered: {protected?: string, unprotected?: string}, statement: string}} facts of the page.
+ * @param {string} page where the whole statement stands.
  */
-export function showPromise(release, { covered, statement }) {
-  const { statement: stated, signature, feedback, model } = release;
-  byId("sentence").textContent = stated.sentence;
-  const unit = stated.interactions && stated.unit === "rating" ? "interaction" : stated.unit;
-  const epsilon = Number.isFinite(stated.epsilon) ? `epsilon_${unit}` : "epsilon_none";
+export function showPromise(release, page) {
+  const { statement, signature, feedback, model } = release;
+  const said = sayings(statement.said);
+  for (const [name, box] of [["together", "together"], ["sentence", "sentence"], ["story", "meaning"]]) {
+    byId(name).replaceChildren(said(name) ?? "");
+    byId(box).hidden = !said(name);
+  }
   const made = words(`made_${feedback}`, { model });
   const facts = {
-    epsilon: words(epsilon, { epsilon: above(stated.epsilon), delta: above(stated.delta) }),
-    protected: covered.protected && element("span", { lang: "en" }, covered.protected),
-    unprotected: covered.unprotected && element("span", { lang: "en" }, covered.unprotected),
+    [said("together") && statement.ledger.parts === undefined ? "epsilon_alone" : "epsilon"]: loss(statement),
+    protected: said("protected"),
+    unprotected: said("unprotected"),
     signature: words(`signature_${signature.state}`, { key: signature.keyId?.slice(0, 16) }),
-    version: version(signature, stated),
-    made_by: stated.hushrec ? words("made_version", { made, version: stated.hushrec }) : made,
+    version: version(signature, statement),
+    made_by: statement.hushrec ? words("made_version", { made, version: statement.hushrec }) : made,
     file: `SHA-256 ${release.sha256}`,
   };
   const told = Object.entries(facts).filter(([, fact]) => fact);
   byId("facts").replaceChildren(...told.flatMap(([name, fact]) => [element("dt", {}, words(name)), element("dd", {}, fact)]));
-  byId("statement").href = statement;
+  byId("statement").href = page;
+}
+
+/** What a statement says, by name, in the page's language; what the file lacks in it is English, and marked. */
+function sayings({ en, ...others }) {
+  const own = others[language] ?? {};
+  return (name) => own[name] ?? (en[name] && element("span", { lang: language !== "en" && "en" }, en[name]));
+}
+
+function loss({ epsilon, delta, interactions, unit }) {
+  const of = interactions && unit === "rating" ? "interaction" : unit;
+  const found = { epsilon: figure(epsilon), delta: figure(delta) };
+  return words(Number.isFinite(epsilon) ? `epsilon_${of}` : "epsilon_none", found);
+}
+
+/** A figure, never rounded down, with the decimal sign of the page's language. */
+function figure(value) {
+  return above(value).replace(".", number(0.5).at(1));
 }
 
 function version({ version: signedVersion }, { ledger }) {
@@ -33,4 +53,3 @@ function version({ version: signedVersion }, { ledger }) {
   if (ledger?.seq === undefined) return undefined;
   return [words("version_entry", { seq: ledger.seq }), ledger.date].filter(Boolean).join(", ");
 }
-

@@ -1,16 +1,23 @@
-"""The lines of a statement of privacy: what was measured, what each class of users is promised, and what
-one randomized answer reveals."""
+"""The parts of a statement of privacy: what was measured, what each class of users is promised, and what one
+randomized answer reveals."""
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from itertools import groupby
+from string import digits
+from typing import Any
 
-from hushrec.figures import above, noise_and_cost, promise
+from hushrec.documents.blocks import Paragraph, Section, Table
+from hushrec.documents.words import Words
+from hushrec.figures import Number, above, below
 
 _LARGEST = 2**63
 """Exceeds every number of a ledger's entry or release index."""
+
+DECLARED = "population", "controller", "contact"
+"""What the owner of a ledger declares about it."""
 
 SYMBOLS = {
     "gaussian": ("σ", "ρ"),
@@ -54,24 +61,23 @@ class Measured:
     cost: float
     rate: float = 1.0
 
-    def cells(self) -> tuple[str, str, str, str, str, str, str]:
-        """The cells of a table row: name, mechanism, Δ, noise, entries, share, cost."""
-        entries = f"{self.entries:,}" if self.entries else "each rating"
-        if self.mechanism == "exact":
-            return self.name, "exact", "0", "none needed", entries, "", ""
-        noise, cost = noise_and_cost(SYMBOLS[self.mechanism], self.noise, self.cost, self.rate, digits=4)
-        sensitivity, share = above(self.sensitivity, 4), f"{self.share:.3f}"
-        return self.name, self.mechanism, sensitivity, noise, entries, share, cost
-
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
         values = asdict(self)
         return values if self.rate < 1 else {name: values[name] for name in values if name != "rate"}
 
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """The measurement that ``to_json`` described."""
-        return cls(**values)
+    def cells(self, words: Words) -> tuple[str, ...]:
+        """The cells of a table row: name, mechanism, Δ, noise, entries, share, cost."""
+        entries = words.number(self.entries) if self.entries else words("measured.each_rating")
+        if self.mechanism == "exact":
+            return self.name, "exact", "0", words("measured.none_needed"), entries, "", ""
+        width, kind = SYMBOLS[self.mechanism]
+        noise = f"{width} = {words.number(below(self.noise, 4))}"
+        if self.rate < 1:
+            noise += f", q = {words.number(above(self.rate, 4))}"
+        sensitivity, cost = words.number(above(self.sensitivity, 4)), words.number(above(self.cost, 4))
+        share = words.number(Number(f"{self.share:.3f}"))
+        return self.name, self.mechanism, sensitivity, noise, entries, share, f"{kind} = {cost}"
 
     @property
     def is_valid(self) -> bool:
@@ -104,10 +110,6 @@ class Promised:
     asked: float
     weight: float
     promised: float
-
-    def cells(self) -> tuple[str, str, str, str]:
-        """The cells of a table row."""
-        return promise(self.name, self.asked, self.promised, self.weight)
 
     @property
     def is_valid(self) -> bool:
@@ -155,6 +157,23 @@ class Local:
         """
         return self.count * self.expected * self.drawn
 
+    def told(self, words: Words, epsilon: float) -> Section:
+        """What one answer reveals, and what all answers of one user reveal.
+
+        Args:
+            epsilon: ε of one user.
+        """
+        one = words(f"local.{self.what}"), *_above(words, self.epsilon, self.expected)
+        together = _above(words, epsilon, self.expected_together)
+        rows: list[tuple[str, ...]] = [one, (words(f"local.user_{self.what}", n=self.count), *together)]
+        heads = ["", words("local.exact"), words(f"local.mean_{self.what}")]
+        if self.claimed is not None:
+            heads.append(words("local.claimed"))
+            rows = [(*rows[0], *_above(words, self.claimed)), (*rows[1], "")]
+        title = words("local.title")
+        changed = words(f"local.changed_{self.what}", chance=below(self.changed))
+        return Section(title, [Table(title, heads, rows), Paragraph(changed)])
+
     @property
     def is_valid(self) -> bool:
         """Whether such figures are possible under some ε."""
@@ -176,6 +195,36 @@ class Local:
         total = self.count * self.epsilon
         error = 1e-9 * (1 + total)
         return epsilon <= total + error and (delta > 0 or epsilon >= total - error)
+
+
+def table_of(measured: Sequence[Measured], words: Words, *, folded: bool = False) -> Table:
+    """All measurements, as a table; folded, equal rounds in a row share a line."""
+    names = "name", "mechanism", "sensitivity", "noise", "entries", "share", "cost"
+    heads = [words(f"measured.{name}") for name in names]
+    rows: list[tuple[str, ...]] = [one.cells(words) for one in measured]
+    alike = groupby(rows, key=lambda row: (row[0].rstrip(digits), *row[1:]) if folded else row)
+    shown = [row for _, equal in alike for row in (_folded([*equal]) if folded else equal)]
+    return Table(words("measured.title"), heads, shown, left=2)
+
+
+def _folded(equal: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    name, *others = equal[0]
+    return equal if len(equal) == 1 else [(f"{name.rstrip(digits + ' ')} × {len(equal)}, each", *others)]
+
+
+def promised_table(promised: Sequence[Promised], words: Words, *, sure: bool = True) -> Table:
+    """What each class of users asks for and is promised, as a table."""
+    names = "class", "asked", "promised" if sure else "would", "weight"
+    rows = []
+    for of in promised:
+        epsilons = (f"ε = {figure}" for figure in _above(words, of.asked, of.promised))
+        rows.append((of.name, *epsilons, words.number(Number(f"{of.weight:.4f}"))))
+    return Table(words("personal.title"), [words(f"personal.{name}") for name in names], rows)
+
+
+def _above(words: Words, *figures: float) -> tuple[str, ...]:
+    """What is lost, rounded up and as the language writes it."""
+    return tuple(words.number(above(figure)) for figure in figures)
 
 
 def finite_or_none(value: float) -> float | None:
@@ -203,6 +252,6 @@ def is_ledger(told: object) -> bool:
         and ("part" in told) == ("parts" in told)
         and all(
             finite(told.get(name, 0)) and told.get(name, 0) < _LARGEST
-            for name in (*_NUMBERS, "total_epsilon", "spent_epsilon")
+            for name in (*_NUMBERS, "total_epsilon", "total_delta", "spent_epsilon")
         )
     )

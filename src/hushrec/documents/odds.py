@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hushrec.figures import above, reading
-from hushrec.release.statement_lines import Measured
+from hushrec.documents.measured import Measured
+from hushrec.figures import above
 
 FALSE_POSITIVES = 0.01
 """The share of people wrongly named at which the best attack is given, as in Carlini et al. 2022, §IV."""
@@ -20,15 +20,18 @@ class Odds:
     """What an ε at δ means for the best possible attack.
 
     Attributes:
-        epsilon: true ε.
+        epsilon, delta: true ε at δ.
         mu: adjacent data sets are as hard to tell apart as N(0, 1) and N(μ, 1), or harder (Dong, Roth & Su
             2022); None where no μ is known, as for samples of people.
+        right_guess: how often a guess between two equally likely adjacent data sets is right, at most.
         best_attack: the largest share of true positives of an attack that tells two adjacent data sets apart
             with ``FALSE_POSITIVES`` false positives.
     """
 
     epsilon: float
+    delta: float
     mu: float | None
+    right_guess: float
     best_attack: float
 
     @property
@@ -47,20 +50,28 @@ class Odds:
             epsilon: true ε at ``delta``; may be infinite.
         """
         mu = _mu(measured)
-        return cls(epsilon, mu, best_attack(epsilon, delta, mu))
+        return cls(epsilon, delta, mu, right_guess(epsilon, delta, mu), best_attack(epsilon, delta, mu))
 
     def to_json(self) -> dict[str, float | None]:
         """As JSON values of six digits, rounded up; an infinite factor becomes null."""
-        figures = {"odds": self.factor, "mu": self.mu, "best_attack": self.best_attack}
+        figures = {"odds": self.factor, "mu": self.mu, "right_guess": self.right_guess}
+        figures["best_attack"] = self.best_attack
         return {name: _six(figure) for name, figure in figures.items()}
 
-    def __str__(self) -> str:
-        mu = "" if self.mu is None else f"; μ ≤ {above(self.mu, 3)} (Gaussian differential privacy)"
-        best, wrong = above(100 * self.best_attack, 3), f"{100 * FALSE_POSITIVES:g}"
-        return (
-            f"{reading(self.epsilon)}{mu}; the best attack finds at most "
-            f"{best} % of those it looks for, with {wrong} % false positives."
-        )
+
+def right_guess(epsilon: float, delta: float, mu: float | None) -> float:
+    """How often a guess between two equally likely worlds is right: the smaller of what ε at δ and μ allow.
+
+    Of ε at δ: (e^ε + δ)/(1 + e^ε), since the largest advantage of a test is (e^ε − 1 + 2δ)/(e^ε + 1)
+    (Kairouz, Oh & Viswanath 2015, Theorem 2.4). Of μ: Φ(μ/2), the best threshold between N(0, 1) and N(μ, 1).
+
+    Args:
+        epsilon: true ε at ``delta``; may be infinite.
+        mu: of Gaussian differential privacy; None where none is known.
+    """
+    odds = math.exp(-epsilon)
+    best = min((1 + delta * odds) / (1 + odds) * _MARGIN, 1.0)
+    return best if mu is None else min(best, _normal(mu / 2) * _MARGIN)
 
 
 def best_attack(

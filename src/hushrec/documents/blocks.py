@@ -1,0 +1,115 @@
+"""The blocks that a document is made of: built once, and written as text, HTML, Markdown or JSON."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+__all__ = [
+    "Block",
+    "Commands",
+    "Document",
+    "Facts",
+    "Figure",
+    "Paragraph",
+    "Points",
+    "Section",
+    "Table",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph.
+
+    Attributes:
+        tone: ``strong`` for the one that matters most, ``caution`` for what must not be missed.
+    """
+
+    text: str
+    tone: Literal["plain", "strong", "caution"] = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """A list of sentences.
+
+    Attributes:
+        open: whether each is a box that a person has yet to tick.
+    """
+
+    items: Sequence[str]
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names and values."""
+
+    rows: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table, whose first ``left`` columns are text and the others numbers."""
+
+    title: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    left: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """Lines for a shell, which keep their places."""
+
+    title: str
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A drawing, with the text that stands for it where it is not seen.
+
+    Attributes:
+        svg: a whole ``svg`` element with classes and no style, which holds no text of a release.
+    """
+
+    svg: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading with its blocks; sections inside have headings one level lower.
+
+    Attributes:
+        folded: whether a notebook shows the heading alone until a reader unfolds it.
+    """
+
+    title: str
+    blocks: "Sequence[Block]"
+    folded: bool = False
+
+
+Block = Paragraph | Points | Facts | Table | Commands | Figure | Section
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What is said of one subject.
+
+    Attributes:
+        kind: the schema of its facts, a file in ``schemas/``.
+        title, about: its heading, and one line below that.
+        label: what sort of document it is, for the reader.
+        facts: the same as JSON values, from which every sentence follows.
+        lang: the language of its texts.
+    """
+
+    kind: str
+    title: str
+    blocks: Sequence[Block]
+    about: str = ""
+    label: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    lang: str = "en"

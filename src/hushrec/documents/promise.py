@@ -1,0 +1,151 @@
+"""What ε and δ mean to a person: the promise in plain words, and one story for the figures of ε.
+
+Differential privacy compares two worlds: what readers conclude from the release, and what they would
+conclude had the privacy unit been absent or other. It does not bound what readers learn about a person from
+facts that hold for everybody, so every sentence makes the comparison.
+"""
+
+import math
+from dataclasses import dataclass
+
+from hushrec.documents.blocks import Paragraph, Section
+from hushrec.documents.odds import FALSE_POSITIVES, Odds
+from hushrec.documents.words import Said, Words, texts
+from hushrec.figures import WEAK, Number, above, odds, one_in, percent
+
+ADJACENCIES = (
+    ("user", "add-remove"),
+    ("user", "replace"),
+    ("user", "replace-items"),
+    ("rating", "add-remove"),
+    ("rating", "replace"),
+)
+"""Every valid pair of unit and adjacency."""
+_GRADES = ((0.5, "almost_the_same"), (1.1, "similar"), (3.0, "something"), (WEAK, "a_lot"))
+"""The largest ε of a grade, and its sentence. The factors e^ε are at most 1.65, 3.01, 20.1 and 2,990."""
+_LAST = "almost_everything"
+_LARGEST = 1_000_000
+"""The ε above which its digits say nothing."""
+_BILLION = math.log(1e9)
+"""The ε above which a factor tells nothing."""
+_FLAW = 0.01
+"""The δ from which nothing better than the last grade is said, whatever ε is."""
+_CERTAIN = 0.9995
+"""How often a guess is right from which a bound tells nothing."""
+
+__all__ = ["ADJACENCIES", "Guarantee", "times"]
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """An ε at δ of a unit under an adjacency, and what may be said of it.
+
+    Attributes:
+        unit, adjacency: one of ``ADJACENCIES``.
+        odds: ε, δ and what follows from them.
+        interactions: whether people gave interactions in place of ratings.
+        what: what is read: ``file``, or ``all`` of several.
+    """
+
+    unit: str
+    adjacency: str
+    odds: Odds
+    interactions: bool = False
+    what: str = "file"
+
+    @property
+    def weak(self) -> bool:
+        """Whether the bound promises so little that no sentence rests on it."""
+        return self.odds.epsilon > WEAK or self.odds.delta >= _FLAW
+
+    def loss(self, words: Words, name: str = "headline", **more: object) -> Said:
+        """ε and δ in one line."""
+        figures = {"epsilon": above(self.odds.epsilon), "delta": above(self.odds.delta)}
+        return words(f"loss.{name}", **figures, unit=self.unit, adjacency=self.adjacency, **more)
+
+    def grade(self, words: Words) -> Said:
+        """How much readers may learn, in one sentence."""
+        epsilon = math.inf if self.weak else self.odds.epsilon
+        name = next((name for most, name in _GRADES if epsilon <= most), _LAST)
+        about, other = self._of("about", words), self._of("other", words)
+        return words(f"grade.{name}", what=words(f"what.{self.what}"), about=about, other=other)
+
+    def promise(self, words: Words) -> Said:
+        """The promise in plain words and without exponents, and what it leaves out."""
+        epsilon, delta = self.odds.epsilon, self.odds.delta
+        parts = [self.grade(words)]
+        if self.weak:
+            flawed = delta >= _FLAW
+            bound = (
+                words("promise.chance", chance=one_in(delta)) if flawed else f"ε = {_plain(epsilon, words)}"
+            )
+            parts.insert(0, words("promise.weak", bound=bound, about=self._of("about", words)))
+        if known := self._of("known", words):
+            parts.append(words("promise.known" if delta else "promise.known_pure", known=known))
+        if not self._whole:
+            parts.append(words("promise.unprotected_part", unprotected=self.unprotected(words)))
+        return words.join(parts)
+
+    def covered(self, words: Words) -> Said | None:
+        """What is protected and what is not; None if nothing that a person gave is left out."""
+        if self._whole:
+            return None
+        protected = words("promise.protected", about=self.protected(words))
+        return words.join([protected, words("promise.unprotected_part", unprotected=self.unprotected(words))])
+
+    def protected(self, words: Words) -> Said:
+        return self._of("protected", words)
+
+    def unprotected(self, words: Words) -> Said:
+        return self._of("unprotected", words)
+
+    def story(self, words: Words) -> list[Said]:
+        """What one reader may find out about one person: the right guess, the best attack, the odds."""
+        read, guessed = words(f"what.{self.what}"), self._of("guessed", words)
+        attack = {"wrong": percent(FALSE_POSITIVES), "found": percent(self.odds.best_attack)}
+        chance = self.odds.delta
+        factor = times(self.odds.epsilon, words)
+        worst = words("story.odds", times=factor)
+        if chance:
+            worst = words("story.odds_but", chance=one_in(chance), times=factor)
+        if self.odds.epsilon > _BILLION:
+            worst = words("story.nothing")
+        return [
+            words("story.sure", guessed=guessed, what=read)
+            if self.odds.right_guess >= _CERTAIN
+            else words("story.guess", guessed=guessed, what=read, right=percent(self.odds.right_guess)),
+            words("story.attack", **attack),
+            worst,
+        ]
+
+    def told(self, words: Words) -> Section:
+        """The story under its heading."""
+        return Section(words("story.title"), [Paragraph(line) for line in self.story(words)])
+
+    @property
+    def _whole(self) -> bool:
+        """Whether the worlds differ in all that a person gave."""
+        return (self.unit, self.adjacency) == ("user", "add-remove")
+
+    def _of(self, part: str, words: Words) -> Said:
+        """How the pair of unit and adjacency is spoken of; empty if it has no such part."""
+        name = f"pair.{self.unit}.{self.adjacency}.{part}"
+        if name not in texts("en"):
+            return Said("")
+        given = "interactions" if self.interactions else "ratings"
+        return words(name, one=words(f"given.{given}.one"), many=words(f"given.{given}.many"))
+
+
+def times(epsilon: float, words: Words) -> Said:
+    """Say the factor e^ε, rounded up: ``2.72 times``, ``2,990 times``, ``a billion times``."""
+    if epsilon <= math.log(1e6):
+        return words("times.factor", factor=odds(epsilon))
+    return words("times.billion" if epsilon <= _BILLION else "times.more")
+
+
+def _plain(epsilon: float, words: Words) -> str:
+    """An ε above 1, rounded up to one decimal, without an exponent."""
+    if epsilon > _LARGEST:
+        return words("promise.too_large", n=_LARGEST)
+    figure = f"{math.ceil(10 * epsilon) / 10:,.1f}".removesuffix(".0")
+    return words("promise.figure", figure=Number(figure))
