@@ -9,7 +9,7 @@ from hushrec.data.split import holdout
 from hushrec.data.synthetic import netflix_like
 from hushrec.models.covariance_svd import CovarianceSVD
 from hushrec.privacy.accounting.budget import Budget
-from support.pages import checked
+from support.documents import piece
 
 BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
 LOCAL = Budget(epsilon=40.0, delta=0.0, unit="user", adjacency="replace")
@@ -82,7 +82,7 @@ def test_a_repr_fits_a_line_and_says_what_it_is(shown, name, told):
     ],
 )
 def test_a_page_is_whole_and_says_what_text_says(shown, name, told):
-    page = checked(shown[name]._repr_html_())
+    page = piece(shown[name]._repr_html_())
     for part in told:
         assert part in page
 
@@ -95,7 +95,7 @@ def test_a_caveat_comes_first(shown, caveat):
     )
     assert f", {caveat}" in repr(release)
     assert len(repr(release)) <= WIDTH
-    page = checked(release._repr_html_())
+    page = piece(release._repr_html_())
     assert "word word" in page
     assert EVIL not in page
 
@@ -112,8 +112,8 @@ def test_hostile_names_do_nothing(shown):
     release = shown["release"]
     measured = replace(release.statement.measurements[0], name=EVIL)
     statement = replace(release.statement, measurements=(measured,), assumes=(EVIL, f"{EVIL}  {EVIL}"))
-    page = checked(replace(release, model=EVIL, statement=statement)._repr_html_())
+    page = piece(replace(release, model=EVIL, statement=statement)._repr_html_())
     assert EVIL not in page
     assert page.count("&lt;script&gt;") >= 4
     domain = hr.Domain(["a"], scale=(1, 5, 1), max_users=9, privacy_classes={EVIL: 1.0})
-    assert EVIL not in checked(domain._repr_html_())
+    assert EVIL not in piece(domain._repr_html_())

@@ -2,22 +2,32 @@
 
 import json
 import re
+import shlex
+from dataclasses import replace
 
 import pytest
 from markdown_it import MarkdownIt
 
-from hushrec.pages.card import Given, card, html, markdown
-from hushrec.pages.cards.subject import Subject
+from hushrec.documents.blocks import Commands, Facts, Points, Section
+from hushrec.documents.html import page
+from hushrec.documents.markdown import markdown
+from hushrec.documents.terminal import text
+from hushrec.documents.words import LANGUAGES, Clause, Words, texts
+from hushrec.pages.card import Given, card
+from hushrec.pages.subject import Subject, on_scale
 from hushrec.release.signing.signature import Signature
 from support.documents import addresses, read
 from support.hostile import HOSTILE, harmless
 from support.releases import ranker, release, statement
-from support.statements import KINDS, UNPROTECTED
+from support.statements import CLAIMED, KINDS, UNPROTECTED
 
 SHA = "5a" * 32
 SCORE = {"name": "films", "metric": "rmse", "value": 0.9123, "error": 0.0021}
 ACCURACY = json.dumps({"releases": [{"name": "films", "sha256": SHA}], "scores": [SCORE]})
-HEADINGS = (
+RECORDED = Clause("card.ledger.history", {"file": "history.json", "records": 3, "release": 1})
+NOTHING = Given()
+EVERYTHING = Given(accuracy=("a.json", ACCURACY), history=RECORDED)
+HEADINGS = [
     "What it promises",
     "What it does not promise",
     "What it is for",
@@ -28,77 +38,174 @@ HEADINGS = (
     "The ledger",
     "The file, and how to verify it",
     "Checklist after NIST SP 800-226",
-)
+]
+FACTORS = [
+    "Privacy parameters: ε and δ",
+    "Unit of privacy",
+    "Algorithms and correctness",
+    "Utility",
+    "Bias",
+    "Query model, and other releases of the same data",
+    "Trust models",
+    "Side channels, and challenges of implementing mechanisms",
+    "Data security and access control",
+    "Data collection exposure",
+]
+EVERY_KIND = pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
 
 
 def subject(made=None, **changes):
     return Subject.of(made or release(statement=statement(**changes)), "films.safetensors", SHA)
 
 
-def of_markdown(text):
+def data_set():
+    cells = Clause("card.about.rows", {"people": 9, "cells": 27})
+    return Subject("data_set", "m", {}, 4, on_scale((1, 5, 1)), cells, statement(), named="rows.parquet")
+
+
+def parts(document):
+    """Blocks by heading; those before the first heading have none."""
+    found = {block.title: block.blocks for block in document.blocks if isinstance(block, Section)}
+    return {"": [block for block in document.blocks if not isinstance(block, Section)], **found}
+
+
+def part(number, of=None, given=NOTHING, **changes):
+    """The blocks below a heading of a card."""
+    return parts(card(of or subject(**changes), given))[HEADINGS[number]]
+
+
+def points(**changes):
+    return part(1, **changes)[0].items
+
+
+def facts(blocks):
+    return dict(row for block in blocks if isinstance(block, Facts) for row in block.rows)
+
+
+def commands(of):
+    return next(block for block in part(8, of) if isinstance(block, Commands)).lines
+
+
+def checks(given=NOTHING, **changes):
+    """Answers and open boxes of the checklist, by factor."""
+    _, *rows = part(9, given=given, **changes)
+    return {row.title: (row.blocks[0].text, row.blocks[1].items) for row in rows}
+
+
+def of_markdown(written):
     """The words that a reader of Markdown sees."""
-    inner = MarkdownIt("commonmark").enable("table").render(text)
+    inner = MarkdownIt("commonmark").enable("table").render(written)
     inner = re.sub(r' style="text-align:(left|right)"', "", inner)
     return read(f"<!doctype html>\n<html lang=en><title></title><main>{inner}</main></html>")
 
 
-def words(text):
-    return sorted(re.sub(r"☐|\[ \]", " ", text).replace(":", " ").replace(".", " ").split())
+def words(shown):
+    return sorted(re.sub(r"☐|\[ \]", " ", shown).replace(":", " ").replace(".", " ").split())
 
 
-@pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
+# -- the whole card ----------------------------------------------------------------------------------------
+
+
+@EVERY_KIND
 def test_every_kind_has_a_whole_card(changes):
     said = statement(**changes)
-    page = card(subject(**changes))
-    assert tuple(section.title for section in page.sections) == HEADINGS
-    shown = read(html(page))
+    document = card(subject(**changes))
+    headings = [heading for heading in HEADINGS if heading != "The guarantee" or said.measurements]
+    assert [*parts(document)][1:] == headings
+    shown = read(page(document))
     for line in str(said).splitlines():
-        if "  " not in line.strip():
+        if "  " not in line.strip() and "─" not in line:  # a line of a table has cells of its own
             assert line.strip(" ·").removesuffix(":") in shown
     assert said.sentence in shown
     assert ("the best attack finds at most" in shown) == said.private
-    assert addresses(html(page)) == []
+    assert addresses(page(document)) == []
 
 
-@pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
-def test_html_and_markdown_say_the_same(changes):
-    page = card(subject(**changes), Given(accuracy=("a.json", ACCURACY), history="All holds."))
-    in_html = read(html(page)).removeprefix(f"{page.title}: {page.kind} ")
-    drawn = "0 0 50 50 100 100 false positives, % found, %" if statement(**changes).private else ""
+@EVERY_KIND
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_html_and_markdown_say_the_same(changes, lang):
+    document = card(subject(**changes), EVERYTHING, lang)
+    said, spoken = statement(**changes), Words(lang)
+    in_html = read(page(document)).removeprefix(f"{document.title}: {document.label} ")
+    axes = [spoken(f"card.trade_off.{name}") for name in ("across", "up")]
+    drawn = f"0 0 50 50 100 100 {' '.join(axes)}" if said.private else ""
     assert drawn in in_html
-    assert words(in_html.replace(drawn, "", 1)) == words(of_markdown(markdown(page)))
+    assert words(in_html.replace(drawn, "", 1)) == words(of_markdown(markdown(document)))
+
+
+def test_a_card_of_one_of_several_begins_with_all_of_them_together():
+    first, second, third, *_ = card(subject(**KINDS["one of several"])).blocks
+    assert first.text.startswith("All 52 releases of this ledger together: ε = 4 at δ = 1e-06")
+    assert first.tone == "strong"
+    assert second.text.startswith("Anyone who reads all of them")
+    assert third.text == "This release alone: ε = 0.466 at δ = 1e-06."
+    blocks = part(0, **KINDS["one of several"])
+    kinds = [type(block).__name__ for block in blocks]
+    assert kinds == ["Paragraph", "Section", "Figure", "Table"], "promise, Alice's story, figure, table"
+    assert "Alice" in blocks[1].title
+
+
+@EVERY_KIND
+def test_the_summary_is_in_the_language_and_the_rest_says_that_it_is_not(changes):
+    document = card(subject(**changes), lang="de")
+    *blocks, last = document.blocks
+    assert last.text == Words("de")("untranslated")
+    sections = [place for place, block in enumerate(blocks) if isinstance(block, Section)]
+    summary = replace(document, blocks=blocks[: sections[2]])
+    assert '<html lang="de">' in page(summary)
+    assert 'lang="en"' not in page(summary), "what is promised and what not"
+    assert '<h2 lang="en">Audit' in re.sub(r' id="s\d+"', "", page(document))
+    assert "not translated" not in text(card(subject(**changes)).blocks)
+
+
+def test_every_sentence_of_a_card_is_said_by_some_card(monkeypatch):
+    said, speak = set(), Words.__call__
+
+    def heard(self, name, **values):
+        plural = f"{name}.other" in texts("en")
+        said.update({name} if not plural else {f"{name}.one", f"{name}.other"})
+        return speak(self, name, **values)
+
+    monkeypatch.setattr(Words, "__call__", heard)
+    for changes in KINDS.values():
+        card(subject(**changes), EVERYTHING)
+    makers = [release("factors and people"), ranker(), ranker(counts=9), ranker(scale=(1, 5, 1), likes=4.0)]
+    known = statement().ledger | {"domain": SHA}
+    makers += [release(statement=statement(model="PrivateEASE", hushrec="1", settings=SHA, ledger=known))]
+    signatures = [Signature("unchecked", SHA, 7), Signature("verified", SHA, 7), Signature(problem="altered")]
+    makers += [release(config={}, signature=signature) for signature in signatures]
+    for made in makers:
+        card(subject(made))
+    card(data_set())
+    card(subject(unit="user", adjacency="replace-items"))
+    names = {name for name in texts("en") if name.startswith("card.")}
+    rest = {"card.audit.exceeded", "card.audit.about", "card.audit.table", "card.accuracy.unknown"}
+    assert names - said == rest | {"card.algorithms.task_read"}, "test_evidence.py hears these"
 
 
 def test_a_file_that_promises_nothing_says_so_first():
-    for changes in ({"caveat": UNPROTECTED}, KINDS["exact"]):
-        page = html(card(subject(**changes)))
-        body = page[page.index("</header>") :]
+    for changes in ({"caveats": (UNPROTECTED,)}, KINDS["exact"]):
+        written = page(card(subject(**changes)))
+        body = written[written.index("</header>") :]
         assert body.index("NOT PRIVATE") < body.index("<section")
         assert body.index('class="caution"') < body.index("NOT PRIVATE")
-        assert "Nothing is promised." in read(page)
-        assert "<svg" not in page
+        assert "Nothing is promised." in read(written)
+        assert "<svg" not in written
 
 
 def test_figures_of_accuracy_are_announced_at_the_top():
     given = Given(accuracy=("a.json", ACCURACY))
-    for page in (html(card(subject(), given)), markdown(card(subject(), given))):
-        assert page.index("This card holds figures of accuracy") < page.index("What it promises")
-        assert page.index("NOT PRIVATE: these figures") < page.index("0.9123 ± 0.0021")
-    assert "figures of accuracy, which no guarantee" not in html(card(subject()))
+    for written in (page(card(subject(), given)), markdown(card(subject(), given))):
+        assert written.index("This card holds figures of accuracy") < written.index("What it promises")
+        assert written.index("NOT PRIVATE: these figures") < written.index("0.9123 ± 0.0021")
+    assert "figures of accuracy, which no guarantee" not in page(card(subject()))
 
 
 def test_nobody_who_is_listed_is_named_and_no_item_either():
     made = release("factors and people")
-    page = html(card(subject(made)))
-    assert "5 people listed" in page
-    assert not any(name in page for name in (*made.users, *made.items))
-
-
-def test_a_signature_is_told_as_it_is():
-    for state, told in (("unchecked", "not checked against a key"), ("verified", "checked against a key")):
-        signed = ranker(signature=Signature(state, "ab" * 32, 7, None))
-        assert told in read(html(card(subject(signed))))
-    assert "unsigned: whoever can write this file" in read(html(card(subject())))
+    written = page(card(subject(made)))
+    assert "5 people listed" in written
+    assert not any(name in written for name in (*made.users, *made.items))
 
 
 def test_no_text_of_a_file_acts():
@@ -110,22 +217,183 @@ def test_no_text_of_a_file_acts():
         model=evil,
         settings=evil,
         hushrec=evil,
-        assumes=(evil,),
+        assumes=(Clause("assumes.other", {"text": evil}),),
         ledger=dict.fromkeys(
             ("id", "file", "head", "population", "controller", "contact", "domain", "date"), evil
         ),
-        caveat=f"AUTHOR'S CLAIM: {evil}",
+        caveats=(Clause("author.foreign", {"names": evil}),),
     )
     made = release(statement=said, config={evil: {evil: evil}}, model=evil[:60])
-    page = card(Subject.of(made, evil, evil), Given(history=evil, options=((evil, evil),)))
-    for shown in (read(html(page)), of_markdown(markdown(page))):
+    history = Clause("card.ledger.history", {"file": evil, "records": 1, "release": 1})
+    document = card(Subject.of(made, evil, evil), Given(history=history, options=((evil, evil),)))
+    for shown in (read(page(document)), of_markdown(markdown(document))):
         assert harmless(shown)
         assert shown.count('</p><script>alert(1)</script><img src="http://a.org/x"') > 10
-    assert addresses(html(page)) == []
+    assert addresses(page(document)) == []
 
 
 def test_a_card_has_no_script_and_prints():
-    page = html(card(subject()))
-    assert "@media print" in page
-    assert "<link" not in page
-    assert "url(" not in page
+    written = page(card(subject()))
+    assert "@media print" in written
+    assert "<link" not in written
+    assert "url(" not in written
+
+
+# -- what is not promised, and what it is for ----------------------------------------------------------------
+
+
+def test_what_an_adjacency_leaves_out_comes_first():
+    for unit, adjacency in (("rating", "add-remove"), ("rating", "replace"), ("user", "replace")):
+        said = statement(unit=unit, adjacency=adjacency)
+        assert points(unit=unit, adjacency=adjacency)[0] == said.guarantee.covered(Words())
+    assert points()[0].startswith("Facts about everybody")
+
+
+def test_of_interactions_no_rating_is_spoken_of():
+    first, *_ = points(unit="rating", interactions=True)
+    assert "interaction" in first
+    assert "rating" not in first
+
+
+def test_of_a_file_that_promises_nothing_nothing_else_is_listed():
+    for changes in ({"caveats": (UNPROTECTED,)}, KINDS["exact"]):
+        (point,) = points(**changes)
+        assert point.startswith("Anything.")
+
+
+def test_people_who_are_listed_and_who_is_trusted_are_said():
+    assert any(
+        "a row for each person" in point for point in points(of=subject(release("factors and people")))
+    )
+    assert not any("a row for each person" in point for point in points())
+    assert any("The curator, who holds all data" in point for point in points())
+    assert any("randomized the rows is trusted" in point for point in points(**KINDS["released rows"]))
+
+
+def test_uses_are_those_of_the_file():
+    named = facts(part(2))
+    assert set(named) == {"intended use", "out of scope", "taste", "caveats"}
+    assert named["taste"] == release().taste
+    assert "not for publication" in facts(part(2, caveats=(UNPROTECTED,)))["intended use"]
+    assert "randomized rows" in facts(part(2, data_set()))["intended use"]
+    assert "taste" not in facts(part(2, data_set()))
+
+
+# -- the data, the ledger, the file --------------------------------------------------------------------------
+
+
+def test_data_are_public_facts_and_the_ledger_says_who_answers_for_them():
+    assert facts(part(6))["catalogue"] == "4 items, declared as public"
+    assert facts(part(6, data_set()))["holds"] == "9 people, 27 cells"
+    named = facts(part(7, **KINDS["declared"]))
+    assert named["population"] == "Our subscribers"
+    assert named["controller"] == "Films Ltd"
+    assert named["head"] == "ab" * 32
+    assert "spent with this release: ε = 1.25 of a total of 4" in text(part(7, **KINDS["declared"]))
+
+
+def test_what_is_missing_is_named():
+    assert "Not declared: population, controller, contact." in text(part(7))
+    assert "No ledger that is kept was charged" in text(part(7, ledger={}))
+    assert "Not checked" not in text(part(8, ledger={}))
+
+
+def test_a_checked_history_is_said_to_be_checked():
+    assert "Verified for this card: history.json holds 3 records" in text(part(8, given=EVERYTHING))
+    assert "Not checked" not in text(part(8, given=EVERYTHING))
+    assert "Not checked for this card" in text(part(8))
+
+
+def test_the_file_is_named_by_its_digest():
+    named = facts(part(8, hushrec="0.1.0", settings="77" * 32))
+    assert named["SHA-256"] == SHA
+    assert named["SHA-256 of the settings"] == "77" * 32
+    assert named["made by"] == "hushrec 0.1.0"
+    assert named["model"] == "Planted, settings rank=2, covariance.clip=None"
+    assert "digest of the domain" not in named
+
+
+def test_a_signature_is_called_what_it_is():
+    for state, told in (("unchecked", "not checked against a key"), ("verified", "checked against a key")):
+        signed = ranker(signature=Signature(state, "ab" * 32, 7, None))
+        told = f"as number 7, {told} of the author of this card"
+        assert facts(part(8, subject(signed)))["signature"].endswith(told)
+    assert facts(part(8))["signature"].startswith("unsigned: everyone who can write this file")
+    wrong = ranker(signature=Signature(problem="it is of another file"))
+    assert facts(part(8, subject(wrong)))["signature"] == "signature not checked: it is of another file"
+
+
+def test_settings_of_any_length_are_one_line():
+    made = subject(release(config={"a": "x" * 10_000}))
+    assert len(facts(part(8, made))["model"].encode()) <= 512
+
+
+def test_the_name_of_a_file_is_one_word_of_a_command():
+    for name, word in (("a; touch x #.safetensors", "a; touch x #.safetensors"), ("-c", "./-c")):
+        steps = commands(replace(subject(), named=name))
+        assert [shlex.split(step)[:2][-1] for step in steps[:1]] == [word]
+        assert all(word in shlex.split(step) for step in steps)
+
+
+def test_the_steps_verify_this_file():
+    steps = commands(subject())
+    assert all("films.safetensors" in step for step in steps)
+    assert any("--key" in step for step in steps)
+    assert not any("--key" in step for step in commands(data_set()))
+
+
+# -- the checklist: a part for each factor, answered from the statement, with boxes that stay open -----------
+
+
+@EVERY_KIND
+def test_every_factor_is_answered_and_leaves_a_box(changes):
+    rows = checks(**changes)
+    assert [*rows] == FACTORS
+    assert all(answer and tasks for answer, tasks in rows.values())
+    _, *sections = part(9, **changes)
+    assert all(isinstance(row.blocks[1], Points) and row.blocks[1].open for row in sections)
+
+
+def test_no_figure_is_given_where_none_is_promised():
+    for changes in (KINDS["seeded"], KINDS["exact"]):
+        rows = checks(**changes)
+        assert rows[FACTORS[0]][0] == "No finite ε is promised."
+        assert "protects nobody" in rows[FACTORS[7]][0]
+    assert checks()[FACTORS[0]][0].startswith("ε = 1.25 at δ = 1e-06, μ ≤ 0.673 (Gaussian")
+
+
+@pytest.mark.parametrize(
+    ("unit", "adjacency", "told"),
+    [
+        ("user", "add-remove", ("everything that one person gave", "(unbounded")),
+        ("rating", "add-remove", ("one single rating", "(unbounded")),
+        ("rating", "replace", ("one single rating", "(bounded", "that it is there is not protected")),
+        ("user", "replace-items", ("everything that one person gave", "which items")),
+    ],
+)
+def test_the_unit_and_its_neighbours_are_named(unit, adjacency, told):
+    answer, _ = checks(unit=unit, adjacency=adjacency)[FACTORS[1]]
+    assert all(word in answer for word in told)
+
+
+def test_an_authors_bounds_are_not_called_ours():
+    answer, tasks = checks(caveats=(CLAIMED,))[FACTORS[2]]
+    assert "declared by their author" in answer
+    assert any("reviewed" in task for task in tasks)
+    assert "derived in hushrec" in checks()[FACTORS[2]][0]
+
+
+def test_what_is_given_changes_what_is_left_to_do():
+    assert checks(EVERYTHING)[FACTORS[3]] != checks()[FACTORS[3]]
+
+
+def test_the_ledgers_total_is_part_of_an_answer():
+    answer, _ = checks(**KINDS["declared"])[FACTORS[5]]
+    assert "this is 1 of at most 1. ε = 1.25 of a total of 4 is spent with it" in answer
+    assert "No kept ledger" in checks(ledger={})[FACTORS[5]][0]
+
+
+def test_rows_that_were_randomized_alone_need_no_trusted_curator():
+    assert checks(**KINDS["released rows"])[FACTORS[6]][0].startswith("Local model")
+    assert checks()[FACTORS[6]][0].startswith("Central model")
+    assert "only if it converged" in checks(**KINDS["conditional"])[FACTORS[7]][0]

@@ -10,6 +10,7 @@ from hushrec.errors import ReleaseError
 from hushrec.pages import site
 from support.signed import key_file, signature
 from support.sites import sign
+from support.statements import KINDS
 
 
 @pytest.mark.parametrize(
@@ -31,13 +32,15 @@ def test_what_cannot_be_trusted_is_left_out_and_said(public, out, plant, saved):
     elif plant == "unreadable":
         path.write_bytes(b"")
     elif plant == "bare":
-        path = saved(public, 11, caveat="NOT PRIVATE: no noise", epsilon=float("inf"), measurements=())
+        path = saved(public, 11, **KINDS["exact"])
     else:
         path = saved(public, 11)
         path.with_name(path.name + ".dsse.json").write_bytes(b"\xff")
     written = site.write(public, out)
     assert [one.version for one in written.releases] == [10, 2, 1]
     assert written.left_out.keys() == {path.name}
+    if plant == "bare":
+        assert written.left_out[path.name] == "Nothing is promised. NOT PRIVATE: no noise was added."
 
 
 def test_with_a_key_only_what_it_verifies_is_published(public, out):

@@ -38,7 +38,7 @@ def test_releases_lie_under_their_digests_newest_first(public, out):
         told = json.loads((out / one.statement).read_text("utf-8"))
         assert told == json.loads(json.dumps(Release.open(out / one.url).statement.to_json()))
         page = (out / one.statement_page).read_text("utf-8")
-        assert 'href="../statement.css"' in page
+        assert 'href="../document.css"' in page
         assert not any(active in page for active in ("<style", "style=", "<script"))
     assert json.loads((out / "contents.json").read_text("utf-8"))["release"] == written.releases[0].url
     assert not any(b"week" in data for data in content(out).values()), "names of files stay with their owner"
@@ -47,7 +47,7 @@ def test_releases_lie_under_their_digests_newest_first(public, out):
 def test_the_statements_follow_the_schema_of_the_site(public, out):
     jsonschema = pytest.importorskip("jsonschema")
     for one in site.write(public, out).releases:
-        schema = json.loads((out / "schemas/statement-v1.json").read_text("utf-8"))
+        schema = json.loads((out / "schemas/statement-v2.json").read_text("utf-8"))
         jsonschema.validate(json.loads((out / one.statement).read_text("utf-8")), schema)
 
 

@@ -3,17 +3,15 @@ document of every block."""
 
 from html.parser import HTMLParser
 
-from hushrec.pages.cards.document import (
-    Caution,
-    Check,
+from hushrec.documents.blocks import (
+    Commands,
     Document,
     Facts,
-    Grid,
-    Lines,
-    Picture,
+    Figure,
+    Paragraph,
     Points,
     Section,
-    Text,
+    Table,
 )
 
 VOID = frozenset({"meta", "link", "br", "path", "line", "circle"})
@@ -65,8 +63,21 @@ def addresses(page):
     return _reader(page).addresses
 
 
+def piece(text):
+    """A piece of a page, as notebooks show, if it is whole, and nothing in it acts or fetches anything."""
+    reader = _fed(text)
+    assert not reader.addresses
+    assert not {"html", "body", "main"} & set(reader.tags)
+    assert "url(" not in text
+    return text
+
+
 def _reader(page):
     assert page.startswith("<!doctype html>\n<html lang=")
+    return _fed(page)
+
+
+def _fed(page):
     reader = _Reader()
     reader.feed(page)
     reader.close()
@@ -74,17 +85,25 @@ def _reader(page):
     return reader
 
 
-def filled(text):
+def filled(text, **given):
     """A document of every block, with one text everywhere."""
-    every = (
-        Text(text),
-        Text(text, strong=True),
-        Caution((text, text)),
-        Points((text,)),
-        Check(text, text, (text, text)),
-        Facts(((text, text),)),
-        Grid(text, (text, "n"), ((text, text),)),
-        Lines(text, (text, text)),
-        Picture('<svg role="img" aria-hidden="true"><path d="M0 0"/></svg>', text),
-    )
-    return Document(text, text, text, every, (Section(text, every), Section(text, every)))
+    every = [
+        Paragraph(text),
+        Paragraph(text, "strong"),
+        Paragraph(text, "caution"),
+        Paragraph(text, "caution"),
+        Points([text]),
+        Points([text, text], open=True),
+        Facts([(text, text)]),
+        Table(text, [text, "n"], [(text, text)]),
+        Commands(text, [text, text]),
+        Figure('<svg role="img" aria-hidden="true"><path d="M0 0"/></svg>', text),
+    ]
+    inner = Section(text, [Section(text, every)])
+    return Document("statement", text, [*every, inner], about=text, label=text, **given)
+
+
+EACH = 15
+"""How often ``filled`` says its text in each run of blocks, in tables, lists and lines as well; two runs."""
+AROUND = 5
+"""How often it does so elsewhere: title, about, label and two headings."""

@@ -1,6 +1,6 @@
 """Documents as HTML without scripts, every text escaped: a whole page, or a piece for a notebook."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -101,10 +101,10 @@ class _Writer:
                 listed = [f"<li{self._mark(item)}>{box}{_text(item)}</li>" for item in items]
                 yield from ('<ul class="open">' if open else "<ul>", *listed, "</ul>")
             case Facts(rows):
-                pairs = [f"<div><dt>{_text(name)}</dt><dd>{_text(value)}</dd></div>" for name, value in rows]
-                yield from ("<dl>", *pairs, "</dl>")
+                pairs = [self._cell("dt", name) + self._cell("dd", value) for name, value in rows]
+                yield from ("<dl>", *(f"<div>{pair}</div>" for pair in pairs), "</dl>")
             case Table():
-                yield from _table(block)
+                yield from self._table(block)
             case Commands(title, lines):
                 shown = "\n".join(map(_text, lines))
                 label = f'role="region" tabindex="0" aria-label="{_text(title)}"'
@@ -127,6 +127,26 @@ class _Writer:
         yield f'<section aria-labelledby="{name}">'
         yield from (f'<h{level} id="{name}"{mark}>{title}</h{level}>', *inner, "</section>")
 
+    def _table(self, table: Table) -> Iterator[str]:
+        heads = [
+            self._cell("th", head, scope="col", number=place >= table.left)
+            for place, head in enumerate(table.heads)
+        ]
+        yield f'<div class="wide" role="region" tabindex="0" aria-label="{_text(table.title)}"><table>'
+        yield from (f"<thead><tr>{''.join(heads)}</tr></thead>", "<tbody>")
+        for row in table.rows:
+            first, *others = row
+            cells = [
+                self._cell("td", cell, number=place >= table.left) for place, cell in enumerate(others, 1)
+            ]
+            yield f"<tr>{self._cell('th', first, scope='row')}{''.join(cells)}</tr>"
+        yield "</tbody></table></div>"
+
+    def _cell(self, tag: str, text: str, *, scope: str = "", number: bool = False) -> str:
+        marks = f' scope="{scope}"' if scope else ""
+        marks += ' class="number"' if number else ""
+        return f"<{tag}{marks}{self._mark(text)}>{_text(text)}</{tag}>"
+
     def _mark(self, text: str) -> str:
         lang = getattr(text, "lang", self._lang)
         return "" if lang == self._lang else f' lang="{lang}"'
@@ -134,22 +154,6 @@ class _Writer:
 
 def _is_caution(block: Block) -> bool:
     return isinstance(block, Paragraph) and block.tone == "caution"
-
-
-def _table(table: Table) -> Iterator[str]:
-    yield f'<div class="wide" role="region" tabindex="0" aria-label="{_text(table.title)}"><table>'
-    heads = "".join(_cells(table.heads, table.left, 'th scope="col"', "th", len(table.heads)))
-    yield f"<thead><tr>{heads}</tr></thead>"
-    rows = ("".join(_cells(row, table.left, 'th scope="row"', "th", 1)) for row in table.rows)
-    yield from ("<tbody>", *(f"<tr>{row}</tr>" for row in rows), "</tbody></table></div>")
-
-
-def _cells(row: Iterable[str], left: int, head: str, closing: str, heads: int) -> Iterator[str]:
-    """Cells, of which the first ``heads`` are headings, and those from ``left`` on are numbers."""
-    for place, cell in enumerate(row):
-        tag, end = (head, closing) if place < heads else ("td", "td")
-        number = ' class="number"' if place >= left else ""
-        yield f"<{tag}{number}>{_text(cell)}</{end}>"
 
 
 def _text(text: str) -> str:

@@ -6,9 +6,9 @@ from hushrec.data.synthetic import netflix_like
 from hushrec.models.global_effects import GlobalEffects
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.ledger.ledger import Ledger
+from support.documents import piece
 from support.hostile import HOSTILE, harmless
 from support.ledgers import finish
-from support.pages import checked
 
 TOTAL = Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
 
@@ -32,10 +32,10 @@ def test_a_line_says_what_is_left_and_how_many_releases_there_were(tmp_path):
 
 def test_the_page_lists_every_release(tmp_path):
     ledger = Ledger.create(tmp_path / "ours.db", TOTAL, 3)
-    assert "<table" in checked(ledger._repr_html_())
+    assert "<table" in piece(ledger._repr_html_())
     assert "GlobalEffects" not in ledger._repr_html_()
     finish(ledger, charged(ledger))
-    page = checked(ledger._repr_html_())
+    page = piece(ledger._repr_html_())
     assert page.count("GlobalEffects") == 1
     assert ">0.5<" in page
     assert ledger.holds.split(".")[0] in page
@@ -45,14 +45,14 @@ def test_a_hostile_file_name_does_nothing(tmp_path):
     name = "<script>" + HOSTILE.replace("/", "") + ".db"
     ledger = Ledger.create(Path(tmp_path) / name, TOTAL)
     assert harmless(repr(ledger), lines=False)
-    assert "<script" not in checked(ledger._repr_html_())
+    assert "<script" not in piece(ledger._repr_html_())
 
 
 def test_the_page_says_what_the_owner_declares_and_how_the_total_reads(tmp_path):
     ledger = Ledger.create(tmp_path / "ours.db", TOTAL)
     assert "population" not in ledger._repr_html_()
     ledger.declare(population="subscribers", controller="<b>Films", contact="us@films.example")
-    page = checked(ledger._repr_html_())
+    page = piece(ledger._repr_html_())
     assert all(text in page for text in ("population", "subscribers", "controller", "us@films.example"))
     assert "<b>Films" not in page
     assert "How to read ε: but for δ, odds change at most 7.39 times" in page

@@ -7,11 +7,13 @@ import shlex
 
 import pytest
 
+from hushrec.documents.blocks import Commands, Paragraph, Table
+from hushrec.documents.words import Clause, english
 from hushrec.errors import ReleaseError
-from hushrec.pages.cards.document import Caution, Grid, Lines
-from hushrec.pages.cards.evidence import accuracy, audit, no_accuracy, no_audit, refuted
-from hushrec.pages.cards.subject import Subject
+from hushrec.pages.evidence import accuracy, audit, no_accuracy, no_audit
+from hushrec.pages.subject import Subject
 from support.releases import release, statement
+from support.statements import UNPROTECTED
 
 SETTINGS = {"rank": 2, "covariance": {"clip": None}}
 DIGEST = hashlib.sha256(b'{"covariance":{"clip":null},"rank":2}').hexdigest()
@@ -44,33 +46,44 @@ def subject(**changes):
     return Subject.of(release(statement=said), "films.safetensors", SHA)
 
 
-def grid(blocks):
-    return next(block for block in blocks if isinstance(block, Grid))
+def table(blocks):
+    return next(block for block in blocks if isinstance(block, Table))
+
+
+def cautions(blocks):
+    return [block.text for block in blocks if isinstance(block, Paragraph) and block.tone == "caution"]
+
+
+def audited(facts, of=None):
+    return audit(json.dumps(facts), "audit.json", of or subject(), english)
+
+
+def evaluated(facts):
+    return accuracy(json.dumps(facts), "accuracy.json", subject(), english)
 
 
 def test_what_an_audit_found_stands_beside_the_claim():
-    blocks = audit(json.dumps(AUDIT), "audit.json", subject())
-    assert grid(blocks).rows == (
+    blocks = audited(AUDIT)
+    assert table(blocks).rows == [
         ("canary, 9 runs", "ε ≥ 0.8", "ε ≤ 1.25", "holds", "1 − 5e-07", "noise 30 % too small"),
-    )
-    assert refuted(blocks) == ()
+    ]
+    assert not cautions(blocks)
 
 
 def test_a_refuted_claim_is_a_caution_even_if_the_file_says_that_all_holds():
     told = AUDIT | {"findings": [FINDING, FINDING | {"holds": False}]}
-    blocks = audit(json.dumps(told), "audit.json", subject())
-    (caution,) = refuted(blocks)
-    assert caution == Caution(("AN AUDIT FOUND MORE THAN IS CLAIMED: do not publish this file.",))
-    assert grid(blocks).rows[1][3] == "EXCEEDED"
+    blocks = audited(told)
+    assert cautions(blocks) == ["AN AUDIT FOUND MORE THAN IS CLAIMED: do not publish this file."]
+    assert table(blocks).rows[1][3] == "EXCEEDED"
     unaudited = AUDIT | {"findings": [{**dict.fromkeys(FINDING), "kind": "sample", "differs": "factors"}]}
-    assert grid(audit(json.dumps(unaudited), "a", subject())).rows[0][3] == "not audited"
+    assert table(audited(unaudited)).rows[0][3] == "not audited"
 
 
 def test_a_figure_above_the_claim_is_a_caution_even_if_the_file_says_that_it_holds():
     told = AUDIT | {"findings": [FINDING | {"figure": 9.9}]}
-    blocks = audit(json.dumps(told), "audit.json", subject())
-    assert refuted(blocks)
-    assert grid(blocks).rows[0][1:4] == ("ε ≥ 9.9", "ε ≤ 1.25", "EXCEEDED")
+    blocks = audited(told)
+    assert cautions(blocks)
+    assert table(blocks).rows[0][1:4] == ("ε ≥ 9.9", "ε ≤ 1.25", "EXCEEDED")
 
 
 @pytest.mark.parametrize(
@@ -87,24 +100,28 @@ def test_a_figure_above_the_claim_is_a_caution_even_if_the_file_says_that_it_hol
 )
 def test_an_audit_of_something_else_is_refused(change, differs):
     with pytest.raises(ReleaseError, match=rf"it differs in {differs}; .* hushrec audit private-ease "):
-        audit(json.dumps(AUDIT | change), "audit.json", subject())
+        audited(AUDIT | change)
+
+
+def test_an_audit_at_some_epsilon_is_not_of_a_release_that_has_none():
+    with pytest.raises(ReleaseError, match="it differs in ε"):
+        audited(AUDIT, subject(epsilon=math.inf, caveats=(UNPROTECTED,)))
 
 
 def test_accuracy_is_of_this_release_and_not_private():
-    blocks = accuracy(json.dumps(ACCURACY), "accuracy.json", subject())
-    assert isinstance(blocks[0], Caution)
-    assert blocks[0].lines[0].startswith("NOT PRIVATE: ")
-    assert grid(blocks).heads == ("of", "rmse", "mae")
-    assert grid(blocks).rows == (
-        ("this release", "0.9123 ± 0.0021", "unknown"),
-        ("item average", "0.9900", ""),
-    )
+    blocks = evaluated(ACCURACY)
+    assert cautions(blocks[:1])[0].startswith("NOT PRIVATE: ")
+    assert table(blocks).heads == ["of", "rmse", "mae"]
+    assert table(blocks).rows == [
+        ["this release", "0.9123 ± 0.0021", "unknown"],
+        ["item average", "0.9900", ""],
+    ]
 
 
 def test_accuracy_of_another_release_is_refused():
     for releases in (RELEASES[1:], []):
         with pytest.raises(ReleaseError, match="figures of another file"):
-            accuracy(json.dumps(ACCURACY | {"releases": releases}), "accuracy.json", subject())
+            evaluated(ACCURACY | {"releases": releases})
 
 
 @pytest.mark.parametrize("take", [audit, accuracy])
@@ -143,17 +160,17 @@ def test_accuracy_of_another_release_is_refused():
 )
 def test_any_other_file_is_refused(take, text):
     with pytest.raises(ReleaseError, match=r"a\.json"):
-        take(text, "a.json", subject())
+        take(text, "a.json", subject(), english)
 
 
 def test_figures_of_any_size_are_short():
     told = ACCURACY | {"scores": [SCORES[0] | {"value": 1e308, "error": -1e300}]}
-    assert grid(accuracy(json.dumps(told), "a", subject())).rows[0][1] == "1e+308 ± -1e+300"
+    assert table(evaluated(told)).rows[0][1] == "1e+308 ± -1e+300"
 
 
 def test_no_word_of_a_crafted_release_is_a_command():
     evil = "20; touch PWNED #"
-    (_, lines) = no_audit(subject(), (("rank", evil),))
+    (_, lines) = no_audit(subject(), (("rank", evil),), english)
     assert shlex.split(lines.lines[0])[-5:] == ["--set", f"rank={evil}", "--json", ">", "audit.json"]
     for changed, options in (
         (subject(model=f"x{evil}"), ()),
@@ -162,25 +179,27 @@ def test_no_word_of_a_crafted_release_is_a_command():
         (subject(), (("rank", "1" * 1000),)),
         (subject(), None),
     ):
-        (text,) = no_audit(changed, options)
+        (text,) = no_audit(changed, options, english)
         assert "hushrec does not know this model, or not these settings" in text.text
     with pytest.raises(ReleaseError, match=r"it differs in model; audit the release's own model, with"):
-        audit(json.dumps(AUDIT), "a.json", subject(model=f"x{evil}"))
+        audited(AUDIT, subject(model=f"x{evil}"))
 
 
 def test_without_an_audit_the_command_that_makes_one_is_told():
-    (_, lines) = no_audit(subject(), (("rank", "2"),))
-    assert isinstance(lines, Lines)
-    assert lines.lines == (
+    (_, lines) = no_audit(subject(), (("rank", "2"),), english)
+    assert isinstance(lines, Commands)
+    assert lines.lines == [
         "hushrec audit private-ease --epsilon 1.25 --delta 1e-06 --unit user --adjacency add-remove "
         "--set rank=2 --json > audit.json",
-    )
-    for changes in ({"caveat": "NOT PRIVATE: seeded"}, {"epsilon": math.inf, "caveat": "NOT PRIVATE: exact"}):
-        (text,) = no_audit(subject(**changes))
+    ]
+    for changes in ({"caveats": (UNPROTECTED,)}, {"epsilon": math.inf, "caveats": (UNPROTECTED,)}):
+        (text,) = no_audit(subject(**changes), (), english)
         assert "claims no ε" in text.text
-    made = Subject("data set", "RandomizedResponse", {}, 4, "scale", "", statement())
-    assert "this is a data set" in no_audit(made)[0].text
+    made = Subject(
+        "data_set", "RandomizedResponse", {}, 4, Clause("card.about.interactions"), None, statement()
+    )
+    assert "this is a data set" in no_audit(made, (), english)[0].text
 
 
 def test_without_accuracy_it_is_said_why():
-    assert "no guarantee covers" in no_accuracy()[0].text
+    assert "no guarantee covers" in no_accuracy(english)[0].text

@@ -6,8 +6,9 @@ from statistics import NormalDist
 
 import pytest
 
-from hushrec.pages.cards.document import Grid, Picture
-from hushrec.pages.cards.trade_off import SHOWN, trade_off
+from hushrec.documents.blocks import Figure, Table
+from hushrec.documents.words import Words, english
+from hushrec.pages.trade_off import SHOWN, trade_off
 from hushrec.release.statement import Measured
 from support.releases import statement
 
@@ -18,13 +19,13 @@ def of(rho=None, **changes):
     """The blocks of a statement, of Gaussian noise if there is a ρ."""
     if rho is not None:
         changes |= {"measurements": (Measured("sums", "gaussian", 1.0, 1 / math.sqrt(2 * rho), 4, 1.0, rho),)}
-    return trade_off(statement(**changes))
+    return trade_off(statement(**changes), english)
 
 
 def found(blocks):
     """The last column, as shares."""
-    (grid,) = (block for block in blocks if isinstance(block, Grid))
-    return [float(row[-1].removesuffix(" %")) / 100 for row in grid.rows]
+    (table,) = (block for block in blocks if isinstance(block, Table))
+    return [float(row[-1].removesuffix(" %")) / 100 for row in table.rows]
 
 
 @pytest.mark.parametrize("rho", [0.005, 0.125, 2])
@@ -43,7 +44,7 @@ def test_the_table_bounds_the_attack_that_epsilon_alone_allows(epsilon):
 
 
 def test_the_curve_is_that_of_the_table_and_never_below_a_blind_guess():
-    picture = next(block for block in of(0.125) if isinstance(block, Picture))
+    picture = next(block for block in of(0.125) if isinstance(block, Figure))
     path = re.search(r'class="curve" d="M([^"]*)"', picture.svg)[1]
     points = [tuple(map(float, place.split())) for place in path.split(" L")]
     shares = [((x - 46) / 200, (210 - y) / 200) for x, y in points]
@@ -58,6 +59,11 @@ def test_the_curve_is_that_of_the_table_and_never_below_a_blind_guess():
 
 def test_the_words_of_the_picture_give_its_figure():
     blocks = of(0.125)
-    picture = next(block for block in blocks if isinstance(block, Picture))
+    picture = next(block for block in blocks if isinstance(block, Figure))
     assert f"at most {100 * found(blocks)[1]:g} %" in picture.text
     assert 'role="img" aria-label=' in picture.svg
+
+
+def test_figures_are_written_as_the_language_does():
+    _, table = trade_off(statement(), Words("de"))
+    assert [row[0] for row in table.rows] == ["0,1 %", "1 %", "5 %"]

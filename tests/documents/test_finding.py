@@ -6,7 +6,7 @@ from dataclasses import asdict
 import pytest
 
 from hushrec.audit.fits import _listened, _refuted, _replayed, _unaudited
-from hushrec.pages.cards.verdicts import EXCEEDED, Finding, verdict
+from hushrec.documents.finding import EXCEEDED, Finding, verdict
 from support.hostile import HOSTILE, harmless
 
 
