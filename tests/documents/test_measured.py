@@ -1,11 +1,21 @@
-"""Lines of a statement: figures on the safe side, and which lines cannot be."""
+"""The parts of a statement: figures on the safe side, and what cannot be."""
 
 import math
 from dataclasses import replace
 
 import pytest
 
-from hushrec.release.statement_lines import Local, Measured, Promised, finite
+from hushrec.documents.measured import (
+    Local,
+    Measured,
+    Promised,
+    finite,
+    is_ledger,
+    promised_table,
+    table_of,
+)
+from hushrec.documents.words import Words, english
+from support.releases import statement
 
 SAMPLED = Measured("sums", "subsampled gaussian", 2.00004, 7.99999, 4000, 1.0, 0.0300004, 0.0625004)
 EXACT = Measured("counts", "exact", 0.0, 0.0, 4, 0.0, 0.0)
@@ -14,17 +24,39 @@ STRICT = Promised("strict", 0.5, 0.25, 0.4)
 
 
 def test_a_line_rounds_up_what_may_be_lost_and_down_what_protects():
-    cells = SAMPLED.cells()
+    cells = SAMPLED.cells(english)
     assert cells == (
         "sums", "subsampled gaussian", "2.001", "σ = 7.999, q = 0.06251", "4,000", "1.000", "ρ = 0.03001",
     )  # fmt: skip
-    assert EXACT.cells() == ("counts", "exact", "0", "none needed", "4", "", "")
-    assert replace(SAMPLED, entries=0, rate=1.0, mechanism="laplace").cells()[3:5] == (
-        "b = 7.999",
-        "each rating",
-    )
+    assert EXACT.cells(english) == ("counts", "exact", "0", "none needed", "4", "", "")
+    laplace = replace(SAMPLED, entries=0, rate=1.0, mechanism="laplace")
+    assert laplace.cells(english)[3:5] == ("b = 7.999", "each rating")
     high = 1.0000004  # prints as 1 where it is rounded to the nearest
-    assert Promised("strict", high, 0.5, high).cells() == ("strict", "ε = 1.00001", "ε = 1.00001", "0.5000")
+    table = promised_table([Promised("strict", high, 0.5, high)], english)
+    assert table.rows == [("strict", "ε = 1.00001", "ε = 1.00001", "0.5000")]
+    assert table.heads == ["class", "asks for", "is promised", "weight"]
+    assert promised_table([STRICT], english, sure=False).heads[2] == "would be promised"
+
+
+def test_a_table_writes_numbers_as_its_language_does():
+    """A German reader takes 1.000 for a thousand."""
+    german = Words("de")
+    cells = SAMPLED.cells(german)
+    assert cells == (
+        "sums", "subsampled gaussian", "2,001", "σ = 7,999, q = 0,06251", "4.000", "1,000", "ρ = 0,03001",
+    )  # fmt: skip
+    assert promised_table([STRICT], german).rows == [("strict", "ε = 0,5", "ε = 0,4", "0,2500")]
+    table, changed = CELL.told(german, 2.0).blocks
+    assert table.rows[0] == ("eine Zelle", "0,05", "0,00125")
+    assert "0,8" in changed.text
+
+
+def test_equal_rounds_in_a_row_share_a_line():
+    rounds = [replace(SAMPLED, name=f"round {n}") for n in range(1, 4)]
+    measured = [EXACT, *rounds, replace(SAMPLED, name="round 4", noise=9.0)]
+    folded = table_of(measured, english, folded=True)
+    assert [row[0] for row in folded.rows] == ["counts", "round × 3, each", "round 4"]
+    assert len(table_of(measured, english).rows) == len(measured)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +94,16 @@ def test_promises_that_cannot_be_are_seen(changes):
     assert not replace(STRICT, **changes).is_valid
 
 
+def test_what_one_answer_reveals_is_rounded_up_and_how_often_it_lies_down():
+    told = replace(CELL, epsilon=0.05000004, changed=0.80000009).told(english, 2.0000004)
+    table, changed = told.blocks
+    assert table.rows == [("one cell", "0.0500001", "0.00125"), ("one user, 40 cells", "2.00001", "0.05")]
+    assert changed.text == "An answered cell differs from the truth with probability 0.8."
+    claimed = replace(CELL, what="slot", claimed=7.0000004).told(english, 2.0).blocks[0]
+    assert claimed.heads[-1] == "as D2P counts, (ε, λ)"
+    assert [row[-1] for row in claimed.rows] == ["7.00001", ""]
+
+
 def test_answers_of_one_person_add_up():
     """Of cells that are drawn at random a share differs; at worst all that do."""
     assert CELL.expected_together == pytest.approx(0.05)
@@ -75,3 +117,23 @@ def test_answers_of_one_person_add_up():
 def test_numbers_are_finite_and_not_negative():
     assert [finite(value) for value in (0, 1.5, 2**1000)] == [True] * 3
     assert not any(finite(value) for value in (-1e-9, math.inf, math.nan, 2**1024, "1", None))
+
+
+@pytest.mark.parametrize(
+    "unread", [{"id": 5}, {"head": None}, {"seq": -1}, {"seq": True}, {"part": 1}, {"file": 1}]
+)
+def test_a_ledger_that_no_reader_can_name_or_compare_is_seen(unread):
+    told = statement().ledger
+    assert is_ledger(told)
+    assert is_ledger({})
+    assert not is_ledger({**told, **unread})
+    assert not is_ledger([*told])
+
+
+def test_the_ledger_counts_releases_from_one():
+    ledger = {"id": "", "file": "a.db", "release_index": 2, "max_releases": 4, "seq": 9}
+    (section,) = statement(ledger=ledger).charged(english)
+    assert section.blocks[0].text == "Charged to a.db: release 3 of at most 4, entry 9"
+    (section,) = statement(ledger={"release_index": 0, "part": 2, "parts": 7}).charged(english)
+    assert section.blocks[0].text.startswith("Charged to a ledger in memory: release 1 of at most 1,")
+    assert section.blocks[1].text.startswith("release 3 of a series of 7: ")

@@ -5,8 +5,8 @@ from statistics import NormalDist
 
 import pytest
 
-from hushrec.release.odds import FALSE_POSITIVES, Odds, gaussian
-from hushrec.release.statement import Measured
+from hushrec.documents.measured import Measured
+from hushrec.documents.odds import FALSE_POSITIVES, Odds, best_attack, gaussian, right_guess
 
 NORMAL = NormalDist()
 EXACT = Measured("counts", "exact", 0.0, 0.0, 4, 0.0, 0.0)
@@ -52,7 +52,6 @@ def test_mu_adds_up_in_squares_over_all_kinds_of_noise():
 def test_where_no_mu_is_known_none_is_named(measured):
     odds = Odds.of(2.0, 1e-6, measured)
     assert odds.mu is None
-    assert "μ" not in str(odds)
     assert odds.best_attack == pytest.approx(min(math.exp(2) * 0.01 + 1e-6, 1), rel=1e-6)
 
 
@@ -81,12 +80,55 @@ def test_of_any_noise_the_best_attack_is_what_epsilon_and_delta_allow(epsilon, d
     assert factor == math.inf if epsilon >= 700 else factor >= math.exp(epsilon)
 
 
-def test_what_is_printed_and_written_is_rounded_up():
+def optimal(epsilon, delta):
+    """One bit, kept with e^ε/(1 + e^ε), but with probability δ the truth: chances of the four outputs in one
+    world. In the other, the first changes its place with the last, and the second with the third."""
+    kept = (1 - delta) / (1 + math.exp(-epsilon))
+    return delta, kept, 1 - delta - kept, 0.0
+
+
+@pytest.mark.parametrize("epsilon", [0, 0.05, 0.5, 1, 3, 8, 30, 699])
+@pytest.mark.parametrize("delta", [0.0, 1e-12, 1e-6, 0.02, 0.3])
+def test_of_any_noise_the_right_guess_is_that_of_the_worst_release(epsilon, delta):
+    told, kept, flipped, other = optimal(epsilon, delta)
+    right = (max(told, other) + max(kept, flipped) + max(flipped, kept) + max(other, told)) / 2
+    found = right_guess(epsilon, delta, None)
+    assert right * (1 - 1e-15) <= found <= right * (1 + 1e-9)
+    assert Odds.of(epsilon, delta).right_guess == found
+
+
+@pytest.mark.parametrize("mu", [0.01, 0.1, 0.5, 1, 2, 4, 9])
+def test_of_gaussian_noise_the_right_guess_is_the_threshold_halfway(mu):
+    right = (NORMAL.cdf(mu / 2) + 1 - NORMAL.cdf(-mu / 2)) / 2
+    found = right_guess(50.0, 1e-6, mu)
+    assert right * (1 - 1e-15) <= found <= right * (1 + 1e-9)
+    assert found <= 1
+
+
+@pytest.mark.parametrize("mu", [None, 0.05, 0.5, 2, 8])
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 1, 3, 8, 40, math.inf])
+@pytest.mark.parametrize("delta", [0.0, 1e-12, 1e-6, 0.02])
+def test_the_figures_do_not_contradict_each_other(mu, epsilon, delta):
+    """An attack that finds β with α false positives is a guess that is right in (1 − α + β)/2 of all cases.
+    Neither changes the odds of a conclusion by more than e^ε, but for δ."""
+    right, factor = right_guess(epsilon, delta, mu), Odds.of(epsilon, delta).factor
+    assert 0.5 <= right <= 1
+    previous = 0.0
+    for wrong in (1e-9, 1e-4, FALSE_POSITIVES, 0.05, 0.25, 0.5, 0.9, 1 - 1e-9):
+        found = best_attack(epsilon, delta, mu, wrong)
+        assert max(wrong, previous) <= found <= 1
+        assert (1 - wrong + found) / 2 <= right * (1 + 1e-9)
+        assert found <= factor * wrong + delta + 1e-9
+        previous = found
+    assert right <= (factor + delta) / (1 + factor) + 1e-9 or factor == math.inf
+    assert best_attack(epsilon, delta, mu) <= best_attack(epsilon, delta, None)
+    assert right <= right_guess(epsilon, delta, None)
+
+
+def test_what_is_written_is_rounded_up():
     odds = Odds.of(1.0, 1e-6, [gaussian_noise(0.02)])
-    assert str(odds) == (
-        "How to read ε: but for δ, odds change at most 2.72 times; μ ≤ 0.201 (Gaussian differential "
-        "privacy); the best attack finds at most 1.68 % of those it looks for, with 1 % false positives."
-    )
-    assert odds.to_json() == {"odds": 2.71829, "mu": 0.200001, "best_attack": 0.0167372}
-    assert Odds.of(math.inf, 0.0).to_json() == {"odds": None, "mu": None, "best_attack": 1.0}
-    assert "billions of times or more" in str(Odds.of(math.inf, 0.0))
+    figures = {"odds": 2.71829, "mu": 0.200001, "right_guess": 0.539828, "best_attack": 0.0167372}
+    assert odds.to_json() == figures
+    assert NORMAL.cdf(0.1) == pytest.approx(0.5398278, abs=1e-7)
+    nothing = {"odds": None, "mu": None, "right_guess": 1.0, "best_attack": 1.0}
+    assert Odds.of(math.inf, 0.0).to_json() == nothing

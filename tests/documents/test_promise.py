@@ -1,113 +1,307 @@
-"""The plain sentence of a statement: no word sounds better than its figure."""
+"""The promise and Alice's story: no word of any language is better than its figure, and none is too low."""
 
 import itertools
-import math
 import re
+from decimal import Decimal, localcontext
+from statistics import NormalDist
 
 import pytest
 
-from hushrec.release import sentence
+from hushrec.documents.measured import Measured
+from hushrec.documents.odds import Odds
+from hushrec.documents.promise import ADJACENCIES, Guarantee, times
+from hushrec.documents.words import LANGUAGES, Words, english
 
+EDGES = (0.5, 1.1, 3.0, 8.0)
+"""The largest ε of each grade but the last; the documentation lists the same."""
 EPSILONS = (
-    0,
-    1e-12,
-    1e-3,
-    0.1,
-    0.5,
-    0.51,
-    1,
-    1.1,
-    1.11,
-    2,
-    2.99,
-    3,
-    3.01,
-    4,
-    8,
-    8.01,
-    13.5,
-    13.82,
-    30,
-    1609.4,
-    1.7e308,
+    *(0.05, 0.1, 0.25, 0.5, 0.500001, 0.75, 1.0, 1.1, 1.100001, 1.5, 2.0, 2.5, 3.0, 3.000001, 4.0, 5.0, 6.5),
+    *(8.0, 8.000001, 8.3, 10.0, 13.5, 13.8, 13.82, 15.0, 20.7, 20.73, 30.0, 40.0),
 )
-DELTAS = (0.0, 1e-300, 3e-7, 1e-6, 0.009, 0.05, 0.9)
+DELTAS = (0.0, 1e-12, 1e-6, 0.02)
+MUS = (None, 0.1, 0.7, 3.0)
+KINDS = tuple((*pair, interactions) for pair in ADJACENCIES for interactions in (False, True))
 GRADES = {
-    "learns almost the same about": 0.5,
-    "learns similar things about": 1.1,
-    "may learn something about": 3,
-    "may learn a lot about": 8,
-    "may learn almost everything about": math.inf,
+    "en": (
+        "learns almost the same about",
+        "learns similar things about",
+        "may learn something about",
+        "may learn a lot about",
+        "may learn almost everything about",
+    ),
+    "de": (
+        "erfährt fast dasselbe über",
+        "erfährt Ähnliches über",
+        "erfährt möglicherweise etwas über",
+        "erfährt möglicherweise vieles über",
+        "erfährt möglicherweise fast alles über",
+    ),
 }
-"""What is said → the largest ε at which it is honest; the documentation lists the same."""
-GRID = tuple(itertools.product(EPSILONS, DELTAS))
-PAIRS = pytest.mark.parametrize(("unit", "adjacency"), sentence.ADJACENCIES)
+SAYS = {
+    "en": {
+        "weak": "too weak to promise much",
+        "bound": r"The bound (?:ε = (?P<epsilon>[\d,.]+)|δ = 1 in (?P<chance>[\d,]+)) is too weak",
+        "known": "is twice this ε",
+        "larger": "with a larger δ",
+        "unprotected": " Not protected: ",
+        "sure": "may be right in practically all cases",
+        "right": r"right in at most ([\d.,]+) % of cases; without reading, in 50 %\.$",
+        "attack": r"only (?P<wrong>[\d.]+) % .* at most (?P<found>[\d.]+) % .* (?P<blind>[\d.]+) %\.$",
+        "factor": r"at most ([\d.,]+) times as probable",
+        "billion": "at most a billion times as probable",
+        "nothing": "this ε says nothing: it may be billions of times as probable",
+        "chance": r", plus 1 in ([\d,]+)\.$",
+    },
+    "de": {
+        "weak": "zu schwach, um viel zuzusichern",
+        "bound": r"Die Schranke (?:ε = (?P<epsilon>[\d,.]+)|δ = 1 zu (?P<chance>[\d.]+)) ist zu schwach",
+        "known": "doppelt so groß wie dieses ε",
+        "larger": "bei einem größeren δ",
+        "unprotected": " Nicht geschützt: ",
+        "sure": "kann in praktisch allen Fällen richtig geraten werden",
+        "right": r"höchstens in ([\d.,]+) % der Fälle richtig geraten; ohne zu lesen in 50 %\.$",
+        "attack": r"nur in (?P<wrong>[\d,]+) % .* höchstens (?P<found>[\d,]+) % .* (?P<blind>[\d,]+) %\.$",
+        "factor": r"höchstens ([\d.,]+)-mal so wahrscheinlich",
+        "billion": "höchstens eine Milliarde Mal so wahrscheinlich",
+        "nothing": "besagt dieses ε nichts: Sie kann Milliarden Mal so wahrscheinlich sein",
+        "chance": r", zuzüglich 1 zu ([\d.]+)\.$",
+    },
+}
+OTHER = {
+    "en": {
+        ("user", "add-remove"): ("if you had never taken part.", "about you "),
+        ("user", "replace"): ("if you had given other {many}.", "about your {many} "),
+        ("user", "replace-items"): (
+            "if your {many} were of other items.",
+            "about which items your {many} are of ",
+        ),
+        ("rating", "add-remove"): ("if you had never given that {one}.", "about any single {one} of yours "),
+        ("rating", "replace"): (
+            "if you had given that {one} other stars.",
+            "about the stars of any single {one} of yours ",
+        ),
+    },
+    "de": {
+        ("user", "add-remove"): ("wenn Sie nie teilgenommen hätten.", "über Sie, "),
+        ("user", "replace"): ("wenn Sie andere {many} beigetragen hätten.", "über Ihre {many}, "),
+        ("user", "replace-items"): (
+            "wenn sich Ihre {many} auf andere Titel bezögen.",
+            "über die Titel, auf die sich Ihre {many} beziehen, ",
+        ),
+        ("rating", "add-remove"): (
+            "wenn es diese {one} von Ihnen nie gegeben hätte.",
+            "über jede einzelne {one} von Ihnen, ",
+        ),
+        ("rating", "replace"): (
+            "wenn diese {one} andere Sterne hätte.",
+            "über die Sterne jeder einzelnen {one} von Ihnen, ",
+        ),
+    },
+}
+GIVEN = {
+    ("en", False): {"one": "rating", "many": "ratings"},
+    ("en", True): {"one": "interaction", "many": "interactions"},
+    ("de", False): {"one": "Bewertung", "many": "Bewertungen"},
+    ("de", True): {"one": "Interaktion", "many": "Interaktionen"},
+}
+"""Of a language, and whether people gave interactions."""
+in_every_language = pytest.mark.parametrize("lang", LANGUAGES)
+of_every_kind = pytest.mark.parametrize(("unit", "adjacency", "interactions"), KINDS)
 
 
-@PAIRS
-def test_no_word_sounds_better_than_its_figure(unit, adjacency):
-    for epsilon, delta in GRID:
-        said = sentence.promise(unit, adjacency, epsilon, delta)
-        weak = epsilon > 8 or delta >= 0.01
-        (grade,) = [words for words in GRADES if words in said]
-        honest = next(words for words, most in GRADES.items() if most >= (math.inf if weak else epsilon))
-        assert grade == honest
-        assert ("too weak to promise much" in said) == weak
-        assert (" is at most " in said) == (not weak)
-        right = (math.exp(epsilon) + delta) / (1 + math.exp(epsilon)) if epsilon < 700 else 1
-        assert ("may be right in practically all cases" in said) == (right > 0.9995)
-        assert (", plus 1 in " in said) == (delta > 0)
-        assert ("with a larger δ" in said) == (delta > 0 and adjacency == "add-remove")
+def guarantee(unit, adjacency, interactions, epsilon, delta, mu=None):
+    noise = [] if mu is None else [Measured("sums", "gaussian", 1.0, 1 / mu, 4, 1.0, mu**2 / 2)]
+    return Guarantee(unit, adjacency, Odds.of(epsilon, delta, noise), interactions)
 
 
-@PAIRS
-def test_figures_are_plain_and_never_below_the_true_ones(unit, adjacency):
-    for epsilon, delta in GRID:
-        said = sentence.promise(unit, adjacency, epsilon, delta)
-        assert not re.search(
-            r"\de[+-]?\d|\^|∞|inf|nan", said
-        )  # neither exponents nor anything that is no number
-        if factor := re.search(r"([\d.,]+) times as probable", said):
-            assert float(factor[1].replace(",", "")) >= math.exp(epsilon)
-        else:
-            assert epsilon > math.log(1e6)
-            assert re.search(r"(a billion|billions of) times", said)
-        if delta:
-            chance = 1 / int(re.search(r"plus 1 in ([\d,]+)", said)[1].replace(",", ""))
-            assert delta * (1 - 1e-12) <= chance <= max(2 * delta, 1e-15)
-        if right := re.search(r"right in at most ([\d.]+) % of cases", said):
-            odds = math.exp(epsilon)
-            assert 0 <= float(right[1]) / 100 - (odds + delta) / (1 + odds) <= 0.001 + 1e-12
+def read(lang, figure):
+    """A figure as the language writes it."""
+    return Decimal(figure.translate(str.maketrans(",.", ".,") if lang == "de" else {}).replace(",", ""))
 
 
-@PAIRS
-@pytest.mark.parametrize("epsilon", [0.1, 1, 2, 5, 50])
-def test_every_sentence_compares_and_claims_no_more_than_its_adjacency(unit, adjacency, epsilon):
-    said = sentence.promise(unit, adjacency, epsilon, 1e-6)
-    other = {
-        ("user", "add-remove"): "if you had never taken part",
-        ("user", "replace"): "if you had given other ratings",
-        ("user", "replace-items"): "if your ratings were of other items",
-        ("rating", "add-remove"): "if you had never given that rating",
-        ("rating", "replace"): "if you had given that rating other stars",
-    }[unit, adjacency]
-    assert other in said
-    first, _, left = said.partition(" Not protected: ")
-    assert bool(left) == ((unit, adjacency) != ("user", "add-remove"))
-    assert ("you took part" in left) == (unit == "user" and adjacency != "add-remove")
-    assert ("all your ratings together" in left) == (unit == "rating")  # not each by itself: no contradiction
-    assert ("about you " in first) == ((unit, adjacency) == ("user", "add-remove"))
-    assert ("single rating of yours" in first) == (unit == "rating")
-    assert ("stars" in first) == ((unit, adjacency) == ("rating", "replace"))
-    assert ("which items you rated" in left) == ((unit, adjacency) == ("rating", "replace"))
-    assert not {"he", "his", "him", "hardly"} & set(said.replace(",", " ").split())
-    assert said.endswith(".")
+def truth(epsilon, delta, mu):
+    """Right guess, best attack at 1 % and e^ε, from their definitions and with forty digits."""
+    with localcontext(prec=40):
+        factor, at, wrong = Decimal(repr(epsilon)).exp(), Decimal(repr(delta)), Decimal("0.01")
+        right = (factor + at) / (factor + 1)
+        found = min(Decimal(1), factor * wrong + at, 1 - (1 - at - wrong) / factor)
+        if mu is not None:
+            normal = NormalDist()
+            right = min(right, Decimal(normal.cdf(mu / 2)))
+            found = min(found, Decimal(normal.cdf(mu + normal.inv_cdf(0.01))))
+        return right, max(found, wrong), factor
 
 
-@PAIRS
-def test_what_is_protected_is_said_apart_from_what_is_not(unit, adjacency):
-    said = sentence.covered(unit, adjacency)
-    assert bool(said) == ((unit, adjacency) != ("user", "add-remove"))
-    if said:
-        assert said.startswith("Protected: ")
-        assert sentence.promise(unit, adjacency, 1, 0).endswith(said.partition(". ")[2])
+def assert_just_above(shown, true, *, digits=3):
+    """A printed figure is never below the true one, and above it by less than its last digit."""
+    last = Decimal(1).scaleb(true.adjusted() - digits + 1)
+    assert true * (1 - Decimal("1e-11")) <= shown < true * (1 + Decimal("1e-11")) + last
+
+
+# -- figures -----------------------------------------------------------------------------------------------
+
+
+@in_every_language
+@of_every_kind
+def test_the_figures_of_the_story_are_the_true_ones_rounded_up(lang, unit, adjacency, interactions):
+    words, says = Words(lang), SAYS[lang]
+    for epsilon, delta, mu in itertools.product(EPSILONS, DELTAS, MUS):
+        guess, attack, odds = guarantee(unit, adjacency, interactions, epsilon, delta, mu).story(words)
+        right, found, factor = truth(epsilon, delta, mu)
+        assert (says["sure"] in guess) == (right >= Decimal("0.9995"))
+        if says["sure"] not in guess:
+            shown = read(lang, re.search(says["right"], guess)[1])
+            assert_just_above(shown, 100 * right)
+            assert 50 <= shown <= 100
+        figures = re.search(says["attack"], attack)
+        assert read(lang, figures["wrong"]) == read(lang, figures["blind"]) == 1
+        assert_just_above(read(lang, figures["found"]), 100 * found)
+        assert 1 <= read(lang, figures["found"]) <= 100
+        if shown := re.search(says["factor"], odds):
+            assert_just_above(read(lang, shown[1]), factor)
+        assert (shown is None) == (factor > 1_000_000)
+        assert (says["billion"] in odds) == (1_000_000 < factor <= 1_000_000_000)
+        assert (says["nothing"] in odds) == (factor > 1_000_000_000)
+        chance = re.search(says["chance"], odds)
+        assert (chance is not None) == (delta > 0 and factor <= 1_000_000_000)
+        if chance:
+            assert Decimal(repr(delta)) <= 1 / read(lang, chance[1]) <= Decimal(repr(delta)) * Decimal("1.01")
+
+
+@in_every_language
+@of_every_kind
+def test_the_three_figures_as_printed_do_not_contradict_each_other(lang, unit, adjacency, interactions):
+    """The attack is a guess too, so it is right no more often than the best one; and no odds exceed e^ε."""
+    words, says = Words(lang), SAYS[lang]
+    for epsilon, delta, mu in itertools.product(EPSILONS, DELTAS, MUS):
+        guess, attack, odds = guarantee(unit, adjacency, interactions, epsilon, delta, mu).story(words)
+        found = read(lang, re.search(says["attack"], attack)["found"])
+        shown = re.search(says["right"], guess)
+        right = read(lang, shown[1]) if shown else Decimal(100)
+        assert (99 + found) / 2 <= right + Decimal("0.5"), "but for the rounding of both"
+        if factor := re.search(says["factor"], odds):
+            assert found <= (read(lang, factor[1]) + 100 * Decimal(repr(delta))) * Decimal("1.01")
+
+
+@in_every_language
+@of_every_kind
+def test_a_weak_bound_is_named_and_never_below_the_true_one(lang, unit, adjacency, interactions):
+    words, says = Words(lang), SAYS[lang]
+    for epsilon, delta in itertools.product(EPSILONS, (*DELTAS, 0.01, 0.00999)):
+        made = guarantee(unit, adjacency, interactions, epsilon, delta)
+        said, weak = made.promise(words), epsilon > 8 or delta >= 0.01
+        assert (says["weak"] in said) == weak == made.weak
+        if weak:
+            bound = re.search(says["bound"], said)
+            assert (bound["chance"] is None) == (delta < 0.01)
+            if bound["chance"]:
+                assert 1 / read(lang, bound["chance"]) >= Decimal(repr(delta))
+            else:
+                assert Decimal(repr(epsilon)) <= read(lang, bound["epsilon"]) <= Decimal(repr(epsilon + 0.11))
+    far = guarantee(unit, adjacency, interactions, 1e300, 0.0).promise(words)
+    assert {"en": "ε = more than 1,000,000", "de": "ε = mehr als 1.000.000"}[lang] in far
+    assert not re.search(r"\de[+-]?\d|\^|∞|inf|nan", far)
+
+
+@in_every_language
+def test_the_loss_is_rounded_up_and_names_unit_and_adjacency(lang):
+    words = Words(lang)
+    for unit, adjacency in ADJACENCIES:
+        said = Guarantee(unit, adjacency, Odds.of(1.2345678, 1.23456789e-6)).loss(words)
+        figures = {"en": ("1.23457", "1.23457e-06"), "de": ("1,23457", "1,23457e-06")}[lang]
+        assert [*re.findall(r"= ([\d.,e-]+\d)", said)] == [*figures]
+        assert unit in said
+        assert adjacency in said
+
+
+def test_a_factor_is_said_in_words_where_its_digits_say_nothing():
+    assert times(1.0, english) == "2.72 times"
+    assert times(8.0, english) == "2,990 times"
+    assert times(1.0, Words("de")) == "2,72-mal"
+    assert times(8.0, Words("de")) == "2.990-mal"
+    assert times(14.0, english) == "a billion times"
+    assert times(20.73, english) == "billions of times or more"
+
+
+# -- words -------------------------------------------------------------------------------------------------
+
+
+@in_every_language
+@of_every_kind
+def test_no_word_sounds_better_than_its_figure(lang, unit, adjacency, interactions):
+    """The grade is that of ε, or the last for a large δ; it never falls while ε rises."""
+    words = Words(lang)
+    for delta in DELTAS:
+        before = 0
+        for epsilon in EPSILONS:
+            made = guarantee(unit, adjacency, interactions, epsilon, delta)
+            (place,) = [i for i, part in enumerate(GRADES[lang]) if part in made.promise(words)]
+            honest = sum(epsilon > most for most in EDGES) if delta < 0.01 else len(EDGES)
+            assert place == honest >= before
+            assert GRADES[lang][place] in made.grade(words)
+            assert made.grade(words) in made.promise(words)
+            before = place
+
+
+@in_every_language
+@of_every_kind
+def test_every_promise_compares_two_worlds_and_claims_no_more_than_its_adjacency(
+    lang, unit, adjacency, interactions
+):
+    words, says = Words(lang), SAYS[lang]
+    given, whole = GIVEN[lang, interactions], (unit, adjacency) == ("user", "add-remove")
+    other, about = (part.format(**given) for part in OTHER[lang][unit, adjacency])
+    for epsilon, delta in itertools.product(EPSILONS, DELTAS):
+        said = guarantee(unit, adjacency, interactions, epsilon, delta).promise(words)
+        first, _, left = said.partition(says["unprotected"])
+        assert other in first
+        assert about in first
+        assert bool(left) == (not whole)
+        assert (says["known"] in said) == (adjacency == "add-remove")
+        assert (says["larger"] in said) == (adjacency == "add-remove" and delta > 0)
+    assert not any(word in said for kind, word in _named(lang) if kind != interactions)
+
+
+def _named(lang):
+    return [(kind, given["one"]) for (of, kind), given in GIVEN.items() if of == lang]
+
+
+@in_every_language
+@of_every_kind
+def test_what_is_protected_is_said_apart_from_what_is_not(lang, unit, adjacency, interactions):
+    words = Words(lang)
+    made = guarantee(unit, adjacency, interactions, 1.0, 0.0)
+    whole = (unit, adjacency) == ("user", "add-remove")
+    covered, unprotected = made.covered(words), made.unprotected(words)
+    assert (covered is None) == whole
+    if covered:
+        assert covered.endswith(f"{made.protected(words)}.{SAYS[lang]['unprotected']}{unprotected}.")
+        assert made.promise(words).endswith(f"{SAYS[lang]['unprotected'].lstrip()}{unprotected}.")
+    together = {"en": "all your {many} together, about", "de": "Ihre{r} {many} zusammen, über"}[lang]
+    together = together.format(**GIVEN[lang, interactions], r="r" * (adjacency == "replace"))
+    assert (together in unprotected) == (unit == "rating"), "not each by itself: that contradicts"
+    took_part = {"en": "that you took part", "de": "dass Sie teilgenommen haben"}[lang]
+    assert (took_part in unprotected) == (unit == "user" and not whole)
+
+
+@in_every_language
+@of_every_kind
+def test_every_sentence_is_whole(lang, unit, adjacency, interactions):
+    words = Words(lang)
+    for epsilon, delta, what in itertools.product(EPSILONS, DELTAS, ("file", "all")):
+        made = Guarantee(unit, adjacency, Odds.of(epsilon, delta), interactions, what)
+        for said in (made.promise(words), made.grade(words), *made.story(words), made.covered(words) or "X."):
+            assert not re.search(r"[{}]|  |\.\.|,,|, ?\.| [.,;:]|\bNone\b|nan|inf\b", said)
+            assert said.endswith(".")
+            assert said[0].isupper()
+            assert getattr(said, "lang", lang) == lang
+        for part in (made.protected(words), made.unprotected(words)):
+            assert part == part.strip(" .,")
+    assert not words.fell_back
+
+
+def test_no_person_is_he():
+    for kind in KINDS:
+        made = guarantee(*kind, 1.0, 1e-6)
+        said = " ".join([made.promise(english), *made.story(english)])
+        assert not {"he", "his", "him", "she", "her", "hardly"} & set(re.findall(r"\w+", said))

@@ -4,6 +4,7 @@ The sentences stand in ``texts/LANGUAGE.toml``, one file for each language, in t
 says them. What a language lacks falls back to English, and the document says so.
 """
 
+import sys
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -56,9 +57,10 @@ class Clause:
 
     @property
     def is_known(self) -> bool:
-        """Whether English has the sentence, with exactly these values."""
+        """Whether English has the sentence, with exactly these values, which are text and finite numbers."""
         text = texts(ENGLISH).get(self.name)
-        return text is not None and _names(text) == self.values.keys()
+        plain = all(map(_is_plain, self.values.values()))
+        return plain and text is not None and _names(text) == self.values.keys()
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values; a figure of ``figures`` becomes text."""
@@ -134,6 +136,12 @@ def _flat(table: Mapping[str, Any], outer: str = "") -> Iterable[tuple[str, str]
 @cache
 def _names(text: str) -> frozenset[str]:
     return frozenset(name for _, name, _, _ in Formatter().parse(text) if name)
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return abs(value) <= sys.float_info.max
+    return isinstance(value, str)
 
 
 def _shown(value: Any, lang: str) -> str:
