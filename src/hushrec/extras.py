@@ -9,7 +9,6 @@ CURATOR = frozenset(
     {
         "arviz_stats",
         "cryptography",
-        "jinja2",
         "narwhals",
         "numba",
         "platformdirs",

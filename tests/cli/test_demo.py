@@ -28,7 +28,12 @@ def test_the_whole_demo_twice(tmp_path, monkeypatch, hushrec):
     assert "NOT PRIVATE" in shown
     report = Path("demo/report.html").read_text("utf-8")
     for line in (line for line in lines[:12] if line[:1] in ("1", "8", "∞")):
-        assert all(f"<td>{cell}</td>" in report for cell in re.split(r"\s{2,}", line))
+        epsilon, own, popular, *others = re.split(r"\s{2,}", line)
+        assert f'<th scope="row">{epsilon}</th>' in report
+        assert all(f'<td class="number">{cell}</td>' in report for cell in (own, popular, *others))
+        assert all(f'<text class="value" x="364" y="{y}">' in report for y in (10, 24))
+        for kind, value in (("own", own), ("popular", popular)):
+            assert re.search(rf'<rect class="{kind}" x="60" y="\d+" width="{296 * float(value):.1f}"', report)
     release = hr.Release.open("demo/release-eps1.safetensors")
     assert (release.model, release.statement.private, release.statement.unit) == ("PrivateEASE", True, "user")
     assert release.statement.epsilon == pytest.approx(1)
@@ -38,7 +43,8 @@ def test_the_whole_demo_twice(tmp_path, monkeypatch, hushrec):
     assert "score" in listed
     assert release.taste in " ".join(shown.split())
     assert release.taste in report
-    assert "<script" not in report
+    assert release.statement.sentence in report
+    assert not re.search(r"<script|<link|https?://", report)
     assert "http.server -d demo/page 8000" in shown
     facts = json.loads(Path("demo/page/contents.json").read_text("utf-8"))
     assert (

@@ -163,10 +163,8 @@ def test_the_scores_are_one_object(release, hushrec):
     assert facts["differences"][0]["low"] == facts["differences"][0]["high"] == 0
     assert [of["by"] for of in facts["slices"] if of["name"] == "popularity"] == ["activity", "popularity"]
     assert all(len(of["values"]) == 5 for of in facts["slices"])
-    assert (facts["n_users"], facts["n_left_out"]) == (
-        len(expected.lists.users),
-        expected.lists.n_left_out,
-    )
+    counts = expected.n_users, expected.n_held_out, expected.n_ranked, expected.n_left_out
+    assert tuple(facts[name] for name in ("n_users", "n_held_out", "n_ranked", "n_left_out")) == counts
 
 
 def test_evaluate_measures_no_interactions(release, hushrec, refused):

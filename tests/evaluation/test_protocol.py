@@ -90,8 +90,7 @@ def test_evaluation_is_a_mapping_that_says_it_is_not_private(release, ratings):
     assert "mae       0.5000 ± 0.5000" in str(result)
     stored = json.loads(json.dumps(result.to_dict()))
     assert next(iter(stored)) == "warning"
-    assert stored["metrics"] == {"mae": 0.5}
-    assert stored["standard_errors"] == {"mae": 0.5}
+    assert stored["scores"] == [{"name": "Planted", "metric": "mae", "value": 0.5, "error": 0.5}]
     assert (stored["n_users"], stored["n_held_out"], stored["n_ranked"]) == (2, 2, 0)
 
 
@@ -130,7 +129,7 @@ def test_interactions_are_ranked_by_default():
     few = evaluate(ranker(), train=train, test=test, metrics=("mrr@3", "recall@1", "coverage@2"))
     assert dict(few) == {"mrr@3": 0.5, "recall@1": 0.5, "coverage@2": 0.75}
     assert few.scores["recall@1"].error == pytest.approx(0.5)
-    assert few.to_dict()["standard_errors"]["coverage@2"] is None
+    assert few.to_dict()["scores"][2]["error"] is None
     assert "2 people; 1 have nothing to be found" in str(few)
     assert str(few).startswith("NOT PRIVATE, not for publication")
 

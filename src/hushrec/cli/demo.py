@@ -14,6 +14,8 @@ import typer
 import hushrec as hr
 from hushrec import files
 from hushrec.cli import console
+from hushrec.documents import html
+from hushrec.documents.blocks import Block, Commands, Document, Figure, Paragraph, Section, Table
 from hushrec.errors import ConfigError
 from hushrec.figures import above
 
@@ -21,6 +23,22 @@ MARKER, RELEASE, LEDGER, TITLES = ".hushrec-demo", "release-eps1.safetensors", "
 REPORT, PAGE = "report.html", "page"
 WRITTEN = (REPORT, RELEASE, TITLES, LEDGER, PAGE)
 HEADS = ("ε", "recall@20", "of popularity", "nDCG@100 ± over seeds", "of popularity", "seconds")
+_TITLE = "Recommendations under differential privacy: what ε costs"
+_ABOUT = (
+    "A curator measures what people have in common with noise, and publishes one file. Everybody recommends "
+    "to themselves at home, from that file and their own clicks."
+)
+_SHOWN = (
+    "What is measured on held-out data is not private. It can be shown here because the clicks are made up; "
+    "with people's data it stays with the curator."
+)
+_CAPTION = (
+    "recall@20 at each ε. Upper bars: this model's lists. Lower bars: the most popular items for everybody. A "
+    "full bar would find everything."
+)
+_KEPT = "It was made from all the clicks with noise from the operating system, and charged to a ledger."
+_STEP, _LEFT, _WIDTH = 36, 60, 296
+"""Of the drawing: height of an ε, where bars begin, and length of a full bar."""
 _FIX = "choose another folder with --out"
 _DATA_SEED, _OWN, _LENGTH = 7, 3, 10
 _WORDS = """
@@ -78,48 +96,37 @@ def demo(
     size = QUICK if quick else FULL
     _prepare(out)
     clicks, screen = size.make_clicks(), console.out()
-    facts = {
-        "data": f"{clicks.n_interactions:,} made-up clicks by {size.users:,} people of {size.items:,} items",
-        "bound": f"PrivateEASE, unit user, adjacency add-remove, δ = {above(_budget(1).delta)}",
-        "held_out": f"Lists of {size.held_out:,} people whose clicks the fit did not see. More is better.",
-    }
     rows = _measure(clicks, size)
-    screen.print(f"{facts['data']}\n{facts['bound']}\n")
-    _print_table(HEADS, rows)
-    screen.print(facts["held_out"])
-    screen.print("Of popularity: the most popular items for everybody, at the same ε.\n")
-    screen.print("NOT PRIVATE: seeded noise, and measured on held-out data.\n")
+    measured = _measured(clicks, size, rows)
+    console.show_blocks(measured)
+    screen.print("\nNOT PRIVATE: seeded noise, and measured on held-out data.\n")
     with console.working("making the release"):
         ledger = hr.Ledger.create(out / LEDGER, _budget(1), domain=clicks.domain.digest)
         release = hr.fit(clicks, hr.PrivateEASE(), _budget(1), ledger=ledger)
         release.save(out / RELEASE)
     screen.print("A release of the clicks at ε = 1, with the operating system's noise, says:\n")
-    console.print_statement(release.statement)
+    console.show_blocks(release.statement.document().blocks)
     tastes = two_tastes(clicks)
-    heads, places = ("rank", "most popular", "user A", "user B"), side_by_side(release, tastes)
-    screen.print("What it lists for everybody, and for two made-up users:\n")
-    _print_table(heads, places, left=4)
-    popular, first, second = (set(column) for column in list(zip(*places, strict=True))[1:])
-    facts["tastes"] = " ".join(
-        f"User {user} clicked {', '.join(own)}." for user, own in zip("AB", tastes, strict=True)
-    )
-    facts["shared"] = (
-        f"The lists of A and B share {len(first & second)} of {_LENGTH} items. With the most popular items, "
-        f"A's list shares {len(first & popular)}, and B's {len(second & popular)}. {release.taste}"
-    )
-    screen.print(f"{facts['tastes']}\n{facts['shared']}\n")
+    lists = _lists(release, tastes)
+    screen.print("\nWhat it lists for everybody, and for two made-up users:\n")
+    console.show_blocks(lists)
     _write_page(release, out)
     own = " ".join(f"--item {item}" for item in tastes[0])
-    facts["next"] = f"{_program()} recommend {quote(str(out / RELEASE))} {own}"
-    facts["serve"] = f"python3 -m http.server -d {quote(str(out / PAGE))} 8000"
-    tables = {"heads": HEADS, "rows": rows, "list_heads": heads, "places": places}
-    _write_report(out / REPORT, release=release, **facts, **tables)
-    screen.print("Wrote")
+    listing = f"{_program()} recommend {quote(str(out / RELEASE))} {own}"
+    serving = f"python3 -m http.server -d {quote(str(out / PAGE))} 8000"
+    report = _report(
+        Section("What lists find", [*measured, _bars(rows)]),
+        Section("Two users, two lists", lists),
+        Section("What the saved release promises", [Paragraph(_KEPT), *release.statement.document().blocks]),
+        Section("Next", [Commands("Next", [listing, serving])]),
+    )
+    files.write(out / REPORT, html.page(report), ConfigError, fix=_FIX)
+    screen.print("\nWrote")
     for name in WRITTEN:
         screen.print(f"  {out / name}  ({_size(out / name) / 1000:,.0f} kB)", soft_wrap=True)
     screen.print("\nA page on which people get their own list, on their own device:")
-    screen.print(f"  {facts['serve']}", soft_wrap=True)
-    screen.print(f"  then open http://localhost:8000\n\nNext: {facts['next']}", soft_wrap=True)
+    screen.print(f"  {serving}", soft_wrap=True)
+    screen.print(f"  then open http://localhost:8000\n\nNext: {listing}", soft_wrap=True)
 
 
 def two_tastes(clicks: "hr.Interactions") -> list[list[str]]:
@@ -228,12 +235,58 @@ def _row(budget: "hr.Budget | None", runs: Sequence[tuple[Found, Found]]) -> tup
     )
 
 
-def _print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> None:
-    table = console.table(*heads, left=left)
-    for row in rows:
-        table.add_row(*row)
-    console.out().print(table)
-    console.out().print()
+def _measured(clicks: "hr.Interactions", size: Size, rows: Sequence[Sequence[str]]) -> list[Block]:
+    """What was measured, of whom, and what it gave."""
+    return [
+        Paragraph(
+            f"{clicks.n_interactions:,} made-up clicks by {size.users:,} people of {size.items:,} items"
+        ),
+        Paragraph(f"PrivateEASE, unit user, adjacency add-remove, δ = {above(_budget(1).delta)}"),
+        Table("What lists find", HEADS, rows),
+        Paragraph(f"Lists of {size.held_out:,} people whose clicks the fit did not see. More is better."),
+        Paragraph("Of popularity: the most popular items for everybody, at the same ε."),
+    ]
+
+
+def _bars(rows: Sequence[Sequence[str]]) -> Figure:
+    """Draw recall@20: at each ε a bar for the model's lists, and one for popularity below it."""
+    drawn = []
+    for place, (epsilon, own, popular, *_) in enumerate(rows):
+        top = _STEP * place
+        drawn.append(f'<text x="0" y="{top + 20}">ε = {epsilon}</text>')
+        for name, value, y in (("own", own, top), ("popular", popular, top + 14)):
+            drawn.append(f'<rect class="track" x="{_LEFT}" y="{y}" width="{_WIDTH}" height="12"/>')
+            drawn.append(
+                f'<rect class="{name}" x="{_LEFT}" y="{y}" width="{_WIDTH * float(value):.1f}" height="12"/>'
+            )
+            drawn.append(f'<text class="value" x="{_LEFT + _WIDTH + 8}" y="{y + 10}">{value}</text>')
+    view = f"0 0 {_LEFT + _WIDTH + 44} {_STEP * len(rows)}"
+    return Figure(
+        f'<svg class="bars" viewBox="{view}" role="img" aria-hidden="true">{"".join(drawn)}</svg>', _CAPTION
+    )
+
+
+def _lists(release: "hr.Release", tastes: Sequence[Sequence[str]]) -> list[Block]:
+    """What the release lists for everybody and for two users, and how much of it is the same."""
+    rows = side_by_side(release, tastes)
+    popular, first, second = (set(column) for column in list(zip(*rows, strict=True))[1:])
+    clicked = (f"User {user} clicked {', '.join(own)}." for user, own in zip("AB", tastes, strict=True))
+    return [
+        Table("Two users, two lists", ("rank", "most popular", "user A", "user B"), rows, left=4),
+        Paragraph(" ".join(clicked)),
+        Paragraph(
+            f"The lists of A and B share {len(first & second)} of {_LENGTH} items. With the most popular "
+            f"items, A's list shares {len(first & popular)}, and B's {len(second & popular)}. {release.taste}"
+        ),
+    ]
+
+
+def _report(*sections: Section) -> Document:
+    """Make the report, complete in itself."""
+    version = Paragraph(f"hushrec {hr.__version__}")
+    return Document(
+        "", _TITLE, [Paragraph(_SHOWN, "caution"), *sections, version], about=_ABOUT, label="hushrec demo"
+    )
 
 
 def _write_page(release: "hr.Release", folder: Path) -> None:
@@ -246,17 +299,6 @@ def _write_page(release: "hr.Release", folder: Path) -> None:
     files.write(folder / TITLES, "\n".join(lines) + "\n", ConfigError, fix=_FIX)
     table = ItemTable(columns["item_id"], columns["title"], columns["year"], columns["genres"])
     site.write(folder / RELEASE, folder / PAGE, titles=table)
-
-
-def _write_report(path: Path, **facts: Any) -> None:
-    """Write one page of HTML, complete in itself, without scripts or requests."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("hushrec.cli", "."), autoescape=True, undefined=StrictUndefined
-    )
-    page = environment.get_template("demo.html.j2").render(version=hr.__version__, **facts)
-    files.write(path, page, ConfigError, fix=_FIX)
 
 
 def _prepare(folder: Path) -> None:

@@ -15,16 +15,16 @@ from hushrec.cli.groups import grouped
 from hushrec.cli.sources import Written
 from hushrec.cli.sources import named as named_sources
 from hushrec.errors import ConfigError
-from hushrec.escapes import escaped
 from hushrec.files import sha256
 
 if TYPE_CHECKING:
     from hushrec.arrays import Floats
+    from hushrec.documents.blocks import Block
     from hushrec.evaluation.compare import Score
     from hushrec.evaluation.ranking_metrics import AtK
     from hushrec.evaluation.rankings import Lists
 
-_SLICED = ("recall", "ndcg")
+_SLICEABLE = ("recall", "ndcg")
 _RARE = "rmse on rare items"
 _Query = Annotated[
     str | None,
@@ -89,6 +89,7 @@ def evaluate(
     """
     from hushrec.data.domain import Domain
     from hushrec.data.load import load
+    from hushrec.documents.blocks import Document, Paragraph
     from hushrec.evaluation.compare import difference
     from hushrec.evaluation.metrics import METRICS
     from hushrec.evaluation.protocol import DEFAULT_METRICS, WARNING
@@ -99,7 +100,7 @@ def evaluate(
     paths = [path for path in (release, against) if path]
     releases = [Release.open(path) for path in paths]
     names = [*dict.fromkeys(metric or DEFAULT_METRICS[releases[0].feedback])]
-    sliced = {name: at for name, at in named(names).items() if at and at.name in _SLICED}
+    sliced = {name: at for name, at in named(names).items() if at and at.name in _SLICEABLE}
     if slices and not sliced:
         raise ConfigError("--slices are of recall@K and ndcg@K; choose one with --metric, or leave it out")
     declared = Domain.open(domain)
@@ -127,30 +128,19 @@ def evaluate(
         for name, score in found[0].scores.items()
         if len(found) == 2 and score.moves is not None
     }
-    parts_of = [*_slices(rows, sliced)] if slices else []
-    if json:
-        console.print_json(
-            {
-                "warning": WARNING,
-                "releases": [{"name": str(path), "sha256": sha256(path)} for path in paths],
-                "scores": [*_scores(rows, names)],
-                "differences": [{"metric": name, **asdict(of)} for name, of in apart.items()],
-                "slices": parts_of,
-                "n_users": rows[0].lists and len(rows[0].lists.users),
-                "n_left_out": rows[0].lists and rows[0].lists.n_left_out,
-            }
-        )
-        return
-    screen = console.out()
-    screen.print(WARNING)
-    screen.print()
-    _print_values(rows, names)
-    screen.print()
-    _print_slices(parts_of)
-    screen.print("±: one standard error over people.")
+    facts = {
+        **found[0].to_dict(),
+        "releases": [{"name": str(path), "sha256": sha256(path)} for path in paths],
+        "scores": [*_scores(rows, names)],
+        "differences": [{"metric": name, **asdict(of)} for name, of in apart.items()],
+        "slices": [*_slices(rows, sliced)] if slices else [],
+    }
+    blocks = [Paragraph(WARNING, "caution"), *_values(rows, names), *_sliced(facts["slices"])]
+    blocks.append(Paragraph("±: one standard error over people."))
     for name, of in apart.items():
         label = name.upper() if name in METRICS else name
-        screen.print(escaped(f"{label} of {release} minus that of {against}: {of}"), soft_wrap=True)
+        blocks.append(Paragraph(f"{label} of {release} minus that of {against}: {of}"))
+    console.show(Document("evaluation", "Evaluation", blocks, facts=facts), json=json)
 
 
 def _references(chosen: "Mapping[str, AtK | None]", given: Any) -> "Iterator[_Row]":
@@ -187,32 +177,26 @@ def _rare(row: _Row, train: Any, test: Any) -> "dict[str, Score]":
 
 
 def _scores(rows: "list[_Row]", names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Every value with its standard error as JSON values; null where it is unknown."""
+    """Every value with its standard error as JSON values."""
     for row in rows:
         for name in names:
             if score := row.scores.get(name):
-                about = {"name": row.name, "metric": name}
-                yield {**about, "value": _number(score.value), "error": _number(score.error)}
+                yield {"name": row.name, "metric": name, **score.to_json()}
 
 
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
+def _values(rows: "list[_Row]", names: Sequence[str]) -> "Iterator[Block]":
+    """Every value with its standard error as a table, and over whom and what they are means."""
+    from hushrec.documents.blocks import Paragraph, Table
 
-
-def _print_values(rows: "list[_Row]", names: Sequence[str]) -> None:
-    listed = console.table("", *names)
-    for row in rows:
-        listed.add_row(row.name, *(str(row.scores.get(name, "")) for name in names))
-    screen = console.out()
-    screen.print(listed)
-    screen.print()
+    listed = [(row.name, *(str(row.scores.get(name, "")) for name in names)) for row in rows]
+    yield Table("Values", ("", *names), listed)
     if lists := rows[0].lists:
-        screen.print(
+        yield Paragraph(
             f"Rankings: means over {len(lists.users):,} people who have something to be found; "
             f"{lists.n_left_out:,} others are left out."
         )
     if _RARE in names:
-        screen.print("Rare items: the fifth of the catalogue with the fewest ratings in --train.")
+        yield Paragraph("Rare items: the fifth of the catalogue with the fewest ratings in --train.")
 
 
 def _slices(rows: "list[_Row]", sliced: "Mapping[str, AtK]") -> Iterator[dict[str, Any]]:
@@ -223,20 +207,22 @@ def _slices(rows: "list[_Row]", sliced: "Mapping[str, AtK]") -> Iterator[dict[st
         for by, measure in (("activity", ranked_by_activity), ("popularity", ranked_by_popularity)):
             for row in rows:
                 if row.lists:
-                    values = [_number(value) for value in measure(metric, row.lists)]
+                    values = [
+                        float(value) if math.isfinite(value) else None for value in measure(metric, row.lists)
+                    ]
                     yield {"name": row.name, "metric": name, "by": by, "values": values}
 
 
-def _print_slices(slices: list[dict[str, Any]]) -> None:
+def _sliced(slices: list[dict[str, Any]]) -> "Iterator[Block]":
+    """The same as a table for each metric."""
+    from hushrec.documents.blocks import Section, Table
+
     titles = {
         "activity": "by fifth of people, the least active first",
         "popularity": "of items to be found by fifth of the catalogue, the least popular first",
     }
     for (name, by), alike in groupby(slices, key=itemgetter("metric", "by")):
-        equal = list(alike)
-        listed = console.table("", *map(str, range(1, 1 + len(equal[0]["values"]))))
-        for row in equal:
-            listed.add_row(row["name"], *("nan" if v is None else f"{v:.4f}" for v in row["values"]))
-        console.out().print(f"{name} {titles[by]}")
-        console.out().print(listed)
-        console.out().print()
+        equal, title = list(alike), f"{name} {titles[by]}"
+        heads = ("", *map(str, range(1, 1 + len(equal[0]["values"]))))
+        rows = [(row["name"], *("nan" if v is None else f"{v:.4f}" for v in row["values"])) for row in equal]
+        yield Section(title, [Table(title, heads, rows)])

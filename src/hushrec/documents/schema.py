@@ -25,7 +25,7 @@ def form(kind: str) -> dict[str, Any]:
 def to_json(document: Document) -> str:
     """Write what a document says as one JSON object, with the kind and version of its form."""
     # ASCII alone: what is not printable in an id or a name is escaped.
-    return json.dumps(form(document.kind) | document.facts, indent=2, allow_nan=False)
+    return json.dumps({**form(document.kind), **document.facts}, indent=2, allow_nan=False)
 
 
 def schema(kind: str) -> dict[str, Any]:
