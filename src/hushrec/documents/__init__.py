@@ -1,1 +1,1 @@
-"""Facts, blocks and words: what people read about a release, said once and written four ways."""
+"""What people read about a release: blocks of facts, the sentences of a language in one file, four writers."""

@@ -69,8 +69,7 @@ class Clause:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
         """The sentence that ``to_json`` described."""
-        name, *_ = (values["name"],)
-        return cls(name, {key: value for key, value in values.items() if key != "name"})
+        return cls(values["name"], {key: value for key, value in values.items() if key != "name"})
 
 
 class Words:
@@ -148,10 +147,9 @@ def _shown(value: Any, lang: str) -> str:
     """A value as the language writes it."""
     if isinstance(value, bool) or not isinstance(value, int | float | Number):
         return str(value)
-    written = (
-        str(value) if isinstance(value, Number) else f"{value:,}" if isinstance(value, int) else f"{value:g}"
-    )
-    return written.translate(_POINTS.get(lang, {}))
+    if not isinstance(value, Number):
+        value = f"{value:,}" if isinstance(value, int) else f"{value:g}"
+    return str(value).translate(_POINTS.get(lang, {}))
 
 
 _POINTS = {"de": str.maketrans(".,", ",.")}

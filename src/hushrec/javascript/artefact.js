@@ -5,7 +5,7 @@ import { ReleaseError } from "./errors.js";
 import { oneLine, printable } from "./escapes.js";
 import { KINDS, POSITIVE, RANKERS, ranges } from "./kinds.js";
 import { contents } from "./safetensors.js";
-import { statement } from "./statement.js";
+import { sayings, statement } from "./statement.js";
 import { each, frozen, list, number, object, parse, text, whole } from "./untrusted_json.js";
 
 /** @typedef {import("./safetensors.js").Tensor} Tensor */
@@ -15,7 +15,7 @@ import { each, frozen, list, number, object, parse, text, whole } from "./untrus
 /** @typedef {import("./signature.js").Unchecked | import("./signature.js").Verified} Claimed */
 /** @typedef {Unsigned | Useless | Claimed} Signature */
 
-const FORMAT = 5;
+const FORMAT = 6;
 /** What stands between the size of the header and the SHA-256 of all that follows it. */
 const BEFORE = '{"__metadata__":{"hushrec":"{\\"sha256\\":\\"';
 const END = 8 + BEFORE.length + 64;
@@ -60,8 +60,9 @@ export class Release {
     this.statement = statement(facts.statement);
     /** Number of dimensions of taste: directions in which the lists of two people can differ. */
     this.dimensions = whole(facts.dimensions);
-    /** What is left of people's tastes after the noise, as a sentence. */
-    this.taste = text(facts.taste);
+    /** What is left of people's tastes after the noise, and why lists are all the same if they are: by language. */
+    this.said = sayings(facts.said);
+    text(this.said.en.taste);
     this.sha256 = sum;
     if ("users" in facts && list(facts.users, text).length) throw new TypeError("a release that lists people");
     const placed = tensors();
@@ -199,7 +200,6 @@ function checkTensor(name, { shape, values }, dimensions, sizes) {
 /** @param {Release} release @param {number} n */
 function checkTexts(release, n) {
   const { items, titles, features } = release;
-  if (!printable(release.taste)) throw new ReleaseError("what the release says of people's tastes is malformed");
   if (!printable(release.model) || !items.every(isId)) {
     throw new ReleaseError("the model's name or an id is not printable text, or an id is too long");
   }

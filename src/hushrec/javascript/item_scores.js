@@ -45,6 +45,5 @@ export class ItemScores {
  * @param {Release} release
  */
 export function unlike(release) {
-  const reason = release.taste.split(": ").slice(1).join(": ").replace(/\.+$/, "");
-  return `this release does not tell which items are alike: ${reason}; use one that holds people's tastes`;
+  return `this release does not tell which items are alike: ${release.said.en.why_same}; use one that holds people's tastes`;
 }

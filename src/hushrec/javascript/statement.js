@@ -6,22 +6,38 @@ import { ReleaseError } from "./errors.js";
 import { printable } from "./escapes.js";
 import { each, frozen, list, number, object, text, whole } from "./untrusted_json.js";
 
-const VERSION = 1;
+const VERSION = 2;
+
+/**
+ * A sentence as a field: its name among the texts of Python's `hushrec.documents`, and the values in it.
+ * @typedef {Readonly<{name: string} & Record<string, any>>} Clause
+ */
+
+/**
+ * What readers see of a statement, in one language. Another language than English may lack some of it.
+ * @typedef {object} Said
+ * @property {string} headline the guarantee in a few words
+ * @property {string} sentence what is promised to a person, in plain words, or why nothing is
+ * @property {string} [story] what readers may find out about one person; missing if nothing is promised
+ * @property {string} [protected] what is protected; missing if nothing is promised
+ * @property {string} [unprotected] what is not protected; missing if nothing is promised
+ * @property {string} [together] ε of all releases together; missing if there is only one
+ */
 
 /**
  * What a release promises: its fields as the file has them.
  * @typedef {object} Statement
- * @property {string} caveat why nothing is promised, or on what condition; empty if the promise holds
- * @property {string} sentence what is promised to a person, in plain words, or why nothing is
- * @property {string} headline the guarantee in a few words
+ * @property {readonly Clause[]} caveats why nothing is promised, or on what condition; empty if the promise holds
+ * @property {Readonly<{en: Said} & Record<string, Partial<Said>>>} said what readers see, by language
  * @property {string} unit `user` or `rating`
  * @property {string} adjacency `add-remove`, `replace` or `replace-items`
  * @property {number} epsilon true ε at `delta`; Infinity if no finite ε is known
  * @property {number} delta δ
  * @property {readonly any[]} measurements everything that was measured
- * @property {readonly string[]} assumes what the promise rests on
+ * @property {readonly Clause[]} assumes what the promise rests on
  * @property {Readonly<Record<string, any>>} ledger the ledger that was charged
  * @property {boolean} interactions whether people gave interactions in place of ratings
+ * @property {Clause | null} [beside] the release that groups of items were made from
  */
 
 /**
@@ -38,22 +54,46 @@ export function statement(given) {
         `the statement of privacy has version ${String(told.version)}, this hushrec reads ${VERSION}; upgrade hushrec`,
       );
     }
-    const { caveat, sentence, headline, unit, adjacency, hushrec = "", interactions = false } = told;
+    if (told.kind !== "statement") throw new TypeError("another kind");
+    const { unit, adjacency, hushrec = "", interactions = false, beside = null } = told;
     const { id = "", head = "", file = null, seq = 0, release_index: index = 0 } = object(told.ledger);
-    for (const line of [caveat, sentence, headline, unit, adjacency, hushrec, id, head, file ?? ""]) shown(line);
-    each(told.ledger, (value) => typeof value === "string" && shown(value));
+    for (const line of [unit, adjacency, hushrec, id, head, file ?? ""]) shown(line);
+    each(told.ledger, safe);
+    const { en } = sayings(told.said);
+    text(en.headline);
+    text(en.sentence);
     whole(seq);
     whole(index);
     if (typeof interactions !== "boolean") throw new TypeError("neither yes nor no");
     const epsilon = told.epsilon === null ? Infinity : number(told.epsilon);
     if (epsilon < 0 || number(told.delta) < 0) throw new RangeError("a loss is negative");
     list(told.measurements, object);
-    list(told.assumes, shown);
+    for (const named of ["caveats", "assumes"]) list(told[named], clause);
+    if (beside !== null) clause(beside);
     return Object.freeze(Object.assign(Object.create(null), frozen(told), { epsilon, interactions }));
   } catch (error) {
     if (error instanceof ReleaseError) throw error;
     throw new ReleaseError("the statement of privacy is malformed");
   }
+}
+
+/**
+ * What readers see, by language and name: lines of text.
+ * @param {unknown} value
+ */
+export function sayings(value) {
+  return each(value, (sentences) => each(sentences, shown));
+}
+
+/** @param {unknown} value */
+function clause(value) {
+  text(object(value).name);
+  each(value, safe);
+}
+
+/** @param {unknown} value of any form; a text must be a line */
+function safe(value) {
+  if (typeof value === "string") shown(value);
 }
 
 /** @param {unknown} value */

@@ -30,7 +30,7 @@ from hushrec.data.reading import Reading
 from hushrec.errors import ReleaseError
 from hushrec.release.untrusted_json import LARGEST, parse
 
-FORMAT = 3
+FORMAT = 4
 KIND = "data set"
 SUFFIXES = (".parquet", ".csv")
 _KEY = "hushrec"

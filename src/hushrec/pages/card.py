@@ -109,7 +109,7 @@ def _uses(subject: Subject, words: Words) -> Iterator[tuple[str, str]]:
     named = {"intended": kind if subject.promises else "tests", "outside": "decisions"}
     yield from ((words(f"card.uses.{name}"), words(f"card.uses.{text}")) for name, text in named.items())
     if subject.taste:
-        yield words("card.uses.taste"), Said(subject.taste)
+        yield words("card.uses.taste"), subject.taste(words)
     yield words("card.uses.caveats"), words("card.uses.noise")
 
 

@@ -1,6 +1,6 @@
 """The file that a card or a statement is of, as a reader sees it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -23,7 +23,7 @@ class Subject:
         n_items: number of items of the declared catalogue.
         gives: what people give, as the domain declares it.
         holds: the people who are listed, or the rows of a data set; None if there are none.
-        taste: what is left of people's tastes, as a sentence; empty for a data set.
+        taste: says what is left of people's tastes; None for a data set.
         named: name of the file, if there is one.
         sha256: of the file's bytes, hex, if there is one.
         signature: whether the file is signed, and by whom.
@@ -36,7 +36,7 @@ class Subject:
     gives: Clause
     holds: Clause | None
     statement: Statement
-    taste: str = ""
+    taste: Callable[[Words], Said] | None = None
     named: str = ""
     sha256: str = ""
     signature: Signature = UNSIGNED
@@ -57,7 +57,7 @@ class Subject:
             gives=_gives(release),
             holds=Clause("card.about.listed", {"n": len(release.users)}) if release.users else None,
             statement=release.statement,
-            taste=release.taste,
+            taste=release.tastes,
             named=named,
             sha256=sha256,
             signature=release.signature,

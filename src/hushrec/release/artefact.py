@@ -21,15 +21,16 @@ from numpy.typing import NDArray
 from hushrec import files
 from hushrec.documents import html
 from hushrec.documents.blocks import Document, Facts
+from hushrec.documents.words import LANGUAGES, Said, Words, english
 from hushrec.errors import ReleaseError
 from hushrec.escapes import one_line
 from hushrec.release import untrusted_json as facts_of
-from hushrec.release.contents import dimensions as tastes
+from hushrec.release.contents import dimensions as contents
 from hushrec.release.contents.kinds import CONSTANTS, DTYPES, KINDS, POSITIVE, RANKERS, are_rows, ranges
 from hushrec.release.signing.signature import UNSIGNED, Signature, of_file
 from hushrec.release.statement import Statement
 
-FORMAT = 5
+FORMAT = 6
 LARGEST_FILE = 4 * 2**30
 LARGEST_RANK = 2048
 LARGEST_ID = 256
@@ -107,7 +108,7 @@ class Release:
         Exact for models that leave out what the noise hides, and an upper bound for the others (``taste``
         says which). Computed from the tensors (``contents.dimensions``).
         """
-        return tastes.dimensions(self.kind, self.tensors, self.constants)
+        return contents.dimensions(self.kind, self.tensors, self.constants)
 
     @property
     def personal(self) -> bool:
@@ -117,9 +118,29 @@ class Release:
     @property
     def taste(self) -> str:
         """What is left of people's tastes after the noise, as a sentence."""
-        noisy = bool(self.statement.measurements)  # also if it is seeded, and so promises nothing
-        epsilon, known = self.statement.epsilon if noisy else None, self.constants.get("known_factors", 0.0)
-        return tastes.sentence(self.dimensions, self.model, self.config, epsilon, known)
+        return self.tastes(english)
+
+    def tastes(self, words: Words) -> Said:
+        """What is left of people's tastes after the noise, in the words of a language."""
+        known = self.constants.get("known_factors", 0.0)
+        return contents.tastes(self.dimensions, self.model, self.config, self._noise, known, words)
+
+    def _said(self, words: Words) -> dict[str, str]:
+        """What a page shows of it, by name."""
+        said = {"taste": self.tastes(words)}
+        if not self.personal:
+            said["why_same"] = words.clause(contents.why_same(self.model, self.config, self._noise))
+        return {name: str(text) for name, text in said.items()}
+
+    @property
+    def why_same(self) -> str:
+        """Why everybody gets the same list, without dimensions of taste."""
+        return english.clause(contents.why_same(self.model, self.config, self._noise))
+
+    @property
+    def _noise(self) -> float | None:
+        """ε of the noise; None without noise. Noise that is seeded hides tastes as well."""
+        return self.statement.epsilon if self.statement.measurements else None
 
     def require_scale(self) -> tuple[float, float, float]:
         """The scale of the ratings that are predicted.
@@ -144,7 +165,7 @@ class Release:
             "constants": dict(self.constants),
             "statement": self.statement.to_json(),
             "dimensions": self.dimensions,  # these two follow from the others: for readers, never read back
-            "taste": self.taste,
+            "said": {lang: self._said(Words(lang)) for lang in LANGUAGES},
         }
         given = {"users": self.users, "scale": self.scale}
         facts |= {name: list(value) for name, value in given.items() if value}
@@ -199,7 +220,8 @@ class Release:
                 )
             if not _intact(data):
                 raise ReleaseError("the release was altered after it was written; fetch it again")
-            if facts_of.typed(facts["dimensions"], int) < 0 or not facts["taste"].isprintable():
+            said = [text for one in facts_of.typed(facts["said"], dict).values() for text in one.values()]
+            if facts_of.typed(facts["dimensions"], int) < 0 or not all(text.isprintable() for text in said):
                 raise ReleaseError("what the release says of people's tastes is malformed")
             tensors, items = safetensors.numpy.load(data), _texts(facts["items"])
             return cls(
@@ -255,7 +277,7 @@ class Release:
         rows = [
             ("items", f"{len(self.items):,}"),
             ("predicts from", f"a user's own {self.feedback}"),
-            ("tastes", self.taste),
+            ("tastes", self.tastes(Words(lang))),
             ("signature", str(self.signature)),
         ]
         if self.users:

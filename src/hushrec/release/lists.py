@@ -37,13 +37,12 @@ class Reason(NamedTuple):
     contribution: float
 
 
-def unlike(taste: str) -> str:
+def unlike(reason: str) -> str:
     """Why there are no similar items.
 
     Args:
-        taste: what is left of people's tastes, as ``Release.taste`` says it.
+        reason: why everybody gets the same list, as ``Release.why_same`` says it.
     """
-    reason = taste.partition(": ")[2].rstrip(".")
     return f"this release does not tell which items are alike: {reason}; use one that holds people's tastes"
 
 

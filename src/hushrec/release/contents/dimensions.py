@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hushrec.arrays import Bools, Floats
+from hushrec.documents.words import Clause, Said, Words, english
 from hushrec.figures import above
 
 LEAST = 0.01
 """Least part of a dimension that everything in the catalogue together tells, for the dimension to count."""
 
-_CROWD = "hushrec plan --model private-ease says how many users that takes"
-
-__all__ = ["dimensions", "remedy", "sentence"]
+__all__ = ["dimensions", "remedy", "tastes", "why_same"]
 
 
 def dimensions(kind: str, tensors: Mapping[str, NDArray[Any]], constants: Mapping[str, float]) -> int:
@@ -53,10 +52,15 @@ def dimensions(kind: str, tensors: Mapping[str, NDArray[Any]], constants: Mappin
     return int((found >= LEAST * (1 + found)).sum())
 
 
-def sentence(
-    found: int, model: str, config: Mapping[str, Any], epsilon: float | None, known: float = 0.0
-) -> str:
-    """What is left of people's tastes, in plain words.
+def tastes(
+    found: int,
+    model: str,
+    config: Mapping[str, Any],
+    epsilon: float | None,
+    known: float = 0.0,
+    words: Words = english,
+) -> Said:
+    """Say what is left of people's tastes.
 
     Args:
         found: number of dimensions.
@@ -65,36 +69,34 @@ def sentence(
         known: how many of them are from public features of items, the constant ``known_factors``.
     """
     if 0 < known < found:
-        learned = sentence(found - int(known), model, config, epsilon)
-        return f"{learned} {int(known):,} more from what is publicly known of items."
+        learned = tastes(found - int(known), model, config, epsilon, words=words)
+        return words.join([learned, words("taste.more_known", n=int(known))])
     if not found:
-        same = "Lists are the same for everybody"
-        if "rank" not in config and "n_neighbours" not in config:
-            return f"{same}: {model} learns no tastes."
-        if epsilon is None:
-            return f"{same}: no taste was found."
-        return f"{same}: no taste survived the noise at ε = {above(epsilon)}."
-    counted = f"{found:,} dimension{'s' * (found > 1)} of taste"
-    if known > 0 or ("rank" not in config and "n_neighbours" not in config):
-        return f"{counted}, from what is publicly known of items."
+        return words("taste.same", why=words.clause(why_same(model, config, epsilon)))
+    if known > 0 or not _learns(config):
+        return words("taste.known", n=found)
     if epsilon is None:
-        return f"{counted}, learned without noise."
-    if _cleans(model, config):
-        return f"{counted} survived the noise."
-    return f"{counted} at most, noise included: {model} does not tell which of them are noise."
+        return words("taste.no_noise", n=found)
+    return words("taste.survived" if _cleans(model, config) else "taste.at_most", n=found, model=model)
 
 
-def remedy(feedback: str, config: Mapping[str, Any]) -> str:
-    """What to change where lists are the same for everybody, from public facts alone."""
-    if "rank" not in config and "n_neighbours" not in config:
-        other = "PrivateEASE" if feedback == "interactions" else "CovarianceSVD"
-        said = f"For lists that differ between people, choose a model that learns tastes, such as {other}"
-        return f"{said}; {_CROWD}." if other == "PrivateEASE" else f"{said}."
-    helps = "a larger ε, more people, or fewer releases, so that each gets more of the total"
-    if feedback == "interactions":
-        return f"What helps: {helps}."
-    likes = "likes in place of ratings: PrivateEASE keeps tastes at a smaller ε"
-    return f"What helps: {helps}; or {likes}, and {_CROWD}."
+def why_same(model: str, config: Mapping[str, Any], epsilon: float | None) -> Clause:
+    """Why a release without dimensions gives everybody the same list."""
+    if not _learns(config):
+        return Clause("why_same.learns_none", {"model": model})
+    if epsilon is None:
+        return Clause("why_same.none_found")
+    return Clause("why_same.noise", {"epsilon": float(above(epsilon))})
+
+
+def remedy(feedback: str, config: Mapping[str, Any]) -> Said:
+    """Say what to change where lists are the same for everybody, from public facts alone."""
+    kind = "helps" if _learns(config) else "choose"
+    return english(f"remedy.{kind}_{feedback}")
+
+
+def _learns(config: Mapping[str, Any]) -> bool:
+    return "rank" in config or "n_neighbours" in config
 
 
 def _cleans(model: str, config: Mapping[str, Any]) -> bool:

@@ -117,7 +117,7 @@ class FactorPredictor:
     def similarity(self, items: Ints, others: Ints) -> Floats:
         """Cosine of two items' factors, weighted as ``noisy_cosines`` says."""
         if not self._factors.shape[1]:
-            raise ReleaseError(unlike(self._release.taste))
+            raise ReleaseError(unlike(self._release.why_same))
         lengths = np.linalg.norm(self._factors, axis=1)
         products = self._factors[items] @ self._factors[others].T
         return noisy_cosines(products, lengths, 1 / self._precision, items, others)

@@ -34,4 +34,4 @@ class ItemScores:
 
     def similarity(self, items: Ints, others: Ints) -> Floats:
         """Refused: scores say nothing about pairs of items."""
-        raise ReleaseError(unlike(self._release.taste))
+        raise ReleaseError(unlike(self._release.why_same))

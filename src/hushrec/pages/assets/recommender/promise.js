@@ -32,7 +32,7 @@ export function showPromise(release, page) {
 }
 
 /** What a statement says, by name, in the page's language; what the file lacks in it is English, and marked. */
-function sayings({ en, ...others }) {
+export function sayings({ en, ...others }) {
   const own = others[language] ?? {};
   return (name) => own[name] ?? (en[name] && element("span", { lang: language !== "en" && "en" }, en[name]));
 }
