@@ -12,6 +12,7 @@ from string import Formatter
 
 import pytest
 
+import hushrec
 from hushrec.documents import html, terminal
 from hushrec.documents.blocks import Document, Section
 from hushrec.documents.markdown import markdown
@@ -23,7 +24,7 @@ from hushrec.pages.subject import Subject
 from hushrec.release.statement import Local, Measured, Promised
 from support.releases import release, statement
 
-ROOT = Path(__file__).parents[2]
+LAB = Path(__file__).parents[2] / "lab"
 SAYING = {"words", "english", "Clause"}
 """Calls whose first argument names a sentence."""
 FREE = {"assumes.other"}
@@ -133,9 +134,8 @@ def code() -> tuple[dict[str, str], frozenset[str]]:
     """The patterns that calls ask for, with the file of each; and every text that stands in the code."""
     patterns: dict[str, str] = {}
     constants = set()
-    for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "lab").rglob("*.py")]:
-        if "tests" in path.relative_to(ROOT).parts:
-            continue
+    own = [path for path in LAB.rglob("*.py") if "tests" not in path.relative_to(LAB).parts]
+    for path in [*Path(hushrec.__file__).parent.rglob("*.py"), *own]:
         tree = ast.parse(path.read_text("utf-8"))
         nodes = [*ast.walk(tree)]
         constants |= {n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
