@@ -54,17 +54,17 @@ SAYS = {
     },
     "de": {
         "weak": "zu schwach, um viel zuzusichern",
-        "bound": r"Die Schranke (?:ε = (?P<epsilon>[\d,.]+)|δ = 1 zu (?P<chance>[\d.]+)) ist zu schwach",
+        "bound": r"Die Schranke (?:ε = (?P<epsilon>[\d,.]+)|δ = 1/(?P<chance>[\d.]+)) ist zu schwach",
         "known": "doppelt so groß wie dieses ε",
         "larger": "bei einem größeren δ",
         "unprotected": " Nicht geschützt: ",
-        "sure": "kann in praktisch allen Fällen richtig geraten werden",
-        "right": r"höchstens in ([\d.,]+) % der Fälle richtig geraten; ohne zu lesen in 50 %\.$",
-        "attack": r"nur in (?P<wrong>[\d,]+) % .* höchstens (?P<found>[\d,]+) % .* (?P<blind>[\d,]+) %\.$",
+        "sure": "kann die Vermutung in praktisch allen Fällen zutreffen",
+        "right": r"in höchstens ([\d.,]+) % der Fälle zu; ohne zu lesen in 50 %\.$",
+        "attack": r"nur (?P<wrong>[\d,]+) % .* höchstens (?P<found>[\d,]+) % .* (?P<blind>[\d,]+) %\.$",
         "factor": r"höchstens ([\d.,]+)-mal so wahrscheinlich",
         "billion": "höchstens eine Milliarde Mal so wahrscheinlich",
         "nothing": "besagt dieses ε nichts: Sie kann Milliarden Mal so wahrscheinlich sein",
-        "chance": r", zuzüglich 1 zu ([\d.]+)\.$",
+        "chance": r", zuzüglich 1/([\d.]+)\.$",
     },
 }
 OTHER = {
