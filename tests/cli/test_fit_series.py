@@ -85,8 +85,8 @@ def test_what_does_not_go_with_a_series_is_refused(weeks, refused, more, named):
 
 
 def test_the_plan_of_a_series_takes_no_budget(weeks, refused):
-    line = "plan --domain domain.json --series ledger.db --epsilon 1 --unit user --json"
-    assert "leave out --epsilon and --unit and --json" in refused(line)
+    line = "plan --domain domain.json --series ledger.db --epsilon 1 --unit user"
+    assert "leave out --epsilon and --unit" in refused(line)
     assert "there is no ledger no.db" in refused("plan --domain domain.json --series no.db")
 
 

@@ -213,6 +213,7 @@ class Plan:
             "measurements": [line.to_json() for line in self.measured()],
             "reading": self.guarantee.odds.to_json(),
             "promises": [asdict(one) for one in self.promises],
+            **({"parts": self.part.of} if self.part else {}),
         }
 
     def document(self, extra: Iterable[Block] = (), first: Iterable[Block] = ()) -> Document:
