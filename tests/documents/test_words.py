@@ -259,6 +259,18 @@ def test_what_a_language_lacks_is_said_in_english_marked_and_confessed(lang, mon
     assert not kept.fell_back
 
 
+@pytest.mark.parametrize("lang", FOREIGN)
+def test_a_card_says_its_summary_in_the_language_and_confesses_the_rest(lang):
+    document = card(Subject.of(release()), lang=lang)
+    assert document.blocks[-1].text == texts(lang)["untranslated"]
+    titles = {block.title: block.title.lang for block in document.blocks if isinstance(block, Section)}
+    summary = {texts(lang)[f"card.{name}.title"] for name in ("promise", "not_promised", "uses", "guarantee")}
+    assert {title for title, of in titles.items() if of == lang} >= summary
+    assert titles[texts("en")["card.checklist.title"]] == "en"
+    assert f'lang="en">{texts("en")["card.checklist.title"]}</h2>' in html.page(document)
+    assert card(Subject.of(release())).blocks[-1] != document.blocks[-1]
+
+
 def _points(document):
     sections = [block for block in document.blocks if isinstance(block, Section)]
     return [item for section in sections for block in section.blocks for item in getattr(block, "items", ())]
