@@ -5,19 +5,23 @@ import re
 
 import pytest
 
-from hushrec.pages.card import Given, card, html
-from hushrec.pages.cards.subject import Subject
-from hushrec.pages.statement_page import STATEMENT_CSS, statement_html
+from hushrec.documents.html import CSS
+from hushrec.documents.html import page as html
+from hushrec.documents.words import LANGUAGES, Clause
+from hushrec.pages.card import Given, card
+from hushrec.pages.statement_page import statement_html
+from hushrec.pages.subject import Subject
 from support.axe import faults
 from support.releases import release, statement
-from support.statements import KINDS
+from support.statements import KINDS, UNPROTECTED
 
 pytestmark = pytest.mark.page
 SHA = "5a" * 32
 SCORE = {"name": "films", "metric": "rmse", "value": 0.9123, "error": 0.0021}
 ACCURACY = json.dumps({"releases": [{"name": "films", "sha256": SHA}], "scores": [SCORE]})
 SIZES, SCHEMES = (360, 1440), ("light", "dark")
-SHOWN = "user", "seeded", "conditional", "personal", "released rows", "declared"
+SHOWN = "one of several", "seeded", "conditional", "personal", "released rows", "declared"
+RECORDED = Clause("card.ledger.history", {"file": "history.json", "records": 3, "release": 1})
 
 
 def subject(**changes):
@@ -30,10 +34,10 @@ def opened(page, heard, host, tmp_path):
 
     def show(text):
         (tmp_path / "page.html").write_text(text, encoding="utf-8")
-        (tmp_path / "statement.css").write_bytes(STATEMENT_CSS.read_bytes())
+        (tmp_path / CSS.name).write_bytes(CSS.read_bytes())
         served = host(tmp_path)
         page.goto(f"{served.url}page.html")
-        assert {path for path in served.asked if path != "/favicon.ico"} <= {"/page.html", "/statement.css"}
+        assert {path for path in served.asked if path != "/favicon.ico"} <= {"/page.html", f"/{CSS.name}"}
         return page
 
     yield show
@@ -41,13 +45,12 @@ def opened(page, heard, host, tmp_path):
 
 
 def texts():
+    given = Given(accuracy=("a.json", ACCURACY))
     for name in SHOWN:
-        changes = KINDS[name]
-        yield f"card of {name}", html(card(subject(**changes), Given(accuracy=("a.json", ACCURACY))))
-        yield (
-            f"statement of {name}",
-            statement_html(release(statement=statement(**changes)), home="index.html"),
-        )
+        made = release(statement=statement(**KINDS[name]))
+        for lang in LANGUAGES:
+            yield f"card of {name}, {lang}", html(card(subject(**KINDS[name]), given, lang))
+            yield f"statement of {name}, {lang}", statement_html(made, lang, home="index.html")
 
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in texts()])
@@ -62,14 +65,14 @@ def test_axe_finds_no_fault_and_nothing_is_wider_than_the_window(opened, text):
 
 
 def test_axe_finds_a_planted_fault(opened):
-    page = opened(html(card(subject(caveat="NOT PRIVATE: seeded"))))
+    page = opened(html(card(subject(caveats=(UNPROTECTED,)))))
     page.add_style_tag(content=".caution p { color: #f5b5b0 }")
     assert {line.split(":")[0] for line in faults(page)} == {"color-contrast"}
 
 
 @pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
 def test_a_card_prints_on_three_pages(opened, changes):
-    page = opened(html(card(subject(**changes), Given(accuracy=("a.json", ACCURACY), history="All holds."))))
+    page = opened(html(card(subject(**changes), Given(accuracy=("a.json", ACCURACY), history=RECORDED))))
     page.emulate_media(color_scheme="dark", media="print")
     printed = page.pdf(prefer_css_page_size=True)
     assert 1 < len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 3

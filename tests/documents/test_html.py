@@ -47,6 +47,11 @@ def test_blocks_differ_by_their_marks():
     assert (made.count("<h2"), made.count("<h3"), made.count("<h4")) == (1, 1, 0)
 
 
+def test_a_column_without_a_name_has_no_heading():
+    made = page(Document("k", "t", [Table("t", ["", "n"], [("a", "1")])]))
+    assert '<thead><tr><td></td><th scope="col" class="number">n</th></tr></thead>' in made
+
+
 def test_cautions_that_follow_each_other_stand_in_one_box():
     made = page(Document("k", "t", [Paragraph("a", "caution"), Paragraph("b", "caution"), Paragraph("c")]))
     assert '<div class="caution" role="note">\n<p>a</p>\n<p>b</p>\n</div>\n<p>c</p>' in made

@@ -107,7 +107,7 @@ class _Writer:
                 yield from self._table(block)
             case Commands(title, lines):
                 shown = "\n".join(map(_text, lines))
-                label = f'role="region" tabindex="0" aria-label="{_text(title)}"'
+                label = f'role="group" tabindex="0" aria-label="{_text(title)}"'
                 yield f'<pre class="wide" {label}>{shown}</pre>'
             case Figure(svg, text):
                 yield f"<figure>{svg}<figcaption{self._mark(text)}>{_text(text)}</figcaption></figure>"
@@ -129,10 +129,10 @@ class _Writer:
 
     def _table(self, table: Table) -> Iterator[str]:
         heads = [
-            self._cell("th", head, scope="col", number=place >= table.left)
+            self._cell("th" if head else "td", head, scope="col" if head else "", number=place >= table.left)
             for place, head in enumerate(table.heads)
         ]
-        yield f'<div class="wide" role="region" tabindex="0" aria-label="{_text(table.title)}"><table>'
+        yield f'<div class="wide" role="group" tabindex="0" aria-label="{_text(table.title)}"><table>'
         yield from (f"<thead><tr>{''.join(heads)}</tr></thead>", "<tbody>")
         for row in table.rows:
             first, *others = row
