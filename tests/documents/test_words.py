@@ -30,7 +30,7 @@ SAYING = {"words", "english", "Clause"}
 FREE = {"assumes.other"}
 """A sentence without words of its own."""
 ENGLISH_ALONE = (
-    *("plan", "ledger", "left", "holds"),
+    *("plan", "ledger", "holds"),
     *("card.audit", "card.accuracy", "card.data", "card.ledger", "card.file", "card.checklist"),
     *("card.parameters", "card.unit", "card.algorithms", "card.utility", "card.bias", "card.queries"),
     *("card.trust", "card.channels", "card.access", "card.collection"),
