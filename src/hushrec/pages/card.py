@@ -64,8 +64,8 @@ def card(subject: Subject, given: Given = Given(), lang: str = ENGLISH) -> Docum
         said.proof(words),
     )
     blocks: list[Block] = [
-        *said.first(words),
         *(block for block in audit if isinstance(block, Paragraph) and block.tone == "caution"),
+        *said.first(words),
         *([Paragraph(words("card.holds_accuracy"), "caution")] if given.accuracy else []),
         part("promise", _promise(said, words)),
         part("not_promised", [Points([*_not_promised(subject, words)])]),
