@@ -11,6 +11,7 @@ import hushrec
 from hushrec.pages import recommender
 from hushrec.pages.look import Look
 from support.axe import faults
+from support.releases import closed, opened, statement
 
 pytestmark = pytest.mark.page
 READY = "html[data-ready]"
@@ -141,9 +142,60 @@ def test_a_page_in_german_with_a_title_and_a_style_of_its_own(page, german):
     assert page.inner_text("#own-title") == "1 Titel bewertet"
     assert "durch 5 Sterne für" in page.inner_text("#ranked")
     assert re.fullmatch(r"\d,\d", page.locator(".expected").nth(0).inner_text())
-    assert 'lang="en"' in page.locator("#sentence").evaluate("one => one.outerHTML")
-    assert page.locator("#facts [lang=en]").count() == 2
+    assert page.inner_text("#sentence").startswith("Wer diese Datei liest")
+    assert "1,25 bei δ = 1e-06" in page.inner_text("#facts")
+    page.click("#meaning summary")
     assert faults(page) == []
+    page.click("#statement")
+    assert page.evaluate("document.documentElement.lang") == "de"
+
+
+PROMISED = ["sentence", "story", "protected", "unprotected"]
+GERMAN = {"all": PROMISED, "nothing": [], "parts": ["story", "protected"]}
+"""What a file has in German, by the name of the case."""
+
+
+@pytest.fixture
+def promised(page, host, films, written, relist, tmp_path):
+    """Opens a German page of a file that says some of the promise in German, and looks at all of it."""
+
+    def look(german):
+        made = films(statement=statement(ledger={}))
+        folder = written(made, look=Look(lang="de"))
+        facts, tensors = opened((tmp_path / "films.safetensors").read_bytes())
+        said = facts["statement"]["said"]
+        said["de"] = {name: said["de"][name] for name in german}
+        release = json.loads((folder / "contents.json").read_text("utf-8"))["release"]
+        (folder / release).write_bytes(closed(facts, tensors))
+        relist(folder)
+        page.goto(host(folder).url)
+        page.wait_for_selector(READY)
+        english = [said["en"][name] for name in PROMISED if name not in german]
+        assert page.locator("#promise [lang=en]").all_text_contents() == english, "marked as English"
+        assert page.locator("#promise [lang]").count() == len(english)
+        shown = page.locator("#promise").text_content()
+        assert all(said["de"][name] in shown for name in german), "said in German"
+
+    return look
+
+
+@pytest.mark.parametrize("german", GERMAN.values(), ids=GERMAN)
+def test_a_promise_is_in_german_or_in_english_that_is_marked(promised, german):
+    promised(german)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("others[language] ?? {}", "others.fr ?? {}"),
+        ('lang: language !== "en" && "en"', "lang: false"),
+        ("own[name] ?? (en[name]", "own[name] ?? (language in others ? undefined : en[name]"),
+    ],
+)
+def test_a_promise_in_another_language_is_noticed(promised, planted, right, wrong):
+    planted(ASSETS / "promise.js", right, wrong)
+    with pytest.raises(AssertionError, match=r"as English|in German"):
+        promised(GERMAN["parts"])
 
 
 def test_language_title_and_style_stay_without_a_network(page, german):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from hushrec.documents.words import Clause, english
 from hushrec.pages import site
 from javascript import cases
 from support.releases import statement
@@ -239,16 +240,68 @@ def test_a_page_that_was_loaded_past_the_cache_is_kept_again(page, visit):
 
 
 def test_nothing_is_promised_where_nothing_is(page, visit, films):
-    visit(films(statement=statement(caveat="NOT PRIVATE: seeded noise")))
+    visit(films(statement=statement(caveats=(Clause("unprotected.seeded"),))))
     assert page.inner_text("#sentence").startswith("Nothing is promised")
     assert "Protected" not in page.inner_text("#facts")
+    assert not page.is_visible("#meaning")
+    assert not page.is_visible("#together")
+
+
+def panel(page):
+    """The facts of the promise, by name."""
+    facts = page.locator("#facts > *").all_inner_texts()
+    return dict(zip(facts[::2], facts[1::2], strict=True))
 
 
 def test_the_panel_says_what_the_statement_says(page, visit, films):
-    made = films()
+    made = films(statement=statement(ledger={}))
     visit(made)
+    said = made.statement.said(english)
     assert page.inner_text("#sentence") == made.statement.sentence
-    assert "1.25 at δ = 1e-06, for each person" in page.inner_text("#facts")
+    assert not page.is_visible("#story")
+    page.click("#meaning summary")
+    assert page.inner_text("#story") == said["story"]
+    assert "63.2 %" in said["story"]
+    facts = panel(page)
+    assert facts["ε"] == "1.25 at δ = 1e-06, for each person"
+    assert (facts["Protected"], facts["Not protected"]) == (said["protected"], said["unprotected"])
+    assert not page.is_visible("#together")
+
+
+def several(page, visit, films):
+    """The panel of one of several releases."""
+    visit(films(statement=statement(ledger=dict(cases.SEVERAL))))
+    lines = page.locator("#promise p:visible").all_inner_texts()
+    assert lines[0].startswith("All 52 releases of this ledger together: ε = 4 at δ = 1e-06")
+    assert lines[1].startswith("Anyone who reads this file")
+    assert panel(page).get("ε of this release") == "1.25 at δ = 1e-06, for each person"
+
+
+def test_one_of_several_releases_says_first_what_all_of_them_may_reveal(page, visit, films):
+    several(page, visit, films)
+
+
+@pytest.mark.parametrize(
+    ("file", "right", "wrong"),
+    [
+        (
+            "index.html",
+            '<p id="together"></p>\n        <p id="sentence"></p>',
+            '<p id="sentence"></p><p id="together"></p>',
+        ),
+        ("promise.js", '"epsilon_alone" : "epsilon"', '"epsilon" : "epsilon"'),
+    ],
+)
+def test_a_release_that_hides_the_others_is_noticed(page, visit, films, planted, file, right, wrong):
+    planted(f"pages/assets/recommender/{file}", right, wrong)
+    with pytest.raises(AssertionError):
+        several(page, visit, films)
+
+
+def test_a_series_has_one_loss_for_all_of_it(page, visit, films):
+    visit(films(statement=statement(ledger={"part": 0, "parts": 4})))
+    assert page.inner_text("#together").startswith("All 4 releases of this series together: ε = 1.25")
+    assert panel(page)["ε"] == "1.25 at δ = 1e-06, for each person"
 
 
 @pytest.fixture(scope="module")

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
+from hushrec.documents.words import Clause
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
 from hushrec.release.client import Client
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from support.releases import ranker, release, statement
+from support.releases import opened, ranker, release, statement
 
 TITLES = (
     "Matrix, The (1999)",
@@ -62,6 +63,8 @@ SEARCHED = (
     "item 3 e\u0301",
 )
 N = len(TITLES)
+SEEDED = Clause("unprotected.seeded")
+SEVERAL = {"max_releases": 52, "total_epsilon": 4.0, "total_delta": 1e-6, "spent_epsilon": 1.25}
 
 
 def noise(shape, seed, least=-1.0, most=1.0):
@@ -101,7 +104,8 @@ def releases():
     found["only known features"] = release(n=N, rank=3, constants={**features, "known_factors": 3.0})
     found["known features"] = release(n=N, rank=3, config={}, model="GlobalEffects")
     found["wide scale"] = release(n=N, seed=9, rank=2, scale=(-10.0, 10.0, 0.25), items=ids)
-    found["not private"] = release(n=N, statement=statement(caveat="NOT PRIVATE: for tests", epsilon=np.inf))
+    found["not private"] = release(n=N, statement=statement(caveats=(SEEDED,), epsilon=np.inf))
+    found["one of several"] = release(n=N, statement=statement(ledger=SEVERAL))
     return found
 
 
@@ -195,6 +199,7 @@ def asked(client):
 def facts(client):
     """What a release says of itself."""
     made = client.release
+    stated = made.statement.to_json()
     return {
         "model": made.model,
         "kind": made.kind,
@@ -208,9 +213,8 @@ def facts(client):
         "constants": made.constants,
         "dimensions": made.dimensions,
         "personal": made.personal,
-        "taste": made.taste,
-        "headline": made.statement.headline,
-        "sentence": made.statement.sentence,
+        "said": opened(made.to_bytes())[0]["said"],
+        "statement": {name: stated[name] for name in ("caveats", "assumes", "ledger", "said")},
     }
 
 

@@ -15,9 +15,9 @@ export async function differences(Client, bytes, expected) {
   /** @type {string[]} */
   const found = [];
   const own = { dimensions: client.dimensions, personal: client.personal };
-  const texts = { headline: release.statement.headline, sentence: release.statement.sentence };
+  const { caveats, assumes, ledger, said } = release.statement;
   /** @type {Record<string, any>} */
-  const facts = { ...release, ...own, ...texts };
+  const facts = { ...release, ...own, statement: { caveats, assumes, ledger, said } };
   for (const [name, value] of Object.entries(expected.facts)) {
     const told = difference(facts[name], value);
     if (told) found.push(`${expected.name}: ${name}: ${told}`);

@@ -18,6 +18,7 @@ from support.releases import closed, opened, release
 
 pytestmark = pytest.mark.page
 HERE = Path(__file__).parent
+SOURCE = HERE.parents[1] / "src" / "hushrec" / "javascript"
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +72,7 @@ PLANTED = {
 @pytest.mark.parametrize("planted", PLANTED)
 def test_a_planted_fault_is_noticed(folder, tmp_path, planted):
     file, right, wrong = PLANTED[planted]
-    shutil.copytree(HERE.parents[1] / "src/hushrec/javascript", tmp_path / "src/hushrec/javascript")
+    shutil.copytree(SOURCE, tmp_path / "src/hushrec/javascript")
     shutil.copytree(HERE, tmp_path / "tests/javascript")
     path = tmp_path / "src/hushrec/javascript" / file
     text = path.read_text("utf-8")
@@ -91,7 +92,7 @@ def test_a_planted_fault_is_noticed(folder, tmp_path, planted):
 def test_the_example_of_the_documentation_runs(tmp_path):
     page = (HERE.parents[1] / "docs" / "javascript.md").read_text("utf-8")
     example = page.partition("## In Node\n\n```js\n")[2].partition("```")[0]
-    shutil.copytree(HERE.parents[1] / "src" / "hushrec" / "javascript", tmp_path / "hushrec-client")
+    shutil.copytree(SOURCE, tmp_path / "hushrec-client")
     made = release(items=("Alien", "Heat", "Tron", "Speed"), titles=("Alien (1979)", "", "Tron (1982)", ""))
     made.save(tmp_path / "films.safetensors")
     (tmp_path / "example.mjs").write_text(example, encoding="utf-8")
@@ -116,7 +117,7 @@ def test_every_file_has_the_twin_that_the_conventions_claim():
 
 
 def test_both_clients_know_the_kinds_that_pages_show_alike():
-    file = HERE.parents[1] / "src" / "hushrec" / "javascript" / "kinds.js"
+    file = SOURCE / "kinds.js"
     script = (
         f"import {{ KINDS, POSITIVE, RANKERS }} from '{file}';"
         "console.log(JSON.stringify([[...KINDS], [...POSITIVE], [...RANKERS]]))"
@@ -133,7 +134,7 @@ def test_both_clients_know_the_kinds_that_pages_show_alike():
     assert (set(positive), set(rankers)) == (kinds.POSITIVE, kinds.RANKERS)
 
 
-def read(paths):
+def read(paths, client=SOURCE):
     """What the client in JavaScript says of each file."""
     script = """
         import { readFileSync } from "node:fs";
@@ -148,28 +149,98 @@ def read(paths):
           }
         }
     """
-    reader = HERE.parents[1] / "src" / "hushrec" / "javascript" / "artefact.js"
-    command = ["node", "--input-type=module", "-e", script, reader.as_uri(), *map(str, paths)]
+    reader = (client / "artefact.js").as_uri()
+    command = ["node", "--input-type=module", "-e", script, reader, *map(str, paths)]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
 
 
-def test_it_refuses_ledgers_and_titles_that_python_refuses(tmp_path):
+ACTS = "\x1b[2J"
+
+
+def refused_by_both(folder, crafted, client=SOURCE):
+    """What JavaScript says of files that Python refuses: of each, one fact of a release is another."""
     facts, tensors = opened(release().to_bytes())
-    crafted = [("titles", "\n" * 2_000_000), ("features", {"genres": "\n" * 2_000_000})]
-    ledgers = [{"id": ["x"]}, {"id": None}, {"head": 1}, {"file": 1}, {"seq": 1.5}, {"release_index": True}]
-    told = facts["statement"]
-    crafted += [("statement", {**told, "ledger": {**told["ledger"], **odd}}) for odd in ledgers]
     paths = []
     for at, (name, value) in enumerate(crafted):
-        data = closed({**facts, name: value}, tensors)
+        paths.append(folder / f"{at}.safetensors")
+        paths[-1].write_bytes(closed({**facts, name: value}, tensors))
         with pytest.raises(ReleaseError):
-            Release.from_bytes(data)
-        paths.append(tmp_path / f"{at}.safetensors")
-        paths[-1].write_bytes(data)
-    said = read(paths)
-    assert len(said) == len(crafted)
-    assert all("not one line of text for each item" in line for line in said[:2])
-    assert all("the statement of privacy is malformed" in line for line in said[2:])
+            Release.open(paths[-1])
+    said = read(paths, client)
+    assert len(said) == len(paths) > 0
+    return said
+
+
+def test_it_refuses_what_readers_see_that_python_refuses(tmp_path):
+    tastes = [{}, {"en": {}}, {"de": {"taste": "x"}}, {"en": {"taste": ACTS}}, {"en": {"taste": 1}}, "taste"]
+    crafted = [("said", said) for said in tastes] + [("dimensions", 0), ("dimensions", -1)]
+    for line in refused_by_both(tmp_path, crafted):
+        assert "this is not a hushrec release, or it is damaged" in line
+
+
+def test_it_refuses_titles_that_python_refuses(tmp_path):
+    crafted = [("titles", "\n" * 2_000_000), ("features", {"genres": "\n" * 2_000_000})]
+    for line in refused_by_both(tmp_path, crafted):
+        assert "not one line of text for each item" in line
+
+
+LEDGERS = [{"id": ["x"]}, {"id": None}, {"head": 1}, {"file": 1}, {"seq": 1.5}, {"release_index": True}]
+LEDGERS += [{"contact": ACTS}]
+SAID = [
+    {},
+    [],
+    {"de": {"headline": "x", "sentence": "x"}},
+    {"en": {"sentence": "x"}},
+    {"en": {"headline": "x"}},
+]
+SAID += [
+    {"en": {"headline": "x", "sentence": "x", **odd}, **others}
+    for odd, others in (({"sentence": ACTS}, {}), ({"story": ACTS}, {}), ({}, {"de": {"together": ACTS}}))
+]
+SAID += [{"en": {"headline": 1, "sentence": "x"}}, {"en": {"headline": "x", "sentence": "x", "story": None}}]
+CLAUSES = ["text", {}, {"name": 1}, {"name": ACTS}, {"name": "unprotected.seeded", "why": ACTS}]
+STATED = [("kind", "plan"), *(("said", said) for said in SAID)]
+STATED += [(name, [clause]) for name in ("caveats", "assumes") for clause in CLAUSES]
+STATED += [("beside", clause) for clause in CLAUSES] + [("caveats", "none"), ("assumes", None)]
+
+
+def odd_statements():
+    """Statements of which one field is another than Python reads."""
+    told = opened(release().to_bytes())[0]["statement"]
+    yield from (("statement", {**told, name: odd}) for name, odd in STATED)
+    yield from (("statement", {**told, "ledger": {**told["ledger"], **odd}}) for odd in LEDGERS)
+
+
+def test_it_refuses_statements_that_python_refuses(tmp_path):
+    for line in refused_by_both(tmp_path, odd_statements()):
+        assert "the statement of privacy is malformed" in line
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("each(sentences, shown)", "each(sentences, text)"),
+        ('"headline", ', ""),
+        ("  each(value, safe);", ""),
+        ("  text(object(value).name);", ""),
+        ("each(told.ledger, safe);", ""),
+        ('if (told.kind !== "statement")', "if (false)"),
+        ("if (beside !== null) clause(beside);", ""),
+    ],
+)
+def test_a_statement_that_is_read_unchecked_is_noticed(tmp_path, right, wrong):
+    client = shutil.copytree(SOURCE, tmp_path / "javascript")
+    text = (client / "statement.js").read_text("utf-8")
+    assert text.count(right) == 1
+    (client / "statement.js").write_text(text.replace(right, wrong), encoding="utf-8")
+    assert "read" in refused_by_both(tmp_path, odd_statements(), client)
+
+
+@pytest.mark.parametrize("version", [1, 3, "2", None])
+def test_it_refuses_other_versions_of_the_statement(tmp_path, version):
+    told = opened(release().to_bytes())[0]["statement"]
+    (line,) = refused_by_both(tmp_path, [("statement", {**told, "version": version})])
+    assert "this hushrec reads 2; upgrade hushrec" in line
 
 
 @pytest.mark.parametrize("kind", ["factors and people", "neighbours", "dense neighbours"])

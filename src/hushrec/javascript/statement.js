@@ -59,9 +59,7 @@ export function statement(given) {
     const { id = "", head = "", file = null, seq = 0, release_index: index = 0 } = object(told.ledger);
     for (const line of [unit, adjacency, hushrec, id, head, file ?? ""]) shown(line);
     each(told.ledger, safe);
-    const { en } = sayings(told.said);
-    text(en.headline);
-    text(en.sentence);
+    sayings(told.said, "headline", "sentence");
     whole(seq);
     whole(index);
     if (typeof interactions !== "boolean") throw new TypeError("neither yes nor no");
@@ -80,9 +78,12 @@ export function statement(given) {
 /**
  * What readers see, by language and name: lines of text.
  * @param {unknown} value
+ * @param {...string} names that English must have
  */
-export function sayings(value) {
-  return each(value, (sentences) => each(sentences, shown));
+export function sayings(value, ...names) {
+  const said = each(value, (sentences) => each(sentences, shown));
+  for (const name of names) text(said.en[name]);
+  return said;
 }
 
 /** @param {unknown} value */

@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 from hushrec import files
 from hushrec.documents import html
 from hushrec.documents.blocks import Document, Facts
-from hushrec.documents.words import LANGUAGES, Said, Words, english
+from hushrec.documents.words import LANGUAGES, Clause, Said, Words, english
 from hushrec.errors import ReleaseError
 from hushrec.escapes import one_line
 from hushrec.release import untrusted_json as facts_of
 from hushrec.release.contents import dimensions as contents
 from hushrec.release.contents.kinds import CONSTANTS, DTYPES, KINDS, POSITIVE, RANKERS, are_rows, ranges
 from hushrec.release.signing.signature import UNSIGNED, Signature, of_file
-from hushrec.release.statement import Statement
+from hushrec.release.statement import Statement, sayings
 
 FORMAT = 6
 LARGEST_FILE = 4 * 2**30
@@ -220,9 +220,9 @@ class Release:
                 )
             if not _intact(data):
                 raise ReleaseError("the release was altered after it was written; fetch it again")
-            said = [text for one in facts_of.typed(facts["said"], dict).values() for text in one.values()]
-            if facts_of.typed(facts["dimensions"], int) < 0 or not all(text.isprintable() for text in said):
-                raise ReleaseError("what the release says of people's tastes is malformed")
+            if (left := facts_of.typed(facts["dimensions"], int)) < 0:
+                raise ValueError("fewer dimensions than none")
+            sayings(facts["said"], "taste", *([] if left else ["why_same"]))
             tensors, items = safetensors.numpy.load(data), _texts(facts["items"])
             return cls(
                 model=facts_of.typed(facts["model"], str),
@@ -272,12 +272,26 @@ class Release:
         told = f"{self.dimensions:,} taste dimensions, {self.statement.headline}{self.signature.brief}"
         return f"Release({self.model}, {len(self.items):,} items, {people}{told})"
 
+    @property
+    def gives(self) -> Clause:
+        """What people give, as the domain declares it."""
+        if self.scale is None and self.counts is None:
+            return Clause("card.about.interactions")
+        if self.scale is None:
+            return Clause("card.about.counts", {"counts": self.counts})
+        scale = dict(zip(("lo", "hi", "step"), self.scale, strict=True))
+        if self.likes is None:
+            return Clause("card.about.scale", scale)
+        return Clause("card.about.likes", {"likes": self.likes, **scale})
+
     def document(self, lang: str = "en") -> Document:
         """What the file is and what it promises, in a language of ``LANGUAGES``."""
+        words = Words(lang)
         rows = [
             ("items", f"{len(self.items):,}"),
+            ("people give", words.clause(self.gives)),
             ("predicts from", f"a user's own {self.feedback}"),
-            ("tastes", self.tastes(Words(lang))),
+            ("tastes", self.tastes(words)),
             ("signature", str(self.signature)),
         ]
         if self.users:

@@ -211,11 +211,7 @@ class Statement:
             derived = {name: values.pop(name, None) for name in _DERIVED}
             if None in derived.values():
                 raise ReleaseError("the statement of privacy has missing fields")
-            said = {lang: typed(texts, dict) for lang, texts in typed(derived["said"], dict).items()}
-            if not {"headline", "sentence"} <= said[ENGLISH].keys():
-                raise ReleaseError("the statement of privacy has missing fields")
-            if not all(typed(text, str).isprintable() for texts in said.values() for text in texts.values()):
-                raise ReleaseError("the statement of privacy is malformed")
+            sayings(derived["said"], "headline", "sentence")
             if not known - _OPTIONAL <= set(values) <= known:
                 raise ReleaseError("the statement of privacy has missing or unknown fields")
             values["measurements"] = tuple(Measured(**line) for line in entries(values["measurements"]))
@@ -429,6 +425,14 @@ class Statement:
 
 def _shown(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:.4g}"
+
+
+def sayings(value: Any, *names: str) -> None:
+    """Refuse what readers see, by language and name, if it is not lines of text, or English lacks a name."""
+    said = {lang: typed(texts, dict) for lang, texts in typed(value, dict).items()}
+    printable = all(typed(text, str).isprintable() for texts in said.values() for text in texts.values())
+    if not printable or not said[ENGLISH].keys() >= {*names}:
+        raise ValueError("what readers see is malformed")
 
 
 def placeholder_statement(diagnostics: Mapping[str, float | str] | None = None) -> Statement:

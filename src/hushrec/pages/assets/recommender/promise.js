@@ -31,7 +31,7 @@ export function showPromise(release, page) {
   byId("statement").href = page;
 }
 
-/** What a statement says, by name, in the page's language; what the file lacks in it is English, and marked. */
+/** What a file says, by name, in the page's language; what it lacks in that language is English, and marked. */
 export function sayings({ en, ...others }) {
   const own = others[language] ?? {};
   return (name) => own[name] ?? (en[name] && element("span", { lang: language !== "en" && "en" }, en[name]));
