@@ -19,7 +19,7 @@ def test_domain_is_what_was_declared(here, hushrec):
 def test_the_next_command_can_be_typed(here, hushrec, given):
     shown = hushrec(f"domain --items catalogue.csv {given} --max-users 200 -o d.json").out
     command = next(line for line in shown.splitlines() if line.startswith("Next: hushrec "))
-    assert "Total" in hushrec(command.removeprefix("Next: hushrec ")).out
+    assert "What will be measured" in hushrec(command.removeprefix("Next: hushrec ")).out
 
 
 def test_refusals(here, refused):

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import hushrec as hr
+from hushrec.documents.words import english
 from support.commands import fit
 
 HEADING = "Confidential, for the curator only"
@@ -20,8 +21,8 @@ def test_a_release_its_statement_and_what_is_left(here, hushrec, budget):
     release = hr.Release.open("films.safetensors")
     assert release.statement.private
     assert release.config["rank"] == 3
-    assert "ε = 1 at δ = 1e-06, unit user" in shown
-    assert "Left: ε = 0\n" in shown
+    assert "\nε = 1 at δ = 1e-06 per user, add-remove\n" in shown
+    assert "Left in the ledger: ε = 0, for 0 more releases.\n" in shown
     assert "Next: hushrec recommend films.safetensors" in shown
     assert hr.Ledger.open("ledger.db").remaining < 1e-6
 
@@ -147,7 +148,9 @@ def test_refusals_charge_nothing(here, refused, budget, source, more, message):
 def test_what_is_left_of_tastes_is_said_and_what_helps_where_nothing_is(here, hushrec, budget):
     shown = hushrec(fit(budget)).out
     assert not hr.Release.open("films.safetensors").personal
-    assert "Lists are the same for everybody: no taste survived the noise at ε = 1.\n" in shown
+    assert "Lists are the same for everybody: no taste survived the noise at ε = 1." in " ".join(
+        shown.split()
+    )
     assert "What helps: a larger ε, more people, or fewer releases" in shown
 
 
@@ -239,7 +242,7 @@ def test_a_model_of_ones_own_is_planned_fitted_and_audited(tmp_path, hushrec, re
     hr.Domain(range(9), max_users=50).save("domain.json")
     Path("clicks.csv").write_text("user_id,item_id\n1,1\n2,1\n")
     planned = hushrec(f"plan --domain domain.json {asked} {model} --set contribution_cap=2").out
-    assert "\nListed, " in planned
+    assert "\nListed: ε = 1" in planned
     assert "outside_fit.Listed is not part of hushrec" in planned
     fitted = (
         f"fit clicks.csv --domain domain.json {asked} {model} --ledger l.db --new-ledger -o r.safetensors"
@@ -247,3 +250,53 @@ def test_a_model_of_ones_own_is_planned_fitted_and_audited(tmp_path, hushrec, re
     assert "AUTHOR'S CLAIM: outside_fit.Listed" in hushrec(fitted).out
     assert "Listed, ε = 1" in hushrec(f"audit outside_fit:Listed {asked} --runs 1000").out
     assert "outside_fit:None does not exist" in refused(f"audit outside_fit:None {asked}")
+
+
+# -- what is printed --------------------------------------------------------------------------------------
+
+PEOPLE = "--delta 1e-6 --unit user --adjacency add-remove"
+SEVERAL = f"ledger create ledger.db --epsilon 4 {PEOPLE} --max-releases 52"
+RANDOM = (
+    "randomize train.csv --domain domain.json --accept weak --ledger l.db --new-ledger -o d.csv "
+    "--method randomized-response --epsilon 30 --delta 0 --unit user --adjacency replace"
+)
+KINDS = {
+    "one": ([], fit(f"--epsilon 1 {PEOPLE}")),
+    "chosen": ([], fit(f"--epsilon 1 {PEOPLE}", more="")),
+    "of several": ([SEVERAL], "{fit} --epsilon auto --ledger ledger.db --model covariance-svd"),
+    "of several, chosen": ([SEVERAL], "{fit} --epsilon auto --ledger ledger.db"),
+    "of a series": ([SEVERAL], "{fit} --ledger ledger.db --series year"),
+    "of single ratings": ([], fit(f"--epsilon 1 {PEOPLE.replace('user', 'rating')}")),
+    "weak": ([], fit(f"--epsilon 10 {PEOPLE}", more="--model covariance-svd --accept weak")),
+    "on a condition": ([], fit(f"--epsilon 1 {PEOPLE}", more="--model posterior-sample-mf --set rank=2")),
+    "of released data": (
+        [RANDOM],
+        "fit d.csv --model item-knn -o films.safetensors",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_at_most_fifteen_lines_are_printed_and_what_matters_first(here, hushrec, monkeypatch, kind):
+    """What the lists are worth, then what all releases together may reveal, and then this one."""
+    monkeypatch.setenv("COLUMNS", "80")
+    before, line = KINDS[kind]
+    for command in before:
+        hushrec(command)
+    own = "fit train.csv --domain domain.json -o films.safetensors"
+    lines = hushrec(line.format(fit=own)).out.splitlines()
+    assert len(lines) <= 15
+    assert max(map(len, lines)) <= 80
+    release = hr.Release.open("films.safetensors")
+    told = " ".join(line for line in lines if not line.startswith("Started "))
+    assert told.startswith(f"Wrote films.safetensors. {release.taste} ")
+    said = release.statement
+    places = [told.index(said.guarantee.loss(english, "alone" if "of several" in kind else "headline"))]
+    if "of several" in kind:
+        places.insert(0, told.index("All 52 releases of this ledger together: ε = 4 at δ = 1e-06"))
+    elif "parts" in said.ledger:
+        places = [told.index("All 52 releases of this series together: ε = 4 at δ = 1e-06")]
+    assert places == sorted(places)
+    assert told.endswith("the whole statement: hushrec show films.safetensors")
+    assert "σ = " not in told
+    assert (said.caveats != ()) == ("CONDITIONAL ON CONVERGENCE" in told) == (kind == "on a condition")

@@ -1,5 +1,6 @@
 """``hushrec fit --series``: the same command each week, one charge, the bytes of what was lost."""
 
+import json
 from pathlib import Path
 
 import polars as pl
@@ -21,16 +22,26 @@ def weeks(here, hushrec):
     return "--domain domain.json --ledger ledger.db --series year"
 
 
+def flat(text):
+    return " ".join(text.split())
+
+
 def test_the_same_command_each_week(weeks, hushrec, refused):
     planned = hushrec("plan --domain domain.json --series ledger.db").out
-    assert "for 3 releases together, each of which measures all of this once" in planned
+    assert planned.splitlines()[0].endswith("for all 3 releases of the series together,")
+    facts = json.loads(hushrec("plan --domain domain.json --series ledger.db --json").out)
+    assert (facts["kind"], facts["epsilon"]) == ("plan", pytest.approx(4))
     assert not Path("year").exists()
     for number in (1, 2):
         result = hushrec(f"fit week-{number}.csv {weeks} -o week-{number}.safetensors")
         said = f"release {number} of a series of 3"
         assert said in str(hr.Release.open(f"week-{number}.safetensors").statement)
         assert "Next: hushrec recommend" in result.out
-        assert f"Release {number} of the 3 of this series" in result.out
+        assert "All 3 releases of this series together: ε = 4 at δ = 1e-06 per user" in result.out
+        assert f"This is number {number}, and costs nothing more" in flat(result.out)
+        assert "Left in the ledger" not in result.out
+        left = {1: "2 more releases of this series follow", 2: "1 more release of this series follows"}
+        assert left[number] in result.out
         assert "secret-" not in result.out + result.err
     again = f"fit week-1.csv {weeks} --release-index 0 -o again.safetensors"
     hushrec(again)
@@ -38,9 +49,10 @@ def test_the_same_command_each_week(weeks, hushrec, refused):
     assert hr.Ledger.open("ledger.db").releases_left == 1
     hushrec("recommend week-2.safetensors --rating i00000=5")
     going = "hushrec fit --series makes the others, which cost nothing more"
-    assert going in hushrec("ledger show ledger.db").out
-    assert "together: this was the last" in hushrec(f"fit week-2.csv {weeks} -o week-3.safetensors").out
-    assert going not in hushrec("ledger show ledger.db").out
+    assert going in flat(hushrec("ledger show ledger.db").out)
+    third = hushrec(f"fit week-2.csv {weeks} -o week-3.safetensors").out
+    assert "This was the last release of this series.\n" in third
+    assert going not in flat(hushrec("ledger show ledger.db").out)
     assert "all 3 releases of this series are made" in refused(f"fit week-2.csv {weeks} -o 4.safetensors")
     hushrec(f"fit week-1.csv {weeks} --release-index 1 -o second.safetensors")
     assert Path("second.safetensors").read_bytes() == Path("week-2.safetensors").read_bytes()

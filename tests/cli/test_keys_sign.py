@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from hushrec.documents.words import Clause
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
 from hushrec.release.client import Client
@@ -41,7 +42,7 @@ def test_a_signed_release_is_checked_by_the_owners_key(signed, hushrec):
 
 def test_an_unsigned_release_says_so_and_a_pinned_key_refuses_it(release, signed, hushrec, refused):
     (signed / f"{FILMS}.dsse.json").unlink()
-    assert "Signature: unsigned" in hushrec(f"show {FILMS}").out
+    assert "\nsignature      unsigned\n" in hushrec(f"show {FILMS}").out
     for command in (f"show {FILMS}", f"recommend {FILMS} --rating i00001=5"):
         assert "is unsigned, and you gave a key" in refused(f"{command} --key owner.pub")
 
@@ -83,10 +84,10 @@ def test_a_good_signature_is_not_replaced_by_one_that_users_refuse(signed, hushr
 
 def test_who_signs_what_promises_nothing_is_told(signed, hushrec):
     made = Release.open(FILMS)
-    bare = replace(made, statement=replace(made.statement, caveat="NOT PRIVATE: seeded noise"))
+    bare = replace(made, statement=replace(made.statement, caveats=(Clause("unprotected.seeded"),)))
     bare.save("toy.safetensors")
     told = hushrec("keys sign toy.safetensors --key owner.key")
-    assert "What you signed, the statement included, says: NOT PRIVATE: seeded noise" in told.err
+    assert "What you signed, the statement included, says: Nothing is promised. NOT PRIVATE" in told.err
     assert hushrec(f"keys sign {FILMS} --key owner.key").err == ""
 
 

@@ -14,7 +14,7 @@ CREATE = "ledger create own.db --epsilon 4 --delta 1e-6 --unit user --adjacency 
 
 def test_what_the_owner_declares_stands_in_statements(here, hushrec, refused, budget):
     hushrec(f"{CREATE} --population subscribers --controller Films")
-    assert "contact: us@films.example" in hushrec("ledger extend own.db --contact us@films.example").out
+    assert "contact     us@films.example" in hushrec("ledger extend own.db --contact us@films.example").out
     assert "or declare --population, --controller or --contact" in refused("ledger extend own.db")
     hushrec(f"fit train.csv --domain domain.json {budget} --ledger own.db -o own.safetensors")
     said = hr.Release.open("own.safetensors").statement
@@ -29,8 +29,9 @@ def test_what_the_owner_declares_stands_in_statements(here, hushrec, refused, bu
     assert "spent with this release: ε = 1 of a total of 4" in str(said)
     lines = hushrec("ledger show own.db").out.splitlines()
     for name in ("population", "controller", "contact"):
-        assert f"{name}: {said.ledger[name]}" in lines
+        assert f"{name:<10}  {said.ledger[name]}" in lines
     facts = json.loads(hushrec("ledger show own.db --json").out)
+    assert (facts["kind"], facts["version"]) == ("ledger", 2)
     assert facts["population"] == "subscribers"
     assert facts["epsilon"] == 4
     assert [release["release_index"] for release in facts["releases"]] == [0]

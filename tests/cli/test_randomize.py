@@ -40,11 +40,12 @@ def test_a_data_set_its_statement_and_what_is_left(here, hushrec):
     assert data.statement.epsilon_per_user == pytest.approx(30)
     assert data.statement.epsilon_per_cell == pytest.approx(3)
     shown = " ".join(result.out.split())
-    assert "one cell 3 " in shown
-    assert "one user, 10 cells 30 " in shown
-    assert "Left: ε = 0 " in shown
+    assert "Left in the ledger: ε = 0, for 0 more releases. " in shown
     assert "Next: hushrec fit released.parquet" in shown
     assert "Confidential" in result.err
+    whole = " ".join(hushrec("show released.parquet").out.split())
+    assert "one cell 3 " in whole
+    assert "one user, 10 cells 30 " in whole
     facts = json.loads(Path("released.parquet.statement.json").read_text())
     assert facts["statement"]["ledger"]["file"] == "ledger.db"
     assert hr.Ledger.open("ledger.db").remaining < 1e-6
@@ -96,7 +97,7 @@ def test_distance_based_by_public_features_needs_no_budget(here, hushrec, featur
     assert (total.unit, total.adjacency) == ("user", "replace-items")
     limit = "--epsilon 1 --delta 0 --unit user --adjacency replace-items"
     shown = hushrec(f"show {data.save('kept.csv')}").out
-    assert "adjacency replace-items" in shown
+    assert "per user, replace-items\n" in shown
     Path("ledger.db").rename(here / "away.db")
     result = hushrec(command("distance-based", out="x.csv", more=f"{NEAR} --features {features} {limit}"), 2)
     assert "more than the budget of ε = 1;" in result.err
@@ -122,7 +123,7 @@ def test_groups_of_a_release_and_groups_of_the_ratings(here, hushrec, release):
         f"randomize train.csv --domain domain.json --method distance-based {NEAR} "
         "--set groups=ratings --ledger two.db --accept weak -o open.parquet"
     ).out
-    assert shown.startswith("GROUPS NOT COVERED: ")
+    assert shown.startswith("Wrote open.parquet, with its statement next to it.\nGROUPS NOT COVERED: ")
     assert "holds only against readers who learn nothing from the groups" in " ".join(shown.split())
     assert not ReleasedData.open("open.parquet").statement.private
 
@@ -228,8 +229,8 @@ def test_show_tells_people_cells_items_and_the_statement(here, hushrec, form):
     cells = ReleasedData.open(f"released.{form}").ratings.n_ratings
     shown = hushrec(f"show released.{form}").out
     assert shown.startswith(
-        f"released.{form}: data set by RandomizedResponse, 120 people, {cells:,} cells, 30 items, "
-        "scale 1 to 5 by 1\n"
+        f"released.{form}: Data set by RandomizedResponse\n120 people, 30 items, {cells:,} cells\n"
+        "ε = 30 at δ = 0 per user, replace\n"
     )
     assert "randomized response" in shown
     assert "An answered cell differs from the truth with probability" in shown
@@ -286,7 +287,8 @@ def test_the_facts_of_a_plan_are_one_object(here, hushrec, refused, features):
     allowed = hr.Budget(epsilon=30.0, delta=0.0, unit="user", adjacency="replace")
     domain = hr.Domain.open("domain.json")
     planned = hr.RandomizedResponse().plan(domain, allowed)
-    assert (facts["method"], facts["epsilon"]) == ("RandomizedResponse", planned.epsilon)
+    assert (facts["kind"], facts["version"], facts["beside"]) == ("plan", 2, None)
+    assert (facts["model"], facts["epsilon"]) == ("RandomizedResponse", planned.epsilon)
     assert facts["settings"] == planned.config
     assert [of["name"] for of in facts["measurements"]] == [event.name for event in planned.events]
     assert facts["local"]["epsilon"] == hr.RandomizedResponse().local(planned, domain).epsilon
@@ -303,8 +305,7 @@ def test_a_strangers_method_is_named_before_the_charge(here, hushrec, monkeypatc
     monkeypatch.setattr("hushrec.registry.class_of", lambda name: Response)
     said = f"AUTHOR'S CLAIM: {__name__}.Response is not part of hushrec"
     plan = f"randomize --domain domain.json --method randomized-response {BUDGET} --plan"
-    shown = hushrec(plan)
-    assert shown.err.startswith(said)
+    assert hushrec(plan).out.startswith(said)
     assert json.loads(hushrec(f"{plan} --json").out)["foreign"] == [f"{__name__}.Response"]
 
     def failing(*args, **more):

@@ -27,7 +27,8 @@ def reports(here, hushrec):
 
 def test_reports_are_put_together(reports, hushrec, refused):
     shown = hushrec(f"randomize --collect {reports} -o all.parquet").out
-    assert "Wrote all.parquet: 4 people. Next: hushrec show all.parquet" in shown
+    assert shown.startswith("Wrote all.parquet: 4 people.\nε = 30 at δ = 0 per user, replace\n")
+    assert shown.endswith("Next: hushrec show all.parquet\n")
     together = ReleasedData.open("all.parquet")
     assert together.statement.private
     assert together.statement.epsilon == pytest.approx(30)

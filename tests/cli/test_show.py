@@ -3,12 +3,12 @@ import json
 import pytest
 
 import hushrec as hr
-from hushrec.release.statement import SCHEMA
+from hushrec.documents import schema
 
 
 def test_show_prints_the_statement(release, hushrec):
     shown = hushrec("show films.safetensors").out
-    assert shown.startswith("films.safetensors: CovarianceSVD, 30 items, scale 1 to 5 by 1\n")
+    assert shown.startswith("films.safetensors: Release of CovarianceSVD\n")
     assert "Anyone who reads this file" in shown
     assert "σ = " in shown
     assert "  · one person is one user id" in shown
@@ -37,8 +37,7 @@ def test_what_is_no_release_is_refused(here, refused):
 
 def test_how_many_people_are_listed_is_shown_and_nobody_named(listing, hushrec):
     shown = hushrec("show people.safetensors").out
-    first = "people.safetensors: CovarianceSVD, 30 items, 120 people listed, scale 1 to 5 by 1\n"
-    assert shown.startswith(first)
+    assert "\npeople listed  120\n" in shown
     assert "secret" not in shown
 
 
@@ -51,15 +50,20 @@ def test_how_many_people_are_listed_is_shown_and_nobody_named(listing, hushrec):
     ],
 )
 def test_what_people_give_is_shown(ranking, hushrec, name, told):
-    first = f"{name}.safetensors: Planted, 30 items, {told}\n"
-    assert hushrec(f"show {name}.safetensors").out.startswith(first)
+    assert f"\npeople give    {told}\n" in hushrec(f"show {name}.safetensors").out
 
 
-def test_what_is_left_of_tastes_is_said_below_the_first_line(release, ranking, hushrec):
-    _, taste, signature, empty, *_ = hushrec("show films.safetensors").out.splitlines()
-    assert taste == hr.Release.open(release).taste
-    assert signature == "Signature: unsigned"
-    assert empty == ""
+def test_what_is_left_of_tastes_is_said_above_the_promise(release, ranking, hushrec):
+    lines = hushrec("show films.safetensors").out.splitlines()
+    assert lines[:6] == [
+        "films.safetensors: Release of CovarianceSVD",
+        "items          30",
+        "people give    scale 1 to 5 by 1",
+        "predicts from  a user's own ratings",
+        f"tastes         {hr.Release.open(release).taste}",
+        "signature      unsigned",
+    ]
+    assert lines[6] == "ε = 1 at δ = 1e-06 per user, add-remove"
     assert (
         "Lists are the same for everybody: Planted learns no tastes." in hushrec("show plain.safetensors").out
     )
@@ -71,19 +75,35 @@ def test_the_facts_of_a_release_are_one_object(release, hushrec):
     assert facts["model"] == opened.model == facts["statement"]["model"]
     assert facts["n_items"] == 30
     assert facts["statement"] == json.loads(json.dumps(opened.statement.to_json()))
-    assert facts["statement"]["version"] == 1
+    assert (facts["kind"], facts["version"]) == ("release", 2)
+    assert (facts["statement"]["kind"], facts["statement"]["version"]) == ("statement", 2)
+    assert facts["file"] == "films.safetensors"
 
 
 def test_symbols_are_explained_where_the_last_line_says(release, hushrec):
     assert "docs/glossary.md#symbols" in hushrec("show films.safetensors").out.splitlines()[-1]
 
 
-def test_the_schema_of_statements_needs_no_release(release, hushrec, refused):
+def test_the_schema_of_a_kind_needs_no_release(release, hushrec, refused):
     jsonschema = pytest.importorskip("jsonschema")
-    told = json.loads(hushrec("show --schema").out)
-    assert told == json.loads(SCHEMA.read_text("utf-8"))
+    told = json.loads(hushrec("show --schema statement").out)
+    assert told == schema.schema("statement")
     statement = json.loads(hushrec("show films.safetensors --json").out)["statement"]
     jsonschema.validate(statement, told)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**statement, "epsilon": "small"}, told)
+    for kind in schema.KINDS:
+        assert json.loads(hushrec(f"show --schema {kind}").out)["$id"] == f"urn:hushrec:{kind}:2"
+    assert "choose one of audit, check, data_set" in refused("show --schema statements")
     assert "give a release" in refused("show")
+
+
+def test_the_statement_is_shown_in_a_language_and_its_figures_stay(release, hushrec, refused):
+    shown = hushrec("show films.safetensors --lang de").out
+    assert "Wer diese Datei liest" in shown
+    assert "Anyone who reads" not in shown
+    facts = [json.loads(hushrec(f"show films.safetensors --json --lang {lang}").out) for lang in ("en", "de")]
+    assert facts[0] == facts[1]
+    assert "there are no statements in 'xx'; choose one of de, en" in refused(
+        "show films.safetensors --lang xx"
+    )

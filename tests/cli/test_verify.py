@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import hushrec as hr
+from hushrec.documents.words import Clause
 
 TOTAL = "--epsilon 4 --delta 1e-6 --unit user --adjacency add-remove --max-releases 2"
 
@@ -85,7 +86,7 @@ def test_a_foreign_release_is_refused(exported, hushrec, refused, budget):
 def test_a_release_whose_statement_was_changed_is_refused(exported, refused):
     """A file that is sound by itself, with another promise, is not what the ledger stored."""
     one = hr.Release.open("one.safetensors")
-    better = replace(one.statement, assumes=(*one.statement.assumes, "nothing"))
+    better = replace(one.statement, assumes=(*one.statement.assumes, Clause("assumes.stars_alone")))
     replace(one, statement=better).save(Path("better.safetensors"))
     hr.Release.open("better.safetensors")
     assert "differs from what history.json records" in refused(

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,8 @@ from hushrec.cli.sources import Given, Where
 from hushrec.errors import ConfigError, ReleaseError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from hushrec.curator.charging import Work
     from hushrec.curator.fit import Spending
     from hushrec.data.domain import Domain
@@ -116,7 +118,16 @@ def fit(
     ledger, made = account.opened(request), release.statement.ledger
     repeated = account.repeated(made["release_index"]) if release.repeated else ""
     chosen_as = f"Model: {release.model}, because {work.because}" if work.because else ""
-    _print_made(release, out, repeated, chosen_as, account.left(ledger))
+    left = _left_of_series(made) if series else account.left(ledger)
+    _print_made(release, out, repeated, chosen_as, left)
+
+
+def _left_of_series(charged: "Mapping[str, Any]") -> str:
+    """How many releases of a series follow: its ledger has no ε left from the first one on."""
+    from hushrec.documents.words import english
+
+    left = charged["parts"] - charged["part"] - 1
+    return english("ledger.series_left", n=left) if left else english("ledger.series_last")
 
 
 def _spending(

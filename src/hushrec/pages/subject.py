@@ -54,7 +54,7 @@ class Subject:
             maker=release.model,
             settings=release.config,
             n_items=len(release.items),
-            gives=_gives(release),
+            gives=release.gives,
             holds=Clause("card.about.listed", {"n": len(release.users)}) if release.users else None,
             statement=release.statement,
             taste=release.tastes,
@@ -85,13 +85,3 @@ class Subject:
 def on_scale(scale: tuple[float, float, float]) -> Clause:
     """A scale of ratings."""
     return Clause("card.about.scale", dict(zip(("lo", "hi", "step"), scale, strict=True)))
-
-
-def _gives(release: Release) -> Clause:
-    if release.scale is not None and release.likes is not None:
-        return Clause("card.about.likes", {"likes": release.likes, **on_scale(release.scale).values})
-    if release.scale is not None:
-        return on_scale(release.scale)
-    if release.counts is None:
-        return Clause("card.about.interactions")
-    return Clause("card.about.counts", {"counts": release.counts})

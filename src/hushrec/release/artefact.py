@@ -275,10 +275,9 @@ class Release:
     @property
     def gives(self) -> Clause:
         """What people give, as the domain declares it."""
-        if self.scale is None and self.counts is None:
-            return Clause("card.about.interactions")
         if self.scale is None:
-            return Clause("card.about.counts", {"counts": self.counts})
+            counted = {} if self.counts is None else {"counts": self.counts}
+            return Clause("card.about.counts" if counted else "card.about.interactions", counted)
         scale = dict(zip(("lo", "hi", "step"), self.scale, strict=True))
         if self.likes is None:
             return Clause("card.about.scale", scale)
