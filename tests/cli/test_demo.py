@@ -44,6 +44,7 @@ def test_the_whole_demo_twice(tmp_path, monkeypatch, hushrec):
     assert release.taste in " ".join(shown.split())
     assert release.taste in report
     assert release.statement.sentence in report
+    assert demo._SHOWN.replace("'", "&#x27;") in report
     assert not re.search(r"<script|<link|https?://", report)
     assert "http.server -d demo/page 8000" in shown
     facts = json.loads(Path("demo/page/contents.json").read_text("utf-8"))

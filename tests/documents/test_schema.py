@@ -17,6 +17,7 @@ from hushrec.documents import schema
 from hushrec.documents.blocks import Document
 from hushrec.documents.finding import Finding
 from hushrec.documents.measured import SYMBOLS, Local, Measured, Promised
+from hushrec.errors import ReleaseError
 from hushrec.privacy.ledger.history import State
 from hushrec.release.contents.kinds import KINDS as FORMS
 from hushrec.release.statement import Statement
@@ -32,8 +33,8 @@ PARTS = f"--train ratings.csv --test test.csv {DECLARED}"
 MADE = f"""
 domain --items items.txt --scale 1 5 1 --cap 10 --max-users 60 --privacy-class all=4 -o classes.json
 domain --items items.txt --scale 1 5 1 --cap 10 --max-users 60 -o domain.json
-domain --items items.txt --interactions --cap 10 --max-users 3000 --expected-users 2000 --expected-ratings 20000 \
--o clicks.json
+domain --items items.txt --interactions --cap 10 --max-users 3000 --expected-users 2000 \
+--expected-ratings 20000 -o clicks.json
 domain --items items.txt --scale 1 5 1 --likes 4 --cap 10 --max-users 60 -o likes.json
 ledger create later/year.db --epsilon 4 --max-releases 3 {DECLARED} {TERMS} --population Subscribers
 ledger create ledger.db --epsilon 4 --max-releases 3 {DECLARED} {TERMS}
@@ -240,10 +241,17 @@ def test_every_kind_of_statement_keeps_to_its_schema(changes):
         assert not check.is_valid(said | spoilt), spoilt
 
 
+@pytest.mark.parametrize("kind", ["plan", None, ["statement"]])
+def test_no_other_document_is_read_as_a_statement(kind):
+    with pytest.raises(ReleaseError):
+        Statement.from_json(written() | {"kind": kind})
+    assert Statement.from_json(written() | {"kind": "statement"}) == statement()
+
+
 def test_a_plan_has_what_its_sentences_say_as_fields(printed):
     assert printed["plan of a series"]["parts"] == 2
     assert "parts" not in printed["plan"]
-    assert [one["releases"] for one in printed["plan of clicks"]["worth"]][0] == 2
+    assert printed["plan of clicks"]["worth"][0]["releases"] == 2
 
 
 def test_a_proposal_stands_in_a_ledger(printed):
