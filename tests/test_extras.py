@@ -40,6 +40,16 @@ from hushrec.cli import main
 sys.argv = ["hushrec", "fit", "ratings.csv"]
 main()
 """
+DOCUMENTS = """
+from hushrec.documents import html, markdown, schema, terminal
+from hushrec.release.statement import placeholder_statement
+
+document = placeholder_statement().document("de")
+assert "<style>" in html.page(document) and "<style>" in html.notebook(document)
+assert markdown.markdown(document) and terminal.text(document.blocks)
+assert '"kind": "statement"' in schema.to_json(document)
+print(*(kind for kind in schema.KINDS if schema.schema(kind)))
+"""
 MESSAGE = "hushrec: the command line needs what makes releases: pip install 'hushrec[curator]'\n"
 
 
@@ -61,6 +71,12 @@ def test_each_public_name_loads_or_names_the_extra():
     assert done.returncode == 0, done.stderr
     assert {"Client", "Release", "errors"} <= set(done.stdout.split())
     assert not {"fit", "Ledger", "Domain"} & set(done.stdout.split())
+
+
+def test_the_client_writes_documents_in_every_way():
+    done = bare(DOCUMENTS)
+    assert done.returncode == 0, done.stderr
+    assert {"statement", "release"} <= set(done.stdout.split())
 
 
 def test_a_command_names_the_extra_in_one_line():
