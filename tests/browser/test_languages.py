@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 import hushrec
+from hushrec.documents.words import Words
 from hushrec.pages import recommender
 from hushrec.pages.look import Look
 from support.axe import faults
-from support.releases import closed, opened, statement
+from support.releases import closed, opened, ranker, statement
 
 pytestmark = pytest.mark.page
 READY = "html[data-ready]"
@@ -196,6 +197,14 @@ def test_a_promise_in_another_language_is_noticed(promised, planted, right, wron
     planted(ASSETS / "promise.js", right, wrong)
     with pytest.raises(AssertionError, match=r"as English|in German"):
         promised(GERMAN["parts"])
+
+
+def test_why_lists_are_the_same_is_in_german(page, visit):
+    made = ranker([f"i{k}" for k in range(30)])
+    visit(made, name="popular", titled=None, look=Look(lang="de"))
+    assert page.inner_text("#list-note").startswith(made.tastes(Words("de")))
+    assert "Listen" in made.tastes(Words("de"))
+    assert page.locator("#list-note [lang]").count() == 0
 
 
 def test_language_title_and_style_stay_without_a_network(page, german):

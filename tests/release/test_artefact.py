@@ -57,7 +57,7 @@ def test_a_release_of_ratings_says_no_more_than_before(release, opened):
     facts, _ = opened(release().to_bytes())
     assert set(facts) == {
         *("sha256", "format", "model", "config", "kind", "items", "scale", "constants", "statement"),
-        *("dimensions", "taste"),
+        *("dimensions", "said"),
     }
     assert release().feedback == "ratings"
     assert release().require_scale() == (1.0, 5.0, 0.5)
@@ -108,15 +108,26 @@ def test_an_older_file_gets_the_advice_though_its_digest_stood_elsewhere(release
         Release.from_bytes(safetensors.numpy.save(tensors, {"hushrec": text.replace("4", "5", 1)}))
 
 
+SAME = {"en": {"taste": "Much.", "why_same": "because"}}
+
+
 @pytest.mark.parametrize(
-    "told", [{"dimensions": -1}, {"dimensions": True}, {"taste": "a\nb"}, {"taste": None}]
+    "told",
+    [
+        *({"dimensions": -1}, {"dimensions": True}, {"said": {}}, {"said": {"en": {}}}, {"said": None}),
+        *({"said": {"en": {"taste": odd}}} for odd in ("a\nb", None)),
+        *({"said": SAME | {"de": odd}} for odd in ({"taste": "\x1b[2J"}, {"taste": 1}, "Viel.")),
+        {"dimensions": 0, "said": {"en": {"taste": "Much."}}},
+    ],
 )
 def test_what_follows_from_the_tensors_is_there_and_not_believed(release, told):
     made = release()
     facts, tensors = opened(made.to_bytes())
-    lie = Release.from_bytes(closed(facts | {"dimensions": 9, "taste": "Much."}, tensors))
-    assert (lie.dimensions, lie.taste) == (made.dimensions, made.taste)
-    for less in ("dimensions", "taste"):
+    assert {name: one["taste"] for name, one in facts["said"].items()}["en"] == made.taste
+    for lie in ({"dimensions": 9, "said": {"en": {"taste": "Much."}}}, {"dimensions": 0, "said": SAME}):
+        read = Release.from_bytes(closed(facts | lie, tensors))
+        assert (read.dimensions, read.taste) == (made.dimensions, made.taste)
+    for less in ("dimensions", "said"):
         with pytest.raises(ReleaseError):
             Release.from_bytes(closed({name: facts[name] for name in facts if name != less}, tensors))
     with pytest.raises(ReleaseError):
