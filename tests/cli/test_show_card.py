@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import hushrec as hr
+from hushrec.documents.words import Words
 from support.documents import addresses, read
 from support.releases import release, statement
 
@@ -50,6 +51,15 @@ def test_a_card_stands_by_itself(one, hushrec):
     assert "hushrec audit global-effects --epsilon 1 --delta 1e-06 --unit user" in shown
     hushrec("show one.safetensors --md card.md")
     assert text("card.md").startswith("# one\\.safetensors\n")
+
+
+def test_a_card_in_german_is_german_in_its_summary(one, hushrec, refused):
+    hushrec("show one.safetensors --html karte.html --md karte.md --lang de")
+    said = hr.Release.open(one).statement.said(Words("de"))
+    assert said["sentence"] in read(text("karte.html"))
+    assert '<html lang="de">' in text("karte.html")
+    assert text("karte.md").rstrip().endswith(Words("de")("untranslated"))
+    assert "choose one of de, en" in refused("show one.safetensors --html card.html --lang fr")
 
 
 def test_evidence_of_this_release_stands_on_it(one, hushrec):

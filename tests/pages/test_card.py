@@ -180,7 +180,7 @@ def test_every_sentence_of_a_card_is_said_by_some_card(monkeypatch):
     card(subject(unit="user", adjacency="replace-items"))
     names = {name for name in texts("en") if name.startswith("card.")}
     rest = {"card.audit.exceeded", "card.audit.about", "card.audit.table", "card.accuracy.unknown"}
-    assert names - said == rest | {"card.algorithms.task_read"}, "test_evidence.py hears these"
+    assert names - said == rest | {"card.algorithms.task_read"}, "they need an audit, or a figure of none"
 
 
 def test_a_file_that_promises_nothing_says_so_first():
@@ -191,6 +191,16 @@ def test_a_file_that_promises_nothing_says_so_first():
         assert body.index('class="caution"') < body.index("NOT PRIVATE")
         assert "Nothing is promised." in read(written)
         assert "<svg" not in written
+
+
+def test_an_audit_that_refutes_the_claim_comes_before_all_else():
+    finding = {"kind": "replay", "tries": 9, "differs": "a table", "holds": True}
+    finding |= dict.fromkeys(("figure", "mistaken", "noticed"))
+    told = {"model": "Planted", "settings": {}, "epsilon": 1.25, "delta": 1e-6, "findings": [finding]}
+    told |= {"unit": "user", "adjacency": "add-remove"}
+    refuted = card(subject(), Given(audit=("audit.json", json.dumps(told))))
+    assert refuted.blocks[0].text.startswith("AN AUDIT FOUND MORE THAN IS CLAIMED")
+    assert refuted.blocks[0].tone == "caution"
 
 
 def test_figures_of_accuracy_are_announced_at_the_top():
