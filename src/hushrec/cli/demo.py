@@ -261,9 +261,7 @@ def _bars(rows: Sequence[Sequence[str]]) -> Figure:
             )
             drawn.append(f'<text class="value" x="{_LEFT + _WIDTH + 8}" y="{y + 10}">{value}</text>')
     view = f"0 0 {_LEFT + _WIDTH + 44} {_STEP * len(rows)}"
-    return Figure(
-        f'<svg class="bars" viewBox="{view}" role="img" aria-hidden="true">{"".join(drawn)}</svg>', _CAPTION
-    )
+    return Figure(f'<svg class="bars" viewBox="{view}" aria-hidden="true">{"".join(drawn)}</svg>', _CAPTION)
 
 
 def _lists(release: "hr.Release", tastes: Sequence[Sequence[str]]) -> list[Block]:
