@@ -33,8 +33,8 @@ _SHOWN = (
     "with people's data it stays with the curator."
 )
 _CAPTION = (
-    "recall@20 at each ε. Upper bars: this model's lists. Lower bars: the most popular items for everybody. A "
-    "full bar would find everything."
+    "recall@20 at each ε. Upper bars: this model's lists. Lower bars: the most popular items for everybody. "
+    "A full bar would find everything."
 )
 _KEPT = "It was made from all the clicks with noise from the operating system, and charged to a ledger."
 _STEP, _LEFT, _WIDTH = 36, 60, 296
