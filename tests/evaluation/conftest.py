@@ -8,9 +8,9 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.release.artefact import Release
 from hushrec.release.statement import placeholder_statement
-from support.worlds import world
+from support.worlds import budget, world
 
-__all__ = ["make", "ratings", "release", "world"]
+__all__ = ["budget", "make", "ratings", "release", "world"]
 
 DOMAIN = Domain(["a", "b", "c", "d"], scale=(1, 5, 1), max_users=10)
 

@@ -11,7 +11,9 @@ from hushrec.cli.groups import grouped
 from hushrec.errors import ConfigError
 
 if TYPE_CHECKING:
+    from hushrec.data.domain import Domain
     from hushrec.documents.blocks import Block
+    from hushrec.models.base import Model
     from hushrec.privacy.accounting.budget import Budget
     from hushrec.privacy.accounting.plan import Plan
 
@@ -47,7 +49,7 @@ def plan(
         from hushrec.curator.series.part import series_model
         from hushrec.curator.series.series_plan import plan_series
 
-        options.require_only(ctx, options.OF_A_SERIES, "domain series")
+        options.require_only(ctx, options.OF_A_SERIES, "domain series json")
         declared = Domain.open(domain)
         console.show(plan_series(declared, series_model(declared), series).document(), json=json)
         return
@@ -58,7 +60,7 @@ def plan(
     from hushrec.figures import above
     from hushrec.models.private import PrivateModel
 
-    chosen = model.made()
+    chosen = named = model.made()
     largest = epsilon if total is None else total
     if largest is None or None not in (epsilon, total) or (releases is None) != (total is None):
         raise ConfigError("give --epsilon for one release, or --releases and --total for several")
@@ -84,6 +86,8 @@ def plan(
         extra += _shares(planned, whole, releases)
         spent = [{"releases": made, "spent_epsilon": cost} for made, cost in _spent(planned, whole, releases)]
         facts |= {"releases": releases, "total_epsilon": whole.epsilon, "spent": spent}
+        worths, facts["worth"] = _worth(declared, named, whole, releases)
+        extra += worths
     document = planned.document(extra, first)
     console.show(replace(document, facts={**document.facts, **facts}), json=json)
 
@@ -101,6 +105,23 @@ def _shares(planned: "Plan", total: "Budget", releases: int) -> "list[Block]":
         Paragraph("Create the ledger; then hushrec fit --epsilon auto takes one share each time:"),
         Commands("Create the ledger", (f"hushrec ledger create LEDGER {figures} {kind}",)),
     ]
+
+
+def _worth(
+    declared: "Domain", named: "Model | None", total: "Budget", releases: int
+) -> "tuple[list[Block], list[dict[str, Any]]]":
+    """What lists of so many releases, and of fewer, are expected to be worth."""
+    from hushrec.documents.blocks import Paragraph, Table
+    from hushrec.evaluation import worth
+
+    if declared.feedback != "interactions":
+        return [], []
+    if reason := worth.unknown(declared):
+        return [Paragraph(reason[0].upper() + reason[1:] + ".")], []
+    with console.bars():
+        rows = worth.worth(declared, named, total, releases)
+    found = Table("What lists are expected to be worth", *worth.table(rows))
+    return [found, Paragraph(worth.CAUTION)], [row.to_json() for row in rows]
 
 
 def _spent(planned: "Plan", total: "Budget", releases: int) -> "Iterator[tuple[int, float]]":

@@ -1,1 +1,1 @@
-"""Measures how good a release is. Everything here reads held-out ratings, so no result is private."""
+"""Measures how good a release is: on held-out ratings, which no guarantee covers, or on made-up people."""

@@ -127,12 +127,12 @@ def _of_interactions(domain: Domain, budget: Budget | None) -> Iterator[Choice]:
     if budget is None:
         yield Choice(PrivateEASE(), "without noise, which items go together tells most")
         return
-    ease = PrivateEASE()
-    crowd, takes = _crowd(domain), ease.requirement(domain, budget)
+    ease, crowd = PrivateEASE(), _crowd(domain)
     if budget.delta > 0 and ease.finds_taste(domain, budget):
-        yield Choice(ease, f"{crowd} are enough to learn which items go together: {takes}")
+        yield Choice(ease, f"{crowd} are enough to learn which items go together")
         yield Choice(Popularity(), "PrivateEASE does not fit into this machine's memory")
     else:
+        takes = ease.requirement(domain, budget)
         yield Choice(Popularity(), f"{crowd} are too few to learn taste under this noise: {takes}")
 
 

@@ -1,0 +1,234 @@
+"""What lists are expected to be worth beside popularity, measured on a made-up crowd of the declared size.
+
+Privacy: public; no one's interactions are read, and nothing is charged.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from hushrec.curator import seeded
+from hushrec.curator.choices.recommended import choice_of_share
+from hushrec.curator.shares import share
+from hushrec.data import synthetic
+from hushrec.data.domain import Domain
+from hushrec.data.interactions import Interactions
+from hushrec.data.split import held_out_people
+from hushrec.errors import ConfigError
+from hushrec.evaluation.protocol import evaluate
+from hushrec.figures import above
+from hushrec.models.base import Model
+from hushrec.models.popularity import Popularity
+from hushrec.privacy.accounting.accountant import gaussian_epsilon, gaussian_mu
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.noise.entropy import Seeded
+from hushrec.progress import Progress, stage, telling
+
+MOST_USERS, MOST_INTERACTIONS, MOST_ITEMS = 20_000, 1_000_000, 4_000
+"""The largest crowd that is made up: measuring it for 52, 26 and 12 releases takes less than a minute."""
+TRIED = 2_000
+"""People whose lists are tried, in addition to those whom the fit sees."""
+SEEDS = 3
+"""Crowds that are made up, each with noise of its own."""
+TASTES = 1 / 3
+"""Factors of their tastes, over the root of the number of items: 20 of 3,600 items. What lists gain over
+popularity is then close to what they gain on MovieLens 1M and animated series; docs/weekly.md has the table.
+"""
+METRIC = "recall@20"
+HEADS = ("model", "releases", "ε of each", "lists find", "popularity finds", "dimensions")
+CAUTION = (
+    "Found: part of what was held out that is in a list of 20 items. The people are made up, and so "
+    "are their tastes: expect this order of magnitude of real lists, not these figures."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What the lists of each of several equal releases are expected to find.
+
+    Attributes:
+        releases: how many share the total.
+        epsilon: ε of each.
+        model: name of the model.
+        recall: part of what was held out that is in its lists of 20 items, from 0 to 1.
+        popularity: the same of the most popular items, at the same ε.
+        dimensions: dimensions of taste in its lists, on average.
+        users: size of the crowds that were made up.
+        seeds: number of these crowds, over which the figures are means.
+    """
+
+    releases: int
+    epsilon: float
+    model: str
+    recall: float
+    popularity: float
+    dimensions: float
+    users: int
+    seeds: int
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class _Share(NamedTuple):
+    releases: int
+    model: Model
+    budget: Budget
+
+
+class _Crowd(NamedTuple):
+    """A crowd to make up, and its μ over that of the declared crowd."""
+
+    domain: Domain
+    users: int
+    each: float
+    ratio: float
+
+
+class _Trial(NamedTuple):
+    recall: float
+    popularity: float
+    dimensions: float
+
+
+def worth(
+    domain: Domain, model: Model | None, total: Budget, releases: int, *, progress: Progress | None = None
+) -> tuple[Worth, ...]:
+    """Measure on made-up people what lists would find if releases share a total.
+
+    A crowd of the declared size is made up (``synthetic.interactions``), a model is fitted to it with seeded
+    noise at the share's ε, and lists are tried on more people like them.
+
+    A crowd above ``MOST_USERS`` is made up smaller, n′ of n users, with less noise. Sums over people grow
+    with n, and their noise Δ/μ does not, so signal over noise depends on both by μ n alone. It stays what it
+    is with μ′ = μ n/n′. Directions of taste show by μ n/√m for m items, so a smaller catalogue takes
+    μ′ = μ (n/n′) √(m′/m). What does not stay: a smaller sample of people tells less even without noise, and
+    a list finds more in a smaller catalogue.
+
+    Args:
+        domain: the public domain, with ``expected_users`` and ``expected_ratings``.
+        model: a model's settings; None for the one that is recommended for each share.
+        total: what the population may lose over all releases.
+        releases: how many are planned. Half as many are measured too, and about a quarter: 12 of 52.
+        progress: is told the stages; see ``hushrec.progress``.
+
+    Returns:
+        The most releases first.
+
+    Raises:
+        ConfigError: ``unknown`` says why nothing can be measured.
+        BudgetError: The total is too little for so many releases of this model.
+        BudgetUnsupported: The model does not support the total's unit, adjacency or δ.
+    """
+    if reason := unknown(domain):
+        raise ConfigError(reason)
+    shares = [_share(domain, model, total, number) for number in _numbers(releases)]
+    crowd = _crowd(domain)
+    trials: list[list[_Trial]] = [[] for _ in shares]
+    with telling(progress), stage("trying lists on made-up people", SEEDS * len(shares)) as step:
+        for seed in range(SEEDS):
+            people, known, sought = _people(crowd, seed)
+            for one, tried in zip(shares, trials, strict=True):
+                tried.append(_trial(one, crowd.ratio, people, known, sought, seed))
+                step()
+    return tuple(
+        Worth(
+            releases=one.releases,
+            epsilon=one.budget.epsilon,
+            model=type(one.model).__name__,
+            **_Trial(*map(fmean, zip(*tried, strict=True)))._asdict(),
+            users=crowd.users,
+            seeds=SEEDS,
+        )
+        for one, tried in zip(shares, trials, strict=True)
+    )
+
+
+def unknown(domain: Domain) -> str:
+    """Say why it is unknown what lists are worth, and what to declare; empty if it can be measured."""
+    if domain.feedback != "interactions":
+        return "lists are learned from what people like: declare likes (hushrec domain --likes)"
+    if not domain.crowd.declared:
+        return (
+            "what lists are worth depends on the crowd: declare expected_users and expected_ratings "
+            "(hushrec domain --expected-users N --expected-ratings N)"
+        )
+    if domain.crowd.each < 2 or domain.n_items < 2:
+        return (
+            "nothing can be held out where people have fewer than two items each: declare more items, or "
+            "more expected_ratings"
+        )
+    return ""
+
+
+def table(rows: Sequence[Worth]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Heads and rows as text; all but the first column are numbers."""
+    return HEADS, [
+        (
+            row.model,
+            f"{row.releases:,}",
+            f"ε = {above(row.epsilon, 4)}",
+            f"{100 * row.recall:.1f} %",
+            f"{100 * row.popularity:.1f} %",
+            f"{row.dimensions:.0f}",
+        )
+        for row in rows
+    ]
+
+
+def _numbers(releases: int) -> list[int]:
+    """All releases, half of them, and as many as months if they are weekly."""
+    return sorted({releases, releases // 2, round(releases * 12 / 52)} - {0}, reverse=True)
+
+
+def _share(domain: Domain, model: Model | None, total: Budget, releases: int) -> _Share:
+    def budget(of: Model) -> Budget:
+        return share(domain, of, total, releases)
+
+    chosen = choice_of_share(budget, domain, total).model if model is None else model
+    return _Share(releases, chosen, budget(chosen))
+
+
+def _crowd(domain: Domain) -> _Crowd:
+    declared, items = domain.crowd, min(domain.n_items, MOST_ITEMS)
+    each = min(declared.each, float(items))
+    users = max(int(min(declared.users, MOST_USERS, MOST_INTERACTIONS / each)), 1)
+    smaller = declared.users / users
+    bound = max(math.ceil(domain.max_users / smaller), users)
+    made_up = Domain(range(items), max_users=bound, cap=domain.cap)
+    return _Crowd(made_up, users, each, smaller * math.sqrt(items / domain.n_items))
+
+
+def _people(crowd: _Crowd, seed: int) -> tuple[Interactions, Interactions, Interactions]:
+    """People to fit, and what is known and what is sought of more people like them."""
+    everybody, items = crowd.users + TRIED, crowd.domain.n_items
+    tastes = max(round(TASTES * math.sqrt(items)), 1)
+    drawn = synthetic.interactions(everybody, items, round(everybody * crowd.each), seed, tastes)
+    drawn = replace(drawn, domain=crowd.domain)
+    fitted = drawn.user_index() < crowd.users
+    others = drawn.select(~fitted)
+    _, known, sought = held_out_people(others, int((others.counts >= 2).sum()), seed, least=2)
+    return drawn.select(fitted), known, sought
+
+
+def _trial(
+    one: _Share, ratio: float, people: Interactions, known: Interactions, sought: Interactions, seed: int
+) -> _Trial:
+    budget = _less_noise(one.budget, ratio)
+    lists, popular = (
+        seeded.fit(people, model, budget, entropy=Seeded(seed)) for model in (one.model, Popularity())
+    )
+    found, popularity = (
+        evaluate(made, train=known, test=sought, metrics=(METRIC,))[METRIC] for made in (lists, popular)
+    )
+    return _Trial(found, popularity, lists.dimensions)
+
+
+def _less_noise(budget: Budget, ratio: float) -> Budget:
+    """The budget with that times as large a μ."""
+    if ratio == 1:
+        return budget
+    mu = ratio * gaussian_mu(budget.epsilon, budget.delta)
+    return budget.model_copy(update={"epsilon": gaussian_epsilon(mu, budget.delta)})
