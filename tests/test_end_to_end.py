@@ -235,7 +235,7 @@ def test_a_private_release_needs_a_ledger_and_a_seeded_one_does_not(ratings, tmp
         with pytest.raises(LedgerError, match=r'pass ledger="ledger\.db"'):
             hr.fit(ratings, model, BUDGET, ledger=None)
         seeded = hr.testing.fit(ratings, model, BUDGET, entropy=hr.testing.Seeded(1))
-        assert str(seeded.statement).startswith("NOT PRIVATE: seeded")
+        assert str(seeded.statement).startswith("NOT PRIVATE: the noise was drawn from a seed")
         assert str(hr.baseline(ratings, model).statement).startswith("NOT PRIVATE: no noise")
     assert sorted(tmp_path.iterdir()) == before
 

@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushrec.figures import above, below, left, odds, reading
+from hushrec.documents.measured import Measured, Promised, promised_table
+from hushrec.documents.promise import times
+from hushrec.documents.words import english
+from hushrec.figures import above, below, left, odds
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.events import Gaussian
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.release.statement import Statement
-from hushrec.release.statement_lines import Measured, Promised
 
 FIGURES = st.just(0.0) | st.floats(1e-300, 1e300) | st.floats(1e-9, 1e4)
 
@@ -81,14 +83,15 @@ LOW = 1.2345678
 
 def test_a_statement_rounds_up_what_may_be_lost_and_down_what_protects():
     line = Measured("sums", "subsampled gaussian", 2.00004, 7.99999, 4, 1.0, 0.0300004, 0.0625004)
-    made = Statement("", "user", "add-remove", HIGH, 1.0000004e-6, measurements=(line,))
-    assert str(made).startswith("ε = 1.00001 at δ = 1.00001e-06, ")
+    made = Statement((), "user", "add-remove", HIGH, 1.0000004e-6, measurements=(line,))
+    assert str(made).startswith("ε = 1.00001 at δ = 1.00001e-06 per ")
     assert "plus 1 in 999,000" in str(made)
-    cells = line.cells()
+    cells = line.cells(english)
     assert cells[2] == "2.001"
     assert cells[3] == "σ = 7.999, q = 0.06251"
     assert cells[6] == "ρ = 0.03001"
-    assert Promised("a", HIGH, 0.5, HIGH).cells()[1:3] == ("ε = 1.00001", "ε = 1.00001")
+    (row,) = promised_table([Promised("a", HIGH, 0.5, HIGH)], english).rows
+    assert row[1:3] == ("ε = 1.00001", "ε = 1.00001")
     assert Statement.from_json(json.loads(json.dumps(made.to_json()))) == made
 
 
@@ -99,9 +102,9 @@ def test_a_plan_and_a_budget_round_so_too():
     parts = "toy", {}, "0" * 64, 1000
     plan = Plan(*parts, Budget(**budget.model_dump() | {"epsilon": 8}), (Measurement(event, 1.0),))
     row = " ".join(next(line for line in str(plan).splitlines() if line.startswith("sums")).split())
-    assert "2.00001 σ = 12.3456 4" in row
+    assert "2.001 σ = 12.34 4" in row
     assert Decimal(row.split("ρ = ")[1]) >= Decimal(plan.cost(event))
-    total = str(plan).split("true ε = ")[1].split()[0]
+    total = str(plan).split("toy: ε = ")[1].split()[0]
     assert Decimal(total) >= Decimal(plan.epsilon)
 
 
@@ -111,6 +114,6 @@ def test_losses_of_a_ledger_are_shown_from_above():
 
 
 def test_an_epsilon_is_read_as_a_factor_rounded_up():
-    assert reading(2.0) == "How to read ε: but for δ, odds change at most 7.39 times"  # e² = 7.389056…
-    assert reading(1.0) == "How to read ε: but for δ, odds change at most 2.72 times"
-    assert reading(30.0) == "How to read ε: but for δ, odds change at most billions of times or more"
+    assert times(2.0, english) == "7.39 times"  # e² = 7.389056…
+    assert times(1.0, english) == "2.72 times"
+    assert times(30.0, english) == "billions of times or more"

@@ -9,6 +9,7 @@ import pytest
 import hushrec as hr
 from hushrec.curator.authors import outsiders, signed
 from hushrec.data.domain import Domain
+from hushrec.documents.words import Clause
 from hushrec.errors import ReleaseError
 from hushrec.local.method import Method
 from hushrec.local.randomized_response import RandomizedResponse
@@ -16,12 +17,14 @@ from hushrec.models.base import Model
 from hushrec.models.global_effects import GlobalEffects
 from hushrec.models.input_perturbation_mf import InputPerturbationMF
 from hushrec.models.phases.biases import BiasSettings
-from hushrec.privacy.ledger.caveats import CLAIMED, CONDITIONAL, conditional
+from hushrec.privacy.ledger.caveats import conditional
 from hushrec.privacy.query import Sum
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Statement
 
 NAME = f"{__name__}.Boastful"
+CLAIM, LATER = Clause("author.foreign", {"names": NAME}), Clause("author.ledger")
+CHAIN = Clause("convergence.sample", {"names": "factors"})
 WORD = (
     f"AUTHOR'S CLAIM: {NAME} is not part of hushrec; this ε holds only if its sensitivities are true and all "
     "that it publishes is made from what its grant released, for which its author alone vouches"
@@ -94,31 +97,30 @@ def test_a_strangers_release_says_first_that_its_epsilon_is_a_claim(releases):
     assert own.statement.private
     assert "AUTHOR" not in str(own.statement)
     assert not boast.statement.private
-    assert boast.statement.caveat == WORD
+    assert boast.statement.caveats == (CLAIM,)
     text = str(boast.statement)
     assert text.splitlines()[0] == WORD
     assert "Anyone who reads this file" not in text  # no plain promise beside a claim
-    assert boast.statement.assumes[0] == f"each Δ is what {NAME} declares, which is its author's claim"
-    assert text.split("Assumed:\n  · ")[1].startswith("each Δ is what")
+    assert boast.statement.assumes[0] == Clause("assumes.author", {"names": NAME})
+    assert f"each Δ is what {NAME} declares, which is its author's claim" in " ".join(text.split())
     assert [m.sensitivity for m in boast.statement.measurements if m.name == "means"] == [1e-4]
 
 
 def test_later_releases_of_the_ledger_say_that_its_total_rests_on_the_claim(releases, ledger):
     later = releases[2].statement
-    assert later.caveat.startswith("AUTHOR'S CLAIM: this ledger holds a release by code that is not part of")
+    assert later.caveats == (LATER,)
     assert not later.private
-    assert NAME not in "".join(later.assumes)
-    said = [entry.caveat for entry in ledger.entries()]
-    assert CLAIMED not in said[0]
-    assert f"{CLAIMED}: {NAME} is not part" in " ".join(said)
+    assert "assumes.author" not in [clause.name for clause in later.assumes]
+    said = [entry.caveats for entry in ledger.entries()]
+    assert list(dict.fromkeys(said)) == [(), (CLAIM,), (LATER,)]
 
 
 def test_a_claim_behind_another_condition_is_not_forgotten(world, ledger, releases):
     """A stranger's posterior sample: the ledger's record begins with the chain, and ends with the claim."""
     plan = hr.plan(world.domain, hr.GlobalEffects(), budget())
-    both = replace(ledger.entries()[0], caveat=f"{CONDITIONAL}: a chain; {CLAIMED}: {NAME} is not part of it")
-    assert conditional("", plan, [both]).startswith(f"{CLAIMED}: this ledger holds a release by code")
-    assert not conditional("", plan, [replace(both, caveat="")])
+    both = replace(ledger.entries()[0], caveats=(CHAIN, CLAIM))
+    assert conditional((), plan, [both]) == (LATER,)
+    assert not conditional((), plan, [replace(both, caveats=())])
 
 
 def test_files_and_ledgers_keep_the_claim(releases, world, ledger):
@@ -133,7 +135,7 @@ def test_files_and_ledgers_keep_the_claim(releases, world, ledger):
 def test_the_plan_says_so_before_anything_is_charged(world):
     domain = world.domain
     shown = str(hr.plan(domain, Boastful(), budget()))
-    assert f"author's claim: {NAME} is not part of hushrec" in shown
+    assert shown.startswith(WORD)
     assert "author" not in str(hr.plan(domain, GlobalEffects(), budget()))
 
 
@@ -149,7 +151,7 @@ def test_a_released_data_set_says_so_too(world, tmp_path):
     allowed = budget(30.0, delta=0.0, adjacency="replace")
     ledger = hr.Ledger.create(tmp_path / "ledger.db", allowed)
     data = hr.release_data(world, Response(), allowed, ledger=ledger, accept="weak")
-    assert data.statement.caveat.startswith(f"AUTHOR'S CLAIM: {__name__}.Response is not part of hushrec")
+    assert data.statement.caveats == (Clause("author.foreign", {"names": f"{__name__}.Response"}),)
     assert not data.statement.private
     made = hr.fit_released(data, hr.ItemKNN())  # post-processing adds no claim, and takes none away
     assert made.statement == data.statement
@@ -157,16 +159,17 @@ def test_a_released_data_set_says_so_too(world, tmp_path):
 
 def test_two_conditions_are_both_said(releases):
     """Each on a line of its own, and neither is mistaken for the other."""
-    chain = "CONDITIONAL ON CONVERGENCE: a posterior sample; its diagnostics are covered by no ε"
-    both = replace(releases[1].statement, caveat=f"{chain}; {WORD}")
-    assert str(both).splitlines()[:2] == [chain, WORD]
+    both = replace(releases[1].statement, caveats=(CHAIN, CLAIM))
+    first, second, *_ = str(both).splitlines()
+    assert first.startswith("CONDITIONAL ON CONVERGENCE: a posterior sample (factors) keeps its ε only if")
+    assert second == WORD
     assert Statement.from_json(both.to_json()) == both
 
 
 def test_seeded_noise_is_worse_than_a_claim(world):
     seeded = hr.testing.fit(world, Boastful(), budget(), entropy=hr.testing.Seeded(1))
-    assert seeded.statement.caveat == "NOT PRIVATE: seeded"
-    assert hr.baseline(world, Boastful()).statement.caveat == "NOT PRIVATE: no noise was added"
+    assert seeded.statement.caveats == (Clause("unprotected.seeded"),)
+    assert hr.baseline(world, Boastful()).statement.caveats == (Clause("unprotected.exact"),)
 
 
 # -- who is a stranger ------------------------------------------------------------------------------------
@@ -201,9 +204,10 @@ def test_strange_settings_and_domains_count_too(world):
 
 
 def test_a_claim_hidden_in_a_file_is_no_ground(releases):
-    """Only the kinds of caveat that there are may stand first."""
+    """Only the caveats that there are may stand first."""
     values = releases[1].statement.to_json()
+    for caveat in ({"name": "author.says", "text": "trust me"}, CLAIM.to_json() | {"text": "trust me"}):
+        with pytest.raises(ReleaseError, match="without grounds"):
+            Statement.from_json(values | {"caveats": [caveat]})
     with pytest.raises(ReleaseError, match="without grounds"):
-        Statement.from_json(values | {"caveat": "AUTHOR SAYS: trust me"})
-    with pytest.raises(ReleaseError, match="without grounds"):
-        Statement.from_json(values | {"caveat": WORD, "epsilon": None})
+        Statement.from_json(values | {"epsilon": None})

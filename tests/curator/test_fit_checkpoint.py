@@ -59,7 +59,7 @@ def test_a_stopped_fit_goes_on_under_its_charge(call, small, budget, tmp_path, e
     ledger = hr.Ledger.open(tmp_path / "ledger.db")
     assert {entry.state for entry in ledger.entries()} == {"charged"}
     release = call(release_index=release_index)
-    assert release.statement.caveat.startswith("AUTHOR'S CLAIM: ")  # and nothing worse
+    assert [caveat.kind for caveat in release.statement.caveats] == ["author"]  # and nothing worse
     assert release.statement.ledger["release_index"] == (release_index or 0)
     assert {entry.state for entry in ledger.entries()} == {"published"}
     assert spent_once(tmp_path, hr.plan(small.domain, Stopped(), budget(1.0)))

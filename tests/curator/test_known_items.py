@@ -1,7 +1,6 @@
 """Public facts: what they change, that plans commit to them, and that statements say which they were."""
 
 import dataclasses
-import json
 
 import numpy as np
 import polars as pl
@@ -11,6 +10,7 @@ import hushrec as hr
 from hushrec.curator.known_items import known
 from hushrec.data.ratings import Ratings
 from hushrec.data.split import holdout
+from hushrec.documents.words import Clause, english
 from hushrec.errors import ConfigError, GrantError
 from hushrec.registry import MODELS, class_of
 
@@ -68,8 +68,12 @@ def test_a_plan_commits_to_what_is_known_and_says_it():
         hr.plan(other, hr.GlobalEffects(), BUDGET, public),
     ]
     assert len({plan.key("ledger", 0) for plan in plans}) == 4
-    assert "known beforehand: genres:" in str(plans[1])
-    assert "known beforehand" not in str(plans[0])
+    genres = Clause("assumes.catalogue_says", {"names": "genres"})
+    assert [len(plan.beforehand) for plan in plans] == [0, 1, 1, 2]
+    assert plans[1].beforehand == (genres,)
+    assert plans[1].facts["beforehand"] == [genres.to_json()]
+    assert f"Known beforehand: {english.clause(genres)}." in str(plans[1])
+    assert "Known beforehand" not in str(plans[0])
     assert len({plan.epsilon for plan in plans}) == 1
 
 
@@ -90,7 +94,9 @@ def test_statements_and_their_json_say_what_was_known():
     statement = fitted(world(0, GENRES), prior=public).statement
     for said in ("genres: what the catalogue says about its items is public", "are declared public"):
         assert said in str(statement)
-        assert said in json.dumps(statement.to_json(), ensure_ascii=False)
+    listed = {clause["name"]: clause for clause in statement.to_json()["assumes"]}
+    assert listed["assumes.catalogue_says"]["names"] == "genres"
+    assert listed["assumes.prior_public"]["n_items"] == len(public.items)
     silent = str(fitted(world(0)).statement)
     assert "declared public" not in silent
     assert "says about its items" not in silent

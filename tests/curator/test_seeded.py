@@ -4,6 +4,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.curator import seeded
+from hushrec.documents.words import Clause
 from hushrec.errors import ConfigError
 from hushrec.privacy.noise.entropy import OperatingSystem
 
@@ -24,7 +25,7 @@ def test_the_same_seed_gives_the_same_bytes_and_promises_nothing(small, budget):
         one.tensors["item_effects"].tobytes()
     ] * 2
     assert made(1).tensors["item_effects"].tobytes() != one.tensors["item_effects"].tobytes()
-    assert str(one.statement).startswith("NOT PRIVATE: seeded")
+    assert one.statement.caveats == (Clause("unprotected.seeded"),)
 
 
 def test_data_and_pilots_are_seeded_too(small, budget):

@@ -12,6 +12,7 @@ from hushrec.release.signing.key_file import KeyFile
 from hushrec.release.signing.keys import PrivateKey
 from support.releases import release, statement
 from support.signed import private_key
+from support.statements import UNPROTECTED
 
 
 @pytest.fixture
@@ -50,14 +51,12 @@ def test_the_same_release_and_key_give_the_same_signature(owner):
 
 
 def test_a_release_without_a_ledger_needs_a_number(owner):
-    path = release(statement=statement(caveat="NOT PRIVATE: seeded", ledger={})).save(
-        owner / "toy.safetensors"
-    )
+    path = release(statement=statement(caveats=(UNPROTECTED,), ledger={})).save(owner / "toy.safetensors")
     with pytest.raises(ReleaseError, match="give one, larger than any before"):
         hr.sign(path, owner / "owner.key")
     told = said(hr.sign(path, owner / "owner.key", version=7))
     assert (told.version, told.ledger) == (7, None)
-    assert told.statement["caveat"] == "NOT PRIVATE: seeded"
+    assert told.statement["caveats"] == [UNPROTECTED.to_json()]
 
 
 def test_nothing_else_is_signed(owner):

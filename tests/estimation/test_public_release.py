@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import hushrec as hr
+from hushrec.documents.words import Clause, english
 from hushrec.errors import ConfigError
 from hushrec.estimation.public_release import of_release
 from hushrec.release.artefact import Release
@@ -46,13 +47,15 @@ def test_what_is_known_well_has_less_variance(release: Release) -> None:
 def test_it_is_told_which_release_and_whose_ratings(release: Release) -> None:
     (told,) = of_release(release, release.items, SCALE).told
     digest = hashlib.sha256(release.to_bytes()).hexdigest()
-    behind = f"behind release {digest} (CovarianceSVD, 12 of the items)"
-    assert told == f"the ratings of other people {behind} are declared public"
+    which = {"sha256": digest, "model": "CovarianceSVD", "n_items": 12}
+    assert told == Clause("assumes.prior_public", which)
     private = dataclasses.replace(
-        release.statement, caveat="", epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove"
+        release.statement, caveats=(), epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove"
     )
     (paid,) = of_release(dataclasses.replace(release, statement=private), release.items, SCALE).told
-    assert paid.endswith("is public, and its ε = 2 is paid for by the people in it")
+    assert (paid.name, paid.values["epsilon"]) == ("assumes.prior_paid", 2.0)
+    assert paid.is_known
+    assert english.clause(paid).endswith("is public, and its ε = 2 is paid for by the people in it")
 
 
 def test_what_cannot_be_a_prior_is_refused(release: Release) -> None:
@@ -64,7 +67,7 @@ def test_what_cannot_be_a_prior_is_refused(release: Release) -> None:
     popular = hr.baseline(hr.load(pl.DataFrame({"user": ["a"], "item": ["1"]}), clicks), hr.Popularity())
     with pytest.raises(ConfigError, match=r"Popularity has no effects of items.*GlobalEffects"):
         of_release(popular, ("1", "2"), SCALE)
-    for caveat in ("CONDITIONAL ON CONVERGENCE: one sample", "AUTHOR'S CLAIM: theirs"):
-        doubted = dataclasses.replace(release.statement, caveat=caveat)
-        with pytest.raises(ConfigError, match="only on a condition"):
+    for caveat in (Clause("convergence.chain"), Clause("author.ledger"), Clause("groups.ledger")):
+        doubted = dataclasses.replace(release.statement, caveats=(caveat,))
+        with pytest.raises(ConfigError, match=rf"only on a condition \({caveat.kind}\)"):
             of_release(dataclasses.replace(release, statement=doubted), release.items, SCALE)

@@ -160,5 +160,6 @@ def used(path, random):
             made = ReleasedData.open(path)
             print(escaped(repr(made)))
             console.out().print(escaped(path.name))
-        console.print_statement(made.statement)
+        console.show(made.statement.document())
+        made.statement._repr_html_()
     return printed.getvalue()

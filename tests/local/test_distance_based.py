@@ -5,6 +5,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.data.features import ItemFeatures
+from hushrec.documents.words import Clause
 from hushrec.errors import BudgetExceeded, ConfigError
 from hushrec.figures import above
 from hushrec.privacy.ledger.ledger import Ledger
@@ -30,12 +31,17 @@ def test_published_groups_are_not_covered_and_the_ledger_remembers(ratings, tmp_
         max_releases=2,
     )
     said = hr.release_data(ratings, method, ledger=ledger, accept="weak").statement
-    assert said.caveat.startswith("GROUPS NOT COVERED")
+    assert said.caveats == (Clause("groups.exact"),)
+    assert (
+        Clause("assumes.near_ratings", {"threshold": ALTER["threshold"], "distance": "squared"})
+        in said.assumes
+    )
     assert not said.private
     assert (said.unit, said.adjacency) == ("user", "replace-items")
     covered = hr.DistanceBased(**{**ALTER, "threshold": 0.5, "groups": _features()})
     later = hr.release_data(ratings, covered, ledger=ledger, accept="weak").statement
-    assert later.caveat.startswith("GROUPS NOT COVERED")
+    assert later.caveats == (Clause("groups.ledger"),)
+    assert Clause("assumes.features") in later.assumes
 
 
 def test_public_features_are_covered_and_a_slot_costs_what_its_law_says(ratings, tmp_path):
@@ -66,14 +72,23 @@ def test_groups_of_a_charged_release_are_covered_and_of_a_seeded_one_are_not(rat
     )
     said = hr.release_data(ratings, method, ledger=other, accept="weak").statement
     assert said.private
-    assert said.beside == "a release of CovarianceSVD (ε = 4 at δ = 1e-06, unit user, add-remove)"
-    assert f"ε = {above(said.epsilon + 8)} at δ = 5.56e-05 together" in str(said)
-    assert "tells beyond that release" in str(said)
-    assert any(line.endswith(f"same ledger, except {said.beside}") for line in said.assumes)
+    assert said.beside.values == {
+        "model": "CovarianceSVD",
+        "epsilon": 4.0,
+        "delta": 1e-6,
+        "unit": "user",
+        "adjacency": "add-remove",
+    }
+    shown = " ".join(str(said).split())
+    assert "made from a release of CovarianceSVD (ε = 4 at δ = 1e-06, unit user, add-remove)" in shown
+    assert f"ε = {above(said.epsilon + 8)} at δ = 5.56e-05 together" in shown
+    assert "tells beyond that release" in shown
+    assert Clause("assumes.only_beside", {"given": "ratings"}) in said.assumes
+    assert "assumes.only" not in [clause.name for clause in said.assumes]
     seeded = hr.testing.fit(ratings, hr.CovarianceSVD(), away, entropy=Seeded(1))
     for free in (seeded, hr.baseline(ratings, hr.CovarianceSVD())):
         plan = hr.DistanceBased(**{**ALTER, "groups": free}).plan(ratings.domain)
-        assert "does not hold by itself" in plan.uncovered
+        assert plan.uncovered == Clause("groups.release")
     other = hr.Domain(range(20), scale=(1, 5, 1), max_users=200)
     with pytest.raises(ConfigError, match="another catalogue"):
         method.plan(other)

@@ -9,6 +9,7 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
+from hushrec.documents.words import Clause
 from hushrec.errors import ReleaseError
 from hushrec.local import dataset_files, estimates
 from hushrec.local.released import ReleasedData
@@ -22,7 +23,7 @@ ALARM = 1e-6
 FAR = 5.5
 """Standard errors that a nearly normal mean, or a deviation (1/√(2n) of it), is off with chance 4e-8; six
 items make 2.3e-7."""
-UNSTATED = Statement("NOT PRIVATE: made up", "user", "replace", math.inf, 0.0)
+UNSTATED = Statement((Clause("unprotected.unstated"),), "user", "replace", math.inf, 0.0)
 
 
 def settings(asked=None, **changes):

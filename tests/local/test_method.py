@@ -3,6 +3,7 @@
 import pytest
 
 import hushrec as hr
+from hushrec.documents.words import Clause
 from hushrec.local.method import CELLS, Method
 from hushrec.local.randomized_response import RandomizedResponse
 from hushrec.privacy.accounting.local_events import Responses
@@ -36,8 +37,11 @@ def test_a_plan_is_of_one_event_and_names_the_method_and_its_needs(event):
 
 
 def test_what_an_event_does_not_cover_stands_in_the_plan(event):
-    assert Toy().planned(DOMAIN, BUDGET, event, uncovered="groups").uncovered == "groups"
-    assert Toy().planned(DOMAIN, BUDGET, event).uncovered == ""
+    groups = Clause("groups.exact")
+    planned = Toy().planned(DOMAIN, BUDGET, event, uncovered=groups)
+    assert planned.uncovered == groups
+    assert planned.caveats == (groups,)
+    assert Toy().planned(DOMAIN, BUDGET, event).uncovered is None
 
 
 def test_a_method_without_a_law_for_rows_is_none():

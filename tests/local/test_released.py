@@ -10,6 +10,7 @@ import pytest
 import hushrec as hr
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
+from hushrec.documents.words import Clause
 from hushrec.errors import ReleaseError
 from hushrec.local import dataset_files, released
 from hushrec.local.released import ReleasedData
@@ -163,7 +164,7 @@ def test_altered_facts_are_refused(tmp_path, form, edit):
 def test_a_later_format_is_named(tmp_path):
     path = data().save(tmp_path / "released.csv")
     note = tmp_path / "released.csv.statement.json"
-    note.write_text(note.read_text().replace('"format":3', '"format":4'))
+    note.write_text(note.read_text().replace('"format":4', '"format":5'))
     with pytest.raises(ReleaseError, match="use the version that wrote it"):
         ReleasedData.open(path)
 
@@ -228,21 +229,39 @@ def test_reports_are_collected_whatever_their_order(tmp_path):
     assert together.statement.epsilon == 2.0
     assert together.statement.private
     assert together.statement.local == statement(2.0).local
-    assert together.statement.assumes[0] == "rows are randomized at home"
-    assert not any("a ledger of their own" in line for line in together.statement.assumes)
+    assert together.statement.assumes == (Clause("assumes.rows"),)
     assert same(ReleasedData.open(together.save(tmp_path / "all.parquet")), together)
 
 
 def test_what_one_report_lacks_all_lack():
-    seeded, groups = "NOT PRIVATE: seeded", "GROUPS NOT COVERED: made from exact ratings"
+    seeded, kept = Clause("unprotected.seeded"), Clause("unprotected.not_kept")
+    groups, author = Clause("groups.exact"), Clause("author.foreign", {"names": "mine.Method"})
     parts = [
-        data(3, statement=statement(caveat=caveat, ledger=ledger(n)))
-        for n, caveat in enumerate(("", groups, seeded))
+        data(3, statement=statement(caveats=caveats, ledger=ledger(n)))
+        for n, caveats in enumerate([(), (author,), (groups, author), (seeded,), (kept,)])
     ]
-    assert ReleasedData.collect(parts).statement.caveat == seeded
-    assert ReleasedData.collect(parts[:2]).statement.caveat == groups
     assert ReleasedData.collect(parts[:1]).statement.private
+    assert ReleasedData.collect(parts[:2]).statement.caveats == (author,)
+    # Each is said once, the graver first; where nothing is promised, one reason is enough.
+    assert ReleasedData.collect(parts[:3]).statement.caveats == (groups, author)
+    assert ReleasedData.collect(parts[:4]).statement.caveats == (seeded,)
+    (gravest,) = ReleasedData.collect(parts).statement.caveats
+    assert gravest in (seeded, kept)
     assert ReleasedData.collect(parts).statement.ledger == {}
+
+
+def test_what_all_assume_is_said_once_and_no_device_says_who_it_is():
+    """In a report the list of people is one user: their number says nothing of all of them."""
+    rows, cap = Clause("assumes.rows"), Clause("assumes.cap", {"given": "ratings", "cap": 7})
+    roster = Clause("assumes.roster", {"given": "ratings", "n_users": 1})
+    more = Clause("assumes.cap", {"given": "ratings", "cap": 9})
+    parts = [
+        data(1, seed=n, density=0.9, statement=statement(assumes=assumes, ledger=ledger(n)))
+        for n, assumes in enumerate([(roster, rows, cap), (roster, rows, cap), (roster, rows, more)])
+    ]
+    together = ReleasedData.collect(parts).statement.assumes
+    assert sorted(map(hash, together)) == sorted(map(hash, (rows, cap, more, Clause("assumes.once"))))
+    assert together[-1] == Clause("assumes.once")
 
 
 def ledger(number, slot=0):
@@ -267,12 +286,12 @@ def test_reports_of_devices_are_one_persons_each(tmp_path):
     ]
     together = ReleasedData.collect(paths)
     assert together.n_people == 2
-    assert "a ledger of their own" in together.statement.assumes[-1]
+    assert together.statement.assumes == (Clause("assumes.rows"), Clause("assumes.once"))
 
 
 def test_whoever_reports_twice_is_noticed():
     twice = [data(3, seed=n, statement=statement(ledger=ledger(7, slot=n))) for n in range(2)]
-    seeded = data(3, statement=statement(caveat="NOT PRIVATE: seeded"))
+    seeded = data(3, statement=statement(caveats=(Clause("unprotected.seeded"),)))
     for reports in (twice, [seeded, seeded]):
         with pytest.raises(ReleaseError, match="one report per ledger"):
             ReleasedData.collect(reports)

@@ -69,7 +69,7 @@ def test_after_a_seeded_release_a_ledger_promises_nothing(world, budget, tmp_pat
         train, hr.GlobalEffects(), budget(1.0), ledger=ledger, entropy=hr.testing.Seeded(1)
     )
     later = hr.fit(train, hr.GlobalEffects(), budget(1.0), ledger=ledger)
-    assert str(seeded.statement).startswith("NOT PRIVATE: seeded")
+    assert str(seeded.statement).startswith("NOT PRIVATE: the noise was drawn from a seed")
     assert str(later.statement).startswith("NOT PRIVATE")
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hushrec.documents.words import Clause
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.bounded import Bounded
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
@@ -94,9 +95,9 @@ def test_a_grant_that_claims_to_be_private_has_no_observer_whatever_its_entropy(
     make_plan: MakePlan, make_bounded: MakeBounded
 ) -> None:
     spy, plan = Spy(), make_plan()
-    for caveat, told in (("", 0), ("not private: seeded", 1)):
-        grant = Grant(plan.events, Seeded(1, spy), caveat=caveat, seal=SEAL)
-        assert grant.private == (not caveat)
+    for caveats, told in (((), 0), ((Clause("unprotected.seeded"),), 1)):
+        grant = Grant(plan.events, Seeded(1, spy), caveats=caveats, seal=SEAL)
+        assert grant.private == (not caveats)
         grant.release(make_bounded())
         assert len(spy.told) == told
 

@@ -7,24 +7,35 @@ from dataclasses import fields
 import pytest
 
 import hushrec as hr
+from hushrec.documents.words import Clause, english
 from hushrec.errors import ReleaseError
 from hushrec.release.statement import Measured, Promised, Statement, placeholder_statement
-from support.statements import CONDITIONAL, LEVELS, POSTERIOR, PROMISE, SAMPLED, UNPROTECTED, first
+from support.statements import (
+    CLAIMED,
+    CONDITIONAL,
+    KINDS,
+    LEVELS,
+    POSTERIOR,
+    PROMISE,
+    SAMPLED,
+    UNPROTECTED,
+    first,
+)
+
+EXACT = Clause("unprotected.exact")
 
 # -- text -------------------------------------------------------------------------------------------------
 
 
 def test_a_private_release_promises_in_one_plain_sentence_and_warns_of_nothing(statement):
     text = str(statement())
-    assert text.splitlines()[0] == "ε = 1.25 at δ = 1e-06, unit user, adjacency add-remove"
+    assert first(statement()) == "ε = 1.25 at δ = 1e-06 per user, add-remove"
     promises = [line for line in text.splitlines() if line.startswith(PROMISE)]
     assert promises == [
-        f"{PROMISE} may learn something about you that they would not learn if you had never taken part. Any "
-        "conclusion about you is at most 3.5 times as probable as it would be then, plus 1 in 1,000,000, "
-        "and the other way round. A guess whether you took part, between two equally likely answers, is "
-        "right in at most 77.8 % of cases. If it is known that you took part, the bound on what you gave "
-        "is twice this ε, with a larger δ."
+        f"{PROMISE} may learn something about you that they would not learn if you had never taken part. "
+        "If it is known that you took part, the bound on what you gave is twice this ε, with a larger δ."
     ]
+    assert "it is at most 3.5 times as probable as in the other case, plus 1 in 1,000,000." in text
     assert 3.49 < math.exp(1.25) < 3.5
     assert "NOT PRIVATE" not in text
     assert "do not publish" not in text
@@ -41,7 +52,7 @@ def test_the_promise_names_what_is_protected(statement):
         "Not protected: which items you rated, and the stars of all your ratings together, about which "
         "readers may learn far more."
     )
-    assert "a probability of" not in promise(delta=0.0)
+    assert "plus 1 in" not in str(statement(delta=0.0))
 
 
 def test_measurements_are_listed_with_their_noise_and_their_price(statement):
@@ -53,23 +64,104 @@ def test_measurements_are_listed_with_their_noise_and_their_price(statement):
 
 def test_assumptions_and_the_ledger_are_named(statement):
     text = str(statement())
-    assert "Assumed:\n  · the catalogue is public\n" in text
+    assert "Assumed:\n  · every row is randomized by itself, with randomness that nobody else knows\n" in text
     charged = text[text.index("Charged to ledger.db: release 1 of at most 4, entry 3") :]
     assert {"9f" * 16, "ab" * 32} <= set(charged.split())
     assert "Charged to" not in str(statement(ledger={}))
 
 
-@pytest.mark.parametrize("caveat", ["NOT PRIVATE: seeded", "NOT PRIVATE: the ledger was not kept"])
-def test_what_is_not_private_says_so_first_and_promises_nothing(statement, caveat):
-    made = statement(caveat=caveat)
-    assert first(made) == caveat
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("seeded", "the noise was drawn from a seed"), ("not_kept", "the ledger was not kept")],
+)
+def test_what_is_not_private_says_so_first_and_promises_nothing(statement, name, said):
+    made = statement(caveats=(Clause(f"unprotected.{name}"),))
+    assert first(made) == f"NOT PRIVATE: {said}"
+    assert made.sentence == f"Nothing is promised. NOT PRIVATE: {said}."
+    assert made.headline == "NOT PRIVATE"
     assert PROMISE not in str(made)
+    assert "Alice" not in str(made)
     assert not made.private
+    assert made.unprotected
     assert statement().private
+    assert not statement().unprotected
+
+
+def test_a_condition_stands_in_the_headline_and_the_sentence(statement):
+    made = statement(caveats=(CONDITIONAL, CLAIMED), measurements=(POSTERIOR,))
+    assert made.headline == "CONDITIONAL ON CONVERGENCE: ε = 1.25 per user"
+    assert made.sentence.startswith("What is promised holds only on a condition. CONDITIONAL ON CONVERGENCE:")
+    assert "AUTHOR'S CLAIM: mine.Model is not part" in made.sentence
+    assert [line.partition(":")[0] for line in str(made).splitlines()[:3]] == [
+        "CONDITIONAL ON CONVERGENCE",
+        "AUTHOR'S CLAIM",
+        "ε = 1.25 at δ = 1e-06 per user, add-remove, as its author counts",
+    ]
+    assert (made.has("author"), made.has("groups"), made.unprotected) == (True, False, False)
+    assert PROMISE not in str(made)
+
+
+# -- one of several releases ------------------------------------------------------------------------------
+
+SEVERAL, SERIES = KINDS["one of several"], KINDS["one of a series"]
+
+
+def test_a_statement_of_one_of_several_releases_begins_with_all_of_them(statement):
+    """It is what a person asks first, and it is more than this file tells."""
+    made = statement(**SEVERAL)
+    lines = str(made).split("\n\n")[0].splitlines()
+    assert lines[0] == (
+        "All 52 releases of this ledger together: ε = 4 at δ = 1e-06 per user, add-remove, of which ε = 0.7 "
+        "is spent with this one."
+    )
+    assert lines[1].startswith("Anyone who reads all of them, whatever else they know, may learn a lot about")
+    assert lines[2] == "This release alone: ε = 0.466 at δ = 1e-06."
+    assert (made.together.odds.epsilon, made.together.odds.delta, made.together.what) == (4.0, 1e-6, "all")
+    assert made.guarantee.odds.epsilon == 0.466
+    assert made.said(english)["together"] == lines[0]
+
+
+def test_one_of_a_series_begins_with_the_epsilon_that_is_already_of_all(statement):
+    made = statement(**SERIES)
+    assert first(made) == (
+        "All 12 releases of this series together: ε = 1.25 at δ = 1e-06 per user, add-remove. This is number "
+        "2, and costs nothing more."
+    )
+    assert "This release alone" not in str(made)
+    assert made.together.odds == made.reading
+
+
+def test_a_caution_stands_before_all_releases_together(statement):
+    made = statement(**{**SEVERAL, "caveats": (CLAIMED,)})
+    begins = [line.partition(":")[0] for line in str(made).splitlines()[:3]]
+    assert begins == ["AUTHOR'S CLAIM", "All 52 releases of this ledger together", "This release alone"]
+    assert "Anyone who reads all of them" not in str(made)  # a grade is a promise
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"ledger": {}},
+        {**SEVERAL, "ledger": {**SEVERAL["ledger"], "max_releases": 1}},
+        {
+            **SEVERAL,
+            "ledger": {name: value for name, value in SEVERAL["ledger"].items() if name != "total_delta"},
+        },
+        {**SEVERAL, "caveats": (UNPROTECTED,)},
+        {**SEVERAL, "caveats": (UNPROTECTED,), "epsilon": math.inf, "measurements": ()},
+    ],
+    ids=["no total", "no ledger", "one release", "no δ of the total", "not private", "no ε"],
+)
+def test_nothing_is_said_of_all_releases_where_nothing_is_known(statement, changes):
+    made = statement(**changes)
+    assert made.together is None
+    assert "together" not in made.said(english)
+    assert "All " not in str(made)
 
 
 def test_what_was_measured_exactly_is_not_to_be_published(statement):
-    made = statement(caveat="NOT PRIVATE: no noise was added", measurements=(), epsilon=math.inf)
+    made = statement(caveats=(EXACT,), measurements=(), epsilon=math.inf)
     assert str(made) == (
         "NOT PRIVATE: no noise was added\nThe exact statistics were used: do not publish this file."
     )
@@ -108,9 +200,10 @@ def budget():
 @pytest.mark.parametrize("model", [hr.GlobalEffects, hr.CovarianceSVD, hr.CovarianceKNN])
 def test_fits_write_what_they_are(world, budget, model, tmp_path):
     seeded = hr.testing.fit(world, model(), budget, entropy=hr.testing.Seeded(1))
-    assert first(seeded.statement) == "NOT PRIVATE: seeded"
+    assert seeded.statement.caveats == (UNPROTECTED,)
+    assert first(seeded.statement) == "NOT PRIVATE: the noise was drawn from a seed"
     exact = hr.baseline(world, model())
-    assert first(exact.statement) == "NOT PRIVATE: no noise was added"
+    assert exact.statement.caveats == (EXACT,)
     assert exact.statement.epsilon == math.inf
     private = hr.fit(world, model(), budget, ledger=hr.Ledger.create(tmp_path / "ledger.db", budget))
     assert private.statement.private
@@ -128,15 +221,17 @@ def test_fits_write_what_they_are(world, budget, model, tmp_path):
     "changes",
     [
         {},
-        {"epsilon": math.inf, "delta": 0.0, "caveat": "NOT PRIVATE: no noise was added", "measurements": ()},
+        {"epsilon": math.inf, "delta": 0.0, "caveats": (EXACT,), "measurements": ()},
         {"epsilon": 1e-12, "unit": "rating", "adjacency": "replace"},
         {"epsilon": 0.1 + 0.2},
         {"ledger": {}, "assumes": ()},
         {"diagnostics": {"R̂": 1.01, "chains": "4, of 500 rounds"}, "promises": LEVELS, "personal": True},
         {"measurements": (SAMPLED,)},
-        {"measurements": (POSTERIOR,), "caveat": CONDITIONAL},
-        {"measurements": (POSTERIOR,), "caveat": CONDITIONAL.partition(";")[0]},
-        {"measurements": (POSTERIOR,), "caveat": UNPROTECTED},
+        {"measurements": (POSTERIOR,), "caveats": (CONDITIONAL,)},
+        {"measurements": (POSTERIOR,), "caveats": (CONDITIONAL, CLAIMED)},
+        {"measurements": (POSTERIOR,), "caveats": (UNPROTECTED,)},
+        SEVERAL,
+        SERIES,
         {"promises": LEVELS},
         {
             "promises": (Promised("absent", 0, 0.0, 0.0), Promised("exactly", 1.25, 1.0, 1.25)),
@@ -158,7 +253,7 @@ def test_json_keeps_everything(statement, changes):
 def test_of_interactions_no_word_is_about_ratings(statement):
     for unit in ("user", "rating"):
         made = statement(unit=unit, interactions=True)
-        said = str(made).split("\n\n")[1]
+        said = "\n".join(str(made).split("\n\n")[:2]).partition("\n")[2]
         assert ("interaction" in said) == (unit == "rating")
         assert "rating" not in said
         assert Statement.from_json(made.to_json()) == made
@@ -168,7 +263,7 @@ def test_of_interactions_no_word_is_about_ratings(statement):
 
 
 OPTIONAL = {"beside", "diagnostics", "interactions", "promises", "local", "personal"} | {
-    *("model", "settings", "hushrec")  # unknown before version 1
+    *("model", "settings", "hushrec")
 }
 
 
@@ -182,7 +277,7 @@ def test_no_line_may_be_missing_from_json(statement, name):
 
 @pytest.mark.parametrize(
     "values",
-    [None, 7, "text", [], {}, [["caveat", ""]], {"epsilon": 1}],
+    [None, 7, "text", [], {}, [["caveats", []]], {"epsilon": 1}],
     ids=repr,
 )
 def test_what_is_no_statement_is_refused(values):
@@ -201,6 +296,13 @@ def test_what_is_no_statement_is_refused(values):
         ("measurements", [{"name": "item sums"}]),
         ("assumes", 7),
         ("assumes", None),
+        ("assumes", ["the catalogue is public"]),
+        ("assumes", [{"text": "the catalogue is public"}]),
+        ("caveats", ""),
+        ("caveats", None),
+        ("caveats", {"name": "unprotected.seeded"}),
+        ("beside", "another release"),
+        ("beside", {}),
     ],
 )
 def test_a_malformed_statement_is_refused(statement, name, value):

@@ -7,7 +7,7 @@ import pytest
 
 from hushrec.errors import ReleaseError
 from hushrec.release.statement import Measured, Promised, Statement
-from support.statements import CONDITIONAL, LEVELS, POSTERIOR, PROMISE, SAMPLED, UNPROTECTED, first
+from support.statements import CLAIMED, CONDITIONAL, LEVELS, POSTERIOR, PROMISE, SAMPLED, UNPROTECTED, first
 
 EXACT = Measured("item counts", "exact", 0.0, 0.0, 4, 0.0, 0.0)
 REFUTED = {"verdict": "NOT CONVERGED", "R̂, the largest": 1.9}
@@ -25,9 +25,9 @@ def test_a_sample_is_listed_with_its_rate(statement):
 
 
 def test_a_conditional_statement_promises_nothing_outright(statement):
-    made = statement(measurements=(POSTERIOR,), caveat=CONDITIONAL)
+    made = statement(measurements=(POSTERIOR,), caveats=(CONDITIONAL,))
     assert not made.private
-    assert first(made) == CONDITIONAL
+    assert first(made).startswith("CONDITIONAL ON CONVERGENCE: a posterior sample (v) keeps its ε only if")
     assert PROMISE not in str(made)
     rows = [" ".join(line.split()) for line in str(made).splitlines()]
     assert "v posterior sample 5 T = 10 12 1.000 ε = 0.5" in rows
@@ -38,16 +38,16 @@ def test_classes_and_chains_are_shown(statement):
         statement(promises=LEVELS, personal=True, diagnostics={"R̂": 1.23456, "chains": "4"})
     ).splitlines()
     where = text.index("class     asks for  is promised  weight")
-    assert text[where + 1 : where + 3] == [
-        "strict    ε = 0.5   ε = 0.49999  0.2500",
-        "generous  ε = 8     ε = 1.25     1.0000",
+    assert [" ".join(line.split()) for line in text[where + 2 : where + 4]] == [
+        "strict ε = 0.5 ε = 0.49999 0.2500",
+        "generous ε = 8 ε = 1.25 1.0000",
     ]
-    assert text[where + 4] == (
+    assert text[where + 5] == (
         "Each person loses at most the ε that they asked for, at the same δ, and never more than the ε "
         "above, from this release; several releases add up. People who asked for 0 left no trace."
     )
     chain = text.index("The chain:")
-    assert text[chain + 1 : chain + 3] == ["  · R̂: 1.235", "  · chains: 4"]
+    assert [line.split() for line in text[chain + 1 : chain + 3]] == [["R̂", "1.235"], ["chains", "4"]]
     plain = str(statement())
     assert "class" not in plain
     assert "The chain" not in plain
@@ -74,10 +74,9 @@ def test_classes_and_chains_are_shown(statement):
         {"diagnostics": {"R̂": math.nan}},
         {"diagnostics": {"R̂": "1\n2"}},
         {"diagnostics": {"R\n": 1.0}},
-        {"measurements": (POSTERIOR,), "caveat": "fully private"},
-        {"caveat": "fully private"},
-        {"measurements": (POSTERIOR,), "caveat": CONDITIONAL, "epsilon": math.inf},
-        {"measurements": (), "caveat": CONDITIONAL},
+        {"measurements": (POSTERIOR,), "caveats": (CLAIMED,)},  # another condition
+        {"measurements": (POSTERIOR,), "caveats": (CONDITIONAL,), "epsilon": math.inf},
+        {"measurements": (), "caveats": (CONDITIONAL,)},
         {"measurements": (EXACT,), "epsilon": 0.0},
         {"measurements": (EXACT,)},
         {"measurements": (replace(SAMPLED, noise=0.0),)},
@@ -98,6 +97,42 @@ def test_a_statement_that_claims_what_cannot_be_is_refused(statement, changes):
         Statement.from_json(statement(**changes).to_json())
 
 
+NAMED = CONDITIONAL.to_json()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"caveats": [{"name": "fully private"}]},
+        {"caveats": [{"name": "unprotected.fully"}]},  # of a kind that there is, and not known
+        {"caveats": [{"name": "convergence"}]},
+        {"caveats": [{"name": "convergence.sample"}]},  # without the names in it
+        {"caveats": [NAMED | {"more": "w"}]},
+        {"caveats": [NAMED | {"names": ["v"]}]},
+        {"caveats": [NAMED | {"names": True}]},
+        {"caveats": [NAMED | {"names": None}]},
+        {"caveats": [NAMED | {"names": math.nan}]},
+        {"caveats": [NAMED | {"names": "v\nw"}]},
+        {"caveats": [{"name": 7}]},
+        {"caveats": [{"name": ["unprotected.seeded"]}]},
+        {"caveats": [{"name": "assumes.new"}]},  # a sentence that is no caveat
+        {"caveats": [{"name": "grade.similar", "what": "w", "about": "a", "other": "o"}]},
+        {"caveats": [{"name": "untranslated"}]},
+        {"caveats": [NAMED, {"name": "groups.none"}]},
+        {"assumes": [{"name": "unprotected.seeded"}]},  # a caveat that nobody would look for there
+        {"assumes": [{"name": "assumes.nothing"}]},
+        {"beside": {"name": "unprotected.seeded"}},
+        {"beside": {"name": "beside.release"}},
+    ],
+    ids=str,
+)
+def test_a_clause_that_is_not_known_where_it_stands_is_refused(statement, changes):
+    values = statement(measurements=(POSTERIOR,), caveats=(CONDITIONAL,)).to_json()
+    assert Statement.from_json(values).caveats == (CONDITIONAL,)
+    with pytest.raises(ReleaseError, match=r"malformed|without grounds"):
+        Statement.from_json(values | changes)
+
+
 BEYOND = 10**400
 LEVEL = {"name": "strict", "asked": 0.5, "weight": 0.25, "promised": 0.4}
 LINE = {
@@ -114,10 +149,13 @@ LINE = {
 @pytest.mark.parametrize(
     "changes",
     [
-        *({name: BEYOND} for name in ("epsilon", "delta", "unit", "caveat", "personal")),
+        *({name: BEYOND} for name in ("epsilon", "delta", "unit", "caveats", "personal")),
         *({"measurements": [LINE | {name: BEYOND}]} for name in (*LINE, "rate")),
         *({"promises": [LEVEL | {name: BEYOND}]} for name in LEVEL),
-        *({"ledger": {name: BEYOND}} for name in ("seq", "release_index", "max_releases")),
+        *(
+            {"ledger": {name: BEYOND}}
+            for name in ("seq", "release_index", "max_releases", "total_epsilon", "total_delta")
+        ),
         {"diagnostics": {"R̂": BEYOND}},
     ],
     ids=str,
@@ -132,13 +170,13 @@ def test_numbers_beyond_every_float_are_refused(statement, changes):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"caveat": UNPROTECTED},
-        {"measurements": (POSTERIOR,), "caveat": CONDITIONAL},
+        {"caveats": (UNPROTECTED,)},
+        {"measurements": (POSTERIOR,), "caveats": (CONDITIONAL,)},
     ],
 )
 def test_nobody_is_promised_an_epsilon_of_his_own_where_none_is_promised(statement, changes):
     made = statement(**({"promises": LEVELS, "personal": True} | changes))
-    for said in ("Each person loses", "is promised"):
+    for said in ("Each person loses", "  is promised"):
         assert said in str(statement(promises=LEVELS, personal=True))
         assert said not in str(made)
     assert "class     asks for  would be promised  weight" in str(made)
@@ -154,9 +192,9 @@ def test_classes_are_not_shown_where_nobody_asked(statement):
 
 @pytest.mark.parametrize("caveat", [CONDITIONAL, UNPROTECTED])
 def test_a_condition_that_looks_false_is_called_so_at_the_head(statement, caveat):
-    made = statement(measurements=(POSTERIOR,), caveat=caveat, diagnostics=REFUTED)
+    made = statement(measurements=(POSTERIOR,), caveats=(caveat,), diagnostics=REFUTED)
     assert str(made).splitlines()[:2] == [
-        caveat,
+        first(replace(made, diagnostics={})),
         "The condition of this ε looks false: by its diagnostics the chain had NOT CONVERGED; do not rely "
         "on the ε below.",
     ]

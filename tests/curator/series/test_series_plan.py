@@ -89,8 +89,8 @@ def test_a_plan_takes_what_a_ledger_has_left(tmp_path, budget):
     settled = hr.GlobalEffects().settled(DOMAIN, seen(total, 52))
     assert plan == planned(settled, DOMAIN, total, 52)
     assert plan.config["effects"]["contribution_cap"] == settled.effects.contribution_cap
-    assert "for 52 releases together, each of which measures all of this once" in str(plan)
-    assert "GlobalEffects needs about" in str(plan), "each release needs as much memory"
+    assert "for all 52 releases of the series together, each of which measures all of this once" in str(plan)
+    assert "A fit needs about" in str(plan), "each release needs as much memory"
     assert plan == hr.plan_series(DOMAIN, hr.GlobalEffects(), ledger.path)
     clicks = hr.plan_series(CLICKS, hr.Popularity(), ledger)
     assert clicks.epsilon == pytest.approx(4, abs=2e-3)

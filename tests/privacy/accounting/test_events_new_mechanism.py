@@ -9,6 +9,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from hushrec.documents.measured import SYMBOLS
+from hushrec.documents.words import Clause
 from hushrec.errors import BudgetError, GrantError
 from hushrec.privacy import grant as grant_module
 from hushrec.privacy.accounting.accountant import Spent, price, pure_loss
@@ -28,7 +30,6 @@ from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.local.rows import Rows
 from hushrec.privacy.noise.entropy import Seeded
-from hushrec.release.statement_lines import SYMBOLS
 
 BUDGET = Budget(epsilon=50.0, delta=1e-6, unit="user", adjacency="add-remove")
 
@@ -40,7 +41,8 @@ class Staircase(AdditiveNoise):
     mechanism: ClassVar[str] = "staircase"
     norm: ClassVar[str] = "l1"
     symbol: ClassVar[str] = "γ"
-    condition: ClassVar[str] = "only where stairs are dry"
+    condition: ClassVar[Clause] = Clause("convergence.chain")
+    assumes: ClassVar[tuple[Clause, ...]] = (Clause("assumes.floating"),)
 
     def spent(self) -> Spent:
         return pure_loss(self.ratio)
@@ -58,12 +60,15 @@ def sums() -> Bounded:
     return Bounded("sums", np.zeros(4, np.int64), 1.0, "l1", 2**-8)
 
 
-def test_it_is_priced_listed_and_booked(path: Path) -> None:
+def test_it_is_priced_listed_and_booked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planned = plan(STAIRS, Gaussian("counts", 1.0, 40.0, 2**-8, 4))
     assert price(STAIRS) == pure_loss(Fraction(1, 4))
+    with pytest.raises(KeyError):  # a table needs a line for its symbols
+        str(planned)
+    monkeypatch.setitem(SYMBOLS, "staircase", (STAIRS.symbol, STAIRS.cost_symbol))
     (line,) = (line for line in str(planned).splitlines() if line.startswith("sums"))
-    assert " ".join(line.split()) == "sums staircase 1 γ = 4 4 0.5000 ε = 0.25"
-    assert "only where stairs are dry" in planned.condition
+    assert " ".join(line.split()) == "sums staircase 1 γ = 4 4 0.500 ε = 0.25"
+    assert planned.caveats == (STAIRS.condition,)
     Ledger.create(path, BUDGET).charge(planned)
     first, second = Ledger.open(path).entries()
     assert (first.mechanism, first.sigma, first.spent) == ("staircase", 4.0, price(STAIRS))

@@ -140,4 +140,4 @@ def test_a_seeded_key_is_repeatable() -> None:
 
 def test_a_plan_lists_its_temperature() -> None:
     line = next(line for line in str(plan(SAMPLE, SUMS)).splitlines() if line.startswith("item factors"))
-    assert " ".join(line.split()) == "item factors posterior sample 5 T = 10 12 0.5000 ε = 0.5"
+    assert " ".join(line.split()) == "item factors posterior sample 5 T = 10 12 0.500 ε = 0.5"

@@ -1,5 +1,6 @@
 import dataclasses
 import inspect
+import json
 import math
 from collections.abc import Callable
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hushrec.documents.words import Clause
 from hushrec.errors import BudgetError
 from hushrec.privacy.accounting.accountant import largest_rho, price
 from hushrec.privacy.accounting.budget import Budget
@@ -114,6 +116,8 @@ def test_a_plan_cannot_see_data() -> None:
         "collections.abc.Mapping[str, float]",
         "tuple[hushrec.privacy.accounting.plan.Measurement, ...]",
         "tuple[str, ...]",
+        "tuple[hushrec.documents.words.Clause, ...]",
+        "hushrec.documents.words.Clause | None",
         "hushrec.privacy.accounting.ages.Part | None",
     }
     for helper in (split_gaussian, split_laplace, gaussian, laplace):
@@ -147,17 +151,47 @@ def test_the_key_names_population_plan_and_slot(make_plan: Callable[..., Plan]) 
     assert len({plan.key("p", 0), *changed}) == 1 + len(changed)
 
 
-def test_a_plan_prints_as_a_table(make_plan: Callable[..., Plan]) -> None:
-    assert str(make_plan()).splitlines() == [
-        "toy: ε = 1 at δ = 1e-06 per user, add-remove",
-        "",
-        "measurement  mechanism  sensitivity        noise  entries   share           cost",
-        "sums         gaussian             2  σ = 11.9491        4  0.5000  ρ = 0.0140073",
-        "counts       gaussian             2  σ = 11.9491        4  0.5000  ρ = 0.0140073",
-        "",
-        "true ε = 1 at δ = 1e-06",
+def test_a_plan_begins_with_its_epsilon_and_ends_with_what_is_measured(
+    make_plan: Callable[..., Plan],
+) -> None:
+    lines = str(make_plan()).splitlines()
+    assert lines[0] == "toy: ε = 1 at δ = 1e-06 per user, add-remove"
+    assert lines[-5:] == [
+        "What will be measured:",
+        "measurement  mechanism  Δ      noise  entries  share         cost",
+        "─────────────────────────────────────────────────────────────────",
+        "sums         gaussian   2  σ = 11.94        4  0.500  ρ = 0.01401",
+        "counts       gaussian   2  σ = 11.94        4  0.500  ρ = 0.01401",
     ]
     assert "b = 4 " in str(make_plan(delta=0.0))
+
+
+def test_a_plan_is_facts_as_a_statement_has_them(make_plan: Callable[..., Plan]) -> None:
+    plan = dataclasses.replace(make_plan(), asked={"strict": 0.5}, foreign=("mine.Model",))
+    facts = plan.facts
+    assert (facts["epsilon"], facts["budget_epsilon"]) == (plan.epsilon, plan.budget.epsilon)
+    assert [(line["name"], line["cost"]) for line in facts["measurements"]] == [
+        (event.name, plan.cost(event)) for event in plan.events
+    ]
+    assert facts["promises"] == [dataclasses.asdict(one) for one in plan.promises]
+    assert facts["caveats"] == [{"name": "author.foreign", "names": "mine.Model"}]
+    assert facts["reading"] == plan.guarantee.odds.to_json()
+    assert plan.document().facts == json.loads(json.dumps(facts, allow_nan=False))
+
+
+def test_a_plan_says_its_conditions_before_its_epsilon(make_plan: Callable[..., Plan]) -> None:
+    plan = dataclasses.replace(make_plan(), uncovered=Clause("groups.exact"), foreign=("mine.Model",))
+    assert [caveat.kind for caveat in plan.caveats] == ["groups", "author"]
+    first, second, third, *_ = str(plan).splitlines()
+    assert first.startswith("GROUPS NOT COVERED: the groups of items were made from everybody's exact")
+    assert second.startswith("AUTHOR'S CLAIM: mine.Model is not part of hushrec")
+    assert third.startswith("toy: ε = 1 ")
+
+
+def test_what_costs_nothing_is_listed_as_exact(make_plan: Callable[..., Plan]) -> None:
+    *noisy, free = make_plan().measured([("item counts", 12)])
+    assert tuple(noisy) == make_plan().measured()
+    assert (free.name, free.mechanism, free.entries, free.cost) == ("item counts", "exact", 12, 0.0)
 
 
 def plan_of(event: Event, adjacency: str = "replace") -> Plan:

@@ -166,15 +166,16 @@ def plan(asked: dict[str, float], **changes: str) -> Plan:
 
 def test_a_plan_says_what_each_class_is_promised() -> None:
     text = str(plan({"strict": 0.5, "default": 2, "generous": 8, "absent": 0})).splitlines()
-    assert text[-8:] == [
-        "",
-        "If the ratings say who asks for what:",
-        "",
+    assert text[-9:] == [
+        "What each class asks for:",
         "class     asks for   is promised  weight",
-        "strict    ε = 0.5   ε = 0.499999  0.2908",
-        "default   ε = 2      ε = 1.99994  0.6986",
-        "generous  ε = 8            ε = 4  1.0000",
-        "absent    ε = 0            ε = 0  0.0000",
+        "────────────────────────────────────────",
+        "strict     ε = 0.5  ε = 0.499999  0.2908",
+        "default      ε = 2   ε = 1.99994  0.6986",
+        "generous     ε = 8         ε = 4  1.0000",
+        "absent       ε = 0         ε = 0  0.0000",
+        "",
+        "This is promised if the ratings have a column epsilon with each user's ε.",
     ]
     assert "class" not in str(plan({}))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import hushrec.privacy.ledger.ledger as module
+from hushrec.documents.words import Clause
 from hushrec.errors import (
     BudgetError,
     BudgetExceeded,
@@ -57,7 +58,7 @@ def test_a_charge_books_every_measurement_and_outlives_the_process(place: str, m
     assert reopened.remaining == pytest.approx(1.0, abs=1e-9)
     assert (reopened.total, reopened.max_releases) == (TOTAL, 3)
     assert grant.private
-    assert grant.caveat == ""
+    assert grant.caveats == ()
     assert grant.ledger == {
         "id": ledger.id,
         "file": store_of(place).name,
@@ -67,6 +68,7 @@ def test_a_charge_books_every_measurement_and_outlives_the_process(place: str, m
         "max_releases": 3,
         "domain": "d" * 64,
         "total_epsilon": 2.0,
+        "total_delta": 1e-6,
         "spent_epsilon": pytest.approx(1.0, abs=1e-9),
         "date": grant.ledger["date"],
     }
@@ -278,13 +280,14 @@ def test_an_extension_only_adds(place: str, change: dict[str, object]) -> None:
 def test_seeded_or_unkept_releases_claim_nothing(place: str, make_plan: MakePlan) -> None:
     kept, unkept = Ledger.create(place, TOTAL, max_releases=9), Ledger.ephemeral(TOTAL)
     plan = make_plan(0.1)
-    assert kept.charge(plan, entropy=OperatingSystem()).caveat == ""
-    assert kept.charge(plan, entropy=Seeded(1)).caveat == "not private: seeded"
-    assert kept.charge(plan).caveat == "not private: this ledger holds a seeded release"
-    assert [entry.caveat for entry in kept.entries()[1:3]] == ["", "not private: seeded"]
-    assert unkept.charge(plan, entropy=Seeded(1)).caveat == "not private: seeded"
+    assert kept.charge(plan, entropy=OperatingSystem()).caveats == ()
+    seeded = (Clause("unprotected.seeded"),)
+    assert kept.charge(plan, entropy=Seeded(1)).caveats == seeded
+    assert kept.charge(plan).caveats == (Clause("unprotected.ledger"),)
+    assert [entry.caveats for entry in kept.entries()[1:3]] == [(), seeded]
+    assert unkept.charge(plan, entropy=Seeded(1)).caveats == seeded
     grant = unkept.charge(plan)
-    assert grant.caveat == "not private: the ledger was not kept"
+    assert grant.caveats == (Clause("unprotected.not_kept"),)
     assert not grant.private
     assert grant.ledger["file"] is None
     unkept.sampled(grant, b"factors")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from hushrec.documents.words import Clause, english
 from hushrec.errors import BudgetExceeded
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, gaussian_delta, gaussian_epsilon, spent_of
@@ -19,7 +20,7 @@ from hushrec.privacy.accounting.renyi import ORDERS
 from hushrec.privacy.ledger import booking, routes
 from hushrec.privacy.ledger import history as ledger_history
 from hushrec.privacy.ledger.ledger import Ledger
-from hushrec.privacy.ledger.routes import chosen, counted, settled, spelled
+from hushrec.privacy.ledger.routes import chosen, counted, holds, settled
 
 DELTA = 1e-6
 
@@ -118,6 +119,7 @@ def test_the_order_is_not_chosen_by_what_comes_later(tmp_path):
     with pytest.raises(BudgetExceeded):
         ledger.charge(second, accept="share")
     assert len(ledger.entries()) == 40
+    assert holds(ledger.spent, str(order)) == Clause("holds.renyi", {"order": order})
     assert f"order {order}, as the first charge settled" in ledger.holds
 
 
@@ -203,10 +205,19 @@ def test_what_does_not_go_together_is_not_called_settled(sigma, then):
     assert not settled(spent, routes.EXACT)
     assert settled(spent, "17")
     assert settled(spent, routes.CONCENTRATED) == (not spent.curve)
-    assert spelled(Spent(), "17") == ""
-    assert "as long as" not in spelled(spent, "17")
-    assert "no release uses Gaussian noise, whatever" in spelled(spent_of(laplace(2.0)), routes.EXACT)
-    assert "no release measures a sample" in spelled(spent_of(laplace(2.0)), routes.CONCENTRATED)
+    assert holds(spent, routes.EXACT) == Clause("holds.planned")
+
+
+def test_what_a_total_holds_for_follows_from_its_route_and_what_was_spent():
+    pure = spent_of(laplace(2.0))
+    assert holds(Spent(), "17") is None
+    assert holds(pure, "17") == Clause("holds.renyi", {"order": 17})
+    assert holds(pure, routes.EXACT) == Clause("holds.pure")
+    assert holds(spent_of(gaussian(20.0)), routes.EXACT) == Clause("holds.gaussian")
+    assert holds(pure, routes.CONCENTRATED) == Clause("holds.zcdp")
+    assert "no release uses Gaussian noise, whatever" in english("holds.pure")
+    assert "no release measures a sample of people, whatever" in english("holds.zcdp")
+    assert "as long as" not in english("holds.renyi", order=17)
 
 
 def test_a_ledger_that_took_the_smallest_bound_would_be_caught(tmp_path, monkeypatch):

@@ -32,11 +32,11 @@ def test_a_line_says_what_is_left_and_how_many_releases_there_were(tmp_path):
 
 def test_the_page_lists_every_release(tmp_path):
     ledger = Ledger.create(tmp_path / "ours.db", TOTAL, 3)
-    assert "<table" in piece(ledger._repr_html_())
+    assert "<table" not in piece(ledger._repr_html_())
     assert "GlobalEffects" not in ledger._repr_html_()
     finish(ledger, charged(ledger))
     page = piece(ledger._repr_html_())
-    assert page.count("GlobalEffects") == 1
+    assert page.count("GlobalEffects") == page.count("<table") == 1
     assert ">0.5<" in page
     assert ledger.holds.split(".")[0] in page
 
@@ -55,4 +55,4 @@ def test_the_page_says_what_the_owner_declares_and_how_the_total_reads(tmp_path)
     page = piece(ledger._repr_html_())
     assert all(text in page for text in ("population", "subscribers", "controller", "us@films.example"))
     assert "<b>Films" not in page
-    assert "How to read ε: but for δ, odds change at most 7.39 times" in page
+    assert "Anyone who reads all of them, whatever else they know, may learn something about you" in page
