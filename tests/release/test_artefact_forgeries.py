@@ -9,6 +9,7 @@ import safetensors.numpy
 
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import FORMAT, Release
+from support.statements import UNPROTECTED
 
 
 def put(*path, value):
@@ -23,7 +24,7 @@ def put(*path, value):
 
 EDITS = {
     "a smaller ε": put("statement", "epsilon", value=0.5),
-    "no caveat": put("statement", "caveat", value=""),
+    "no caveat": put("statement", "caveats", value=[]),
     "another unit": put("statement", "unit", value="user"),
     "another model": put("model", value="Better"),
     "another setting": put("config", "rank", value=3),
@@ -42,7 +43,7 @@ EDITS = {
 
 @pytest.mark.parametrize("edit", EDITS)
 def test_a_careless_edit_is_noticed(release, statement, forged, kind, edit):
-    made = release(kind, statement=statement(unit="rating", caveat="NOT PRIVATE: seeded"))
+    made = release(kind, statement=statement(unit="rating", caveats=(UNPROTECTED,)))
     with pytest.raises(ReleaseError, match=r"altered|damaged"):
         Release.from_bytes(forged(made.to_bytes(), EDITS[edit], sign=False))
 
@@ -207,8 +208,14 @@ UNUSABLE = {
     "a negative ε": put("statement", "epsilon", value=-1.0),
     "a δ of text": put("statement", "delta", value="little"),
     "a δ above one": put("statement", "delta", value=7.0),
-    "a caveat that is none": put("statement", "caveat", value=None),
-    "a caveat of numbers": put("statement", "caveat", value=[1]),
+    "caveats that are none": put("statement", "caveats", value=None),
+    "caveats of text": put("statement", "caveats", value="NOT PRIVATE"),
+    "caveats of numbers": put("statement", "caveats", value=[1]),
+    "a caveat that is unknown": put("statement", "caveats", value=[{"name": "unprotected.hardly"}]),
+    "a caveat that is no caveat": put("statement", "caveats", value=[{"name": "assumes.new"}]),
+    "an assumption that is unknown": put("statement", "assumes", value=[{"name": "assumes.trust"}]),
+    "what pages say in numbers": put("statement", "said", value={"en": {"headline": 1, "sentence": 2}}),
+    "nothing that pages say in English": put("statement", "said", value={}),
     "a unit that is unknown": put("statement", "unit", value="household"),
     "a unit of lists": put("statement", "unit", value=[]),
     "an adjacency that is unknown": put("statement", "adjacency", value="near"),
@@ -221,7 +228,10 @@ UNUSABLE = {
     "a ledger that is none": put("statement", "ledger", value=7),
     "a slot that is none": put("statement", "ledger", "release_index", value="first"),
     "control codes in its model": put("model", value="Nice\x1b[2J"),
-    "control codes in its caveat": put("statement", "caveat", value="NOT PRIVATE\x1b[1A\x1b[2K"),
+    "control codes in its caveat": put(
+        "statement", "caveats", value=[{"name": "author.foreign", "names": "NOT PRIVATE\x1b[1A\x1b[2K"}]
+    ),
+    "control codes in what pages say": put("statement", "said", "en", "sentence", value="\x1b[2J"),
     "an item of half a character": put("items", 0, value="\ud800"),
 }
 

@@ -96,7 +96,9 @@ def test_the_promise_names_what_may_be_known(cells, slots):
     assert promise.endswith("Not protected: that you took part.")
     small = slots(epsilon=1.5, local=replace(SLOT, epsilon=0.5, expected=0.1))
     (promise,) = [line for line in lines(small) if ASSURING in line]
-    assert promise.endswith("Not protected: how many ratings you gave, their stars, and that you took part.")
+    assert promise.endswith(
+        "Not protected: how many ratings you gave, how you rated them, and that you took part."
+    )
 
 
 @pytest.mark.parametrize(
