@@ -8,7 +8,9 @@ from pathlib import Path
 
 import polars as pl
 
-from hushrec.figures import above, times
+from hushrec.documents.promise import times
+from hushrec.documents.words import english
+from hushrec.figures import above
 from hushrec.models.visibility import COVARIANCE, FACTORS
 from lab.experiments.plots import canvas, svg
 from lab.pages.reading_epsilon import gaussian
@@ -73,8 +75,8 @@ def kept(unit, epsilon):
 def costs():
     """The rows of the table of ε."""
     yield (
-        "| ε | odds change at most | μ | best attack finds | error of ratings, unit `user` | unit `rating` "
-        "| lists, unit `user` |"
+        "| ε | right guess | best attack finds | single conclusion | error of ratings, unit `user` "
+        "| unit `rating` | lists, unit `user` |"
     )
     yield "|---|---|---|---|---|---|---|"
     for epsilon in EPSILONS:
@@ -84,8 +86,8 @@ def costs():
             percent(lost("rating", epsilon), "+.1f"),
             percent(kept("user", epsilon)),
         ]
-        attack = f"{above(100 * odds.best_attack, 3)}\u00a0%"
-        yield f"| {epsilon:g} | {times(epsilon)} | {above(odds.mu, 3)} | {attack} | {' | '.join(told)} |"
+        shares = [f"{above(100 * share, 3)}\u00a0%" for share in (odds.right_guess, odds.best_attack)]
+        yield f"| {epsilon:g} | {' | '.join([*shares, times(epsilon, english), *told])} |"
 
 
 def percent(value, sign=""):

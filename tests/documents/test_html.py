@@ -2,7 +2,7 @@
 
 import pytest
 
-from hushrec.documents.blocks import Document, Facts, Figure, Paragraph, Points, Section, Table
+from hushrec.documents.document import Document, Facts, Figure, Paragraph, Points, Section, Table
 from hushrec.documents.html import CSS, note, notebook, page
 from hushrec.documents.words import Said
 from support.documents import AROUND, EACH, addresses, filled, piece, read

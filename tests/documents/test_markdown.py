@@ -5,7 +5,7 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from hushrec.documents.blocks import Commands, Document, Paragraph, Points, Section
+from hushrec.documents.document import Commands, Document, Paragraph, Points, Section
 from hushrec.documents.markdown import markdown
 from hushrec.escapes import escaped
 from support.documents import AROUND, EACH, filled, read

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from hushrec.cli.app import app
 from hushrec.data.losses.dropped import Dropped, Refusal
 from hushrec.documents import schema
-from hushrec.documents.blocks import Document
+from hushrec.documents.document import Document
 from hushrec.documents.finding import Finding
 from hushrec.documents.measured import SYMBOLS, Local, Measured, Promised
 from hushrec.errors import ReleaseError
@@ -229,7 +229,7 @@ def test_every_kind_of_statement_keeps_to_its_schema(changes):
     wrong = (
         {"caveats": ["NOT PRIVATE"]},
         {"caveats": [{"name": "assumes.cap", "cap": 3}]},
-        {"assumes": [{"name": "assumes.other", "text": None}]},
+        {"assumes": [{"name": "assumes.catalogue_says", "names": None}]},
         {"ledger": {"part": 1}},
         {"said": {}},
         {"reading": {}},

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hushrec.documents.blocks import Commands, Facts, Figure, Paragraph, Points, Section, Table
+from hushrec.documents.document import Commands, Facts, Figure, Paragraph, Points, Section, Table
 from hushrec.documents.terminal import text
 from support.documents import EACH, filled
 from support.hostile import HOSTILE, harmless

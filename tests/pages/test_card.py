@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from markdown_it import MarkdownIt
 
-from hushrec.documents.blocks import Commands, Facts, Points, Section
+from hushrec.documents.document import Commands, Facts, Points, Section
 from hushrec.documents.html import page
 from hushrec.documents.markdown import markdown
 from hushrec.documents.terminal import text
@@ -227,7 +227,7 @@ def test_no_text_of_a_file_acts():
         model=evil,
         settings=evil,
         hushrec=evil,
-        assumes=(Clause("assumes.other", {"text": evil}),),
+        assumes=(Clause("assumes.catalogue_says", {"names": evil}),),
         ledger=dict.fromkeys(
             ("id", "file", "head", "population", "controller", "contact", "domain", "date"), evil
         ),

@@ -7,10 +7,10 @@ import shlex
 
 import pytest
 
-from hushrec.documents.blocks import Commands, Paragraph, Table
+from hushrec.documents.document import Commands, Paragraph, Table
 from hushrec.documents.words import Clause, english
 from hushrec.errors import ReleaseError
-from hushrec.pages.evidence import accuracy, audit, no_accuracy, no_audit
+from hushrec.pages.evidence import accuracy, audit
 from hushrec.pages.subject import Subject
 from support.releases import release, statement
 from support.statements import UNPROTECTED
@@ -55,11 +55,11 @@ def cautions(blocks):
 
 
 def audited(facts, of=None):
-    return audit(json.dumps(facts), "audit.json", of or subject(), english)
+    return audit(("audit.json", json.dumps(facts)), of or subject(), english)
 
 
 def evaluated(facts):
-    return accuracy(json.dumps(facts), "accuracy.json", subject(), english)
+    return accuracy(("accuracy.json", json.dumps(facts)), subject(), english)
 
 
 def test_what_an_audit_found_stands_beside_the_claim():
@@ -160,7 +160,7 @@ def test_accuracy_of_another_release_is_refused():
 )
 def test_any_other_file_is_refused(take, text):
     with pytest.raises(ReleaseError, match=r"a\.json"):
-        take(text, "a.json", subject(), english)
+        take(("a.json", text), subject(), english)
 
 
 def test_figures_of_any_size_are_short():
@@ -170,7 +170,7 @@ def test_figures_of_any_size_are_short():
 
 def test_no_word_of_a_crafted_release_is_a_command():
     evil = "20; touch PWNED #"
-    (_, lines) = no_audit(subject(), (("rank", evil),), english)
+    (_, lines) = audit(None, subject(), english, (("rank", evil),))
     assert shlex.split(lines.lines[0])[-5:] == ["--set", f"rank={evil}", "--json", ">", "audit.json"]
     for changed, options in (
         (subject(model=f"x{evil}"), ()),
@@ -179,27 +179,27 @@ def test_no_word_of_a_crafted_release_is_a_command():
         (subject(), (("rank", "1" * 1000),)),
         (subject(), None),
     ):
-        (text,) = no_audit(changed, options, english)
+        (text,) = audit(None, changed, english, options)
         assert "hushrec does not know this model, or not these settings" in text.text
     with pytest.raises(ReleaseError, match=r"it differs in model; audit the release's own model, with"):
         audited(AUDIT, subject(model=f"x{evil}"))
 
 
 def test_without_an_audit_the_command_that_makes_one_is_told():
-    (_, lines) = no_audit(subject(), (("rank", "2"),), english)
+    (_, lines) = audit(None, subject(), english, (("rank", "2"),))
     assert isinstance(lines, Commands)
     assert lines.lines == [
         "hushrec audit private-ease --epsilon 1.25 --delta 1e-06 --unit user --adjacency add-remove "
         "--set rank=2 --json > audit.json",
     ]
     for changes in ({"caveats": (UNPROTECTED,)}, {"epsilon": math.inf, "caveats": (UNPROTECTED,)}):
-        (text,) = no_audit(subject(**changes), (), english)
+        (text,) = audit(None, subject(**changes), english)
         assert "claims no ε" in text.text
     made = Subject(
         "data_set", "RandomizedResponse", {}, 4, Clause("card.about.interactions"), None, statement()
     )
-    assert "this is a data set" in no_audit(made, (), english)[0].text
+    assert "this is a data set" in audit(None, made, english)[0].text
 
 
 def test_without_accuracy_it_is_said_why():
-    assert "no guarantee covers" in no_accuracy(english)[0].text
+    assert "no guarantee covers" in accuracy(None, subject(), english)[0].text

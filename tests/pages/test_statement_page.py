@@ -53,7 +53,7 @@ def test_no_text_of_a_file_becomes_html():
     evil = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'&{{ 7 * 7 }}" + HOSTILE
     told = {"population": evil, "controller": evil, "contact": evil, "file": evil, "id": evil, "head": evil}
     said = statement(
-        assumes=(Clause("assumes.other", {"text": evil}),),
+        assumes=(Clause("assumes.catalogue_says", {"names": evil}),),
         ledger=told,
         caveats=(Clause("author.foreign", {"names": evil}),),
         model=evil,

@@ -6,7 +6,7 @@ from statistics import NormalDist
 
 import pytest
 
-from hushrec.documents.blocks import Figure, Table
+from hushrec.documents.document import Figure, Table
 from hushrec.documents.words import Words, english
 from hushrec.pages.trade_off import SHOWN, trade_off
 from hushrec.release.statement import Measured

@@ -3,7 +3,7 @@ document of every block."""
 
 from html.parser import HTMLParser
 
-from hushrec.documents.blocks import (
+from hushrec.documents.document import (
     Commands,
     Document,
     Facts,

@@ -7,6 +7,7 @@ import polars as pl
 
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
+from hushrec.documents.words import Clause
 from hushrec.local import dataset_files
 from hushrec.local.released import ReleasedData
 from hushrec.release.statement import Local, Measured, Statement
@@ -20,8 +21,8 @@ FORMS = ("parquet", "csv")
 def statement(epsilon=2.0, **changes):
     local = Local("cell", epsilon / 40, epsilon / 4000, None, 40, 0.8)
     line = Measured("cells", "randomized response", 40.0, 0.8, 60, 1.0, epsilon)
-    facts = {"local": local, "measurements": (line,), "assumes": ("rows are randomized at home",)}
-    made = Statement("", "user", "replace", epsilon, 0.0, **(facts | {}))
+    facts = {"local": local, "measurements": (line,), "assumes": (Clause("assumes.rows"),)}
+    made = Statement((), "user", "replace", epsilon, 0.0, **(facts | {}))
     return replace(made, **changes)
 
 

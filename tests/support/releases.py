@@ -30,7 +30,7 @@ def statement(**changes):
             Measured("co-rating weights", "laplace", 3.0, 6.0, 10, 0.25, 0.5),
             Measured("item counts", "exact", 0.0, 0.0, 4, 0.0, 0.0),
         ),
-        "assumes": (Clause("assumes.other", {"text": "the catalogue is public"}),),
+        "assumes": (Clause("assumes.rows"),),
         "ledger": {
             "id": "9f" * 16,
             "file": "ledger.db",

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from hushrec.documents import html, terminal
-from hushrec.documents.blocks import Block, Document, Paragraph, Table
+from hushrec.documents.document import Block, Document, Paragraph, Table
 from hushrec.documents.finding import COLUMNS, Finding
 from hushrec.figures import above
 

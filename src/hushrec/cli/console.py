@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from hushrec.data.people import People
-    from hushrec.documents.blocks import Block, Document
+    from hushrec.documents.document import Block, Document
     from hushrec.privacy.ledger.ledger import Ledger
 
 

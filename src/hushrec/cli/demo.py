@@ -15,7 +15,7 @@ import hushrec as hr
 from hushrec import files
 from hushrec.cli import console
 from hushrec.documents import html
-from hushrec.documents.blocks import Block, Commands, Document, Figure, Paragraph, Section, Table
+from hushrec.documents.document import Block, Commands, Document, Figure, Paragraph, Section, Table
 from hushrec.errors import ConfigError
 from hushrec.figures import above
 

@@ -19,7 +19,7 @@ from hushrec.files import sha256
 
 if TYPE_CHECKING:
     from hushrec.arrays import Floats
-    from hushrec.documents.blocks import Block
+    from hushrec.documents.document import Block
     from hushrec.evaluation.compare import Score
     from hushrec.evaluation.ranking_metrics import AtK
     from hushrec.evaluation.rankings import Lists
@@ -89,7 +89,7 @@ def evaluate(
     """
     from hushrec.data.domain import Domain
     from hushrec.data.load import load
-    from hushrec.documents.blocks import Document, Paragraph
+    from hushrec.documents.document import Document, Paragraph
     from hushrec.evaluation.compare import difference
     from hushrec.evaluation.metrics import METRICS
     from hushrec.evaluation.protocol import DEFAULT_METRICS, WARNING
@@ -186,7 +186,7 @@ def _scores(rows: "list[_Row]", names: Sequence[str]) -> Iterator[dict[str, Any]
 
 def _values(rows: "list[_Row]", names: Sequence[str]) -> "Iterator[Block]":
     """Every value with its standard error as a table, and over whom and what they are means."""
-    from hushrec.documents.blocks import Paragraph, Table
+    from hushrec.documents.document import Paragraph, Table
 
     listed = [(row.name, *(str(row.scores.get(name, "")) for name in names)) for row in rows]
     yield Table("Values", ("", *names), listed)
@@ -215,7 +215,7 @@ def _slices(rows: "list[_Row]", sliced: "Mapping[str, AtK]") -> Iterator[dict[st
 
 def _sliced(slices: list[dict[str, Any]]) -> "Iterator[Block]":
     """The same as a table for each metric."""
-    from hushrec.documents.blocks import Section, Table
+    from hushrec.documents.document import Section, Table
 
     titles = {
         "activity": "by fifth of people, the least active first",

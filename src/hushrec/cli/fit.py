@@ -168,7 +168,7 @@ def _fit_released(source: Path, model: "Model | None", out: Path) -> None:
 
 def _print_made(release: "Release", out: Path, *lines: str) -> None:
     """Say first what the lists are worth, then what they may reveal, and what comes next."""
-    from hushrec.documents.blocks import Block, Paragraph
+    from hushrec.documents.document import Block, Paragraph
     from hushrec.documents.words import english
     from hushrec.release.contents.dimensions import remedy
 

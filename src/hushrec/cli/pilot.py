@@ -30,7 +30,7 @@ def pilot(
     from hushrec.curator.charging import Request
     from hushrec.curator.choices.pilot import Counting
     from hushrec.data.domain import Domain
-    from hushrec.documents.blocks import Block, Paragraph
+    from hushrec.documents.document import Block, Paragraph
     from hushrec.documents.measured import table_of
     from hushrec.documents.words import english
 

@@ -12,7 +12,7 @@ from hushrec.errors import ConfigError
 
 if TYPE_CHECKING:
     from hushrec.data.domain import Domain
-    from hushrec.documents.blocks import Block
+    from hushrec.documents.document import Block
     from hushrec.models.base import Model
     from hushrec.privacy.accounting.budget import Budget
     from hushrec.privacy.accounting.plan import Plan
@@ -56,7 +56,7 @@ def plan(
     from hushrec.curator.choices.recommended import choice_of_share
     from hushrec.curator.fit import plan as plan_of
     from hushrec.curator.shares import share
-    from hushrec.documents.blocks import Paragraph
+    from hushrec.documents.document import Paragraph
     from hushrec.figures import above
     from hushrec.models.private import PrivateModel
 
@@ -94,7 +94,7 @@ def plan(
 
 def _shares(planned: "Plan", total: "Budget", releases: int) -> "list[Block]":
     """What each of several releases may cost, and what is spent after so many of them."""
-    from hushrec.documents.blocks import Commands, Paragraph, Table
+    from hushrec.documents.document import Commands, Paragraph, Table
     from hushrec.figures import above
 
     rows = [(f"{made:,}", f"ε = {above(spent, 4)}") for made, spent in _spent(planned, total, releases)]
@@ -111,7 +111,7 @@ def _worth(
     declared: "Domain", named: "Model | None", total: "Budget", releases: int
 ) -> "tuple[list[Block], list[dict[str, Any]]]":
     """What lists of so many releases, and of fewer, are expected to be worth."""
-    from hushrec.documents.blocks import Paragraph, Table
+    from hushrec.documents.document import Paragraph, Table
     from hushrec.evaluation import worth
 
     if declared.feedback != "interactions":

@@ -105,7 +105,7 @@ def _collect(reports: list[str] | None, out: Path | None) -> None:
 
 
 def _print_made(data: "ReleasedData", written: str, *lines: str) -> None:
-    from hushrec.documents.blocks import Block, Paragraph
+    from hushrec.documents.document import Block, Paragraph
     from hushrec.documents.words import english
 
     said = data.statement
@@ -119,7 +119,7 @@ def _print_plan(method: "Method", planned: "Plan", domain: "Domain", *, json: bo
     """Print a plan, with what one answer reveals."""
     from dataclasses import asdict, replace
 
-    from hushrec.documents.blocks import Block, Paragraph
+    from hushrec.documents.document import Block, Paragraph
     from hushrec.documents.words import english
 
     local, beside, groups = method.local(planned, domain), method.beside(), method.groups_in(domain)

@@ -62,7 +62,7 @@ def show(
     The card is a page of HTML or Markdown for whoever answers for privacy: promise, evidence, checklist.
     """
     from hushrec.documents import schema as schemas
-    from hushrec.documents.blocks import Paragraph
+    from hushrec.documents.document import Paragraph
 
     if schema:
         if schema not in schemas.KINDS:

@@ -1,1 +1,1 @@
-"""What people read about a release: blocks of facts, the sentences of a language in one file, four writers."""
+"""What people read about a release: blocks of facts, the sentences of each language in one file, writers."""

@@ -5,7 +5,7 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 
-from hushrec.documents.blocks import (
+from hushrec.documents.document import (
     Block,
     Commands,
     Document,

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from hushrec.documents.blocks import (
+from hushrec.documents.document import (
     Block,
     Commands,
     Document,

@@ -9,7 +9,7 @@ from itertools import groupby
 from string import digits
 from typing import Any
 
-from hushrec.documents.blocks import Paragraph, Section, Table
+from hushrec.documents.document import Paragraph, Section, Table
 from hushrec.documents.words import Words
 from hushrec.figures import Number, above, below
 

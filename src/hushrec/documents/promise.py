@@ -8,7 +8,7 @@ facts that hold for everybody, so every sentence makes the comparison.
 import math
 from dataclasses import dataclass
 
-from hushrec.documents.blocks import Paragraph, Section
+from hushrec.documents.document import Paragraph, Section
 from hushrec.documents.odds import FALSE_POSITIVES, Odds
 from hushrec.documents.words import Said, Words, texts
 from hushrec.figures import WEAK, Number, above, odds, one_in, percent
@@ -30,7 +30,7 @@ _BILLION = math.log(1e9)
 """The ε above which a factor tells nothing."""
 _FLAW = 0.01
 """The δ from which nothing better than the last grade is said, whatever ε is."""
-_CERTAIN = 0.9995
+_CERTAIN = 0.999
 """How often a guess is right from which a bound tells nothing."""
 
 __all__ = ["ADJACENCIES", "Guarantee", "times"]

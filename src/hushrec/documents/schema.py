@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hushrec.documents.blocks import Document
+from hushrec.documents.document import Document
 
 VERSION = 2
 """Version of every form. ``docs/schemas.md`` tells what each version changed."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from textwrap import wrap
 
-from hushrec.documents.blocks import (
+from hushrec.documents.document import (
     Block,
     Commands,
     Facts,

@@ -10,7 +10,7 @@ from hushrec.arrays import Floats
 from hushrec.data.feedback import Feedback
 from hushrec.data.ratings import Ratings
 from hushrec.documents import html, terminal
-from hushrec.documents.blocks import Block, Document, Facts, Paragraph
+from hushrec.documents.document import Block, Document, Facts, Paragraph
 from hushrec.errors import ConfigError
 from hushrec.evaluation.batch_knn import predict_many
 from hushrec.evaluation.compare import ERROR_SCORES, Score

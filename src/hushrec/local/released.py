@@ -14,7 +14,7 @@ import polars as pl
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.documents import html
-from hushrec.documents.blocks import Document, Paragraph
+from hushrec.documents.document import Document, Paragraph
 from hushrec.documents.words import Clause
 from hushrec.errors import HushrecError, ReleaseError
 from hushrec.figures import above

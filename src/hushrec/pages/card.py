@@ -15,7 +15,7 @@ from importlib import metadata
 from typing import Any
 
 from hushrec.documents import schema
-from hushrec.documents.blocks import Block, Commands, Document, Facts, Paragraph, Points, Section
+from hushrec.documents.document import Block, Commands, Document, Facts, Paragraph, Points, Section
 from hushrec.documents.words import ENGLISH, Clause, Said, Words
 from hushrec.escapes import one_line
 from hushrec.figures import above, below
@@ -41,8 +41,8 @@ class Given:
             know the model or one of them.
     """
 
-    audit: tuple[str, str] | None = None
-    accuracy: tuple[str, str] | None = None
+    audit: evidence.Named | None = None
+    accuracy: evidence.Named | None = None
     history: Clause | None = None
     options: evidence.Options = ()
 
@@ -58,11 +58,7 @@ def card(subject: Subject, given: Given = Given(), lang: str = ENGLISH) -> Docum
     def part(name: str, blocks: Sequence[Block]) -> Section:
         return Section(words(f"card.{name}.title"), blocks)
 
-    audit, accuracy, proof = (
-        _audit(subject, given, words),
-        _accuracy(subject, given, words),
-        said.proof(words),
-    )
+    audit, proof = evidence.audit(given.audit, subject, words, given.options), said.proof(words)
     blocks: list[Block] = [
         *(block for block in audit if isinstance(block, Paragraph) and block.tone == "caution"),
         *said.first(words),
@@ -72,7 +68,7 @@ def card(subject: Subject, given: Given = Given(), lang: str = ENGLISH) -> Docum
         part("uses", [Facts([*_uses(subject, words)])]),
         *([part("guarantee", proof)] if proof else []),
         part("audit", audit),
-        part("accuracy", accuracy),
+        part("accuracy", evidence.accuracy(given.accuracy, subject, words)),
         part("data", _data(subject, words)),
         *(said.charged(words) or [part("ledger", [Paragraph(words("card.ledger.none"))])]),
         part("file", _file(subject, given, words)),
@@ -113,20 +109,6 @@ def _uses(subject: Subject, words: Words) -> Iterator[tuple[str, str]]:
     yield words("card.uses.caveats"), words("card.uses.noise")
 
 
-def _audit(subject: Subject, given: Given, words: Words) -> list[Block]:
-    if given.audit is None:
-        return evidence.no_audit(subject, given.options, words)
-    name, text = given.audit
-    return evidence.audit(text, name, subject, words)
-
-
-def _accuracy(subject: Subject, given: Given, words: Words) -> list[Block]:
-    if given.accuracy is None:
-        return evidence.no_accuracy(words)
-    name, text = given.accuracy
-    return evidence.accuracy(text, name, subject, words)
-
-
 def _data(subject: Subject, words: Words) -> list[Block]:
     """The data by public facts; no number here was counted in them."""
     rows = [
@@ -148,7 +130,7 @@ def _file(subject: Subject, given: Given, words: Words) -> list[Block]:
     )
     rows = {
         "name": subject.named,
-        "SHA-256": subject.sha256,
+        "sha256": subject.sha256,
         "signature": _signed(subject.signature, words),
         "made_by": made_by,
         "model": one_line(words("card.file.settings", **model)),
@@ -157,12 +139,7 @@ def _file(subject: Subject, given: Given, words: Words) -> list[Block]:
         "statement": words("card.file.form", version=schema.VERSION),
         "card": words("card.file.version", version=metadata.version("hushrec")),
     }
-    optional = {"digest_settings", "digest_domain"}
-    shown = [
-        (name if name == "SHA-256" else words(f"card.file.{name}"), value)
-        for name, value in rows.items()
-        if value or name not in optional
-    ]
+    shown = [(words(f"card.file.{name}"), value) for name, value in rows.items() if value]
     named = shlex.quote(f"./{subject.named}" if subject.named.startswith("-") else subject.named)
     signed = [f"hushrec show {named} --key owner.pub"] if subject.sort == "release" else []
     steps = [f"sha256sum {named}", f"hushrec show {named}", *signed]

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hushrec import registry
-from hushrec.documents.blocks import Block, Commands, Paragraph, Table
+from hushrec.documents.document import Block, Commands, Paragraph, Table
 from hushrec.documents.finding import COLUMNS, EXCEEDED, verdict
 from hushrec.documents.words import Words
 from hushrec.errors import ReleaseError
@@ -22,7 +22,7 @@ from hushrec.figures import above
 from hushrec.pages.subject import Subject
 from hushrec.release.untrusted_json import number, parse, parsing
 
-__all__ = ["Options", "accuracy", "audit", "no_accuracy", "no_audit"]
+__all__ = ["Named", "Options", "accuracy", "audit"]
 
 LARGEST = 1 << 20
 """Characters in such a file."""
@@ -36,17 +36,22 @@ _SETTING = re.compile(r"[a-z_]\w{0,40}(\.[a-z_]\w{0,40})*", re.ASCII)
 _LONGEST = 80
 """Characters of a setting in a command."""
 
+Named = tuple[str, str]
+"""Name and text of a file."""
 Options = Sequence[tuple[str, str]] | None
 """Names and values of settings; None for some that hushrec does not know."""
 
 
-def audit(text: str, named: str, subject: Subject, words: Words) -> list[Block]:
-    """Show what an audit found; a caution comes first if it refutes the claim.
+def audit(given: Named | None, subject: Subject, words: Words, options: Options = ()) -> list[Block]:
+    """Show what an audit found, or how to make one; a caution comes first if it refutes the claim.
 
     Args:
-        text: what ``hushrec audit --json`` printed.
-        named: name of that file.
+        given: what ``hushrec audit --json`` printed.
+        options: settings of the model that are not the defaults; None if some are unknown.
     """
+    if given is None:
+        return _no_audit(subject, words, options)
+    named, text = given
     with parsing(_malformed(named, "hushrec audit")):
         facts = _facts(text)
         _require_same(facts, named, subject)
@@ -59,12 +64,7 @@ def audit(text: str, named: str, subject: Subject, words: Words) -> list[Block]:
     return [*cautions, Paragraph(words("card.audit.about")), table]
 
 
-def no_audit(subject: Subject, options: Options, words: Words) -> list[Block]:
-    """Say that there is no audit, and how to make one.
-
-    Args:
-        options: settings of its model that are not the defaults; None if some are unknown.
-    """
+def _no_audit(subject: Subject, words: Words, options: Options) -> list[Block]:
     command = _command(subject, options)
     if subject.sort != "release":
         why = "data_set"
@@ -77,14 +77,16 @@ def no_audit(subject: Subject, options: Options, words: Words) -> list[Block]:
     return [Paragraph(words(f"card.audit.{why}"))]
 
 
-def accuracy(text: str, named: str, subject: Subject, words: Words) -> list[Block]:
+def accuracy(given: Named | None, subject: Subject, words: Words) -> list[Block]:
     """Show how good the release is, after the caution that these figures are not private.
 
     Args:
-        text: what ``hushrec evaluate --json`` printed.
-        named: name of that file.
+        given: what ``hushrec evaluate --json`` printed.
         subject: the release, with the SHA-256 of its file.
     """
+    if given is None:
+        return [Paragraph(words("card.accuracy.none"))]
+    named, text = given
     with parsing(_malformed(named, "hushrec evaluate")):
         facts = _facts(text)
         measured = {str(release["name"]): str(release["sha256"]) for release in facts["releases"]}
@@ -111,11 +113,6 @@ def accuracy(text: str, named: str, subject: Subject, words: Words) -> list[Bloc
         Table(words("card.accuracy.table"), [words("card.accuracy.of"), *metrics], rows),
         Paragraph(words("card.accuracy.errors")),
     ]
-
-
-def no_accuracy(words: Words) -> list[Block]:
-    """Say that there are no figures, and why."""
-    return [Paragraph(words("card.accuracy.none"))]
 
 
 def _command(subject: Subject, options: Options = ()) -> str:

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from hushrec.documents.blocks import Block, Figure, Table
+from hushrec.documents.document import Block, Figure, Table
 from hushrec.documents.odds import FALSE_POSITIVES, best_attack
 from hushrec.documents.words import Words
 from hushrec.figures import percent

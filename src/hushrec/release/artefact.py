@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hushrec import files
 from hushrec.documents import html
-from hushrec.documents.blocks import Document, Facts
+from hushrec.documents.document import Document, Facts
 from hushrec.documents.words import LANGUAGES, Clause, Said, Words, english
 from hushrec.errors import ReleaseError
 from hushrec.escapes import one_line

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
 from hushrec.documents import html, schema, terminal
-from hushrec.documents.blocks import Block, Document, Facts, Paragraph, Points, Section
+from hushrec.documents.document import Block, Document, Facts, Paragraph, Points, Section
 from hushrec.documents.measured import (
     DECLARED,
     RANDOMIZERS,
@@ -24,7 +24,7 @@ from hushrec.documents.odds import Odds
 from hushrec.documents.promise import ADJACENCIES, Guarantee
 from hushrec.documents.words import ENGLISH, LANGUAGES, Clause, Said, Words, english
 from hushrec.errors import ReleaseError
-from hushrec.figures import above, below
+from hushrec.figures import Number, above, below
 from hushrec.release.untrusted_json import entries, number, parsing, typed
 
 __all__ = ["Local", "Measured", "Promised", "Statement"]
@@ -347,7 +347,7 @@ class Statement:
             table.append(Paragraph(words("measured.mu", mu=above(mu, 3))))
         blocks.append(Section(words("measured.title"), table, folded=True))
         if self.diagnostics:
-            shown = [(name, _shown(value)) for name, value in self.diagnostics.items()]
+            shown = [(name, _shown(value, words)) for name, value in self.diagnostics.items()]
             blocks.append(Section(words("chain.title"), [Facts(shown)], folded=True))
         assumed = [words.clause(clause) for clause in self.assumes]
         blocks.append(Section(words("assumed.title"), [Points(assumed)], folded=True))
@@ -370,7 +370,7 @@ class Statement:
         rows = [(words(f"charged.{key}"), str(ledger[name])) for key, name in _NAMED if ledger.get(name)]
         blocks: list[Block] = [*map(Paragraph, lines), Facts(rows)]
         if missing := self.undeclared:
-            blocks.append(Paragraph(words("charged.undeclared", names=", ".join(missing))))
+            blocks.append(Paragraph(words("charged.undeclared", names=", ".join(words(f"charged.{name}") for name in missing))))
         return [Section(words("charged.title"), blocks)]
 
     @property
@@ -423,8 +423,8 @@ class Statement:
         return terminal.text(self.document().blocks)
 
 
-def _shown(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:.4g}"
+def _shown(value: float | str, words: Words) -> str:
+    return value if isinstance(value, str) else words.number(Number(f"{value:.4g}"))
 
 
 def sayings(value: Any, *names: str) -> None:

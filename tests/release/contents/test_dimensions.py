@@ -8,7 +8,7 @@ import pytest
 import hushrec as hr
 from hushrec.data import synthetic
 from hushrec.release.client import Client
-from hushrec.release.contents.dimensions import LEAST, dimensions, remedy, sentence
+from hushrec.release.contents.dimensions import LEAST, dimensions, remedy, tastes
 from hushrec.testing import Seeded
 from support.releases import pairs, ranker, release, statement
 
@@ -129,21 +129,21 @@ def test_what_is_said_of_a_fit_holds_of_its_lists(epsilon):
 
 def test_the_sentence_says_what_is_known():
     cleaned = {"rank": 4, "covariance": {"cleaning": "weighted"}}
-    assert sentence(1, "M", cleaned, 1.0) == "1 dimension of taste survived the noise."
-    assert sentence(1200, "PrivateEASE", {"rank": 4}, 1.0) == "1,200 dimensions of taste survived the noise."
-    kept = sentence(3, "M", {"rank": 4, "covariance": {"cleaning": "none"}}, 1.0)
+    assert tastes(1, "M", cleaned, 1.0) == "1 dimension of taste survived the noise."
+    assert tastes(1200, "PrivateEASE", {"rank": 4}, 1.0) == "1,200 dimensions of taste survived the noise."
+    kept = tastes(3, "M", {"rank": 4, "covariance": {"cleaning": "none"}}, 1.0)
     assert kept == "3 dimensions of taste at most, noise included: M does not tell which of them are noise."
-    both = sentence(39, "CovarianceSVD", cleaned, 1.0, 32.0)
+    both = tastes(39, "CovarianceSVD", cleaned, 1.0, 32.0)
     assert both == "7 dimensions of taste survived the noise. 32 more from what is publicly known of items."
-    public = sentence(32, "CovarianceSVD", cleaned, 1.0, 32.0)
+    public = tastes(32, "CovarianceSVD", cleaned, 1.0, 32.0)
     assert public == "32 dimensions of taste, from what is publicly known of items."
-    assert sentence(9, "M", {}, 1.0) == "9 dimensions of taste, from what is publicly known of items."
-    assert sentence(3, "M", {"rank": 4}, None) == "3 dimensions of taste, learned without noise."
-    assert sentence(0, "M", {"rank": 4}, None) == "Lists are the same for everybody: no taste was found."
-    none = sentence(0, "M", {"rank": 4}, 1.0)
+    assert tastes(9, "M", {}, 1.0) == "9 dimensions of taste, from what is publicly known of items."
+    assert tastes(3, "M", {"rank": 4}, None) == "3 dimensions of taste, learned without noise."
+    assert tastes(0, "M", {"rank": 4}, None) == "Lists are the same for everybody: no taste was found."
+    none = tastes(0, "M", {"rank": 4}, 1.0)
     assert none == "Lists are the same for everybody: no taste survived the noise at ε = 1."
-    assert sentence(0, "M", {}, 1.0) == "Lists are the same for everybody: M learns no tastes."
-    assert sentence(2, "M", {"covariance": 3, "rank": []}, 1.0).startswith("2 dimensions")  # a crafted file
+    assert tastes(0, "M", {}, 1.0) == "Lists are the same for everybody: M learns no tastes."
+    assert tastes(2, "M", {"covariance": 3, "rank": []}, 1.0).startswith("2 dimensions")  # a crafted file
 
 
 def test_the_remedy_is_by_rule():

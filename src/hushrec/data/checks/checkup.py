@@ -14,7 +14,7 @@ from hushrec.data.losses.dropped import Dropped, Refusal, share
 from hushrec.data.people import People
 from hushrec.data.reading import PLAIN, Reading
 from hushrec.documents import terminal
-from hushrec.documents.blocks import Block, Document, Facts, Paragraph, Points, Section
+from hushrec.documents.document import Block, Document, Facts, Paragraph, Points, Section
 
 CONFIDENTIAL = "Confidential, for the curator only: do not publish, do not log"
 

@@ -9,7 +9,7 @@ from importlib import metadata
 from typing import Any
 
 from hushrec.documents import html, terminal
-from hushrec.documents.blocks import Block, Document, Paragraph, Section
+from hushrec.documents.document import Block, Document, Paragraph, Section
 from hushrec.documents.measured import Measured, Promised, promised_table, table_of
 from hushrec.documents.odds import Odds
 from hushrec.documents.promise import Guarantee, times

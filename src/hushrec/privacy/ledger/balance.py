@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hushrec.documents import html
-from hushrec.documents.blocks import Document
+from hushrec.documents.document import Document
 from hushrec.errors import LedgerError, LedgerStale
 from hushrec.escapes import shown
 from hushrec.privacy.accounting.accountant import Spent

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from hushrec.documents.blocks import Block, Document, Facts, Paragraph, Section, Table
+from hushrec.documents.document import Block, Document, Facts, Paragraph, Section, Table
 from hushrec.documents.odds import Odds
 from hushrec.documents.promise import Guarantee
 from hushrec.documents.words import english

@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from hushrec.documents.blocks import Block, Document, Facts, Section, Table
+from hushrec.documents.document import Block, Document, Facts, Section, Table
 from hushrec.documents.html import notebook, page
 from hushrec.documents.markdown import markdown
 from hushrec.documents.terminal import text
