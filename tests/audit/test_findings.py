@@ -25,10 +25,12 @@ def test_one_refuted_claim_is_enough(verdicts, holds):
 
 
 def test_the_table_says_it_in_words():
-    head, blank, titles, *rows = str(audit_of(True, False, None)).splitlines()
+    refuted, head, blank, titles, line, *rows = str(audit_of(True, False, None)).splitlines()
+    assert refuted.startswith("A claim does not hold: ")
     assert head == "GlobalEffects, ε = 1: claimed ε = 1"
-    assert blank == ""
+    assert (blank, {*line}) == ("", {"─"})
     assert [*map(titles.index, COLUMNS)] == sorted(map(titles.index, COLUMNS))
+    assert str(audit_of(True, None)).startswith(head)
     for row, verdict in zip(rows, ("holds", "EXCEEDED", "not audited"), strict=True):
         assert verdict in row
         assert row.startswith("search, 9 pairs")

@@ -246,7 +246,7 @@ def test_rounds_of_the_certified_form(epsilon):
 def test_what_classes_are_promised():
     asked = {"none": 0.0, "strict": 0.5, "default": 2.0, "generous": 8.0}
     domain = Domain(items=range(100), scale=(1, 5, 1), max_users=10_000, privacy_classes=asked)
-    shown = str(PosteriorMF().plan(domain, budget(8.0))).split("\n\n")[-1]
+    shown = str(PosteriorMF().plan(domain, budget(8.0))).split("\n\n")[-2]
     assert shown in text("personal.md")
     strict = next(line for line in shown.splitlines() if line.startswith("strict"))
     assert "twelve *strict* ones" in text("personal.md")

@@ -1,12 +1,14 @@
 """What a prompt and a notebook show: a line that fits, a page that does nothing, and nothing private."""
 
 from dataclasses import replace
+from html import escape
 
 import pytest
 
 import hushrec as hr
 from hushrec.data.split import holdout
 from hushrec.data.synthetic import netflix_like
+from hushrec.documents.words import Clause
 from hushrec.models.covariance_svd import CovarianceSVD
 from hushrec.privacy.accounting.budget import Budget
 from support.documents import piece
@@ -70,11 +72,14 @@ def test_a_repr_fits_a_line_and_says_what_it_is(shown, name, told):
     ("name", "told"),
     [
         ("domain", ["40 items"]),
-        ("plan", ["item sums", "true ε = 1"]),
+        ("plan", ["item sums", "CovarianceSVD: ε = 1 at δ = 1e-06 per user"]),
         ("ledger", ["ledger.db", "CovarianceSVD"]),
         ("release", ["Release of CovarianceSVD", "tastes", "item sums", "Charged to ledger.db"]),
         ("baseline", ["NOT PRIVATE"]),
-        ("statement", ["Privacy statement", "Anyone who reads this file", "<summary>Assumed</summary>"]),
+        (
+            "statement",
+            ["ε = 1 at δ = 1e-06 per user", "Anyone who reads this file", "<summary>Assumed</summary>"],
+        ),
         ("evaluation", ["NOT PRIVATE, not for publication", "rmse"]),
         ("data", ["Data set by RandomizedResponse", "one cell"]),
         ("ratings", ["Ratings, private", "40 items"]),
@@ -87,16 +92,23 @@ def test_a_page_is_whole_and_says_what_text_says(shown, name, told):
         assert part in page
 
 
-@pytest.mark.parametrize("caveat", ["NOT PRIVATE", "CONDITIONAL ON CONVERGENCE", "AUTHOR'S CLAIM"])
-def test_a_caveat_comes_first(shown, caveat):
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("unprotected.seeded", "NOT PRIVATE"),
+        ("convergence.sample", "CONDITIONAL ON CONVERGENCE"),
+        ("author.foreign", "AUTHOR'S CLAIM"),
+    ],
+)
+def test_a_caveat_comes_first(shown, name, first):
+    named = {} if name == "unprotected.seeded" else {"names": f"{EVIL} " + "word " * 40}
     release = shown["release"]
-    release = replace(
-        release, statement=replace(release.statement, caveat=f"{caveat}: {EVIL} " + "word " * 40)
-    )
-    assert f", {caveat}" in repr(release)
+    release = replace(release, statement=replace(release.statement, caveats=(Clause(name, named),)))
+    assert f", {first}" in repr(release)
     assert len(repr(release)) <= WIDTH
     page = piece(release._repr_html_())
-    assert "word word" in page
+    assert page.index(escape(first)) < page.index("ε = 1 at δ")
+    assert ("word word" in page) == bool(named)
     assert EVIL not in page
 
 
@@ -111,7 +123,8 @@ def test_nothing_is_told_of_private_rows(shown):
 def test_hostile_names_do_nothing(shown):
     release = shown["release"]
     measured = replace(release.statement.measurements[0], name=EVIL)
-    statement = replace(release.statement, measurements=(measured,), assumes=(EVIL, f"{EVIL}  {EVIL}"))
+    assumed = Clause("assumes.author", {"names": EVIL})
+    statement = replace(release.statement, measurements=(measured,), assumes=(assumed, assumed))
     page = piece(replace(release, model=EVIL, statement=statement)._repr_html_())
     assert EVIL not in page
     assert page.count("&lt;script&gt;") >= 4
