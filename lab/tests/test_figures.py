@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 
 from hushrec.data.domain import Domain
+from hushrec.documents.promise import times
+from hushrec.documents.words import english
+from hushrec.figures import one_in, percent
 from hushrec.privacy.accounting.budget import Budget
+from lab.pages import reading_epsilon, which_epsilon
 from lab.published import (
     DuResponse,
     FriedmanALS,
@@ -118,3 +122,35 @@ def test_what_published_answers_cost():
     assert f"**{loss:,.0f}**" in row("docs/models/randomized_response.md", start)
     assert f"**{loss / 1000:.3f}**, also at ε_k = 0" in text("docs/models/errata.md")
     assert f"**{loss:.0f}** more than is claimed" in text("docs/models/errata.md")
+
+
+# -- how to read ε ----------------------------------------------------------------------------------------
+
+
+def test_the_page_on_epsilon_tells_the_story_and_the_figures_of_statements():
+    page = text("docs/reading-epsilon.md")
+    assert f"<!-- story -->\n{reading_epsilon.story()}\n<!-- end" in page
+    assert "\n".join(reading_epsilon.table()) in page
+    told = " ".join(page.split())
+    assert f"that strong in one of some {one_in(reading_epsilon.as_strong(4))} releases" in told
+    assert (
+        f"a guess is right in at most {percent(reading_epsilon.gaussian(4).right_guess)} % of cases" in told
+    )
+
+
+def test_a_conclusion_as_strong_as_epsilon_is_as_rare_as_delta_allows():
+    """δ = P(loss > ε) − e^ε P(loss > ε in the other world), which the rarity alone therefore exceeds."""
+    for epsilon in reading_epsilon.EPSILONS:
+        mu = reading_epsilon.gaussian(epsilon).mu
+        other = math.erfc((mu / 2 + epsilon / mu) / math.sqrt(2)) / 2
+        delta = reading_epsilon.as_strong(epsilon) - math.exp(epsilon) * other
+        assert delta == pytest.approx(reading_epsilon.DELTA, rel=1e-3)
+
+
+@pytest.mark.parametrize("epsilon", which_epsilon.EPSILONS)
+def test_pages_that_help_to_choose_state_the_same_figures(epsilon):
+    odds = reading_epsilon.gaussian(epsilon)
+    guess, attack = (f"{percent(share)}\u00a0%" for share in (odds.right_guess, odds.best_attack))
+    factor = times(epsilon, english)
+    assert row("docs/which-epsilon.md", f"{epsilon:g}")[:3] == [guess, attack, factor]
+    assert row("docs/choosing.md", f"{epsilon:g}")[:2] == [guess.replace("\u00a0", " "), factor]

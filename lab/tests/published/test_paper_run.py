@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from hushrec.documents.words import Clause
 from hushrec.errors import GrantError
 from hushrec.kernels.csr import CSR
 from hushrec.privacy.accounting.budget import Unprotected
@@ -32,7 +33,7 @@ def run(*noises, seed=3):
 
 
 def grant(*events, seed=3):
-    return Grant(events, Seeded(seed), caveat="not private: seeded", seal=SEAL)
+    return Grant(events, Seeded(seed), caveats=(Clause("unprotected.seeded"),), seal=SEAL)
 
 
 def test_sums_get_the_noise_that_a_grant_would_draw_from_these_keys():
