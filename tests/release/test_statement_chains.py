@@ -127,7 +127,7 @@ NAMED = CONDITIONAL.to_json()
     ids=str,
 )
 def test_a_clause_that_is_not_known_where_it_stands_is_refused(statement, changes):
-    values = statement(measurements=(POSTERIOR,), caveats=(CONDITIONAL,)).to_json()
+    values = statement(caveats=(CONDITIONAL,)).to_json()
     assert Statement.from_json(values).caveats == (CONDITIONAL,)
     with pytest.raises(ReleaseError, match=r"malformed|without grounds"):
         Statement.from_json(values | changes)
