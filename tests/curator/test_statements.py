@@ -55,7 +55,7 @@ def test_classes_are_listed_only_where_people_were_asked(tmp_path: Path) -> None
 def test_a_seeded_experiment_tells_nobody_what_he_loses(tmp_path: Path) -> None:
     statement = fitted(tmp_path, 0.25, PosteriorMF(rounds=2), seed=1).statement
     assert statement.personal
-    for said in ("Each person", "is promised"):
+    for said in ("Each person", "  is promised"):
         assert said not in str(statement)
     assert "would be promised" in str(statement)
 
@@ -99,3 +99,15 @@ def test_a_declared_crowd_is_an_assumption(crowd, told, budget):
     found = [clause for clause in statement.assumes if clause.name.startswith("assumes.expected")]
     assert len(found) == (told is not None)
     assert all(english.clause(clause).startswith(told) for clause in found)
+
+
+def test_what_carries_no_noise_is_listed_in_the_order_of_the_queries() -> None:
+    stars = hr.Budget(epsilon=4.0, delta=1e-6, unit="rating", adjacency="replace")
+    made = hr.testing.fit(ratings(), hr.GlobalEffects(), stars, entropy=hr.testing.Seeded(1)).statement
+    lines = made.measurements
+    assert [line.name for line in lines] == [
+        query.name
+        for query in hr.GlobalEffects().settled(ratings().domain, stars).queries(ratings().domain, stars)
+    ]
+    assert {line.mechanism for line in lines} == {"gaussian", "exact"}
+    assert all(line.cost == 0 for line in lines if line.mechanism == "exact")

@@ -5,7 +5,6 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from string import Formatter

@@ -111,6 +111,10 @@ class Words:
         """A number or a figure, as the language writes it."""
         return _shown(n, self.lang)
 
+    def own(self, said: Mapping[str, Said]) -> dict[str, str]:
+        """The sentences that this language has, by name, without those that fell back to English."""
+        return {name: str(text) for name, text in said.items() if text.lang == self.lang}
+
     def join(self, parts: Iterable[str], between: str = " ") -> Said:
         """Join sentences; the result is in English if one of them fell back to it."""
         kept = [part for part in parts if part]

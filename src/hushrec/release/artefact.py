@@ -130,7 +130,7 @@ class Release:
         said = {"taste": self.tastes(words)}
         if not self.personal:
             said["why_same"] = words.clause(contents.why_same(self.model, self.config, self._noise))
-        return {name: str(text) for name, text in said.items()}
+        return words.own(said)
 
     @property
     def why_same(self) -> str:

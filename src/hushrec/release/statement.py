@@ -170,8 +170,9 @@ class Statement:
             shown |= {"story": words.join(guarantee.story(words)), "protected": guarantee.protected(words)}
             shown["unprotected"] = guarantee.unprotected(words)
         if self.together:
-            shown["together"] = self._together(self.together, words)
-        return {name: str(text) for name, text in shown.items()}
+            parts = self._together(self.together, words), self.together.grade(words)
+            shown["together"] = words.join(parts if self.private else parts[:1])
+        return words.own(shown)
 
     def document(self, lang: str = "en") -> Document:
         """The whole statement, in a language of ``LANGUAGES``."""
@@ -313,6 +314,8 @@ class Statement:
         blocks: list[Block] = [Paragraph(line, "caution") for line in cautions]
         if not self.measurements:
             return blocks
+        if self.has("unprotected"):
+            blocks.append(Paragraph(words("promise.nothing")))
         own = self.guarantee.loss(words)
         if self.together:
             blocks.append(Paragraph(self._together(self.together, words), "strong"))
@@ -370,7 +373,8 @@ class Statement:
         rows = [(words(f"charged.{key}"), str(ledger[name])) for key, name in _NAMED if ledger.get(name)]
         blocks: list[Block] = [*map(Paragraph, lines), Facts(rows)]
         if missing := self.undeclared:
-            blocks.append(Paragraph(words("charged.undeclared", names=", ".join(words(f"charged.{name}") for name in missing))))
+            names = ", ".join(words(f"charged.{name}") for name in missing)
+            blocks.append(Paragraph(words("charged.undeclared", names=names)))
         return [Section(words("charged.title"), blocks)]
 
     @property
@@ -379,9 +383,9 @@ class Statement:
         return [name for name in DECLARED if self.ledger.get("file") and not self.ledger.get(name)]
 
     def _headline(self, words: Words) -> Said:
-        first = words(f"caveat.{self.caveats[0].kind}") if self.caveats else ""
+        first = words(f"caveat.{self.caveats[0].kind}") if self.caveats else None
         if self.has("unprotected") or not self.measurements:
-            return Said(first or words("loss.nothing"))
+            return first or words("loss.nothing")
         if first:
             return self.guarantee.loss(words, "conditional", caveat=first)
         return self.guarantee.loss(words)
