@@ -286,7 +286,7 @@ def write_files():
 
 def plain(html):
     """Hypertext without its looks, an element a line."""
-    return re.sub(r' style="[^"]*"', "", html).replace("><", ">\n<")
+    return re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL).replace("><", ">\n<")
 
 
 def page(path):

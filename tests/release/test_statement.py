@@ -112,7 +112,7 @@ def test_a_statement_of_one_of_several_releases_begins_with_all_of_them(statemen
     lines = str(made).split("\n\n")[0].splitlines()
     assert lines[0] == (
         "All 52 releases of this ledger together: ε = 4 at δ = 1e-06 per user, add-remove, of which ε = 0.7 "
-        "is spent with this one."
+        "is spent so far, this one included."
     )
     assert lines[1].startswith("Anyone who reads all of them, whatever else they know, may learn a lot about")
     assert lines[2] == "This release alone: ε = 0.466 at δ = 1e-06."

@@ -117,7 +117,7 @@ def fit(
     work, release = account.charged(request, facts, load, given.called(ratings))
     ledger, made = account.opened(request), release.statement.ledger
     repeated = account.repeated(made["release_index"]) if release.repeated else ""
-    chosen_as = f"Model: {release.model}, because {work.because}" if work.because else ""
+    chosen_as = f"Model: {release.model}, because {work.because}." if work.because else ""
     left = _left_of_series(made) if series else account.left(ledger)
     _print_made(release, out, repeated, chosen_as, left)
 

@@ -76,7 +76,7 @@ def plan(
     planned = plan_of(declared, chosen, budget)
     assert isinstance(chosen, PrivateModel)  # others have no plan
     prospects = chosen.prospects(declared, budget)
-    reasons = [f"Model: {planned.model}, because {because}" if because else "", prospects]
+    reasons = [f"Model: {planned.model}, because {because}." if because else "", prospects]
     first: list[Block] = []
     extra: list[Block] = [Paragraph(line) for line in reasons if line]
     facts: dict[str, Any] = {"because": because, "prospects": prospects}
