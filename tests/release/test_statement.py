@@ -166,6 +166,8 @@ def test_what_was_measured_exactly_is_not_to_be_published(statement):
         "NOT PRIVATE: no noise was added\nThe exact statistics were used: do not publish this file."
     )
     assert first(placeholder_statement()).startswith("NOT PRIVATE")
+    published = statement(caveats=(Clause("unprotected.published"),), measurements=(), epsilon=math.inf)
+    assert "exact statistics" not in str(published)  # its noise came from a seed
 
 
 def test_an_epsilon_that_is_missing_or_a_cost_without_bound_is_not_dressed_up(statement):

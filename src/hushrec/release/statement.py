@@ -73,6 +73,8 @@ class Statement:
         model: name of the model or method that was charged.
         settings: SHA-256 of its settings, hex.
         hushrec: version of hushrec that charged it.
+
+    Privacy: public.
     """
 
     caveats: tuple[Clause, ...]
@@ -309,7 +311,7 @@ class Statement:
             cautions.append(words("note.refuted"))
         if self.has("groups"):
             cautions.append(words("note.groups"))
-        if not self.measurements:
+        if any(caveat.name == "unprotected.exact" for caveat in self.caveats):
             cautions.append(words("note.exact"))
         blocks: list[Block] = [Paragraph(line, "caution") for line in cautions]
         if not self.measurements:
