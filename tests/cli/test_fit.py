@@ -297,6 +297,6 @@ def test_at_most_fifteen_lines_are_printed_and_what_matters_first(here, hushrec,
     elif "parts" in said.ledger:
         places = [told.index("All 52 releases of this series together: ε = 4 at δ = 1e-06")]
     assert places == sorted(places)
-    assert told.endswith("the whole statement: hushrec show films.safetensors")
+    assert "The whole statement: hushrec show films.safetensors Next: hushrec recommend films.saf" in told
     assert "σ = " not in told
     assert (said.caveats != ()) == ("CONDITIONAL ON CONVERGENCE" in told) == (kind == "on a condition")

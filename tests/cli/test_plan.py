@@ -49,7 +49,7 @@ def test_settings_reach_the_model(here, hushrec, budget):
 def test_without_a_model_it_says_which_and_why(here, hushrec, refused, budget):
     shown = flat(hushrec(f"plan --domain domain.json {budget}").out)
     told = json.loads(hushrec(f"plan --domain domain.json {budget} --json").out)
-    named = f"Model: {told['model']}, because {told['because']} "
+    named = f"Model: {told['model']}, because {told['because']}. "
     assert named.startswith("Model: GlobalEffects, because the signal of 200 users with 30 ratings each")
     alone = flat(hushrec(f"plan --domain domain.json {budget} --model global-effects").out)
     assert shown.replace(named, "", 1) == alone

@@ -15,7 +15,7 @@ def test_no_text_acts_on_the_terminal(width):
     shown = text(filled(HOSTILE).blocks, width)
     assert harmless(shown)
     if width is None:
-        assert shown.count(r"\x1b[2J") == 2 + 2 * EACH
+        assert shown.count(r"\x1b[2J") == 2 + 2 * (EACH + 1)  # and the title of the commands
 
 
 @pytest.mark.parametrize("width", [30, 80])
@@ -44,7 +44,8 @@ def test_parts_stand_between_empty_lines_and_paragraphs_follow_each_other():
 
 def test_an_open_point_is_a_box_and_a_command_stays_whole():
     assert text([Points(["a"], open=True)]) == "  [ ] a"
-    assert text([Commands("how", [WORDS])], 12) == f"  {WORDS}"
+    assert text([Commands("how", [WORDS])], 12) == f"how: {WORDS}"
+    assert text([Paragraph("a"), Commands("how", ["b", "c"])]) == "a\nhow:\n  b\n  c"
 
 
 def test_numbers_are_aligned_on_the_right_and_texts_on_the_left():

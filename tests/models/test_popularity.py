@@ -74,7 +74,7 @@ def test_the_statement_speaks_of_interactions(given, budget, tmp_path):
     assert "any single interaction of yours" in text
     assert "all your interactions together" in text
     assert "star" not in text
-    assert text.replace("unit rating", "").count("rating") == 0
+    assert text.replace("per rating", "").count("rating") == 0
 
 
 def test_likes_and_counts_are_interactions_too(budget):

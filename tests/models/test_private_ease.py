@@ -143,7 +143,7 @@ def test_a_release_survives_its_file_and_speaks_of_interactions(halves, budget, 
     assert release.kind == "linear items"
     text = str(release.statement)
     assert "any single interaction of yours" in text
-    assert text.replace("unit rating", "").count("rating") == 0
+    assert text.replace("per rating", "").count("rating") == 0
     names = [each.name for each in release.statement.measurements]
     assert names == ["item counts", "crowd size", "popular part", "vector lengths", "item pairs"]
     client = hr.Client(made.save(tmp_path / "ease.safetensors"))

@@ -168,7 +168,7 @@ def _fit_released(source: Path, model: "Model | None", out: Path) -> None:
 
 def _print_made(release: "Release", out: Path, *lines: str) -> None:
     """Say first what the lists are worth, then what they may reveal, and what comes next."""
-    from hushrec.documents.document import Block, Paragraph
+    from hushrec.documents.document import Block, Commands, Paragraph
     from hushrec.documents.words import english
     from hushrec.release.contents.dimensions import remedy
 
@@ -177,11 +177,12 @@ def _print_made(release: "Release", out: Path, *lines: str) -> None:
     helps = "" if release.personal else remedy(release.feedback, release.config)
     grade = said.guarantee.grade(english) if said.private and not said.together else ""
     place = quote(str(out))
-    following = f"Next: hushrec recommend {place} {own}; the whole statement: hushrec show {place}"
     blocks: list[Block] = [
         Paragraph(f"Wrote {out}. {release.taste}"),
         *([Paragraph(helps)] if helps else []),
         *said.first(english),
-        *(Paragraph(line) for line in (grade, *lines, following) if line),
+        *(Paragraph(line) for line in (grade, *lines) if line),
+        Commands("The whole statement", [f"hushrec show {place}"]),
+        Commands("Next", [f"hushrec recommend {place} {own}"]),
     ]
     console.show_blocks(blocks)

@@ -1,6 +1,7 @@
 """``hushrec pilot``: tell about how large the crowd is, charged to the ledger."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -30,7 +31,7 @@ def pilot(
     from hushrec.curator.charging import Request
     from hushrec.curator.choices.pilot import Counting
     from hushrec.data.domain import Domain
-    from hushrec.documents.document import Block, Paragraph
+    from hushrec.documents.document import Block, Commands, Paragraph
     from hushrec.documents.measured import table_of
     from hushrec.documents.words import english
 
@@ -48,6 +49,6 @@ def pilot(
         Paragraph(work.plan.guarantee.loss(english)),
         table_of(work.plan.measured(), english),
         Paragraph(account.left(account.opened(request))),
-        Paragraph(f"Next: hushrec fit --domain {out} --epsilon auto"),
+        Commands("Next", [f"hushrec fit --domain {quote(str(out))} --epsilon auto"]),
     ]
     console.show_blocks(blocks)

@@ -102,8 +102,8 @@ def _shares(planned: "Plan", total: "Budget", releases: int) -> "list[Block]":
     figures = f"--epsilon {above(total.epsilon, 15)} --delta {above(total.delta, 15)}"
     return [
         Table("Spent", ("releases", "spent"), rows, left=0),
-        Paragraph("Create the ledger; then hushrec fit --epsilon auto takes one share each time:"),
-        Commands("Create the ledger", (f"hushrec ledger create LEDGER {figures} {kind}",)),
+        Commands("Create the ledger", [f"hushrec ledger create LEDGER {figures} {kind}"]),
+        Paragraph("Then hushrec fit --epsilon auto takes one share each time."),
     ]
 
 

@@ -81,9 +81,9 @@ def randomize(
     )
     ledger, made = account.opened(request), data.statement.ledger["release_index"]
     repeated = account.repeated(made) if data.repeated else ""
-    following = f"Next: hushrec fit {quote(str(out))} --model item-knn -o model.safetensors"
+    following = f"hushrec fit {quote(str(out))} --model item-knn -o model.safetensors"
     _print_made(
-        data, f"Wrote {out}, with its statement next to it.", repeated, account.left(ledger), following
+        data, following, f"Wrote {out}, with its statement next to it.", repeated, account.left(ledger)
     )
 
 
@@ -100,19 +100,20 @@ def _collect(reports: list[str] | None, out: Path | None) -> None:
         together = ReleasedData.collect(ReleasedData.open(path) for path in reports)
     with refusing(out, "written", ReleaseError, "choose another file with -o"):
         together.save(out)
-    following = f"Next: hushrec show {quote(str(out))}"
-    _print_made(together, f"Wrote {out}: {together.n_people:,} people.", following)
+    following = f"hushrec show {quote(str(out))}"
+    _print_made(together, following, f"Wrote {out}: {together.n_people:,} people.")
 
 
-def _print_made(data: "ReleasedData", written: str, *lines: str) -> None:
-    from hushrec.documents.document import Block, Paragraph
+def _print_made(data: "ReleasedData", following: str, written: str, *lines: str) -> None:
+    from hushrec.documents.document import Block, Commands, Paragraph
     from hushrec.documents.words import english
 
     said = data.statement
     blocks: list[Block] = [Paragraph(written), *said.first(english)]
     if said.private:
         blocks.append(Paragraph(said.sentence))
-    console.show_blocks([*blocks, *(Paragraph(line) for line in lines if line)])
+    blocks += (Paragraph(line) for line in lines if line)
+    console.show_blocks([*blocks, Commands("Next", [following])])
 
 
 def _print_plan(method: "Method", planned: "Plan", domain: "Domain", *, json: bool) -> None:

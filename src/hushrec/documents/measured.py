@@ -27,7 +27,7 @@ SYMBOLS = {
     "randomized response": ("flip", "ε"),
     "item substitution": ("swap", "ε"),
 }
-"""The mechanisms that a statement may name, and the symbols of their noise and cost, as on their events."""
+"""The mechanisms that a statement may name, and the symbols of their noise and cost."""
 RANDOMIZERS = {"cell": "randomized response", "slot": "item substitution"}
 """What one answer covers → the mechanism that gives the answer."""
 _NUMBERS = "seq", "release_index", "max_releases", "part", "parts"

@@ -32,10 +32,12 @@ def text(blocks: Sequence[Block], width: int | None = None) -> str:
 
 
 def _lines(blocks: Sequence[Block], width: int | None) -> Iterator[str]:
-    """Lines of all blocks: paragraphs follow each other, and all else stands between empty lines."""
+    """Lines of all blocks: tables, lists and sections stand between empty lines."""
     before: Block | None = None
     for block in blocks:
-        close = isinstance(before, Paragraph | Facts) and isinstance(block, Paragraph | Facts)
+        close = isinstance(before, Paragraph | Facts | Commands) and isinstance(
+            block, Paragraph | Facts | Commands
+        )
         if before is not None and not close:
             yield ""
         yield from _block(block, width)
@@ -58,8 +60,10 @@ def _block(block: Block, width: int | None) -> Iterator[str]:
                 )
         case Table():
             yield from _table(block, width)
-        case Commands(_, lines):
-            yield from (f"  {escaped(line)}" for line in lines)
+        case Commands(title, [line]):  # whole, so that it can be copied
+            yield f"{escaped(title)}: {escaped(line)}"
+        case Commands(title, lines):
+            yield from (f"{escaped(title)}:", *(f"  {escaped(line)}" for line in lines))
         case Figure(_, text):
             yield from _filled(escaped(text), width)
         case Section(title, blocks):

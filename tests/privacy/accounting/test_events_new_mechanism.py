@@ -40,7 +40,6 @@ class Staircase(AdditiveNoise):
 
     mechanism: ClassVar[str] = "staircase"
     norm: ClassVar[str] = "l1"
-    symbol: ClassVar[str] = "γ"
     condition: ClassVar[Clause] = Clause("convergence.chain")
     assumes: ClassVar[tuple[Clause, ...]] = (Clause("assumes.floating"),)
 
@@ -65,7 +64,7 @@ def test_it_is_priced_listed_and_booked(path: Path, monkeypatch: pytest.MonkeyPa
     assert price(STAIRS) == pure_loss(Fraction(1, 4))
     with pytest.raises(KeyError):  # a table needs a line for its symbols
         str(planned)
-    monkeypatch.setitem(SYMBOLS, "staircase", (STAIRS.symbol, STAIRS.cost_symbol))
+    monkeypatch.setitem(SYMBOLS, "staircase", ("γ", "ε"))
     (line,) = (line for line in str(planned).splitlines() if line.startswith("sums"))
     assert " ".join(line.split()) == "sums staircase 1 γ = 4 4 0.500 ε = 0.25"
     assert planned.caveats == (STAIRS.condition,)
@@ -98,7 +97,7 @@ EACH = pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
 
 
 def test_readers_of_releases_know_the_symbols_of_all_events() -> None:
-    assert {e.mechanism: (e.symbol, e.cost_symbol) for e in EVENTS.values()} == SYMBOLS
+    assert {event.mechanism for event in EVENTS.values()} == SYMBOLS.keys()
     assert list(EVENTS) == [event.mechanism for event in EVENTS.values()]
 
 

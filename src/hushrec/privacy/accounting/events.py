@@ -30,15 +30,13 @@ class Event(ABC):
 
     A new mechanism is a subclass with a price and names. If its noise is added to a sum, it extends
     ``AdditiveNoise``, and it needs a kernel and a line in ``DRAWS`` of ``privacy/grant.py``. Readers of
-    releases do not know events, so ``SYMBOLS`` in ``release/statement_lines.py`` repeats its symbols.
+    releases do not know events, so ``SYMBOLS`` in ``documents/measured.py`` names its symbols.
 
     Attributes:
         mechanism: the mechanism's name in tables, ledgers and statements.
         norm: in which the sensitivity is a bound.
         sensitivity: Δ, the largest distance between neighbours, in the quantity's units.
         noise: the mechanism's noise parameter.
-        symbol: how tables write ``noise``.
-        cost_symbol: how tables write the cost.
         step: width of the quantity's grid, in the same units.
         size: number of entries, or ``EVERY_RATING``.
         rate: probability that each person takes part.
@@ -50,8 +48,6 @@ class Event(ABC):
     __slots__ = ()
 
     norm: ClassVar[str]
-    symbol: ClassVar[str]
-    cost_symbol: ClassVar[str] = "ε"
     condition: ClassVar[Clause | None] = None
     assumes: ClassVar[tuple[Clause, ...]] = ()
 
@@ -182,8 +178,6 @@ class Gaussian(AdditiveNoise):
     """
 
     norm: ClassVar[str] = "l2"
-    symbol: ClassVar[str] = "σ"
-    cost_symbol: ClassVar[str] = "ρ"
 
     rate: float = 1.0
 
@@ -218,7 +212,6 @@ class Laplace(AdditiveNoise):
 
     mechanism: ClassVar[str] = "laplace"
     norm: ClassVar[str] = "l1"
-    symbol: ClassVar[str] = "b"
     doors: ClassVar[tuple[str, ...]] = ("release", "release_matrix")
 
     @property
@@ -248,7 +241,6 @@ class PosteriorSample(Calibrated):
 
     mechanism: ClassVar[str] = "posterior sample"
     norm: ClassVar[str] = "loss"
-    symbol: ClassVar[str] = "T"
     doors: ClassVar[tuple[str, ...]] = ("sample_key",)
     condition: ClassVar[Clause] = Clause("convergence.chain")
     assumes: ClassVar[tuple[Clause, ...]] = (Clause("assumes.converged"), Clause("assumes.floating"))

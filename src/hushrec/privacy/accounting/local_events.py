@@ -95,7 +95,6 @@ class Responses(LocalRandomizer):
 
     mechanism: ClassVar[str] = "randomized response"
     norm: ClassVar[str] = "cells"
-    symbol: ClassVar[str] = "flip"
 
     name: str
     symbols: int
@@ -145,7 +144,6 @@ class Substitutions(LocalRandomizer):
 
     mechanism: ClassVar[str] = "item substitution"
     norm: ClassVar[str] = "slots"
-    symbol: ClassVar[str] = "swap"
 
     name: str
     per_slot: float
