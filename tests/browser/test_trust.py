@@ -272,7 +272,7 @@ def several(page, visit, films):
     """The panel of one of several releases."""
     visit(films(statement=statement(ledger=dict(cases.SEVERAL))))
     lines = page.locator("#promise p:visible").all_inner_texts()
-    assert lines[0].startswith("All 52 releases of this ledger together: ε = 4 at δ = 1e-06")
+    assert lines[0].startswith("All 52 releases that this ledger allows, together: ε = 4 at δ = 1e-06")
     assert lines[1].startswith("Anyone who reads this file")
     assert panel(page).get("ε of this release") == "1.25 at δ = 1e-06, for each person"
 

@@ -135,7 +135,7 @@ def test_html_and_markdown_say_the_same(changes, lang):
 
 def test_a_card_of_one_of_several_begins_with_all_of_them_together():
     first, second, third, *_ = card(subject(**KINDS["one of several"])).blocks
-    assert first.text.startswith("All 52 releases of this ledger together: ε = 4 at δ = 1e-06")
+    assert first.text.startswith("All 52 releases that this ledger allows, together: ε = 4 at δ = 1e-06")
     assert first.tone == "strong"
     assert second.text.startswith("Anyone who reads all of them")
     assert third.text == "This release alone: ε = 0.466 at δ = 1e-06."

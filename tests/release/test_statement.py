@@ -111,8 +111,8 @@ def test_a_statement_of_one_of_several_releases_begins_with_all_of_them(statemen
     made = statement(**SEVERAL)
     lines = str(made).split("\n\n")[0].splitlines()
     assert lines[0] == (
-        "All 52 releases of this ledger together: ε = 4 at δ = 1e-06 per user, add-remove, of which ε = 0.7 "
-        "is spent so far, this one included."
+        "All 52 releases that this ledger allows, together: ε = 4 at δ = 1e-06 per user, add-remove, of "
+        "which ε = 0.7 is spent so far, this one included."
     )
     assert lines[1].startswith("Anyone who reads all of them, whatever else they know, may learn a lot about")
     assert lines[2] == "This release alone: ε = 0.466 at δ = 1e-06."
@@ -134,7 +134,11 @@ def test_one_of_a_series_begins_with_the_epsilon_that_is_already_of_all(statemen
 def test_a_caution_stands_before_all_releases_together(statement):
     made = statement(**{**SEVERAL, "caveats": (CLAIMED,)})
     begins = [line.partition(":")[0] for line in str(made).splitlines()[:3]]
-    assert begins == ["AUTHOR'S CLAIM", "All 52 releases of this ledger together", "This release alone"]
+    assert begins == [
+        "AUTHOR'S CLAIM",
+        "All 52 releases that this ledger allows, together",
+        "This release alone",
+    ]
     assert "Anyone who reads all of them" not in str(made)  # a grade is a promise
 
 

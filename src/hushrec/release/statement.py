@@ -372,6 +372,8 @@ class Statement:
         if "total_epsilon" in ledger:
             figures = {"spent": above(ledger.get("spent_epsilon")), "total": below(ledger["total_epsilon"])}
             lines.append(words("charged.spent", **figures))
+        if self.together and "parts" not in ledger:
+            lines.append(words("charged.raised"))
         rows = [(words(f"charged.{key}"), str(ledger[name])) for key, name in _NAMED if ledger.get(name)]
         blocks: list[Block] = [*map(Paragraph, lines), Facts(rows)]
         if missing := self.undeclared:
