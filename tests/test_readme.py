@@ -107,7 +107,7 @@ def test_the_python_block_runs(shop, capsys):
     names = {}
     exec(compile(block("python"), "README.md", "exec"), names)
     printed = capsys.readouterr().out
-    assert "true ε = 1 at δ = 1e-06" in printed
+    assert "ε = 1 at δ = 1e-06" in printed
     assert "Charged to ledger" in printed
     assert "NOT PRIVATE" in printed
     assert len(names["client"].recommend({"Alien": 5, "Heat": 2}, n=10)) == 10

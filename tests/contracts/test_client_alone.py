@@ -15,7 +15,7 @@ import sys
 class Fence:
     def find_spec(self, name, path=None, target=None):
         package, _, rest = name.partition(".")
-        light = {"", "arrays", "errors", "escapes", "extras", "figures", "files", "markup"}
+        light = {"", "arrays", "errors", "escapes", "extras", "figures", "files", "documents"}
         ours = rest.split(".")[0] in light | {"registry", "release"}
         if package in sys.stdlib_module_names or package in {"numpy", "safetensors"}:
             return None

@@ -335,7 +335,7 @@ def test_a_ledger_in_memory_is_never_asked_for(verb, name, tmp_path, request):
     cause = CAUSES[name]
     ledger = ledger_of("memory", verb, cause, tmp_path, request)
     call(verb, cause, hr.load(cause.source, cause.domain), ledger, tmp_path)
-    assert all(entry.caveat for entry in ledger.entries())  # nothing that it pays for is private
+    assert all(entry.caveats for entry in ledger.entries())  # nothing that it pays for is private
 
 
 @pytest.mark.parametrize("verb", ["fit", "series", "pilot", "release_data"])

@@ -80,7 +80,7 @@ def test_groups_of_a_charged_release_are_covered_and_of_a_seeded_one_are_not(rat
         "adjacency": "add-remove",
     }
     shown = " ".join(str(said).split())
-    assert "made from a release of CovarianceSVD (ε = 4 at δ = 1e-06, unit user, add-remove)" in shown
+    assert "made from a release of CovarianceSVD (ε = 4 at δ = 1e-06 per user, add-remove)" in shown
     assert f"ε = {above(said.epsilon + 8)} at δ = 5.56e-05 together" in shown
     assert "tells beyond that release" in shown
     assert Clause("assumes.only_beside", {"given": "ratings"}) in said.assumes

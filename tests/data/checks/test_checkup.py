@@ -35,15 +35,16 @@ def test_it_tells_what_loading_saw(domain):
     assert found.dropped == loaded.dropped
     assert found.dropped == type(found.dropped)(item_id=2, duplicate=3, clamped=11, records=105)
     assert (found.n_users, found.n_entries, found.n_items) == (20, 100, 5)
-    assert str(found).splitlines()[:8] == [
+    assert str(found).splitlines()[:9] == [
         "Confidential, for the curator only: do not publish, do not log",
         "records  105",
         "users    20; the domain declares at most 100",
         "items    5 of the 5 of the catalogue",
         "kept     100 ratings, one for each user and item",
+        "",
         "Dropped or changed:",
-        "  2 (1.9 %) dropped: the item is not in the catalogue",
-        "  3 (2.9 %) merged: the user gave the item again; the last by timestamp counts, else the largest",
+        "  · 2 (1.9 %) dropped: the item is not in the catalogue",
+        "  · 3 (2.9 %) merged: the user gave the item again; the last by timestamp counts, else the largest",
     ]
     assert repr(found) == "Check(confidential)"
 
