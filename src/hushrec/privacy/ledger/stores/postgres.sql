@@ -166,7 +166,7 @@ BEGIN
             held.rho := held.rho + (facts ->> 'rho')::bigint;
             held.epsilon_sum := held.epsilon_sum + (facts ->> 'epsilon_sum')::bigint;
             held.pure_rho := held.pure_rho + (facts ->> 'pure_rho')::bigint;
-            IF coalesce(facts -> 'caveats', '[]') = '[]' THEN
+            IF facts -> 'caveats' = '[]' THEN
                 INSERT INTO hushrec.population VALUES (
                     facts ->> 'domain', held.total ->> 'unit', held.total ->> 'adjacency', name
                 ) ON CONFLICT DO NOTHING;
