@@ -338,7 +338,13 @@ SUBJECTS = {
 } | {name: partial(typed, script) for name, script in SESSIONS.items()}
 
 
-@pytest.mark.parametrize("name", SUBJECTS)
+SLOW = {"evidence", "notebooks", "demo"}
+"""What audits, or fits many times."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.full if name in SLOW else ()) for name in SUBJECTS]
+)
 def test_every_word_is_what_it_was(name):
     assert texts(SUBJECTS[name]).splitlines() == (STORED / f"{name}.txt").read_text("utf-8").splitlines()
 

@@ -21,7 +21,7 @@ from hushrec.figures import above
 from hushrec.local import dataset_files
 from hushrec.local.estimates import estimates
 from hushrec.privacy.accounting.local_events import cell_loss
-from hushrec.release.statement import Statement
+from hushrec.release.statement import CAVEATS, Statement
 
 LARGEST_STORED = 2**26
 """Cells of the largest data set that a ledger keeps whole."""
@@ -311,8 +311,6 @@ def _sort(report: ReleasedData) -> tuple[Any, ...]:
     return report.method, report.settings, domain.items, domain.scale, promise
 
 
-_CAVEATS = "unprotected", "convergence", "groups", "author"
-"""The kinds of caveats, the gravest first."""
 _ONCE = Clause("assumes.once")
 
 
@@ -325,7 +323,7 @@ def _together(reports: Sequence[ReleasedData]) -> Statement:
     alike = dict.fromkeys(line for one in said for line in one.assumes if line.name != "assumes.roster")
     return replace(
         max(said, key=lambda one: one.epsilon),
-        caveats=tuple(gravest[:1] or sorted(caveats, key=lambda caveat: _CAVEATS.index(caveat.kind))),
+        caveats=tuple(gravest[:1] or sorted(caveats, key=lambda caveat: CAVEATS.index(caveat.kind))),
         assumes=(*alike, *([_ONCE] if all(report.n_people <= 1 for report in reports) else [])),
         ledger={},
     )

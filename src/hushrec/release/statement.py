@@ -39,7 +39,7 @@ _REFUTED = "NOT CONVERGED"
 """The verdict of diagnostics that contradict convergence."""
 _NAMED = (("ledger", "id"), ("head", "head"), *((name, name) for name in DECLARED))
 """The rows of the ledger's facts: their heading among the words, and their field."""
-_CAVEATS = "unprotected", "convergence", "groups", "author"
+CAVEATS = "unprotected", "convergence", "groups", "author"
 """The kinds of caveats, the gravest first."""
 
 
@@ -233,7 +233,7 @@ class Statement:
     def _check(self) -> None:
         """Refuse a statement that promises without grounds, or that holds unknown values."""
         known = (
-            all(clause.is_known and clause.kind in _CAVEATS for clause in self.caveats)
+            all(clause.is_known and clause.kind in CAVEATS for clause in self.caveats)
             and all(clause.is_known and clause.kind == "assumes" for clause in self.assumes)
             and (self.beside is None or (self.beside.is_known and self.beside.kind == "beside"))
             and (self.unit, self.adjacency) in ADJACENCIES
