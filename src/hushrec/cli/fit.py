@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hushrec.cli import account, console, options
+from hushrec.cli import charges, console, options
 from hushrec.cli.groups import grouped
 from hushrec.cli.sources import Given, Where
 from hushrec.errors import ConfigError, ReleaseError
@@ -51,7 +51,7 @@ def fit(
         ),
     ] = None,
     terms: options.BudgetOptions,
-    charge: account.ChargeOfAny,
+    charge: charges.ChargeOfAny,
     series: Annotated[
         Path | None,
         typer.Option(
@@ -113,12 +113,12 @@ def fit(
         people: People = given.load(ratings, declared, "memory" if whole and where == "auto" else where)
         return people
 
-    facts = account.facts(declared, given.reading.columns, where == "spark")
-    work, release = account.charged(request, facts, load, given.called(ratings))
-    ledger, made = account.opened(request), release.statement.ledger
-    repeated = account.repeated(made["release_index"]) if release.repeated else ""
+    facts = charges.facts(declared, given.reading.columns, where == "spark")
+    work, release = charges.charged(request, facts, load, given.called(ratings))
+    ledger, made = charges.opened(request), release.statement.ledger
+    repeated = charges.repeated(made["release_index"]) if release.repeated else ""
     chosen_as = f"Model: {release.model}, because {work.because}." if work.because else ""
-    left = _left_of_series(made) if series else account.left(ledger)
+    left = _left_of_series(made) if series else charges.left(ledger)
     _print_made(release, out, repeated, chosen_as, left)
 
 

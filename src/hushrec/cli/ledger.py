@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hushrec import files
-from hushrec.cli import account, console, options
+from hushrec.cli import charges, console, options
 from hushrec.cli.groups import Group, grouped
 from hushrec.cli.verify import verify
 from hushrec.errors import ConfigError, LedgerError
@@ -41,7 +41,7 @@ def _print_sql(asked: bool) -> None:
 
 
 @app.command()
-def show(path: account.LedgerArgument, json: options.Json = False) -> None:
+def show(path: charges.LedgerArgument, json: options.Json = False) -> None:
     """Show a population's total ε, what is spent, and on which releases."""
     from hushrec.privacy.ledger.ledger import Ledger
 
@@ -55,7 +55,7 @@ def show(path: account.LedgerArgument, json: options.Json = False) -> None:
 @app.command()
 @grouped
 def create(
-    path: account.LedgerArgument,
+    path: charges.LedgerArgument,
     *,
     epsilon: options.Epsilon,
     terms: options.BudgetOptions,
@@ -97,7 +97,7 @@ def create(
 
 @app.command()
 def export(
-    path: account.LedgerArgument,
+    path: charges.LedgerArgument,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The file to write; else printed.")] = None,
 ) -> None:
     """Write the whole history with its hashes as JSON, which anybody can verify."""
@@ -118,7 +118,7 @@ app.command()(verify)
 @app.command()
 @grouped
 def extend(
-    path: account.LedgerArgument,
+    path: charges.LedgerArgument,
     *,
     epsilon: Annotated[float | None, typer.Option(help="The new total ε; unchanged by default.")] = None,
     max_releases: Annotated[int | None, typer.Option(min=1, help="The new number of releases.")] = None,
@@ -165,7 +165,7 @@ def extend(
 
 @app.command()
 def forfeit(
-    path: account.LedgerArgument,
+    path: charges.LedgerArgument,
     release_index: Annotated[int, typer.Argument(help="The release index, as hushrec ledger show lists it.")],
 ) -> None:
     """Give up a release that was charged and never published. Its ε stays spent; the next release takes its

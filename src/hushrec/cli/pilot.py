@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hushrec.cli import account, console, options
+from hushrec.cli import charges, console, options
 from hushrec.cli.groups import grouped
 from hushrec.cli.sources import Given
 
@@ -18,9 +18,9 @@ def pilot(
         typer.Argument(help="The private ratings or interactions, or a packed folder, as for fit."),
     ],
     domain: options.DomainFile,
-    ledger: account.LedgerOfMany,
+    ledger: charges.LedgerOfMany,
     out: Annotated[Path, typer.Option("--out", "-o", help="The domain to write, with both numbers.")],
-    charge: account.Charge,
+    charge: charges.Charge,
     given: Given,
 ) -> None:
     """Count users and ratings under noise, for 2 % of the total.
@@ -37,9 +37,9 @@ def pilot(
 
     declared = Domain.open(domain)
     request = Request(Counting, ledger=ledger, out=out, **charge.terms())
-    work, found = account.charged(
+    work, found = charges.charged(
         request,
-        account.facts(declared, given.reading.columns),
+        charges.facts(declared, given.reading.columns),
         lambda _: given.load(ratings, declared),
         given.called(ratings),
     )
@@ -48,7 +48,7 @@ def pilot(
         Paragraph(f"Wrote {out}: {about}"),
         Paragraph(work.plan.guarantee.loss(english)),
         table_of(work.plan.measured(), english),
-        Paragraph(account.left(account.opened(request))),
+        Paragraph(charges.left(charges.opened(request))),
         Commands("Next", [f"hushrec fit --domain {quote(str(out))} --epsilon auto"]),
     ]
     console.show_blocks(blocks)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hushrec.cli import account, console, options
+from hushrec.cli import charges, console, options
 from hushrec.cli.groups import grouped
 from hushrec.cli.sources import Given
 from hushrec.errors import ConfigError, ReleaseError
@@ -36,7 +36,7 @@ def randomize(
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="ε, the largest privacy loss of a user.")] = None,
     terms: options.BudgetOptions,
-    charge: account.ChargeOfAny,
+    charge: charges.ChargeOfAny,
     plan: Annotated[bool, typer.Option("--plan", help="Show the cost, and read no ratings.")] = False,
     collect: Annotated[
         bool,
@@ -75,15 +75,15 @@ def randomize(
         )
     records = ratings
     request = Request(randomizing(chosen, budget), out=out, **charge.terms())
-    facts = account.facts(declared, given.reading.columns)
-    _, data = account.charged(
+    facts = charges.facts(declared, given.reading.columns)
+    _, data = charges.charged(
         request, facts, lambda _: given.load(records, declared, "memory"), given.called(records)
     )
-    ledger, made = account.opened(request), data.statement.ledger["release_index"]
-    repeated = account.repeated(made) if data.repeated else ""
+    ledger, made = charges.opened(request), data.statement.ledger["release_index"]
+    repeated = charges.repeated(made) if data.repeated else ""
     following = f"hushrec fit {quote(str(out))} --model item-knn -o model.safetensors"
     _print_made(
-        data, following, f"Wrote {out}, with its statement next to it.", repeated, account.left(ledger)
+        data, following, f"Wrote {out}, with its statement next to it.", repeated, charges.left(ledger)
     )
 
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 import hushrec as hr
-from hushrec.cli import account
+from hushrec.cli import charges
 from hushrec.curator.charging import Request
 from hushrec.curator.fit import fitting
 from hushrec.errors import ShareExceeded, WeakBudget
@@ -123,17 +123,17 @@ def test_somebody_at_the_terminal_is_asked(monkeypatch, answer, made):
 
     asked = Request(fitting(hr.GlobalEffects(), None), ledger="ledger.db", accept="users")
     terminal, file = (SimpleNamespace(isatty=lambda known=known: known) for known in (True, False))
-    monkeypatch.setattr(account, "sys", SimpleNamespace(stdin=terminal, stderr=terminal))
-    monkeypatch.setattr(account.typer, "confirm", lambda text, err: answer == "y\n")
+    monkeypatch.setattr(charges, "sys", SimpleNamespace(stdin=terminal, stderr=terminal))
+    monkeypatch.setattr(charges.typer, "confirm", lambda text, err: answer == "y\n")
     if made:
-        assert account.confirmed(asked, charge)[0] == "made"
+        assert charges.confirmed(asked, charge)[0] == "made"
     else:
         with pytest.raises(ShareExceeded):
-            account.confirmed(asked, charge)
+            charges.confirmed(asked, charge)
     assert charged == [{"share", "users"}] * made
-    monkeypatch.setattr(account, "sys", SimpleNamespace(stdin=terminal, stderr=file))
+    monkeypatch.setattr(charges, "sys", SimpleNamespace(stdin=terminal, stderr=file))
     with pytest.raises(ShareExceeded):
-        account.confirmed(asked, charge)
+        charges.confirmed(asked, charge)
 
 
 GREAT = "--epsilon 10 --delta 1e-6 --unit user --adjacency add-remove"
@@ -163,8 +163,8 @@ def test_a_new_ledger_asks_once_before_it_takes_a_weak_budget(here, hushrec, mon
         asked.append(text)
         return answer
 
-    monkeypatch.setattr(account, "sys", SimpleNamespace(stdin=terminal, stderr=terminal))
-    monkeypatch.setattr(account.typer, "confirm", confirm)
+    monkeypatch.setattr(charges, "sys", SimpleNamespace(stdin=terminal, stderr=terminal))
+    monkeypatch.setattr(charges.typer, "confirm", confirm)
     shown = hushrec(fit(GREAT, more="--model global-effects"), 0 if answer else 2)
     assert len(asked) == 1
     assert Path("ledger.db").exists() == answer
@@ -182,9 +182,9 @@ def test_a_charge_beyond_its_share_and_weak_asks_for_each(monkeypatch):
         charged.append(request.accept)
 
     terminal = SimpleNamespace(isatty=lambda: True)
-    monkeypatch.setattr(account, "sys", SimpleNamespace(stdin=terminal, stderr=terminal))
-    monkeypatch.setattr(account.typer, "confirm", lambda text, err: not asked.append(text))
-    account.confirmed(Request(fitting(hr.GlobalEffects(), None), ledger="ledger.db"), charge)
+    monkeypatch.setattr(charges, "sys", SimpleNamespace(stdin=terminal, stderr=terminal))
+    monkeypatch.setattr(charges.typer, "confirm", lambda text, err: not asked.append(text))
+    charges.confirmed(Request(fitting(hr.GlobalEffects(), None), ledger="ledger.db"), charge)
     assert (len(asked), charged) == (2, [{"share", "weak"}])
 
 
