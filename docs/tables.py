@@ -21,7 +21,7 @@ TARGETS = (
     *(PAGES / f"{registry.file_name(name)}.md" for name in (*registry.MODELS, *registry.METHODS)),
     *(ROOT / "docs" / f"{page}.md" for page in ("reference", "tour")),
 )
-OTHERS = ("algorithms", "errata")
+OTHERS = ("algorithms",)
 """Pages of the folder that are not of one model or method."""
 UNITS = (("rating", "replace"), ("rating", "add-remove"), ("user", "add-remove"), ("user", "replace"))
 _TABLE = re.compile(r"(<!-- table: ([\w ]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE, DOCS, LAB = ROOT / "src" / "hushrec", ROOT / "docs", ROOT / "lab"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *LAB.rglob("*.md")])
 PAGES = [page for page in PAGES if page.parent != LAB / "reproductions/pages"]  # templates of lab/results
-NOT_A_MODEL = {"index", "errata", "algorithms"}
+NOT_A_MODEL = {"index", "algorithms"}
 BASES = {"Model", "PrivateModel", "AlternatingModel", "CovarianceModel", "Method", "Noiseless"}
 
 DIALECT = re.compile(

@@ -1,7 +1,7 @@
 """Du, Leighton & Patel 2019, "Exploring some approaches to privatize data releases", §III.B–C, as printed.
 
 What fails: the probability of §III.B is right for two symbols; with k of them a cell loses ln(k − 1) more.
-The representatives of §III.C are drawn once for all users, and have no finite ε (docs/models/errata.md).
+The representatives of §III.C are drawn once for all users, and have no finite ε (lab/docs/errata.md).
 """
 
 import math

@@ -1,7 +1,7 @@
 """Friedman, Berkovsky & Kaafar 2016, "A differential privacy framework for matrix factorization", as printed.
 
 All averages have Laplace noise. What fails: no bound on the privacy loss of Algorithms 5 and 6 under
-add-remove is known, and Algorithm 6 contradicts Theorem 6 (docs/models/errata.md). The defaults are the
+add-remove is known, and Algorithm 6 contradicts Theorem 6 (lab/docs/errata.md). The defaults are the
 paper's settings for MovieLens 1M, but for β_m and β_u, which it does not print: 10 and 100 were fitted to its
 global effects. They are for one to five stars; widths are fractions of the scale's width and norms are in
 quarters of it.

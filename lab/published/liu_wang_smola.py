@@ -1,7 +1,7 @@
 """Liu, Wang & Smola 2015, "Fast differentially private matrix factorization", as printed.
 
 What fails: ε = 4 B/T is printed for a loss of at most B per user; the true loss under ``replace`` is 2 B/T,
-and none is known for ``reject`` (docs/models/errata.md).
+and none is known for ``reject`` (lab/docs/errata.md).
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """McSherry & Mironov 2009, "Differentially Private Recommender Systems", as printed.
 
 What fails: Theorem 4 needs residuals that are clamped before they are centred, and the printed Δ of the
-covariance misses what one rating moves in its user's other residuals (docs/models/errata.md).
+covariance misses what one rating moves in its user's other residuals (lab/docs/errata.md).
 
 Where the paper prints nothing, or these forms do something else, the class says so; the list is in
 lab/docs/published.md. The ridge and both β of the cleaning are constants here: the paper trains them for

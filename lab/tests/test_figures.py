@@ -49,7 +49,7 @@ LISTED = domain(100, users=range(50))
 
 def test_errata_of_private_matrix_factorisation():
     """The figures themselves are found in test_sensitivity_errata_fbk.py."""
-    errata = " ".join(text("docs/models/errata.md").split())
+    errata = " ".join(text("lab/docs/errata.md").split())
     published = FriedmanALS()
     paid = Budget(epsilon=1.0, delta=0.0, unit="rating", adjacency="replace")
     people = published.printed(LISTED, paid)["users, round 1"]
@@ -64,7 +64,7 @@ def test_errata_of_private_matrix_factorisation():
 
 def test_errata_of_the_papers_own_tables():
     """What follows from other figures of the same paper, or from the size of a public data set."""
-    errata = " ".join(text("docs/models/errata.md").split())
+    errata = " ".join(text("lab/docs/errata.md").split())
     users, movies, ratings = 480_189, 17_770, 100_480_507
     assert f"37.9 · 480,189/17,770 is {37.9 * users / movies:,.0f} ratings per movie" in errata
     assert f"it is **{ratings / users:.0f}** ratings per user" in errata
@@ -84,7 +84,7 @@ def test_errata_of_the_papers_own_tables():
 
 
 def test_the_increase_that_does_not_follow_from_its_losses():
-    errata, shown = text("docs/models/errata.md"), text("lab/results/du.md")
+    errata, shown = text("lab/docs/errata.md"), text("lab/results/du.md")
     loss, printed = LOSSES[0.95]
     assert f"**{printed} %**" in errata
     assert f"{100 * (loss - BASELINE) / loss:.2f}" == printed  # over the loss with noise
@@ -120,8 +120,8 @@ def test_what_published_answers_cost():
     loss = cost(published, domain(1_000), paid).true
     start = "true ε of a person, m = 1,000 cells, five stars, ε = 0 claimed"
     assert f"**{loss:,.0f}**" in row("docs/models/randomized_response.md", start)
-    assert f"**{loss / 1000:.3f}**, also at ε_k = 0" in text("docs/models/errata.md")
-    assert f"**{loss:.0f}** more than is claimed" in text("docs/models/errata.md")
+    assert f"**{loss / 1000:.3f}**, also at ε_k = 0" in text("lab/docs/errata.md")
+    assert f"**{loss:.0f}** more than is claimed" in text("lab/docs/errata.md")
 
 
 # -- how to read ε ----------------------------------------------------------------------------------------

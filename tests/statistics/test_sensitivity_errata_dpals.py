@@ -12,7 +12,7 @@ import pytest
 
 from hushrec.privacy.accounting.accountant import gaussian_epsilon, gaussian_mu, zcdp_epsilon
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/models/errata.md"
+PAGE = Path(__file__).resolve().parents[2] / "lab/docs/errata.md"
 DELTA, SAMPLE, NOISE, LARGEST = 1e-5, 100, 200.0, 5.0  # as for MovieLens 10M at ε = 1
 BUDGET, STEPS_SHARE = 100.0, 0.5
 
