@@ -75,23 +75,3 @@ def test_a_cell_that_fails_is_found(cell, refused):
 def test_a_block_that_nobody_runs_is_found():
     with pytest.raises(AssertionError, match="nobody runs"):
         list(cells("# Title\n\n```python\n1 / 0\n```\n"))
-
-
-def test_the_parts_of_ease_are_those_of_the_results():
-    """The last column of choosing's table of ε, from the table of MovieLens 1M."""
-    results = (DOCS.parent / "lab" / "results" / "top_n.md").read_text("utf-8")
-    head, body = re.search(
-        r"MovieLens 1M, likes; people -->\n(.*?)\n\|---.*?\n(.*?)\n\n", results, re.DOTALL
-    ).groups()
-    columns = [cell.strip() for cell in head.split("|")]
-    rows = {tuple(c.strip() for c in row.split("|")[1:3]): row.split("|") for row in body.splitlines()}
-
-    def ndcg(method, epsilon, unit="user"):
-        return float(rows[method, unit][columns.index(epsilon)].partition("/")[2])
-
-    choosing = (DOCS / "choosing.md").read_text("utf-8")
-    shown = dict(re.findall(r"^\| ([\d.]+) \| .* \| (\d+) % \|$", choosing, re.MULTILINE))
-    best = ndcg("EASE", "∞", "–")
-    assert shown == {e: f"{ndcg('PrivateEASE', e) / best:.0%}".strip("%") for e in shown}
-    assert list(shown) == ["0.5", "1", "2", "4", "8", "20"]
-    assert f"reach {ndcg('Popularity', '1') / best:.0%}".replace("%", " %") in choosing

@@ -1,16 +1,16 @@
 """What pages state of the papers, and of what their noise costs, is what the code computes."""
 
 import math
+import re
 from pathlib import Path
 
 import pytest
 
+import hushrec as hr
 from hushrec.data.domain import Domain
-from hushrec.documents.promise import times
-from hushrec.documents.words import english
 from hushrec.figures import one_in, percent
 from hushrec.privacy.accounting.budget import Budget
-from lab.pages import reading_epsilon, which_epsilon
+from lab.pages import choosing
 from lab.published import (
     DuResponse,
     FriedmanALS,
@@ -124,33 +124,74 @@ def test_what_published_answers_cost():
     assert f"**{loss:.0f}** more than is claimed" in text("lab/docs/errata.md")
 
 
-# -- how to read ε ----------------------------------------------------------------------------------------
+# -- what ε means, and what it costs ------------------------------------------------------------------------
 
 
 def test_the_page_on_epsilon_tells_the_story_and_the_figures_of_statements():
-    page = text("docs/reading-epsilon.md")
-    assert f"<!-- story -->\n{reading_epsilon.story()}\n<!-- end" in page
-    assert "\n".join(reading_epsilon.table()) in page
+    page = text("docs/choosing.md")
+    assert f"<!-- story -->\n{choosing.story()}\n<!-- end" in page
     told = " ".join(page.split())
-    assert f"that strong in one of some {one_in(reading_epsilon.as_strong(4))} releases" in told
+    assert f"that strong in one of some {one_in(choosing.as_strong(4))} releases" in told
+    assert f"a guess is right in at most {percent(choosing.gaussian(4).right_guess)} % of cases" in told
+
+
+@pytest.mark.parametrize("made", [choosing.meanings, choosing.costs, choosing.rules, choosing.measured])
+def test_tables_that_help_to_choose_are_made_of_the_stored_rows(made):
+    page = "lab/results/choice.md" if made is choosing.measured else "docs/choosing.md"
+    table = "\n".join(made())
+    assert f"<!-- {made.__name__} -->\n{table}\n<!-- end" in text(page)
+
+
+def test_what_popularity_reaches():
+    reached = {f"{choosing.kept('Popularity', epsilon):.0f} %" for epsilon in choosing.COSTS}
+    assert reached == {"51 %"}
+    assert "The most popular items reach 51 % at every ε." in " ".join(text("docs/choosing.md").split())
+
+
+def situations():
+    """The rows of the first table of the page: people, unit, ε and model."""
+    for line in text("docs/choosing.md").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 6 and "add-remove" in line:
+            yield pytest.param(*cells[1:], id=" ".join(cells[1:]))
+
+
+@pytest.mark.parametrize(("give", "people", "protected", "epsilon", "model"), [*situations()])
+def test_the_model_of_a_situation_is_the_suggested_one(give, people, protected, epsilon, model):
+    n, (unit, adjacency) = int(people.replace(",", "")), re.findall("`([a-z-]+)`", protected)
+    facts = {"max_users": 2 * n, "expected_users": n, "expected_ratings": 50 * n}
+    declared = hr.Domain(range(2_000), scale=(1, 5, 1) if give == "ratings" else None, **facts)
+    unit = {"record": "rating"}.get(unit, unit)
+    delta = 1e-6 if n < 50_000 else 1e-8
+    budget = hr.Budget(epsilon=float(epsilon), delta=delta, unit=unit, adjacency=adjacency)
+    assert f"`{type(hr.recommended(declared, budget)).__name__}`" == model
+
+
+def test_what_delta_and_the_cap_cost():
+    def noise(delta=1e-6, most=500):
+        budget = hr.Budget(epsilon=1.0, delta=delta, unit="user", adjacency="add-remove")
+        declared = hr.Domain(range(2_000), max_users=10_000, cap=most)
+        return hr.plan(declared, hr.PrivateEASE(), budget).measurements[0].event.noise
+
+    page = " ".join(text("docs/choosing.md").split())
     assert (
-        f"a guess is right in at most {percent(reading_epsilon.gaussian(4).right_guess)} % of cases" in told
+        f"δ = 1e-9 in place of 1e-6 costs {noise(1e-9) / noise() - 1:.0%} more noise".replace("%", " %")
+        in page
     )
+    assert noise(most=50) == noise() == noise(most=2_000)
+    method = hr.RandomizedResponse()
+    paid = hr.Budget(epsilon=20.0, delta=0.0, unit="user", adjacency="replace")
+    for most, each in ((5, "ε = 2 with"), (100, "and 0.1 with")):
+        declared = hr.Domain(range(2_000), scale=(1, 5, 1), max_users=10_000, cap=most)
+        cell = method.local(method.plan(declared, paid), declared).epsilon
+        assert f"{cell:g}" in each
+        assert each in page
 
 
 def test_a_conclusion_as_strong_as_epsilon_is_as_rare_as_delta_allows():
     """δ = P(loss > ε) − e^ε P(loss > ε in the other world), which the rarity alone therefore exceeds."""
-    for epsilon in reading_epsilon.EPSILONS:
-        mu = reading_epsilon.gaussian(epsilon).mu
+    for epsilon in choosing.MEANINGS:
+        mu = choosing.gaussian(epsilon).mu
         other = math.erfc((mu / 2 + epsilon / mu) / math.sqrt(2)) / 2
-        delta = reading_epsilon.as_strong(epsilon) - math.exp(epsilon) * other
-        assert delta == pytest.approx(reading_epsilon.DELTA, rel=1e-3)
-
-
-@pytest.mark.parametrize("epsilon", which_epsilon.EPSILONS)
-def test_pages_that_help_to_choose_state_the_same_figures(epsilon):
-    odds = reading_epsilon.gaussian(epsilon)
-    guess, attack = (f"{percent(share)}\u00a0%" for share in (odds.right_guess, odds.best_attack))
-    factor = times(epsilon, english)
-    assert row("docs/which-epsilon.md", f"{epsilon:g}")[:3] == [guess, attack, factor]
-    assert row("docs/choosing.md", f"{epsilon:g}")[:2] == [guess.replace("\u00a0", " "), factor]
+        delta = choosing.as_strong(epsilon) - math.exp(epsilon) * other
+        assert delta == pytest.approx(choosing.DELTA, rel=1e-3)

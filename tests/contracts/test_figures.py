@@ -296,7 +296,7 @@ def test_two_steps():
     """Of a guess what somebody gave, who is known to have taken part."""
     mu = gaussian_mu(1.0, 1e-6)
     epsilon = gaussian_epsilon(2 * mu, 1e-6)
-    told = " ".join(text("reading-epsilon.md").split())
+    told = " ".join(text("choosing.md").split())
     said = re.search(r"2μ = ([\d.]+), which is ε = ([\d.]+) .*?most ([\d.]+) % .*? in ([\d.]+) % by", told)
     right = [100 / (1 + math.exp(-epsilon)), 100 * NormalDist().cdf(mu)]
     assert all(map(rounded_up, said.groups(), [2 * mu, epsilon, *right]))

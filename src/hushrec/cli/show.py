@@ -86,7 +86,7 @@ def show(
         named = replace(document, facts={"file": release.name, **document.facts})
         console.show(named, json=True)
         return
-    symbols = Paragraph("Symbols: docs/glossary.md#symbols. How to read ε: docs/reading-epsilon.md.")
+    symbols = Paragraph("Symbols: docs/glossary.md#symbols. What ε means: docs/choosing.md.")
     console.show_blocks([Paragraph(f"{release.name}: {document.title}"), *document.blocks, symbols])
 
 

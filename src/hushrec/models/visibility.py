@@ -34,12 +34,12 @@ FACTORS: Mapping[tuple[str, str], float] = {
     ("rating", "replace"): 250.0,
 }
 """Pairs: a model of factors is suggested. ``python -m lab bench choice`` chose the first two;
-docs/which-epsilon.md has its table. Under replace, on the four small sets of ``lab reproduce every-set`` at ε
+lab/results/choice.md has its table. Under replace, on the four small sets of ``lab reproduce every-set`` at ε
 from 0.25 to 8, a covariance was at most 0.1 % better than effects up to 600, and at most 0.6 % worse.
 """
 COVARIANCE = 3_000.0
 """Pairs, unit ``user``: a covariance predicts better than factors that descend under noise, among up to 2,000
-items. ``python -m lab bench choice``; docs/which-epsilon.md has its table.
+items. ``python -m lab bench choice``; lab/results/choice.md has its table.
 """
 LISTED = 560.0
 """Directions: factors of models that list people, docs/models/private_sgd.md. Of signals from 90 to 3,230 on

@@ -1,0 +1,208 @@
+"""Writes the tables of docs/choosing.md and lab/results/choice.md: ``python -m lab.pages.choosing``."""
+
+import math
+import re
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from statistics import NormalDist
+
+import polars as pl
+
+from hushrec.documents.measured import Measured
+from hushrec.documents.odds import Odds
+from hushrec.documents.promise import Guarantee, times
+from hushrec.documents.words import english
+from hushrec.figures import one_in, percent
+from hushrec.models.visibility import COVARIANCE, FACTORS
+from hushrec.privacy.accounting import fixed_point
+from hushrec.privacy.accounting.accountant import Spent
+from lab.experiments.plots import canvas, svg
+
+DOCS = Path(__file__).parents[2] / "docs"
+RESULTS = Path(__file__).parents[1] / "results"
+DELTA = 1e-6
+STORY = 4
+"""The ε of the story that is told in full."""
+MEANINGS = (0.1, 0.5, 1, 2, 4, 8, 20)
+"""The ε of which the page says what they mean."""
+COSTS = (0.5, 1.0, 2.0, 4.0, 8.0, 20.0)
+"""The ε of which it says what they cost."""
+STEPS = {"user": (100, 790, 3_000), "rating": (100, 500, 3_000)}
+"""Signals at which the rows of ``measured`` begin."""
+LISTS = {"data": "MovieLens 1M, likes", "protocol": "people", "metric": "nDCG@100"}
+"""The lists of lab/results/top_n.csv that are compared."""
+
+
+# -- what ε means -----------------------------------------------------------------------------------------
+
+
+@cache
+def gaussian(epsilon):
+    """What Gaussian noise means that costs all of ε at DELTA."""
+    low, high = 0, 400 * fixed_point.PER_ONE
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if Spent(rho=middle).epsilon(DELTA) <= epsilon else (low, middle)
+    rho = low / fixed_point.PER_ONE
+    return Odds.of(epsilon, DELTA, [Measured("all", "gaussian", 1.0, 1.0, 1, 1.0, rho)])
+
+
+def as_strong(epsilon):
+    """How often Gaussian noise lets a conclusion be as strong as e^ε: P(N(μ²/2, μ²) > ε)."""
+    mu = gaussian(epsilon).mu
+    return NormalDist().cdf(mu / 2 - epsilon / mu)
+
+
+def story():
+    """The story of Alice, as a statement tells it."""
+    guarantee = Guarantee("user", "add-remove", gaussian(STORY))
+    return "\n".join(f"> {number}. {line}" for number, line in enumerate(guarantee.story(english), 1))
+
+
+def meanings():
+    """The rows of the table of what ε means."""
+    yield (
+        "| ε | right guess: Gaussian noise | any noise | best attack: Gaussian noise | any noise "
+        "| single conclusion: any noise | Gaussian noise is that strong in |"
+    )
+    yield "|" + "---|" * 7
+    for epsilon in MEANINGS:
+        both = gaussian(epsilon), Odds.of(epsilon, DELTA)
+        parts = [odds.right_guess for odds in both] + [odds.best_attack for odds in both]
+        cells = [f"{percent(part)}\u00a0%" for part in parts]
+        cells += [times(epsilon, english), f"1 of {one_in(as_strong(epsilon))}"]
+        yield f"| {epsilon:g} | {' | '.join(cells)} |"
+
+
+# -- what it costs ----------------------------------------------------------------------------------------
+
+
+@cache
+def errors():
+    """RMSE of the suggested model on MovieLens 1M, by unit and ε; of the best that was measured elsewhere."""
+    chosen = pl.read_csv(RESULTS / "movielens-1m-recommended.csv")
+    chosen = chosen.filter(pl.col("model") == "recommended", pl.col("public").fill_null("") == "")
+    chosen = chosen.with_columns(pl.col("unit").fill_null("none"))  # without noise there is no unit
+    means = chosen.group_by("model", "unit", "epsilon").agg(pl.col("rmse").mean())
+    best = means.group_by("unit", "epsilon").agg(pl.col("rmse").min())
+    return {(unit, epsilon): rmse for unit, epsilon, rmse in best.iter_rows() if rmse is not None}
+
+
+def lost(unit, epsilon):
+    """How much larger the error is than without noise, in percent."""
+    return 100 * (errors()[unit, epsilon] / errors()["none", math.inf] - 1)
+
+
+def kept(method, epsilon):
+    """How much of the nDCG of EASE, which is not private, a method's lists reach at unit user, in percent."""
+    rows = pl.read_csv(RESULTS / "top_n.csv").filter(**LISTS)
+    means = rows.group_by("method", "unit", "epsilon").agg(pl.col("value").mean())
+    found = {(name, unit, at): value for name, unit, at, value in means.iter_rows()}
+    return 100 * found[method, "user", epsilon] / found["EASE", None, math.inf]
+
+
+def costs():
+    """The rows of the table of what ε costs."""
+    yield "| ε | error of ratings, unit `user` | error of ratings, unit `record` | lists, unit `user` |"
+    yield "|---|---|---|---|"
+    for epsilon in COSTS:
+        cells = [f"{lost(unit, epsilon):+.1f}\u00a0%" for unit in ("user", "rating")]
+        yield f"| {epsilon:g} | {' | '.join(cells)} | {kept('PrivateEASE', epsilon):.0f}\u00a0% |"
+
+
+# -- which model ------------------------------------------------------------------------------------------
+
+
+def rules():
+    """The rows of the table of the rule."""
+    yield "| people give | unit | signal | model |"
+    yield "|---|---|---|---|"
+    user, record, replaced = FACTORS.values()
+    yield f"| ratings | `user` | below {user:g} | `GlobalEffects` |"
+    second = "`CovarianceSVD` where users rate too little for it"
+    yield f"| ratings | `user` | {user:g} or more | `PosteriorMF`; {second} |"
+    many = f"{COVARIANCE:,g} or more, √(items/2,000) times that for more than 2,000 items"
+    yield f"| ratings | `user` | {many}; and at least (ratings/users)² | `CovarianceSVD` |"
+    yield f"| ratings | `record` | below {record:g}, under replace {replaced:g} | `GlobalEffects` |"
+    yield f"| ratings | `record` | {record:g} or more, under replace {replaced:g} | `CovarianceSVD` |"
+    yield "| ratings | either, δ = 0 | any | `GlobalEffects` with Laplace noise |"
+    yield "| ratings | `user`, with an ε per user | any | `PosteriorMF` |"
+    enough = "people than `PrivateEASE` [needs](models/private_ease.md), or less than three items each"
+    yield f"| interactions | either | fewer {enough} | `Popularity` |"
+    yield "| interactions | either | otherwise | `PrivateEASE` |"
+    yield "| ratings | none, no noise | any | `CovarianceSVD` |"
+
+
+def measured():
+    """How far each model is above the best of them on generated crowds, by unit and signal (choice.csv)."""
+    case = ["users", "items", "ratings", "unit", "epsilon"]
+    rows = pl.read_csv(RESULTS / "choice.csv").filter(pl.col("rmse").is_not_nan())
+    ruled = rows.filter(pl.col("model") == pl.col("chosen")).with_columns(model=pl.lit("the rule"))
+    rows = pl.concat([rows, ruled])
+    rows = rows.with_columns(loss=100 * (pl.col("rmse") / pl.min("rmse").over(case) - 1))
+    names = ("GlobalEffects", "PosteriorMF", "CovarianceSVD", "the rule")
+    yield f"| unit | signal | {' | '.join(f'`{n}`' for n in names[:3])} | the rule | crowds and ε |"
+    yield f"|---|---|{'---|' * (len(names) + 1)}"
+    for unit, bounds in STEPS.items():
+        for low, high in pairwise((0, *bounds, math.inf)):
+            there = rows.filter(pl.col("signal").is_between(low, high, closed="left"), unit=unit)
+            means = dict(there.group_by("model").agg(pl.col("loss").mean()).iter_rows())
+            cells = [f"{means[name]:.2f} %" if name in means else "" for name in names]
+            cells[-1] += f" (at most {there.filter(model='the rule')['loss'].max():.1f} %)"
+            span = f"{low:,} to {high:,}" if low and high < math.inf else f"from {low:,}"
+            span = span if low else f"below {high:,}"
+            cases = there.filter(model="the rule").height
+            shown = {"rating": "record"}.get(unit, unit)
+            yield f"| `{shown}` | {span} | {' | '.join(cells)} | {cases} |"
+
+
+# -- the pages --------------------------------------------------------------------------------------------
+
+
+def picture():
+    """What the best attack finds, and what accuracy it costs, against ε, as SVG."""
+    grid = [0.1 * 1.08**k for k in range(70)]
+    with canvas(3.4, width=7.2, panels=(1, 2)) as (drawing, (gain, cost)):
+        for axes in (gain, cost):
+            axes.set_xscale("log")
+            axes.set_xlim(0.4, 22)
+            axes.set_xticks([0.5, 1, 2, 4, 8, 20], ["0.5", "1", "2", "4", "8", "20"])
+            axes.minorticks_off()
+            axes.set_xlabel("ε at δ = 1e-6")
+        for noise, of, colour in (
+            ("any noise with this ε", lambda e: Odds.of(e, DELTA), "#D55E00"),
+            ("Gaussian noise", gaussian, "#0072B2"),
+        ):
+            gain.plot(grid, [100 * of(e).best_attack for e in grid], color=colour, label=noise)
+        gain.axhline(1, color="#444444", linestyle="--", linewidth=1, label="a blind guess")
+        gain.set_ylim(0, 101)
+        gain.set_ylabel("best attack finds, % (1 % false positives)")
+        gain.legend(frameon=False)
+        for unit, name, colour, mark in (
+            ("user", "user", "#0072B2", "o"),
+            ("rating", "record", "#009E73", "s"),
+        ):
+            cost.plot(COSTS, [lost(unit, e) for e in COSTS], color=colour, marker=mark, label=f"unit {name}")
+        cost.set_ylim(0, None)
+        cost.set_ylabel("error above that without noise, %")
+        cost.legend(frameon=False)
+        return svg(
+            drawing, "What the best attack finds, and what accuracy it costs on MovieLens 1M, against ε"
+        )
+
+
+def write(page, made):
+    """Replace what stands between the marks of a page."""
+    text = page.read_text("utf-8")
+    for mark, inside in made.items():
+        marked = rf"(<!-- {mark} -->\n).*?(<!-- end of {mark} -->)"
+        text = re.sub(marked, lambda m, inside=inside: f"{m[1]}{inside}\n{m[2]}", text, flags=re.DOTALL)
+    page.write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    tables = {name.__name__: "\n".join(name()) for name in (meanings, costs, rules)}
+    write(DOCS / "choosing.md", {"story": story(), **tables})
+    write(RESULTS / "choice.md", {"measured": "\n".join(measured())})
+    (DOCS / "choosing.svg").write_text(picture(), "utf-8")
