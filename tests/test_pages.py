@@ -19,7 +19,7 @@ import hushrec as hr
 from hushrec.cli.app import app
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-AFTER = ("new-items", "new-users", "deletion")
+AFTER = ("new-items", "deletion")
 """Pages that go on with the ledger of the first one."""
 
 
@@ -84,7 +84,7 @@ def shop(tmp_path, monkeypatch):
     (tmp_path / "items.txt").write_text("\n".join(items[:30]) + "\n", "utf-8")
     (tmp_path / "films.txt").write_text("\n".join(items[:30]) + "\n", "utf-8")
     (tmp_path / "items-june.txt").write_text("\n".join(items) + "\n", "utf-8")
-    for name in ("week-01", "week-02", "week-03", "grown", "clicks"):
+    for name in ("week-01", "week-02", "week-03", "clicks"):
         write_clicks(tmp_path / f"{name}.csv", items[:30], 80, rng)
     write_clicks(tmp_path / "june.csv", items, 80, rng)
     for name in ("stars-01", "stars-02"):
@@ -128,8 +128,8 @@ def test_what_comes_after_goes_on_with_its_ledger(shop, page):
     for shown in blocks(page, "text"):
         assert " ".join(shown.split()) in flat
     named = {release.stem: hr.Client(release) for release in shop.glob("*.safetensors")}
-    assert {"new-items": "june", "new-users": "grown", "deletion": "next"}[page] in named
-    if page == "new-users":
+    assert {"new-items": "june", "deletion": "next"}[page] in named
+    if page == "new-items":
         assert "δ = 1e-06 is too large for up to 100,000 users" in flat
     if page == "deletion":
         assert "Release index 0 was made before" in flat
