@@ -137,7 +137,10 @@ def test_the_sentence_says_what_is_known():
     assert both == "7 dimensions of taste survived the noise. 32 more from what is publicly known of items."
     public = tastes(32, "CovarianceSVD", cleaned, 1.0, 32.0)
     assert public == "32 dimensions of taste, from what is publicly known of items."
-    assert tastes(9, "M", {}, 1.0) == "9 dimensions of taste, from what is publicly known of items."
+    of_others = tastes(9, "M", {"landmarks": 4}, 1.0)
+    assert (
+        of_others == "9 dimensions of taste at most, noise included: M does not tell which of them are noise."
+    )
     assert tastes(3, "M", {"rank": 4}, None) == "3 dimensions of taste, learned without noise."
     assert tastes(0, "M", {"rank": 4}, None) == "Lists are the same for everybody: no taste was found."
     none = tastes(0, "M", {"rank": 4}, 1.0)

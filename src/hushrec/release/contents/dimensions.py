@@ -73,7 +73,7 @@ def tastes(
         return words.join([learned, words("taste.more_known", n=int(known))])
     if not found:
         return words("taste.same", why=words.clause(why_same(model, config, epsilon)))
-    if known > 0 or not _learns(config):
+    if known > 0:
         return words("taste.known", n=found)
     if epsilon is None:
         return words("taste.no_noise", n=found)
