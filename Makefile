@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
-.PHONY: demo lab npm test test-lab test-page test-postgres test-spark test-spark-full lint test-full mutants audits fuzz wheel oracles bench bench-ratios bench-scale bench-spark bench-als bench-sgd bench-top-n tables docs clean
+.PHONY: demo lab npm test test-lab test-page test-postgres test-spark test-spark-full lint test-full mutants audits fuzz wheel oracles bench bench-ratios bench-scale bench-spark bench-als bench-sgd bench-top-n tables picture docs clean
 
 demo: $(VENV)/.curator      ## private recommenders on generated clicks, offline
 	@$(ONE) $(BIN)/hushrec demo
@@ -103,6 +103,10 @@ bench-sgd: $(VENV)/.lab-bench $(VENV)/.lab-sgd-peers  ## gradient descent beside
 
 tables: $(VENV)/.dev        ## the tables of models in README and docs, from the registry and the pages
 	@$(BIN)/python docs/tables.py
+
+picture: $(VENV)/.curator $(VENV)/.page  ## the README's picture: the demo's page with a list on it, in Debian's Chromium
+	@tests/packages.sh chromium=chromium /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf=fonts-dejavu-core
+	@$(ONE) $(BIN)/python -m lab.pages.picture
 
 docs: $(VENV)/.docs         ## the documentation as pages, in site/
 	@$(BIN)/python -m sphinx -W --keep-going -q docs site

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hushrec
-from hushrec.cli.demo import made_up_titles
+from hushrec.data.synthetic import made_up_titles
 from hushrec.pages import recommender, site
 from hushrec.pages.item_table import ItemTable
 from support.releases import ranker, release, statement
@@ -116,7 +116,7 @@ def likes(n=N):
 
 def titles(items, **columns):
     """Made-up titles of a catalogue."""
-    made = made_up_titles(items)
+    made = made_up_titles(len(items))
     return ItemTable(items, made["title"], made["year"], made["genres"], **columns)
 
 

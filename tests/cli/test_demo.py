@@ -1,10 +1,8 @@
-import csv
 import json
 import re
 import shlex
 import shutil
 import sys
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +21,8 @@ def test_the_whole_demo_twice(tmp_path, monkeypatch, hushrec):
         shown = hushrec("demo --quick").out
         assert {entry.name for entry in Path("demo").iterdir()} == {demo.MARKER, *demo.WRITTEN}
     lines = shown.splitlines()
-    assert max(len(line) for line in lines if not line.startswith("Next:")) <= 80
+    typed = "The full statement: ", "The page: ", "The list of user A: "
+    assert max(len(line) for line in lines if not line.startswith(typed)) <= 80
     assert [line.split()[0] for line in lines if line[:1] in ("1", "8", "∞")][:3] == ["1", "8", "∞"]
     assert "NOT PRIVATE" in shown
     report = Path("demo/report.html").read_text("utf-8")
@@ -38,11 +37,12 @@ def test_the_whole_demo_twice(tmp_path, monkeypatch, hushrec):
     assert (release.model, release.statement.private, release.statement.unit) == ("PrivateEASE", True, "user")
     assert release.statement.epsilon == pytest.approx(1)
     assert hr.Ledger.open("demo/ledger.db").remaining < 1e-6
-    command = next(line for line in lines if line.startswith("Next: hushrec "))
-    listed = hushrec(command.removeprefix("Next: hushrec ")).out
+    (command,) = (line for line in lines if line.startswith("The list of user A: hushrec "))
+    listed = hushrec(command.removeprefix("The list of user A: hushrec ")).out
     assert "score" in listed
     assert release.taste in " ".join(shown.split())
     assert release.taste in report
+    assert release.statement.sentence in " ".join(shown.split())
     assert release.statement.sentence in report
     assert demo._SHOWN.replace("'", "&#x27;") in report
     assert not re.search(r"<script|<link|https?://", report)
@@ -51,13 +51,13 @@ def test_the_whole_demo_twice(tmp_path, monkeypatch, hushrec):
     assert (
         Path("demo/page", facts["release"]).read_bytes() == Path("demo/release-eps1.safetensors").read_bytes()
     )
-    titles = json.loads(Path("demo/page", facts["titles"]).read_text("utf-8"))["titles"]
-    with Path("demo/titles.csv").open(encoding="utf-8") as file:
-        assert [row["title"] for row in csv.DictReader(file)] == titles
+    assert set(release.features) == {"year", "genres"}  # which the page shows with the ids, which are titles
     (header,) = (place for place, line in enumerate(lines) if line.startswith("rank"))
-    mine = [line.split()[2] for line in lines[header + 2 : header + 12]]
-    assert re.findall(r"i\d{5}", listed) == mine  # the list of user A is the one that the command prints
-    assert mine != [line.split()[1] for line in lines[header + 2 : header + 12]]
+    rows = [re.split(r"\s{2,}", line.strip()) for line in lines[header + 2 : header + 12]]
+    assert {title for _, *listed_titles in rows for title in listed_titles} <= set(release.items)
+    own = [re.split(r"\s{2,}", line.strip())[1] for line in listed.splitlines()[2:]]
+    assert own == [row[2] for row in rows] != [row[1] for row in rows]
+    assert all(f"<td>{title}</td>" in report for title in own)
 
 
 def test_the_next_command_names_the_program_by_its_path_if_the_shell_does_not_find_it(monkeypatch):
@@ -139,12 +139,3 @@ def test_popular_items_are_those_that_most_users_give_and_each_users_list_is_the
     assert own != popular != other != own
     counts = np.bincount(clicks.items)
     assert counts[[clicks.domain.items.index(item) for item in popular]].min() >= np.sort(counts)[-20]
-
-
-def test_every_item_has_a_made_up_title_of_its_own_and_years_and_genres_as_a_table_has_them():
-    made = demo.made_up_titles([f"i{n}" for n in range(1600)])
-    assert made["item_id"][:2] == ["i0", "i1"]
-    assert len(set(made["title"])) == 1600
-    assert all(not set(one.split()) & set(other.split()) for one, other in pairwise(made["title"]))
-    assert {int(year) for year in made["year"]} <= set(range(1950, 2020))
-    assert all(kind.isalpha() for genres in made["genres"] for kind in genres.split("|"))

@@ -24,6 +24,7 @@ import hushrec as hr
 from hushrec.audit.fits import audit
 from hushrec.cli.app import app
 from hushrec.data.split import holdout
+from hushrec.data.synthetic import made_up_titles
 from hushrec.errors import HushrecError
 from hushrec.models.noiseless import Noiseless
 from hushrec.pages.statement_page import statement_html
@@ -36,10 +37,10 @@ FILMS = [f"film-{k:02d}" for k in range(20)]
 STORED = Path(__file__).with_name("texts")
 MASKS = re.compile(r"\b(?=\w*\d)[0-9a-f]{8,64}\b|\b20\d\d-\d\d-\d\d\b(?:[T ][\d:.]+Z?)?|\b0\.1\.0\b")
 FOUND = re.compile(
-    r"\bi\d{5}\b|\d+(?= kB)|\d+(?= of 10 items|\s+dimensions? of)|(?<=shares )\d+"
-    r"|(?<=B's )\d+|(?<=B&#39;s )\d+"
+    rf"\b({'|'.join(made_up_titles(200)['title'])})\b"
+    r"|\d+(?= kB)|\d+(?= of 10 titles|\s+dimensions?\s+of)|(?<=list has )\d+|(?<=B's )\d+|(?<=B&#39;s )\d+"
 )
-"""Items in a demo's lists, how many they share, dimensions of taste, and sizes of files."""
+"""Titles in a demo's lists, how many they share, dimensions of taste, and sizes of files."""
 DECLARED = "domain --items items.txt --scale 1 5 1 --cap 10 --max-users 60 -o domain.json\n"
 FITTED = "--domain counted.json --epsilon auto --model global-effects --ledger ledger.db"
 MEASURED = "--train ratings.csv --test test.csv --domain domain.json"
@@ -263,7 +264,8 @@ def demo():
     done = CliRunner().invoke(app, ["demo", "--quick"])
     for name, text in (("hushrec demo --quick", done.output), ("report.html", page("demo/report.html"))):
         lines = (re.sub(r"\d+\.\d+", "#", line) if "±" in line else line for line in text.splitlines())
-        yield name, FOUND.sub("#", plain("\n".join(lines)))
+        shown = FOUND.sub("#", plain("\n".join(lines)))
+        yield name, re.sub(r"(?<=[ ─]{2})[ ─]+", "", shown)  # columns are as wide as their titles
 
 
 def write_files():

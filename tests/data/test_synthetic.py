@@ -1,9 +1,11 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.stats import kstest, norm
 
 from hushrec.data.load import load
-from hushrec.data.synthetic import _alias_table, interactions, netflix_like
+from hushrec.data.synthetic import _alias_table, interactions, made_up_titles, netflix_like
 from hushrec.errors import DataError
 
 
@@ -146,3 +148,23 @@ def test_tastes_are_planted():
 def test_interactions_that_do_not_fit_are_refused():
     with pytest.raises(DataError, match="3 users and 4 items have 3 to 12 interactions, not 13"):
         interactions(3, 4, 13, 0)
+
+
+@pytest.mark.parametrize("make", [interactions, netflix_like])
+def test_titles_are_the_ids_of_the_same_data(make):
+    plain, titled = (make(50, 40, 300, seed=1, titles=titles) for titles in (False, True))
+    columns = made_up_titles(40)
+    assert titled.domain.items == tuple(columns.pop("title"))
+    assert {name: list(texts) for name, texts in titled.domain.features.items()} == columns
+    assert (titled.items == plain.items).all()
+    assert (titled.indptr == plain.indptr).all()
+    assert plain.domain.features is None
+
+
+def test_every_made_up_title_occurs_once_and_years_and_genres_are_as_a_table_has_them():
+    made = made_up_titles(2_000)
+    assert len(set(made["title"])) == 2_000
+    assert made["title"][1600] == f"{made['title'][0]} 2"
+    assert all(not set(one.split()) & set(other.split()) for one, other in pairwise(made["title"][:1600]))
+    assert {int(year) for year in made["year"]} <= set(range(1950, 2020))
+    assert all(kind.isalpha() for genres in made["genres"] for kind in genres.split("|"))

@@ -19,40 +19,30 @@ from hushrec.documents.document import Block, Commands, Document, Figure, Paragr
 from hushrec.errors import ConfigError
 from hushrec.figures import above
 
-MARKER, RELEASE, LEDGER, TITLES = ".hushrec-demo", "release-eps1.safetensors", "ledger.db", "titles.csv"
+MARKER, RELEASE, LEDGER = ".hushrec-demo", "release-eps1.safetensors", "ledger.db"
 REPORT, PAGE = "report.html", "page"
-WRITTEN = (REPORT, RELEASE, TITLES, LEDGER, PAGE)
+WRITTEN = (REPORT, RELEASE, LEDGER, PAGE)
 HEADS = ("ε", "recall@20", "of popularity", "nDCG@100 ± over seeds", "of popularity", "seconds")
 _TITLE = "Recommendations under differential privacy: what ε costs"
 _ABOUT = (
-    "A curator measures what people have in common with noise, and publishes one file. Everybody recommends "
-    "to themselves at home, from that file and their own clicks."
+    "A curator measures clicks with noise and publishes one file. Each user's device turns it into a "
+    "personal list."
 )
 _SHOWN = (
-    "What is measured on held-out data is not private. It can be shown here because the clicks are made up; "
-    "with people's data it stays with the curator."
+    "Accuracy on held-out data is not private. It is shown here because the clicks are made up; with real "
+    "clicks it stays with the curator."
 )
 _CAPTION = (
-    "recall@20 at each ε. Upper bars: this model's lists. Lower bars: the most popular items for everybody. "
+    "recall@20 at each ε. Upper bars: private lists. Lower bars: the most popular titles for everybody. "
     "A full bar would find everything."
 )
-_KEPT = "It was made from all the clicks with noise from the operating system, and charged to a ledger."
+_KEPT = (
+    "This release was made from all clicks, with noise from the operating system, and charged to a ledger."
+)
 _STEP, _LEFT, _WIDTH = 36, 60, 296
 """Of the drawing: height of an ε, where bars begin, and length of a full bar."""
 _FIX = "choose another folder with --out"
 _DATA_SEED, _OWN, _LENGTH = 7, 3, 10
-_WORDS = """
-Amber Borrowed Bright Broken Crooked Distant Early Empty Folded Frozen Gentle Golden Hollow Idle Last Little
-Lost Low Narrow Northern Paper Patient Plain Quiet Restless Salt Second Secret Silver Slow Stolen Sudden Tall
-Tender Unsent Velvet Wandering Winter Wooden Yellow
-
-Afternoon Anchor Bridge Cartographer Choir Circus Compass Cousin Daughter Engine Garden Harbour Horizon House
-Island Kitchen Lantern Letter Lighthouse Meadow Mirror Neighbour Orchard Parade Passenger Piano Postcard
-Railway River Sailor Season Shadow Signal Sister Staircase Stranger Summer Tailor Violin Window
-
-Adventure Comedy Crime Drama Family Fantasy Mystery Romance Thriller Western
-"""
-_STRIDE = 641  # coprime to the number of pairs of words: each is taken once, and neighbours share no word
 
 
 class Size(NamedTuple):
@@ -67,7 +57,7 @@ class Size(NamedTuple):
 
     def make_clicks(self) -> "hr.Interactions":
         """Make up the clicks. Privacy: public: nobody's clicks."""
-        return hr.synthetic.interactions(self.users, self.items, self.clicks, _DATA_SEED)
+        return hr.synthetic.interactions(self.users, self.items, self.clicks, _DATA_SEED, titles=True)
 
 
 FULL = Size(6_000, 800, 300_000, held_out=1_000, seeds=3, epsilons=(0.5, 1, 4, 8))
@@ -90,28 +80,30 @@ def demo(
 ) -> None:
     """See what privacy costs, on made-up clicks.
 
-    Fits a model at several ε, makes one real release, lists items for two users, and writes a report and a
-    page. Offline, in under a minute.
+    Fits a model at several ε, makes one private release, lists titles for two users, and writes a report and
+    a page. Offline, in under a minute.
     """
+    from hushrec.pages import site
+
     size = QUICK if quick else FULL
     _prepare(out)
     clicks, screen = size.make_clicks(), console.out()
     rows = _measure(clicks, size)
     measured = _measured(clicks, size, rows)
     console.show_blocks(measured)
-    screen.print("\nNOT PRIVATE: seeded noise, and measured on held-out data.\n")
+    screen.print("\nNOT PRIVATE: the noise is seeded, and accuracy is measured on held-out data.\n")
     with console.working("making the release"):
         ledger = hr.Ledger.create(out / LEDGER, _budget(1), domain=clicks.domain.digest)
         release = hr.fit(clicks, hr.PrivateEASE(), _budget(1), ledger=ledger)
         release.save(out / RELEASE)
-    screen.print("A release of the clicks at ε = 1, with the operating system's noise, says:\n")
-    console.show_blocks(release.statement.document().blocks)
+    site.write(out / RELEASE, out / PAGE)
     tastes = two_tastes(clicks)
     lists = _lists(release, tastes)
-    screen.print("\nWhat it lists for everybody, and for two made-up users:\n")
+    screen.print("A private release at ε = 1 makes these lists for everybody and for two users:\n")
     console.show_blocks(lists)
-    _write_page(release, out)
-    own = " ".join(f"--item {item}" for item in tastes[0])
+    screen.print("\nIt promises every user:\n")
+    console.show_blocks(release.statement.document().blocks[:2])
+    own = " ".join(f"--item {quote(item)}" for item in tastes[0])
     listing = f"{_program()} recommend {quote(str(out / RELEASE))} {own}"
     serving = f"python3 -m http.server -d {quote(str(out / PAGE))} 8000"
     report = _report(
@@ -124,9 +116,9 @@ def demo(
     screen.print("\nWrote")
     for name in WRITTEN:
         screen.print(f"  {out / name}  ({_size(out / name) / 1000:,.0f} kB)", soft_wrap=True)
-    screen.print("\nA page on which people get their own list, on their own device:")
-    screen.print(f"  {serving}", soft_wrap=True)
-    screen.print(f"  then open http://localhost:8000\n\nNext: {listing}", soft_wrap=True)
+    screen.print(f"\nThe full statement: {_program()} show {quote(str(out / RELEASE))}", soft_wrap=True)
+    screen.print(f"The page: {serving}, then open http://localhost:8000", soft_wrap=True)
+    screen.print(f"The list of user A: {listing}", soft_wrap=True)
 
 
 def two_tastes(clicks: "hr.Interactions") -> list[list[str]]:
@@ -165,26 +157,6 @@ def side_by_side(release: "hr.Release", tastes: Sequence[Sequence[str]]) -> list
     client = hr.Client(release)
     lists = ([listed.item_id for listed in client.recommend(own, _LENGTH)] for own in ([], *tastes))
     return [(str(rank), *items) for rank, items in enumerate(zip(*lists, strict=True), 1)]
-
-
-def made_up_titles(items: Sequence[str]) -> dict[str, list[str]]:
-    """Make up a title, a year and two genres for each item, the same for the same items.
-
-    Args:
-        items: ids; from the 1,601st on, titles occur again.
-
-    Returns:
-        Columns ``item_id``, ``title``, ``year`` and ``genres``.
-    """
-    first, second, kinds = (group.split() for group in _WORDS.split("\n\n"))
-    pairs = [divmod(n * _STRIDE % (len(first) * len(second)), len(second)) for n in range(len(items))]
-    genres = [{kinds[one % len(kinds)], kinds[other % len(kinds)]} for one, other in pairs]
-    return {
-        "item_id": list(items),
-        "title": [f"{first[one]} {second[other]}" for one, other in pairs],
-        "year": [str(1950 + place * 37 % 70) for place in range(len(items))],
-        "genres": ["|".join(sorted(both)) for both in genres],
-    }
 
 
 def _budget(epsilon: float) -> "hr.Budget":
@@ -239,12 +211,14 @@ def _measured(clicks: "hr.Interactions", size: Size, rows: Sequence[Sequence[str
     """What was measured, of whom, and what it gave."""
     return [
         Paragraph(
-            f"{clicks.n_interactions:,} made-up clicks by {size.users:,} people of {size.items:,} items"
+            f"{clicks.n_interactions:,} made-up clicks by {size.users:,} people on {size.items:,} titles"
         ),
         Paragraph(f"PrivateEASE, unit user, adjacency add-remove, δ = {above(_budget(1).delta)}"),
         Table("What lists find", HEADS, rows),
-        Paragraph(f"Lists of {size.held_out:,} people whose clicks the fit did not see. More is better."),
-        Paragraph("Of popularity: the most popular items for everybody, at the same ε."),
+        Paragraph(
+            f"Lists of {size.held_out:,} people whose clicks the fit did not see; higher is better. "
+            "Popularity: the most popular titles for everybody, at the same ε."
+        ),
     ]
 
 
@@ -268,13 +242,13 @@ def _lists(release: "hr.Release", tastes: Sequence[Sequence[str]]) -> list[Block
     """What the release lists for everybody and for two users, and how much of it is the same."""
     rows = side_by_side(release, tastes)
     popular, first, second = (set(column) for column in list(zip(*rows, strict=True))[1:])
-    clicked = (f"User {user} clicked {', '.join(own)}." for user, own in zip("AB", tastes, strict=True))
+    clicked = (f"User {user} clicked: {', '.join(own)}." for user, own in zip("AB", tastes, strict=True))
     return [
+        *map(Paragraph, clicked),
         Table("Two users, two lists", ("rank", "most popular", "user A", "user B"), rows, left=4),
-        Paragraph(" ".join(clicked)),
         Paragraph(
-            f"The lists of A and B share {len(first & second)} of {_LENGTH} items. With the most popular "
-            f"items, A's list shares {len(first & popular)}, and B's {len(second & popular)}. {release.taste}"
+            f"The lists of A and B share {len(first & second)} of {_LENGTH} titles. Of the most popular "
+            f"titles, A's list has {len(first & popular)}, and B's {len(second & popular)}. {release.taste}"
         ),
     ]
 
@@ -285,18 +259,6 @@ def _report(*sections: Section) -> Document:
     return Document(
         "", _TITLE, [Paragraph(_SHOWN, "caution"), *sections, version], about=_ABOUT, label="hushrec demo"
     )
-
-
-def _write_page(release: "hr.Release", folder: Path) -> None:
-    """Write made-up titles of the items, and the page on which people find and like them."""
-    from hushrec.pages import site
-    from hushrec.pages.item_table import ItemTable
-
-    columns = made_up_titles(release.items)
-    lines = [",".join(columns), *map(",".join, zip(*columns.values(), strict=True))]
-    files.write(folder / TITLES, "\n".join(lines) + "\n", ConfigError, fix=_FIX)
-    table = ItemTable(columns["item_id"], columns["title"], columns["year"], columns["genres"])
-    site.write(folder / RELEASE, folder / PAGE, titles=table)
 
 
 def _prepare(folder: Path) -> None:

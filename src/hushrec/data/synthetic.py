@@ -32,10 +32,25 @@ _OBSCURE, _FAMOUS = -1.8, 1500.0  # the lowest fame, in standard deviations, and
 _TASTE = 2.0  # standard deviation of the logarithm of how much more a user is drawn to an item than others
 _MEAN, _USER_BIAS, _ITEM_BIAS, _INTERACTION, _NOISE = 3.4, 0.45, 0.45, 0.43, 0.85
 
-__all__ = ["interactions", "netflix_like"]
+_WORDS = """
+Amber Borrowed Bright Broken Crooked Distant Early Empty Folded Frozen Gentle Golden Hollow Idle Last Little
+Lost Low Narrow Northern Paper Patient Plain Quiet Restless Salt Second Secret Silver Slow Stolen Sudden Tall
+Tender Unsent Velvet Wandering Winter Wooden Yellow
+
+Afternoon Anchor Bridge Cartographer Choir Circus Compass Cousin Daughter Engine Garden Harbour Horizon House
+Island Kitchen Lantern Letter Lighthouse Meadow Mirror Neighbour Orchard Parade Passenger Piano Postcard
+Railway River Sailor Season Shadow Signal Sister Staircase Stranger Summer Tailor Violin Window
+
+Adventure Comedy Crime Drama Family Fantasy Mystery Romance Thriller Western
+"""
+_STRIDE = 641  # coprime to the number of pairs of words: each is taken once, and neighbours share no word
+
+__all__ = ["interactions", "made_up_titles", "netflix_like"]
 
 
-def netflix_like(users: int, items: int, ratings: int, seed: int, rank: int = 20) -> Ratings:
+def netflix_like(
+    users: int, items: int, ratings: int, seed: int, rank: int = 20, titles: bool = False
+) -> Ratings:
     """Synthetic ratings of exactly the requested size, the same for the same arguments.
 
     Args:
@@ -43,6 +58,7 @@ def netflix_like(users: int, items: int, ratings: int, seed: int, rank: int = 20
         ratings: number of ratings, from ``users`` to ``users · items``.
         seed: seed of everything random.
         rank: rank of the planted interaction.
+        titles: give items made-up titles as ids, and years and genres as features.
 
     Returns:
         ratings on the scale 1 to 5 with their domain; its bound on users is the next of 1, 2, 5, 10, …
@@ -69,11 +85,13 @@ def netflix_like(users: int, items: int, ratings: int, seed: int, rank: int = 20
         (sizes * rng.standard_normal((users, rank))).astype(np.float32),
         (sizes * rng.standard_normal((items, rank))).astype(np.float32),
     )
-    domain = Domain(_ids("i", items).to_list(), scale=(1, 5, 1), max_users=round_up(users))
+    domain = _domain(users, items, titles, scale=(1, 5, 1))
     return Ratings(domain, _ids("u", users), indptr, chosen, steps)
 
 
-def interactions(users: int, items: int, interactions: int, seed: int, rank: int = 8) -> Interactions:
+def interactions(
+    users: int, items: int, interactions: int, seed: int, rank: int = 8, titles: bool = False
+) -> Interactions:
     """Synthetic interactions of exactly the requested size, the same for the same arguments.
 
     User u draws distinct items in proportion to exp(log w_i + ⟨p_u, q_i⟩), with the long-tailed w and the
@@ -84,6 +102,7 @@ def interactions(users: int, items: int, interactions: int, seed: int, rank: int
         interactions: number of interactions, from ``users`` to ``users · items``.
         seed: seed of everything random.
         rank: number of factors of a user's taste.
+        titles: give items made-up titles as ids, and years and genres as features.
 
     Returns:
         interactions with their domain; its bound on users is the next of 1, 2, 5, 10, …
@@ -103,8 +122,34 @@ def interactions(users: int, items: int, interactions: int, seed: int, rank: int
         # The largest of log weights with Gumbel noise are draws without replacement.
         keys = log_weights + factors @ tastes[user] + rng.gumbel(size=items)
         given[indptr[user] : indptr[user + 1]] = np.sort(np.argpartition(-keys, count - 1)[:count])
-    domain = Domain(_ids("i", items).to_list(), max_users=round_up(users))
+    domain = _domain(users, items, titles)
     return Interactions(domain, _ids("u", users), indptr, given)
+
+
+def made_up_titles(items: int) -> dict[str, list[str]]:
+    """Make up a title, a year and two genres for each item; no two titles are equal.
+
+    Returns:
+        Columns ``title``, ``year`` and ``genres``; the first rows are the same for any number of items.
+    """
+    first, second, kinds = (group.split() for group in _WORDS.split("\n\n"))
+    parts, pairs = divmod(np.arange(items), len(first) * len(second))
+    chosen = [divmod(pair, len(second)) for pair in (pairs * _STRIDE % (len(first) * len(second))).tolist()]
+    numbers = [f" {part + 1}" if part else "" for part in parts.tolist()]
+    genres = [{kinds[one % len(kinds)], kinds[other % len(kinds)]} for one, other in chosen]
+    return {
+        "title": [
+            f"{first[one]} {second[other]}{n}" for (one, other), n in zip(chosen, numbers, strict=True)
+        ],
+        "year": [str(1950 + place * 37 % 70) for place in range(items)],
+        "genres": ["|".join(sorted(both)) for both in genres],
+    }
+
+
+def _domain(users: int, items: int, titles: bool, scale: tuple[float, float, float] | None = None) -> Domain:
+    columns = made_up_titles(items) if titles else {"title": _ids("i", items).to_list()}
+    ids = columns.pop("title")
+    return Domain(ids, scale=scale, max_users=round_up(users), features=columns or None)
 
 
 def _require_possible(users: int, items: int, wanted: int, what: str) -> None:
