@@ -1,8 +1,6 @@
 """The tests' tools: a seed repeats its noise, and whatever is drawn with it is called not private."""
 
-import re
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -34,19 +32,33 @@ def test_a_seed_repeats_its_noise_which_is_called_not_private():
     assert testing.__all__ == ["Seeded", "fit", "pilot", "release_data", "search_neighbours"]
 
 
-def example():
-    """The code of the page for authors of models."""
-    page = (Path(__file__).parents[1] / "docs" / "audit.md").read_text("utf-8")
-    section = page.partition("## Your own model")[2].partition("\n## ")[0]
-    return re.search(r"```python\n(.*?)```", section, re.DOTALL)[1]
+MINE = """
+from dataclasses import replace
+
+import hushrec as hr
+from hushrec.models.phases.outputs import score_release
+from hushrec.statistics.population import Population
 
 
-def test_the_search_finds_the_false_sensitivity_of_the_pages_example(monkeypatch):
+class MyPopularity(hr.Popularity):
+    '''Popularity with a sensitivity that is too small.'''
+
+    def queries(self, domain, terms):
+        return [replace(query, sensitivity=query.sensitivity / 2) for query in super().queries(domain, terms)]
+
+    def release(self, feedback, run):
+        counts, people = self._counts(feedback.domain, run.terms), Population(feedback)
+        (query,) = self.queries(feedback.domain, run.terms)
+        return score_release(self, feedback.domain, run.measure(query, counts.measure(people)).values)
+"""
+
+
+def test_the_search_finds_a_false_sensitivity(monkeypatch):
     """Half of the true Δ is declared, so the search finds 2; of the right model it finds no more than 1."""
     budget = hr.Budget(epsilon=1.0, delta=1e-6, unit="rating", adjacency="add-remove")
     module = ModuleType("mine")
     monkeypatch.setitem(sys.modules, "mine", module)
-    exec(example().partition("budget =")[0], module.__dict__)
+    exec(MINE, module.__dict__)
     found = testing.search_neighbours(module.MyPopularity(), budget)
     assert found == {"item counts": 2.0}
     assert testing.search_neighbours(hr.Popularity(), budget) == {"item counts": 1.0}
@@ -56,7 +68,7 @@ def test_what_its_author_alone_vouches_for_is_named_in_plan_and_statement(monkey
     budget = hr.Budget(epsilon=1.0, delta=1e-6, unit="rating", adjacency="add-remove")
     module = ModuleType("mine")
     monkeypatch.setitem(sys.modules, "mine", module)
-    exec(example().partition("budget =")[0], module.__dict__)
+    exec(MINE, module.__dict__)
     domain = hr.Domain(range(6), max_users=10)
     clicks = hr.load(pl.DataFrame({"user_id": ["a", "b"], "item_id": ["1", "2"]}), domain)
     assert "mine.MyPopularity is not part of hushrec" in str(hr.plan(domain, module.MyPopularity(), budget))
