@@ -6,7 +6,7 @@ Whole fits on generated ratings, unit user, each in a process of its own: CPU se
 beyond the ratings beside the footprint that a plan prints. Four small fits that differ in one number give the
 unit costs; ``--check`` adds three, each with a tenth of 1e9 ratings, 1e6 items or 1e8 users. A round of
 ``PosteriorMF`` is taken from the difference between fits of more rounds and of fewer. The rows go to
-lab/results/scale.csv, from which ``python -m lab.pages.scale`` writes docs/scale.md.
+lab/results/scale.csv, from which ``python -m lab.pages.scale`` writes lab/results/scale.md.
 """
 
 import argparse
