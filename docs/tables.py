@@ -56,6 +56,22 @@ def rows(names, *facts):
     return [[f"[{name}]({registry.file_name(name)}.md)", *(glance(name)[f] for f in facts)] for name in names]
 
 
+def groups():
+    """Models and methods by what they learn from and protect, with links as in the README."""
+    found = {}
+    for name in (*registry.MODELS, *registry.METHODS):
+        made = registry.class_of(name)
+        if name in registry.METHODS:
+            learns, protects = "ratings, and publishes randomized ones", made.glance["protects"]
+        else:
+            learns = "clicks, purchases, likes" if made.feedback == "interactions" else "ratings"
+            units = sorted({unit for unit, _ in made.supports}, reverse=True)
+            protects = " or ".join(f"`{unit}`" for unit in units) or "nothing: not private"
+        link = f"[{name}](docs/models/{registry.file_name(name)}.md)"
+        found.setdefault((learns, protects), []).append(link)
+    return [[*key, ", ".join(links)] for key, links in sorted(found.items())]
+
+
 def protection():
     """Which units and adjacencies each private model supports, its noise, and whether it lists users."""
     for name in registry.MODELS:
@@ -114,14 +130,8 @@ def tables():
     """Every table by its name."""
     both = (*registry.MODELS, *registry.METHODS)
     units = [f"`{unit}`, {adjacency}" for unit, adjacency in UNITS]
-    in_readme = rows(both, "paper")
-    for row in in_readme:
-        row[0] = row[0].replace("(", "(docs/models/")
-        row.insert(
-            1, next(filter(None, map(glance(row[0][1:].split("]")[0]).get, ("predicts by", "releases"))))
-        )
     return {
-        "models": markdown(["model or method", "predicts by, or releases", "paper"], in_readme),
+        "models": markdown(["learns from", "protects", "models"], [*groups()]),
         "pages": "\n".join(
             ["```{toctree}", ":maxdepth: 1", "", *map(registry.file_name, both), *OTHERS, "```\n"]
         ),

@@ -1,10 +1,12 @@
 """What the README tells a newcomer to type does what it says."""
 
+import ast
 import os
 import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +14,12 @@ import pytest
 from typer.testing import CliRunner
 
 import hushrec
+from hushrec import registry
 from hushrec.cli.app import app
-from hushrec.cli.demo import FULL, RELEASE, two_tastes
-from hushrec.figures import above
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
+LIKED = ["Bright Garden", "Frozen Letter"], ["Tender Passenger", "Restless Sister"]
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 
@@ -27,69 +29,85 @@ def block(language, nth=0):
 
 @pytest.fixture
 def shop(tmp_path, monkeypatch):
-    """A folder with a catalogue, ratings and clicks, as the README assumes them."""
+    """A folder with a catalogue and clicks, as the README assumes them."""
     monkeypatch.chdir(tmp_path)
     rng, items = np.random.default_rng(0), ["Alien", "Heat", "Tron", *(f"Film {n}" for n in range(37))]
     (tmp_path / "films.txt").write_text("\n".join(items) + "\n", "utf-8")
     rows = [
-        f"user{user},{items[item]},{rng.integers(1, 6)}"
+        f"user{user},{items[item]}"
         for user in range(200)
         for item in rng.choice(len(items), 12, replace=False)
     ]
-    (tmp_path / "ratings.csv").write_text("\n".join(["user_id,item_id,rating", *rows]) + "\n", "utf-8")
-    clicks = [row.rpartition(",")[0] for row in rows if row.split(",")[1] in items[:3]]
-    (tmp_path / "clicks.csv").write_text("\n".join(["user_id,item_id", *clicks]) + "\n", "utf-8")
+    (tmp_path / "clicks.csv").write_text("\n".join(["user_id,item_id", *rows]) + "\n", "utf-8")
     return tmp_path
 
 
-def test_the_first_block_is_the_two_commands():
+def words(text):
+    """The words of a text that a reader hears, without code, tables and pictures."""
+    text = re.sub(r"^```.*?^```|^\|.*?$|!\[.*?\]\(.*?\)|<!--.*?-->", "", text, flags=re.MULTILINE | re.DOTALL)
+    return re.findall(r"\w[\w'&.-]*", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text))
+
+
+def test_it_is_read_in_two_minutes():
+    assert len(README.splitlines()) <= 110
+    assert len(words(README)) <= 300
+
+
+def test_words_are_counted_without_what_is_not_read_aloud():
+    assert words("A [link](to.md).\n```sh\nmake\n```\n| a | cell |\n![Alt](x.png)\n<!-- no -->") == [
+        "A",
+        "link.",
+    ]
+
+
+def test_the_first_block_has_the_two_commands_and_the_two_installs():
     commands = [line.split("#")[0].strip() for line in BLOCKS[0][1].splitlines()]
-    assert commands == ["make demo", "make test"]
+    assert commands == ["make demo", "make test", 'pip install ".[curator]"', "pip install ."]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert [re.match(r"\w+", name)[0] for name in project["dependencies"]] == ["numpy", "safetensors"]
+    assert "curator" in project["optional-dependencies"]
 
 
-def test_the_lists_come_before_it_and_are_of_the_demos_users():
-    """Every run draws its own noise, so the rest of the lists is not compared with another run's."""
-    assert README.index("| rank |") < README.index("make demo  ")
-    header, _, *lines = re.search(r"<!-- demo lists -->\n(.*?)<!--", README, re.DOTALL)[1].splitlines()
-    clicks = FULL.make_clicks()
-    tastes = two_tastes(clicks)
-    users = [f"for user {user}, who clicked {', '.join(own)}" for user, own in zip("AB", tastes, strict=True)]
-    assert header == f"| rank | most popular | {' | '.join(users)} |"
-    ranks, popular, first, second = zip(*(line.strip("| ").split(" | ") for line in lines), strict=True)
-    assert ranks == ("1", "2", "3", "4", "5")
-    counts = np.bincount(clicks.items)
-    often = {clicks.domain.items[item] for item in np.argsort(-counts)[:10]}
-    assert set(popular) <= often
-    assert not set(first) <= often
-    assert not set(second) <= often
-    for listed, own in ((first, tastes[0]), (second, tastes[1])):
-        assert set(listed) <= set(clicks.domain.items) - set(own)
-    items = r"\s+".join(f"--item\\s+{item}" for item in tastes[0])
-    assert re.search(rf"`\.venv/bin/hushrec\s+recommend\s+demo/{RELEASE} {items}`", README)
+def test_the_picture_comes_first_and_is_light():
+    path = ROOT / re.search(r"!\[[^\]]+\]\((.*?)\)", README)[1]
+    data = path.read_bytes()
+    assert len(data) <= 150_000
+    assert data.startswith(b"\x89PNG")
+    assert int.from_bytes(data[16:20]) == 1_000  # pixels wide
+    assert README.index("page.png") < README.index("make demo")
 
 
-def table(text):
-    """The demo's table in a text: lines of cells."""
-    (found,) = re.findall(r"^ε  .*?(?=\n\s*\n|\n```)", text, re.MULTILINE | re.DOTALL)
-    return [re.split(r"\s{2,}", line.strip()) for line in found.splitlines()]
+def test_the_table_has_the_figures_of_the_results():
+    """Those of MovieLens 1M at ε = 1, and the loss of a crowd of copies."""
+    results = (ROOT / "lab/results/top_n.md").read_text("utf-8")
+    stored = re.search(
+        r"<!-- table: top_n.csv; MovieLens 1M, likes; people -->\n(.*?)\n\n", results, re.DOTALL
+    )[1]
+    head, _, *rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in stored.splitlines()]
+    units = {"rating": "like", "record": "like", "user": "user"}
+    wanted = [
+        f"| {name} | {' | '.join(cells[head.index(epsilon)].split(' / '))} |"
+        for method, unit, epsilon, name in [
+            ("EASE", "–", "∞", "EASE, not private"),
+            *(("PrivateEASE", unit, "1", f"`PrivateEASE`, ε = 1 per {units[unit]}") for unit in units),
+            ("popularity", "–", "∞", "most popular, not private"),
+        ]
+        for cells in rows
+        if cells[:2] == [method, unit]
+    ]
+    shown = re.search(r"^\| lists .*?\n\n", README, re.MULTILINE | re.DOTALL)[0].splitlines()[2:-1]
+    assert sorted(shown) == sorted(wanted)
+    assert len(shown) == 4
+    assert "× 1, 4, 12, 22 |\n" in results
+    assert "| 110,836 | – | −5.1 % |" in results
+    assert "| 5,038 | – |" in results
+    assert "5,038 users" in README
+    assert "copied 22 times, noise at ε = 1 per user costs 5 %" in README
 
 
-def test_the_table_has_the_columns_and_rows_that_the_demo_prints(tmp_path, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    printed = CliRunner().invoke(app, ["demo", "--quick", "--out", str(tmp_path / "demo")]).stdout
-    shown, now = table(README), table(printed)
-    assert shown[0] == now[0]
-    assert [row[0] for row in shown[2:]] == [*map(above, FULL.epsilons), "∞"]
-
-
-@pytest.mark.full
-def test_the_table_has_the_numbers_that_the_demo_prints(tmp_path, monkeypatch):
-    """Seeded, so equal but for the last digits on another machine; seconds are the machine's own."""
-    monkeypatch.setenv("COLUMNS", "80")
-    printed = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "demo")]).stdout
-    for mine, now in zip(table(README)[2:], table(printed)[2:], strict=True):
-        numbers = [[float(x) for x in re.findall(r"[\d.]+", " ".join(row[1:-1]))] for row in (mine, now)]
-        assert numbers[0] == pytest.approx(numbers[1], abs=0.0021, rel=0.02)
+@pytest.mark.parametrize("name", [*registry.MODELS, *registry.METHODS])
+def test_it_lists_every_model(name):
+    assert f"[{name}](docs/models/{registry.file_name(name)}.md)" in README
 
 
 def test_continuous_integration_runs_the_lint_and_the_readmes_test_command(tmp_path):
@@ -103,32 +121,33 @@ def test_continuous_integration_runs_the_lint_and_the_readmes_test_command(tmp_p
     assert done.stdout.splitlines() == ["make lint", "== make test", "make test", *more]
 
 
-def test_the_python_block_runs(shop, capsys):
+def test_the_python_block_prints_lists_of_titles(tmp_path, monkeypatch, capsys):
+    """Every run draws its own noise; the lists shown are compared with those of the model without noise."""
+    monkeypatch.chdir(tmp_path)
     names = {}
     exec(compile(block("python"), "README.md", "exec"), names)
-    printed = capsys.readouterr().out
-    assert "ε = 1 at δ = 1e-06" in printed
-    assert "Charged to ledger" in printed
-    assert "NOT PRIVATE" in printed
-    assert len(names["client"].recommend({"Alien": 5, "Heat": 2}, n=10)) == 10
-    assert names["release"].statement.private
-    with pytest.raises(hushrec.BudgetExceeded):
-        hushrec.fit(names["ratings"], names["model"], names["budget"], ledger="ledger.db")
+    printed = [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()]
+    shown = [ast.literal_eval(line) for line in block("text").splitlines()]
+    assert [len(row) for row in printed] == [len(row) for row in shown] == [4, 4]
+    assert set(printed[0]) != set(printed[1])
+    assert names["client"].release.statement.private
+    exact = hushrec.Client(hushrec.baseline(names["clicks"], hushrec.PrivateEASE()))
+    for liked, row in zip(LIKED, shown, strict=True):
+        assert str(liked).replace("'", '"') in block("python")
+        assert set(row) <= {found.item_id for found in exact.recommend(liked, n=40)}
+    assert len(block("python").splitlines()) <= 10
 
 
-def test_the_python_block_of_clicks_runs(shop, capsys):
-    names = {}
-    exec(compile(block("python", 1), "README.md", "exec"), names)
-    assert "Recommendation(item_id='Tron'" in capsys.readouterr().out
-    assert names["release"].statement.private
-    assert names["release"].model == "PrivateEASE"
+def test_the_line_that_loads_clicks_runs(shop):
+    (line,) = re.findall(r"`(hr\.load\(.*?)`", README)
+    loaded = eval(line, {"hr": hushrec, "items": ["Alien", "Heat", "Tron"]})
+    assert loaded.n_interactions > 0
 
 
-@pytest.mark.parametrize("nth", [1, 2], ids=["ratings", "clicks"])
-def test_the_command_lines_run(shop, nth):
-    """The first as it is typed; the others, which differ in arguments alone, in this process."""
+def test_the_command_lines_run(shop):
+    """The first as it is typed; the others in this process."""
     (program, *arguments), *others = (
-        shlex.split(line, comments=True) for line in block("sh", nth).replace("\\\n", "").splitlines()
+        shlex.split(line, comments=True) for line in block("sh", 1).replace("\\\n", "").splitlines()
     )
     command = [Path(sys.executable).with_name(program), *arguments]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -136,3 +155,4 @@ def test_the_command_lines_run(shop, nth):
     for same, *arguments in others:
         found = CliRunner().invoke(app, arguments)
         assert (same, found.exit_code) == (program, 0), f"{arguments}\n{found.output}"
+    assert len(others) == 3
