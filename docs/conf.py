@@ -38,11 +38,15 @@ def keep_properties_whole(app, what, name, obj, options, lines):
         lines[:] = [*cleandoc(obj.__doc__).splitlines(), ""]
 
 
-def name_the_laboratory(app, docname, source):
-    """Show links to the laboratory, whose pages are not built, as text and path."""
-    source[0] = re.sub(r"\[([^\]]*)\]\((?:\.\./)+(lab/[^)#\s]*)[^)\s]*\)", r"\1 (`\2`)", source[0])
+NOT_BUILT = r"\[([^\]]*)\]\((?:\.\./)+((?:lab|examples)/[^)#\s]*)[^)\s]*\)"
+"""A link to a page of the laboratory or of an example."""
+
+
+def name_what_is_not_built(app, docname, source):
+    """Show links to pages that are not built as text and path."""
+    source[0] = re.sub(NOT_BUILT, r"\1 (`\2`)", source[0])
 
 
 def setup(app):
-    app.connect("source-read", name_the_laboratory)
+    app.connect("source-read", name_what_is_not_built)
     app.connect("autodoc-process-docstring", keep_properties_whole, priority=600)  # after napoleon

@@ -10,8 +10,8 @@ import hushrec
 from hushrec.cli.app import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCE, DOCS, LAB = ROOT / "src" / "hushrec", ROOT / "docs", ROOT / "lab"
-PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *LAB.rglob("*.md")])
+SOURCE, DOCS, LAB, EXAMPLES = ROOT / "src" / "hushrec", ROOT / "docs", ROOT / "lab", ROOT / "examples"
+PAGES = sorted([*ROOT.glob("*.md"), *(page for part in (DOCS, LAB, EXAMPLES) for page in part.rglob("*.md"))])
 PAGES = [page for page in PAGES if page.parent != LAB / "reproductions/pages"]  # templates of lab/results
 NOT_A_MODEL = {"index", "algorithms"}
 BASES = {"Model", "PrivateModel", "AlternatingModel", "CovarianceModel", "Method", "Noiseless"}
@@ -159,7 +159,8 @@ ELSEWHERE = {"anchors.md"}
 
 def lost(text):
     """Files that a page names and that are not there, below the root, the package or one of its folders."""
-    known = [*SOURCE.rglob("*.py*"), *(ROOT / "tests").rglob("*.py"), *(ROOT / "lab").rglob("*.py")]
+    homes = ROOT / "tests", LAB, EXAMPLES
+    known = [*SOURCE.rglob("*.py*"), *(path for home in homes for path in home.rglob("*.py"))]
     ends = tuple(f"/{path.relative_to(ROOT)}" for path in known)
     return [
         name
