@@ -33,7 +33,7 @@ MODELS = (
 METHODS = ("RandomizedResponse", "DistanceBased")
 """Names of the methods that release data; each stands in ``local/``, in the file of its name."""
 _OTHERS = {
-    "": ("data", "errors", "testing"),
+    "": ("accounting", "data", "errors", "testing"),
     "curator.choices.pilot": ("pilot",),
     "curator.choices.recommended": ("recommended",),
     "curator.fit": ("baseline", "fit", "fit_released", "plan"),

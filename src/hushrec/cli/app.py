@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from hushrec.cli import keys, ledger, options
+from hushrec.cli.account import account
 from hushrec.cli.audit import audit
 from hushrec.cli.check import check
 from hushrec.cli.demo import demo
@@ -55,6 +56,7 @@ COMMANDS: dict[str, Any] = {
     "serve": serve,
     "evaluate": evaluate,
     "audit": audit,
+    "account": account,
     "ledger": ledger.app,
 }
 """In the order of use."""

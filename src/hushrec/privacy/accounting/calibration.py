@@ -119,17 +119,18 @@ def gaussians(budget: Budget, targets: Iterable[Part]) -> list[Gaussian]:
         )
         return sum(losses, Spent()).epsilon_units(budget.delta) <= budget.epsilon_units
 
-    scale = _smallest_that(fits)
+    scale = smallest_that(fits)
     return [target.event(scale * width) for target, width in zip(wanted, widths, strict=True)]
 
 
-def _smallest_that(fits: Callable[[float], bool]) -> float:
+def smallest_that(fits: Callable[[float], bool]) -> float:
+    """Find the least noise that fits, by bisection; the result fits."""
     low, high = 0.5, 1.0
     while not fits(high):
         low, high = high, 2 * high
         if high > _WIDEST:
             raise BudgetError(
-                "ε is below what can be proved for samples of people with any amount of noise; raise it, or "
+                "ε is below what can be proved with any amount of noise; raise it, measure less often, or "
                 "let everybody take part"
             )
     while fits(low):
