@@ -132,7 +132,7 @@ def made_up_titles(items: int) -> dict[str, list[str]]:
     Returns:
         Columns ``title``, ``year`` and ``genres``; the first rows are the same for any number of items.
 
-    Privacy: public: nothing of it is true of anything.
+    Privacy: public: all of it is made up.
     """
     first, second, kinds = (group.split() for group in _WORDS.split("\n\n"))
     parts, pairs = divmod(np.arange(items), len(first) * len(second))
