@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
-.PHONY: demo lab npm test test-lab test-page test-postgres test-spark test-spark-full lint test-full mutants audits fuzz wheel oracles bench bench-ratios bench-scale bench-spark bench-als bench-sgd bench-top-n tables picture docs clean
+.PHONY: demo lab npm test test-lab test-page test-postgres test-spark test-spark-full test-elsewhere lint test-full mutants audits fuzz wheel oracles bench bench-ratios bench-scale bench-spark bench-als bench-sgd bench-top-n tables picture docs clean
 
 demo: $(VENV)/.curator      ## private recommenders on generated clicks, offline
 	@$(ONE) $(BIN)/hushrec demo
@@ -49,7 +49,7 @@ lint: $(VENV)/.dev $(VENV)/.lab  ## style, types, layers, documentation
 
 test-full: $(VENV)/.dev $(VENV)/.lab  ## all tests, with the statistical ones, the audits of all models, and the oracles
 	@$(ONE) $(BIN)/python -m pytest -m "not page and not postgres and not spark" -n 2 tests lab/tests
-	@$(MAKE) --no-print-directory test-page test-postgres test-spark-full mutants oracles wheel
+	@$(MAKE) --no-print-directory test-page test-postgres test-spark-full mutants oracles test-elsewhere wheel
 
 mutants: $(VENV)/.dev $(VENV)/.lab       ## faults planted one at a time: the fast tests must catch each
 	@$(BIN)/python tests/mutants/run.py
@@ -77,6 +77,9 @@ npm:                        ## the client in JavaScript as a package of npm with
 
 oracles: .venv-oracles/.oracles  ## our accountant against dp-accounting and autodp, our series against jax-privacy, our metrics against ranx
 	@.venv-oracles/bin/python -m pytest tests/oracles
+
+test-elsewhere: .venv-elsewhere/.lenskit .venv-rectools/.rectools  ## releases in LensKit, RecTools, scikit-learn and PyTorch
+	@$(ONE) RECTOOLS=$(CURDIR)/.venv-rectools/bin/python .venv-elsewhere/bin/python -m pytest tests/elsewhere
 
 bench: $(VENV)/.lab-bench       ## speed beside others, each pair in one run: one table of rows, exponents and marks
 	@$(BIN)/python -m lab bench bench bench
@@ -113,7 +116,7 @@ docs: $(VENV)/.docs         ## the documentation as pages, in site/
 	@echo "site/index.html"
 
 clean:                    ## away with everything that make made
-	rm -rf $(VENV) .venv-oracles site build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) .venv-oracles .venv-elsewhere .venv-rectools site build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
 $(VENV)/.lab-sgd-peers: export CFLAGS = -O3 -march=native -DUSEAVX  # LIBMF is built without vectors otherwise
 
@@ -140,7 +143,20 @@ $(VENV)/.%: pyproject.toml | $(VENV)/bin/python
 	@.venv-oracles/bin/python $(PIP_INSTALL) '.[$*]'
 	@touch $@
 
-$(VENV)/bin/python .venv-oracles/bin/python:
+# LensKit brings PyTorch, several GB with CUDA: TORCH= names another build, torch==2.13.0+cpu for example.
+TORCH ?= torch
+TO_EVALUATE := examples/evaluate_elsewhere/requirements
+.venv-elsewhere/.lenskit: $(TO_EVALUATE)-lenskit.txt pyproject.toml | .venv-elsewhere/bin/python
+	@echo "Installing LensKit, and the PyTorch that it needs, into .venv-elsewhere, once"
+	@.venv-elsewhere/bin/python $(PIP_INSTALL) '.[curator]' -r $< $(TORCH) 'pytest>=8.4'
+	@touch $@
+
+.venv-rectools/.rectools: $(TO_EVALUATE)-rectools.txt | .venv-rectools/bin/python
+	@echo "Installing RecTools, which cannot share numpy with hushrec, into .venv-rectools, once"
+	@.venv-rectools/bin/python $(subst --editable,,$(PIP_INSTALL)) -r $<
+	@touch $@
+
+$(VENV)/bin/python .venv-oracles/bin/python .venv-elsewhere/bin/python .venv-rectools/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "hushrec needs Python 3.11 or newer; say which: make PYTHON=python3.12 ..."; exit 1; }
 	@$(PYTHON) -m venv $(@D:/bin=)

@@ -11,6 +11,8 @@ APART = {
     "browser",
     "contracts",
     "crash",
+    "elsewhere",
+    "examples",
     "fuzz",
     "javascript",
     "mutants",
