@@ -34,7 +34,7 @@ autodoc_default_options = {"members": True, "exclude-members": "model_config, su
 
 def keep_properties_whole(app, what, name, obj, options, lines):
     """Napoleon takes what stands before a colon in a property's docstring for its type; here it is text."""
-    if what == "property":
+    if what == "property" and obj.__doc__:
         lines[:] = [*cleandoc(obj.__doc__).splitlines(), ""]
 
 
