@@ -217,6 +217,11 @@ def test_delta_of_a_mixture_is_the_least_that_its_epsilon_allows():
     assert gaussian(4000).delta(0) == 1
 
 
+def test_a_very_faint_measurement_looks_dearer_by_what_the_page_says():
+    (stated,) = re.findall(r"at Δ/σ = 1e-6, μ is (\d+) % too large", PAGE)
+    assert round(100 * (gaussian(1e-6).mu / 1e-6 - 1)) == int(stated)
+
+
 def test_what_is_known_to_be_zcdp():
     assert zcdp_epsilon(0.125, 1e-6) == pytest.approx(float(zcdp(Decimal("0.125"), Decimal("1e-6"))))
     assert zcdp_epsilon(0.125, 1e-6) > gaussian(0.5).epsilon(1e-6)
