@@ -20,7 +20,7 @@ from hushrec.pages import site
 PICTURE = Path(__file__).parents[2] / "docs" / "page.png"
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
-SIZE, SCALE = {"width": 1250, "height": 1110}, 0.8
+SIZE, SCALE = {"width": 1250, "height": 765}, 0.8
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -47,7 +47,7 @@ def like(page: Page, titles):
         page.fill("#search", title)
         row = page.locator("#found > li").filter(has=page.get_by_text(title, exact=True))
         row.locator(".like").click()
-    page.fill("#search", "")
+    page.fill("#search", titles[0].split()[1])  # its row says that it is liked
 
 
 def shoot(browser: Browser, url, titles, path):

@@ -33,7 +33,7 @@ _SHOWN = (
     "clicks it stays with the curator."
 )
 _CAPTION = (
-    "recall@20 at each ε. Upper bars: private lists. Lower bars: the most popular titles for everybody. "
+    "recall@20 at each ε. Upper bars: this model's lists. Lower bars: the most popular titles for everybody. "
     "A full bar would find everything."
 )
 _KEPT = (
