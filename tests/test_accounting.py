@@ -215,6 +215,8 @@ def test_delta_of_a_mixture_is_the_least_that_its_epsilon_allows():
         assert loss.epsilon(delta) <= epsilon < loss.epsilon(delta * (1 - 1e-9))
     assert laplace(0.1, 20).delta(2.0) == 0
     assert gaussian(4000).delta(0) == 1
+    assert 0 < gaussian(1).delta(1e9) < 1e-300
+    assert gaussian(10**6, 10**12).rho == pytest.approx(5e23)
 
 
 def test_a_very_faint_measurement_looks_dearer_by_what_the_page_says():
@@ -247,6 +249,10 @@ REFUSED = {
     "no epsilon": lambda: gaussian_noise(0, 1e-6),
     "no delta": lambda: gaussian_noise(1, 0),
     "an epsilon that no noise gives": lambda: gaussian_noise(1e-9, 1e-9, 10**7),
+    "a ratio beyond all floats": lambda: gaussian(Fraction(10**400)),
+    "more often than a float counts": lambda: gaussian(1, times=10**13),
+    "a delta with too few digits": lambda: gaussian(1).epsilon(1e-310),
+    "a delta for noise with too few digits": lambda: gaussian_noise(1, 1e-310),
     "a delta below zero": lambda: gaussian(1).epsilon(-1),
     "a delta above one": lambda: gaussian(1).epsilon(2),
     "an endless epsilon": lambda: gaussian(1).delta(math.inf),

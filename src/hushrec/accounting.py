@@ -28,8 +28,10 @@ from hushrec.privacy.accounting.local_events import Responses
 
 __all__ = ["Loss", "gaussian", "gaussian_noise", "laplace", "pure", "randomized_response", "zcdp_epsilon"]
 
-_LEAST = 1074
-"""Binary digits of the smallest δ that a float holds."""
+_FAINTEST = 1000
+"""Binary digits of the smallest δ; below it, floats have fewer digits than the rounding counts on."""
+_LARGEST, _MOST = 10**6, 10**12
+"""Largest figure of a mechanism, and how often it may be measured: more would exceed a float."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +52,15 @@ class Loss:
         2020, §2.3); and for samples Rényi divergences (the same, Proposition 12).
 
         Args:
-            delta: δ, a probability.
+            delta: δ, 0 or from 1e-300 to 1.
         """
-        if not 0 <= delta <= 1:
-            raise BudgetError("δ must be a probability; 1e-6 is usual")
+        _require_delta(delta)
         return self._spent.epsilon(delta)
 
     def delta(self, epsilon: float) -> float:
-        """Find the smallest δ at which ``epsilon(δ)`` is at most ε, rounded up; 1 if there is none below.
+        """Find the smallest δ at which ``epsilon(δ)`` is at most ε, rounded up.
+
+        A δ that is not 0 is at least 1e-301.
 
         Args:
             epsilon: ε, at least 0.
@@ -67,7 +70,7 @@ class Loss:
         allowed = fixed_point.allowance(epsilon)
         if not self._spent.rho and not self._spent.curve and self._spent.epsilon_sum <= allowed:
             return 0.0
-        low, high = -float(_LEAST), 0.0  # of log2 δ
+        low, high = -float(_FAINTEST), 0.0  # of log2 δ
         while low < (middle := (low + high) / 2) < high:
             fits = self._spent.epsilon_units(2.0**middle) <= allowed
             low, high = (low, middle) if fits else (middle, high)
@@ -100,8 +103,8 @@ class Loss:
         return Loss(self._spent + other._spent)
 
     def __mul__(self, times: int) -> "Loss":
-        if times < 1 or times != int(times):
-            raise BudgetError("a measurement is made a whole number of times; give 1 or more")
+        if not 1 <= times <= _MOST or times != int(times):
+            raise BudgetError("a measurement is made a whole number of times; give one from 1 to 1e12")
         return Loss(self._spent * int(times))
 
     __rmul__ = __mul__
@@ -194,12 +197,13 @@ def gaussian_noise(epsilon: float, delta: float, times: int = 1, sample: float |
 
     Args:
         epsilon: ε of all ``times`` together, above 0.
-        delta: δ, above 0 and below 1.
+        delta: δ, from 1e-300 to below 1.
         times, sample: as for ``gaussian``.
 
     Raises:
         BudgetError: a number is out of range, or no noise gives that ε.
     """
+    _require_delta(delta)
     if not (0 < epsilon < math.inf and 0 < delta < 1):
         raise BudgetError("Gaussian noise needs ε above 0, and δ above 0 and below 1; choose others")
 
@@ -211,12 +215,15 @@ def gaussian_noise(epsilon: float, delta: float, times: int = 1, sample: float |
 
 
 def _exact(what: str, figure: float | Fraction) -> Fraction:
-    """A figure as it is written; it must be positive."""
-    if isinstance(figure, Fraction) or math.isfinite(figure):
-        exact = figure if isinstance(figure, Fraction) else fixed_point.as_written(figure)
-        if exact > 0:
-            return exact
-    raise BudgetError(f"{what} must be a positive number; choose another")
+    """A figure as it is written, within range."""
+    if not 0 < figure <= _LARGEST:
+        raise BudgetError(f"{what} must be above 0 and at most a million; choose another")
+    return figure if isinstance(figure, Fraction) else fixed_point.as_written(figure)
+
+
+def _require_delta(delta: float) -> None:
+    if delta and not 2.0**-_FAINTEST <= delta <= 1:
+        raise BudgetError("δ must be 0, or a probability of at least 1e-300; 1e-6 is usual")
 
 
 def _loss(event: Event) -> Loss:
