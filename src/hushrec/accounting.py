@@ -23,7 +23,7 @@ from hushrec.errors import BudgetError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, price, pure_loss, zcdp_epsilon
 from hushrec.privacy.accounting.calibration import smallest_that
-from hushrec.privacy.accounting.events import ODDS, Event, Gaussian, Laplace
+from hushrec.privacy.accounting.events import ODDS, Gaussian, Laplace
 from hushrec.privacy.accounting.local_events import Responses
 
 __all__ = ["Loss", "gaussian", "gaussian_noise", "laplace", "pure", "randomized_response", "zcdp_epsilon"]
@@ -42,7 +42,7 @@ class Loss:
     a list.
     """
 
-    _spent: Spent = field(default=Spent(), repr=False)
+    _spent: Spent = field(default=Spent(), init=False)
 
     def epsilon(self, delta: float) -> float:
         """Find the smallest ε at δ, rounded up; infinite for Gaussian noise at δ = 0.
@@ -100,12 +100,12 @@ class Loss:
         return fixed_point.shown(math.isqrt(square - 1) + 1 if square else 0)
 
     def __add__(self, other: "Loss") -> "Loss":
-        return Loss(self._spent + other._spent)
+        return _loss(self._spent + other._spent)
 
     def __mul__(self, times: int) -> "Loss":
         if not 1 <= times <= _MOST or times != int(times):
             raise BudgetError("a measurement is made a whole number of times; give one from 1 to 1e12")
-        return Loss(self._spent * int(times))
+        return _loss(self._spent * int(times))
 
     __rmul__ = __mul__
 
@@ -135,7 +135,7 @@ def gaussian(ratio: float | Fraction, times: int = 1, sample: float | Fraction =
     if not 0 < sample <= 1:
         raise BudgetError("the rate of a sample is a probability above 0 and at most 1; choose another")
     rate_above = math.ceil(Fraction(sample) * ODDS) / ODDS
-    return _loss(Gaussian("noise", numerator, denominator, denominator, 1, rate_above)) * times
+    return _loss(price(Gaussian("noise", numerator, denominator, denominator, 1, rate_above))) * times
 
 
 def laplace(ratio: float | Fraction, times: int = 1) -> Loss:
@@ -152,7 +152,7 @@ def laplace(ratio: float | Fraction, times: int = 1) -> Loss:
         BudgetError: a number is out of range.
     """
     numerator, denominator = _exact("Δ/b", ratio).as_integer_ratio()
-    return _loss(Laplace("noise", numerator, denominator, denominator, 1)) * times
+    return _loss(price(Laplace("noise", numerator, denominator, denominator, 1))) * times
 
 
 def pure(epsilon: float | Fraction, times: int = 1) -> Loss:
@@ -167,7 +167,7 @@ def pure(epsilon: float | Fraction, times: int = 1) -> Loss:
     Raises:
         BudgetError: a number is out of range.
     """
-    return Loss(pure_loss(_exact("ε", epsilon))) * times
+    return _loss(pure_loss(_exact("ε", epsilon))) * times
 
 
 def randomized_response(untrue: float | Fraction, symbols: int = 2, times: int = 1) -> Loss:
@@ -187,7 +187,7 @@ def randomized_response(untrue: float | Fraction, symbols: int = 2, times: int =
     if symbols > 1 and chance >= Fraction(symbols - 1, symbols):
         raise BudgetError("the probability of an untrue answer must be below 1 − 1/symbols; choose another")
     exponent = math.nextafter(-math.log(fixed_point.float_below(chance)), math.inf)
-    return _loss(Responses("randomized response", symbols, exponent, 1, 1)) * times
+    return _loss(price(Responses("randomized response", symbols, exponent, 1, 1))) * times
 
 
 def gaussian_noise(epsilon: float, delta: float, times: int = 1, sample: float | Fraction = 1) -> float:
@@ -226,5 +226,7 @@ def _require_delta(delta: float) -> None:
         raise BudgetError("δ must be 0, or a probability of at least 1e-300; 1e-6 is usual")
 
 
-def _loss(event: Event) -> Loss:
-    return Loss(price(event))
+def _loss(spent: Spent) -> Loss:
+    made = Loss()
+    object.__setattr__(made, "_spent", spent)
+    return made
