@@ -42,6 +42,11 @@ def made(tmp_path_factory):
     return folder, run("make_lists.py", folder)
 
 
+def test_its_commands_name_what_is_there():
+    named = re.findall(r"examples/\S+\.(?:py|txt)", PAGE)
+    assert {ROOT / name for name in named} == {*EXAMPLE.glob("*.py"), *EXAMPLE.glob("*.txt")}
+
+
 def values(lines):
     """Name of a metric → its first value."""
     return {
@@ -89,8 +94,11 @@ def test_settings_are_tried_as_the_page_says(monkeypatch):
         monkeypatch.setitem(sys.modules, "sklearn.model_selection", selection)
     (block,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     with redirect_stdout(io.StringIO()) as printed:
-        exec(compile(block, "evaluate-elsewhere.md", "exec"), {})
+        exec(compile(block, "evaluate-elsewhere.md", "exec"), names := {"pl": pl})
     assert [line.rstrip() for line in printed.getvalue().splitlines()] == GRID
+    lists, test = (eval(code, names) for code in re.findall(r"`([^`]*\.to_pandas\(\))`", PAGE))
+    assert [*lists.columns] == ["user_id", "item_id", "score", "rank"]
+    assert [*test.columns] == ["user_id", "item_id"]
 
 
 def product(grid):
