@@ -14,7 +14,7 @@ from hushrec.documents.words import Clause
 from hushrec.privacy.bounded import Bounded
 from hushrec.privacy.ledger.ledger import Ledger
 
-BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="rating", adjacency="replace")
+BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="record", adjacency="replace")
 
 
 def drawn(seed):
@@ -31,7 +31,7 @@ def test_a_seed_repeats_its_noise_which_is_called_not_private():
     assert one == same != other
     assert said == (Clause("unprotected.seeded"),)
     assert hr.testing is testing
-    assert testing.__all__ == ["Seeded", "fit", "pilot", "release_data", "search_neighbours"]
+    assert testing.__all__ == ["Seeded", "fit", "estimate_crowd", "randomize", "search_neighbours"]
 
 
 def example():
@@ -43,7 +43,7 @@ def example():
 
 def test_the_search_finds_the_false_sensitivity_of_the_pages_example(monkeypatch):
     """Half of the true Δ is declared, so the search finds 2; of the right model it finds no more than 1."""
-    budget = hr.Budget(epsilon=1.0, delta=1e-6, unit="rating", adjacency="add-remove")
+    budget = hr.Budget(epsilon=1.0, delta=1e-6, unit="record", adjacency="add-remove")
     module = ModuleType("mine")
     monkeypatch.setitem(sys.modules, "mine", module)
     exec(example().partition("budget =")[0], module.__dict__)
@@ -53,7 +53,7 @@ def test_the_search_finds_the_false_sensitivity_of_the_pages_example(monkeypatch
 
 
 def test_what_its_author_alone_vouches_for_is_named_in_plan_and_statement(monkeypatch, tmp_path):
-    budget = hr.Budget(epsilon=1.0, delta=1e-6, unit="rating", adjacency="add-remove")
+    budget = hr.Budget(epsilon=1.0, delta=1e-6, unit="record", adjacency="add-remove")
     module = ModuleType("mine")
     monkeypatch.setitem(sys.modules, "mine", module)
     exec(example().partition("budget =")[0], module.__dict__)

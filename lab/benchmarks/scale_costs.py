@@ -61,7 +61,7 @@ def one(purpose, ratings, users, items):
     for config in configs:
         fitted(small, config)
     made = hr.synthetic.netflix_like(users, items, ratings, seed=1)
-    data = made.capped(made.domain.cap)
+    data = made.capped(made.domain.max_per_user)
     del made
     effects, short, long = (fitted(data, config) for config in configs)
     counted = {"ratings": data.n_ratings, "users": users, "items": items}

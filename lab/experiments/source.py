@@ -62,7 +62,7 @@ class Frame(Frozen):
     likes: float | None = None
     counts: int | None = None
     max_users: int
-    cap: int = 500
+    max_per_user: int = 500
     users: Range | None = None
 
     def domain(self) -> Domain:
@@ -197,7 +197,7 @@ class Data(Frozen):
                 frame.items,
                 scale=frame.scale,
                 max_users=frame.max_users,
-                cap=frame.cap,
+                max_per_user=frame.max_per_user,
                 users=made.users.to_list(),
             )
             return replace(made, domain=known)

@@ -76,7 +76,7 @@ def costs():
     """The rows of the table of ε."""
     yield (
         "| ε | right guess | best attack finds | single conclusion | error of ratings, unit `user` "
-        "| unit `rating` | lists, unit `user` |"
+        "| unit `record` | lists, unit `user` |"
     )
     yield "|---|---|---|---|---|---|---|"
     for epsilon in EPSILONS:

@@ -44,7 +44,7 @@ from lab.published.spherical import SphericalRows
 class Friedman(PublishedModel):
     """The averages of §4.1, with which every algorithm of the paper begins (Algorithms 1 and 2)."""
 
-    supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace")})
+    supports: ClassVar = frozenset({("record", "add-remove"), ("record", "replace")})
 
     item_strength: float = Field(default=10.0, ge=0, allow_inf_nan=False)
     user_strength: float = Field(default=100.0, ge=0, allow_inf_nan=False)
@@ -101,7 +101,7 @@ class Friedman(PublishedModel):
         span = domain.scale.span
         items = EffectSums(
             domain=domain,
-            unit="rating",
+            unit="record",
             adjacency=terms.adjacency,
             norm=self.norm,
             clip=span,

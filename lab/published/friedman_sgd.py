@@ -91,7 +91,7 @@ class FriedmanBoundedSGD(_Descent):
         error_bound: e_max, as a fraction of the scale's width.
     """
 
-    supports: ClassVar = frozenset({("rating", "replace")})
+    supports: ClassVar = frozenset({("record", "replace")})
 
     error_bound: float = Field(default=0.5, gt=0, le=1, allow_inf_nan=False)
 
@@ -135,7 +135,7 @@ class FriedmanUnboundedSGD(_Descent):
     No bound on its privacy loss is known.
     """
 
-    supports: ClassVar = frozenset({("rating", "add-remove")})
+    supports: ClassVar = frozenset({("record", "add-remove")})
 
     def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
         """Averages, then Algorithm 5."""

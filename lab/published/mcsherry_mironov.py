@@ -45,7 +45,7 @@ from lab.published.paper import PublishedModel
 class _McSherry(PublishedModel):
     """Item effects (§4.2) and, for two of the models, the covariance of the residuals (§4.3–4.5)."""
 
-    supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")})
+    supports: ClassVar = frozenset({("record", "add-remove"), ("record", "replace"), ("user", "add-remove")})
 
     noise: Noise = "gaussian"
     item_strength: float = Field(default=15.0, ge=0, allow_inf_nan=False)

@@ -138,7 +138,7 @@ def analysis(config: object) -> Literal["published", "corrected"]:
 def _refuse(form: PublishedModel | PublishedMethod) -> NoReturn:
     raise BudgetUnsupported(
         f"{type(form).__name__} is what a paper prints, and no ledger is charged for it; reproduce it with "
-        "lab.published.fit or lab.published.release_data, or choose a model of hushrec"
+        "lab.published.fit or lab.published.randomize, or choose a model of hushrec"
     )
 
 

@@ -5,7 +5,7 @@ Their statements say NOT PRIVATE. What the noise costs is for ``cost`` to say.
 
 from dataclasses import replace
 
-from hushrec.curator.release_data import Reported, numbered, rows_in
+from hushrec.curator.randomize import Reported, numbered, rows_in
 from hushrec.curator.statements import unprotected
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
@@ -40,12 +40,12 @@ def fit(data: Ratings | Blocks, form: PublishedModel, budget: Budget, seed: int)
         )
     domain = data.domain
     run = PaperRun.of(form, domain, budget, seed)
-    made = form.release(data.capped(domain.cap) if budget.unit == "user" else data, run)
+    made = form.release(data.capped(domain.max_per_user) if budget.unit == "user" else data, run)
     statement = unprotected(REPRODUCED, form, budget, made.statement.diagnostics)
     return replace(made, titles=domain.titles or (), features=domain.features or {}, statement=statement)
 
 
-def release_data(ratings: Ratings, method: PublishedMethod, budget: Budget, seed: int | Seeded) -> Reported:
+def randomize(ratings: Ratings, method: PublishedMethod, budget: Budget, seed: int | Seeded) -> Reported:
     """Randomize every row by the law that its paper prints; nothing is charged.
 
     Args:

@@ -48,7 +48,7 @@ WHY = {
     "noise does not grow with them; the corrected models get less noise for the same ε, and clean by it",
     "Fig. 2": "Fig. 2: MovieLens 100K has a thousandth of the Netflix Prize's ratings, over seven months",
 }
-FRAMES = {"mm-100k": ("ml-100k", {"max_users": 10_000, "cap": 1682}), "mm-1m": ("ml-1m", {"cap": 3952})}
+FRAMES = {"mm-100k": ("ml-100k", {"max_users": 10_000, "max_per_user": 1682}), "mm-1m": ("ml-1m", {"max_per_user": 3952})}
 
 
 def works(folder: Path | None) -> dict[str, Work[Any]]:
@@ -178,7 +178,7 @@ def lines(data: Mapping[str, pl.DataFrame]) -> list[Line]:
             ours = f"ε {passes(true, label, unit)}, which is θ {passes(theta, label, unit)}"
             where = "MovieLens 100K" if grid == "mm-100k" else "MovieLens 1M"
             what = f"true ε at which {label}, passes {GE}, unit {unit}, {where}"
-            paper = "θ 0.15, of Cinematch on Netflix" if unit == "rating" else "in its full version"
+            paper = "θ 0.15, of Cinematch on Netflix" if unit == "record" else "in its full version"
             found.append(Line(what, paper, ours, f"ε {passes(true, model, unit)}", WHY["Fig. 1"]))
     grown = {tuple(line[:3]): line for line in mcsherry_time.losses(data["mm-time"]).iter_rows()}
     days = sorted({day for _, _, day in grown})
@@ -196,7 +196,7 @@ def page(results: Path, folder: Path) -> None:
     data, part = read(results, *GRIDS, "mm-time", *REFITS), {}
     for unit, name in (("rating", "mm-1m"), ("user", "mm-1m-user")):
         title = f"RMSE against θ and against the true ε of a {unit}, MovieLens 1M"
-        also = refitted(data, "mm-1m-refit") if unit == "rating" else None
+        also = refitted(data, "mm-1m-refit") if unit == "record" else None
         drawn = picture(data[name], unit, title, "MovieLens 1M", also=also)
         part[f"figure 1 {unit}"] = render.picture(drawn, f"mm-fig1-{unit}", title, folder)
         part[f"θ {unit}"] = _by_theta(data[name], unit)

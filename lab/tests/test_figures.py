@@ -41,7 +41,7 @@ def row(page, *start):
 
 
 def domain(items, users=None):
-    return Domain(items=range(items), scale=(1, 5, 1), cap=500, max_users=10_000, users=users)
+    return Domain(items=range(items), scale=(1, 5, 1), max_per_user=500, max_users=10_000, users=users)
 
 
 LISTED = domain(100, users=range(50))
@@ -51,7 +51,7 @@ def test_errata_of_private_matrix_factorisation():
     """The figures themselves are found in test_sensitivity_errata_fbk.py."""
     errata = " ".join(text("docs/models/errata.md").split())
     published = FriedmanALS()
-    paid = Budget(epsilon=1.0, delta=0.0, unit="rating", adjacency="replace")
+    paid = Budget(epsilon=1.0, delta=0.0, unit="record", adjacency="replace")
     people = published.printed(LISTED, paid)["users, round 1"]
     worth = people.loss / people.noise / published.split(LISTED, paid)["users, round 1"]
     assert f"**{worth:.2f} times** its charge" in errata

@@ -24,7 +24,7 @@ from hushrec.testing import Seeded
 WORLD = World.of()
 BUDGET = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
 PAIRS = WORLD.pairs("user", "add-remove")
-RATING = WORLD.pairs("rating", "add-remove")["a user's only rating"]
+RATING = WORLD.pairs("record", "add-remove")["a user's only rating"]
 PAIR = PAIRS["a user of the highest ratings"]
 ONE = hr.GlobalEffects(
     shares={"item sums": 1.0, "item counts": 1e-6, "global sum": 1e-6, "global count": 1e-6, "slopes": 1e-6}
@@ -42,7 +42,7 @@ def worlds(model, budget=BUDGET, pair=PAIR):
 
 
 def pure(epsilon):
-    return hr.Budget(epsilon=epsilon, delta=0.0, unit="rating", adjacency="add-remove")
+    return hr.Budget(epsilon=epsilon, delta=0.0, unit="record", adjacency="add-remove")
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def test_no_ratings_are_opened(here, hushrec, budget):
 
 
 def test_laplace(here, hushrec, budget):
-    pure = "--epsilon 1 --delta 0 --unit rating --adjacency replace --noise laplace --model global-effects"
+    pure = "--epsilon 1 --delta 0 --unit record --adjacency replace --noise laplace --model global-effects"
     assert "b = 4" in hushrec(f"plan --domain domain.json {pure}").out
 
 

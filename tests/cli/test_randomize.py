@@ -198,7 +198,7 @@ def test_large_data_that_could_not_be_written_are_lost_and_it_is_said(here, hush
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("hushrec.local.released.LARGEST_STORED", 10)
-    monkeypatch.setattr("hushrec.curator.release_data.LARGEST_STORED", 10)
+    monkeypatch.setattr("hushrec.curator.randomize.LARGEST_STORED", 10)
     monkeypatch.setattr("hushrec.local.dataset_files.write", full)
     assert "too large for the ledger to keep, so it is lost" in refused(command())
 
@@ -273,7 +273,7 @@ def test_ctrl_c_says_what_became_of_the_charge(here, hushrec, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("hushrec.curator.release_data.numbered", stopped)
+        patch.setattr("hushrec.curator.randomize.numbered", stopped)
         result = hushrec(command(), 130)
     assert "hushrec: stopped.\nThe charge stays open: the same call resumes it" in result.err
     again = command().replace(" --new-ledger", "")

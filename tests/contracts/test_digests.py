@@ -38,7 +38,7 @@ from hushrec.models.noiseless import Noiseless
 STORED = Path(__file__).with_name("digests.json")
 HIDDEN, SHOWN = 1.0, 300.0
 """ε at which noise hides most factors of these few people, and one at which it hides none."""
-PROTECTED = [("user", "add-remove"), ("user", "replace"), ("rating", "add-remove"), ("rating", "replace")]
+PROTECTED = [("user", "add-remove"), ("user", "replace"), ("record", "add-remove"), ("record", "replace")]
 SCALES = {"stars": (1, 5, 1), "tenths": (0, 10, 1)}
 MODELS = {
     "effects corrected": lambda **noise: hr.GlobalEffects(**noise),
@@ -95,8 +95,8 @@ def machine():
 def world(scale, *, asked=False, likes=None):
     """People of two tastes, who follow theirs in four of five ratings."""
     users, items = [f"u{k:03d}" for k in range(90)], [f"i{k:02d}" for k in range(30)]
-    levels = {"privacy_classes": {"none": 0.0, "low": 1.0, "high": 8.0}} if asked else {}
-    domain = hr.Domain(items, scale=scale, likes=likes, cap=20, max_users=120, users=users, **levels)
+    levels = {"personal_epsilon": {"none": 0.0, "low": 1.0, "high": 8.0}} if asked else {}
+    domain = hr.Domain(items, scale=scale, likes=likes, max_per_user=20, max_users=120, users=users, **levels)
     rng = np.random.default_rng(5)
     stars = np.arange(scale[0], scale[1] + scale[2] / 2, scale[2])
     tastes = rng.integers(0, len(stars), (2, 30))
@@ -173,7 +173,7 @@ def fitted(config, ratings, budget):
 
 def randomized(method, ratings, budget):
     """Digest of the plan, and the data set."""
-    data = hr.testing.release_data(ratings, method, budget, entropy=hr.testing.Seeded(3))
+    data = hr.testing.randomize(ratings, method, budget, entropy=hr.testing.Seeded(3))
     return booked(method.plan(ratings.domain, budget)), data
 
 

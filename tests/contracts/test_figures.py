@@ -60,12 +60,12 @@ def budget(epsilon, unit="user", adjacency="add-remove"):
 
 
 def of(items, users=None, **crowd):
-    return Domain(items=range(items), scale=(1, 5, 1), cap=500, max_users=10_000, users=users, **crowd)
+    return Domain(items=range(items), scale=(1, 5, 1), max_per_user=500, max_users=10_000, users=users, **crowd)
 
 
 def declared():
     """The crowd and catalogue of the figures of covariances."""
-    return of(3952, expected_users=6_000, expected_ratings=1_000_000)
+    return of(3952, expected_users=6_000, expected_records=1_000_000)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0, 8.0, 10.0, 15.0, 20.0])
@@ -97,7 +97,7 @@ def test_theorems_5_and_6(norm, stated):
     def sums(limit):
         form = CovarianceSums(
             of(1000),
-            "rating",
+            "record",
             "add-remove",
             norm,
             clip=1.0,
@@ -118,7 +118,7 @@ def test_theorems_5_and_6(norm, stated):
 
 
 @pytest.mark.parametrize(
-    ("unit", "adjacency"), [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
+    ("unit", "adjacency"), [("record", "add-remove"), ("record", "replace"), ("user", "add-remove")]
 )
 def test_sensitivities_of_the_defaults(unit, adjacency):
     sums = CovarianceSettings().sums(declared(), budget(8.0, unit, adjacency), "l2")
@@ -133,7 +133,7 @@ def test_contribution_to_the_effects(epsilon):
     assert int(stated[1]) == round(sums.contribution_cap)
 
 
-@pytest.mark.parametrize("unit", ["rating", "user"])
+@pytest.mark.parametrize("unit", ["record", "user"])
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
 def test_shares_of_the_budget(unit, epsilon):
     planned = CovarianceSVD().plan(declared(), budget(epsilon, unit))
@@ -144,7 +144,7 @@ def test_shares_of_the_budget(unit, epsilon):
     assert row("models/covariance_svd.md", f"`{unit}`, ε = {epsilon:g}") == stated
 
 
-@pytest.mark.parametrize("unit", ["user", "rating"])
+@pytest.mark.parametrize("unit", ["user", "record"])
 def test_sensitivities_of_pairs(unit):
     named = {"user": "–", "rating": "vector lengths"}
     planned = PrivateEASE().plan(of_interactions(5000, 10**4), budget(1.0, unit))
@@ -155,7 +155,7 @@ def test_sensitivities_of_pairs(unit):
 
 def test_the_most_declared_users_of_pairs():
     """Twice as many fit the sums; a page says how many may be declared."""
-    for unit in ("user", "rating"):
+    for unit in ("user", "record"):
         most = PairSums(PrivateEASE().pair_items, unit).most_people // MORE
         assert f"{most:,}" in text("models/private_ease.md")
 
@@ -176,7 +176,7 @@ def of_interactions(items, users):
 # -- private matrix factorisation -------------------------------------------------------------------------
 
 LISTED = of(100, users=range(50))
-PROTECTED = [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
+PROTECTED = [("record", "add-remove"), ("record", "replace"), ("user", "add-remove")]
 
 
 FACTORS = (
@@ -214,7 +214,7 @@ def test_sensitivities_of_cells_and_levels(adjacency):
 @pytest.mark.parametrize(("unit", "adjacency"), PROTECTED)
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
 def test_what_the_crowd_shows_and_shares_of_factors(unit, adjacency, epsilon):
-    crowd = {"expected_users": 6000, "expected_ratings": 1_000_000}
+    crowd = {"expected_users": 6000, "expected_records": 1_000_000}
     domain, allowed = of(4000, users=range(6000)).model_copy(update=crowd), budget(epsilon, unit, adjacency)
     for given, page in FACTORS:
         start = f"{adjacency}, ε = {epsilon:g}"
@@ -232,7 +232,7 @@ def test_what_the_crowd_shows_and_shares_of_factors(unit, adjacency, epsilon):
 
 @pytest.mark.parametrize("epsilon", [4.0, 8.0, 20.0])
 def test_rounds_of_the_certified_form(epsilon):
-    crowd = {"expected_users": 6000, "expected_ratings": 1_000_000}
+    crowd = {"expected_users": 6000, "expected_records": 1_000_000}
     planned = PosteriorMF().plan(of(4000).model_copy(update=crowd), budget(epsilon))
     found = {m.event.name: m for m in planned.measurements}
     first = found["items, round 1"].event
@@ -245,7 +245,7 @@ def test_rounds_of_the_certified_form(epsilon):
 
 def test_what_classes_are_promised():
     asked = {"none": 0.0, "strict": 0.5, "default": 2.0, "generous": 8.0}
-    domain = Domain(items=range(100), scale=(1, 5, 1), max_users=10_000, privacy_classes=asked)
+    domain = Domain(items=range(100), scale=(1, 5, 1), max_users=10_000, personal_epsilon=asked)
     shown = str(PosteriorMF().plan(domain, budget(8.0))).split("\n\n")[-2]
     assert shown in text("personal.md")
     strict = next(line for line in shown.splitlines() if line.startswith("strict"))

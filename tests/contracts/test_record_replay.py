@@ -14,7 +14,7 @@ from hushrec.audit.replay import compare, record, watch
 from hushrec.audit.worlds import World, choices
 from hushrec.models import private_ease
 
-USER, RATING, STARS = ("user", "add-remove"), ("rating", "add-remove"), ("rating", "replace")
+USER, RATING, STARS = ("user", "add-remove"), ("record", "add-remove"), ("record", "replace")
 MODELS = {
     "effects": (hr.GlobalEffects, {}),
     "svd": (hr.CovarianceSVD, {"rank": 2}),
@@ -53,7 +53,7 @@ SLOW = (
 )
 QUICK = [case for case in CASES if case[0] not in SLOW]
 WORLDS = {
-    kind: World.of(hr.Domain(list("abcdefg"), scale=scale, cap=3, max_users=max_users))
+    kind: World.of(hr.Domain(list("abcdefg"), scale=scale, max_per_user=3, max_users=max_users))
     for kind, scale, max_users in (("ratings", (1, 5, 1), 20), ("interactions", None, 10_000))
 }
 each_case = pytest.mark.parametrize(("model", "protected"), CASES, ids=lambda part: str(part))

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.curator.release_data import reported
+from hushrec.curator.randomize import reported
 from hushrec.data import capping
 from hushrec.local import distance_based
 from hushrec.privacy.ledger.ledger import Ledger
@@ -34,7 +34,7 @@ def ratings(cells, users=None):
     rng = np.random.default_rng(0)
     rows = [(f"u{u:02d}", str(i), float(rng.integers(1, 6))) for u in range(30) for i in range(u % 5 + 1)]
     rows += [("me", str(item), float(stars)) for item, stars in cells]
-    domain = hr.Domain(range(ITEMS), scale=(1, 5, 1), max_users=100, cap=CAP, users=users)
+    domain = hr.Domain(range(ITEMS), scale=(1, 5, 1), max_users=100, max_per_user=CAP, users=users)
     return hr.load(pl.DataFrame(rows, schema=["user_id", "item_id", "rating"], orient="row"), domain)
 
 

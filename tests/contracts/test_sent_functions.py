@@ -99,7 +99,7 @@ def world(name, n_people, seed):
     kind = class_of(name)
     users, items = [f"u{k:02d}" for k in range(60)], [f"i{k:02d}" for k in range(30)]
     likes = None if kind.feedback == "ratings" else 1
-    domain = hr.Domain(items, scale=(1, 5, 1), likes=likes, cap=20, max_users=80, users=users)
+    domain = hr.Domain(items, scale=(1, 5, 1), likes=likes, max_per_user=20, max_users=80, users=users)
     rng = np.random.default_rng(seed)
     rows = [
         (u, i) for u in rng.permutation(60)[:n_people] for i in rng.permutation(30)[: rng.integers(1, 15)]

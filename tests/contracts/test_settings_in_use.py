@@ -141,7 +141,7 @@ def given_to(config: Settings) -> hr.Ratings | hr.Interactions:
 def world(likes: int | None) -> hr.Ratings | hr.Interactions:
     rng = np.random.default_rng(3)
     users, items = [f"u{k:02}" for k in range(30)], [f"i{k}" for k in range(8)]
-    domain = hr.Domain(items, scale=(1, 5, 1), likes=likes, cap=6, max_users=40, users=users)
+    domain = hr.Domain(items, scale=(1, 5, 1), likes=likes, max_per_user=6, max_users=40, users=users)
     taste = rng.integers(1, 6, (2, 8))
     rows = [
         (users[u], items[i], float(np.clip(taste[u % 2, i] + rng.integers(-1, 2), 1, 5)))
@@ -169,7 +169,7 @@ def effect(config: Settings, protected: tuple[str, str] | None) -> tuple[Any, ..
     unit, adjacency = protected
     if isinstance(config, Method):
         budget = hr.Budget(epsilon=400.0, delta=0.0, unit=unit, adjacency=adjacency)
-        made = hr.testing.release_data(ratings, config, budget, entropy=hr.testing.Seeded(7)).ratings
+        made = hr.testing.randomize(ratings, config, budget, entropy=hr.testing.Seeded(7)).ratings
         rows = made.indptr.tobytes(), made.items.tobytes(), made.steps.tobytes()
         return config.plan(ratings.domain, budget).events, rows
     # So few people rank by more than counts only under little noise.

@@ -35,7 +35,7 @@ def test_what_was_not_loaded_is_refused_before_anything_is_charged(table, budget
 
 def test_nobody_gives_more_ratings_than_the_cap(small, budget):
     """Unit user: the bounds of all sums rest on it, and the loss of a posterior sample has no other."""
-    few = hr.Domain(small.domain.items, scale=(1, 5, 1), max_users=2000, cap=2)
+    few = hr.Domain(small.domain.items, scale=(1, 5, 1), max_users=2000, max_per_user=2)
     whole = hr.Ratings(few, small.users, small.indptr, small.items, small.steps)
     assert whole.counts.max() > 2
     for config in (hr.GlobalEffects(), hr.PosteriorMF(rank=2, rounds=2)):
@@ -122,7 +122,7 @@ def test_a_release_carries_the_domains_titles_and_is_else_the_same(small, budget
     domain = hr.Domain(
         small.domain.items,
         scale=small.domain.scale,
-        cap=small.domain.cap,
+        max_per_user=small.domain.max_per_user,
         max_users=small.domain.max_users,
         titles=titles,
         features={"genres": ["War"] * len(titles)},

@@ -210,7 +210,7 @@ def test_a_slot_whose_data_are_handed_out_is_published(small, tmp_path, monkeypa
     ledger = hr.Ledger.create(tmp_path / "ledger.db", limit)
 
     def release():
-        return hr.release_data(small, hr.RandomizedResponse(), limit, ledger=ledger, release_index=0)
+        return hr.randomize(small, hr.RandomizedResponse(), limit, ledger=ledger, release_index=0)
 
     killed_before_the_mark(monkeypatch, release)
     assert {entry.state for entry in ledger.entries()} == {"sampled"}

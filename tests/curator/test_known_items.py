@@ -135,7 +135,7 @@ def part_of(ratings: Ratings, people: slice) -> Ratings:
 def crowd() -> Ratings:
     """Generated people, of whom the first 500 made their ratings public."""
     made = hr.synthetic.netflix_like(2000, 200, 60_000, 3)
-    hints = {"expected_users": 2000, "expected_ratings": 50_000}
+    hints = {"expected_users": 2000, "expected_records": 50_000}
     return dataclasses.replace(made, domain=made.domain.model_copy(update=hints))
 
 

@@ -67,8 +67,8 @@ def small_plan():
 VERBS = {
     "fit": "hr.fit(data, hr.GlobalEffects(), budget, ledger=ledger)",
     "series": "hr.fit(data, hr.GlobalEffects(), series=folder / 'series', ledger=ledger)",
-    "pilot": "hr.pilot(data, ledger)",
-    "release_data": "hr.release_data(data, hr.RandomizedResponse(), rows, ledger=other)",
+    "estimate_crowd": "hr.estimate_crowd(data, ledger)",
+    "randomize": "hr.randomize(data, hr.RandomizedResponse(), rows, ledger=other)",
 }
 
 
@@ -96,7 +96,7 @@ except hr.errors.ReleaseError as error:
     assert "has too little room" in done.stdout, done.stderr
     assert "Nothing was charged; make room" in done.stdout
     assert done.stdout.split()[-1] == "0"
-    assert (" MB there" in done.stdout) is (verb != "release_data"), (
+    assert (" MB there" in done.stdout) is (verb != "randomize"), (
         "the size of rows follows from the people"
     )
 
@@ -118,7 +118,7 @@ def test_what_is_held_is_enough_for_every_method(name, tmp_path, monkeypatch):
     monkeypatch.setattr(room, "_FRAME", 1 << 13)
     data, (method, epsilon) = hr.synthetic.netflix_like(300, 40, 6000, seed=1), METHODS[name]
     budget = epsilon and hr.Budget(epsilon=epsilon, delta=0.0, unit="user", adjacency="replace")
-    made = hr.testing.release_data(data, method, budget, entropy=hr.testing.Seeded(1))
+    made = hr.testing.randomize(data, method, budget, entropy=hr.testing.Seeded(1))
     planned = method.plan(data.domain, budget)
     assert len(made.for_ledger()) <= data_size(planned, data) <= 2**13 + 8 * 300 * 40 + 2**13
     for suffix in (".csv", ".parquet"):

@@ -25,7 +25,7 @@ SHORT = PosteriorSampleMF(rank=2, chain=CHAIN)
 def ratings(asked: float | None = None) -> Ratings:
     """Two people who rated one item each."""
     levels = None if asked is None else LEVELS
-    domain = hr.Domain(range(5), scale=(1, 5, 1), max_users=100, cap=2, privacy_classes=levels)
+    domain = hr.Domain(range(5), scale=(1, 5, 1), max_users=100, max_per_user=2, personal_epsilon=levels)
     people = pl.Series(["a", "b"], dtype=pl.String)
     asks = None if asked is None else np.full(2, asked)
     return Ratings(
@@ -84,9 +84,9 @@ def test_the_verdict_is_the_one_that_a_statement_looks_for(rhat: float, tmp_path
     [
         ({}, None),
         ({"expected_users": 1_200}, "about 1,200 users were expected from public knowledge"),
-        ({"expected_ratings": 3_000}, "about 3,000 ratings were expected from public knowledge"),
+        ({"expected_records": 3_000}, "about 3,000 ratings were expected from public knowledge"),
         (
-            {"expected_users": 20, "expected_ratings": 3_000},
+            {"expected_users": 20, "expected_records": 3_000},
             "about 20 users and 3,000 ratings were expected from public knowledge",
         ),
     ],
@@ -102,7 +102,7 @@ def test_a_declared_crowd_is_an_assumption(crowd, told, budget):
 
 
 def test_what_carries_no_noise_is_listed_in_the_order_of_the_queries() -> None:
-    stars = hr.Budget(epsilon=4.0, delta=1e-6, unit="rating", adjacency="replace")
+    stars = hr.Budget(epsilon=4.0, delta=1e-6, unit="record", adjacency="replace")
     made = hr.testing.fit(ratings(), hr.GlobalEffects(), stars, entropy=hr.testing.Seeded(1)).statement
     lines = made.measurements
     assert [line.name for line in lines] == [

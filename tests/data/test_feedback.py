@@ -35,7 +35,7 @@ def whole(request):
             "epsilon": 1.5,
         }
     )
-    return load(table, Domain(range(30), max_users=50, cap=5, **KINDS[request.param]))
+    return load(table, Domain(range(30), max_users=50, max_per_user=5, **KINDS[request.param]))
 
 
 def rows(feedback):

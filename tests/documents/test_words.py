@@ -35,7 +35,7 @@ ENGLISH_ALONE = (
 """What no other language says yet: whole tables of the texts."""
 FOREIGN = [lang for lang in LANGUAGES if lang != "en"]
 FIGURES = {
-    **dict.fromkeys(("n", "order", "cap", "counts"), (2, "2", "2")),
+    **dict.fromkeys(("n", "order", "max_per_user", "counts"), (2, "2", "2")),
     **dict.fromkeys(("n_items", "n_users", "max_users", "users", "events"), (150000, "150,000", "150.000")),
     **dict.fromkeys(("lo", "step", "likes", "threshold"), (0.5, "0.5", "0,5")),
     "hi": (5.0, "5", "5"),
@@ -75,8 +75,8 @@ def everything_said():
     ledger = {**statement().ledger, "total_epsilon": 4.0, "total_delta": 1e-6, "spent_epsilon": 1.25}
     dated = {**ledger, "date": "2026-11-25", "population": "Our subscribers"}
     beside = {"model": "CovarianceSVD", "unit": "user", "adjacency": "add-remove"}
-    yield statement(ledger=ledger, assumes=(Clause("assumes.cap", {"cap": 5, "given": "ratings"}),))
-    yield statement(ledger={**dated, "part": 1, "parts": 4}, unit="rating", interactions=True)
+    yield statement(ledger=ledger, assumes=(Clause("assumes.cap", {"max_per_user": 5, "given": "ratings"}),))
+    yield statement(ledger={**dated, "part": 1, "parts": 4}, unit="record", interactions=True)
     yield statement(
         measurements=(sampled,),
         caveats=(Clause("convergence.sample", {"names": "v"}), Clause("author.foreign", {"names": "mine.M"})),
@@ -305,20 +305,20 @@ def test_a_number_chooses_between_one_and_other(lang):
 
 
 def test_a_clause_is_known_by_its_name_and_exactly_its_values():
-    own = {"cap": 500, "given": "ratings"}
+    own = {"max_per_user": 500, "given": "ratings"}
     assert Clause("assumes.cap", own).is_known
     assert Clause("assumes.new").is_known
     assert Clause("assumes.cap", own).kind == "assumes"
     assert not Clause("assumes.made_up", own).is_known
     assert not Clause("assumes", own).is_known
-    assert not Clause("assumes.cap", {"cap": 500}).is_known
+    assert not Clause("assumes.cap", {"max_per_user": 500}).is_known
     assert not Clause("assumes.cap", own | {"more": 1}).is_known
     assert not Clause("assumes.new", {"text": "nothing is assumed"}).is_known
 
 
-@pytest.mark.parametrize("value", [None, True, [500], {"cap": 500}, math.inf, math.nan, 10**400], ids=repr)
+@pytest.mark.parametrize("value", [None, True, [500], {"max_per_user": 500}, math.inf, math.nan, 10**400], ids=repr)
 def test_a_clause_is_not_known_by_what_is_neither_text_nor_a_finite_number(value):
-    assert not Clause("assumes.cap", {"cap": value, "given": "ratings"}).is_known
+    assert not Clause("assumes.cap", {"max_per_user": value, "given": "ratings"}).is_known
 
 
 def test_a_figure_stands_for_itself_in_json():

@@ -52,7 +52,7 @@ def released(said, **changes):
     """A data set of these answers."""
     people, items = np.nonzero(said)
     counts = np.bincount(people, minlength=len(said))
-    frame = Domain(range(N_ITEMS), scale=(1, 5, 1), max_users=len(said), cap=N_ITEMS)
+    frame = Domain(range(N_ITEMS), scale=(1, 5, 1), max_users=len(said), max_per_user=N_ITEMS)
     users = dataset_files.anonymous_ids(len(said)).filter(pl.Series(counts > 0))
     indptr = np.concatenate([[0], np.cumsum(counts[counts > 0])])
     rows = Ratings(frame, users, indptr, items, said[people, items] - 1)
@@ -151,7 +151,7 @@ def test_parts_of_a_table_add_up(monkeypatch):
 
 
 def test_nobody_is_counted_as_nobody():
-    frame = Domain(range(N_ITEMS), scale=(1, 5, 1), max_users=1, cap=N_ITEMS)
+    frame = Domain(range(N_ITEMS), scale=(1, 5, 1), max_users=1, max_per_user=N_ITEMS)
     nobody = Ratings(frame, pl.Series(dtype=pl.String), np.zeros(1), np.zeros(0), np.zeros(0))
     made = released(truth(), ratings=nobody, n_people=0).estimates()
     assert made["count"].to_list() == [0.0] * N_ITEMS

@@ -11,7 +11,7 @@ MODELS = pytest.mark.parametrize(("model", "epochs"), [(hr.PrivateSGD, 12), (hr.
 
 
 def hinted(domain, ratings):
-    return domain.model_copy(update={"expected_ratings": ratings})
+    return domain.model_copy(update={"expected_records": ratings})
 
 
 def rounds(model, domain, budget):

@@ -15,7 +15,7 @@ def test_without_noise_it_beats_item_averages_and_says_that_it_is_not_private(wo
     assert str(release.statement).startswith("NOT PRIVATE: no noise")
 
 
-@pytest.mark.parametrize("unit", ["rating", "user"])
+@pytest.mark.parametrize("unit", ["record", "user"])
 def test_less_noise_is_more_accurate_and_much_budget_approaches_none(rmse, budget, unit):
     config = hr.GlobalEffects()
     errors = [rmse(config, budget(epsilon, unit)) for epsilon in (0.1, 1.0, 1000.0)]

@@ -87,7 +87,7 @@ def test_cells_are_released_thresholded_and_clamped_far_out(listed, budget):
 
 
 def hinted(train, ratings):
-    domain = train.domain.model_copy(update={"expected_ratings": ratings})
+    domain = train.domain.model_copy(update={"expected_records": ratings})
     return hr.Ratings(domain, train.users, train.indptr, train.items, train.steps)
 
 

@@ -42,7 +42,7 @@ def test_without_noise_scores_are_counts(given):
     assert str(release.statement).startswith("NOT PRIVATE: no noise")
 
 
-@pytest.mark.parametrize("unit", ["user", "rating"])
+@pytest.mark.parametrize("unit", ["user", "record"])
 def test_less_noise_finds_more_of_the_best(given, best, budget, unit):
     """At ε = 100 hardly any noise is left, at 0.001 the order is that of the noise."""
     shares = [len(best & found(given, budget(epsilon, unit))) / N for epsilon in (0.001, 1.0, 100.0)]
@@ -97,7 +97,7 @@ def test_what_it_does_not_protect_or_know_is_refused(given, world, budget):
     with pytest.raises(BudgetUnsupported, match="delta > 0"):
         hr.plan(given.domain, hr.Popularity(), budget(delta=0.0))
     with pytest.raises(ConfigError, match="contribution_cap has no effect"):
-        hr.plan(given.domain, hr.Popularity(contribution_cap=2), budget(unit="rating"))
+        hr.plan(given.domain, hr.Popularity(contribution_cap=2), budget(unit="record"))
     with pytest.raises(
         DataError, match=r"works on interactions, .*choose CovarianceSVD \(--model covariance-svd\)"
     ):

@@ -34,8 +34,8 @@ def test_steps_find_what_effects_leave(rmse, budget):
 def test_a_crowd_too_small_to_show_factors_gets_item_effects_alone(world, budget):
     """The noise of global effects, from public facts; a larger crowd or a setting brings rounds back."""
     domain, allowed = world[0].domain, user(budget, 0.5)
-    few = domain.model_copy(update={"expected_users": 300, "expected_ratings": 9000})
-    many = domain.model_copy(update={"expected_users": 10**6, "expected_ratings": 10**8})
+    few = domain.model_copy(update={"expected_users": 300, "expected_records": 9000})
+    many = domain.model_copy(update={"expected_users": 10**6, "expected_records": 10**8})
     effects = hr.plan(few, hr.GlobalEffects(), allowed)
     planned = hr.plan(few, hr.PosteriorMF(), allowed)
     assert [m.event.noise for m in planned.measurements] == [m.event.noise for m in effects.measurements]
@@ -112,7 +112,7 @@ def test_the_gradients_are_of_those_whom_the_grant_has_drawn(world, budget, tmp_
 
 
 def test_it_protects_people_where_they_come_and_go(world, budget):
-    for unit, adjacency in (("rating", "add-remove"), ("rating", "replace")):
+    for unit, adjacency in (("record", "add-remove"), ("record", "replace")):
         with pytest.raises(BudgetUnsupported, match="user under add-remove"):
             hr.plan(world[0].domain, hr.PosteriorMF(), budget(unit=unit, adjacency=adjacency))
     with pytest.raises(BudgetUnsupported, match=r"needs delta > 0; set delta$"):
@@ -162,7 +162,7 @@ def test_who_asks_for_nothing_has_none_without_noise_either(choosing):
 
 def test_without_noise_people_are_capped_all_the_same(world):
     train = world[0]
-    domain = hr.Domain(train.domain.items, scale=(1, 5, 1), max_users=2000, cap=10)
+    domain = hr.Domain(train.domain.items, scale=(1, 5, 1), max_users=2000, max_per_user=10)
     moved = hr.Ratings(domain, train.users, train.indptr, train.items, train.steps)
     model = hr.PosteriorMF(rank=2, rounds=2)
     assert same(hr.baseline(moved, model), hr.baseline(moved.capped(10), model))
@@ -186,7 +186,7 @@ def test_who_asks_for_a_little_counts_for_a_little(world, budget):
 def test_plan_and_statement_say_what_each_class_is_promised(world, budget):
     train = world[0]
     levels = {"strict": 0.5, "default": 2.0, "generous": 8.0, "absent": 0.0}
-    domain = hr.Domain(train.domain.items, scale=(1, 5, 1), max_users=2000, privacy_classes=levels)
+    domain = hr.Domain(train.domain.items, scale=(1, 5, 1), max_users=2000, personal_epsilon=levels)
     moved = hr.Ratings(domain, train.users, train.indptr, train.items, train.steps)
     asked = np.array(list(levels.values()))[np.arange(train.n_users) % 4]
     model = hr.PosteriorMF(rank=2, rounds=2)
@@ -206,7 +206,7 @@ def test_plan_and_statement_say_what_each_class_is_promised(world, budget):
 def test_classes_that_nobody_is_in_are_an_error(world, budget):
     """Else a column of another name would have everybody used in full."""
     train = world[0]
-    domain = hr.Domain(train.domain.items, scale=(1, 5, 1), max_users=2000, privacy_classes={"strict": 0.5})
+    domain = hr.Domain(train.domain.items, scale=(1, 5, 1), max_users=2000, personal_epsilon={"strict": 0.5})
     moved = hr.Ratings(domain, train.users, train.indptr, train.items, train.steps)
     with pytest.raises(DataError, match="no column epsilon"):
         fitted(moved, hr.PosteriorMF(), user(budget))

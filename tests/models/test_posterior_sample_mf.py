@@ -34,7 +34,7 @@ def choosing(world):
 def test_a_sample_costs_what_a_person_can_move_its_loss_by(world, budget, adjacency, moved):
     """B where they come or go, 2B where they change."""
     domain = world[0].domain
-    bound = min(domain.cap, domain.n_items) * 5.0**2
+    bound = min(domain.max_per_user, domain.n_items) * 5.0**2
     model, allowed = sampled(), pure(budget, 8.0, adjacency)
     planned = hr.plan(domain, model, allowed)
     (event,) = planned.events
@@ -60,7 +60,7 @@ def test_without_noise_the_loss_has_the_ratings_own_variance(world):
 def test_it_protects_people_alone(world, budget):
     for adjacency in ("add-remove", "replace"):
         with pytest.raises(BudgetUnsupported, match="PosteriorSampleMF protects user under add-remove, user"):
-            hr.plan(world[0].domain, sampled(), budget(unit="rating", adjacency=adjacency))
+            hr.plan(world[0].domain, sampled(), budget(unit="record", adjacency=adjacency))
 
 
 def test_a_sample_says_on_what_its_epsilon_depends(world, budget, tmp_path):

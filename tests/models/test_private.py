@@ -146,7 +146,7 @@ def test_a_conditional_release_says_so_first_and_shows_its_chain(small, tmp_path
 def classes(ratings):
     levels = {"strict": 0.5, "default": 2.0, "generous": 8.0}
     domain = ratings.domain
-    return hr.Domain(domain.items, scale=domain.scale, max_users=domain.max_users, privacy_classes=levels)
+    return hr.Domain(domain.items, scale=domain.scale, max_users=domain.max_users, personal_epsilon=levels)
 
 
 def test_the_statement_lists_what_each_class_is_promised(small, tmp_path) -> None:
@@ -196,7 +196,7 @@ def test_shares_are_scaled_to_the_whole_and_overridden_by_name(small) -> None:
 
 
 def test_what_costs_nothing_has_no_share(small) -> None:
-    replace = BUDGET.model_copy(update={"unit": "rating", "adjacency": "replace"})
+    replace = BUDGET.model_copy(update={"unit": "record", "adjacency": "replace"})
     assert GlobalEffects().split(small.domain, replace) == {"item sums": 1.0}
     names = [query.name for query in GlobalEffects().queries(small.domain, replace)]
     assert names == ["item sums", "item counts"]
@@ -217,7 +217,7 @@ def test_shares_that_add_up_to_nothing_are_refused(small, config, said) -> None:
 
 
 def test_shares_of_a_single_measurement_are_refused(small) -> None:
-    replace = BUDGET.model_copy(update={"unit": "rating", "adjacency": "replace"})
+    replace = BUDGET.model_copy(update={"unit": "record", "adjacency": "replace"})
     with pytest.raises(ConfigError, match="shares has no effect where only 'item sums' costs anything"):
         hr.plan(small.domain, GlobalEffects(shares={"item sums": 2.0}), replace)
 
@@ -241,8 +241,8 @@ def test_without_delta_laplace_noise_is_advised_where_it_may_be_had(small, confi
 def test_a_setting_that_does_nothing_under_a_budget_is_refused_by_its_plan(small) -> None:
     config = GlobalEffects(effects={"contribution_cap": 3.0})
     assert hr.plan(small.domain, config, BUDGET).events
-    with pytest.raises(ConfigError, match=r"effects\.contribution_cap has no effect with unit 'rating'"):
-        hr.plan(small.domain, config, BUDGET.model_copy(update={"unit": "rating"}))
+    with pytest.raises(ConfigError, match=r"effects\.contribution_cap has no effect with unit 'record'"):
+        hr.plan(small.domain, config, BUDGET.model_copy(update={"unit": "record"}))
 
 
 def test_a_plan_names_what_a_fit_needs_and_the_settings_that_count(small) -> None:

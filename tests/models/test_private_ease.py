@@ -80,7 +80,7 @@ def test_without_noise_it_is_close_to_ease(halves, popular):
     assert recall(listed, halves) > max(0.98 * recall(exact, halves), popular + 0.1)
 
 
-@pytest.mark.parametrize("unit", ["user", "rating"])
+@pytest.mark.parametrize("unit", ["user", "record"])
 def test_more_epsilon_is_better_and_all_of_it_beats_popularity(halves, popular, budget, unit):
     """Held-out people give a standard error of about 0.005; the steps are several of them."""
     found = [recall(lists(fitted(halves[0], budget(e, unit)), halves[0]), halves) for e in (1.0, 4.0, 100.0)]
@@ -95,7 +95,7 @@ def of_a_crowd(interactions, max_users):
     return dataclasses.replace(interactions, domain=domain)
 
 
-@pytest.mark.parametrize("unit", ["user", "rating"])
+@pytest.mark.parametrize("unit", ["user", "record"])
 def test_a_crowd_that_is_declared_small_is_ranked_by_popularity_at_the_full_budget(halves, budget, unit):
     few, small = of_a_crowd(halves[0], 100), budget(1.0, unit)
     planned = hr.plan(few.domain, hr.PrivateEASE(), small)
@@ -189,7 +189,7 @@ def test_what_it_does_not_protect_or_know_is_refused(halves, world, budget):
     with pytest.raises(BudgetUnsupported, match="delta > 0"):
         hr.plan(domain, hr.PrivateEASE(), budget(delta=0.0))
     with pytest.raises(ConfigError, match="contribution_cap has no effect"):
-        hr.plan(domain, hr.PrivateEASE(contribution_cap=2), budget(unit="rating"))
+        hr.plan(domain, hr.PrivateEASE(contribution_cap=2), budget(unit="record"))
     with pytest.raises(DataError, match="PrivateEASE works on interactions"):
         hr.baseline(world[0], hr.PrivateEASE())
     for wrong in ({"rank": 0}, {"pair_items": 1}, {"pair_items": 2**15 + 1}, {"contribution_cap": 0.5}):
@@ -237,7 +237,7 @@ def test_more_people_than_64_bits_hold_are_refused_before_the_charge(unit, other
         assert len(hr.plan(declared(10**9), hr.PrivateEASE(**other), total).events) > 1
 
 
-@pytest.mark.parametrize("unit", ["user", "rating"])
+@pytest.mark.parametrize("unit", ["user", "record"])
 @pytest.mark.parametrize("each", [3, 12, 80])
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
 def test_the_number_of_users_that_a_plan_says_is_where_taste_starts(unit, each, epsilon):
@@ -246,7 +246,7 @@ def test_the_number_of_users_that_a_plan_says_is_where_taste_starts(unit, each, 
         hr.PrivateEASE(),
         hr.Budget(epsilon=epsilon, delta=1e-8, unit=unit, adjacency="add-remove"),
     )
-    crowd = {"max_users": 1_000_000, "expected_users": 1_000, "expected_ratings": 1_000 * each}
+    crowd = {"max_users": 1_000_000, "expected_users": 1_000, "expected_records": 1_000 * each}
     domain = hr.Domain(range(900), **crowd)
     said = re.search(r"it takes about ([\d,]+) with as many each", model.prospects(domain, budget))
     users = int(said[1].replace(",", ""))

@@ -17,7 +17,7 @@ SPENT |= {f"items, round {t + 1}": 0.5 / 12 for t in range(12)}
 
 
 def hinted(domain, users, ratings):
-    return domain.model_copy(update={"expected_users": users, "expected_ratings": ratings})
+    return domain.model_copy(update={"expected_users": users, "expected_records": ratings})
 
 
 def expecting(train, users, ratings):
@@ -64,7 +64,7 @@ def test_less_noise_is_more_accurate_for_people_at_home(rmse, budget):
 
 
 def test_it_protects_people_where_they_come_and_go(world, budget):
-    for unit, adjacency in (("rating", "add-remove"), ("rating", "replace"), ("user", "replace")):
+    for unit, adjacency in (("record", "add-remove"), ("record", "replace"), ("user", "replace")):
         with pytest.raises(BudgetUnsupported, match="UserLevelSGD protects user under add-remove; change"):
             hr.plan(world[0].domain, hr.UserLevelSGD(), budget(unit=unit, adjacency=adjacency))
 

@@ -21,7 +21,7 @@ from hushrec.models.visibility import (
 from hushrec.privacy.accounting.accountant import gaussian_delta
 from hushrec.privacy.accounting.budget import Unprotected
 
-EXACT = Unprotected("rating", "add-remove")
+EXACT = Unprotected("record", "add-remove")
 
 
 def domain_of(users, each, items):
@@ -30,11 +30,11 @@ def domain_of(users, each, items):
         scale=(1, 5, 1),
         max_users=10**7,
         expected_users=users,
-        expected_ratings=users * each,
+        expected_records=users * each,
     )
 
 
-def shown(domain, budget, norm="l2", cap=9.0):
+def shown(domain, budget, norm="l2", max_per_user=9.0):
     return shown_pairs(domain, budget, norm, cap)
 
 
@@ -63,7 +63,7 @@ def laplace(budget):
 
 def test_under_replace_noise_is_twice_as_wide_and_without_a_budget_there_is_none(budget):
     for norm in ("l1", "l2"):
-        assert mu(budget(1.0, "rating", "replace"), norm) == mu(budget(1.0, "rating"), norm) / 2
+        assert mu(budget(1.0, "record", "replace"), norm) == mu(budget(1.0, "rating"), norm) / 2
         assert mu(EXACT, norm) == math.inf
 
 
@@ -74,7 +74,7 @@ def test_more_shows_of_more_ratings_of_fewer_items_at_a_larger_epsilon(budget, s
     assert signal(domain_of(10_000, 100, 1_000), budget(1.0, "rating")) > 3 * small
     assert signal(domain_of(1_000, 100, 16_000), budget(1.0, "rating")) < small / 3
     assert signal(one, budget(4.0, "rating")) > 3 * small
-    assert signal(one, budget(1.0, "rating", "replace")) == pytest.approx(small / 2)
+    assert signal(one, budget(1.0, "record", "replace")) == pytest.approx(small / 2)
     assert signal(one, EXACT) == math.inf
 
 
@@ -107,7 +107,7 @@ def test_factors_get_their_share_only_as_they_show(budget):
         assert shares[-1] == most
 
 
-@pytest.mark.parametrize("unit", ["rating", "user"])
+@pytest.mark.parametrize("unit", ["record", "user"])
 def test_a_covariance_shows_more_of_more_people_who_rate_more_at_a_larger_epsilon(budget, unit):
     small = shown(domain_of(1_000, 50, 1_000), budget(1.0, unit))
     assert shown(domain_of(10_000, 50, 1_000), budget(1.0, unit)) == pytest.approx(10 * small)
@@ -117,10 +117,10 @@ def test_a_covariance_shows_more_of_more_people_who_rate_more_at_a_larger_epsilo
 
 def test_a_covariance_shows_less_of_people_than_of_ratings_and_under_wider_noise(budget):
     domain = domain_of(6_000, 160, 3_700)
-    of_ratings, of_users = (shown(domain, budget(1.0, unit)) for unit in ("rating", "user"))
+    of_ratings, of_users = (shown(domain, budget(1.0, unit)) for unit in ("record", "user"))
     assert of_users < of_ratings / 4
-    assert shown(domain, budget(1.0, "user"), cap=320.0) == pytest.approx(of_users / 2)
-    assert shown(domain, budget(1.0, "rating", "replace")) == pytest.approx(of_ratings / 2)
+    assert shown(domain, budget(1.0, "user"), max_per_user=320.0) == pytest.approx(of_users / 2)
+    assert shown(domain, budget(1.0, "record", "replace")) == pytest.approx(of_ratings / 2)
     assert shown(domain, budget(1.0, "rating"), "l1") < of_ratings
     assert shown(domain, EXACT) == math.inf
 

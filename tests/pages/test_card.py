@@ -253,14 +253,14 @@ def test_a_card_has_no_script_and_prints():
 
 
 def test_what_an_adjacency_leaves_out_comes_first():
-    for unit, adjacency in (("rating", "add-remove"), ("rating", "replace"), ("user", "replace")):
+    for unit, adjacency in (("record", "add-remove"), ("record", "replace"), ("user", "replace")):
         said = statement(unit=unit, adjacency=adjacency)
         assert points(unit=unit, adjacency=adjacency)[0] == said.guarantee.covered(Words())
     assert points()[0].startswith("Facts about everybody")
 
 
 def test_of_interactions_no_rating_is_spoken_of():
-    first, *_ = points(unit="rating", interactions=True)
+    first, *_ = points(unit="record", interactions=True)
     assert "interaction" in first
     assert "rating" not in first
 
@@ -376,8 +376,8 @@ def test_no_figure_is_given_where_none_is_promised():
     ("unit", "adjacency", "told"),
     [
         ("user", "add-remove", ("everything that one person gave", "(unbounded")),
-        ("rating", "add-remove", ("one single rating", "(unbounded")),
-        ("rating", "replace", ("one single rating", "(bounded", "that it is there is not protected")),
+        ("record", "add-remove", ("one single rating", "(unbounded")),
+        ("record", "replace", ("one single rating", "(bounded", "that it is there is not protected")),
         ("user", "replace-items", ("everything that one person gave", "which items")),
     ],
 )

@@ -94,7 +94,7 @@ def test_a_figure_above_the_claim_is_a_caution_even_if_the_file_says_that_it_hol
         ({"epsilon": 1.2}, "ε"),
         ({"epsilon": None}, "ε"),
         ({"delta": 1e-5}, "δ"),
-        ({"unit": "rating"}, "unit"),
+        ({"unit": "record"}, "unit"),
         ({"adjacency": "replace"}, "adjacency"),
     ],
 )

@@ -20,7 +20,7 @@ from support.matrices import SHAPE, STEP, matrix
 
 SCALE = 8.0
 CELLS = Laplace("cells", 1.0, SCALE * STEP, STEP, SHAPE[0] * SHAPE[1])
-BUDGET = Budget(epsilon=2.0, delta=1e-6, unit="rating", adjacency="add-remove")
+BUDGET = Budget(epsilon=2.0, delta=1e-6, unit="record", adjacency="add-remove")
 
 
 def plan_of(*events: Event, budget: Budget = BUDGET) -> Plan:

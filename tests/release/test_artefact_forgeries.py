@@ -43,7 +43,7 @@ EDITS = {
 
 @pytest.mark.parametrize("edit", EDITS)
 def test_a_careless_edit_is_noticed(release, statement, forged, kind, edit):
-    made = release(kind, statement=statement(unit="rating", caveats=(UNPROTECTED,)))
+    made = release(kind, statement=statement(unit="record", caveats=(UNPROTECTED,)))
     with pytest.raises(ReleaseError, match=r"altered|damaged"):
         Release.from_bytes(forged(made.to_bytes(), EDITS[edit], sign=False))
 

@@ -61,9 +61,9 @@ def test_classes_and_chains_are_shown(statement):
         {"measurements": (replace(SAMPLED, rate=1.0),)},
         {"measurements": (replace(SAMPLED, rate=0.0),)},
         {"measurements": (replace(SAMPLED, mechanism="gaussian"),)},
-        {"measurements": (SAMPLED,), "unit": "rating"},
+        {"measurements": (SAMPLED,), "unit": "record"},
         {"measurements": (SAMPLED,), "adjacency": "replace"},
-        {"promises": LEVELS, "unit": "rating"},
+        {"promises": LEVELS, "unit": "record"},
         {"personal": True, "adjacency": "replace"},
         {"personal": 1},
         {"promises": (Promised("strict", 0.5, 0.25, 0.6),)},  # more than asked for

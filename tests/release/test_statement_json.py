@@ -33,7 +33,7 @@ CHANGES = {
         "caveats": (CONDITIONAL,),
         "diagnostics": {"R̂": 1.01, "verdict": "mixed"},
     },
-    "interactions": {"interactions": True, "unit": "rating"},
+    "interactions": {"interactions": True, "unit": "record"},
     "cells": {
         "adjacency": "replace",
         "epsilon": 2.0,

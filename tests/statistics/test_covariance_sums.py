@@ -34,7 +34,7 @@ def all_sums(ratings, unit, threads=1, shift=0.0, counts=None):
     return {query.name: values for query, values in found}
 
 
-@pytest.mark.parametrize("unit", ["rating", "user"])
+@pytest.mark.parametrize("unit", ["record", "user"])
 def test_sums_do_not_depend_on_the_order_of_rows(unit):
     ratings = netflix_like(300, 60, 6000, seed=1).capped(60)
     table = ratings.to_polars()
@@ -75,11 +75,11 @@ def test_an_empty_population_is_measured_like_any_other():
         ),
         domain,
     )
-    for unit in ("rating", "user"):
+    for unit in ("record", "user"):
         assert all(not values.any() for values in all_sums(empty, unit).values())
 
 
-@pytest.mark.parametrize("unit", ["rating", "user"])
+@pytest.mark.parametrize("unit", ["record", "user"])
 def test_sums_do_not_depend_on_the_order_in_which_items_are_summed(unit, monkeypatch):
     """Counts of any kind, wrong and negative ones too; and a triangle in their order would be noticed."""
     ratings = netflix_like(300, 60, 6000, seed=4).capped(60)

@@ -69,8 +69,8 @@ def test_the_step_of_the_grid_is_needed_for_item_sums(search, norm, contribution
 @pytest.mark.parametrize(
     ("unit", "adjacency", "rule"),
     [
-        ("rating", "add-remove", "matrix_add_remove"),
-        ("rating", "replace", "matrix_replace"),
+        ("record", "add-remove", "matrix_add_remove"),
+        ("record", "replace", "matrix_replace"),
         ("user", "add-remove", "matrix_user"),
     ],
 )

@@ -22,7 +22,7 @@ from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.population import Population
 
 OTHERS = [(2, 5, 3), (1, None, 4)]
-UNITS = [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
+UNITS = [("record", "add-remove"), ("record", "replace"), ("user", "add-remove")]
 
 
 @lru_cache(maxsize=1000)
@@ -38,8 +38,8 @@ def ratings_of(domain, rows):
     return Ratings(domain, users, indptr, items, steps)
 
 
-def domain_of(n, scale=(1, 5, 1), cap=500):
-    return Domain(items=range(n), scale=scale, cap=cap, max_users=1000)
+def domain_of(n, scale=(1, 5, 1), max_per_user=500):
+    return Domain(items=range(n), scale=scale, max_per_user=cap, max_users=1000)
 
 
 def effect_sums(domain, unit, adjacency, norm="l2", *, printed=False):
@@ -142,7 +142,7 @@ def test_on_a_scale_off_the_grid_sums_move_by_what_is_booked(scale, printed):
 
 def test_users_contribute_independently():
     """What one user adds does not depend on the others: the exhaustive search may hold them fixed."""
-    sums = covariance_sums(domain_of(3), "rating", "add-remove")
+    sums = covariance_sums(domain_of(3), "record", "add-remove")
     released = (np.array([3.0, 2.0, 4.0]), 0.1)
     rows = [(1, 5, None), (4, 4, 2), (None, 3, 5)]
     together = measured(sums, rows, *released)
@@ -184,7 +184,7 @@ def climbed(sums, released, start, rng, rounds=300):
 @pytest.mark.parametrize("printed", [False, True])
 @pytest.mark.parametrize("item_effects", [[1.0] * 40, [3.0] * 40, [5.0] * 40, [1.0, 5.0] * 20])
 def test_no_heavy_user_moves_a_covariance_by_more_than_its_sensitivity(norm, printed, item_effects):
-    sums = covariance_sums(domain_of(40), "rating", "add-remove", norm, printed=printed, strength=20)
+    sums = covariance_sums(domain_of(40), "record", "add-remove", norm, printed=printed, strength=20)
     released = (np.array(item_effects), 0.0)
     rng = np.random.default_rng(7)
     best = max(climbed(sums, released, start, rng, rounds=60) for start in ([1] * 40, [5] * 40, [1, 5] * 20))
@@ -215,14 +215,14 @@ def one_against_all(n):
 def test_no_rating_far_from_the_others_moves_a_covariance_by_more(norm, printed, effects_of):
     for strength, clip in itertools.product((0, 1, 5, 20), (0.1, 0.3, 0.65)):
         chosen = {"strength": strength, "clip": clip, "printed": printed}
-        sums = covariance_sums(domain_of(40), "rating", "add-remove", norm, **chosen)
+        sums = covariance_sums(domain_of(40), "record", "add-remove", norm, **chosen)
         assert far_from_the_others(sums, effects_of) <= 1
 
 
 @pytest.mark.parametrize("norm", ["l2", "l1"])
 def test_no_level_beyond_all_residuals_moves_a_covariance_by_more(norm):
     """A mean of ratings as low as can be, and of fictitious ones that would be lower still."""
-    sums = covariance_sums(domain_of(40), "rating", "add-remove", norm, strength=19, clip=1.0)
+    sums = covariance_sums(domain_of(40), "record", "add-remove", norm, strength=19, clip=1.0)
     assert far_from_the_others(sums, lambda n: np.array([1.0, *[3.0] * (n - 1)]), level=-5.0) <= 1
 
 
@@ -240,7 +240,7 @@ def test_residuals_that_reach_twice_as_far_are_found():
 
         clamped_twice_as_far = CovarianceSums.entries
 
-    honest = covariance_sums(domain_of(40), "rating", "add-remove", "l1", strength=1, clip=0.3)
+    honest = covariance_sums(domain_of(40), "record", "add-remove", "l1", strength=1, clip=0.3)
     wider = Wider(**{f.name: getattr(honest, f.name) for f in dataclasses.fields(honest)})
     assert far_from_the_others(honest, one_against_all) <= 1 < far_from_the_others(wider, one_against_all)
 
@@ -270,7 +270,7 @@ def test_no_released_effects_and_no_settings_break_a_bound(
     other = (None,) * 12 if unit[0] == "user" else (*row[:where], star, *row[where + 1 :])
     if unit[1] == "replace" and row[where] is None:
         row[where] = 6 - star
-    elif unit == ("rating", "add-remove"):
+    elif unit == ("record", "add-remove"):
         row[where] = None
     released = (np.array(effects), level)
     here, there = measured(sums, [tuple(row)], *released), measured(sums, [other], *released)
@@ -284,7 +284,7 @@ def test_no_released_effects_and_no_settings_break_a_bound(
 def test_no_heavy_user_moves_a_covariance_on_other_scales(norm, scale):
     span = scale[1] - scale[0]
     sums = covariance_sums(
-        domain_of(200, scale=scale), "rating", "add-remove", norm, clip=0.1625 * span, strength=50
+        domain_of(200, scale=scale), "record", "add-remove", norm, clip=0.1625 * span, strength=50
     )
     rng = np.random.default_rng(8)
     for effect in np.linspace(scale[0], scale[1], 4):
@@ -303,9 +303,9 @@ def test_the_search_finds_a_sensitivity_that_is_too_small(fault, monkeypatch):
 
 def test_the_search_finds_a_forgotten_centring():
     """A Δ that forgets that one rating moves the mean of all others is found to be false."""
-    sums = covariance_sums(domain_of(40), "rating", "add-remove", "l1", clip=1.0, strength=0, offset=0.0)
+    sums = covariance_sums(domain_of(40), "record", "add-remove", "l1", clip=1.0, strength=0, offset=0.0)
     forgotten = covariance_sums(
-        domain_of(40), "rating", "add-remove", "l1", clip=1.0, strength=-1, offset=0.0
+        domain_of(40), "record", "add-remove", "l1", clip=1.0, strength=-1, offset=0.0
     )
     honest, false = (next(iter(s.queries())).sensitivity for s in (sums, forgotten))
     released = (np.full(40, 3.0), 0.0)

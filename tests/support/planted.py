@@ -29,7 +29,7 @@ from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.person_gradients import RidgeGradients
 from hushrec.statistics.residuals import Residuals
 
-USER, RATING, STARS = ("user", "add-remove"), ("rating", "add-remove"), ("rating", "replace")
+USER, RATING, STARS = ("user", "add-remove"), ("record", "add-remove"), ("record", "replace")
 MODELS = {
     "effects": hr.GlobalEffects(),
     "promises": hr.GlobalEffects(user_biases="released"),
@@ -154,7 +154,7 @@ def fickle_cap(capped, ratings, cap):
 
 def cap_of_ratings(release, model, ratings, *rest):
     """One more rating of a heavy user pushes another one out: two changes, and one is paid for."""
-    return release(model, ratings.capped(ratings.domain.cap), *rest)
+    return release(model, ratings.capped(ratings.domain.max_per_user), *rest)
 
 
 def exact_counts(queries, sums):

@@ -61,8 +61,8 @@ def test_a_named_set_brings_its_frame_and_is_looked_for_when_it_is_read(tmp_path
 
 
 def test_a_table_adds_to_what_is_known_of_a_named_set():
-    data = Data(name="ml-100k", domain={"users": (1, 943), "cap": 7})
-    assert data.domain == Frame(items=(1, 1682), scale=(1, 5, 1), max_users=1000, cap=7, users=(1, 943))
+    data = Data(name="ml-100k", domain={"users": (1, 943), "max_per_user": 7})
+    assert data.domain == Frame(items=(1, 1682), scale=(1, 5, 1), max_users=1000, max_per_user=7, users=(1, 943))
     with pytest.raises(ValidationError, match="there is no data set 'ml-2m'; there are ml-100k, ml-1m"):
         Data(name="ml-2m")
     with pytest.raises(ValidationError, match="one of name, ratings and generated"):
@@ -70,10 +70,10 @@ def test_a_table_adds_to_what_is_known_of_a_named_set():
 
 
 def test_a_domain_of_integer_ranges_includes_both_ends():
-    domain = Frame(**FRAME, cap=7, users=(8, 11)).domain()
+    domain = Frame(**FRAME, max_per_user=7, users=(8, 11)).domain()
     assert domain.items == tuple(str(n) for n in range(3, 13))
     assert set(domain.users) == {"8", "9", "10", "11"}
-    assert (tuple(domain.scale), domain.max_users, domain.cap) == ((1, 5, 1), 20, 7)
+    assert (tuple(domain.scale), domain.max_users, domain.max_per_user) == ((1, 5, 1), 20, 7)
     assert Frame(**FRAME).domain().users is None
 
 

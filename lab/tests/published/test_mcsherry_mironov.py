@@ -10,7 +10,7 @@ from hushrec.errors import BudgetUnsupported, ConfigError
 from hushrec.privacy.accounting.accountant import spent_of
 from lab.published import McSherryEffects, McSherryKNN, McSherrySVD, cost, fit
 
-UNITS = [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
+UNITS = [("record", "add-remove"), ("record", "replace"), ("user", "add-remove")]
 KINDS = [McSherryEffects, McSherryKNN, McSherrySVD]
 
 

@@ -23,7 +23,7 @@ WIDE = Laplace("cells", 1.0, 2.0, STEP, 24)
 SUMS, CELLS = Sum("sums", 1.0, "l2", STEP, 6), CellSum("cells", 1.0, STEP, (4, 6), 300, 700)
 ROWS = SphericalRows("users, round 1", 1.25, 60)
 VALUES, SCALES = np.arange(60.0).reshape(12, 5), np.linspace(0.5, 2.0, 12)
-TERMS = Unprotected("rating", "add-remove")
+TERMS = Unprotected("record", "add-remove")
 STEPS = np.arange(-3, 3) * 10_000
 SPARSE = CSR(np.array([0, 1, 2, 2, 3]), np.array([5, 0, 3], np.int32), np.array([256, -512, 90]))
 

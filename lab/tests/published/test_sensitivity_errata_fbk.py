@@ -49,7 +49,7 @@ def loaded(rows, domain):
 
 
 def budget(adjacency, epsilon=1.0):
-    return hr.Budget(epsilon=epsilon, delta=1e-6, unit="rating", adjacency=adjacency)
+    return hr.Budget(epsilon=epsilon, delta=1e-6, unit="record", adjacency=adjacency)
 
 
 @pytest.fixture

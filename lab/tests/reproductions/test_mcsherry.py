@@ -117,7 +117,7 @@ def test_lines_say_what_is_not_netflix(tables):
 
 
 def test_claimed_epsilon_is_that_of_theorem_3():
-    budget = hr.Budget(epsilon=mcsherry_time.claimed(1), delta=1e-6, unit="rating", adjacency="add-remove")
+    budget = hr.Budget(epsilon=mcsherry_time.claimed(1), delta=1e-6, unit="record", adjacency="add-remove")
     (first, *_) = McSherrySVD().printed(hr.Domain(range(9), scale=(1, 5, 1), max_users=9), budget).values()
     assert first.noise == pytest.approx(4 / 0.01)  # the global sum: α over its hundredth of θ
 

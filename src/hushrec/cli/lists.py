@@ -78,7 +78,7 @@ def _rated(domain: "Domain") -> "Domain":
         domain.items,
         scale=domain.rating_scale,
         max_users=domain.max_users,
-        cap=domain.cap,
+        max_per_user=domain.max_per_user,
         users=domain.users,
-        privacy_classes=domain.privacy_classes,
+        personal_epsilon=domain.personal_epsilon,
     )

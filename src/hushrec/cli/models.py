@@ -139,7 +139,7 @@ def _splits(made: Any) -> Iterator[dict[str, Any]]:
 
 def _adjacencies(supports: list[list[str]]) -> dict[str, str]:
     found = {
-        unit: sorted(adjacency for of, adjacency in supports if of == unit) for unit in ("user", "rating")
+        unit: sorted(adjacency for of, adjacency in supports if of == unit) for unit in ("user", "record")
     }
     return {unit: "both" if len(pairs) == 2 else ", ".join(pairs) for unit, pairs in found.items()}
 
@@ -149,7 +149,7 @@ def _print_all(groups: Mapping[str, list[dict[str, Any]]]) -> None:
     papers = screen.width >= _WIDE
     for title, listed in groups.items():
         screen.print(title, style="bold")
-        columns = ["name", "unit user", "unit rating", "roster", "predicts by, or releases"]
+        columns = ["name", "unit user", "unit record", "roster", "predicts by, or releases"]
         shown = console.table(*columns, *["paper"] * papers, left=6)
         for column in shown.columns[:4]:
             column.no_wrap = True

@@ -53,9 +53,9 @@ def plan(
         declared = Domain.open(domain)
         console.show(plan_series(declared, series_model(declared), series).document(), json=json)
         return
-    from hushrec.curator.choices.recommended import choice_of_share
+    from hushrec.curator.choices.suggest_model import choice_of_share
     from hushrec.curator.fit import plan as plan_of
-    from hushrec.curator.shares import share
+    from hushrec.curator.split_budget import split_budget
     from hushrec.documents.document import Paragraph
     from hushrec.figures import above
     from hushrec.models.private import PrivateModel

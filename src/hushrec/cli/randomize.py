@@ -58,7 +58,7 @@ def randomize(
     if domain is None or method.method is None:
         raise ConfigError("give --domain and --method; to combine data sets of many devices, give --collect")
     from hushrec.curator.charging import Request
-    from hushrec.curator.release_data import data_plan, randomizing
+    from hushrec.curator.randomize import data_plan, randomizing
     from hushrec.data.domain import Domain
 
     if json and not plan:

@@ -6,7 +6,7 @@
 4. *Make* the release under the grant, with its statement.
 5. *Store* its bytes in the ledger, write its file, and record that it is published.
 
-The verbs (``fit``, a series, ``release_data``, ``pilot``) pass what to make. The command line takes the same
+The verbs (``fit``, a series, ``randomize``, ``estimate_crowd``) pass what to make. The command line takes the same
 ``Request``. So whatever is refused is refused here, before the charge, for every store of ledgers and people.
 """
 
@@ -372,7 +372,7 @@ def require_rows(facts: PublicFacts, what: str) -> None:
 
 def require_classes(facts: PublicFacts) -> None:
     """Refuse data of which nobody knows who is in which of the domain's privacy classes."""
-    if facts.domain.privacy_classes and not facts.personal:
+    if facts.domain.personal_epsilon and not facts.personal:
         raise DataError(
             "the domain declares privacy classes, but the data have no column epsilon that says who is in "
             "which; name the column with Reading(columns=…) or --column, or declare a domain without privacy "

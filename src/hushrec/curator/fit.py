@@ -9,7 +9,7 @@ from typing import Literal
 from hushrec import registry
 from hushrec.curator.authors import signed
 from hushrec.curator.charging import Accept, Request, Resolve, Work, require_classes, require_loaded
-from hushrec.curator.choices.recommended import choice, choice_of_share
+from hushrec.curator.choices.suggest_model import choice, choice_of_share
 from hushrec.curator.known_items import committed, known
 from hushrec.curator.room import release_size
 from hushrec.curator.series.part import Part
@@ -73,7 +73,7 @@ def fit(
 
     Args:
         data: private ratings or interactions that ``load`` made.
-        model: a model's settings; by default those of ``recommended``.
+        model: a model's settings; by default those of ``suggest_model``.
         budget: what may be spent. ``"auto"`` takes an equal share of what the ledger has left for the
             releases that are still planned, with its δ, unit and adjacency. A series names none.
         ledger: the population's ledger, or the path of one that ``Ledger.create`` made.
@@ -137,7 +137,7 @@ def fitting(
 ) -> Resolve[Release]:
     """The first step of ``fit``, with its arguments."""
     if model is not None:
-        _require_model(model, "to release data, call hushrec.release_data with it")
+        _require_model(model, "to release data, call hushrec.randomize with it")
     if series is None:
         return partial(Fitting, model, budget, prior)
     if budget is not None or prior is not None:
@@ -156,7 +156,7 @@ def baseline(
 
     Args:
         data: ratings or interactions that ``load`` made.
-        model: a model's settings; by default those of ``recommended``.
+        model: a model's settings; by default those of ``suggest_model``.
         prior, progress: as for ``fit``.
 
     Raises:
@@ -175,7 +175,7 @@ def fit_released(
 
     Args:
         data: a released data set.
-        model: a model's settings; by default those of ``recommended``.
+        model: a model's settings; by default those of ``suggest_model``.
         progress: as for ``fit``.
 
     Privacy: post-processing.
@@ -196,7 +196,7 @@ def _unprotected(
     public, terms = known(model, data.domain, prior), model.baseline
     with telling(progress), stage("fitting"):
         data.verify()
-        people = data.capped(data.domain.cap) if terms.unit == "user" else data
+        people = data.capped(data.domain.max_per_user) if terms.unit == "user" else data
         return model, _described(model.release(people, ExactRun(terms, public)), data.domain)
 
 
@@ -250,7 +250,7 @@ class Fitting(Work[Release]):
 
     def make(self, people: People, grant: Grant) -> Release:
         queries = self.model.queries(self.domain, self.plan.budget)
-        people = people.capped(self.domain.cap) if self.plan.budget.unit == "user" else people
+        people = people.capped(self.domain.max_per_user) if self.plan.budget.unit == "user" else people
         with stage(MEASURING, len(queries)):
             run = ChargedRun(self.plan, queries, grant, self.public)
             made = _described(self.model.release(people, run), self.domain)

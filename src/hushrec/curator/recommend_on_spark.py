@@ -56,7 +56,7 @@ def recommend_on_spark(
     facts = release.to_bytes(), feedback.domain, n, ids
     _made(*facts)  # raises here what would fail on every executor
     sent = feedback.frame.sparkSession.sparkContext.broadcast(facts)
-    return feedback.frame.mapInArrow(partial(_lists, sent, feedback.domain, feedback.cap), _SCHEMA)
+    return feedback.frame.mapInArrow(partial(_lists, sent, feedback.domain, feedback.max_per_user), _SCHEMA)
 
 
 def write_folder(lists: Any, folder: str) -> None:
@@ -101,7 +101,7 @@ def _listing(sent: Any) -> Listing:
     return _made(*sent.value)
 
 
-def _lists(sent: Any, domain: Domain, cap: int | None, batches: Iterator[Any]) -> Iterator[Any]:
+def _lists(sent: Any, domain: Domain, max_per_user: int | None, batches: Iterator[Any]) -> Iterator[Any]:
     """Arrow batches of lists, from Arrow batches of packed rows; runs on an executor."""
     import pyarrow as pa
 

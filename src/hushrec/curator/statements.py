@@ -158,10 +158,10 @@ def _assumes(plan: Plan, domain: Domain, personal: bool, beside: Clause | None =
     told: list[Clause | None] = [
         Clause("assumes.author", {"names": ", ".join(plan.foreign)}) if plan.foreign else None,
         _declared(domain),
-        Clause("assumes.stars_alone") if (budget.unit, budget.adjacency) == ("rating", "replace") else None,
+        Clause("assumes.stars_alone") if (budget.unit, budget.adjacency) == ("record", "replace") else None,
         Clause("assumes.roster", {**facts, "n_users": domain.n_users}) if domain.users is not None else None,
         Clause("assumes.everybody", facts) if replaces else None,
-        Clause("assumes.cap", {**facts, "cap": domain.cap}) if budget.unit == "user" else None,
+        Clause("assumes.cap", {**facts, "max_per_user": domain.max_per_user}) if budget.unit == "user" else None,
         *dict.fromkeys(clause for event in plan.events for clause in event.assumes),
         Clause("assumes.personal", facts) if personal else None,
         *plan.beforehand,
@@ -196,7 +196,7 @@ def _declared(domain: Domain) -> Clause:
 
 def _expected(domain: Domain) -> Clause | None:
     """On what the declared crowd rests; None if none is declared."""
-    users, events = domain.expected_users, domain.expected_ratings
+    users, events = domain.expected_users, domain.expected_records
     if users and events:
         figures = {"users": users, "events": events, "given": domain.feedback}
         return Clause("assumes.expected", figures)

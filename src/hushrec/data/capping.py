@@ -15,16 +15,16 @@ _CHUNK = 1 << 23  # ratings hashed at once: bounds the memory, does not change t
 __all__ = ["chosen", "chosen_latest", "chosen_slots"]
 
 
-def chosen(users: pl.Series, indptr: Ints, items: Ints32, cap: int) -> Bools | None:
-    """Mark at most ``cap`` ratings of each user as kept, by a hash keyed with the user's own id.
+def chosen(users: pl.Series, indptr: Ints, items: Ints32, max_per_user: int) -> Bools | None:
+    """Mark at most ``max_per_user`` ratings of each user as kept, by a hash keyed with the user's own id.
 
     Args:
         indptr: where each user's ratings start.
         items: item of each rating; each item occurs once per user.
-        cap: the most ratings that a user keeps.
+        max_per_user: the most ratings that a user keeps.
 
     Returns:
-        one boolean per rating; None if nobody has more than ``cap``.
+        one boolean per rating; None if nobody has more than ``max_per_user``.
 
     Privacy: private; each user's choice depends only on their own id and items.
     """
@@ -38,15 +38,15 @@ def chosen(users: pl.Series, indptr: Ints, items: Ints32, cap: int) -> Bools | N
     return mask
 
 
-def chosen_latest(users: pl.Series, indptr: Ints, items: Ints32, timestamps: Ints, cap: int) -> Bools | None:
-    """Mark the ``cap`` most recent entries of each user as kept; the hash of ``chosen`` orders equal times.
+def chosen_latest(users: pl.Series, indptr: Ints, items: Ints32, timestamps: Ints, max_per_user: int) -> Bools | None:
+    """Mark the ``max_per_user`` most recent entries of each user as kept; the hash of ``chosen`` orders equal times.
 
     Args:
         users, indptr, items, cap: as for ``chosen``.
         timestamps: time of each entry.
 
     Returns:
-        one boolean per entry; None if nobody has more than ``cap``.
+        one boolean per entry; None if nobody has more than ``max_per_user``.
 
     Privacy: private; each user's choice depends only on their own id, items and times.
     """
@@ -62,7 +62,7 @@ def chosen_latest(users: pl.Series, indptr: Ints, items: Ints32, timestamps: Int
     return mask
 
 
-def chosen_slots(users: pl.Series, indptr: Ints, items: Ints32, steps: Bytes, cap: int) -> Bools | None:
+def chosen_slots(users: pl.Series, indptr: Ints, items: Ints32, steps: Bytes, max_per_user: int) -> Bools | None:
     """Mark the kept ratings so that the stars of the kept ratings reveal nothing about the items.
 
     Each user's ratings are sorted by stars, with ties broken by a hash of the item. The user's id and number
@@ -74,7 +74,7 @@ def chosen_slots(users: pl.Series, indptr: Ints, items: Ints32, steps: Bytes, ca
         steps: stars of each rating, in steps.
 
     Returns:
-        one boolean per rating; None if nobody has more than ``cap``.
+        one boolean per rating; None if nobody has more than ``max_per_user``.
 
     Privacy: private; each user's choice depends only on their own id, items and stars.
     """
@@ -93,8 +93,8 @@ def chosen_slots(users: pl.Series, indptr: Ints, items: Ints32, steps: Bytes, ca
     return mask
 
 
-def _heavy(indptr: Ints, counts: Ints, cap: int) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Users with more than ``cap`` ratings, in groups: the users, where each one's ratings start within the
+def _heavy(indptr: Ints, counts: Ints, max_per_user: int) -> Iterator[tuple[Ints, Ints, Ints]]:
+    """Users with more than ``max_per_user`` ratings, in groups: the users, where each one's ratings start within the
     group, and the positions of the group's ratings among all ratings."""
     heavy = np.flatnonzero(counts > cap)
     parts = np.cumsum(counts[heavy]) // _CHUNK
@@ -104,8 +104,8 @@ def _heavy(indptr: Ints, counts: Ints, cap: int) -> Iterator[tuple[Ints, Ints, I
         yield group, starts, np.repeat(indptr[group] - starts, sizes) + np.arange(sizes.sum())
 
 
-def _smallest(hashes: Words, starts: Ints, cap: int) -> Bools:
-    """Whether each hash is among the ``cap`` smallest of its user; a user's hashes are distinct.
+def _smallest(hashes: Words, starts: Ints, max_per_user: int) -> Bools:
+    """Whether each hash is among the ``max_per_user`` smallest of its user; a user's hashes are distinct.
 
     Each word holds the user above and the hash below, so that one sort sorts the hashes of all users.
     """

@@ -102,7 +102,7 @@ class Cleaner:
         items = _codes(table["item_id"], self._catalogue)
         values, valid = self._values(table)
         person = users >= 0
-        asked = _epsilons(table["epsilon"], self._domain.privacy_classes) if self.personal else None
+        asked = _epsilons(table["epsilon"], self._domain.personal_epsilon) if self.personal else None
         stated = np.ones_like(valid) if asked is None else (asked >= 0) & (asked < np.inf)
         known = person & stated & (items >= 0)
         keep = known & valid
@@ -278,16 +278,16 @@ def _numbers(column: pl.Series) -> Floats:
     return column.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
 
 
-def _epsilons(column: pl.Series, privacy_classes: Mapping[str, float] | None) -> Floats:
+def _epsilons(column: pl.Series, personal_epsilon: Mapping[str, float] | None) -> Floats:
     """Cells as ε, given as a number or as the name of a class; NaN where a cell holds neither."""
     if column.dtype.is_numeric():
         return _numbers(column)
     column = column.cast(pl.String)
     numbers = _numbers(column)
-    if not privacy_classes:
+    if not personal_epsilon:
         return numbers
     names = column.str.strip_chars(" \t").str.normalize("NFC")
-    named = names.replace_strict(dict(privacy_classes), default=None, return_dtype=pl.Float64).to_numpy()
+    named = names.replace_strict(dict(personal_epsilon), default=None, return_dtype=pl.Float64).to_numpy()
     return np.where(np.isnan(named), numbers, named)
 
 

@@ -122,7 +122,7 @@ class Feedback(ABC):
     def _values_fit(self) -> bool:
         """Whether the values have the right number and range."""
 
-    def _kept(self, cap: int) -> Bools | None:
+    def _kept(self, max_per_user: int) -> Bools | None:
         """Which entries remain under a cap, None for all of them."""
         return chosen(self.users, self.indptr, self.items, cap)
 
@@ -224,15 +224,15 @@ class Feedback(ABC):
             asked = np.array([asked.get(user, np.nan) for user in self.users.to_list()])
         return replace(self, asked=np.array(asked, dtype=np.float64))
 
-    def capped(self, cap: int) -> Self:
-        """At most ``cap`` entries of each user, chosen by a hash keyed with the user's own id.
+    def capped(self, max_per_user: int) -> Self:
+        """At most ``max_per_user`` entries of each user, chosen by a hash keyed with the user's own id.
 
         Which ratings of a user are kept depends only on the user's id and items: not on other users, nor on
         the order of a file. All items are equally likely to be kept, up to the quality of the hash. Of
         interactions with timestamps, the most recent are kept, and the hash decides between equal ones.
 
         Args:
-            cap: the most entries that each user keeps; usually ``domain.cap``.
+            max_per_user: the most entries that each user keeps; usually ``domain.max_per_user``.
 
         Privacy: private. A per-user map, so it keeps neighbouring data neighbouring for the unit ``user``;
         for a single rating or interaction it does not, because one more may displace another.

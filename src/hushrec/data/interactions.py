@@ -56,7 +56,7 @@ class Interactions(Feedback):
         inside = (self.occurrences >= 1) & (self.occurrences <= self.domain.counts)
         return len(self.occurrences) == len(self.items) and bool(inside.all())
 
-    def _kept(self, cap: int) -> Bools | None:
+    def _kept(self, max_per_user: int) -> Bools | None:
         if self.timestamps is None:
             return Feedback._kept(self, cap)
         return chosen_latest(self.users, self.indptr, self.items, self.timestamps, cap)

@@ -88,8 +88,8 @@ class People(Protocol):
         """Verify, and return the SHA-256, in hex, of all that a fit reads."""
         ...
 
-    def capped(self, cap: int) -> Self:
-        """At most ``cap`` entries of each user."""
+    def capped(self, max_per_user: int) -> Self:
+        """At most ``max_per_user`` entries of each user."""
         ...
 
     def blocks(self) -> Iterator[Any]:

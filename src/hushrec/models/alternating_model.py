@@ -60,10 +60,10 @@ class Sides:
 class AlternatingModel(PrivateModel):
     """Noisy averages, then in every epoch a step of all users' factors and one of all items'.
 
-    Privacy: unit ``rating`` under both adjacencies. Publishes a vector for every user on the roster.
+    Privacy: unit ``record`` under both adjacencies. Publishes a vector for every user on the roster.
     """
 
-    supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace")})
+    supports: ClassVar = frozenset({("record", "add-remove"), ("record", "replace")})
     informed: ClassVar = True
     usual_epochs: ClassVar[int]
     """Epochs by default, where the factors of the declared crowd show through the noise."""

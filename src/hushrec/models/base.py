@@ -74,4 +74,4 @@ class Model(Settings):
     @property
     def baseline(self) -> Terms:
         """The terms of the non-private baseline: the smallest supported unit, with ε = ∞."""
-        return Unprotected(*min(self.supports, default=("rating", "add-remove")))
+        return Unprotected(*min(self.supports, default=("record", "add-remove")))

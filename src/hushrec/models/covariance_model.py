@@ -22,10 +22,10 @@ from hushrec.statistics.population import Population
 class CovarianceModel(PrivateModel):
     """Noisy item effects, and Cov = Σ_u w_u z_u z_uᵀ + noise and Wgt = Σ_u w_u e_u e_uᵀ + noise.
 
-    Privacy: unit ``rating`` under both adjacencies; unit ``user`` under add-remove.
+    Privacy: unit ``record`` under both adjacencies; unit ``user`` under add-remove.
     """
 
-    supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")})
+    supports: ClassVar = frozenset({("record", "add-remove"), ("record", "replace"), ("user", "add-remove")})
     informed: ClassVar = True
 
     rank: int

@@ -29,7 +29,7 @@ class GlobalEffects(PrivateModel):
     Prediction: r̂_ui = μ_i + b_u, where μ_i is the posterior mean of the item's effect given its noisy sum and
     count, and b_u that of the user's bias given their own ratings.
 
-    Privacy: unit ``rating`` under both adjacencies; unit ``user`` under add-remove, with user biases
+    Privacy: unit ``record`` under both adjacencies; unit ``user`` under add-remove, with user biases
     on the device.
     """
 
@@ -37,10 +37,10 @@ class GlobalEffects(PrivateModel):
         "measures": "a sum and a count per item, and per user on request",
         "predicts by": "item effect plus the user's own bias",
         "noise": "Gaussian or Laplace",
-        "lists users": 'with `user_biases="released"`, for unit `rating`',
+        "lists users": 'with `user_biases="released"`, for unit `record`',
         "paper": "McSherry & Mironov 2009, §4.2–4.3",
     }
-    supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")})
+    supports: ClassVar = frozenset({("record", "add-remove"), ("record", "replace"), ("user", "add-remove")})
     informed: ClassVar = True
 
     user_biases: Literal["client", "released"] = "client"

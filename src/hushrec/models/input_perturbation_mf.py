@@ -40,7 +40,7 @@ class InputPerturbationMF(PrivateModel):
     add-remove every cell of users × items gets noise, cells with x′ within ±α are dropped, and w_ui is the
     probability that a kept cell holds a rating. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
-    Privacy: unit ``rating`` under both adjacencies. Publishes a vector for every user on the roster.
+    Privacy: unit ``record`` under both adjacencies. Publishes a vector for every user on the roster.
     """
 
     glance: ClassVar = {
@@ -50,7 +50,7 @@ class InputPerturbationMF(PrivateModel):
         "lists users": "yes",
         "paper": "Friedman, Berkovsky & Kaafar 2016, §4.2",
     }
-    supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace")})
+    supports: ClassVar = frozenset({("record", "add-remove"), ("record", "replace")})
     informed: ClassVar = True
     sums_alone: ClassVar = False
 

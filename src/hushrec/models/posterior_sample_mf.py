@@ -58,7 +58,7 @@ class PosteriorSampleMF(PrivateModel):
     """number of factors."""
     loss_bound: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """B, the largest weighted loss of a user, in squared widths of the scale; by default the
-    largest loss of ``domain.cap`` ratings, cap · (1 + κ)².
+    largest loss of ``domain.max_per_user`` ratings, cap · (1 + κ)².
     """
     margin: float = Field(default=0.25, ge=0, le=10, allow_inf_nan=False)
     """κ, how far predictions may leave the scale, as a fraction of its width; beyond, they are clamped in
@@ -115,7 +115,7 @@ class PosteriorSampleMF(PrivateModel):
         )
 
     def _bound(self, domain: Domain) -> float:
-        widths = min(domain.cap, domain.n_items) * (1 + self.margin) ** 2
+        widths = min(domain.max_per_user, domain.n_items) * (1 + self.margin) ** 2
         return (self.loss_bound or widths) * domain.scale.span**2
 
 

@@ -115,7 +115,7 @@ class PrivateModel(Model):
             max_users=domain.max_users,
             budget=budget,
             measurements=tuple(Measurement(event, shares[event.name]) for event in events),
-            asked=(domain.privacy_classes or {}) if self.personal else {},
+            asked=(domain.personal_epsilon or {}) if self.personal else {},
             needs=str(self.footprint(domain, budget)),
         )
 

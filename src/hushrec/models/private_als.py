@@ -19,7 +19,7 @@ class PrivateALS(AlternatingModel):
     under the prior N(0, S), with A = n_u M for the released count n_u and mean M of q qᵀ; then the same for
     every item, with p_u. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
-    Privacy: unit ``rating`` under both adjacencies. Publishes a vector for every user on the roster.
+    Privacy: unit ``record`` under both adjacencies. Publishes a vector for every user on the roster.
     """
 
     glance: ClassVar = {

@@ -10,7 +10,7 @@ item, whose number is ratings/items, and directions, for which popular items cou
 *Pairs of items* compare each rating with all others of its user. With U users who rate c of n items each,
 weights w, noise of deviation Δ/μ on every entry, and B the bound on a centred rating, the leading eigenvalues
 are proportional to B² Σ_u w_u c²/n for what people tell and to (Δ/μ) √n for the noise. The ratio grows with
-μ Σ_u w_u c²/n^{3/2}: over n^¾, the signal of directions times √c for unit ``rating``, where w = 1/√c.
+μ Σ_u w_u c²/n^{3/2}: over n^¾, the signal of directions times √c for unit ``record``, where w = 1/√c.
 
 *Whole users*, as vectors of length one, show by μ · users/√n: √n is the edge of the noise of a matrix.
 *Gradients* show by the share of the variance of tastes that they tell (``estimation/clipped_gradients.py``).
@@ -30,8 +30,8 @@ from hushrec.privacy.bounded import Norm
 
 FACTORS: Mapping[tuple[str, str], float] = {
     ("user", "add-remove"): 790.0,
-    ("rating", "add-remove"): 500.0,
-    ("rating", "replace"): 250.0,
+    ("record", "add-remove"): 500.0,
+    ("record", "replace"): 250.0,
 }
 """Pairs: a model of factors is suggested. ``python -m lab bench choice`` chose the first two;
 docs/which-epsilon.md has its table. Under replace, on the four small sets of ``lab reproduce every-set`` at ε
@@ -111,8 +111,8 @@ def directions(domain: Domain, terms: Terms) -> float:
 
 
 def pairs(domain: Domain, terms: Terms) -> float:
-    """As ``directions``, and √(ratings/users) times as much for unit ``rating``."""
-    return directions(domain, terms) * (math.sqrt(domain.crowd.each) if terms.unit == "rating" else 1.0)
+    """As ``directions``, and √(ratings/users) times as much for unit ``record``."""
+    return directions(domain, terms) * (math.sqrt(domain.crowd.each) if terms.unit == "record" else 1.0)
 
 
 def noisy_ratings(domain: Domain, terms: Terms) -> float:

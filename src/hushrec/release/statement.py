@@ -69,7 +69,7 @@ class Statement:
         local: what one answer reveals, if users' rows were randomized; else None.
         beside: the release that groups of items were made from, which this one reveals; None without. The
             statement covers what this release reveals beyond that one.
-        interactions: whether people gave interactions in place of ratings, which unit ``rating`` then means.
+        interactions: whether people gave interactions in place of ratings, which unit ``record`` then means.
         model: name of the model or method that was charged.
         settings: SHA-256 of its settings, hex.
         hushrec: version of hushrec that charged it.
@@ -121,7 +121,7 @@ class Statement:
 
     @property
     def epsilon_per_user(self) -> float | None:
-        """``epsilon`` if it covers all that one user gave; None for unit ``rating``."""
+        """``epsilon`` if it covers all that one user gave; None for unit ``record``."""
         return self.epsilon if self.unit == "user" else None
 
     @property
@@ -242,7 +242,7 @@ class Statement:
             and self.epsilon >= 0
             and all(line.is_valid for line in self.measurements)
             and (
-                (self.unit, self.adjacency) == ("rating", "replace")
+                (self.unit, self.adjacency) == ("record", "replace")
                 or all(m.entries for m in self.measurements)
             )
             and is_ledger(self.ledger)
@@ -452,7 +452,7 @@ def placeholder_statement(diagnostics: Mapping[str, float | str] | None = None) 
     """
     return Statement(
         caveats=(Clause("unprotected.unstated"),),
-        unit="rating",
+        unit="record",
         adjacency="add-remove",
         epsilon=float("inf"),
         delta=0.0,

@@ -84,7 +84,7 @@ class CovarianceSums:
     """Σ_u w_u ẑ_u ẑ_uᵀ and Σ_u w_u e_u e_uᵀ as upper triangles, and how they are computed.
 
     Each user's residuals x = r − item effect are clamped to ±limit, centred on the user's own shrunk mean,
-    and clamped to ±clip. Weights: unit ``rating``, 1/√c (Gaussian) or 1/c (Laplace), of c + ``offset``
+    and clamped to ±clip. Weights: unit ``record``, 1/√c (Gaussian) or 1/c (Laplace), of c + ``offset``
     ratings; unit ``user``, min(1, K/c) or its square.
 
     With ``pair_items``, they are sums over the ratings of so many items, the head of the catalogue, as if
@@ -98,7 +98,7 @@ class CovarianceSums:
         clip: B, in rating units.
         strength: β_p, fictitious ratings in a user's mean.
         contribution_cap: K (unit ``user``).
-        offset: added to c in the weights (unit ``rating``).
+        offset: added to c in the weights (unit ``record``).
         threads: number of threads of the kernel; the sums do not depend on it.
         pair_items: number of items of which pairs are summed; None for the whole catalogue.
 
@@ -139,9 +139,9 @@ class CovarianceSums:
         if bits < _FEWEST_WEIGHT_BITS:
             raise DomainError(f"sums of {self.domain.max_users:,} users do not fit 64 bits; declare fewer")
         power = 1.0 if self.norm == "l1" else 0.5
-        if self.unit == "rating":
+        if self.unit == "record":
             return Weights(self.n_items, bits, power, offset=self.offset)
-        return Weights(min(self.domain.cap, self.n_items), bits, 2 * power, self.contribution_cap)
+        return Weights(min(self.domain.max_per_user, self.n_items), bits, 2 * power, self.contribution_cap)
 
     @property
     def dropped_bits(self) -> int:

@@ -31,7 +31,7 @@ _KEPT_BITS = 30  # of weight × entry, so that sums over a billion users stay be
 class EffectSums:
     """The sums and counts measured per item.
 
-    Unit ``rating``: Σ (r − origin) and the number of ratings of each item. Unit ``user``: each user's
+    Unit ``record``: Σ (r − origin) and the number of ratings of each item. Unit ``user``: each user's
     ratings are centred on the user's own mean, clamped to ±clip, and weighted by √(K/c) if the user has
     c > K of them, so the norm of a user's whole contribution is at most √K · clip (sums) and √K (counts).
     The global sum is then that of the users' means, and the global count that of users. The slopes say how
@@ -45,7 +45,7 @@ class EffectSums:
         strength: fictitious ratings at the origin in a user's mean (unit ``user``); None if ratings are
             neither centred nor clamped.
         origin: subtracted from every rating before summing, in rating units.
-        overall: whether to measure the global sum and count in unit ``rating`` too.
+        overall: whether to measure the global sum and count in unit ``record`` too.
         personal: whether users have individual weights, which scale their whole contribution (unit ``user``).
 
     Privacy: public.
@@ -81,7 +81,7 @@ class EffectSums:
     @cached_property
     def weights(self) -> Weights:
         """A user's weight by number of ratings (unit ``user``)."""
-        largest = min(self.domain.cap, self.domain.n_items)
+        largest = min(self.domain.max_per_user, self.domain.n_items)
         return Weights(largest, _WEIGHT_BITS, 1.0 if self.norm == "l1" else 0.5, self.contribution_cap)
 
     @property
@@ -92,7 +92,7 @@ class EffectSums:
     @property
     def _bound(self) -> int:
         largest = int(np.abs(self.grid_values).max())
-        as_they_are = self.unit == "rating" or self.strength is None
+        as_they_are = self.unit == "record" or self.strength is None
         return largest if as_they_are else min(largest * 2, self.grid.count(self.clip))
 
     def queries(self) -> Iterator[Sum]:
@@ -107,7 +107,7 @@ class EffectSums:
             yield Sum("global sum", change, self.norm, grid.step, 1)
             yield Sum("global count", 0.0 if fixed else 1.0, self.norm, 2.0**-self._count_bits, 1)
         if self._centred:
-            heaviest = min(self.domain.cap, self.domain.n_items) + (self.strength or 0)
+            heaviest = min(self.domain.max_per_user, self.domain.n_items) + (self.strength or 0)
             yield Sum("slopes", (heaviest - 1) / heaviest, self.norm, 2.0**-SLOPE_BITS, 1)
         if not user:
             yield Sum("item sums", change, self.norm, grid.step, n)
@@ -153,7 +153,7 @@ class EffectSums:
         ratings, personal = block if isinstance(block, Weighed) else (block, None)
         *overall, item_sums, item_counts = sums
         slopes = overall.pop() if self._centred else None
-        rating, n = self.unit == "rating", self.domain.n_items
+        rating, n = self.unit == "record", self.domain.n_items
         values = self.grid_values[ratings.steps]
         if overall:
             overall[0] += self._global_sum(ratings, values, personal)
@@ -186,11 +186,11 @@ class EffectSums:
         return _FULL_BITS if self.personal else _COUNT_BITS
 
     def _global_count(self, ratings: Ratings, personal: Ints | None) -> int:
-        members = len(ratings.items if self.unit == "rating" else ratings.users)
+        members = len(ratings.items if self.unit == "record" else ratings.users)
         return (members << self._count_bits) if personal is None else int(personal.sum())
 
     def _global_sum(self, ratings: Ratings, values: Ints, personal: Ints | None) -> int:
-        if self.unit == "rating":
+        if self.unit == "record":
             return int(values.sum())
         means = np.add.reduceat(values, ratings.indptr[:-1]) // np.diff(ratings.indptr)
         if personal is not None:

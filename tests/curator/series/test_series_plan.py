@@ -50,7 +50,7 @@ def test_every_part_has_the_same_noise_and_another_key(total):
 def test_a_series_is_the_same_in_a_larger_catalogue_but_not_with_other_noise(total, budget):
     model = hr.GlobalEffects().settled(DOMAIN, total)
     first = series_of(planned(model, DOMAIN, total, 52), "ledger")
-    grown = hr.Domain([*DOMAIN.items, "new"], scale=(1, 5, 1), max_users=100, cap=500)
+    grown = hr.Domain([*DOMAIN.items, "new"], scale=(1, 5, 1), max_users=100, max_per_user=500)
     assert series_of(planned(model, grown, total, 52), "ledger") == first
     shares = dict(repeated(model, DOMAIN, total, 52).shares)
     others = (

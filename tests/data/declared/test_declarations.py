@@ -22,7 +22,7 @@ LEVELS = {"strict": 0.5, "default": 2, "caf\u00e9": 8.0}
 
 @pytest.fixture
 def domain():
-    return Domain(["a", "b", "007"], scale=(1, 5, 1), cap=2, max_users=3, privacy_classes=LEVELS)
+    return Domain(["a", "b", "007"], scale=(1, 5, 1), max_per_user=2, max_users=3, personal_epsilon=LEVELS)
 
 
 def frame(*rows, epsilon="epsilon"):
@@ -35,21 +35,21 @@ def asked(ratings):
 
 
 def test_classes_are_public_and_in_the_digest_only_when_given(domain, tmp_path):
-    plain = Domain(["a", "b", "007"], scale=(1, 5, 1), cap=2, max_users=3)
+    plain = Domain(["a", "b", "007"], scale=(1, 5, 1), max_per_user=2, max_users=3)
     assert plain.digest == "2d40413e92f1dee7b8640a6874aa8d054a95a63d3673103aa315817b2a2d1e72"
     assert plain.digest != domain.digest
-    assert domain.privacy_classes == {"strict": 0.5, "default": 2.0, "caf\u00e9": 8.0}
+    assert domain.personal_epsilon == {"strict": 0.5, "default": 2.0, "caf\u00e9": 8.0}
     assert "classes strict ε = 0.5, default ε = 2" in repr(domain)
     domain.save(tmp_path / "d.json")
     again = Domain.open(tmp_path / "d.json")
     assert again == domain
     assert again.digest == domain.digest
     assert {again: 1}[domain] == 1
-    assert "privacy_classes" not in json.dumps(plain.model_dump(mode="json", exclude_none=True))
+    assert "personal_epsilon" not in json.dumps(plain.model_dump(mode="json", exclude_none=True))
 
 
 @pytest.mark.parametrize(
-    ("privacy_classes", "problem"),
+    ("personal_epsilon", "problem"),
     [
         ({}, "leave them out"),
         (["strict"], "give classes as"),
@@ -73,9 +73,9 @@ def test_classes_are_public_and_in_the_digest_only_when_given(domain, tmp_path):
         ({"x": True}, "0 or more"),
     ],
 )
-def test_what_is_no_class_is_refused(privacy_classes, problem):
+def test_what_is_no_class_is_refused(personal_epsilon, problem):
     with pytest.raises(DomainError, match=problem):
-        Domain(["a"], scale=(1, 5, 1), max_users=3, privacy_classes=privacy_classes)
+        Domain(["a"], scale=(1, 5, 1), max_users=3, personal_epsilon=personal_epsilon)
 
 
 def test_numbers_and_names_of_classes(domain):
@@ -165,7 +165,7 @@ def test_the_column_may_be_mapped_and_is_never_guessed_from_a_position(domain, t
 
 
 def test_a_decimal_comma_is_one_in_epsilons_too(tmp_path):
-    domain = Domain(["a"], scale=(1, 5, 1), max_users=9, privacy_classes={"v1.0": 3, "a,b": 4})
+    domain = Domain(["a"], scale=(1, 5, 1), max_users=9, personal_epsilon={"v1.0": 3, "a,b": 4})
     lines = ["user;item;rating;epsilon", "w;a;1;v1.0", 'x;a;1;"a,b"', "y;a;1;0,5", "z;a;1;0.5"]
     (tmp_path / "r.csv").write_text("\n".join(lines) + "\n")
     ratings = load(tmp_path / "r.csv", domain, Reading(separator=";", decimal=","))
@@ -244,7 +244,7 @@ def test_the_digest_sees_every_part(domain):
     ratings = load(table, domain)
     others = [
         load(table.drop("epsilon"), domain),
-        load(table, Domain(domain.items, scale=(1, 5, 1), cap=3, max_users=3)),
+        load(table, Domain(domain.items, scale=(1, 5, 1), max_per_user=3, max_users=3)),
         load(table[:2], domain),
         load(table.with_columns(pl.lit("5").alias("rating")), domain),
         load(table.with_columns(user_id=pl.Series(["x", "x", "z"])), domain),

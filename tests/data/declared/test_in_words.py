@@ -5,6 +5,6 @@ from hushrec.data.declared.in_words import in_words
 
 
 def test_hints_are_named_as_what_they_are():
-    domain = hr.Domain(range(3), scale=(1, 5, 1), max_users=10, expected_users=7, expected_ratings=20)
+    domain = hr.Domain(range(3), scale=(1, 5, 1), max_users=10, expected_users=7, expected_records=20)
     assert in_words(domain).endswith("at most 10 users, about 7 users, about 20 ratings")
     assert in_words(domain) in repr(domain)

@@ -37,7 +37,7 @@ def small_pieces(monkeypatch):
 
 @pytest.fixture(scope="module")
 def domain():
-    return Domain(range(30), scale=(1, 5, 0.5), max_users=200, privacy_classes={"strict": 0.5, "loose": 9})
+    return Domain(range(30), scale=(1, 5, 0.5), max_users=200, personal_epsilon={"strict": 0.5, "loose": 9})
 
 
 @pytest.fixture(scope="module")
@@ -239,7 +239,7 @@ KINDS = {"given": {}, "counted": {"counts": 3}, "likes": {"scale": (1, 5, 0.5), 
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_interactions_are_what_load_finds(table, domain, tmp_path, kind):
-    domain = Domain(domain.items, max_users=200, privacy_classes=domain.privacy_classes, **KINDS[kind])
+    domain = Domain(domain.items, max_users=200, personal_epsilon=domain.personal_epsilon, **KINDS[kind])
     source = table.rename({"rating": "count"}) if kind == "counted" else table
     blocks = load_blocks(source, domain, tmp_path / "packed", ratings_per_block=100)
     assert {type(block) for block in blocks.blocks()} == {Interactions}

@@ -42,8 +42,8 @@ def table():
 
 def domains():
     """What people may give, each with the columns that its records have."""
-    people = {"max_users": 200, "cap": 9}
-    asking = {"privacy_classes": CLASSES, **people}
+    people = {"max_users": 200, "max_per_user": 9}
+    asking = {"personal_epsilon": CLASSES, **people}
     yield "ratings that ask", Domain(range(30), scale=(1, 5, 0.5), **asking), []
     yield "ratings", Domain(range(30), scale=(1, 5, 0.5), **people), ["timestamp", "epsilon"]
     roster = [f"caf\u00e9{u}" for u in range(40)]

@@ -20,7 +20,7 @@ from hushrec.models.phases.covariance import (
 )
 from hushrec.privacy.bounded import Noisy
 
-UNITS = ["rating", "user"]
+UNITS = ["record", "user"]
 SETTING = "covariance.pair_items"
 LITTLE = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
 
@@ -44,7 +44,7 @@ def planted(rng, n=12, unit=1.0):
 @pytest.mark.parametrize("unit", UNITS)
 def test_shares_are_the_whole_budget_and_more_of_it_goes_to_what_can_be_seen(budget, unit):
     settings, parts = CovarianceSettings(), []
-    crowd = {"expected_users": 5_000, "expected_ratings": 250_000}
+    crowd = {"expected_users": 5_000, "expected_records": 250_000}
     domain = hr.Domain(range(120), scale=(1, 5, 1), max_users=10_000, **crowd)
     for epsilon in (0.1, 1.0, 10.0):
         shares = settings.shares(domain, budget(epsilon, unit), "l2")

@@ -195,7 +195,7 @@ def test_what_costs_nothing_is_listed_as_exact(make_plan: Callable[..., Plan]) -
 
 
 def plan_of(event: Event, adjacency: str = "replace") -> Plan:
-    budget = BUDGET.model_copy(update={"unit": "rating", "adjacency": adjacency})
+    budget = BUDGET.model_copy(update={"unit": "record", "adjacency": adjacency})
     return Plan("toy", {}, "d" * 64, 1000, budget, (Measurement(event, 1.0),))
 
 

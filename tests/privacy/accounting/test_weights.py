@@ -181,7 +181,7 @@ def test_a_plan_says_what_each_class_is_promised() -> None:
 
 
 def test_people_choose_only_where_whole_people_come_and_go() -> None:
-    for changes in ({"unit": "rating"}, {"adjacency": "replace"}):
+    for changes in ({"unit": "record"}, {"adjacency": "replace"}):
         with pytest.raises(BudgetError, match="personal ε needs unit"):
             plan({"strict": 0.5}, **changes)
         plan({}, **changes)

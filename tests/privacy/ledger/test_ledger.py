@@ -142,7 +142,7 @@ def test_the_whole_total_can_be_spent_and_not_a_unit_more(place: str, make_plan:
 
 
 @pytest.mark.parametrize(
-    "other", [{"unit": "rating"}, {"adjacency": "replace"}, {"unit": "rating", "adjacency": "replace"}]
+    "other", [{"unit": "record"}, {"adjacency": "replace"}, {"unit": "record", "adjacency": "replace"}]
 )
 def test_unit_and_adjacency_must_be_the_ledgers(
     place: str, make_plan: MakePlan, other: dict[str, str]
@@ -263,7 +263,7 @@ def test_slots_end_at_the_horizon_which_the_owner_may_extend(place: str, make_pl
 
 
 @pytest.mark.parametrize(
-    "change", [{"epsilon": 1.9}, {"delta": 1e-7}, {"unit": "rating"}, {"adjacency": "replace"}]
+    "change", [{"epsilon": 1.9}, {"delta": 1e-7}, {"unit": "record"}, {"adjacency": "replace"}]
 )
 def test_an_extension_only_adds(place: str, change: dict[str, object]) -> None:
     ledger = Ledger.create(place, TOTAL, max_releases=2)

@@ -222,7 +222,7 @@ def test_a_ledger_keeps_what_samples_cost(path) -> None:
 
 
 def test_samples_are_priced_for_people_who_come_or_go_alone() -> None:
-    for changes in ({"unit": "rating"}, {"adjacency": "replace"}):
+    for changes in ({"unit": "record"}, {"adjacency": "replace"}):
         budget = BUDGET.model_copy(update=changes)
         with pytest.raises(BudgetError, match="what a sample of people costs"):
             Plan("toy", {}, "d" * 64, 1000, budget, plan(0.25).measurements)

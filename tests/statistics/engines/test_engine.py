@@ -50,7 +50,7 @@ def ratings():
     """120 people on a roster of 130, who ask for ε of their own."""
     made = netflix_like(120, N_ITEMS, 1500, seed=3)
     names = [f"u{number:03d}" for number in range(130)]
-    domain = Domain(made.domain.items, scale=(1, 5, 1), cap=N_ITEMS, max_users=130, users=names)
+    domain = Domain(made.domain.items, scale=(1, 5, 1), max_per_user=N_ITEMS, max_users=130, users=names)
     users = sorted(np.random.default_rng(1).permutation(names)[: made.n_users].tolist())
     listed = Ratings(domain, made.users.__class__(users), made.indptr, made.items, made.steps)
     return listed.with_asked(np.random.default_rng(2).choice([0.0, 0.5, 2.0, 8.0], listed.n_users))

@@ -17,7 +17,7 @@ from hushrec.statistics.interactions.directions import (
 from hushrec.statistics.interactions.pair_sums import PairSums
 from support.interactions import interactions_of
 
-UNITS = ["user", "rating"]
+UNITS = ["user", "record"]
 
 
 def some_lens(n=12, kept=None, seed=0):

@@ -17,7 +17,7 @@ N_ITEMS, CAP = 60, 40
 
 def people(*rows):
     """People who gave the items of each row, capped."""
-    domain = Domain(range(N_ITEMS), cap=CAP, max_users=10)
+    domain = Domain(range(N_ITEMS), max_per_user=CAP, max_users=10)
     pairs = [(f"u{user}", str(item)) for user, row in enumerate(rows) for item in row]
     schema = {"user_id": pl.String, "item_id": pl.String}
     return Population(load(pl.DataFrame(pairs, schema=schema, orient="row"), domain).capped(CAP))
@@ -71,7 +71,7 @@ def test_counts_are_those_of_people():
     assert weighed.query.sensitivity == pytest.approx(2)
 
 
-@pytest.mark.parametrize("unit", ["user", "rating"])
+@pytest.mark.parametrize("unit", ["user", "record"])
 def test_nobody_moves_the_size_of_the_crowd_by_more_than_delta(search, unit):
     """Rows of 1 to M items beside others: the user, or one interaction; the first moves it by 1."""
     size, beside, found = CrowdSize(unit), [range(5), range(3, 50)], []

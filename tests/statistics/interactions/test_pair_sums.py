@@ -16,7 +16,7 @@ from hushrec.statistics.interactions.pair_sums import PairSums
 from hushrec.statistics.population import Population
 from support.interactions import interactions_of, people_of
 
-UNITS = ["user", "rating"]
+UNITS = ["user", "record"]
 BESIDE = [[0, 1], [1, 2, 3], [0]]
 """Two or three others, whose sums bring the rounding of totals to other places."""
 
@@ -119,7 +119,7 @@ def test_the_popular_part_is_what_lies_along_the_direction(unit):
     share = along**2 / np.maximum(lengths, 1e-9) ** (2 if unit == "user" else 1)
     query, values = found["popular part"]
     assert values * query.step == pytest.approx(share.sum(), rel=2e-3)
-    if unit == "rating":
+    if unit == "record":
         query, values = found["vector lengths"]
         assert values * query.step == pytest.approx(lengths.sum(), rel=2e-3)
 
@@ -229,7 +229,7 @@ def test_no_neighbours_of_five_items_move_a_sum_by_more_than_delta(search, unit)
     ]
     assert max(worst(found).values()) <= 1
     assert worst(found)["popular part"] > (0.999 if unit == "user" else 0.85)
-    if unit == "rating":
+    if unit == "record":
         assert worst(found)["vector lengths"] > 0.99
 
 

@@ -18,7 +18,7 @@ RELEASES = 6
 BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
 
 
-def sums_of(releases=RELEASES, cap=CAP, strength=20):
+def sums_of(releases=RELEASES, max_per_user=CAP, strength=20):
     effects = hr.GlobalEffects(effects={"contribution_cap": cap, "strength": strength})
     return DatedSums(DOMAIN, releases, cap, effects.effects.sums(DOMAIN, BUDGET, "l2"))
 
@@ -80,7 +80,7 @@ def test_no_life_moves_all_releases_by_more_than_is_declared():
 @pytest.mark.parametrize("releases", [1, 3, 52])
 def test_the_bound_is_that_of_the_weights(releases):
     """People with extreme ratings from the first release on, without a mean that takes from them."""
-    sums = sums_of(releases, cap=5.0, strength=10**6)  # of which four records use up four, and one is kept
+    sums = sums_of(releases, max_per_user=5.0, strength=10**6)  # of which four records use up four, and one is kept
     found = ratios(sums, [[(0, 1), (1, 5), (2, 1), (3, 5)]] * releases)
     used = math.sqrt(4 / 5)
     assert found["item counts"] == pytest.approx(used, abs=1e-6)

@@ -36,7 +36,7 @@ def measured(bench, *settings, **more):
 def test_a_contender_is_fitted_on_the_split_and_its_errors_are_of_what_is_held_out(bench):
     row = measured(bench, "GlobalEffects", "rating", 4.0, 3)
     train, test = bench._parts(DATA, "", False, 3)
-    budget = hr.Budget(epsilon=4.0, delta=1e-6, unit="rating", adjacency="add-remove")
+    budget = hr.Budget(epsilon=4.0, delta=1e-6, unit="record", adjacency="add-remove")
     release = hr.testing.fit(train, hr.GlobalEffects(), budget, entropy=hr.testing.Seeded(3))
     assert row["rmse"] == pytest.approx(hr.evaluate(release, train=train, test=test)["rmse"], abs=1e-12)
     assert row["chosen"] == "GlobalEffects"

@@ -58,7 +58,7 @@ class Part(Work[Release]):
         mark: str,
     ) -> None:
         require_rows(facts, "a series")
-        if facts.personal or facts.domain.privacy_classes:
+        if facts.personal or facts.domain.personal_epsilon:
             raise BudgetUnsupported(
                 "a series gives everybody the same ε; drop the column epsilon, and declare a domain without "
                 "privacy classes"
@@ -100,7 +100,7 @@ class Part(Work[Release]):
         if not self.folder.terms():  # not before: a first release that was refused may change its domain
             self.folder.start(self.terms)
         self.measures = repeated(self.model, self.domain, self.plan.budget, self.terms["releases"])
-        capped, cap = people.gathered().capped(self.domain.cap), self.measures.sums.contribution_cap
+        capped, cap = people.gathered().capped(self.domain.max_per_user), self.measures.sums.contribution_cap
         arrivals, self.dated = self.folder.arrivals().joined(capped, self.number, cap)
         self.folder.remember(self.number, arrivals)
         assert self.plan.part is not None

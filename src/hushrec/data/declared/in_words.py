@@ -18,15 +18,15 @@ def in_words(domain: Any) -> str:
         given = f"interactions counted up to {domain.counts}"
     roster = f", roster of {domain.n_users:,} people" if domain.users else ""
     listed = ", ".join(
-        f"{name} ε = {above(epsilon)}" for name, epsilon in (domain.privacy_classes or {}).items()
+        f"{name} ε = {above(epsilon)}" for name, epsilon in (domain.personal_epsilon or {}).items()
     )
     asked = f", classes {listed}" if listed else ""
     hints = "".join(
         f", about {number:,} {what}"
-        for number, what in ((domain.expected_users, "users"), (domain.expected_ratings, "ratings"))
+        for number, what in ((domain.expected_users, "users"), (domain.expected_records, "ratings"))
         if number
     )
     return (
-        f"{domain.n_items} items, {given}, cap {domain.cap}, "
+        f"{domain.n_items} items, {given}, cap {domain.max_per_user}, "
         f"at most {domain.max_users} users{hints}{roster}{asked}{', titles' * bool(domain.titles)}"
     )

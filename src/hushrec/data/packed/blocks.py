@@ -65,7 +65,7 @@ class Blocks(InBlocks):
         domain: the public domain.
         folder: the folder of the files.
         dropped: how many records the loader read, and what it dropped or changed.
-        cap: the most entries of each user that count, None for all; a block is capped when it is read.
+        max_per_user: the most entries of each user that count, None for all; a block is capped when it is read.
 
     Privacy: private. ``repr`` shows folder and domain, no counts.
     """
@@ -75,7 +75,7 @@ class Blocks(InBlocks):
     dropped: Dropped
     _optional: frozenset[str]
     _parts: tuple[StoredBlock, ...]
-    cap: int | None = None
+    max_per_user: int | None = None
     _temporary: Temporary | None = None
 
     @classmethod
@@ -174,7 +174,7 @@ class Blocks(InBlocks):
         """
         for number in range(self.n_blocks):
             block = self._block(number)
-            yield block if self.cap is None else block.capped(self.cap)
+            yield block if self.max_per_user is None else block.capped(self.max_per_user)
 
     def gathered(self) -> Any:
         """All blocks as ``Ratings`` or ``Interactions`` in memory, users in ascending order.
@@ -225,7 +225,7 @@ class Blocks(InBlocks):
             DataError: a file differs from what was written.
         """
         self.verify()
-        told = [self.domain.digest, self.cap, sorted(self._optional), [part.sha256 for part in self._parts]]
+        told = [self.domain.digest, self.max_per_user, sorted(self._optional), [part.sha256 for part in self._parts]]
         return hashlib.sha256(f"{FORMAT} {json.dumps(told, sort_keys=True)}".encode()).hexdigest()
 
     def _path(self, number: int, name: str) -> Path:

@@ -39,7 +39,7 @@ class SparkFeedback(InBlocks):
         frame: a DataFrame with a row for every block: ``block``, its number from 0, and the arrays of
             ``hushrec.data.spark.packed_rows``. Caps are not applied to it.
         dropped: how many records the loader read, and what it dropped or changed.
-        cap: the most entries of each user that count, None for all; ``read`` applies it.
+        max_per_user: the most entries of each user that count, None for all; ``read`` applies it.
 
     Privacy: private. ``repr`` shows the domain, no counts.
     """
@@ -50,7 +50,7 @@ class SparkFeedback(InBlocks):
     personal: bool
     _kept: Any
     _parts: tuple[StoredBlock, ...]
-    cap: int | None = None
+    max_per_user: int | None = None
 
     @classmethod
     def of(cls, session: Any, source: Feedback | Iterable[Feedback], *, n_blocks: int = 1) -> Self:
@@ -130,7 +130,7 @@ class SparkFeedback(InBlocks):
         rows = contained(self.frame.toLocalIterator)
         while (row := contained(lambda: next(rows, None))) is not None:
             made = from_row(row.asDict(), self.domain)
-            yield made if self.cap is None else made.capped(self.cap)
+            yield made if self.max_per_user is None else made.capped(self.max_per_user)
 
     def gathered(self) -> Any:
         """Refuses: ratings in a cluster are not brought into the memory of one machine.
@@ -162,7 +162,7 @@ class SparkFeedback(InBlocks):
             DataError: a block differs from what was loaded, or Spark fails.
         """
         self.verify()
-        told = [self.domain.digest, self.cap, self.personal, [part.sha256 for part in self._parts]]
+        told = [self.domain.digest, self.max_per_user, self.personal, [part.sha256 for part in self._parts]]
         return hashlib.sha256(f"hushrec spark 1 {json.dumps(told, sort_keys=True)}".encode()).hexdigest()
 
     def __repr__(self) -> str:

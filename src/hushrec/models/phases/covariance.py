@@ -63,7 +63,7 @@ class CovarianceSettings(Frozen):
     """B, bound on a centred rating as a fraction of the scale's width."""
     strength: int = Field(default=300, ge=0, le=10**6)
     """β_p, fictitious ratings in a user's mean."""
-    offset: Annotated[float, only(unit="rating")] = Field(default=5, ge=0, allow_inf_nan=False)
+    offset: Annotated[float, only(unit="record")] = Field(default=5, ge=0, allow_inf_nan=False)
     """added to c in the weights 1/√c."""
     contribution_cap: Annotated[float | None, only(unit="user")] = Field(default=None, ge=1, lt=LARGEST_CAP)
     """K, the number of ratings up to which a user counts in full; by default 0.18 of what the declared

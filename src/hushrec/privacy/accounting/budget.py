@@ -10,7 +10,7 @@ from hushrec.errors import BudgetError
 from hushrec.figures import above
 from hushrec.privacy.accounting import fixed_point
 
-Unit = Literal["rating", "user"]
+Unit = Literal["record", "user"]
 Adjacency = Literal["add-remove", "replace", "replace-items"]
 
 
@@ -53,7 +53,7 @@ class Budget(BaseModel):
             δ < 1/(10 · users).
         unit: ``"user"`` protects all ratings of one user together, ``"rating"`` each single rating.
         adjacency: ``"add-remove"`` hides whether the unit is present at all. ``"replace"`` hides only its
-            content; for unit ``"rating"``, who rated what is then public. ``"replace-items"`` hides only
+            content; for unit ``record``, who rated what is then public. ``"replace-items"`` hides only
             which items were rated; the number of ratings and their stars are then public.
 
     Raises:

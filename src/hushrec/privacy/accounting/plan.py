@@ -84,7 +84,7 @@ class Plan:
         if not names or len(set(names)) < len(names):
             raise BudgetError(f"{self.model}: a plan needs measurements, each with a unique name")
         whole(self.model, {m.event.name: m.share for m in self.measurements})
-        public = (self.budget.unit, self.budget.adjacency) == ("rating", "replace")
+        public = (self.budget.unit, self.budget.adjacency) == ("record", "replace")
         if not public and EVERY_RATING in (event.size for event in self.events):
             raise BudgetError(
                 f"{self.model}: an entry for every rating would publish who rated what; choose unit "

@@ -251,7 +251,7 @@ def test_a_larger_unit_or_delta_is_not_proposed_with_psql(postgres, people: dict
     name, database = Ledger.open(people["ann"]).name, database_of(people["ann"])
     for change in (
         {"delta": 0.1},
-        {"unit": "rating"},
+        {"unit": "record"},
         {"adjacency": "replace"},
         {"epsilon": 1.0},
         {"more": 1},

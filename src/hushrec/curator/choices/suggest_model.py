@@ -35,10 +35,10 @@ class Choice(NamedTuple):
     reason: str
 
 
-def recommended(domain: Domain, budget: Budget | None = None, task: Task | None = None) -> Model:
+def suggest_model(domain: Domain, budget: Budget | None = None, task: Task | None = None) -> Model:
     """The model to fit, with its settings, from public facts alone.
 
-    They are the declared crowd (``expected_users``, ``expected_ratings``, or else the bound on users), the
+    They are the declared crowd (``expected_users``, ``expected_records``, or else the bound on users), the
     catalogue, what people give, the budget, and this machine's memory. ``hr.fit`` without a model takes it.
 
     Args:
@@ -57,14 +57,14 @@ def recommended(domain: Domain, budget: Budget | None = None, task: Task | None 
 def choice(
     domain: Domain, budget: Budget | None = None, task: Task | None = None, *, personal: bool = False
 ) -> Choice:
-    """As ``recommended``, with the reason.
+    """As ``suggest_model``, with the reason.
 
     Args:
-        domain, budget, task: as for ``recommended``.
+        domain, budget, task: as for ``suggest_model``.
         personal: whether people ask for their own ε.
     """
     _require_task(domain, task)
-    personal = personal or bool(domain.privacy_classes)
+    personal = personal or bool(domain.personal_epsilon)
     able = [
         one for one in _suited(domain, budget, personal) if _supports(one.model, domain, budget, personal)
     ]
@@ -112,7 +112,7 @@ def _of_factors(domain: Domain, budget: Budget, found: float) -> Iterator[Choice
     shown = f"the signal of {_crowd(domain)} is {found:,.0f}"
     visible = f"{shown}: factors show through noise from {factors_from(budget):g} on"
     many, descent = covariance_from(domain), _posterior(domain)
-    if budget.unit == "rating" or not descent.learns_factors(domain, budget):
+    if budget.unit == "record" or not descent.learns_factors(domain, budget):
         yield Choice(_covariance(domain), visible)
     elif found < many:
         yield from (Choice(descent, visible), Choice(_covariance(domain), visible))
