@@ -23,7 +23,7 @@ def drawn(seed):
     grant = Ledger.ephemeral(BUDGET).charge(planned, entropy=testing.Seeded(seed))
     (event,) = planned.events
     zeros = Bounded(event.name, np.zeros(6, np.int64), event.sensitivity, event.norm, event.step)
-    return grant.release(zeros).values.tolist(), grant.caveats
+    return grant.measure(zeros).values.tolist(), grant.caveats
 
 
 def test_a_seed_repeats_its_noise_which_is_called_not_private():

@@ -56,7 +56,7 @@ CASES = {
     "PrivateALS, rank 64": (hr.PrivateALS(rank=64, epochs=5), RATING, [(10_000, 4_000, 200_000)]),
     "PrivateSGD": (hr.PrivateSGD(epochs=12), RATING, [LARGE, (100_000, 8_000, 1_000_000)]),
     "UserLevelSGD": (hr.UserLevelSGD(epochs=12), USER, [LARGE, (50_000, 50_000, 2_000_000)]),
-    "PosteriorMF": (hr.PosteriorMF(rounds=8), USER, [LARGE, (50_000, 50_000, 2_000_000)]),
+    "PosteriorMF": (hr.PosteriorMF(epochs=8), USER, [LARGE, (50_000, 50_000, 2_000_000)]),
     "PosteriorSampleMF": (
         hr.PosteriorSampleMF(chain=SHORT),
         USER,

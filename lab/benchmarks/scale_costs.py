@@ -57,7 +57,7 @@ def one(purpose, ratings, users, items):
     """In a process of its own; compiled code is there before."""
     small = hr.synthetic.netflix_like(200, 140, 5_000, seed=0)
     fewer, more = ROUNDS[purpose]
-    configs = hr.GlobalEffects(), hr.PosteriorMF(rounds=fewer), hr.PosteriorMF(rounds=more)
+    configs = hr.GlobalEffects(), hr.PosteriorMF(epochs=fewer), hr.PosteriorMF(epochs=more)
     for config in configs:
         fitted(small, config)
     made = hr.synthetic.netflix_like(users, items, ratings, seed=1)

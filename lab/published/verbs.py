@@ -34,13 +34,13 @@ def fit(data: Ratings | Blocks, form: PublishedModel, budget: Budget, seed: int)
         BudgetUnsupported: The paper does not have this unit, adjacency or noise, or an ε for each user.
         DataError: The model learns from another kind of feedback.
     """
-    if data.personal:
+    if data.has_personal_epsilon:
         raise BudgetUnsupported(
             "these ratings carry per-user ε, which no published form supports; drop the column epsilon"
         )
     domain = data.domain
     run = PaperRun.of(form, domain, budget, seed)
-    made = form.release(data.capped(domain.max_per_user) if budget.unit == "user" else data, run)
+    made = form.fit(data.capped(domain.max_per_user) if budget.unit == "user" else data, run)
     statement = unprotected(REPRODUCED, form, budget, made.statement.diagnostics)
     return replace(made, titles=domain.titles or (), features=domain.features or {}, statement=statement)
 

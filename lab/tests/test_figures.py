@@ -52,8 +52,8 @@ def test_errata_of_private_matrix_factorisation():
     errata = " ".join(text("docs/models/errata.md").split())
     published = FriedmanALS()
     paid = Budget(epsilon=1.0, delta=0.0, unit="record", adjacency="replace")
-    people = published.printed(LISTED, paid)["users, round 1"]
-    worth = people.loss / people.noise / published.split(LISTED, paid)["users, round 1"]
+    people = published.printed(LISTED, paid)["users, epoch 1"]
+    worth = people.loss / people.noise / published.split(LISTED, paid)["users, epoch 1"]
     assert f"**{worth:.2f} times** its charge" in errata
     assert f"worth {cost(published, LISTED, paid).true:.4f} times the claim" in errata
     assert f"**{7 * math.log(2):.2f}**" in errata

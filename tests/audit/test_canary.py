@@ -27,7 +27,7 @@ PAIRS = WORLD.pairs("user", "add-remove")
 RATING = WORLD.pairs("record", "add-remove")["a user's only rating"]
 PAIR = PAIRS["a user of the highest ratings"]
 ONE = hr.GlobalEffects(
-    shares={"item sums": 1.0, "item counts": 1e-6, "global sum": 1e-6, "global count": 1e-6, "slopes": 1e-6}
+    split={"item sums": 1.0, "item counts": 1e-6, "global sum": 1e-6, "global count": 1e-6, "slopes": 1e-6}
 )
 WIDE = {"clip": 0.35, "strength": 20, "contribution_cap": 52.0}
 """Bounds on the effects that the canaries reach."""

@@ -20,7 +20,7 @@ def test_a_release_its_statement_and_what_is_left(here, hushrec, budget):
     shown = hushrec(fit(budget)).out
     release = hr.Release.open("films.safetensors")
     assert release.statement.private
-    assert release.config["rank"] == 3
+    assert release.settings["rank"] == 3
     assert "\nε = 1 at δ = 1e-06 per user, add-remove\n" in shown
     assert "Left in the ledger: ε = 0, for 0 more releases.\n" in shown
     assert "Next: hushrec recommend films.safetensors" in shown

@@ -36,7 +36,7 @@ def test_a_data_set_its_statement_and_what_is_left(here, hushrec):
     data = ReleasedData.open("released.parquet")
     assert data.statement.private
     assert data.n_people == 120
-    assert data.settings["asked"] == data.settings["sample"] == 10
+    assert data.settings["personal_epsilon"] == data.settings["sample"] == 10
     assert data.statement.epsilon_per_user == pytest.approx(30)
     assert data.statement.epsilon_per_cell == pytest.approx(3)
     shown = " ".join(result.out.split())
@@ -289,7 +289,7 @@ def test_the_facts_of_a_plan_are_one_object(here, hushrec, refused, features):
     planned = hr.RandomizedResponse().plan(domain, allowed)
     assert (facts["kind"], facts["version"], facts["beside"]) == ("plan", 2, None)
     assert (facts["model"], facts["epsilon"]) == ("RandomizedResponse", planned.epsilon)
-    assert facts["settings"] == planned.config
+    assert facts["settings"] == planned.settings
     assert [of["name"] for of in facts["measurements"]] == [event.name for event in planned.events]
     assert facts["local"]["epsilon"] == hr.RandomizedResponse().local(planned, domain).epsilon
     near = f"randomize --domain domain.json --method distance-based {NEAR} --features {features}"

@@ -60,8 +60,8 @@ MODELS = {
     "sgd corrected": lambda: hr.PrivateSGD(rank=3, epochs=3),
     "user sgd corrected": lambda: hr.UserLevelSGD(rank=3, epochs=3),
     "als corrected": lambda: hr.PrivateALS(rank=3, epochs=3),
-    "posterior corrected": lambda: hr.PosteriorMF(rank=3, rounds=4),
-    "subsampled posterior corrected": lambda: hr.PosteriorMF(rank=3, rounds=4, sample_rate=0.5),
+    "posterior corrected": lambda: hr.PosteriorMF(rank=3, epochs=4),
+    "subsampled posterior corrected": lambda: hr.PosteriorMF(rank=3, epochs=4, sample_rate=0.5),
     "posterior sample corrected": lambda: hr.PosteriorSampleMF(rank=3, chain={"epochs": 20}),
     "popularity": lambda: hr.Popularity(),
     "ease": lambda: hr.PrivateEASE(rank=3),
@@ -92,7 +92,7 @@ def machine():
     return f"{llvmlite.binding.get_host_cpu_name()}, {versions}"
 
 
-def world(scale, *, asked=False, likes=None):
+def world(scale, *, personal_epsilon=False, likes=None):
     """People of two tastes, who follow theirs in four of five ratings."""
     users, items = [f"u{k:03d}" for k in range(90)], [f"i{k:02d}" for k in range(30)]
     levels = {"personal_epsilon": {"none": 0.0, "low": 1.0, "high": 8.0}} if asked else {}
@@ -126,11 +126,11 @@ def booked(plan):
     """Every event with its numbers in bits, its share and its price."""
     of = ("sensitivity", "noise", "step", "rate", "loss", "symbols", "exponent", "cells", "per_slot", "size")
     rows = [
-        [m.event.mechanism, m.event.norm, m.share, plan.cost(m.event)]
+        [m.event.mechanism, m.event.norm, m.split, plan.cost(m.event)]
         + [getattr(m.event, name, None) if (name, m.event.rate) != ("rate", 1) else None for name in of]
         for m in plan.measurements
     ]
-    promised = [(level.asked, level.promised, level.weight) for level in plan.promises]
+    promised = [(level.personal_epsilon, level.promised, level.weight) for level in plan.classes]
     # The None stands where a paper's claim was, so that the digests stay.
     return digest(*rows, plan.epsilon, None, promised, plan.budget.epsilon, plan.budget.delta)
 
@@ -229,7 +229,7 @@ def cases(*, everything):
         for name, delta, epsilon in itertools.product(METHODS, (0, 1), (50.0, 2000.0)):
             key = [label, "data", name, "delta" if delta else "pure", epsilon]
             yield " ".join(map(str, key)), of_method, (name, ratings, made, delta, epsilon)
-    asking = world(SCALES["stars"], asked=True)
+    asking = world(SCALES["stars"], personal_epsilon=True)
     for name in ASKED:
         yield f"asked {name}", of_model, (f"{name} corrected", "own", PROTECTED[0], 8.0, asking)
 

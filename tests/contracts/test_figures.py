@@ -102,7 +102,7 @@ def test_theorems_5_and_6(norm, stated):
             norm,
             clip=1.0,
             limit=limit,
-            strength=20,
+            reg=20,
             contribution_cap=1,
             offset=0,
         )
@@ -137,8 +137,8 @@ def test_contribution_to_the_effects(epsilon):
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
 def test_shares_of_the_budget(unit, epsilon):
     planned = CovarianceSVD().plan(declared(), budget(epsilon, unit))
-    shares = {m.event.name: m.share for m in planned.measurements}
-    covariance, weights = shares["covariance"], shares["co-rating weights"]
+    split = {m.event.name: m.split for m in planned.measurements}
+    covariance, weights = split["covariance"], split["co-rating weights"]
     stated = [f"{share:.2f}" for share in (1 - covariance - weights, covariance, weights)]
     stated.append(f"{CovarianceSettings().head_size(declared(), budget(epsilon, unit), 'l2'):,}")
     assert row("models/covariance_svd.md", f"`{unit}`, ε = {epsilon:g}") == stated
@@ -196,7 +196,7 @@ def test_sensitivities_of_gradients_and_right_hand_sides(unit, adjacency):
     for model, page in FACTORS:
         if (unit, adjacency) in model.supports:
             found = events(model, unit, adjacency)
-            sides = [found[f"{side}, round 1"] for side in ("users", "items") if f"{side}, round 1" in found]
+            sides = [found[f"{side}, epoch 1"] for side in ("users", "items") if f"{side}, epoch 1" in found]
             shown = [f"{m.event.sensitivity:.3g}" for m in sides]
             assert row(page, f"`{unit}`, {adjacency}") == shown
 
@@ -221,7 +221,7 @@ def test_what_the_crowd_shows_and_shares_of_factors(unit, adjacency, epsilon):
         start = start if isinstance(given, PrivateALS) else f"`{unit}`, {start}"
         if (unit, adjacency) in given.supports:
             planned = type(given)().plan(domain, allowed)
-            rounds = sum(m.share for m in planned.measurements if "round" in m.event.name)
+            rounds = sum(m.split for m in planned.measurements if "round" in m.event.name)
             shown, *stated = row(page, start)
             assert float(shown.replace(",", "")) == pytest.approx(directions(domain, allowed), abs=0.5)
             assert [float(share) for share in stated] == pytest.approx([1 - rounds, rounds], abs=0.0051)
@@ -235,8 +235,8 @@ def test_rounds_of_the_certified_form(epsilon):
     crowd = {"expected_users": 6000, "expected_records": 1_000_000}
     planned = PosteriorMF().plan(of(4000).model_copy(update=crowd), budget(epsilon))
     found = {m.event.name: m for m in planned.measurements}
-    first = found["items, round 1"].event
-    rounds = sum(m.share for name, m in found.items() if "round" in name)
+    first = found["items, epoch 1"].event
+    rounds = sum(m.split for name, m in found.items() if "round" in name)
     stated = [float(cell) for cell in row("models/posterior_mf.md", f"{epsilon:g}")]
     assert stated == pytest.approx(
         [first.sensitivity, first.noise, 1 - rounds, rounds], rel=0.002, abs=0.0051

@@ -164,8 +164,8 @@ MODELS: dict[str, list[Any]] = {
     "UserLevelSGD": [hr.UserLevelSGD(rank=1, epochs=2), hr.UserLevelSGD(rank=6, epochs=3), hr.UserLevelSGD()],
     "PrivateALS": [hr.PrivateALS(rank=1, epochs=2), hr.PrivateALS(rank=6, epochs=3), hr.PrivateALS()],
     "PosteriorMF": [
-        hr.PosteriorMF(rank=1, rounds=3),
-        hr.PosteriorMF(rounds=2, rank=2, sample_rate=0.5),
+        hr.PosteriorMF(rank=1, epochs=3),
+        hr.PosteriorMF(epochs=2, rank=2, sample_rate=0.5),
         hr.PosteriorMF(),
     ],
     "PosteriorSampleMF": [
@@ -176,7 +176,7 @@ MODELS: dict[str, list[Any]] = {
     "PrivateEASE": [
         hr.PrivateEASE(),
         hr.PrivateEASE(rank=1, pair_items=2),
-        hr.PrivateEASE(pair_items=4, shares={"item pairs": 0.01}),
+        hr.PrivateEASE(pair_items=4, split={"item pairs": 0.01}),
     ],
     "RandomizedResponse": [hr.RandomizedResponse(), hr.RandomizedResponse(sample=2)],
     "DistanceBased": [

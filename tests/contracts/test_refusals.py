@@ -237,7 +237,7 @@ def ledger_of(kind, verb, cause, folder, request, name="ledger"):
 
 
 def model_for(cause):
-    return hr.PosteriorMF(rank=2, rounds=2) if cause.domain is CLASSES else hr.GlobalEffects()
+    return hr.PosteriorMF(rank=2, epochs=2) if cause.domain is CLASSES else hr.GlobalEffects()
 
 
 def call(verb, cause, data, ledger, folder, **more):

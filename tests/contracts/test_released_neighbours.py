@@ -22,10 +22,10 @@ class Watched(Seeded):
 
     def __init__(self):
         super().__init__(4)
-        self.asked = []
+        self.personal_epsilon = []
 
     def key(self, name="", purpose="noise"):
-        self.asked.append((name, purpose))
+        self.personal_epsilon.append((name, purpose))
         return super().key(name, purpose)
 
 
@@ -44,7 +44,7 @@ def public(of, method):
     plan, entropy = method.plan(of.domain, budget), Watched()
     grant = Ledger.ephemeral(plan.budget).charge(plan, entropy=entropy)
     made = reported(of, method, plan, grant).data
-    return str(made.statement), made.settings, made.n_people, entropy.asked, made.ratings.domain
+    return str(made.statement), made.settings, made.n_people, entropy.personal_epsilon, made.ratings.domain
 
 
 REPLACED = ([(0, 5)], [(n, 1) for n in range(ITEMS)], [(3, 2), (7, 4)])

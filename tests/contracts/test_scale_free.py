@@ -50,7 +50,7 @@ MODELS = {
     "sgd": hr.PrivateSGD(rank=3, epochs=3),
     "user-level sgd": hr.UserLevelSGD(rank=3, epochs=3),
     "als": hr.PrivateALS(rank=3, epochs=3),
-    "certified": hr.PosteriorMF(rank=3, rounds=4),
+    "certified": hr.PosteriorMF(rank=3, epochs=4),
     "posterior": hr.PosteriorSampleMF(rank=3, chain=SHORT),
 }
 CASES = [

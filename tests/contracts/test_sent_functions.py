@@ -112,7 +112,7 @@ def world(name, n_people, seed):
         }
     )
     found = hr.load(table, domain)
-    return found.with_asked(rng.choice([0.0, 1.0, 4.0], n_people)) if kind.personal else found
+    return found.with_personal_epsilon(rng.choice([0.0, 1.0, 4.0], n_people)) if kind.personal else found
 
 
 @pytest.mark.parametrize(("name", "pair"), [fit for fit in fits() if class_of(fit.values[0]).sums_alone])
@@ -142,7 +142,7 @@ def test_people_among_what_is_sent_are_found(sent):
         (people.sampled, "Population"),
         (functools.partial(lambda known, block: known, [ratings]), "Ratings"),
         (lambda block, other=people.weighed: other, "Watched"),
-        (lambda block, other={"asked": 1}: other, "dict"),
+        (lambda block, other={"personal_epsilon": 1}: other, "dict"),
         (lambda block, other=hidden: other, "ndarray"),
     ):
         with pytest.raises(NotPlain, match=kind):

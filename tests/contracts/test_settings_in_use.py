@@ -33,7 +33,7 @@ REQUIRED: Mapping[str, dict[str, Any]] = {
     "DistanceBased": GROUPED,
     "MatrixFactorization": {"rank": 3, "epochs": 3},
     "PosteriorSampleMF": {"rank": 2, "chain": {"chains": 2, "epochs": 6}},
-    "PosteriorMF": {"rank": 2, "rounds": 5},
+    "PosteriorMF": {"rank": 2, "epochs": 5},
     "UserLevelSGD": {"rank": 2, "epochs": 3},
     "InputPerturbationMF": {"rank": 2, "epochs": 3},
     "PrivateSGD": {"rank": 2, "epochs": 3},
@@ -50,8 +50,8 @@ CANDIDATES: Mapping[str, tuple[Any, ...]] = {
     "loss_bound": (20.0,),
     "clip_norm": (0.01, 0.5),
     "contribution_cap": (2.0, 3.0),
-    "shares": ({"item sums": 9.0}, {"item counts": 9.0}, {"posterior sample": 9.0}),
-    "strength": (0, 20),
+    "split": ({"item sums": 9.0}, {"item counts": 9.0}, {"posterior sample": 9.0}),
+    "reg": (0, 20),
     "threshold": (0.1, 0.5, 40.0),
 }
 """Values by a setting's own name, where those made from the default would not do."""

@@ -43,8 +43,8 @@ class Boastful(GlobalEffects):
     def default_split(self, domain, budget):
         return {**super().default_split(domain, budget), "means": 1.0}
 
-    def release(self, feedback, run):
-        made = super().release(feedback, run)
+    def fit(self, feedback, run):
+        made = super().fit(feedback, run)
         run.measure(MEANS, np.zeros(12, np.int64))
         return made
 

@@ -48,7 +48,7 @@ def test_a_covariance_of_a_hundred_thousand_items_is_not_charged(tmp_path, small
 
 def test_of_ratings_in_spark_the_driver_holds_none(small):
     many = (StoredBlock(10**9, 10**11, {}),)
-    there = SparkFeedback(of(3).domain, None, Dropped(), personal=False, _kept=None, _parts=many)
+    there = SparkFeedback(of(3).domain, None, Dropped(), personal_epsilon=False, _kept=None, _parts=many)
     require_memory("Model", Footprint(GB / 20, 40, 400), there)
     with pytest.raises(MemoryExceeded, match="Nothing was charged"):
         require_memory("Model", Footprint(GB, 0), there)

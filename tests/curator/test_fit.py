@@ -52,7 +52,7 @@ def test_nobody_gives_more_ratings_than_the_cap(small, budget):
 class Swapped(GlobalEffects):
     """Lists one sum and measures another of its name."""
 
-    def release(self, feedback, run) -> Release:
+    def fit(self, feedback, run) -> Release:
         (first, *_) = self.queries(feedback.domain, run.terms)
         run.measure(dataclasses.replace(first, sensitivity=first.sensitivity / 2), np.zeros(first.size, int))
         raise AssertionError("it was measured")
@@ -61,7 +61,7 @@ class Swapped(GlobalEffects):
 class Smuggling(GlobalEffects):
     """Measures what it does not list."""
 
-    def release(self, feedback, run) -> Release:
+    def fit(self, feedback, run) -> Release:
         run.measure(Sum("more", 0.0, "l2", 1.0, 4), np.arange(4))  # exact, were it taken at its word
         raise AssertionError("it was measured")
 
@@ -99,7 +99,7 @@ def test_what_is_no_model_is_refused_with_the_verb_for_it(small, budget):
 
 
 def test_people_who_ask_are_refused_where_nobody_is_weighed(small, budget):
-    asking, user = small.with_asked(np.ones(small.n_users)), budget(2.0, unit="user")
+    asking, user = small.with_personal_epsilon(np.ones(small.n_users)), budget(2.0, unit="user")
     able = 'use PosteriorMF or PosteriorSampleMF with unit "user" and adjacency "add-remove", or drop'
     for config, allowed in (
         (GlobalEffects(), user),

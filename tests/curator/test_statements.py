@@ -29,7 +29,7 @@ def ratings(asked: float | None = None) -> Ratings:
     people = pl.Series(["a", "b"], dtype=pl.String)
     asks = None if asked is None else np.full(2, asked)
     return Ratings(
-        domain, people, np.array([0, 1, 2]), np.zeros(2, np.int32), np.ones(2, np.uint8), asked=asks
+        domain, people, np.array([0, 1, 2]), np.zeros(2, np.int32), np.ones(2, np.uint8), personal_epsilon=asks
     )
 
 
@@ -43,11 +43,11 @@ def test_classes_are_listed_only_where_people_were_asked(tmp_path: Path) -> None
     """Where nobody was, everybody counts in full, the strict as well."""
     statement = fitted(tmp_path, None, PosteriorMF(rounds=2)).statement
     assert not statement.personal
-    assert statement.promises == ()
+    assert statement.classes == ()
     assert "strict" not in str(statement)
     (tmp_path / "ledger.db").unlink()
     asked = fitted(tmp_path, 0.25, PosteriorMF(rounds=2)).statement
-    assert [level.name for level in asked.promises] == list(LEVELS)
+    assert [level.name for level in asked.classes] == list(LEVELS)
     assert "strict" in str(asked)
     assert "several releases add" in str(asked)
 

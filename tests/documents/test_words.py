@@ -90,7 +90,7 @@ def everything_said():
         caveats=(Clause("groups.exact"),),
         beside=Clause("beside.release", {**beside, "epsilon": 1.5, "delta": 1e-6}),
     )
-    yield statement(personal=True, promises=(Promised("strict", 0.5, 0.25, 0.49999),))
+    yield statement(personal_epsilon=True, classes=(Promised("strict", 0.5, 0.25, 0.49999),))
     yield statement(caveats=(Clause("unprotected.exact"),), measurements=(), epsilon=math.inf, ledger={})
 
 

@@ -26,8 +26,8 @@ items make 2.3e-7."""
 UNSTATED = Statement((Clause("unprotected.unstated"),), "user", "replace", math.inf, 0.0)
 
 
-def settings(asked=None, **changes):
-    facts = {"symbols": LEVELS + 1, "exponent": -math.log(FLIP), "asked": asked, "cells": N_ITEMS}
+def settings(answered=None, **changes):
+    facts = {"symbols": LEVELS + 1, "exponent": -math.log(FLIP), "answered": answered, "cells": N_ITEMS}
     return facts | changes
 
 
@@ -38,13 +38,13 @@ def truth(seed=0):
     return np.where(rated, rng.choice(LEVELS, size=rated.shape, p=[0.05, 0.1, 0.2, 0.3, 0.35]) + 1, 0)
 
 
-def answers(cells, rng, asked=None):
+def answers(cells, rng, answered=None):
     """The law, written down again: keep, or one of the others alike; of a random part of the row."""
     said = np.where(rng.random(cells.shape) < FLIP, (cells + rng.integers(1, LEVELS + 1, cells.shape)), cells)
     said %= LEVELS + 1
-    if asked is not None:
+    if answered is not None:
         place = np.argsort(np.argsort(rng.random(cells.shape), axis=1), axis=1)
-        said[place >= asked] = 0
+        said[place >= answered] = 0
     return said
 
 
@@ -60,11 +60,11 @@ def released(said, **changes):
     return ReleasedData(**(facts | {"n_people": len(said), "statement": UNSTATED} | changes))
 
 
-def runs(asked, **changes):
+def runs(answered, **changes):
     """Estimates of many draws of the same people's answers, each shape (RUNS, N_ITEMS)."""
     cells, rng = truth(), np.random.default_rng(1)
     made = [
-        released(answers(cells, rng, asked), settings=settings(asked, **changes)).estimates()
+        released(answers(cells, rng, answered), settings=settings(answered, **changes)).estimates()
         for _ in range(RUNS)
     ]
     return cells, {
@@ -80,17 +80,17 @@ def biased(cells, found, alarm=ALARM):
     return np.flatnonzero(np.abs(z) > NormalDist().inv_cdf(1 - alarm / (2 * N_ITEMS)))
 
 
-@pytest.mark.parametrize("asked", [None, 4])
-def test_counts_are_unbiased_and_spread_as_they_say(asked):
-    cells, found = runs(asked)
+@pytest.mark.parametrize("answered", [None, 4])
+def test_counts_are_unbiased_and_spread_as_they_say(answered):
+    cells, found = runs(answered)
     assert biased(cells, found).size == 0
     spread = found["count"].std(axis=0, ddof=1) / found["count_error"].mean(axis=0)
     assert np.abs(spread - 1).max() < FAR * math.sqrt(1 / (2 * RUNS))
 
 
-@pytest.mark.parametrize("asked", [None, 4])
-def test_means_of_much_rated_items_are_right_within_their_errors(asked):
-    cells, found = runs(asked)
+@pytest.mark.parametrize("answered", [None, 4])
+def test_means_of_much_rated_items_are_right_within_their_errors(answered):
+    cells, found = runs(answered)
     stars = np.array([0, 1, 2, 3, 4, 5])[cells]
     last = N_ITEMS - 1
     mean = stars[:, last].sum() / (cells[:, last] > 0).sum()
@@ -172,9 +172,9 @@ def test_other_methods_are_not_counted_so():
         {"exponent": 0.1},
         {"exponent": None},
         {"exponent": -1e6},
-        {"asked": N_ITEMS + 1},
-        {"asked": 0},
-        {"cells": 0, "asked": 1},
+        {"answered": N_ITEMS + 1},
+        {"answered": 0},
+        {"cells": 0, "answered": 1},
     ],
     ids=str,
 )

@@ -21,7 +21,7 @@ def test_a_model_is_a_plan_and_a_release_and_says_what_it_protects(kind):
 
 def test_half_a_model_is_none():
     class Planless(Model):
-        def release(self, feedback, run):
+        def fit(self, feedback, run):
             return None
 
     class Silent(Model):

@@ -37,8 +37,8 @@ def test_what_it_does_not_protect_is_refused(world, budget):
         hr.plan(train.domain, hr.GlobalEffects(), budget(unit="user", adjacency="replace"))
     with pytest.raises(BudgetUnsupported, match="laplace"):
         hr.plan(train.domain, hr.GlobalEffects(), budget(delta=0.0))
-    with pytest.raises(ConfigError, match="shares"):
-        hr.plan(train.domain, hr.GlobalEffects(shares={"nonsense": 0.5}), budget())
+    with pytest.raises(ConfigError, match="split"):
+        hr.plan(train.domain, hr.GlobalEffects(split={"nonsense": 0.5}), budget())
     with pytest.raises(ConfigError, match="rank"):
         hr.GlobalEffects(rank=3)
 

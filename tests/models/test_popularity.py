@@ -45,10 +45,10 @@ def test_without_noise_scores_are_counts(given):
 @pytest.mark.parametrize("unit", ["user", "record"])
 def test_less_noise_finds_more_of_the_best(given, best, budget, unit):
     """At ε = 100 hardly any noise is left, at 0.001 the order is that of the noise."""
-    shares = [len(best & found(given, budget(epsilon, unit))) / N for epsilon in (0.001, 1.0, 100.0)]
-    assert shares[0] < 0.5
-    assert shares[1] >= 0.8
-    assert shares[2] >= 0.9
+    split = [len(best & found(given, budget(epsilon, unit))) / N for epsilon in (0.001, 1.0, 100.0)]
+    assert split[0] < 0.5
+    assert split[1] >= 0.8
+    assert split[2] >= 0.9
 
 
 def test_a_release_recommends_to_everybody_what_they_did_not_give(given, budget, tmp_path):

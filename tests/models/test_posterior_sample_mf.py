@@ -27,7 +27,7 @@ def pure(budget, epsilon, adjacency="add-remove"):
 @pytest.fixture
 def choosing(world):
     """A third asks for nothing, a third for a little, a third for more than there is."""
-    return world[0].with_asked(np.tile([0.0, 0.5, 9.0], world[0].n_users)[: world[0].n_users])
+    return world[0].with_personal_epsilon(np.tile([0.0, 0.5, 9.0], world[0].n_users)[: world[0].n_users])
 
 
 @pytest.mark.parametrize(("adjacency", "moved"), [("add-remove", 1), ("replace", 2)])
@@ -94,7 +94,7 @@ def test_nobody_at_all_is_sampled_as_anybody_is(world, budget):
 
 
 def test_who_asks_for_nothing_leaves_no_trace_in_a_sample(choosing, budget):
-    without = choosing.select(np.repeat(choosing.asked > 0, choosing.counts))
+    without = choosing.select(np.repeat(choosing.personal_epsilon > 0, choosing.counts))
     model = sampled(chain=SHORT)
     here, there = (fitted(ratings, model, pure(budget, 8.0)) for ratings in (choosing, without))
     assert here.to_bytes() == there.to_bytes()

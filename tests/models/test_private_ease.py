@@ -72,7 +72,7 @@ def fitted(train, budget=None, seed=1, **settings):
 
 
 def test_without_noise_it_is_close_to_ease(halves, popular):
-    """Its lists share nine items of ten with those of EASE, where popularity shares two of three."""
+    """Its lists share nine items of ten with those of EASE, where popularity split two of three."""
     train, _ = halves
     listed, exact = lists(fitted(train), train), ease_lists(train)
     shared = np.mean([np.isin(one, other).mean() for one, other in zip(listed, exact, strict=True)])

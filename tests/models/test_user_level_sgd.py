@@ -13,7 +13,7 @@ SPENT = {
     "item sums": 0.38,
     "item counts": 0.06,
 }
-SPENT |= {f"items, round {t + 1}": 0.5 / 12 for t in range(12)}
+SPENT |= {f"items, epoch {t + 1}": 0.5 / 12 for t in range(12)}
 
 
 def hinted(domain, users, ratings):
@@ -41,7 +41,7 @@ def test_where_people_are_protected_their_vectors_stay_at_home(fold_in, world):
     assert all(n_users not in tensor.shape for tensor in fold_in.tensors.values())
     stated = [m.name for m in fold_in.statement.measurements]
     assert stated[:5] == ["global sum", "global count", "slopes", "item sums", "item counts"]
-    assert stated[5:] == [f"items, round {t}" for t in range(1, 5)]
+    assert stated[5:] == [f"items, epoch {t}" for t in range(1, 5)]
     assert "3.999" in f"{fold_in.statement.epsilon:.4f}" or fold_in.statement.epsilon <= 4
 
 
@@ -101,7 +101,7 @@ def test_rounds_get_the_more_the_more_there_is_to_see(world, budget):
     def share(epsilon, users):
         domain = hinted(world[0].domain, users, 100 * users)
         planned = hr.plan(domain, hr.UserLevelSGD(), budget(epsilon, unit="user"))
-        return sum(m.share for m in planned.measurements if "round" in m.event.name)
+        return sum(m.split for m in planned.measurements if "round" in m.event.name)
 
     assert share(1.0, 100) == 0 < share(1.0, 10**5) < share(1.0, 10**6) < 0.5
     assert share(1.0, 10**5) < share(10.0, 10**5) < 0.5
@@ -118,4 +118,4 @@ def test_it_is_never_worse_than_effects(epsilon, budget):
         return hr.evaluate(release, train=train, test=test)["rmse"]
 
     effects = error(hr.GlobalEffects())
-    assert error(hr.UserLevelSGD()) <= 1.002 * effects < error(hr.UserLevelSGD(epochs=12, shares=SPENT))
+    assert error(hr.UserLevelSGD()) <= 1.002 * effects < error(hr.UserLevelSGD(epochs=12, split=SPENT))

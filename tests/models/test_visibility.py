@@ -7,13 +7,13 @@ import pytest
 import hushrec as hr
 from hushrec.models.visibility import (
     directions,
-    effects_share,
-    gradients_share,
+    effects_split,
+    gradients_split,
     head_size,
-    listed_share,
+    listed_split,
     mu,
     noisy_ratings,
-    noisy_share,
+    noisy_split,
     pairs,
     shown_pairs,
     whole_users,
@@ -57,7 +57,7 @@ def test_mu_is_that_of_the_noise_of_a_plan(budget):
 
 
 def laplace(budget):
-    model = hr.GlobalEffects(noise="laplace", shares={"item sums": 0.5, "item counts": 0.5})
+    model = hr.GlobalEffects(noise="laplace", split={"item sums": 0.5, "item counts": 0.5})
     return model.plan(domain_of(100, 10, 50), budget(1.0, "rating", delta=0.0))
 
 
@@ -100,11 +100,11 @@ def test_whole_users_show_by_their_number_over_the_edge_of_noise(budget):
 
 def test_factors_get_their_share_only_as_they_show(budget):
     asked, crowds = budget(1.0, "rating"), [domain_of(n, 100, 4_000) for n in (100, 10_000, 1_000_000)]
-    for share, most in ((listed_share, 0.65), (gradients_share, 0.5), (noisy_share, 0.8)):
-        shares = [share(domain, asked) for domain in crowds] + [share(crowds[0], EXACT)]
-        assert shares == sorted(shares)
-        assert 0 < shares[0] < most / 3
-        assert shares[-1] == most
+    for share, most in ((listed_split, 0.65), (gradients_split, 0.5), (noisy_split, 0.8)):
+        split = [share(domain, asked) for domain in crowds] + [share(crowds[0], EXACT)]
+        assert split == sorted(split)
+        assert 0 < split[0] < most / 3
+        assert split[-1] == most
 
 
 @pytest.mark.parametrize("unit", ["record", "user"])
@@ -126,12 +126,12 @@ def test_a_covariance_shows_less_of_people_than_of_ratings_and_under_wider_noise
 
 
 def test_effects_keep_nearly_all_until_a_covariance_shows_and_then_give_way():
-    shares = [effects_share(seen) for seen in (0.0, 0.3, 1.0, 3.0, 12.0, 1e80, math.inf)]
-    assert shares == sorted(shares, reverse=True)
-    assert shares[1] > 0.99
-    assert 0.8 < shares[2] < 0.9
-    assert shares[3] < 0.5
-    assert shares[-2:] == [0.04, 0.04]
+    split = [effects_split(seen) for seen in (0.0, 0.3, 1.0, 3.0, 12.0, 1e80, math.inf)]
+    assert split == sorted(split, reverse=True)
+    assert split[1] > 0.99
+    assert 0.8 < split[2] < 0.9
+    assert split[3] < 0.5
+    assert split[-2:] == [0.04, 0.04]
 
 
 def test_a_head_grows_with_what_shows_up_to_the_whole_catalogue():

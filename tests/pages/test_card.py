@@ -173,7 +173,7 @@ def test_every_sentence_of_a_card_is_said_by_some_card(monkeypatch):
     known = statement().ledger | {"domain": SHA}
     makers += [release(statement=statement(model="PrivateEASE", hushrec="1", settings=SHA, ledger=known))]
     signatures = [Signature("unchecked", SHA, 7), Signature("verified", SHA, 7), Signature(problem="altered")]
-    makers += [release(config={}, signature=signature) for signature in signatures]
+    makers += [release(settings={}, signature=signature) for signature in signatures]
     for made in makers:
         card(subject(made))
     card(data_set())
@@ -233,7 +233,7 @@ def test_no_text_of_a_file_acts():
         ),
         caveats=(Clause("author.foreign", {"names": evil}),),
     )
-    made = release(statement=said, config={evil: {evil: evil}}, model=evil[:60])
+    made = release(statement=said, settings={evil: {evil: evil}}, model=evil[:60])
     history = Clause("card.ledger.history", {"file": evil, "records": 1, "release": 1})
     document = card(Subject.of(made, evil, evil), Given(history=history, options=((evil, evil),)))
     for shown in (read(page(document)), of_markdown(markdown(document))):
@@ -334,7 +334,7 @@ def test_a_signature_is_called_what_it_is():
 
 
 def test_settings_of_any_length_are_one_line():
-    made = subject(release(config={"a": "x" * 10_000}))
+    made = subject(release(settings={"a": "x" * 10_000}))
     assert len(facts(part(8, made))["model"].encode()) <= 512
 
 

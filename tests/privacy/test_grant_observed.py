@@ -98,7 +98,7 @@ def test_a_grant_that_claims_to_be_private_has_no_observer_whatever_its_entropy(
     for caveats, told in (((), 0), ((Clause("unprotected.seeded"),), 1)):
         grant = Grant(plan.events, Seeded(1, spy), caveats=caveats, seal=SEAL)
         assert grant.private == (not caveats)
-        grant.release(make_bounded())
+        grant.measure(make_bounded())
         assert len(spy.told) == told
 
 

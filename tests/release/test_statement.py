@@ -231,19 +231,19 @@ def test_fits_write_what_they_are(world, budget, model, tmp_path):
         {"epsilon": 1e-12, "unit": "record", "adjacency": "replace"},
         {"epsilon": 0.1 + 0.2},
         {"ledger": {}, "assumes": ()},
-        {"diagnostics": {"R̂": 1.01, "chains": "4, of 500 rounds"}, "promises": LEVELS, "personal": True},
+        {"diagnostics": {"R̂": 1.01, "chains": "4, of 500 rounds"}, "classes": LEVELS, "personal_epsilon": True},
         {"measurements": (SAMPLED,)},
         {"measurements": (POSTERIOR,), "caveats": (CONDITIONAL,)},
         {"measurements": (POSTERIOR,), "caveats": (CONDITIONAL, CLAIMED)},
         {"measurements": (POSTERIOR,), "caveats": (UNPROTECTED,)},
         SEVERAL,
         SERIES,
-        {"promises": LEVELS},
+        {"classes": LEVELS},
         {
-            "promises": (Promised("absent", 0, 0.0, 0.0), Promised("exactly", 1.25, 1.0, 1.25)),
-            "personal": True,
+            "classes": (Promised("absent", 0, 0.0, 0.0), Promised("exactly", 1.25, 1.0, 1.25)),
+            "personal_epsilon": True,
         },
-        {"promises": (Promised("tiny", 1e-13, 0.0, 0.0),), "epsilon": 0.0, "personal": True},
+        {"classes": (Promised("tiny", 1e-13, 0.0, 0.0),), "epsilon": 0.0, "personal_epsilon": True},
     ],
 )
 def test_json_keeps_everything(statement, changes):
@@ -268,7 +268,7 @@ def test_of_interactions_no_word_is_about_ratings(statement):
         Statement.from_json(made.to_json() | {"interactions": 1})
 
 
-OPTIONAL = {"beside", "diagnostics", "interactions", "promises", "local", "personal"} | {
+OPTIONAL = {"beside", "diagnostics", "interactions", "classes", "local", "personal"} | {
     *("model", "settings", "hushrec")
 }
 

@@ -22,7 +22,7 @@ def all_sums(ratings, unit, threads=1, shift=0.0, counts=None):
         "l2",
         clip=1.25,
         contribution_cap=10.0,
-        strength=2,
+        reg=2,
         origin=3.0,
     )
     covariance = CovarianceSums(

@@ -33,7 +33,7 @@ def test_a_covariance_has_room_for_forty_times_the_declared_users(norm, unit, li
         norm=norm,
         clip=1.0,
         limit=limit,
-        strength=50,
+        reg=50,
         contribution_cap=1.0,
         offset=0.0,
     )

@@ -26,7 +26,7 @@ def ratings():
 
 
 def sums_of(domain, unit="record", adjacency="add-remove", norm="l2", *, pair_items=None, **settings):
-    chosen = {"limit": 2.0, "clip": 0.65, "strength": 3, "contribution_cap": 2.0, "offset": 1.0, **settings}
+    chosen = {"limit": 2.0, "clip": 0.65, "reg": 3, "contribution_cap": 2.0, "offset": 1.0, **settings}
     return CovarianceSums(domain, unit, adjacency, norm, threads=1, pair_items=pair_items, **chosen)
 
 
@@ -152,8 +152,8 @@ def by_true_counts(people):
 @pytest.mark.parametrize("norm", ["l2", "l1"])
 def test_no_neighbours_move_the_covariance_of_a_head_by_more_than_its_sensitivity(unit, adjacency, norm):
     domain, largest = Domain(range(4), scale=(1, 5, 1), max_per_user=3, max_users=1000), 0.0
-    for strength in (0, 20):
-        sums = sums_of(domain, unit, adjacency, norm, pair_items=2, strength=strength)
+    for reg in (0, 20):
+        sums = sums_of(domain, unit, adjacency, norm, pair_items=2, reg=reg)
         largest = max(largest, worst(sums, fixed))
     assert 0.6 < largest <= 1, "a bound this loose would not have noticed a fault"
 
@@ -161,7 +161,7 @@ def test_no_neighbours_move_the_covariance_of_a_head_by_more_than_its_sensitivit
 @pytest.mark.parametrize("unit", ["record", "user"])
 def test_a_head_chosen_by_the_ratings_themselves_is_found(unit):
     domain = Domain(range(4), scale=(1, 5, 1), max_per_user=3, max_users=1000)
-    sums = sums_of(domain, unit, pair_items=2, strength=0)
+    sums = sums_of(domain, unit, pair_items=2, reg=0)
     assert worst(sums, fixed) <= 1 < worst(sums, by_true_counts)
 
 

@@ -111,7 +111,7 @@ def test_no_released_values_and_no_settings_break_the_bound(
         assert touched.sum() <= 1, "one rating is in one row"
 
 
-def climbed(search, sums, rng, rounds=150):
+def climbed(search, sums, rng, epochs=150):
     """Hill climbing over both factors and the rating that is new: the largest distance/Δ found."""
     domain, best = sums.domain, {"users": 0.0, "items": 0.0}
     people, items = (sums.in_ball(rng.standard_normal((n, sums.rank))) for n in (2, 5))

@@ -32,7 +32,7 @@ from hushrec.statistics.residuals import Residuals
 USER, RATING, STARS = ("user", "add-remove"), ("record", "add-remove"), ("record", "replace")
 MODELS = {
     "effects": hr.GlobalEffects(),
-    "promises": hr.GlobalEffects(user_biases="released"),
+    "classes": hr.GlobalEffects(user_biases="released"),
     "perturbed": hr.InputPerturbationMF(rank=2, epochs=2),
     "sgd": hr.PrivateSGD(rank=2, epochs=2),
     "user sgd": hr.UserLevelSGD(rank=2, epochs=2, clip_norm=0.01),
@@ -42,7 +42,7 @@ MODELS = {
     "ease": hr.PrivateEASE(rank=2),
     "ease of a head": hr.PrivateEASE(rank=2, pair_items=6),
 }
-LISTING = ("promises", "perturbed", "sgd", "als")
+LISTING = ("classes", "perturbed", "sgd", "als")
 """Models that release a row for every user."""
 
 
@@ -99,7 +99,7 @@ def popularity(ratings, release):
 
 def error_on_training(ratings, release):
     rmse = float(np.sqrt(np.mean((release.tensors["item_effects"][ratings.items] - ratings.values()) ** 2)))
-    return dataclasses.replace(release, config={**release.config, "rmse": rmse})
+    return dataclasses.replace(release, settings={**release.settings, "rmse": rmse})
 
 
 def progress(ratings, release):

@@ -14,7 +14,7 @@ from hushrec.release.statement import Local, Measured, Statement
 
 ITEMS = ("Alien", "Am\u00e9lie, the", 'Say "Anything"', "007", " blank ", "two\nlines", "NA")
 SCALE = (0.5, 5.0, 0.5)
-SETTINGS = {"symbols": 11, "exponent": 0.097, "asked": None, "cells": len(ITEMS)}
+SETTINGS = {"symbols": 11, "exponent": 0.097, "personal_epsilon": None, "cells": len(ITEMS)}
 FORMS = ("parquet", "csv")
 
 

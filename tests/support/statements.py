@@ -31,7 +31,7 @@ KINDS = {
         "measurements": (POSTERIOR,),
         "diagnostics": {"R̂": 1.25, "verdict": "NOT CONVERGED"},
     },
-    "personal": {"personal": True, "promises": LEVELS, "measurements": (SAMPLED,)},
+    "personal_epsilon": {"personal_epsilon": True, "classes": LEVELS, "measurements": (SAMPLED,)},
     "released rows": {
         "local": Local("cell", 1.0, 0.5, None, 2, 0.25),
         "epsilon": 2.0,

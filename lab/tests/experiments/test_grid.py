@@ -208,11 +208,11 @@ def test_people_ask_for_an_epsilon_by_their_ids(grid):
     """Of 3,000 people the share of a class is within 0.06 of what is asked but once in 10^9 (Hoeffding)."""
     data = grid(ASKED).data
     ratings = data.load()
-    shares = {epsilon: float((ratings.asked == epsilon).mean()) for epsilon in (0.5, 2.0, 8.0)}
+    shares = {epsilon: float((ratings.personal_epsilon == epsilon).mean()) for epsilon in (0.5, 2.0, 8.0)}
     assert shares == pytest.approx({0.5: 0.5, 2.0: 0.3, 8.0: 0.2}, abs=0.06)
     part = grid(ASKED).split.parts(ratings, 0)[0]
-    asked = dict(zip(ratings.users.to_list(), ratings.asked, strict=True))
-    assert all(asked[user] == epsilon for user, epsilon in zip(part.users.to_list(), part.asked, strict=True))
+    asked = dict(zip(ratings.users.to_list(), ratings.personal_epsilon, strict=True))
+    assert all(asked[user] == epsilon for user, epsilon in zip(part.users.to_list(), part.personal_epsilon, strict=True))
     assert data.digest() != grid(ASKED.replace("0.3", "0.1").replace("0.2", "0.4")).data.digest()
 
 

@@ -14,7 +14,7 @@ FRAME = {"items": (3, 12), "scale": (1, 5, 1), "max_users": 20}
 def asked_by_user(**changed):
     data = Data(generated=MADE | changed, asked={"0.5": 0.2, "2": 0.3, "8": 0.5})
     ratings = data.load()
-    return dict(zip(ratings.users.to_list(), ratings.asked.tolist(), strict=True))
+    return dict(zip(ratings.users.to_list(), ratings.personal_epsilon.tolist(), strict=True))
 
 
 def test_people_ask_in_proportion_and_by_their_ids():

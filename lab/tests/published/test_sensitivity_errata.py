@@ -20,7 +20,7 @@ def sums(norm="l2", **settings):
     settings = {
         "clip": CLIP,
         "limit": SPAN / 2,
-        "strength": STRENGTH,
+        "reg": STRENGTH,
         "contribution_cap": 1.0,
         "offset": 0.0,
         **settings,

@@ -45,7 +45,7 @@ def domain(
         typer.Option(help="How often an item is given counts, up to this often (with --interactions)."),
     ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path("domain.json"),
-    cap: Annotated[
+    max_per_user: Annotated[
         int, typer.Option(help="The largest number of items of one user that count (unit user).")
     ] = 500,
     column: Annotated[str | None, typer.Option(help="Column of the ids; the first one by default.")] = None,
@@ -94,7 +94,7 @@ def domain(
         likes=likes,
         counts=counts,
         max_users=max_users,
-        max_per_user=cap,
+        max_per_user=max_per_user,
         column=column,
         titles=titles,
         features=feature,

@@ -174,7 +174,7 @@ def _print_made(release: "Release", out: Path, *lines: str) -> None:
 
     said = release.statement
     own = "--rating ITEM=STARS" if release.feedback == "ratings" else "--item ITEM"
-    helps = "" if release.personal else remedy(release.feedback, release.config)
+    helps = "" if release.personal else remedy(release.feedback, release.settings)
     grade = said.guarantee.grade(english) if said.private and not said.together else ""
     place = quote(str(out))
     blocks: list[Block] = [

@@ -131,10 +131,10 @@ def _splits(made: Any) -> Iterator[dict[str, Any]]:
     domain, config = _domain(made.feedback, roster=_needs_roster(made)), made()
     for budget in _budgets(made):
         try:
-            shares = config.split(domain, budget)
+            split = config.split(domain, budget)
         except HushrecError:  # the defaults do not go with this pair
             continue
-        yield {"unit": budget.unit, "adjacency": budget.adjacency, "shares": shares}
+        yield {"unit": budget.unit, "adjacency": budget.adjacency, "shares": split}
 
 
 def _adjacencies(supports: list[list[str]]) -> dict[str, str]:
@@ -202,15 +202,15 @@ def _print_one(known: Mapping[str, Any]) -> None:
     screen.print(shown)
     for split in known["default_split"]:
         screen.print()
-        shares = ", ".join(_shares(split["shares"]))
+        split = ", ".join(_shares(split["shares"]))
         screen.print(
             f"Default split of ε = 1 per {split['unit']}, {split['adjacency']}, for {_ITEMS:,} items and "
             f"up to {_USERS:,} users: {shares}."
         )
 
 
-def _shares(shares: Mapping[str, float]) -> Iterator[str]:
+def _shares(split: Mapping[str, float]) -> Iterator[str]:
     """Shares in words; rounds of the same share are one."""
-    alike = Counter((re.sub(r" \d+$", "", name), f"{share:.1%}") for name, share in shares.items())
-    for (name, share), times in alike.items():
+    alike = Counter((re.sub(r" \d+$", "", name), f"{share:.1%}") for name, split in split.items())
+    for (name, split), times in alike.items():
         yield f"{name} {share}" if times == 1 else f"{name} 1 to {times} {share} each"

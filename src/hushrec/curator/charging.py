@@ -372,7 +372,7 @@ def require_rows(facts: PublicFacts, what: str) -> None:
 
 def require_classes(facts: PublicFacts) -> None:
     """Refuse data of which nobody knows who is in which of the domain's privacy classes."""
-    if facts.domain.personal_epsilon and not facts.personal:
+    if facts.domain.personal_epsilon and not facts.has_personal_epsilon:
         raise DataError(
             "the domain declares privacy classes, but the data have no column epsilon that says who is in "
             "which; name the column with Reading(columns=…) or --column, or declare a domain without privacy "

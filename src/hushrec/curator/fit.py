@@ -9,7 +9,7 @@ from typing import Literal
 from hushrec import registry
 from hushrec.curator.authors import signed
 from hushrec.curator.charging import Accept, Request, Resolve, Work, require_classes, require_loaded
-from hushrec.curator.choices.suggest_model import choice, choice_of_share
+from hushrec.curator.choices.suggest_model import choice, choice_within
 from hushrec.curator.known_items import committed, known
 from hushrec.curator.room import release_size
 from hushrec.curator.series.part import Part
@@ -191,13 +191,13 @@ def _unprotected(
     require_loaded(data)
     facts = data.facts
     require_classes(facts)
-    model = choice(facts.domain, None, personal=facts.personal).model if model is None else model
+    model = choice(facts.domain, None, personal_epsilon=facts.has_personal_epsilon).model if model is None else model
     _require_suitable(model, None, facts)
     public, terms = known(model, data.domain, prior), model.baseline
     with telling(progress), stage("fitting"):
         data.verify()
         people = data.capped(data.domain.max_per_user) if terms.unit == "user" else data
-        return model, _described(model.release(people, ExactRun(terms, public)), data.domain)
+        return model, _described(model.fit(people, ExactRun(terms, public)), data.domain)
 
 
 class Fitting(Work[Release]):
@@ -220,7 +220,7 @@ class Fitting(Work[Release]):
         release_index: int | None,
         mark: str,
     ) -> None:
-        self.domain, self.personal = facts.domain, facts.personal
+        self.domain, self.has_personal_epsilon = facts.domain, facts.has_personal_epsilon
 
         def share(model: Model) -> Budget:
             """An equal share of what the ledger has left."""
@@ -230,9 +230,9 @@ class Fitting(Work[Release]):
         named = _required(budget, account)
         if model is None:
             model, self.because = (
-                choice(self.domain, named, personal=self.personal)
+                choice(self.domain, named, personal_epsilon=self.has_personal_epsilon)
                 if isinstance(named, Budget)
-                else choice_of_share(share, self.domain, account.total, personal=self.personal)  # type: ignore[union-attr]
+                else choice_within(share, self.domain, account.total, personal_epsilon=self.has_personal_epsilon)  # type: ignore[union-attr]
             )
         model.require_feedback(self.domain)
         spent = named if isinstance(named, Budget) else share(model)
@@ -253,8 +253,8 @@ class Fitting(Work[Release]):
         people = people.capped(self.domain.max_per_user) if self.plan.budget.unit == "user" else people
         with stage(MEASURING, len(queries)):
             run = ChargedRun(self.plan, queries, grant, self.public)
-            made = _described(self.model.release(people, run), self.domain)
-        return describe(made, queries, self.plan, grant, self.domain, personal=self.personal)
+            made = _described(self.model.fit(people, run), self.domain)
+        return describe(made, queries, self.plan, grant, self.domain, personal_epsilon=self.has_personal_epsilon)
 
     def content(self, made: Release) -> bytes:
         return made.to_bytes()
@@ -300,8 +300,8 @@ def _require_suitable(model: Model, budget: Budget | None, facts: PublicFacts) -
             f"{', '.join(able[:-1])} or {able[-1]}, or load the data here with hushrec.load"
         )
     kind = None if budget is None else (budget.unit, budget.adjacency)
-    if facts.personal and not (model.personal and kind in (None, ("user", "add-remove"))):
-        able = [name for name in registry.MODELS if registry.class_of(name).personal]  # type: ignore[attr-defined]
+    if facts.has_personal_epsilon and not (model.personal_epsilon and kind in (None, ("user", "add-remove"))):
+        able = [name for name in registry.MODELS if registry.class_of(name).personal_epsilon]  # type: ignore[attr-defined]
         raise BudgetUnsupported(
             f"these ratings carry per-user ε, which {type(model).__name__} does not support; use "
             f'{" or ".join(able)} with unit "user" and adjacency "add-remove", or drop the column epsilon'

@@ -110,7 +110,7 @@ class Randomizing(Work[ReleasedData]):
         mark: str,
     ) -> None:
         require_rows(facts, type(method).__name__)
-        if facts.personal or facts.domain.personal_epsilon:
+        if facts.has_personal_epsilon or facts.domain.personal_epsilon:
             raise DataError(
                 "these ratings carry per-user ε, which a released data set does not support; drop the column "
                 "epsilon, and declare a domain without privacy classes"

@@ -110,7 +110,7 @@ def _lists(sent: Any, domain: Domain, max_per_user: int | None, batches: Iterato
     listing = _listing(sent)
     for batch in batches:
         for _, block in feedback_in(batch, domain):
-            people = block if cap is None else block.capped(cap)
+            people = block if max_per_user is None else block.capped(max_per_user)
             for start in range(0, people.n_users, listing.n_users):
                 part = people.slice(start, min(start + listing.n_users, people.n_users))
                 yield from listing.table(part).to_arrow().cast(schema).to_batches()

@@ -28,7 +28,7 @@ def describe(
     grant: Grant,
     domain: Domain,
     *,
-    personal: bool = False,
+    personal_epsilon: bool = False,
 ) -> Release:
     """The release with the statement that its plan and grant justify.
 
@@ -38,17 +38,17 @@ def describe(
         plan: what was charged.
         grant: what was used.
         domain: the public domain.
-        personal: whether users asked for their own ε.
+        personal_epsilon: whether users asked for their own ε.
 
     Privacy: public.
     """
     statement = dataclasses.replace(
         _charged(plan, grant),
         measurements=measured(queries, plan),
-        assumes=_assumes(plan, domain, personal),
+        assumes=_assumes(plan, domain, personal_epsilon),
         diagnostics=release.statement.diagnostics,
-        promises=plan.promises if personal else (),
-        personal=personal,
+        classes=plan.classes if personal_epsilon else (),
+        personal_epsilon=personal_epsilon,
         interactions=domain.feedback == "interactions",
     )
     return dataclasses.replace(release, statement=statement)
@@ -72,7 +72,7 @@ def describe_data(method: Method, plan: Plan, grant: Grant, domain: Domain) -> S
         charged,
         ledger={name: value for name, value in charged.ledger.items() if name not in untold},
         measurements=measured(plan.events, plan),
-        assumes=(*_assumes(plan, domain, personal=False, beside=method.beside()), *method.assumes(plan)),
+        assumes=(*_assumes(plan, domain, personal_epsilon=False, beside=method.beside()), *method.assumes(plan)),
         local=method.local(plan, domain),
         beside=method.beside(),
     )
@@ -133,7 +133,7 @@ def _charged(plan: Plan, grant: Grant) -> Statement:
         delta=plan.budget.delta,
         ledger=grant.ledger if grant.ledger.get("file") else {},  # nobody can look up a ledger in memory
     )
-    return _made(statement, plan.model, plan.config)
+    return _made(statement, plan.model, plan.settings)
 
 
 def _made(statement: Statement, model: str, settings: Mapping[str, Any]) -> Statement:
@@ -150,7 +150,7 @@ def measured(queries: Iterable[AnyQuery | Event], plan: Plan) -> tuple[Measured,
     return tuple(priced.get(line.name, line) for line in exact)
 
 
-def _assumes(plan: Plan, domain: Domain, personal: bool, beside: Clause | None = None) -> tuple[Clause, ...]:
+def _assumes(plan: Plan, domain: Domain, personal_epsilon: bool, beside: Clause | None = None) -> tuple[Clause, ...]:
     """What the promise rests on, in the order in which a statement lists it."""
     given, budget = domain.feedback, plan.budget
     facts: dict[str, Any] = {"given": given}
@@ -163,7 +163,7 @@ def _assumes(plan: Plan, domain: Domain, personal: bool, beside: Clause | None =
         Clause("assumes.everybody", facts) if replaces else None,
         Clause("assumes.cap", {**facts, "max_per_user": domain.max_per_user}) if budget.unit == "user" else None,
         *dict.fromkeys(clause for event in plan.events for clause in event.assumes),
-        Clause("assumes.personal", facts) if personal else None,
+        Clause("assumes.has_personal_epsilon", facts) if personal_epsilon else None,
         *plan.beforehand,
         _expected(domain),
         Clause("assumes.settings", facts),

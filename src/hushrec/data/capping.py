@@ -29,12 +29,12 @@ def chosen(users: pl.Series, indptr: Ints, items: Ints32, max_per_user: int) -> 
     Privacy: private; each user's choice depends only on their own id and items.
     """
     counts = np.diff(indptr)
-    if counts.max(initial=0) <= cap:
+    if counts.max(initial=0) <= max_per_user:
         return None
     mask = np.ones(len(items), dtype=np.bool_)
-    for group, starts, where in _heavy(indptr, counts, cap):
+    for group, starts, where in _heavy(indptr, counts, max_per_user):
         keys = np.repeat(_keys(users.gather(group), _ITEMS), counts[group])
-        mask[where] = _smallest(_shuffled(items[where], keys), starts, cap)
+        mask[where] = _smallest(_shuffled(items[where], keys), starts, max_per_user)
     return mask
 
 
@@ -51,14 +51,14 @@ def chosen_latest(users: pl.Series, indptr: Ints, items: Ints32, timestamps: Int
     Privacy: private; each user's choice depends only on their own id, items and times.
     """
     counts = np.diff(indptr)
-    if counts.max(initial=0) <= cap:
+    if counts.max(initial=0) <= max_per_user:
         return None
     mask = np.ones(len(items), dtype=np.bool_)
-    for group, starts, where in _heavy(indptr, counts, cap):
+    for group, starts, where in _heavy(indptr, counts, max_per_user):
         keys = np.repeat(_keys(users.gather(group), _ITEMS), counts[group])
         owner = np.repeat(np.arange(len(group)), counts[group])
         order = np.lexsort((_shuffled(items[where], keys), -timestamps[where], owner))
-        mask[where[order]] = np.arange(len(where)) - starts[owner] < cap
+        mask[where[order]] = np.arange(len(where)) - starts[owner] < max_per_user
     return mask
 
 
@@ -79,24 +79,24 @@ def chosen_slots(users: pl.Series, indptr: Ints, items: Ints32, steps: Bytes, ma
     Privacy: private; each user's choice depends only on their own id, items and stars.
     """
     counts = np.diff(indptr)
-    if counts.max(initial=0) <= cap:
+    if counts.max(initial=0) <= max_per_user:
         return None
     mask = np.ones(len(items), dtype=np.bool_)
-    for group, starts, where in _heavy(indptr, counts, cap):
+    for group, starts, where in _heavy(indptr, counts, max_per_user):
         keys, others = (
             np.repeat(_keys(users.gather(group), use), counts[group]) for use in (_ITEMS, _PLACES)
         )
         owner = np.repeat(np.arange(len(group)), counts[group])
         order = np.lexsort((_shuffled(items[where], keys), steps[where], owner))
         places = (np.arange(len(where)) - starts[owner]).astype(np.int32)
-        mask[where[order]] = _smallest(_shuffled(places, others), starts, cap)
+        mask[where[order]] = _smallest(_shuffled(places, others), starts, max_per_user)
     return mask
 
 
 def _heavy(indptr: Ints, counts: Ints, max_per_user: int) -> Iterator[tuple[Ints, Ints, Ints]]:
     """Users with more than ``max_per_user`` ratings, in groups: the users, where each one's ratings start within the
     group, and the positions of the group's ratings among all ratings."""
-    heavy = np.flatnonzero(counts > cap)
+    heavy = np.flatnonzero(counts > max_per_user)
     parts = np.cumsum(counts[heavy]) // _CHUNK
     for group in np.split(heavy, np.flatnonzero(np.diff(parts)) + 1):
         sizes = counts[group]
@@ -111,7 +111,7 @@ def _smallest(hashes: Words, starts: Ints, max_per_user: int) -> Bools:
     """
     sizes = np.diff(starts, append=len(hashes))
     words = hashes | np.repeat(np.arange(len(starts), dtype=np.uint64) << np.uint64(32), sizes)
-    return np.asarray(words <= np.repeat(np.sort(words)[starts + cap - 1], sizes))
+    return np.asarray(words <= np.repeat(np.sort(words)[starts + max_per_user - 1], sizes))
 
 
 def _keys(users: pl.Series, use: bytes) -> Words:

@@ -110,7 +110,7 @@ class Domain(BaseModel):
                 scale=scale,
                 likes=likes,
                 counts=counts,
-                max_per_user=cap,
+                max_per_user=max_per_user,
                 max_users=max_users,
                 users=users,
                 personal_epsilon=personal_epsilon,

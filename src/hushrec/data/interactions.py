@@ -58,8 +58,8 @@ class Interactions(Feedback):
 
     def _kept(self, max_per_user: int) -> Bools | None:
         if self.timestamps is None:
-            return Feedback._kept(self, cap)
-        return chosen_latest(self.users, self.indptr, self.items, self.timestamps, cap)
+            return Feedback._kept(self, max_per_user)
+        return chosen_latest(self.users, self.indptr, self.items, self.timestamps, max_per_user)
 
     def _columns(self) -> dict[str, pl.Series]:
         return {} if self.occurrences is None else {"count": pl.Series(self.occurrences)}

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from hushrec.curator import seeded
-from hushrec.curator.choices.suggest_model import choice_of_share
+from hushrec.curator.choices.suggest_model import choice_within
 from hushrec.curator.split_budget import split_budget
 from hushrec.data import synthetic
 from hushrec.data.domain import Domain
@@ -185,9 +185,9 @@ def _numbers(releases: int) -> list[int]:
 
 def _share(domain: Domain, model: Model | None, total: Budget, releases: int) -> _Share:
     def budget(of: Model) -> Budget:
-        return share(domain, of, total, releases)
+        return split_budget(domain, of, total, releases)
 
-    chosen = choice_of_share(budget, domain, total).model if model is None else model
+    chosen = choice_within(budget, domain, total).model if model is None else model
     return _Share(releases, chosen, budget(chosen))
 
 

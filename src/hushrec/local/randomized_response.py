@@ -69,10 +69,10 @@ class RandomizedResponse(Method):
                 "RandomizedResponse protects user under replace: every user sends a row, so who takes part "
                 "is known; change the budget's unit or adjacency"
             )
-        asked = self.sample or domain.n_items
-        if asked > domain.n_items:
-            raise ConfigError(f"sample = {asked:,} cells is more than the {domain.n_items:,} items; lower it")
-        return {"symbols": domain.scale.n_values + 1, "cells": min(asked, 2 * domain.max_per_user), "size": asked}
+        answered = self.sample or domain.n_items
+        if answered > domain.n_items:
+            raise ConfigError(f"sample = {answered:,} cells is more than the {domain.n_items:,} items; lower it")
+        return {"symbols": domain.scale.n_values + 1, "cells": min(answered, 2 * domain.max_per_user), "size": answered}
 
     def footprint(self, plan: Plan, domain: Domain) -> Footprint:
         """The cells that are reported as rated, of all users on the roster or in the ratings."""
@@ -114,7 +114,7 @@ class RandomizedResponse(Method):
             **self.settings(),
             "symbols": event.symbols,
             "exponent": event.exponent,
-            "asked": self.sample,
+            "answered": self.sample,
             "cells": domain.n_items,
         }
 

@@ -54,7 +54,7 @@ class CovarianceModel(PrivateModel):
         return [*self._effects(domain, terms).queries(), *self._sums(domain, terms).queries()]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        return self.covariance.shares(domain, budget, self.norm)
+        return self.covariance.split(domain, budget, self.norm)
 
     def prospects(self, domain: Domain, budget: Budget) -> str:
         """Which part of a large catalogue the covariance is of."""
@@ -65,7 +65,7 @@ class CovarianceModel(PrivateModel):
         covariance = self.covariance.footprint(domain, budget, self.norm, self.n_factors)
         return effects_footprint(domain, budget).then(covariance)
 
-    def release(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Run) -> Release:
         """Measure item effects (§4.2), then the covariance of what they leave.
 
         Privacy: charged (the events of ``queries``).

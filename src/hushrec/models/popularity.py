@@ -57,7 +57,7 @@ class Popularity(PrivateModel):
         n, user = domain.n_items, budget.unit == "user"
         return Footprint(1e7 + 2 * COPIED * n, 20 if user else 4, 32, n / DRAWS, 0.1)
 
-    def release(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Run) -> Release:
         """Count under noise, publish.
 
         Privacy: charged (the event of ``queries``).

@@ -51,7 +51,7 @@ class PosteriorSampleMF(PrivateModel):
         "paper": "Liu, Wang & Smola 2015, Algorithm 1",
     }
     supports: ClassVar = frozenset({("user", "add-remove"), ("user", "replace")})
-    personal: ClassVar = True
+    personal_epsilon: ClassVar = True
     sums_alone: ClassVar = False
 
     rank: int = Field(default=16, ge=1, le=128)
@@ -79,7 +79,7 @@ class PosteriorSampleMF(PrivateModel):
         """The chains."""
         return self.chain.footprint(domain.n_items, self.rank)
 
-    def release(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Run) -> Release:
         """Algorithm 1: draw U and V, and release V.
 
         Privacy: charged (the events of ``queries``).
@@ -121,4 +121,4 @@ class PosteriorSampleMF(PrivateModel):
 
 def _weigh(run: Run, block: Ratings) -> Floats:
     """Each user's weight in [0, 1]."""
-    return np.ones(block.n_users) if block.asked is None else run.weights(block.asked) / GRID
+    return np.ones(block.n_users) if block.personal_epsilon is None else run.weights(block.personal_epsilon) / GRID

@@ -27,7 +27,7 @@ from hushrec.statistics.interactions.pair_sums import PairSums
 from hushrec.statistics.population import Population
 from hushrec.statistics.series.arrivals import LARGEST_CAP
 
-FEWEST_ITEMS = {"user": 3.0, "rating": math.sqrt(3.0)}
+FEWEST_ITEMS = {"user": 3.0, "record": math.sqrt(3.0)}
 """Smallest Σ c/n, or Σ c/Σ √c for unit ``record``, at which own items tell more than popularity does."""
 LEAST_EACH = 3
 """Items of each user, on average, from which on own items are expected to tell more than popularity."""
@@ -98,7 +98,7 @@ class PrivateEASE(PrivateModel):
         if len(self.queries(domain, budget)) == 1:
             return f"{said}All of the budget goes to item counts, and everybody gets the same list."
         lists = "Otherwise lists are" if learned else "Lists are then"
-        noise = 1 / math.sqrt(self.split(domain, budget)["item counts"])
+        noise = 1 / math.sqrt(self.budget_split(domain, budget)["item counts"])
         counts = f"counts with {noise:.1f} times the noise of Popularity at the same ε"
         return f"{said}{lists} by popularity, from {counts}."
 
@@ -144,7 +144,7 @@ class PrivateEASE(PrivateModel):
         spent = seconds + cells / DRAWS + updates / FLOPS
         return Footprint(1e7 + max(counting, pairs), 45, 100, spent, 2.0, lowered_by="pair_items")
 
-    def release(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Run) -> Release:
         """Count items, measure the pairs of the popular ones, clean, and solve for EASE.
 
         Privacy: charged (the events of ``queries``).

@@ -50,7 +50,7 @@ class PrivateSGD(AlternatingModel):
         raters, rated = biases.user_counts, biases.item_counts
         users = np.zeros((domain.n_users, self.rank))
         items = sums.in_ball(self.radius * normal_factors(domain.n_items, self.rank))
-        for epoch in range(1, sums.rounds + 1):
+        for epoch in range(1, sums.epochs + 1):
             how = {
                 "width": sums.width,
                 "span": domain.scale.span,

@@ -60,7 +60,7 @@ NOISY_RATINGS = 45 / math.sqrt(2)
 up to 5 % at 33 and less, gained from 55 on, and between, at 46 and 47, gained 1 % and lost 0.5 %. One set of
 many cells without a rating (animated series, add-remove) still lost 3 % at 67.
 """
-SHARING: Mapping[str, float] = {"user": 1_260.0, "rating": 1_800.0}
+SHARING: Mapping[str, float] = {"user": 1_260.0, "record": 1_800.0}
 """Pairs: item effects give up some of their part to a covariance, docs/models/covariance_svd.md. It is the
 least that showed any, over generated and real catalogues of 500 to 5,000 items.
 """
@@ -68,7 +68,7 @@ WHOLE = 5.0
 """Pairs, over ``SHARING``: all of 2,000 items are worth their noise in a covariance; of n items it takes n^¾
 times as much. docs/models/covariance_svd.md has the table of heads, and what 5 gained over 4.
 """
-DECLARED: Mapping[str, float] = {"user": 12.0, "rating": 4.0}
+DECLARED: Mapping[str, float] = {"user": 12.0, "record": 4.0}
 """Whole users, as declared: pairs of items are measured at all, docs/models/private_ease.md."""
 TASTE = 20.0
 """Whole users, as measured, Σ √c in place of users (half of it for unit ``user``): lists by pairs rank better
@@ -152,10 +152,10 @@ def shows_listed(domain: Domain, terms: Terms) -> bool:
     return directions(domain, terms) >= LISTED
 
 
-def listed_share(domain: Domain, terms: Terms) -> float:
+def listed_split(domain: Domain, terms: Terms) -> float:
     """Share of the budget for the factors of a model that lists people; less where noise hides them.
 
-    Of shares of 0.2 to 0.8 for averages where factors show, 0.35 was the best or within 0.3 % of it, on the
+    Of split of 0.2 to 0.8 for averages where factors show, 0.35 was the best or within 0.3 % of it, on the
     runs of ``LISTED``.
     """
     return 0.65 * min(directions(domain, terms) / LISTED, 1.0)
@@ -166,7 +166,7 @@ def shows_gradients(domain: Domain, terms: Terms) -> bool:
     return directions(domain, terms) >= GRADIENTS
 
 
-def gradients_share(domain: Domain, terms: Terms) -> float:
+def gradients_split(domain: Domain, terms: Terms) -> float:
     """Share s/(s + s₀)/2 of the budget for such gradients, given the signal s and the least that shows, s₀.
 
     What factors gain grows with the signal; what effects lose by sharing the budget does not.
@@ -180,7 +180,7 @@ def shows_noisy(domain: Domain, terms: Terms) -> bool:
     return noisy_ratings(domain, terms) >= NOISY_RATINGS
 
 
-def noisy_share(domain: Domain, terms: Terms) -> float:
+def noisy_split(domain: Domain, terms: Terms) -> float:
     """Share of the budget for ratings under noise: four fifths, or less where the noise hides factors."""
     return 0.8 * min(noisy_ratings(domain, terms) / NOISY_RATINGS, 1.0)
 
@@ -200,14 +200,14 @@ def shown_pairs(domain: Domain, terms: Terms, norm: Norm, contribution_cap: floa
     return signal / SHARING[terms.unit] / (_L1 if norm == "l1" else 1.0)
 
 
-def effects_share(shown: float) -> float:
+def effects_split(shown: float) -> float:
     """The part of the budget that item effects keep: nearly all where a covariance shows nothing.
 
     Args:
         shown: as ``shown_pairs`` says; more than a million times makes no difference, and would overflow.
     """
-    share = math.pow(1 + min(shown, 1e6) ** 5, -0.18)
-    return min(max(share, 0.04), 0.995)
+    split = math.pow(1 + min(shown, 1e6) ** 5, -0.18)
+    return min(max(split, 0.04), 0.995)
 
 
 def head_size(domain: Domain, shown: float, most: int) -> int:

@@ -52,7 +52,7 @@ class Subject:
         return cls(
             sort="release",
             maker=release.model,
-            settings=release.config,
+            settings=release.settings,
             n_items=len(release.items),
             gives=release.gives,
             holds=Clause("card.about.listed", {"n": len(release.users)}) if release.users else None,

@@ -96,7 +96,7 @@ class CovarianceSums:
         unit, adjacency: unit and adjacency of the guarantee.
         limit: bound on a residual before it is centred, in rating units.
         clip: B, in rating units.
-        strength: β_p, fictitious ratings in a user's mean.
+        reg: β_p, fictitious ratings in a user's mean.
         contribution_cap: K (unit ``user``).
         offset: added to c in the weights (unit ``record``).
         threads: number of threads of the kernel; the sums do not depend on it.
@@ -111,7 +111,7 @@ class CovarianceSums:
     norm: Norm
     limit: float
     clip: float
-    strength: int
+    reg: int
     contribution_cap: float
     offset: float
     threads: int = 2
@@ -159,7 +159,7 @@ class CovarianceSums:
             co_rating = sensitivity.matrix_user(weights, 1.0, 0.0, self.norm)
         else:
             rule = sensitivity.matrix_replace if replace else sensitivity.matrix_add_remove
-            moved = {"max_residual": 2 * self.limit, "strength": self.strength, "step": step}
+            moved = {"max_residual": 2 * self.limit, "reg": self.reg, "step": step}
             change = rule(weights, bound, unit, self.norm, **moved)
             co_rating = 0.0 if replace else sensitivity.matrix_add_remove(weights, 1.0, 0.0, self.norm)
         yield Sum("covariance", change, self.norm, unit, size)
@@ -184,7 +184,7 @@ class CovarianceSums:
             self.grid.counts(np.clip(item_effects, lo, hi)),
             limit,
             min(max(self.grid.count(global_mean), -limit), limit),
-            self.strength,
+            self.reg,
             self.bound,
         )
         return centred

@@ -91,7 +91,7 @@ def test_what_it_cannot_count_is_refused_and_charges_nothing(people, budget):
     refused(DataError, r"load it first with hushrec\.load", ratings="ratings.csv")
     classes = hr.Domain(people.domain.items, scale=(1, 5, 1), max_users=5_000, personal_epsilon={"low": 0.5})
     refused(BudgetUnsupported, "per-user ε", ratings=dataclasses.replace(people, domain=classes))
-    asking = people.with_asked(np.full(people.n_users, 0.5))
+    asking = people.with_personal_epsilon(np.full(people.n_users, 0.5))
     refused(BudgetUnsupported, "per-user ε", ratings=asking)
 
 

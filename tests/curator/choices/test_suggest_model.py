@@ -7,7 +7,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.curator.choices import suggest_model as module
-from hushrec.curator.choices.suggest_model import choice, choice_of_share
+from hushrec.curator.choices.suggest_model import choice, choice_within
 from hushrec.errors import BudgetUnsupported, ConfigError, DataError, MemoryExceeded
 from hushrec.models.visibility import pairs
 
@@ -93,7 +93,7 @@ def test_it_does_not_depend_on_the_ratings(budget):
         people = hr.Ratings(domain, drawn.users, drawn.indptr, drawn.items, drawn.steps)
         made.append(hr.testing.fit(people, budget=asked, entropy=hr.testing.Seeded(1)))
     assert {release.model for release in made} == {type(hr.suggest_model(domain, asked)).__name__}
-    assert made[0].config == made[1].config
+    assert made[0].settings == made[1].settings
 
 
 def test_noise_of_pure_epsilon_and_one_sided_adjacency(budget):
@@ -104,7 +104,7 @@ def test_noise_of_pure_epsilon_and_one_sided_adjacency(budget):
 
 
 @pytest.mark.parametrize(
-    ("domain", "asked", "told"),
+    ("domain", "personal_epsilon", "told"),
     [
         (stars(**MANY), {"unit": "user", "adjacency": "replace"}, "choose adjacency 'add-remove'"),
         (clicks(**MANY), {"unit": "user", "adjacency": "replace"}, "choose adjacency 'add-remove'"),
@@ -146,7 +146,7 @@ def test_people_with_an_epsilon_of_their_own_get_a_model_that_heeds_it(budget):
     with pytest.raises(BudgetUnsupported, match="an ε per user needs unit 'user'"):
         hr.suggest_model(classes, budget(1.0))
     with pytest.raises(BudgetUnsupported, match="drop the column epsilon"):
-        choice(clicks(**FEW), budget(1.0, unit="user"), personal=True)
+        choice(clicks(**FEW), budget(1.0, unit="user"), personal_epsilon=True)
 
 
 def test_what_does_not_fit_into_this_machine_is_not_chosen(budget, monkeypatch):
@@ -184,7 +184,7 @@ def test_a_share_of_a_ledger_decides_not_its_total(budget):
     def share(model):
         return hr.split_budget(domain, model, total, 52)
 
-    assert choice_of_share(share, domain, total).model == hr.GlobalEffects()
+    assert choice_within(share, domain, total).model == hr.GlobalEffects()
     drawn = hr.synthetic.netflix_like(60, 500, 600, 1)
     people = hr.Ratings(domain, drawn.users, drawn.indptr, drawn.items, drawn.steps)
     for releases, model in ((52, "GlobalEffects"), (1, "PosteriorMF")):

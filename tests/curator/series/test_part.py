@@ -377,7 +377,7 @@ def test_what_was_not_loaded_is_refused(ledger, year):
 
 
 def test_people_who_ask_for_an_epsilon_of_their_own_are_not_given_that_of_all(ledger, year):
-    asking = RATINGS.with_asked(np.full(RATINGS.n_users, 0.5))
+    asking = RATINGS.with_personal_epsilon(np.full(RATINGS.n_users, 0.5))
     classes = hr.Domain(
         DOMAIN.items, scale=(1, 5, 1), max_users=100, max_per_user=500, personal_epsilon={"strict": 0.5}
     )

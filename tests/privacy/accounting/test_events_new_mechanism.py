@@ -51,8 +51,8 @@ STAIRS = Staircase("sums", 1.0, 4.0, 2**-8, 4)
 
 
 def plan(*events: Event) -> Plan:
-    shares = tuple(Measurement(event, 1 / len(events)) for event in events)
-    return Plan("toy", {}, "d" * 64, 1000, BUDGET, shares)
+    split = tuple(Measurement(event, 1 / len(events)) for event in events)
+    return Plan("toy", {}, "d" * 64, 1000, BUDGET, split)
 
 
 def sums() -> Bounded:

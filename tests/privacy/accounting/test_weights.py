@@ -158,10 +158,10 @@ def test_a_weight_is_searched_for_once_for_all_blocks_and_passes(monkeypatch: py
 
 
 def plan(asked: dict[str, float], **changes: str) -> Plan:
-    shares = [0.1] + [0.09] * 10
+    split = [0.1] + [0.09] * 10
     budget = BUDGET.model_copy(update=changes)
-    measurements = tuple(map(Measurement, PLANS["sampled"][: 1 if changes else 11], shares))
-    return Plan("toy", {}, "d" * 64, 1000, budget, measurements, asked=asked)
+    measurements = tuple(map(Measurement, PLANS["sampled"][: 1 if changes else 11], split))
+    return Plan("toy", {}, "d" * 64, 1000, budget, measurements, personal_epsilon=asked)
 
 
 def test_a_plan_says_what_each_class_is_promised() -> None:

@@ -104,7 +104,7 @@ def test_a_stored_or_burnt_grant_releases_nothing_more(
         grant = ledger.charge(make_plan(0.1))
         close(grant)
         with pytest.raises(GrantError):
-            grant.release(make_bounded())
+            grant.measure(make_bounded())
 
 
 def test_a_grant_belongs_to_its_ledger(tmp_path: Path, make_plan: MakePlan) -> None:

@@ -26,7 +26,7 @@ from hushrec.statistics.population import Population
 
 PART = Fraction(1, 50)
 """Part of a ledger's total that an estimate of the crowd costs: of its ρ, or at δ = 0 of its ε."""
-_USERS = {"user": 0.2, "rating": 0.5}
+_USERS = {"user": 0.2, "record": 0.5}
 """Share of the number of users, by unit; for unit ``user`` the other sum has a far larger Δ."""
 
 
@@ -79,7 +79,7 @@ class Counting(Work[Domain]):
     def __init__(
         self, facts: PublicFacts, account: Ledger | None, release_index: int | None, mark: str
     ) -> None:
-        if facts.personal or facts.domain.personal_epsilon:
+        if facts.has_personal_epsilon or facts.domain.personal_epsilon:
             raise BudgetUnsupported(
                 "an estimate of the crowd counts everybody in full, so it does not support per-user ε: declare expected_users "
                 "and expected_records instead"
@@ -129,15 +129,15 @@ def crowd_plan(domain: Domain, total: Budget) -> tuple[CrowdTotals, Plan]:
         )
     totals = CrowdTotals(domain, total.unit, "l1" if total.delta == 0 else "l2")
     budget = _part(total)
-    shares = {totals.users.name: _USERS[total.unit], totals.given.name: 1 - _USERS[total.unit]}
-    events = calibrated((totals.users, totals.given), shares, budget)
+    split = {totals.users.name: _USERS[total.unit], totals.given.name: 1 - _USERS[total.unit]}
+    events = calibrated((totals.users, totals.given), split, budget)
     return totals, Plan(
         model="Pilot",
-        config={"most": totals.most},
+        settings={"most": totals.most},
         domain_digest=domain.digest,
         max_users=domain.max_users,
         budget=budget,
-        measurements=tuple(Measurement(event, shares[event.name]) for event in events),
+        measurements=tuple(Measurement(event, split[event.name]) for event in events),
     )
 
 

@@ -58,7 +58,7 @@ class Part(Work[Release]):
         mark: str,
     ) -> None:
         require_rows(facts, "a series")
-        if facts.personal or facts.domain.personal_epsilon:
+        if facts.has_personal_epsilon or facts.domain.personal_epsilon:
             raise BudgetUnsupported(
                 "a series gives everybody the same ε; drop the column epsilon, and declare a domain without "
                 "privacy classes"
@@ -78,7 +78,7 @@ class Part(Work[Release]):
         self.model = type(model)(**self.terms["settled"])
         assert isinstance(self.model, PrivateModel)  # others have no series
         budget, releases = Budget(**self.terms["budget"]), self.terms["releases"]
-        first = series_plan(self.model, domain, budget, releases, self.terms["shares"])
+        first = series_plan(self.model, domain, budget, releases, self.terms["split"])
         part = ages.Part(0, releases, self.terms["series"])
         self.public = known(self.model, domain)
         first = committed(replace(first, part=part), self.public)
@@ -138,8 +138,8 @@ def _terms(folder: SeriesFolder, model: Model, domain: Domain, account: Ledger) 
         whole = plan_series(domain, model, account)
         assert whole.part is not None
         terms = about | {"releases": whole.part.of, "budget": whole.budget.model_dump(), "ledger": account.id}
-        terms["settled"] = dict(whole.config)  # and not from a catalogue that grew
-        terms["shares"] = {line.event.name: line.share for line in whole.measurements}
+        terms["settled"] = dict(whole.settings)  # and not from a catalogue that grew
+        terms["split"] = {line.event.name: line.share for line in whole.measurements}
         terms["series"] = token_hex(16)  # so that nobody takes another series of the same ledger for it
     if changed := [name for name, value in about.items() if terms[name] != value]:
         raise ConfigError(

@@ -16,7 +16,7 @@ from hushrec.arrays import Floats, Ints
 from hushrec.data.checks.witness import Witness
 from hushrec.data.declared.declarations import MAX_VALUES, Scale
 from hushrec.data.domain import Domain
-from hushrec.data.losses.dropped import Dropped, share
+from hushrec.data.losses.dropped import Dropped, fraction
 from hushrec.escapes import escaped
 
 _FORMS = {

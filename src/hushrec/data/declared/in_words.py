@@ -20,7 +20,7 @@ def in_words(domain: Any) -> str:
     listed = ", ".join(
         f"{name} ε = {above(epsilon)}" for name, epsilon in (domain.personal_epsilon or {}).items()
     )
-    asked = f", classes {listed}" if listed else ""
+    personal_epsilon = f", classes {listed}" if listed else ""
     hints = "".join(
         f", about {number:,} {what}"
         for number, what in ((domain.expected_users, "users"), (domain.expected_records, "ratings"))

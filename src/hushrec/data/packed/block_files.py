@@ -31,9 +31,9 @@ TYPES = {
     "steps": np.uint8,
     "occurrences": np.uint8,
     "timestamps": np.int64,
-    "asked": np.float64,
+    "personal_epsilon": np.float64,
 }
-OPTIONAL = {"timestamps", "asked"}
+OPTIONAL = {"timestamps", "personal_epsilon"}
 
 __all__ = [
     "FORMAT",
@@ -91,9 +91,9 @@ class InBlocks:
 
     def capped(self, max_per_user: int) -> Self:
         """At most ``max_per_user`` entries of each user, as in ``Ratings.capped``, chosen when a block is read."""
-        if cap < 1:
+        if max_per_user < 1:
             raise DataError("a cap keeps at least one item of each user: cap must be 1 or more")
-        capped: Self = replace(cast(Any, self), max_per_user=cap if self.max_per_user is None else min(cap, self.max_per_user))
+        capped: Self = replace(cast(Any, self), max_per_user=max_per_user if self.max_per_user is None else min(max_per_user, self.max_per_user))
         return capped
 
 

@@ -13,13 +13,13 @@ from hushrec.data.reading import Columns
 from hushrec.errors import DataError
 
 Roles = tuple[str, ...]
-RATED: Roles = ("user_id", "item_id", "rating", "timestamp", "epsilon")
-UNRATED: Roles = ("user_id", "item_id", "timestamp", "epsilon")
-COUNTED: Roles = ("user_id", "item_id", "count", "timestamp", "epsilon")
+RATED: Roles = ("user_id", "item_id", "rating", "timestamp", "personal_epsilon")
+UNRATED: Roles = ("user_id", "item_id", "timestamp", "personal_epsilon")
+COUNTED: Roles = ("user_id", "item_id", "count", "timestamp", "personal_epsilon")
 """The roles of the columns of ratings, of interactions, and of interactions with counts."""
 OTHERS = "unread"
 """In place of a role: the columns without one that may hold times, each as ``unread NAME``, for a check."""
-_OPTIONAL = ("count", "timestamp", "epsilon", OTHERS)
+_OPTIONAL = ("count", "timestamp", "personal_epsilon", OTHERS)
 _MOST_OTHERS = 16
 _KNOWN = {
     "userid": "user_id",
@@ -30,8 +30,8 @@ _KNOWN = {
     "rating": "rating",
     "count": "count",
     "timestamp": "timestamp",
-    "epsilon": "epsilon",
-    "privacy": "epsilon",
+    "personal_epsilon": "personal_epsilon",
+    "privacy": "personal_epsilon",
 }
 
 _TIMES = {
@@ -158,7 +158,7 @@ def by_name(
         matches = [
             place for place, name in enumerate(names) if name == (wanted if wanted is not None else role)
         ]
-        if wanted is None and (not matches or role == "epsilon"):  # of two ε columns, neither may be ignored
+        if wanted is None and (not matches or role == "personal_epsilon"):  # of two ε columns, neither may be ignored
             matches = [place for place, name in enumerate(names) if role_of(name) == role]
         if len(matches) == 1:
             found[role] = matches[0]

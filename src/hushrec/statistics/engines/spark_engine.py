@@ -112,7 +112,7 @@ class _Partial:
         shapes: Iterable[Shape],
         version: str,
     ) -> None:
-        self._domain, self._cap, self._functions = domain, cap, functions
+        self._domain, self._cap, self._functions = domain, max_per_user, functions
         self._add, self._shapes, self._version = add, shapes, version
 
     def __call__(self, batches: Batches) -> Iterator[Any]:

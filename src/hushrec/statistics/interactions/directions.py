@@ -23,9 +23,9 @@ from hushrec.kernels.csr import kept_rows
 ENTRY_BITS, DIRECTION_BITS = 10, 12
 LARGEST = 1 << 15
 """Most items that are weighted, so that every sum of one user's squares fits 64 bits."""
-WEIGHT_BITS = {"user": 37, "rating": 31}
+WEIGHT_BITS = {"user": 37, "record": 31}
 """Bits of a user's weight, 1/‖z‖² for unit ``user`` and 1/‖z‖ for unit ``record``, with z in steps."""
-_LEAST = {"user": 2**13, "rating": 2**14}
+_LEAST = {"user": 2**13, "record": 2**14}
 """The smallest ‖z‖², in squared steps, that counts: the weights then fit the 24 bits of the Gram kernel."""
 _LEAST_SHARE_BITS = 9
 """Unit ``user``: below 2^-9 of ‖y‖², ‖z‖² counts as 0, so that sums of a billion users fit 64 bits."""

@@ -111,10 +111,10 @@ class PairSums:
         def add(rows: Directed, part: Ints, lengths: Ints, largest: Ints) -> None:
             length = np.sqrt(rows.square)
             along = rows.product.astype(np.float64) ** 2 / lens.square
-            share = np.minimum(along / np.maximum(rows.square, 1), 1)
+            fraction = np.minimum(along / np.maximum(rows.square, 1), 1)
             if self.unit == "record":
-                share = share * length * 2.0**-ENTRY_BITS
-            part += int(np.floor(share * steps).astype(np.int64).sum())
+                fraction = fraction * length * 2.0**-ENTRY_BITS
+            part += int(np.floor(fraction * steps).astype(np.int64).sum())
             lengths += int(np.floor(length * 2.0**-ENTRY_BITS * steps).astype(np.int64).sum())
             largest += int(((rows.weight * rows.square >> _COARSE_BITS) + 1).sum())
 
