@@ -204,7 +204,9 @@ def released(
         budget = hr.Budget(epsilon=float(run["epsilon"]), **REPLACE)
         method = RANDOMIZED[run["analysis"]]()
         frame, cap = train.domain, run.get("max_per_user", SIDE)
-        train = replace(train, domain=hr.Domain(frame.items, scale=frame.scale, max_per_user=cap, max_users=SIDE))
+        train = replace(
+            train, domain=hr.Domain(frame.items, scale=frame.scale, max_per_user=cap, max_users=SIDE)
+        )
     else:
         chances = {"keep_probability": run["keep"], "group_probability": run["group"]}
         budget, method = None, hr.DistanceBased(**chances, **grouped(train, run))

@@ -48,7 +48,10 @@ WHY = {
     "noise does not grow with them; the corrected models get less noise for the same ε, and clean by it",
     "Fig. 2": "Fig. 2: MovieLens 100K has a thousandth of the Netflix Prize's ratings, over seven months",
 }
-FRAMES = {"mm-100k": ("ml-100k", {"max_users": 10_000, "max_per_user": 1682}), "mm-1m": ("ml-1m", {"max_per_user": 3952})}
+FRAMES = {
+    "mm-100k": ("ml-100k", {"max_users": 10_000, "max_per_user": 1682}),
+    "mm-1m": ("ml-1m", {"max_per_user": 3952}),
+}
 
 
 def works(folder: Path | None) -> dict[str, Work[Any]]:

@@ -19,12 +19,12 @@ T = TypeVar("T")
 
 __all__ = [
     "HUNDREDTHS",
-    "Progress",
     "Fraction",
+    "Progress",
     "advance",
+    "fraction",
     "progress_bar",
     "reach",
-    "fraction",
     "stage",
     "steps",
     "telling",

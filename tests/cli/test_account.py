@@ -82,7 +82,9 @@ def test_auto_takes_one_share_after_the_other_and_says_so(year, hushrec):
     assert "for 50 more releases" in hushrec(f"{AUTO} -o two.safetensors").out
     ledger = hr.Ledger.open("ledger.db")
     assert ledger.releases_left == 50
-    assert hr.split_budget(hr.Domain.open("domain.json"), hr.GlobalEffects(), ledger.total, 52).epsilon == 0.1206
+    assert (
+        hr.split_budget(hr.Domain.open("domain.json"), hr.GlobalEffects(), ledger.total, 52).epsilon == 0.1206
+    )
 
 
 def test_the_same_command_with_its_index_returns_the_stored_bytes_and_says_so(year, hushrec):

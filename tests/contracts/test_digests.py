@@ -95,7 +95,7 @@ def machine():
 def world(scale, *, personal_epsilon=False, likes=None):
     """People of two tastes, who follow theirs in four of five ratings."""
     users, items = [f"u{k:03d}" for k in range(90)], [f"i{k:02d}" for k in range(30)]
-    levels = {"personal_epsilon": {"none": 0.0, "low": 1.0, "high": 8.0}} if asked else {}
+    levels = {"personal_epsilon": {"none": 0.0, "low": 1.0, "high": 8.0}} if personal_epsilon else {}
     domain = hr.Domain(items, scale=scale, likes=likes, max_per_user=20, max_users=120, users=users, **levels)
     rng = np.random.default_rng(5)
     stars = np.arange(scale[0], scale[1] + scale[2] / 2, scale[2])
@@ -112,7 +112,7 @@ def world(scale, *, personal_epsilon=False, likes=None):
     table = pl.DataFrame(
         rows, schema={"user_id": pl.String, "item_id": pl.String, "rating": pl.Float64}, orient="row"
     )
-    if asked:
+    if personal_epsilon:
         names = pl.col("user_id").str.slice(1).cast(pl.Int64) % 3
         table = table.with_columns(epsilon=names.replace_strict({0: "low", 1: "high", 2: "none"}))
     return hr.load(table, domain)

@@ -60,7 +60,9 @@ def budget(epsilon, unit="user", adjacency="add-remove"):
 
 
 def of(items, users=None, **crowd):
-    return Domain(items=range(items), scale=(1, 5, 1), max_per_user=500, max_users=10_000, users=users, **crowd)
+    return Domain(
+        items=range(items), scale=(1, 5, 1), max_per_user=500, max_users=10_000, users=users, **crowd
+    )
 
 
 def declared():

@@ -62,7 +62,9 @@ VERBS: dict[str, Callable[..., Any]] = {
     "series": lambda data, ledger, folder, epsilon=None, **more: hr.fit(
         data, hr.GlobalEffects(), series=folder / "series", ledger=ledger, **more
     ),
-    "estimate_crowd": lambda data, ledger, folder, epsilon=None, **more: hr.estimate_crowd(data, ledger, **more),
+    "estimate_crowd": lambda data, ledger, folder, epsilon=None, **more: hr.estimate_crowd(
+        data, ledger, **more
+    ),
     "randomize": lambda data, ledger, folder, epsilon=None, **more: hr.randomize(
         data, hr.RandomizedResponse(), at(ROWS, epsilon or 4.0), ledger=ledger, **more
     ),
@@ -376,9 +378,7 @@ def test_the_command_line_refuses_in_the_same_sentence(verb, name, tmp_path, req
     ledger = ledger_of("file", verb, cause, tmp_path, request)
     cause.arrange(monkeypatch, ledger, hr.load(cause.source, cause.domain), verb, tmp_path)
     before = ledger.head
-    line = LINES[verb].format(
-        data="ratings.csv", epsilon=cause.epsilon or (4 if verb == "randomize" else 1)
-    )
+    line = LINES[verb].format(data="ratings.csv", epsilon=cause.epsilon or (4 if verb == "randomize" else 1))
     for new in (
         (False, True)
         if cause.claims and name not in ("share", "waits") and verb in ("fit", "randomize")

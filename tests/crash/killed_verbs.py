@@ -21,7 +21,11 @@ from hushrec.privacy import failpoints, grant
 
 ROWS = hr.Budget(epsilon=4.0, delta=0.0, unit="user", adjacency="replace")
 VERBS = {
-    "estimate_crowd": (Counting, ROWS.model_copy(update={"delta": 1e-6, "adjacency": "add-remove"}), "out.json"),
+    "estimate_crowd": (
+        Counting,
+        ROWS.model_copy(update={"delta": 1e-6, "adjacency": "add-remove"}),
+        "out.json",
+    ),
     "randomize": (randomizing(hr.RandomizedResponse(), ROWS), ROWS, "out.parquet"),
 }
 

@@ -54,9 +54,7 @@ def test_a_release_says_what_a_cell_and_a_person_lose_and_is_charged(ratings, tm
     assert set(data.table.columns) == {"user_id", "item_id", "rating"}
     assert data.n_people == ratings.n_users
     with pytest.raises(BudgetExceeded):
-        hr.randomize(
-            ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db", accept="weak"
-        )
+        hr.randomize(ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db", accept="weak")
     again = hr.randomize(
         ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db", release_index=0
     )
@@ -90,9 +88,7 @@ def test_a_device_reports_and_whoever_collects_only_post_processes(tmp_path):
         device = tmp_path / person
         device.mkdir()
         ledger = Ledger.create(device / "ledger.db", budget(60.0), domain=mine.digest)
-        reports.append(
-            hr.randomize(own, hr.RandomizedResponse(), budget(60.0), ledger=ledger, accept="weak")
-        )
+        reports.append(hr.randomize(own, hr.RandomizedResponse(), budget(60.0), ledger=ledger, accept="weak"))
         assert ledger.remaining < 1e-6
         assert mine.digest.encode() in ledger.path.read_bytes()
         assert mine.digest not in str(reports[-1].statement.to_json())  # an id could be tried against it

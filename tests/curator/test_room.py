@@ -96,9 +96,7 @@ except hr.errors.ReleaseError as error:
     assert "has too little room" in done.stdout, done.stderr
     assert "Nothing was charged; make room" in done.stdout
     assert done.stdout.split()[-1] == "0"
-    assert (" MB there" in done.stdout) is (verb != "randomize"), (
-        "the size of rows follows from the people"
-    )
+    assert (" MB there" in done.stdout) is (verb != "randomize"), "the size of rows follows from the people"
 
 
 METHODS = {

@@ -30,8 +30,7 @@ def test_the_same_seed_gives_the_same_bytes_and_promises_nothing(small, budget):
 
 def test_data_and_pilots_are_seeded_too(small, budget):
     data = [
-        seeded.randomize(small, hr.RandomizedResponse(), ROWS, entropy=hr.testing.Seeded(0))
-        for _ in range(2)
+        seeded.randomize(small, hr.RandomizedResponse(), ROWS, entropy=hr.testing.Seeded(0)) for _ in range(2)
     ]
     assert data[0].table.equals(data[1].table)
     assert not data[0].statement.private

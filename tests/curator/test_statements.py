@@ -29,7 +29,12 @@ def ratings(asked: float | None = None) -> Ratings:
     people = pl.Series(["a", "b"], dtype=pl.String)
     asks = None if asked is None else np.full(2, asked)
     return Ratings(
-        domain, people, np.array([0, 1, 2]), np.zeros(2, np.int32), np.ones(2, np.uint8), personal_epsilon=asks
+        domain,
+        people,
+        np.array([0, 1, 2]),
+        np.zeros(2, np.int32),
+        np.ones(2, np.uint8),
+        personal_epsilon=asks,
     )
 
 

@@ -102,7 +102,13 @@ def test_digest_is_of_the_content_in_order():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[1, 2]", "{}", '{"items": ["a"], "scale": [1, 5, 1], "max_per_user": 5, "max_users": 9, "extra": 1}']
+    "text",
+    [
+        "",
+        "[1, 2]",
+        "{}",
+        '{"items": ["a"], "scale": [1, 5, 1], "max_per_user": 5, "max_users": 9, "extra": 1}',
+    ],
 )
 def test_a_file_that_is_no_domain_is_refused(tmp_path, text):
     (tmp_path / "domain.json").write_text(text)

@@ -316,7 +316,9 @@ def test_a_clause_is_known_by_its_name_and_exactly_its_values():
     assert not Clause("assumes.new", {"text": "nothing is assumed"}).is_known
 
 
-@pytest.mark.parametrize("value", [None, True, [500], {"max_per_user": 500}, math.inf, math.nan, 10**400], ids=repr)
+@pytest.mark.parametrize(
+    "value", [None, True, [500], {"max_per_user": 500}, math.inf, math.nan, 10**400], ids=repr
+)
 def test_a_clause_is_not_known_by_what_is_neither_text_nor_a_finite_number(value):
     assert not Clause("assumes.cap", {"max_per_user": value, "given": "ratings"}).is_known
 

@@ -150,7 +150,10 @@ def test_who_asks_for_nothing_has_no_influence_at_all(choosing, budget, rate):
     here, there = fitted(choosing, model, user(budget)), fitted(without, model, user(budget))
     assert here.to_bytes() == there.to_bytes()
     assert not same(
-        here, fitted(choosing.select(np.repeat(choosing.personal_epsilon < 9, choosing.counts)), model, user(budget))
+        here,
+        fitted(
+            choosing.select(np.repeat(choosing.personal_epsilon < 9, choosing.counts)), model, user(budget)
+        ),
     )
 
 
@@ -173,7 +176,8 @@ def test_who_asks_for_a_little_counts_for_a_little(world, budget):
     model, train = hr.PosteriorMF(rank=2, epochs=2), world[0]
     asked = 4.0, gaussian_epsilon(gaussian_mu(4.0, 1e-6) / 2, 1e-6), 0.1, 0.0
     full, half, little, nobody = (
-        fitted(train.with_personal_epsilon(np.full(train.n_users, epsilon)), model, user(budget)) for epsilon in asked
+        fitted(train.with_personal_epsilon(np.full(train.n_users, epsilon)), model, user(budget))
+        for epsilon in asked
     )
     assert same(full, fitted(train, model, user(budget)))
     away = [

@@ -35,7 +35,7 @@ def domain_of(users, each, items):
 
 
 def shown(domain, budget, norm="l2", max_per_user=9.0):
-    return shown_pairs(domain, budget, norm, cap)
+    return shown_pairs(domain, budget, norm, max_per_user)
 
 
 @pytest.mark.parametrize("delta", [1e-5, 1e-6, 1e-9])

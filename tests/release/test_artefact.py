@@ -67,7 +67,9 @@ def test_the_same_release_gives_the_same_bytes_in_whatever_order_it_was_made(rel
     made = release(kind)
     turned = dataclasses.replace(
         made,
-        **{name: dict(reversed(getattr(made, name).items())) for name in ("tensors", "constants", "settings")},
+        **{
+            name: dict(reversed(getattr(made, name).items())) for name in ("tensors", "constants", "settings")
+        },
     )
     assert turned.to_bytes() == made.to_bytes()
     layout = {name: np.asfortranarray(tensor) for name, tensor in made.tensors.items()}

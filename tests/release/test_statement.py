@@ -231,7 +231,11 @@ def test_fits_write_what_they_are(world, budget, model, tmp_path):
         {"epsilon": 1e-12, "unit": "record", "adjacency": "replace"},
         {"epsilon": 0.1 + 0.2},
         {"ledger": {}, "assumes": ()},
-        {"diagnostics": {"R̂": 1.01, "chains": "4, of 500 rounds"}, "classes": LEVELS, "personal_epsilon": True},
+        {
+            "diagnostics": {"R̂": 1.01, "chains": "4, of 500 rounds"},
+            "classes": LEVELS,
+            "personal_epsilon": True,
+        },
         {"measurements": (SAMPLED,)},
         {"measurements": (POSTERIOR,), "caveats": (CONDITIONAL,)},
         {"measurements": (POSTERIOR,), "caveats": (CONDITIONAL, CLAIMED)},

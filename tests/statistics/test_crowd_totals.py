@@ -24,7 +24,7 @@ def people(*rows, max_per_user=CAP):
     domain = Domain(range(N_ITEMS), max_per_user=CAP, max_users=10)
     pairs = [(f"u{user}", str(item)) for user, row in enumerate(rows) for item in row]
     schema = {"user_id": pl.String, "item_id": pl.String}
-    return Population(load(pl.DataFrame(pairs, schema=schema, orient="row"), domain).capped(cap))
+    return Population(load(pl.DataFrame(pairs, schema=schema, orient="row"), domain).capped(max_per_user))
 
 
 def totals(unit):

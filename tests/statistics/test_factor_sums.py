@@ -116,7 +116,7 @@ def climbed(search, sums, rng, epochs=150):
     domain, best = sums.domain, {"users": 0.0, "items": 0.0}
     people, items = (sums.in_ball(rng.standard_normal((n, sums.rank))) for n in (2, 5))
     blank = search.people(domain, [(None,) * 5] * 2)
-    for _ in range(rounds):
+    for _ in range(epochs):
         trial = [sums.in_ball(side + 0.5 * rng.standard_normal(side.shape)) for side in (people, items)]
         row = [None, None, int(rng.integers(5)), None, None]
         before = of_factors(sums, *trial, blank)

@@ -30,7 +30,9 @@ def weigh(asked):
 
 
 def effect_sums(domain):
-    return EffectSums(domain, "user", "add-remove", "l2", 1.4, 50.0, 20, domain.scale.mid, personal_epsilon=True)
+    return EffectSums(
+        domain, "user", "add-remove", "l2", 1.4, 50.0, 20, domain.scale.mid, personal_epsilon=True
+    )
 
 
 def test_sums_over_block_files_are_the_sums_in_memory(crowd, tmp_path):

@@ -39,7 +39,7 @@ def ratings_of(domain, rows):
 
 
 def domain_of(n, scale=(1, 5, 1), max_per_user=500):
-    return Domain(items=range(n), scale=scale, max_per_user=cap, max_users=1000)
+    return Domain(items=range(n), scale=scale, max_per_user=max_per_user, max_users=1000)
 
 
 def effect_sums(domain, unit, adjacency, norm="l2", *, printed=False):
@@ -169,7 +169,7 @@ def climbed(sums, released, start, rng, epochs=300):
     row, where, value = list(start), 0, 5
     row[0] = None
     best = ratio(tuple(row), where, value)
-    for _ in range(rounds):
+    for _ in range(epochs):
         trial = list(row)
         for i in rng.integers(1, n, size=rng.integers(1, 4)):
             trial[i] = None if rng.random() < 0.1 else int(rng.choice(values))
@@ -304,9 +304,7 @@ def test_the_search_finds_a_sensitivity_that_is_too_small(fault, monkeypatch):
 def test_the_search_finds_a_forgotten_centring():
     """A Δ that forgets that one rating moves the mean of all others is found to be false."""
     sums = covariance_sums(domain_of(40), "record", "add-remove", "l1", clip=1.0, reg=0, offset=0.0)
-    forgotten = covariance_sums(
-        domain_of(40), "record", "add-remove", "l1", clip=1.0, reg=-1, offset=0.0
-    )
+    forgotten = covariance_sums(domain_of(40), "record", "add-remove", "l1", clip=1.0, reg=-1, offset=0.0)
     honest, false = (next(iter(s.queries())).sensitivity for s in (sums, forgotten))
     released = (np.full(40, 3.0), 0.0)
     row = (None, *[2, 4] * 10, *[None] * 19)

@@ -20,7 +20,9 @@ def made(rows, n_items, personal_epsilon=None):
     items = np.concatenate([sorted(rows[user]) for user in users]).astype(np.int32)
     steps = np.concatenate([[rows[user][i] - 1 for i in sorted(rows[user])] for user in users])
     indptr = np.concatenate([[0], np.cumsum(counts)])
-    return hr.Ratings(domain, pl.Series(users), indptr, items, steps.astype(np.uint8), personal_epsilon=asked)
+    return hr.Ratings(
+        domain, pl.Series(users), indptr, items, steps.astype(np.uint8), personal_epsilon=personal_epsilon
+    )
 
 
 # Weak priors beside the data, so that both are seen in the law.

@@ -212,7 +212,10 @@ def test_people_ask_for_an_epsilon_by_their_ids(grid):
     assert shares == pytest.approx({0.5: 0.5, 2.0: 0.3, 8.0: 0.2}, abs=0.06)
     part = grid(ASKED).split.parts(ratings, 0)[0]
     asked = dict(zip(ratings.users.to_list(), ratings.personal_epsilon, strict=True))
-    assert all(asked[user] == epsilon for user, epsilon in zip(part.users.to_list(), part.personal_epsilon, strict=True))
+    assert all(
+        asked[user] == epsilon
+        for user, epsilon in zip(part.users.to_list(), part.personal_epsilon, strict=True)
+    )
     assert data.digest() != grid(ASKED.replace("0.3", "0.1").replace("0.2", "0.4")).data.digest()
 
 

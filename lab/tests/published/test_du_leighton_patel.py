@@ -22,7 +22,7 @@ def budget(epsilon=20.0, delta=0.0, **others):
 
 
 def of(items=1000, scale=(1, 5, 1), max_per_user=200):
-    return hr.Domain(range(items), scale=scale, max_users=1000, max_per_user=cap)
+    return hr.Domain(range(items), scale=scale, max_users=1000, max_per_user=max_per_user)
 
 
 @pytest.mark.parametrize("epsilon", [1e-9, 1.0, 40.0, 4000.0])

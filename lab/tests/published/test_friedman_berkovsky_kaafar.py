@@ -76,7 +76,9 @@ def test_the_corrected_averages_are_nearer_to_the_truth_under_noise(listed, budg
     published = FriedmanEffects()
     corrected = hr.GlobalEffects(user_biases="released")
     own = corrected.budget_split(train.domain, allowed)
-    split = {name: part for name, part in published.budget_split(train.domain, allowed).items() if name in own}
+    split = {
+        name: part for name, part in published.budget_split(train.domain, allowed).items() if name in own
+    }
     corrected = hr.GlobalEffects(user_biases="released", split=split)
     clean = corrected.biases.measure(Population(train), exact(adjacency=adjacency), "l1")
     ours = corrected.biases.measure(Population(train), charged(corrected, train.domain, allowed, 2), "l1")
@@ -102,7 +104,10 @@ def test_the_global_means_get_a_fiftieth(listed, budget, adjacency):
 def test_all_of_the_averages_noise_is_laplace(listed, budget, kind):
     for unit, adjacency in kind.supports:
         domain, allowed = listed[0].domain, budget(2.0, unit, adjacency, delta=0.0)
-        noises, split = configured(kind).printed(domain, allowed), configured(kind).budget_split(domain, allowed)
+        noises, split = (
+            configured(kind).printed(domain, allowed),
+            configured(kind).budget_split(domain, allowed),
+        )
         averages = [name for name in noises if "round" not in name]
         assert all(isinstance(noises[name], Laplace) for name in averages)
         part = 1.0 if kind is FriedmanEffects else 0.3

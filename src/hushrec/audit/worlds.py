@@ -67,7 +67,9 @@ class World:
             "light": {0: top},
             "usual": {0: 0, 1: top, 3: top // 2},
             "other": {1: top // 4, 2: top // 4},
-            "heavy": {item: (item + 1) % 2 * top for item in range(max(2, min(2 * self.domain.max_per_user, n - 1)))},
+            "heavy": {
+                item: (item + 1) % 2 * top for item in range(max(2, min(2 * self.domain.max_per_user, n - 1)))
+            },
             "extreme": {3: top, 4: top},
         }
         return {user: {item % n: steps for item, steps in own.items()} for user, own in rows.items()}

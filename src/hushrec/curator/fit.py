@@ -191,7 +191,11 @@ def _unprotected(
     require_loaded(data)
     facts = data.facts
     require_classes(facts)
-    model = choice(facts.domain, None, personal_epsilon=facts.has_personal_epsilon).model if model is None else model
+    model = (
+        choice(facts.domain, None, personal_epsilon=facts.has_personal_epsilon).model
+        if model is None
+        else model
+    )
     _require_suitable(model, None, facts)
     public, terms = known(model, data.domain, prior), model.baseline
     with telling(progress), stage("fitting"):
@@ -232,7 +236,9 @@ class Fitting(Work[Release]):
             model, self.because = (
                 choice(self.domain, named, personal_epsilon=self.has_personal_epsilon)
                 if isinstance(named, Budget)
-                else choice_within(share, self.domain, account.total, personal_epsilon=self.has_personal_epsilon)  # type: ignore[union-attr]
+                else choice_within(
+                    share, self.domain, account.total, personal_epsilon=self.has_personal_epsilon
+                )  # type: ignore[union-attr]
             )
         model.require_feedback(self.domain)
         spent = named if isinstance(named, Budget) else share(model)
@@ -254,7 +260,9 @@ class Fitting(Work[Release]):
         with stage(MEASURING, len(queries)):
             run = ChargedRun(self.plan, queries, grant, self.public)
             made = _described(self.model.fit(people, run), self.domain)
-        return describe(made, queries, self.plan, grant, self.domain, personal_epsilon=self.has_personal_epsilon)
+        return describe(
+            made, queries, self.plan, grant, self.domain, personal_epsilon=self.has_personal_epsilon
+        )
 
     def content(self, made: Release) -> bytes:
         return made.to_bytes()

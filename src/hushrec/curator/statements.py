@@ -72,7 +72,10 @@ def describe_data(method: Method, plan: Plan, grant: Grant, domain: Domain) -> S
         charged,
         ledger={name: value for name, value in charged.ledger.items() if name not in untold},
         measurements=measured(plan.events, plan),
-        assumes=(*_assumes(plan, domain, personal_epsilon=False, beside=method.beside()), *method.assumes(plan)),
+        assumes=(
+            *_assumes(plan, domain, personal_epsilon=False, beside=method.beside()),
+            *method.assumes(plan),
+        ),
         local=method.local(plan, domain),
         beside=method.beside(),
     )
@@ -150,7 +153,9 @@ def measured(queries: Iterable[AnyQuery | Event], plan: Plan) -> tuple[Measured,
     return tuple(priced.get(line.name, line) for line in exact)
 
 
-def _assumes(plan: Plan, domain: Domain, personal_epsilon: bool, beside: Clause | None = None) -> tuple[Clause, ...]:
+def _assumes(
+    plan: Plan, domain: Domain, personal_epsilon: bool, beside: Clause | None = None
+) -> tuple[Clause, ...]:
     """What the promise rests on, in the order in which a statement lists it."""
     given, budget = domain.feedback, plan.budget
     facts: dict[str, Any] = {"given": given}
@@ -161,7 +166,9 @@ def _assumes(plan: Plan, domain: Domain, personal_epsilon: bool, beside: Clause 
         Clause("assumes.stars_alone") if (budget.unit, budget.adjacency) == ("record", "replace") else None,
         Clause("assumes.roster", {**facts, "n_users": domain.n_users}) if domain.users is not None else None,
         Clause("assumes.everybody", facts) if replaces else None,
-        Clause("assumes.cap", {**facts, "max_per_user": domain.max_per_user}) if budget.unit == "user" else None,
+        Clause("assumes.cap", {**facts, "max_per_user": domain.max_per_user})
+        if budget.unit == "user"
+        else None,
         *dict.fromkeys(clause for event in plan.events for clause in event.assumes),
         Clause("assumes.has_personal_epsilon", facts) if personal_epsilon else None,
         *plan.beforehand,

@@ -38,7 +38,9 @@ def chosen(users: pl.Series, indptr: Ints, items: Ints32, max_per_user: int) -> 
     return mask
 
 
-def chosen_latest(users: pl.Series, indptr: Ints, items: Ints32, timestamps: Ints, max_per_user: int) -> Bools | None:
+def chosen_latest(
+    users: pl.Series, indptr: Ints, items: Ints32, timestamps: Ints, max_per_user: int
+) -> Bools | None:
     """Mark the ``max_per_user`` most recent entries of each user as kept; the hash of ``chosen`` orders equal times.
 
     Args:
@@ -62,7 +64,9 @@ def chosen_latest(users: pl.Series, indptr: Ints, items: Ints32, timestamps: Int
     return mask
 
 
-def chosen_slots(users: pl.Series, indptr: Ints, items: Ints32, steps: Bytes, max_per_user: int) -> Bools | None:
+def chosen_slots(
+    users: pl.Series, indptr: Ints, items: Ints32, steps: Bytes, max_per_user: int
+) -> Bools | None:
     """Mark the kept ratings so that the stars of the kept ratings reveal nothing about the items.
 
     Each user's ratings are sorted by stars, with ties broken by a hash of the item. The user's id and number

@@ -102,8 +102,16 @@ class Cleaner:
         items = _codes(table["item_id"], self._catalogue)
         values, valid = self._values(table)
         person = users >= 0
-        personal_epsilon = _epsilons(table["personal_epsilon"], self._domain.personal_epsilon) if self.has_personal_epsilon else None
-        stated = np.ones_like(valid) if personal_epsilon is None else (personal_epsilon >= 0) & (personal_epsilon < np.inf)
+        personal_epsilon = (
+            _epsilons(table["personal_epsilon"], self._domain.personal_epsilon)
+            if self.has_personal_epsilon
+            else None
+        )
+        stated = (
+            np.ones_like(valid)
+            if personal_epsilon is None
+            else (personal_epsilon >= 0) & (personal_epsilon < np.inf)
+        )
         known = person & stated & (items >= 0)
         keep = known & valid
         times: Ints | None = None
@@ -171,9 +179,9 @@ def assemble(
     # All at once: there may be thousands of small batches.
     ends = np.cumsum([len(batch.names) for batch in batches])
     codes = np.split(_codes(named, _index(names)), ends[:-1])[: len(batches)]
-    personal_epsilon = np.full(len(names), np.inf)
+    smallest = np.full(len(names), np.inf)
     for code, batch in zip(codes, batches, strict=True):
-        np.minimum.at(personal_epsilon, code, np.inf if batch.personal_epsilon is None else batch.personal_epsilon)
+        np.minimum.at(smallest, code, np.inf if batch.personal_epsilon is None else batch.personal_epsilon)
     users = _joined([code[batch.users] for code, batch in zip(codes, batches, strict=True)], np.int32)
     items = _joined([batch.items for batch in batches], np.int32)
     values = _joined([batch.values for batch in batches], np.uint8)
@@ -201,7 +209,7 @@ def assemble(
         "items": items[order],
         "timestamps": None if times is None else times[order],
         "dropped": replace(dropped, duplicate=again),
-        "personal_epsilon": personal_epsilon[present] if personal_epsilon else None,
+        "personal_epsilon": smallest[present] if personal_epsilon else None,
     }
     kind = kind_of(domain)
     rows[kind.VALUES] = values[order] if kind is Ratings else occurrences

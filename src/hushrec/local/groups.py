@@ -120,7 +120,9 @@ class Groups:
         return cls(indptr, listed)
 
 
-def quantile_threshold(source: ItemFeatures | Release | Ratings, distance: Distance, fraction: float) -> float:
+def quantile_threshold(
+    source: ItemFeatures | Release | Ratings, distance: Distance, fraction: float
+) -> float:
     """The smallest threshold below which at least this fraction of all pairs of items lies, for experiments.
 
     Uses all pairs of a small catalogue; of a large one, the pairs of evenly spaced items with all others.

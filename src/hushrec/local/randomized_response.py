@@ -71,8 +71,14 @@ class RandomizedResponse(Method):
             )
         answered = self.sample or domain.n_items
         if answered > domain.n_items:
-            raise ConfigError(f"sample = {answered:,} cells is more than the {domain.n_items:,} items; lower it")
-        return {"symbols": domain.scale.n_values + 1, "cells": min(answered, 2 * domain.max_per_user), "size": answered}
+            raise ConfigError(
+                f"sample = {answered:,} cells is more than the {domain.n_items:,} items; lower it"
+            )
+        return {
+            "symbols": domain.scale.n_values + 1,
+            "cells": min(answered, 2 * domain.max_per_user),
+            "size": answered,
+        }
 
     def footprint(self, plan: Plan, domain: Domain) -> Footprint:
         """The cells that are reported as rated, of all users on the roster or in the ratings."""

@@ -69,7 +69,7 @@ class ReleasedData:
             self.method.isprintable()
             and self.n_people >= given.n_users
             and given.timestamps is None
-            and given.answered is None
+            and given.personal_epsilon is None
             and _numbers(given.users, self.n_people)
         ):
             raise ReleaseError(

@@ -121,4 +121,8 @@ class PosteriorSampleMF(PrivateModel):
 
 def _weigh(run: Run, block: Ratings) -> Floats:
     """Each user's weight in [0, 1]."""
-    return np.ones(block.n_users) if block.personal_epsilon is None else run.weights(block.personal_epsilon) / GRID
+    return (
+        np.ones(block.n_users)
+        if block.personal_epsilon is None
+        else run.weights(block.personal_epsilon) / GRID
+    )

@@ -115,7 +115,7 @@ class PrivateModel(Model):
             max_users=domain.max_users,
             budget=budget,
             measurements=tuple(Measurement(event, split[event.name]) for event in events),
-            personal_epsilon=(domain.personal_epsilon or {}) if self.has_personal_epsilon else {},
+            personal_epsilon=(domain.personal_epsilon or {}) if self.personal_epsilon else {},
             needs=str(self.footprint(domain, budget)),
         )
 

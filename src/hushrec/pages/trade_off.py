@@ -24,7 +24,10 @@ def trade_off(statement: Statement, words: Words) -> list[Block]:
         statement: one that promises something without a condition.
     """
     found = [(100 * wrong, percent(_found(statement, wrong))) for wrong in SHOWN]
-    cells = [[words("card.trade_off.fraction", fraction=fraction) for fraction in (at, at, most)] for at, most in found]
+    cells = [
+        [words("card.trade_off.fraction", fraction=fraction) for fraction in (at, at, most)]
+        for at, most in found
+    ]
     heads = [words(f"card.trade_off.{name}") for name in ("wrong", "blind", "found")]
     at, most = found[1]
     curve = words("card.trade_off.curve", wrong=at, found=most)

@@ -30,7 +30,17 @@ from hushrec.release.untrusted_json import entries, number, parsing, typed
 __all__ = ["Local", "Measured", "Promised", "Statement"]
 
 _OPTIONAL = frozenset(
-    {"beside", "diagnostics", "classes", "local", "personal_epsilon", "interactions", "model", "settings", "hushrec"}
+    {
+        "beside",
+        "diagnostics",
+        "classes",
+        "local",
+        "personal_epsilon",
+        "interactions",
+        "model",
+        "settings",
+        "hushrec",
+    }
 )
 """Fields that files omit when empty."""
 _DERIVED = frozenset({"reading", "said"})

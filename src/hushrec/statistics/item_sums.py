@@ -163,7 +163,11 @@ class EffectSums:
         del values
         if slopes is not None:
             each_slope = self.slopes(ratings, entries)
-            slopes += each_slope.sum() if personal_weights is None else ((each_slope * personal_weights) >> _FULL_BITS).sum()
+            slopes += (
+                each_slope.sum()
+                if personal_weights is None
+                else ((each_slope * personal_weights) >> _FULL_BITS).sum()
+            )
         rows = (ratings.indptr, ratings.items)
         counts = np.diff(ratings.indptr)
         full = np.full(len(counts), 1 << _WEIGHT_BITS, dtype=np.int64)

@@ -139,7 +139,12 @@ def test_two_columns_that_may_be_the_wish_are_not_chosen_between():
     with pytest.raises(DataError, match="more than one column for epsilon"):
         by_name({}, ["user_id", "item_id", "rating", "personal_epsilon", "privacy"], "the table")
     named = {"personal_epsilon": "privacy"}
-    assert by_name(named, ["user_id", "item_id", "rating", "personal_epsilon", "privacy"], "the table")["personal_epsilon"] == 4
+    assert (
+        by_name(named, ["user_id", "item_id", "rating", "personal_epsilon", "privacy"], "the table")[
+            "personal_epsilon"
+        ]
+        == 4
+    )
 
 
 @pytest.mark.parametrize("name", ["personal_epsilon", "Epsilon", "privacy", "PRIVACY"])
@@ -193,7 +198,11 @@ def test_whether_people_were_asked_does_not_depend_on_whether_there_are_any(doma
     for source in (tmp_path / "r.csv", frame(("x", "nosuch", "1", "2")), frame()):
         found = load(source, domain)
         assert found.personal
-        assert (found.personal_epsilon.dtype, found.personal_epsilon.shape, found.timestamps) == (np.float64, (0,), None)
+        assert (found.personal_epsilon.dtype, found.personal_epsilon.shape, found.timestamps) == (
+            np.float64,
+            (0,),
+            None,
+        )
         timed = source if isinstance(source, pl.DataFrame) else pl.read_csv(source)
         assert load(timed.with_columns(timestamp=pl.lit(7)), domain).timestamps.shape == (0,)
     assert not load(frame().drop("personal_epsilon"), domain).personal

@@ -74,4 +74,4 @@ def test_a_roster_is_a_reason_for_ids_only_where_there_is_one():
     [(85_727, 100_000, "85.7 %"), (1, 100_000, "less than 0.1 %"), (0, 5, "0.0 %"), (1, 0, "0.0 %")],
 )
 def test_a_share_is_in_words(count, records, shown):
-    assert share(count, records) == shown
+    assert fraction(count, records) == shown

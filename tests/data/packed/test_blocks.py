@@ -132,7 +132,9 @@ def test_what_columns_there_are_does_not_tell_whether_there_is_anybody(ratings, 
         assert Blocks.open(blocks.folder, ratings.domain).personal is asks
         manifest = json.loads((blocks.folder / "manifest.json").read_text())
         assert manifest["optional"] == ["personal_epsilon"] * asks + ["timestamps"] * timed
-    plain = Blocks.write(replace(ratings, timestamps=None, personal_epsilon=None).slice(0, 0), tmp_path / "plain")
+    plain = Blocks.write(
+        replace(ratings, timestamps=None, personal_epsilon=None).slice(0, 0), tmp_path / "plain"
+    )
     assert (blocks.digest() == plain.digest()) is not (asks or timed)
 
 

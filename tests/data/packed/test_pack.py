@@ -104,7 +104,9 @@ def test_an_opt_out_counts_wherever_it_stands(table, domain, tmp_path, timed):
             assert (block.timestamps is not None) is timed
 
 
-@pytest.mark.parametrize("column", [[], ["timestamp"], ["personal_epsilon"], ["timestamp", "personal_epsilon"]])
+@pytest.mark.parametrize(
+    "column", [[], ["timestamp"], ["personal_epsilon"], ["timestamp", "personal_epsilon"]]
+)
 def test_nobody_has_the_columns_of_somebody(table, domain, tmp_path, column):
     """Of a source without a good record the manifest says what it says of a full one."""
     told = []

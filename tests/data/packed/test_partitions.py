@@ -20,7 +20,7 @@ def batch(seed, *, timed=True, personal_epsilon=True, n=300):
         rng.integers(0, 2**31, n, dtype=np.int32),
         rng.integers(0, 256, n).astype(np.uint8),
         rng.integers(0, 2**40, n) if timed else None,
-        rng.random(len(names)) if personal else None,
+        rng.random(len(names)) if personal_epsilon else None,
     )
 
 

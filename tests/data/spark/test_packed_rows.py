@@ -33,7 +33,9 @@ TIMES, ASKED = np.arange(6) << 33, np.array([0, 0.25, 3])
 def kinds():
     """Blocks with and without each array that may be absent."""
     yield Ratings(ITEMS, USERS, INDPTR, GIVEN, steps=np.arange(6) % 5)
-    yield Ratings(ITEMS, USERS, INDPTR, GIVEN, steps=np.arange(6) % 5, timestamps=TIMES, personal_epsilon=ASKED)
+    yield Ratings(
+        ITEMS, USERS, INDPTR, GIVEN, steps=np.arange(6) % 5, timestamps=TIMES, personal_epsilon=ASKED
+    )
     yield Interactions(COUNTED, USERS, INDPTR, GIVEN, occurrences=np.arange(1, 7), timestamps=TIMES)
     yield Interactions(Domain(range(5), max_users=10), USERS, INDPTR, GIVEN, personal_epsilon=ASKED)
     yield Ratings(ITEMS, USERS[:0], np.zeros(1), GIVEN[:0], steps=GIVEN[:0])

@@ -46,7 +46,15 @@ def test_it_is_the_same_people(kept, people):
     assert kept.domain is people.domain
     assert not kept.personal
     assert not kept.exceeds_declared_users
-    assert kept.frame.columns == ["block", "users", "indptr", "items", "values", "timestamps", "personal_epsilon"]
+    assert kept.frame.columns == [
+        "block",
+        "users",
+        "indptr",
+        "items",
+        "values",
+        "timestamps",
+        "personal_epsilon",
+    ]
     assert sorted(row.block for row in kept.frame.select("block").collect()) == [*range(kept.n_blocks)]
     assert kept.n_blocks >= 5
 

@@ -122,7 +122,9 @@ def chosen(rows: int, answered: int, width: int, run: int) -> Ints32:
     return found
 
 
-@pytest.mark.parametrize(("answered", "width"), [(1, 1), (1, 7), (7, 7), (8, 8), (3, 9), (40, 64), (50, 1000)])
+@pytest.mark.parametrize(
+    ("answered", "width"), [(1, 1), (1, 7), (7, 7), (8, 8), (3, 9), (40, 64), (50, 1000)]
+)
 def test_columns_are_chosen_as_by_floyd(answered: int, width: int) -> None:
     np.testing.assert_array_equal(chosen(40, answered, width, 6), floyd(40, answered, width, 6))
 

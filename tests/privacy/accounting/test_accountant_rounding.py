@@ -57,9 +57,7 @@ def test_shares_come_to_no_more_than_the_whole(split: dict[str, float]) -> None:
     rhos = split_gaussian(budget(), split)
     assert sum(rhos.values()) <= largest_rho(budget()) < sum(rhos.values()) + 2 * len(split)
     epsilon_sum = split_laplace(budget(0.0), split)
-    assert (
-        sum(epsilon_sum.values()) <= largest_pure(budget(0.0)) < sum(epsilon_sum.values()) + 2 * len(split)
-    )
+    assert sum(epsilon_sum.values()) <= largest_pure(budget(0.0)) < sum(epsilon_sum.values()) + 2 * len(split)
 
 
 def test_a_measurement_costs_no_more_than_its_share() -> None:

@@ -66,7 +66,9 @@ def there(monkeypatch):
             return Rows([*spark_engine._same_added(found)])
 
         monkeypatch.setattr(spark_engine, "_added_up", added_up)
-        source = SimpleNamespace(domain=RATINGS.domain, max_per_user=cap, frame=None, n_blocks=len(batches()))
+        source = SimpleNamespace(
+            domain=RATINGS.domain, max_per_user=max_per_user, frame=None, n_blocks=len(batches())
+        )
         return SparkRows(source)
 
     return of

@@ -19,8 +19,8 @@ BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
 
 
 def sums_of(releases=RELEASES, max_per_user=CAP, reg=20):
-    effects = hr.GlobalEffects(effects={"contribution_cap": cap, "reg": reg})
-    return DatedSums(DOMAIN, releases, cap, effects.effects.sums(DOMAIN, BUDGET, "l2"))
+    effects = hr.GlobalEffects(effects={"contribution_cap": max_per_user, "reg": reg})
+    return DatedSums(DOMAIN, releases, max_per_user, effects.effects.sums(DOMAIN, BUDGET, "l2"))
 
 
 def measured(sums, life, joined=Arrivals.joined):
@@ -80,7 +80,9 @@ def test_no_life_moves_all_releases_by_more_than_is_declared():
 @pytest.mark.parametrize("releases", [1, 3, 52])
 def test_the_bound_is_that_of_the_weights(releases):
     """People with extreme ratings from the first release on, without a mean that takes from them."""
-    sums = sums_of(releases, max_per_user=5.0, reg=10**6)  # of which four records use up four, and one is kept
+    sums = sums_of(
+        releases, max_per_user=5.0, reg=10**6
+    )  # of which four records use up four, and one is kept
     found = ratios(sums, [[(0, 1), (1, 5), (2, 1), (3, 5)]] * releases)
     used = math.sqrt(4 / 5)
     assert found["item counts"] == pytest.approx(used, abs=1e-6)

@@ -85,7 +85,9 @@ class Counting(Work[Domain]):
                 "and expected_records instead"
             )
         if account is None:
-            raise LedgerError("an estimate of the crowd takes a part of a ledger's total: create the ledger first")
+            raise LedgerError(
+                "an estimate of the crowd takes a part of a ledger's total: create the ledger first"
+            )
         self.domain = facts.domain
         self.totals, self.plan = crowd_plan(facts.domain, account.total)
         repeats = account.under(mark) or (release_index is not None and account.made(release_index))

@@ -66,7 +66,9 @@ def choice(
     _require_task(domain, task)
     personal_epsilon = personal_epsilon or bool(domain.personal_epsilon)
     able = [
-        one for one in _suited(domain, budget, personal_epsilon) if _supports(one.model, domain, budget, personal_epsilon)
+        one
+        for one in _suited(domain, budget, personal_epsilon)
+        if _supports(one.model, domain, budget, personal_epsilon)
     ]
     if not able:
         raise BudgetUnsupported(_none_supports(domain, budget, personal_epsilon))
@@ -152,7 +154,9 @@ def _crowd(domain: Domain) -> str:
 def _supports(model: Model, domain: Domain, budget: Budget | None, personal_epsilon: bool) -> bool:
     if budget is None:
         return True
-    if personal_epsilon and not (type(model).personal_epsilon and (budget.unit, budget.adjacency) == ("user", "add-remove")):
+    if personal_epsilon and not (
+        type(model).personal_epsilon and (budget.unit, budget.adjacency) == ("user", "add-remove")
+    ):
         return False
     try:
         model.plan(domain, budget)

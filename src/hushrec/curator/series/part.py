@@ -139,7 +139,7 @@ def _terms(folder: SeriesFolder, model: Model, domain: Domain, account: Ledger) 
         assert whole.part is not None
         terms = about | {"releases": whole.part.of, "budget": whole.budget.model_dump(), "ledger": account.id}
         terms["settled"] = dict(whole.settings)  # and not from a catalogue that grew
-        terms["split"] = {line.event.name: line.share for line in whole.measurements}
+        terms["split"] = {line.event.name: line.split for line in whole.measurements}
         terms["series"] = token_hex(16)  # so that nobody takes another series of the same ledger for it
     if changed := [name for name, value in about.items() if terms[name] != value]:
         raise ConfigError(

@@ -133,14 +133,14 @@ def _items(seen: Witness, catalogue: pl.DataFrame, records: int) -> Iterator[str
     covered = elsewhere.height > 0.9 * catalogue.height and there > 0.95 * records
     if (there > 1.25 * here and 2 * there > records) or (covered and known.height < 0.75 * elsewhere.height):
         yield (
-            f"The columns user_id and item_id may be exchanged: {share(there, records)} of the records have "
+            f"The columns user_id and item_id may be exchanged: {fraction(there, records)} of the records have "
             f"a user id that is an item of the catalogue ({elsewhere.height:,} different ones), and "
-            f"{share(here, records)} an item id that is one ({known.height:,} different ones). If they are, "
+            f"{fraction(here, records)} an item id that is one ({known.height:,} different ones). If they are, "
             f"say which is which ({_COLUMNS})."
         )
     if 2 * here < records:
         yield (
-            f"Only {share(here, records)} of the records are of items of the catalogue. Their ids mostly "
+            f"Only {fraction(here, records)} of the records are of items of the catalogue. Their ids mostly "
             f"look like {_shape(items)}, those of the catalogue like {_shape(catalogue)} (a: letters, 9: "
             f"digits). Is item_id the right column ({_COLUMNS}), and is the catalogue of the same source?"
         )
@@ -152,7 +152,7 @@ def _written(ids: pl.DataFrame, known: pl.DataFrame, what: str, records: int) ->
     for difference, (form, fix) in _FORMS.items():
         found = _records(strange.with_columns(form).join(known.with_columns(form), on="text", how="semi"))
         if found and 10 * found >= _records(strange):
-            yield f"{found:,} records ({share(found, records)}) name {what} but for {difference}: {fix}."
+            yield f"{found:,} records ({fraction(found, records)}) name {what} but for {difference}: {fix}."
 
 
 def _ratings(seen: Witness, scale: Scale, dropped: Dropped) -> Iterator[str]:
@@ -197,7 +197,7 @@ def _another_scale(values: Floats, times: Ints, scale: Scale) -> str:
     """What ratings look like that are not on the scale."""
     inside = (values >= scale.lo) & (values <= scale.hi)
     off = int(times[~inside].sum())
-    told = f"{share(off, int(times.sum()))} of the ratings are written outside the scale {scale}"
+    told = f"{fraction(off, int(times.sum()))} of the ratings are written outside the scale {scale}"
     if not off:
         told = f"Many ratings are between the values of the scale {scale}"
     if len(values) > MAX_VALUES:

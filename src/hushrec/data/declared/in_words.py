@@ -28,5 +28,5 @@ def in_words(domain: Any) -> str:
     )
     return (
         f"{domain.n_items} items, {given}, cap {domain.max_per_user}, "
-        f"at most {domain.max_users} users{hints}{roster}{asked}{', titles' * bool(domain.titles)}"
+        f"at most {domain.max_users} users{hints}{roster}{personal_epsilon}{', titles' * bool(domain.titles)}"
     )

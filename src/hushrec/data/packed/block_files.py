@@ -93,7 +93,10 @@ class InBlocks:
         """At most ``max_per_user`` entries of each user, as in ``Ratings.capped``, chosen when a block is read."""
         if max_per_user < 1:
             raise DataError("a cap keeps at least one item of each user: cap must be 1 or more")
-        capped: Self = replace(cast(Any, self), max_per_user=max_per_user if self.max_per_user is None else min(max_per_user, self.max_per_user))
+        capped: Self = replace(
+            cast(Any, self),
+            max_per_user=max_per_user if self.max_per_user is None else min(max_per_user, self.max_per_user),
+        )
         return capped
 
 

@@ -199,7 +199,14 @@ class Blocks(InBlocks):
 
         arrays = {name: joined(name, rows) for name in ("items", kind.VALUES, "timestamps")}
         personal_epsilon = joined("personal_epsilon", order)
-        return kind(self.domain, users.gather(order), ends, **arrays, dropped=self.dropped, personal_epsilon=personal_epsilon)
+        return kind(
+            self.domain,
+            users.gather(order),
+            ends,
+            **arrays,
+            dropped=self.dropped,
+            personal_epsilon=personal_epsilon,
+        )
 
     def verify(self) -> None:
         """Read every file and compare its hash with the manifest.
@@ -225,7 +232,12 @@ class Blocks(InBlocks):
             DataError: a file differs from what was written.
         """
         self.verify()
-        told = [self.domain.digest, self.max_per_user, sorted(self._optional), [part.sha256 for part in self._parts]]
+        told = [
+            self.domain.digest,
+            self.max_per_user,
+            sorted(self._optional),
+            [part.sha256 for part in self._parts],
+        ]
         return hashlib.sha256(f"{FORMAT} {json.dumps(told, sort_keys=True)}".encode()).hexdigest()
 
     def _path(self, number: int, name: str) -> Path:

@@ -158,7 +158,9 @@ def by_name(
         matches = [
             place for place, name in enumerate(names) if name == (wanted if wanted is not None else role)
         ]
-        if wanted is None and (not matches or role == "personal_epsilon"):  # of two ε columns, neither may be ignored
+        if wanted is None and (
+            not matches or role == "personal_epsilon"
+        ):  # of two ε columns, neither may be ignored
             matches = [place for place, name in enumerate(names) if role_of(name) == role]
         if len(matches) == 1:
             found[role] = matches[0]

@@ -73,7 +73,9 @@ class SparkFeedback(InBlocks):
         size = min(RATINGS_PER_ROW, max(max(len(one.items) for one in given) // n_blocks, 1))
         blocks = [block for one in given for block in one.cuts(size)]
         rows = session.createDataFrame(table_of(to_row(one, part) for part, one in enumerate(blocks)))
-        kept = cls.keeping(rows.repartitionById(len(blocks) or 1, "part"), given[0].domain, given[0].has_personal_epsilon)
+        kept = cls.keeping(
+            rows.repartitionById(len(blocks) or 1, "part"), given[0].domain, given[0].has_personal_epsilon
+        )
         return replace(kept, dropped=sum((one.dropped for one in given), Dropped()))
 
     @classmethod
@@ -162,7 +164,12 @@ class SparkFeedback(InBlocks):
             DataError: a block differs from what was loaded, or Spark fails.
         """
         self.verify()
-        told = [self.domain.digest, self.max_per_user, self.has_personal_epsilon, [part.sha256 for part in self._parts]]
+        told = [
+            self.domain.digest,
+            self.max_per_user,
+            self.has_personal_epsilon,
+            [part.sha256 for part in self._parts],
+        ]
         return hashlib.sha256(f"hushrec spark 1 {json.dumps(told, sort_keys=True)}".encode()).hexdigest()
 
     def __repr__(self) -> str:
