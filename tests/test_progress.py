@@ -52,7 +52,7 @@ def table(n_users):
 MODELS = [
     hr.GlobalEffects(),
     hr.CovarianceSVD(rank=2),
-    hr.PosteriorMF(rank=2, rounds=3),
+    hr.PosteriorMF(rank=2, epochs=3),
     hr.UserLevelSGD(rank=2, epochs=3),
     hr.MatrixFactorization(rank=2, epochs=3, solver="sgd"),
     hr.MatrixFactorization(rank=2, epochs=3, solver="als"),

@@ -25,10 +25,10 @@ from hushrec.models.visibility import pairs
 
 RESULTS = Path(__file__).resolve().parents[1] / "results/choice.csv"
 MODELS = {
-    "rating": ("GlobalEffects", "CovarianceSVD"),
+    "record": ("GlobalEffects", "CovarianceSVD"),
     "user": ("GlobalEffects", "CovarianceSVD", "PosteriorMF"),
 }
-UNITS = "rating", "user"
+UNITS = "record", "user"
 SEED = 7
 HELD_OUT, ENOUGH = 0.1, 200_000
 """Share of the ratings that are predicted, and the most of them."""

@@ -24,7 +24,7 @@ from lab.experiments.tables import markdown
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 ITEMS, EACH = 2_000, 50
-UNITS = "rating", "user"
+UNITS = "record", "user"
 SCHEMA = {
     "users": pl.Int64,
     "unit": pl.String,

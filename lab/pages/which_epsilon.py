@@ -18,7 +18,7 @@ from lab.pages.reading_epsilon import gaussian
 DOCS = Path(__file__).parents[2] / "docs"
 RESULTS = Path(__file__).parents[1] / "results"
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0, 20.0)
-STEPS = {"user": (100, 790, 3_000), "rating": (100, 500, 3_000)}
+STEPS = {"user": (100, 790, 3_000), "record": (100, 500, 3_000)}
 """Signals at which the rows of ``measured`` begin."""
 LISTS = {"data": "MovieLens 1M, likes", "protocol": "people", "metric": "nDCG@100"}
 """The lists of lab/results/top_n.csv that are compared."""
@@ -83,7 +83,7 @@ def costs():
         odds = gaussian(epsilon)
         told = [
             percent(lost("user", epsilon), "+.1f"),
-            percent(lost("rating", epsilon), "+.1f"),
+            percent(lost("record", epsilon), "+.1f"),
             percent(kept("user", epsilon)),
         ]
         shares = [f"{above(100 * share, 3)}\u00a0%" for share in (odds.right_guess, odds.best_attack)]
@@ -158,7 +158,7 @@ def picture():
         gain.set_ylim(0, 101)
         gain.set_ylabel("people found, % (1 % false positives)")
         gain.legend(frameon=False)
-        for unit, colour, mark in (("user", "#0072B2", "o"), ("rating", "#009E73", "s")):
+        for unit, colour, mark in (("user", "#0072B2", "o"), ("record", "#009E73", "s")):
             known = [(e, lost(unit, e)) for e in EPSILONS if lost(unit, e) is not None]
             cost.plot(*zip(*known, strict=True), color=colour, marker=mark, label=f"unit {unit}")
         cost.set_ylim(0, None)

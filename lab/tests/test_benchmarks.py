@@ -196,7 +196,7 @@ def test_fits_at_a_tenth_took_what_was_foretold_and_no_more_memory_than_planned(
 def test_the_drivers_memory_is_that_of_a_plan():
     domain = hr.Domain([f"i{n}" for n in range(3000)], scale=(1, 5, 1), max_users=100)
     budget = hr.Budget(epsilon=4, delta=1e-10, unit="user", adjacency="add-remove")
-    config = hr.PosteriorMF(rank=scale.RANK, rounds=scale.ROUNDS)
+    config = hr.PosteriorMF(rank=scale.RANK, epochs=scale.ROUNDS)
     assert scale.footprint(3000) == config.footprint(domain, budget)
 
 

@@ -34,7 +34,7 @@ WIDE = {"clip": 0.35, "strength": 20, "contribution_cap": 52.0}
 FOUR = hr.GlobalEffects()
 SIX = hr.CovarianceSVD(rank=2, effects=WIDE, covariance={"contribution_cap": 30.0})
 LAPLACE = hr.GlobalEffects(noise="laplace")
-SAMPLED = hr.PosteriorMF(rank=2, rounds=2, clip_norm=0.01, sample_rate=0.5, effects=WIDE)
+SAMPLED = hr.PosteriorMF(rank=2, epochs=2, clip_norm=0.01, sample_rate=0.5, effects=WIDE)
 
 
 def worlds(model, budget=BUDGET, pair=PAIR):
@@ -161,7 +161,7 @@ def test_samples_that_everyone_is_in_are_noticed(monkeypatch):
     """The planted fault: the price is that of a sample, and everyone takes part."""
     from hushrec.privacy.noise.poisson_sampling import Sample
 
-    few = hr.PosteriorMF(rank=2, rounds=8, clip_norm=0.01, sample_rate=0.02)
+    few = hr.PosteriorMF(rank=2, epochs=8, clip_norm=0.01, sample_rate=0.02)
     planned, gaps = worlds(few)
     assert listen(planned, gaps, runs=20_000).epsilon <= planned.epsilon
     monkeypatch.setattr(Sample, "of", lambda sample, nonces: np.ones(len(nonces), np.bool_))

@@ -266,7 +266,7 @@ KINDS = {
     "of several": ([SEVERAL], "{fit} --epsilon auto --ledger ledger.db --model covariance-svd"),
     "of several, chosen": ([SEVERAL], "{fit} --epsilon auto --ledger ledger.db"),
     "of a series": ([SEVERAL], "{fit} --ledger ledger.db --series year"),
-    "of single ratings": ([], fit(f"--epsilon 1 {PEOPLE.replace('user', 'rating')}")),
+    "of single ratings": ([], fit(f"--epsilon 1 {PEOPLE.replace('user', 'record')}")),
     "weak": ([], fit(f"--epsilon 10 {PEOPLE}", more="--model covariance-svd --accept weak")),
     "on a condition": ([], fit(f"--epsilon 1 {PEOPLE}", more="--model posterior-sample-mf --set rank=2")),
     "of released data": (

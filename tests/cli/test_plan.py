@@ -166,8 +166,8 @@ def test_equal_rounds_share_a_line(here, hushrec, budget):
     line = f"plan --domain domain.json {budget} --model posterior-mf --set rounds=32"
     shown = hushrec(line).out
     planned = [row["name"] for row in json.loads(hushrec(f"{line} --json").out)["measurements"]]
-    rounds = [name for name in planned if ", round " in name]
+    rounds = [name for name in planned if ", epoch " in name]
     assert len(rounds) > 2
-    (told,) = (line for line in shown.splitlines() if ", round" in line)
-    assert told.startswith(f"items, round × {len(rounds)}, each ")
+    (told,) = (line for line in shown.splitlines() if ", epoch" in line)
+    assert told.startswith(f"items, epoch × {len(rounds)}, each ")
     assert all(name in shown for name in set(planned) - set(rounds))

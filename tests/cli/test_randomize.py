@@ -323,9 +323,9 @@ def test_a_strangers_method_is_named_before_the_charge(here, hushrec, monkeypatc
 
 def test_room_for_the_file_is_held_before_the_charge(here, hushrec, monkeypatch):
     """A ledger does not keep a very large data set, so one that cannot be written would be lost."""
-    from hushrec.curator import room
+    from hushrec.curator import disk_space
 
-    elsewhere, held = Path("elsewhere"), room.Room
+    elsewhere, held = Path("elsewhere"), disk_space.DiskSpace
 
     def full(folder, size, *, private=False):
         if folder.name == elsewhere.name:
@@ -333,7 +333,7 @@ def test_room_for_the_file_is_held_before_the_charge(here, hushrec, monkeypatch)
         return held(folder, size, private=private)
 
     elsewhere.mkdir()
-    monkeypatch.setattr(room, "Room", full)
+    monkeypatch.setattr(disk_space, "DiskSpace", full)
     refused = hushrec(command(out="elsewhere/released.csv"), 2)
     assert "too little room" in refused.err
     assert not Path("ledger.db").exists()

@@ -148,7 +148,7 @@ def test_shares_of_the_budget(unit, epsilon):
 
 @pytest.mark.parametrize("unit", ["user", "record"])
 def test_sensitivities_of_pairs(unit):
-    named = {"user": "–", "rating": "vector lengths"}
+    named = {"user": "–", "record": "vector lengths"}
     planned = PrivateEASE().plan(of_interactions(5000, 10**4), budget(1.0, unit))
     found = {event.name: f"{event.sensitivity:.3g}" for event in planned.events} | {"–": "–"}
     names = ["item counts", "crowd size", "popular part", named[unit], "item pairs"]
@@ -206,9 +206,9 @@ def test_sensitivities_of_gradients_and_right_hand_sides(unit, adjacency):
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
 def test_sensitivities_of_cells_and_levels(adjacency):
     name = {"replace": "ratings", "add-remove": "cells"}[adjacency]
-    found = events(InputPerturbationMF(epochs=6), "rating", adjacency)[name].event.sensitivity
+    found = events(InputPerturbationMF(epochs=6), "record", adjacency)[name].event.sensitivity
     assert row("models/input_perturbation_mf.md", f"`rating`, {adjacency}", name)[0] == f"{found:g}"
-    levels = events(GlobalEffects(user_biases="released"), "rating", adjacency)
+    levels = events(GlobalEffects(user_biases="released"), "record", adjacency)
     stated = row("models/global_effects.md", f"`rating`, {adjacency}", "user sums")[0]
     assert stated == f"{levels['user sums'].event.sensitivity:g}"
 

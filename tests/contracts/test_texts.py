@@ -186,7 +186,7 @@ def private():
 def plans():
     """Every model under both units, every method, and a series."""
     for name, kind, people in private():
-        for unit, epsilon in (("user", 4), ("rating", 1)):
+        for unit, epsilon in (("user", 4), ("record", 1)):
             budget = hr.Budget(epsilon=epsilon, delta=1e-6, unit=unit, adjacency="add-remove")
             yield f"{name}, unit {unit}", said(lambda: hr.plan(people.domain, kind(), budget))  # noqa: B023
     domain = world().domain

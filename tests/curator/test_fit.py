@@ -38,7 +38,7 @@ def test_nobody_gives_more_ratings_than_the_cap(small, budget):
     few = hr.Domain(small.domain.items, scale=(1, 5, 1), max_users=2000, max_per_user=2)
     whole = hr.Ratings(few, small.users, small.indptr, small.items, small.steps)
     assert whole.counts.max() > 2
-    for config in (hr.GlobalEffects(), hr.PosteriorMF(rank=2, rounds=2)):
+    for config in (hr.GlobalEffects(), hr.PosteriorMF(rank=2, epochs=2)):
         made = [
             hr.testing.fit(ratings, config, budget(2.0, unit="user"), entropy=hr.testing.Seeded(1)).to_bytes()
             for ratings in (whole, whole.capped(2))
@@ -110,14 +110,14 @@ def test_people_who_ask_are_refused_where_nobody_is_weighed(small, budget):
         fit = hr.baseline if allowed is None else partial(hr.testing.fit, budget=allowed, **seeded)
         with pytest.raises(BudgetUnsupported, match=able):
             fit(asking, config)
-    short = hr.PosteriorMF(rank=2, rounds=2)
+    short = hr.PosteriorMF(rank=2, epochs=2)
     assert hr.testing.fit(asking, short, user, entropy=hr.testing.Seeded(1)).statement.personal
     assert hr.baseline(asking, short).kind == "factors"
 
 
 @pytest.mark.parametrize("noise", [True, False])
 def test_a_release_carries_the_domains_titles_and_is_else_the_same(small, budget, noise):
-    """Of a model that expects nothing of titles; ``test_known_items`` has the others."""
+    """Of a model that expects nothing of titles; ``test_public_items`` has the others."""
     titles = [f"Film {item}" for item in small.domain.items]
     domain = hr.Domain(
         small.domain.items,

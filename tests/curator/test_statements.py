@@ -46,19 +46,19 @@ def fitted(tmp_path: Path, asked: float | None, model: Model, seed: int | None =
 
 def test_classes_are_listed_only_where_people_were_asked(tmp_path: Path) -> None:
     """Where nobody was, everybody counts in full, the strict as well."""
-    statement = fitted(tmp_path, None, PosteriorMF(rounds=2)).statement
+    statement = fitted(tmp_path, None, PosteriorMF(epochs=2)).statement
     assert not statement.personal
     assert statement.classes == ()
     assert "strict" not in str(statement)
     (tmp_path / "ledger.db").unlink()
-    asked = fitted(tmp_path, 0.25, PosteriorMF(rounds=2)).statement
+    asked = fitted(tmp_path, 0.25, PosteriorMF(epochs=2)).statement
     assert [level.name for level in asked.classes] == list(LEVELS)
     assert "strict" in str(asked)
     assert "several releases add" in str(asked)
 
 
 def test_a_seeded_experiment_tells_nobody_what_he_loses(tmp_path: Path) -> None:
-    statement = fitted(tmp_path, 0.25, PosteriorMF(rounds=2), seed=1).statement
+    statement = fitted(tmp_path, 0.25, PosteriorMF(epochs=2), seed=1).statement
     assert statement.personal
     for said in ("Each person", "  is promised"):
         assert said not in str(statement)

@@ -19,7 +19,7 @@ from hushrec.documents.words import LANGUAGES, Clause, Said, Words, english, tex
 from hushrec.errors import ConfigError
 from hushrec.figures import Number, above
 from hushrec.pages.card import card
-from hushrec.pages.subject import Subject
+from hushrec.pages.reviewed_file import ReviewedFile
 from hushrec.release.statement import Local, Measured, Promised
 from support.releases import release, statement
 
@@ -257,14 +257,14 @@ def test_what_a_language_lacks_is_said_in_english_marked_and_confessed(lang, mon
 
 @pytest.mark.parametrize("lang", FOREIGN)
 def test_a_card_says_its_summary_in_the_language_and_confesses_the_rest(lang):
-    document = card(Subject.of(release()), lang=lang)
+    document = card(ReviewedFile.of(release()), lang=lang)
     assert document.blocks[-1].text == texts(lang)["untranslated"]
     titles = {block.title: block.title.lang for block in document.blocks if isinstance(block, Section)}
     summary = {texts(lang)[f"card.{name}.title"] for name in ("promise", "not_promised", "uses", "guarantee")}
     assert {title for title, of in titles.items() if of == lang} >= summary
     assert titles[texts("en")["card.checklist.title"]] == "en"
     assert f'lang="en">{texts("en")["card.checklist.title"]}</h2>' in html.page(document)
-    assert card(Subject.of(release())).blocks[-1] != document.blocks[-1]
+    assert card(ReviewedFile.of(release())).blocks[-1] != document.blocks[-1]
 
 
 def _points(document):
@@ -336,12 +336,15 @@ def test_a_figure_stands_for_itself_in_json():
 def test_a_sentence_is_changed_everywhere_by_one_line(lang, monkeypatch):
     """In a terminal, on a page, in a notebook, in Markdown, on a card, and in what a release's page shows."""
     made, new = statement(), "Ganz anders & neu: {about}, {other}, {what}."
-    before = [written(made.document(lang)), written(card(Subject.of(release(statement=made)), lang=lang))]
+    before = [
+        written(made.document(lang)),
+        written(card(ReviewedFile.of(release(statement=made)), lang=lang)),
+    ]
     monkeypatch.setitem(texts(lang), "grade.something", new)
     words = Words(lang)
     about, other = (words(f"pair.user.add-remove.{part}") for part in ("about", "other"))
     said = new.format(about=about, other=other, what=words("what.file"))
-    after = [written(made.document(lang)), written(card(Subject.of(release(statement=made)), lang=lang))]
+    after = [written(made.document(lang)), written(card(ReviewedFile.of(release(statement=made)), lang=lang))]
     for old, now in zip(before, after, strict=True):
         for writer, text in now.items():
             assert said.replace("&", "&amp;" if "<p>" in text else "&") in text, writer

@@ -16,7 +16,7 @@ def hinted(domain, ratings):
 
 def rounds(model, domain, budget):
     planned = hr.plan(domain, model, budget).measurements
-    return [m for m in planned if ", round " in m.event.name]
+    return [m for m in planned if ", epoch " in m.event.name]
 
 
 @MODELS

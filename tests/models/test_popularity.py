@@ -68,13 +68,13 @@ def started(folder, total):
 
 
 def test_the_statement_speaks_of_interactions(given, budget, tmp_path):
-    total = budget(1.0, "rating")
+    total = budget(1.0, "record")
     made = hr.fit(given, hr.Popularity(), total, ledger=started(tmp_path, total))
     text = str(hr.Release.from_bytes(made.to_bytes()).statement)
     assert "any single interaction of yours" in text
     assert "all your interactions together" in text
     assert "star" not in text
-    assert text.replace("per rating", "").count("rating") == 0
+    assert text.replace("per record", "").count("rating") == 0
 
 
 def test_likes_and_counts_are_interactions_too(budget):

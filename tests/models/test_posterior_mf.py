@@ -89,13 +89,13 @@ def test_a_sample_of_people_learns_too(rmse, budget):
 def test_the_gradients_are_of_those_whom_the_grant_has_drawn(world, budget, tmp_path, monkeypatch, source):
     """Nobody drawn: sums of zero, in every round. One person drawn: what moves are the items they rated."""
     ratings = world[0] if source == "memory" else Blocks.write(world[0], tmp_path / "blocks")
-    model, release, summed = hr.PosteriorMF(rank=3, epochs=3, sample_rate=0.4), Grant.release, {}
+    model, release, summed = hr.PosteriorMF(rank=3, epochs=3, sample_rate=0.4), Grant.measure, {}
 
     def watched(grant, bounded):
         summed[bounded.name] = bounded.values.copy()
         return release(grant, bounded)
 
-    monkeypatch.setattr(Grant, "release", watched)
+    monkeypatch.setattr(Grant, "measure", watched)
     found = []
     for drawn in ([], [0], [world[0].n_users - 1]):
         sample = Chosen(world[0].users.gather(drawn))

@@ -168,7 +168,7 @@ def test_the_statement_lists_what_each_class_is_promised(small, tmp_path) -> Non
         assert promised - 0.001 < level.promised <= promised
     text = str(statement)
     assert "class asks for is promised weight" in " ".join(text.split())
-    assert Clause("assumes.personal", {"given": "ratings"}) in statement.assumes
+    assert Clause("assumes.personal_epsilon", {"given": "ratings"}) in statement.assumes
     assert "Each person loses at most the ε that they asked for, at the same δ, and never more" in text
     assert Statement.from_json(json.loads(json.dumps(statement.to_json()))) == statement
     assert hr.plan(domain, GlobalEffects(), BUDGET).classes == ()

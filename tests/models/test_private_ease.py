@@ -115,7 +115,7 @@ def test_a_crowd_that_turns_out_small_is_ranked_by_popularity(halves, budget):
     assert release.kind == "item scores"
 
 
-@pytest.mark.parametrize("unit", [None, "user", "rating"])
+@pytest.mark.parametrize("unit", [None, "user", "record"])
 def test_users_with_few_items_are_ranked_by_popularity(budget, unit):
     """EASE has no intercept: two items each say less than the counts, also without noise."""
     kinds = {}
@@ -136,14 +136,14 @@ def test_a_catalogue_above_pair_items_has_the_pairs_of_the_most_popular(halves, 
 
 
 def test_a_release_survives_its_file_and_speaks_of_interactions(halves, budget, tmp_path):
-    total = budget(4.0, "rating")
+    total = budget(4.0, "record")
     hr.Ledger.create(tmp_path / "ledger.db", total)
     made = hr.fit(halves[0], hr.PrivateEASE(rank=8), total, ledger=tmp_path / "ledger.db")
     release = hr.Release.from_bytes(made.to_bytes())
     assert release.kind == "linear items"
     text = str(release.statement)
     assert "any single interaction of yours" in text
-    assert text.replace("per rating", "").count("rating") == 0
+    assert text.replace("per record", "").count("rating") == 0
     names = [each.name for each in release.statement.measurements]
     assert names == ["item counts", "crowd size", "popular part", "vector lengths", "item pairs"]
     client = hr.Client(made.save(tmp_path / "ease.safetensors"))
@@ -199,7 +199,7 @@ def test_what_it_does_not_protect_or_know_is_refused(halves, world, budget):
 
 @pytest.mark.parametrize(
     ("query", "unit", "epsilon", "part"),
-    [("pairs", "user", 4.0, 0.9), ("pairs", "rating", 4.0, 0.85), ("popular_part", "user", 300.0, 0.95)],
+    [("pairs", "user", 4.0, 0.9), ("pairs", "record", 4.0, 0.85), ("popular_part", "user", 300.0, 0.95)],
 )
 def test_an_audit_refutes_a_bound_that_is_too_small(query, unit, epsilon, part, budget, monkeypatch):
     """As far as users of the audit's 16 items come; along v only where little noise is in its weights."""
@@ -216,7 +216,7 @@ def understated(query, part):
     return property(wrong)
 
 
-@pytest.mark.parametrize(("unit", "other"), [("user", {}), ("rating", {"pair_items": 500})])
+@pytest.mark.parametrize(("unit", "other"), [("user", {}), ("record", {"pair_items": 500})])
 def test_more_people_than_64_bits_hold_are_refused_before_the_charge(unit, other, tmp_path):
     def declared(users):
         return hr.Domain(range(6000), max_users=users)

@@ -49,7 +49,7 @@ def test_mu_is_what_the_whole_budget_pays_for(budget, epsilon, delta):
 def test_mu_is_that_of_the_noise_of_a_plan(budget):
     """One measurement with all of a budget has the noise Δ/μ."""
     clicks = hr.Domain(range(50), max_users=1_000)
-    for asked in (budget(1.0, "rating"), budget(8.0, "user"), budget(1.0, "rating", delta=1e-8)):
+    for asked in (budget(1.0, "record"), budget(8.0, "user"), budget(1.0, "record", delta=1e-8)):
         (event,) = hr.Popularity().plan(clicks, asked).events
         assert event.sensitivity / event.deviation == pytest.approx(mu(asked), rel=1e-6)
     (event,) = (one for one in laplace(budget).events if one.name == "item sums")
@@ -58,22 +58,22 @@ def test_mu_is_that_of_the_noise_of_a_plan(budget):
 
 def laplace(budget):
     model = hr.GlobalEffects(noise="laplace", split={"item sums": 0.5, "item counts": 0.5})
-    return model.plan(domain_of(100, 10, 50), budget(1.0, "rating", delta=0.0))
+    return model.plan(domain_of(100, 10, 50), budget(1.0, "record", delta=0.0))
 
 
 def test_under_replace_noise_is_twice_as_wide_and_without_a_budget_there_is_none(budget):
     for norm in ("l1", "l2"):
-        assert mu(budget(1.0, "record", "replace"), norm) == mu(budget(1.0, "rating"), norm) / 2
+        assert mu(budget(1.0, "record", "replace"), norm) == mu(budget(1.0, "record"), norm) / 2
         assert mu(EXACT, norm) == math.inf
 
 
 @pytest.mark.parametrize("signal", [directions, pairs, noisy_ratings])
 def test_more_shows_of_more_ratings_of_fewer_items_at_a_larger_epsilon(budget, signal):
     one = domain_of(1_000, 100, 1_000)
-    small = signal(one, budget(1.0, "rating"))
-    assert signal(domain_of(10_000, 100, 1_000), budget(1.0, "rating")) > 3 * small
-    assert signal(domain_of(1_000, 100, 16_000), budget(1.0, "rating")) < small / 3
-    assert signal(one, budget(4.0, "rating")) > 3 * small
+    small = signal(one, budget(1.0, "record"))
+    assert signal(domain_of(10_000, 100, 1_000), budget(1.0, "record")) > 3 * small
+    assert signal(domain_of(1_000, 100, 16_000), budget(1.0, "record")) < small / 3
+    assert signal(one, budget(4.0, "record")) > 3 * small
     assert signal(one, budget(1.0, "record", "replace")) == pytest.approx(small / 2)
     assert signal(one, EXACT) == math.inf
 
@@ -86,7 +86,7 @@ def test_directions_show_by_ratings_over_items_to_three_quarters(budget):
 
 def test_pairs_show_by_how_much_a_user_rates_if_each_rating_is_protected_alone(budget):
     domain = domain_of(1_000, 100, 1_000)
-    for unit, times in (("rating", 10), ("user", 1)):
+    for unit, times in (("record", 10), ("user", 1)):
         assert pairs(domain, budget(1.0, unit)) == pytest.approx(
             times * directions(domain, budget(1.0, unit))
         )
@@ -99,7 +99,7 @@ def test_whole_users_show_by_their_number_over_the_edge_of_noise(budget):
 
 
 def test_factors_get_their_share_only_as_they_show(budget):
-    asked, crowds = budget(1.0, "rating"), [domain_of(n, 100, 4_000) for n in (100, 10_000, 1_000_000)]
+    asked, crowds = budget(1.0, "record"), [domain_of(n, 100, 4_000) for n in (100, 10_000, 1_000_000)]
     for share, most in ((listed_split, 0.65), (gradients_split, 0.5), (noisy_split, 0.8)):
         split = [share(domain, asked) for domain in crowds] + [share(crowds[0], EXACT)]
         assert split == sorted(split)
@@ -121,7 +121,7 @@ def test_a_covariance_shows_less_of_people_than_of_ratings_and_under_wider_noise
     assert of_users < of_ratings / 4
     assert shown(domain, budget(1.0, "user"), max_per_user=320.0) == pytest.approx(of_users / 2)
     assert shown(domain, budget(1.0, "record", "replace")) == pytest.approx(of_ratings / 2)
-    assert shown(domain, budget(1.0, "rating"), "l1") < of_ratings
+    assert shown(domain, budget(1.0, "record"), "l1") < of_ratings
     assert shown(domain, EXACT) == math.inf
 
 

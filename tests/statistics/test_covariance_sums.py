@@ -49,9 +49,9 @@ def test_sums_do_not_depend_on_the_order_of_rows(unit):
 
 def test_sums_do_not_depend_on_threads():
     ratings = netflix_like(500, 120, 12_000, seed=2)
-    once = all_sums(ratings, "rating", threads=1)
+    once = all_sums(ratings, "record", threads=1)
     for threads in (2, 3):
-        again = all_sums(ratings, "rating", threads=threads)
+        again = all_sums(ratings, "record", threads=threads)
         assert all((values == again[name]).all() for name, values in once.items())
 
 
@@ -59,8 +59,8 @@ def test_sums_do_not_depend_on_chunks():
     """The sums of two halves of the users add to those of all, but for the last cut to the grid."""
     ratings = netflix_like(400, 50, 6000, seed=3)
     half = ratings.user_index() < 200
-    whole = all_sums(ratings, "rating")
-    parts = [all_sums(ratings.select(mask), "rating") for mask in (half, ~half)]
+    whole = all_sums(ratings, "record")
+    parts = [all_sums(ratings.select(mask), "record") for mask in (half, ~half)]
     for name, values in whole.items():
         difference = np.abs(values - parts[0][name] - parts[1][name]).max()
         assert difference <= (1 if name == "covariance" else 0), name

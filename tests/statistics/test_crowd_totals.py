@@ -54,7 +54,7 @@ def test_a_person_without_a_bound_would_be_found(search, monkeypatch):
 def test_a_rating_moves_each_total_by_one_at_most(search):
     """Also somebody's only rating, which takes them away."""
     whole = [*BESIDE, [7]]
-    sums = totals("rating")
+    sums = totals("record")
     assert sums.most == N_ITEMS
     moved = [[range(4), BESIDE[1], [7]], [BESIDE[0], [*BESIDE[1]][1:], [7]], BESIDE]
     by = {

@@ -134,7 +134,7 @@ def test_on_a_scale_off_the_grid_sums_move_by_what_is_booked(scale, printed):
     """The ends of such a scale are rounded to the grid, and may lie a step further apart than its width."""
     lo, hi, _ = scale
     for adjacency, rows in (("replace", [(lo,), (hi,)]), ("add-remove", [(hi,), (None,)])):
-        sums = effect_sums(domain_of(1, scale), "rating", adjacency, printed=printed)
+        sums = effect_sums(domain_of(1, scale), "record", adjacency, printed=printed)
         one, other = (measured(sums, [row]) for row in rows)
         query, values = one["item sums"]
         assert distance(query, values, other["item sums"][1]) <= query.sensitivity

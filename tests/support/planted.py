@@ -37,7 +37,7 @@ MODELS = {
     "sgd": hr.PrivateSGD(rank=2, epochs=2),
     "user sgd": hr.UserLevelSGD(rank=2, epochs=2, clip_norm=0.01),
     "als": hr.PrivateALS(rank=2, epochs=2),
-    "posterior": hr.PosteriorMF(rank=2, rounds=2, clip_norm=0.01),
+    "posterior": hr.PosteriorMF(rank=2, epochs=2, clip_norm=0.01),
     "head": hr.CovarianceSVD(rank=2, covariance={"pair_items": 3}),
     "ease": hr.PrivateEASE(rank=2),
     "ease of a head": hr.PrivateEASE(rank=2, pair_items=6),

@@ -133,7 +133,7 @@ def test_made_up_people_are_known(grid):
         ("epsilon = 2", "epsilon = []", "run[2].epsilon: Value should have at least 1"),
         ("epsilon = 2", "epsilon = [-2]", "run[2].epsilon[1]: Input should be greater than 0"),
         ("epsilon = 2", "epsilon = nan", "run[2].epsilon[1]: Input should be greater than 0"),
-        ('unit = "record"', 'unit = "film"', "run[2].unit[1]: Input should be 'rating' or 'user'"),
+        ('unit = "record"', 'unit = "film"', "run[2].unit[1]: Input should be 'record' or 'user'"),
         ('"GlobalEffects"', '"GlobalAffects"', "run[1].model: there is no model 'GlobalAffects'; there are"),
         ("rank = 3", "rnk = 3", "run[2]: invalid settings for CovarianceSVD: rnk"),
         ("rank = 3", 'analysis = "published"', "run[2]: invalid settings for CovarianceSVD: analysis"),
@@ -343,7 +343,7 @@ def test_a_model_without_noise_needs_no_budget(grid):
     cases = grid(plain).cases()
     assert [(case.budget, case.name) for case in cases] == [(None, "plain")] * 3
     with pytest.raises(ConfigError, match=r"MatrixFactorization adds no noise; leave out epsilon"):
-        grid(plain + 'epsilon = 1\ndelta = 1e-6\nunit = "rating"\nadjacency = "replace"\n')
+        grid(plain + 'epsilon = 1\ndelta = 1e-6\nunit = "record"\nadjacency = "replace"\n')
     with pytest.raises(ConfigError, match=r"needs epsilon"):
         grid(plain.replace("MatrixFactorization", "GlobalEffects"))
 

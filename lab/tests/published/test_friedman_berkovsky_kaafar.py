@@ -211,7 +211,7 @@ def test_noise_is_worth_its_claim_only_where_bounds_are_not_exchanged(listed, bu
 def test_each_epoch_solves_each_side_once(listed, budget):
     config, allowed = FriedmanALS(rank=3, epochs=3), budget(adjacency="replace")
     noises, split = config.printed(listed[0].domain, allowed), config.budget_split(listed[0].domain, allowed)
-    rounds = [name for name in noises if ", round " in name]
+    rounds = [name for name in noises if ", epoch " in name]
     assert rounds == [f"{side}, epoch {t}" for t in range(1, 4) for side in ("users", "items")]
     assert [split[name] for name in rounds] == pytest.approx([0.7 / 6] * 6)
     assert [noises[name].loss for name in rounds] == [1.25, 0.8] * 3

@@ -25,7 +25,7 @@ def watched(monkeypatch, config, ratings, allowed):
 
     monkeypatch.setattr(PaperRun, "measure", watch)
     config.fit(ratings, PaperRun.of(config, ratings.domain, allowed, 1))
-    return [part for part in seen if ", round " in part[0].name]
+    return [part for part in seen if ", epoch " in part[0].name]
 
 
 def test_bounded_it_draws_noise_for_every_rating_in_every_epoch(listed, listed_rmse, budget):
@@ -94,6 +94,6 @@ def test_what_is_released_is_within_the_bounds_on_norms(listed, budget, kind, ad
 )
 def test_all_epochs_get_equal_shares_after_the_averages(listed, budget, kind, adjacency):
     split = kind(epochs=5).budget_split(listed[0].domain, budget(adjacency=adjacency))
-    rounds = [share for name, share in split.items() if "round" in name]
+    rounds = [share for name, share in split.items() if "epoch" in name]
     count = 5 if kind is FriedmanBoundedSGD else 10
     assert rounds == pytest.approx([0.7 / count] * count)

@@ -97,7 +97,7 @@ def test_people_are_capped_where_they_are_protected(small, budget):
     few = hr.Ratings(frame, small.users, small.indptr, small.items, small.steps)
     one = few.capped(1)
     form = published.McSherryEffects()
-    for unit, same in (("user", True), ("rating", False)):
+    for unit, same in (("user", True), ("record", False)):
         made, of_one = (published.fit(given, form, budget(2.0, unit), 1) for given in (few, one))
         equal = made.tensors["item_effects"] == of_one.tensors["item_effects"]
         assert bool(equal.all()) == same
@@ -105,7 +105,7 @@ def test_people_are_capped_where_they_are_protected(small, budget):
 
 def test_per_user_epsilon_is_in_no_paper(budget):
     domain = hr.Domain(range(3), scale=(1, 5, 1), max_users=9, personal_epsilon={"low": 1.0})
-    rows = {"user_id": ["a", "b"], "item_id": ["0", "1"], "rating": [1, 2], "epsilon": ["low", "low"]}
+    rows = {"user_id": ["a", "b"], "item_id": ["0", "1"], "rating": [1, 2], "personal_epsilon": ["low", "low"]}
 
     asking = hr.load(pl.DataFrame(rows), domain)
     with pytest.raises(BudgetUnsupported, match="drop the column epsilon"):

@@ -41,7 +41,7 @@ def estimate_crowd(
         request,
         account.facts(declared, given.reading.columns),
         lambda _: given.load(ratings, declared),
-        given.called(ratings),
+        given.described(ratings),
     )
     about = f"about {found.expected_users:,} users and {found.expected_records:,} {found.feedback}"
     blocks: list[Block] = [

@@ -114,7 +114,7 @@ def fit(
         return people
 
     facts = account.facts(declared, given.reading.columns, where == "spark")
-    work, release = account.charged(request, facts, load, given.called(ratings))
+    work, release = account.charged(request, facts, load, given.described(ratings))
     ledger, made = account.opened(request), release.statement.ledger
     repeated = account.repeated(made["release_index"]) if release.repeated else ""
     chosen_as = f"Model: {release.model}, because {work.because}." if work.because else ""
@@ -151,8 +151,8 @@ def _require_ledgers(budget: "Budget", **named: object) -> None:
 
 def _fit_released(source: Path, model: "Model | None", out: Path) -> None:
     """A release made from a released data set, which is paid for already."""
+    from hushrec.curator.disk_space import require_writable
     from hushrec.curator.fit import fit_released
-    from hushrec.curator.room import require_writable
     from hushrec.files import refusing
     from hushrec.local.released import ReleasedData
 

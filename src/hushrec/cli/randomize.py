@@ -77,7 +77,7 @@ def randomize(
     request = Request(randomizing(chosen, budget), out=out, **charge.terms())
     facts = account.facts(declared, given.reading.columns)
     _, data = account.charged(
-        request, facts, lambda _: given.load(records, declared, "memory"), given.called(records)
+        request, facts, lambda _: given.load(records, declared, "memory"), given.described(records)
     )
     ledger, made = account.opened(request), data.statement.ledger["release_index"]
     repeated = account.repeated(made) if data.repeated else ""
@@ -89,7 +89,7 @@ def randomize(
 
 def _collect(reports: list[str] | None, out: Path | None) -> None:
     """Combine the data sets of many devices into one."""
-    from hushrec.curator.room import require_writable
+    from hushrec.curator.disk_space import require_writable
     from hushrec.files import refusing
     from hushrec.local.released import ReleasedData
 

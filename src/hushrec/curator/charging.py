@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar, cast, get_args
 
 from hushrec.curator.checkpoints import bound, checkpoint_of, resumed_mark
-from hushrec.curator.room import kept_size, require_writable, reserved
+from hushrec.curator.disk_space import kept_size, require_writable, reserved
 from hushrec.data.losses.dropped import Refusal
 from hushrec.data.machine import machine
 from hushrec.data.people import People, PublicFacts
@@ -39,7 +39,7 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan, require_strong
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint, mark_of
 from hushrec.privacy.grant import Grant
-from hushrec.privacy.ledger import surroundings, witnesses
+from hushrec.privacy.ledger import other_ledgers, release_anchors
 from hushrec.privacy.ledger.balance import folders
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.ledger.stores.places import store_of
@@ -260,8 +260,8 @@ class Request(Generic[Made]):
             work.require_out(self.out)
         if self.new_ledger:
             store = store_of(cast(str, self.ledger))
-            around = witnesses.among(*folders(store, self._releases()))
-            surroundings.require_startable(store, work.plan.budget, work.plan.domain_digest, around)
+            around = release_anchors.among(*folders(store, self._releases()))
+            other_ledgers.require_startable(store, work.plan.budget, work.plan.domain_digest, around)
             if "weak" not in self.accept:  # last: whoever is asked about it is refused nothing else
                 require_strong(work.plan)
         return work

@@ -10,8 +10,8 @@ from hushrec import registry
 from hushrec.curator.authors import signed
 from hushrec.curator.charging import Accept, Request, Resolve, Work, require_classes, require_loaded
 from hushrec.curator.choices.suggest_model import choice, choice_within
-from hushrec.curator.known_items import committed, known
-from hushrec.curator.room import release_size
+from hushrec.curator.disk_space import release_size
+from hushrec.curator.public_items import committed, known
 from hushrec.curator.series.part import Part
 from hushrec.curator.statements import describe, from_data, not_private
 from hushrec.data.domain import Domain
@@ -237,8 +237,11 @@ class Fitting(Work[Release]):
                 choice(self.domain, named, personal_epsilon=self.has_personal_epsilon)
                 if isinstance(named, Budget)
                 else choice_within(
-                    share, self.domain, account.total, personal_epsilon=self.has_personal_epsilon
-                )  # type: ignore[union-attr]
+                    share,
+                    self.domain,
+                    account.total,  # type: ignore[union-attr]
+                    personal_epsilon=self.has_personal_epsilon,
+                )
             )
         model.require_feedback(self.domain)
         spent = named if isinstance(named, Budget) else share(model)

@@ -10,7 +10,7 @@ import numpy as np
 from hushrec.arrays import Bytes, Ints, Ints32
 from hushrec.curator.authors import signed
 from hushrec.curator.charging import Accept, Request, Resolve, Work, require_rows
-from hushrec.curator.room import data_size
+from hushrec.curator.disk_space import data_size
 from hushrec.curator.statements import describe_data
 from hushrec.data.domain import Domain
 from hushrec.data.people import People, PublicFacts

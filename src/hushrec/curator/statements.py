@@ -170,7 +170,7 @@ def _assumes(
         if budget.unit == "user"
         else None,
         *dict.fromkeys(clause for event in plan.events for clause in event.assumes),
-        Clause("assumes.has_personal_epsilon", facts) if personal_epsilon else None,
+        Clause("assumes.personal_epsilon", facts) if personal_epsilon else None,
         *plan.beforehand,
         _expected(domain),
         Clause("assumes.settings", facts),

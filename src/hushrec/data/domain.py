@@ -25,7 +25,7 @@ from hushrec.data.declared.declarations import (
     roster_of,
     texts_of,
 )
-from hushrec.data.declared.in_words import in_words
+from hushrec.data.declared.domain_text import domain_text
 from hushrec.documents import html
 from hushrec.errors import DataError, DomainError
 
@@ -340,9 +340,9 @@ class Domain(BaseModel):
         return hash(self.digest)
 
     def __repr__(self) -> str:
-        return f"Domain({in_words(self)})"
+        return f"Domain({domain_text(self)})"
 
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        return html.note("Domain, public", in_words(self))
+        return html.note("Domain, public", domain_text(self))

@@ -34,14 +34,14 @@ def clicks(**crowd):
         (stars(**{**SOME, "expected_records": 5_000_000}), "user", 1.0, hr.PosteriorMF()),
         (stars(**{**SOME, "expected_records": 5_000_000}), "user", 20.0, hr.CovarianceSVD()),
         (stars(**FEW), "user", 1.0, hr.GlobalEffects()),
-        (stars(**MANY), "rating", 1.0, hr.CovarianceSVD()),
-        (stars(**FEW), "rating", 1.0, hr.GlobalEffects()),
+        (stars(**MANY), "record", 1.0, hr.CovarianceSVD()),
+        (stars(**FEW), "record", 1.0, hr.GlobalEffects()),
         # Few ratings each tell little of a user's vector, and many of them of a covariance.
         (stars(**{**MANY, "expected_records": 1_000_000}), "user", 1.0, hr.CovarianceSVD()),
         (clicks(**MANY), "user", 1.0, hr.PrivateEASE()),
-        (clicks(**MANY), "rating", 1.0, hr.PrivateEASE()),
+        (clicks(**MANY), "record", 1.0, hr.PrivateEASE()),
         (clicks(**FEW), "user", 1.0, hr.Popularity()),
-        (clicks(**FEW), "rating", 0.5, hr.Popularity()),
+        (clicks(**FEW), "record", 0.5, hr.Popularity()),
         # Nobody learns taste from one or two items each, however many people there are.
         (clicks(**{**MANY, "expected_records": 200_000}), "user", 1.0, hr.Popularity()),
     ],

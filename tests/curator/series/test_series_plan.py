@@ -65,7 +65,7 @@ def test_a_series_is_the_same_in_a_larger_catalogue_but_not_with_other_noise(tot
 
 def test_what_has_no_series_is_refused(total, budget):
     with pytest.raises(BudgetUnsupported, match="unit user under add-remove"):
-        planned(hr.GlobalEffects(), DOMAIN, budget(4.0, "rating"), 52)
+        planned(hr.GlobalEffects(), DOMAIN, budget(4.0, "record"), 52)
     with pytest.raises(BudgetUnsupported, match="set δ"):
         planned(hr.GlobalEffects(), DOMAIN, total.model_copy(update={"delta": 0.0}), 52)
     for model in (

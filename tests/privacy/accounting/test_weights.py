@@ -19,7 +19,7 @@ from hushrec.privacy.accounting.events import (
     PosteriorSample,
 )
 from hushrec.privacy.accounting.plan import Measurement, Plan
-from hushrec.privacy.accounting.weights import GRID, Promise, promised, promises, weight, weights
+from hushrec.privacy.accounting.weights import GRID, Promise, promised, classes, weight, weights
 
 DELTA = 1e-6
 BUDGET = Budget(epsilon=4.0, delta=DELTA, unit="user", adjacency="add-remove")
@@ -99,7 +99,7 @@ def test_an_asked_epsilon_is_the_decimal_that_was_written() -> None:
     event = (Laplace("b", 0.3, 1.0, 2**-8, 1),)  # 0.3 is a little less in binary
     assert weight(event, 0.0, 0.3) == 1.0
     assert weight((Laplace("b", 3.0, 10.0, 2**-8, 1),), 0.0, 0.3) == 1.0
-    (level,) = promises((Laplace("b", 3.0, 10.0, 2**-8, 1),), 0.0, {"all": 0.3})
+    (level,) = classes((Laplace("b", 3.0, 10.0, 2**-8, 1),), 0.0, {"all": 0.3})
     assert level == Promise("all", 0.3, 1.0, 0.3)
 
 

@@ -130,7 +130,7 @@ def difference(tmp_path: Path, plan: Plan, make_bounded: MakeBounded, *ratings: 
         ledger = Ledger.open(shutil.copy(fresh, folder / "ledger.db"))
         with bound(with_key(folder / "checkpoint", b"k" * 32), ledger, ratings=digest) as checkpoint:
             sums = np.array([7 * number, 0, 0, 0])
-            values.append(ledger.charge(plan, entropy=checkpoint).release(make_bounded(values=sums)).values)
+            values.append(ledger.charge(plan, entropy=checkpoint).measure(make_bounded(values=sums)).values)
     return (values[1] - values[0]) / 2**-8
 
 
@@ -157,7 +157,7 @@ def test_two_ledgers_never_draw_the_same_noise(
     one = Ledger.create(tmp_path / "ledger.db", TOTAL)
     two = Ledger.create(tmp_path / "elsewhere" / "ledger.db", TOTAL)
     with bound(folder, one) as checkpoint:
-        drawn = one.charge(make_plan(), entropy=checkpoint).release(make_bounded()).values
+        drawn = one.charge(make_plan(), entropy=checkpoint).measure(make_bounded()).values
         for use in (two.charge, lambda plan, entropy: two.stored(plan, None, entropy)):
             with pytest.raises(CheckpointError, match="bound to another ledger, or to none; charge the one"):
                 use(make_plan(), entropy=checkpoint)
@@ -168,7 +168,7 @@ def test_two_ledgers_never_draw_the_same_noise(
     (folder / "commitment").unlink()  # and with the same key all the same, the noise is another
     lose(folder)
     with bound(folder, two) as checkpoint:
-        again = two.charge(make_plan(), entropy=checkpoint).release(make_bounded()).values
+        again = two.charge(make_plan(), entropy=checkpoint).measure(make_bounded()).values
     assert np.sum(again != drawn) >= 2  # of 4 on a grid one may agree by chance; three do once in 1e10
 
 

@@ -297,7 +297,7 @@ def test_seeded_or_unkept_releases_claim_nothing(place: str, make_plan: MakePlan
 
 def test_no_decision_reads_a_clock(place: str, make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch) -> None:
     readers = clock_readers(Path(module.__file__).parents[1])
-    assert readers == {"day.py"}  # which is written down, and decides nothing
+    assert readers == {"dates.py"}  # which is written down, and decides nothing
     ledger = Ledger.create(place, TOTAL, max_releases=9)
     ledger.charge(make_plan(0.1))
     for jump in (0.0, -1e9, 1e12):

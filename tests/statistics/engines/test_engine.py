@@ -116,11 +116,11 @@ def of_marginals(source, *, sampled=False):
 
 
 STATISTICS = {
-    "effects by rating": lambda source: of_effects(source, "rating"),
+    "effects by rating": lambda source: of_effects(source, "record"),
     "effects by user": lambda source: of_effects(source, "user"),
     "effects not centred": lambda source: of_effects(source, "user", reg=None),
     "weighed effects": lambda source: of_effects(source, "user", personal_epsilon=True),
-    "covariance by rating": lambda source: of_covariance(source, "rating"),
+    "covariance by rating": lambda source: of_covariance(source, "record"),
     "covariance by user": lambda source: of_covariance(source, "user", "l1"),
     "sums of people": of_people,
     "entries": of_entries,
@@ -156,11 +156,11 @@ def test_a_sum_is_the_same_from_memory_and_from_blocks_in_any_order(ratings, sto
 
 def test_more_people_than_declared_have_the_same_sums_from_blocks(ratings, stored, monkeypatch):
     """High and low bits are then kept apart, and are carried at the end of each block."""
-    whole = of_covariance(ratings, "rating")
+    whole = of_covariance(ratings, "record")
     monkeypatch.setattr(covariance_sums, "_KERNEL_BITS", 48)
-    sums = CovarianceSums(ratings.domain, "rating", ADDED, "l2", 2.0, 0.65, 7, 4.0, 5.0)
+    sums = CovarianceSums(ratings.domain, "record", ADDED, "l2", 2.0, 0.65, 7, 4.0, 5.0)
     assert not sums._fits(Population(ratings))
-    assert all(same(whole, of_covariance(source, "rating")) for source in (ratings, *stored.values()))
+    assert all(same(whole, of_covariance(source, "record")) for source in (ratings, *stored.values()))
 
 
 def test_an_engine_of_another_kind_needs_no_change_of_any_sum(ratings, stored, monkeypatch):

@@ -112,7 +112,7 @@ def test_sums_of_a_billion_hostile_users_fit():
 def test_sums_of_many_hostile_users_fit_for_single_interactions():
     worst = 0
     for lens, n in hostile():
-        cell, item, square = largest_terms(lens, n, "rating")
+        cell, item, square = largest_terms(lens, n, "record")
         assert cell << 30 < 2**62
         assert square << 27 < 2**76
         worst = max(worst, item)

@@ -9,7 +9,7 @@ import numpy as np
 
 from hushrec.arrays import Floats
 from hushrec.curator.charging import Accept, Request, Work
-from hushrec.curator.room import kept_size
+from hushrec.curator.disk_space import kept_size
 from hushrec.data.domain import Domain
 from hushrec.data.people import People, PublicFacts
 from hushrec.errors import BudgetError, BudgetUnsupported, LedgerError

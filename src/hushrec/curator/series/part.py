@@ -7,8 +7,8 @@ from secrets import token_hex
 from typing import Any
 
 from hushrec.curator.charging import Work, require_rows
-from hushrec.curator.known_items import committed, known
-from hushrec.curator.room import release_size
+from hushrec.curator.disk_space import release_size
+from hushrec.curator.public_items import committed, known
 from hushrec.curator.series.series_folder import SeriesFolder, require_part
 from hushrec.curator.series.series_plan import plan_series, repeated, series_plan
 from hushrec.curator.statements import describe

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from hushrec.data.checks.cell_counts import CellCounts
 from hushrec.data.checks.hints import hints
-from hushrec.data.checks.witness import Witness
 from hushrec.data.domain import Domain
 from hushrec.data.load import in_memory, load, packed_folder
 from hushrec.data.losses.dropped import Dropped, Refusal, fraction
@@ -150,11 +150,11 @@ def check(source: Any, domain: Domain, reading: Reading = PLAIN) -> Check:
         source = load(source, domain, reading)
     if hasattr(type(source), "facts"):
         return _summed(source)
-    seen = Witness()
+    seen = CellCounts()
     return _summed(in_memory(source, domain, reading, seen.see), seen)
 
 
-def _summed(loaded: People, seen: Witness | None = None) -> Check:
+def _summed(loaded: People, seen: CellCounts | None = None) -> Check:
     domain, n_entries = loaded.domain, 0
     occurs = np.zeros(domain.n_items, dtype=np.bool_)
     for block in loaded.blocks():

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from hushrec.arrays import Floats, Ints
-from hushrec.data.checks.witness import Witness
+from hushrec.data.checks.cell_counts import CellCounts
 from hushrec.data.declared.declarations import MAX_VALUES, Scale
 from hushrec.data.domain import Domain
 from hushrec.data.losses.dropped import Dropped, fraction
@@ -39,7 +39,7 @@ _COLUMNS = "--column NAME=COLUMN, columns={NAME: COLUMN}"
 __all__ = ["hints"]
 
 
-def hints(seen: Witness, domain: Domain, dropped: Dropped, n_users: int) -> Iterator[str]:
+def hints(seen: CellCounts, domain: Domain, dropped: Dropped, n_users: int) -> Iterator[str]:
     """What is probably wrong, a sentence or two each, the most basic first.
 
     Args:
@@ -92,7 +92,7 @@ def hints(seen: Witness, domain: Domain, dropped: Dropped, n_users: int) -> Iter
         )
 
 
-def _unread(seen: Witness, domain: Domain) -> Iterator[str]:
+def _unread(seen: CellCounts, domain: Domain) -> Iterator[str]:
     """Columns that seem to say when, and are not read; of names, which are public, as much as fits a line."""
     use = "the last of repeated ratings counts"
     if domain.rating_scale is None:
@@ -112,7 +112,7 @@ def _unread(seen: Witness, domain: Domain) -> Iterator[str]:
             )
 
 
-def _sheet(seen: Witness, scale: Scale, dropped: Dropped) -> bool:
+def _sheet(seen: CellCounts, scale: Scale, dropped: Dropped) -> bool:
     """Whether the cells of ``item_id`` are ratings or empty, and not items of the catalogue."""
     items = seen.ids["item_id"]
     number = pl.col("text").cast(pl.Float64, strict=False)
@@ -121,7 +121,7 @@ def _sheet(seen: Witness, scale: Scale, dropped: Dropped) -> bool:
     return given < dropped.records < 2 * dropped.item_id and 10 * _records(rated) > 9 * given > 0
 
 
-def _items(seen: Witness, catalogue: pl.DataFrame, records: int) -> Iterator[str]:
+def _items(seen: CellCounts, catalogue: pl.DataFrame, records: int) -> Iterator[str]:
     items, users = seen.ids["item_id"], seen.ids["user_id"]
     known, elsewhere = _known(items, catalogue), _known(users, catalogue)
     here, there = _records(known), _records(elsewhere)
@@ -155,7 +155,7 @@ def _written(ids: pl.DataFrame, known: pl.DataFrame, what: str, records: int) ->
             yield f"{found:,} records ({fraction(found, records)}) name {what} but for {difference}: {fix}."
 
 
-def _ratings(seen: Witness, scale: Scale, dropped: Dropped) -> Iterator[str]:
+def _ratings(seen: CellCounts, scale: Scale, dropped: Dropped) -> Iterator[str]:
     if seen.values is None:
         if dropped.records:
             yield f"Ratings have thousands of different values: is rating the right column ({_COLUMNS})?"

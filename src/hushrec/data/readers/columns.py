@@ -8,7 +8,7 @@ from collections.abc import Container, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from hushrec.data.readers import advice
+from hushrec.data.readers import column_errors
 from hushrec.data.reading import Columns
 from hushrec.errors import DataError
 
@@ -120,8 +120,8 @@ def by_position(
     if missing or not all(0 <= position < width for position in found.values()):
         raise DataError(
             f"{source}: a line has {width} field(s), which is too few for {', '.join(others)} and {last}; "
-            f"{advice.divided(line) or 'check format= and separator='}, or give positions: "
-            f"{advice.positions(required)}"
+            f"{column_errors.divided(line) or 'check format= and separator='}, or give positions: "
+            f"{column_errors.positions(required)}"
         )
     return found
 
@@ -172,7 +172,7 @@ def by_name(
             # Many titles contain "count", and a title is not a header.
             words, user = set(_KNOWN) - {"count"}, columns.get("user_id")
             users = [name for name in names if name == user or (user is None and role_of(name) == "user_id")]
-            fix = advice.named(names, required, missing, words, users[0] if len(users) == 1 else "")
+            fix = column_errors.named(names, required, missing, words, users[0] if len(users) == 1 else "")
             raise DataError(f"{source}: {what} {role}; {fix}")
     if OTHERS in roles and "timestamp" not in found:
         others = [

@@ -38,7 +38,7 @@ class Measurement:
 
     def __post_init__(self) -> None:
         if not 0 < self.split <= 1:
-            raise BudgetError(f"{self.event.name}: a share must be above 0 and at most 1")
+            raise BudgetError(f"{self.event.name}: a part must be above 0 and at most 1")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan, require_strong
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
-from hushrec.privacy.day import today
+from hushrec.privacy.dates import today
 from hushrec.privacy.ledger.caveats import Caveats, has
 from hushrec.privacy.ledger.history import Charge, History, booking
 from hushrec.privacy.ledger.remainder import Remainder

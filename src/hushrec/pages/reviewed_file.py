@@ -9,11 +9,11 @@ from hushrec.release.artefact import Release
 from hushrec.release.signing.signature import UNSIGNED, Signature
 from hushrec.release.statement import Statement
 
-__all__ = ["Subject", "on_scale"]
+__all__ = ["ReviewedFile", "on_scale"]
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ReviewedFile:
     """What a file is, from public facts alone.
 
     Attributes:

@@ -10,7 +10,7 @@ import pytest
 
 import hushrec as hr
 from hushrec import registry
-from hushrec.curator.room import data_size, kept_size, release_size, require_writable, reserved
+from hushrec.curator.disk_space import data_size, kept_size, release_size, require_writable, reserved
 from hushrec.errors import ReleaseError
 from hushrec.models.private import PrivateModel
 
@@ -32,9 +32,9 @@ def world(kind):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_what_is_held_is_enough_for_every_model(name, monkeypatch):
-    from hushrec.curator import room
+    from hushrec.curator import disk_space
 
-    monkeypatch.setattr(room, "_FRAME", 1 << 16)
+    monkeypatch.setattr(disk_space, "_FRAME", 1 << 16)
     kind = registry.class_of(name)
     data = world(kind)
     unit, adjacency = sorted(kind.supports)[-1]
@@ -111,9 +111,9 @@ METHODS = {
 
 @pytest.mark.parametrize("name", METHODS)
 def test_what_is_held_is_enough_for_every_method(name, tmp_path, monkeypatch):
-    from hushrec.curator import room
+    from hushrec.curator import disk_space
 
-    monkeypatch.setattr(room, "_FRAME", 1 << 13)
+    monkeypatch.setattr(disk_space, "_FRAME", 1 << 13)
     data, (method, epsilon) = hr.synthetic.netflix_like(300, 40, 6000, seed=1), METHODS[name]
     budget = epsilon and hr.Budget(epsilon=epsilon, delta=0.0, unit="user", adjacency="replace")
     made = hr.testing.randomize(data, method, budget, entropy=hr.testing.Seeded(1))

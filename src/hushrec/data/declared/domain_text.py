@@ -4,10 +4,10 @@ from typing import Any
 
 from hushrec.figures import above
 
-__all__ = ["in_words"]
+__all__ = ["domain_text"]
 
 
-def in_words(domain: Any) -> str:
+def domain_text(domain: Any) -> str:
     """One line of a ``Domain``: catalogue, what people give, bounds, hints, roster."""
     given = "interactions"
     if domain.likes is not None:
