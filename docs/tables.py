@@ -23,7 +23,7 @@ TARGETS = (
 )
 OTHERS = ("algorithms",)
 """Pages of the folder that are not of one model or method."""
-UNITS = (("rating", "replace"), ("rating", "add-remove"), ("user", "add-remove"), ("user", "replace"))
+UNITS = (("record", "replace"), ("record", "add-remove"), ("user", "add-remove"), ("user", "replace"))
 _TABLE = re.compile(r"(<!-- table: ([\w ]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
 
 

@@ -119,7 +119,7 @@ def shape(release):
     statement = dataclasses.replace(release.statement, ledger={})
     kept = {name: (t.dtype, t.shape) for name, t in release.tensors.items() if name != "similarity_factors"}
     constants = {name: value for name, value in release.constants.items() if name != "user_mean"}
-    facts = release.model, release.config, release.kind, release.items, release.scale
+    facts = release.model, release.settings, release.kind, release.items, release.scale
     return facts, statement, kept, constants, sorted(release.constants), sorted(release.tensors)
 
 

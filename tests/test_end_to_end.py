@@ -28,7 +28,7 @@ each_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(mod
 
 @pytest.fixture(scope="module")
 def domain():
-    return hr.Domain((f"i{k:05d}" for k in range(12)), scale=(1, 5, 1), max_users=100, cap=50)
+    return hr.Domain((f"i{k:05d}" for k in range(12)), scale=(1, 5, 1), max_users=100, max_per_user=50)
 
 
 @pytest.fixture
@@ -269,7 +269,7 @@ def test_no_ratings_give_a_release_like_any_other(ratings, domain, tmp_path, mod
 
 @pytest.mark.parametrize(
     ("model", "unit"),
-    [(model, unit) for unit in ("user", "rating") for model in (MODELS if unit == "user" else MODELS[:3])],
+    [(model, unit) for unit in ("user", "record") for model in (MODELS if unit == "user" else MODELS[:3])],
     ids=lambda part: part if isinstance(part, str) else type(part).__name__,
 )
 def test_the_order_of_rows_and_of_users_changes_no_byte(table, domain, tmp_path, model, unit, arranged):

@@ -13,7 +13,7 @@ LISTING = [
     hr.PrivateALS(rank=3, epochs=2),
 ]
 """Models that publish a vector for every person on a public roster."""
-BUDGET = hr.Budget(epsilon=2.0, delta=1e-6, unit="rating", adjacency="add-remove")
+BUDGET = hr.Budget(epsilon=2.0, delta=1e-6, unit="record", adjacency="add-remove")
 OWN = {"i00000": 5, "i00003": 1, "i00007": 4.5, "unheard of": 2}
 
 each_listing = pytest.mark.parametrize("model", LISTING, ids=lambda model: type(model).__name__)
@@ -29,7 +29,7 @@ def listing(table, tmp_path):
     """The domain with a public roster, as it comes back from its file; two people on it rate nothing."""
     people = [*table["user_id"].unique(), "silent", "sleeping"]
     declared = hr.Domain(
-        (f"i{k:05d}" for k in range(12)), scale=(1, 5, 1), max_users=100, cap=50, users=people
+        (f"i{k:05d}" for k in range(12)), scale=(1, 5, 1), max_users=100, max_per_user=50, users=people
     )
     declared.save(tmp_path / "domain.json")
     return hr.Domain.open(tmp_path / "domain.json")

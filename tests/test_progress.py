@@ -52,7 +52,7 @@ def table(n_users):
 MODELS = [
     hr.GlobalEffects(),
     hr.CovarianceSVD(rank=2),
-    hr.PosteriorMF(rank=2, rounds=3),
+    hr.PosteriorMF(rank=2, epochs=3),
     hr.UserLevelSGD(rank=2, epochs=3),
     hr.MatrixFactorization(rank=2, epochs=3, solver="sgd"),
     hr.MatrixFactorization(rank=2, epochs=3, solver="als"),
@@ -112,7 +112,7 @@ def test_stages_end_when_a_call_fails():
     told = Told()
 
     def fails():
-        with progress.telling(told), progress.share("outer") as share:
+        with progress.telling(told), progress.fraction("outer") as share:
             share.reach(1, 3)
             with progress.stage("outer"):  # one is open already
                 raise ValueError("broken off")
@@ -150,7 +150,7 @@ def test_parts_of_a_share_add_up_to_a_hundred_steps():
     """However many parts there are, and however often one of them begins again."""
     for parts in ([4], [1, 1, 7], []):
         told = Told()
-        with progress.telling(told), progress.share("outer") as share:
+        with progress.telling(told), progress.fraction("outer") as share:
             for number, n in enumerate(parts):
                 share.part(number, len(parts))
                 for done in [*range(n), *range(n)]:

@@ -12,7 +12,7 @@ from hushrec.documents.words import Clause
 from hushrec.privacy.bounded import Bounded
 from hushrec.privacy.ledger.ledger import Ledger
 
-BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="rating", adjacency="replace")
+BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="record", adjacency="replace")
 
 
 def drawn(seed):
@@ -21,7 +21,7 @@ def drawn(seed):
     grant = Ledger.ephemeral(BUDGET).charge(planned, entropy=testing.Seeded(seed))
     (event,) = planned.events
     zeros = Bounded(event.name, np.zeros(6, np.int64), event.sensitivity, event.norm, event.step)
-    return grant.release(zeros).values.tolist(), grant.caveats
+    return grant.measure(zeros).values.tolist(), grant.caveats
 
 
 def test_a_seed_repeats_its_noise_which_is_called_not_private():
@@ -29,7 +29,7 @@ def test_a_seed_repeats_its_noise_which_is_called_not_private():
     assert one == same != other
     assert said == (Clause("unprotected.seeded"),)
     assert hr.testing is testing
-    assert testing.__all__ == ["Seeded", "fit", "pilot", "release_data", "search_neighbours"]
+    assert testing.__all__ == ["Seeded", "fit", "estimate_crowd", "randomize", "search_neighbours"]
 
 
 MINE = """
@@ -46,7 +46,7 @@ class MyPopularity(hr.Popularity):
     def queries(self, domain, terms):
         return [replace(query, sensitivity=query.sensitivity / 2) for query in super().queries(domain, terms)]
 
-    def release(self, feedback, run):
+    def fit(self, feedback, run):
         counts, people = self._counts(feedback.domain, run.terms), Population(feedback)
         (query,) = self.queries(feedback.domain, run.terms)
         return score_release(self, feedback.domain, run.measure(query, counts.measure(people)).values)
@@ -55,7 +55,7 @@ class MyPopularity(hr.Popularity):
 
 def test_the_search_finds_a_false_sensitivity(monkeypatch):
     """Half of the true Δ is declared, so the search finds 2; of the right model it finds no more than 1."""
-    budget = hr.Budget(epsilon=1.0, delta=1e-6, unit="rating", adjacency="add-remove")
+    budget = hr.Budget(epsilon=1.0, delta=1e-6, unit="record", adjacency="add-remove")
     module = ModuleType("mine")
     monkeypatch.setitem(sys.modules, "mine", module)
     exec(MINE, module.__dict__)
@@ -65,7 +65,7 @@ def test_the_search_finds_a_false_sensitivity(monkeypatch):
 
 
 def test_what_its_author_alone_vouches_for_is_named_in_plan_and_statement(monkeypatch, tmp_path):
-    budget = hr.Budget(epsilon=1.0, delta=1e-6, unit="rating", adjacency="add-remove")
+    budget = hr.Budget(epsilon=1.0, delta=1e-6, unit="record", adjacency="add-remove")
     module = ModuleType("mine")
     monkeypatch.setitem(sys.modules, "mine", module)
     exec(MINE, module.__dict__)

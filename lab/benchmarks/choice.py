@@ -1,4 +1,4 @@
-"""Which model predicts best on which generated crowd: what the rule of ``hr.recommended`` was measured on.
+"""Which model predicts best on which generated crowd: what the rule of ``hr.suggest_model`` was measured on.
 
     python -m lab bench choice [--users 1000 10000 100000 500000] [--items 500 2000 10000 50000]
                                 [--each 5 20 100] [--epsilon 0.5 1 2 4 8 20] [--most 20000000]
@@ -25,10 +25,10 @@ from hushrec.models.visibility import pairs
 
 RESULTS = Path(__file__).resolve().parents[1] / "results/choice.csv"
 MODELS = {
-    "rating": ("GlobalEffects", "CovarianceSVD"),
+    "record": ("GlobalEffects", "CovarianceSVD"),
     "user": ("GlobalEffects", "CovarianceSVD", "PosteriorMF"),
 }
-UNITS = "rating", "user"
+UNITS = "record", "user"
 SEED = 7
 HELD_OUT, ENOUGH = 0.1, 200_000
 """Share of the ratings that are predicted, and the most of them."""
@@ -50,9 +50,9 @@ def crowd(users: int, items: int, ratings: int, seed: int = SEED) -> tuple[hr.Ra
         made.domain.items,
         scale=(1, 5, 1),
         max_users=round_up(users),
-        cap=items,
+        max_per_user=items,
         expected_users=round_up(users),
-        expected_ratings=round_up(ratings),
+        expected_records=round_up(ratings),
     )
     loaded = hr.Ratings(domain, made.users, made.indptr, made.items, made.steps)
     return holdout(loaded, min(HELD_OUT, ENOUGH / ratings), seed=seed)
@@ -103,7 +103,7 @@ def run(asked: argparse.Namespace) -> None:
                 parts = parts or crowd(users, items, ratings)
                 domain, terms = parts[0].domain, budget(unit, epsilon, users)
                 told = {"signal": round(pairs(domain, terms), 3), "model": model}
-                told["chosen"] = type(hr.recommended(domain, terms)).__name__
+                told["chosen"] = type(hr.suggest_model(domain, terms)).__name__
                 rmse, seconds = fitted(parts, getattr(hr, model)(), terms)
                 rows.append({**case, **told, "rmse": rmse, "seconds": seconds})
                 print(*rows[-1].values(), flush=True)

@@ -24,7 +24,7 @@ from lab.experiments.tables import markdown
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 ITEMS, EACH = 2_000, 50
-UNITS = "rating", "user"
+UNITS = "record", "user"
 SCHEMA = {
     "users": pl.Int64,
     "unit": pl.String,
@@ -48,7 +48,7 @@ def run(users: list[int], epsilons: list[float], path: Path) -> None:
                 continue
             parts = parts or crowd(size, ITEMS, size * EACH)
             domain, terms = parts[0].domain, budget(unit, epsilon, size)
-            config = hr.recommended(domain, terms)
+            config = hr.suggest_model(domain, terms)
             rmse, seconds = fitted(parts, config, terms)
             told = round(mu(terms), 5) if terms else math.inf
             row = (size, unit, epsilon, told, type(config).__name__, rmse, seconds)

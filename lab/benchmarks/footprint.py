@@ -15,7 +15,7 @@ from hushrec.models.phases.covariance import CovarianceSettings
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.solvers.mcmc.density import ChainSettings
 
-RATING, STARS, USER = ("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")
+RATING, STARS, USER = ("record", "add-remove"), ("record", "replace"), ("user", "add-remove")
 SHORT = ChainSettings(epochs=40)
 SMALL, LARGE, BROAD = (5_000, 2_000, 300_000), (20_000, 8_000, 1_000_000), (100_000, 2_000, 2_000_000)
 CASES = {
@@ -56,7 +56,7 @@ CASES = {
     "PrivateALS, rank 64": (hr.PrivateALS(rank=64, epochs=5), RATING, [(10_000, 4_000, 200_000)]),
     "PrivateSGD": (hr.PrivateSGD(epochs=12), RATING, [LARGE, (100_000, 8_000, 1_000_000)]),
     "UserLevelSGD": (hr.UserLevelSGD(epochs=12), USER, [LARGE, (50_000, 50_000, 2_000_000)]),
-    "PosteriorMF": (hr.PosteriorMF(rounds=8), USER, [LARGE, (50_000, 50_000, 2_000_000)]),
+    "PosteriorMF": (hr.PosteriorMF(epochs=8), USER, [LARGE, (50_000, 50_000, 2_000_000)]),
     "PosteriorSampleMF": (
         hr.PosteriorSampleMF(chain=SHORT),
         USER,
@@ -68,7 +68,7 @@ CASES = {
         USER,
         [(20_000, 500, 500_000), (20_000, 2_000, 1_000_000), LARGE, (100_000, 60_000, 2_000_000)],
     ),
-    "PrivateEASE, unit rating": (hr.PrivateEASE(), RATING, [(20_000, 4_000, 1_000_000)]),
+    "PrivateEASE, unit record": (hr.PrivateEASE(), RATING, [(20_000, 4_000, 1_000_000)]),
     "RandomizedResponse": (hr.RandomizedResponse(), ("user", "replace"), [(10_000, 2_000, 300_000)]),
     "DistanceBased": (
         hr.DistanceBased(
@@ -92,7 +92,7 @@ def feedback(people: int, items: int, number: int, *, rated: bool) -> hr.Ratings
 
 
 def made(data: hr.Ratings | hr.Interactions, config: object, budget: hr.Budget) -> None:
-    verb = hr.fit if isinstance(config, Model) else hr.release_data
+    verb = hr.fit if isinstance(config, Model) else hr.randomize
     ledger = Ledger.ephemeral(budget.model_copy(update={"epsilon": 1e6}))
     verb(data, config, budget, ledger=ledger, entropy=hr.testing.Seeded(1))
 

@@ -59,7 +59,7 @@ def main():
     print("    ε  analysis   cells kept  noise, s   fit, s  peak, GiB")
     for epsilon in arguments.epsilon:
         for config in (hr.InputPerturbationMF(epochs=5), PUBLISHED):
-            budget = hr.Budget(epsilon=epsilon, delta=1e-7, unit="rating", adjacency="add-remove")
+            budget = hr.Budget(epsilon=epsilon, delta=1e-7, unit="record", adjacency="add-remove")
             start = time.perf_counter()
             if config is PUBLISHED:
                 fit(ratings, config, budget, 1)

@@ -41,7 +41,7 @@ def likes(path: Path, least: float) -> hr.Interactions:
     table = pl.read_parquet(path).filter(pl.col("rating") >= least).unique(["user", "item"])
     people = table["user"].n_unique()
     items = table["item"].unique().sort().to_list()
-    crowd = {"max_users": round_up(people), "expected_users": people, "expected_ratings": len(table)}
+    crowd = {"max_users": round_up(people), "expected_users": people, "expected_records": len(table)}
     columns = {"user_id": "user", "item_id": "item"}
     loaded = hr.load(table.select("user", "item"), hr.Domain(items, **crowd), hr.Reading(columns=columns))
     assert isinstance(loaded, hr.Interactions)
@@ -94,7 +94,7 @@ def main() -> None:
                         row.popularity,
                         row.dimensions,
                     )
-                    suggested = type(hr.recommended(domain, budget)).__name__
+                    suggested = type(hr.suggest_model(domain, budget)).__name__
                     facts = name, people.n_users, domain.n_items, each, epsilon, row.releases, row.epsilon
                     rows.writerow([*facts, suggested, *(f"{figure:.4g}" for figure in figures)])
                     file.flush()

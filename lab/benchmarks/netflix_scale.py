@@ -125,7 +125,7 @@ def gram(folder: Path) -> None:
     """The covariance and the weights around effects of zero, without noise."""
     blocks = opened(folder)
     sums = hr.CovarianceSVD().covariance.sums(blocks.domain, BUDGET, "l2")
-    effects, people = np.full(ITEMS, 3.6), Population(blocks.capped(blocks.domain.cap))
+    effects, people = np.full(ITEMS, 3.6), Population(blocks.capped(blocks.domain.max_per_user))
     counts = sum(np.bincount(block.items, minlength=ITEMS) for block in blocks.blocks())
     start, busy = time.perf_counter(), time.process_time()
     with telling(Clock()):

@@ -35,7 +35,7 @@ def release(n):
     }
     return Release(
         model="Generated",
-        config={},
+        settings={},
         kind="factors",
         items=tuple(f"i{k}" for k in range(n)),
         scale=(1.0, 5.0, 1.0),

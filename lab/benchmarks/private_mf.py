@@ -27,8 +27,8 @@ def main():
     largest = parser.parse_args().largest
     sizes = [largest // 10, largest * 3 // 10, largest]
     cases = [
-        ("PrivateALS", hr.PrivateALS(), "rating"),
-        ("PrivateSGD", hr.PrivateSGD(), "rating"),
+        ("PrivateALS", hr.PrivateALS(), "record"),
+        ("PrivateSGD", hr.PrivateSGD(), "record"),
         ("UserLevelSGD", hr.UserLevelSGD(), "user"),
         ("PosteriorMF", hr.PosteriorMF(), "user"),
         ("InputPerturbationMF", hr.InputPerturbationMF(), "replace"),
@@ -37,7 +37,7 @@ def main():
     for place, data in enumerate([small, *(listed(n // 140, 10_677, n) for n in sizes)]):
         for name, config, unit in cases:
             adjacency = "replace" if unit == "replace" else "add-remove"
-            protects = "rating" if unit == "replace" else unit
+            protects = "record" if unit == "replace" else unit
             budget = hr.Budget(epsilon=4, delta=1e-8, unit=protects, adjacency=adjacency)
             start = time.perf_counter()
             hr.testing.fit(data, config, budget, entropy=hr.testing.Seeded(1))

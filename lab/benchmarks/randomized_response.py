@@ -28,19 +28,19 @@ def one(users, each, flipped, folder):
     small = hr.synthetic.netflix_like(100, 100, 1000, seed=0)
     cell = math.log(5 * (1 - flipped) / flipped)
     method = hr.RandomizedResponse()
-    hr.testing.release_data(small, method, of(cell * 100), entropy=Seeded(0)).to_bytes()  # compiles
+    hr.testing.randomize(small, method, of(cell * 100), entropy=Seeded(0)).to_bytes()  # compiles
     ratings = hr.synthetic.netflix_like(users, ITEMS, users * each, seed=1)
     before = peak()
     start = time.perf_counter()
-    budget = of(cell * min(ITEMS, 2 * ratings.domain.cap))
-    data = hr.testing.release_data(ratings, method, budget, entropy=Seeded(1))
+    budget = of(cell * min(ITEMS, 2 * ratings.domain.max_per_user))
+    data = hr.testing.randomize(ratings, method, budget, entropy=Seeded(1))
     released, after = time.perf_counter(), peak()
     path = Path(folder) / "released.parquet"
     data.save(path)
     saved = time.perf_counter()
     found = data.estimates()
     counted = time.perf_counter()
-    kept = ratings.capped(ratings.domain.cap)
+    kept = ratings.capped(ratings.domain.max_per_user)
     truth = np.bincount(kept.items, minlength=ITEMS)
     off = (found["count"].to_numpy() - truth) / found["count_error"].to_numpy()
     cells, size = data.ratings.n_ratings, path.stat().st_size

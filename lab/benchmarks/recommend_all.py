@@ -3,7 +3,7 @@
     python -m lab bench recommend_all [--users 4000]
 
 Made-up releases at rank 20 and users who gave 100 items each, at three sizes of the catalogue. Users per
-second of the CPU, because other work shares the machine: with one core, and with two. What is measured has a
+second of the CPU, because other work split the machine: with one core, and with two. What is measured has a
 process of its own. Figures on Spark count the CPU seconds of its Java as well.
 
 Ours begin with what users gave and end with tables of ids, exact. *NumPy* begins with vectors of the users:
@@ -64,7 +64,7 @@ def release(kind: str, n: int) -> Release:
     }[kind]
     return Release(
         model="Generated",
-        config={},
+        settings={},
         kind=kind,
         items=tuple(f"item-{i}" for i in range(n)),
         scale=None if kind in RANKERS else (1.0, 5.0, 1.0),

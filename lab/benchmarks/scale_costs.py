@@ -57,11 +57,11 @@ def one(purpose, ratings, users, items):
     """In a process of its own; compiled code is there before."""
     small = hr.synthetic.netflix_like(200, 140, 5_000, seed=0)
     fewer, more = ROUNDS[purpose]
-    configs = hr.GlobalEffects(), hr.PosteriorMF(rounds=fewer), hr.PosteriorMF(rounds=more)
+    configs = hr.GlobalEffects(), hr.PosteriorMF(epochs=fewer), hr.PosteriorMF(epochs=more)
     for config in configs:
         fitted(small, config)
     made = hr.synthetic.netflix_like(users, items, ratings, seed=1)
-    data = made.capped(made.domain.cap)
+    data = made.capped(made.domain.max_per_user)
     del made
     effects, short, long = (fitted(data, config) for config in configs)
     counted = {"ratings": data.n_ratings, "users": users, "items": items}

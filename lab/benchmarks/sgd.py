@@ -205,7 +205,7 @@ class Surprise:
             global_mean=float(every.values.mean()),
             all_ratings=lambda: zip(*triplets, strict=True),
         )
-        self.share = every.n / ratings.n
+        self.split = every.n / ratings.n
 
     def passes(self, _):
         taken = []
@@ -213,7 +213,7 @@ class Surprise:
             model = self.make(n_factors=self.rank, n_epochs=epochs)
             model.trainset = self.set
             taken.append(seconds(lambda model=model: model.sgd(self.set)))
-        return (taken[1] - taken[0]) / self.share
+        return (taken[1] - taken[0]) / self.split
 
 
 @numba.njit(nogil=True)
@@ -399,7 +399,7 @@ def main():
         parser.error(f"no such part: {', '.join(unknown)}")
     warnings.filterwarnings("ignore")
     for part in asked.parts or PARTS:
-        PARTS[part](asked.rounds)
+        PARTS[part](asked.epochs)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ CORES = 2
 RANK, ITERATIONS = 20, 5
 MODELS = {
     "CovarianceSVD": hr.CovarianceSVD(rank=RANK),
-    "PosteriorMF, 10 rounds": hr.PosteriorMF(rank=RANK, rounds=10),
+    "PosteriorMF, 10 rounds": hr.PosteriorMF(rank=RANK, epochs=10),
 }
 
 

@@ -35,7 +35,7 @@ def held(field: str) -> float:
 def one(unit: str, epsilon: float, name: str) -> None:
     """Fit once, after a small fit that compiles what it needs."""
     terms, (train, test) = budget(unit, epsilon, USERS), crowd(USERS, ITEMS, RATINGS)
-    config = hr.recommended(train.domain, terms) if name == "recommended" else getattr(hr, name)()
+    config = hr.suggest_model(train.domain, terms) if name == "recommended" else getattr(hr, name)()
     hr.testing.fit(crowd(300, 60, 3_000)[0], config, terms, entropy=hr.testing.Seeded(0))
     ctypes.CDLL("libc.so.6").malloc_trim(0)
     before, start = held("VmRSS"), time.process_time()
@@ -55,7 +55,7 @@ def main() -> None:
         one(asked.one[0], float(asked.one[1]), asked.one[2])
         return
     rows = []
-    for unit, epsilon, name in product(("rating", "user"), (0.5, 4.0), MODELS):
+    for unit, epsilon, name in product(("record", "user"), (0.5, 4.0), MODELS):
         if (name == "PosteriorMF") <= (unit == "user"):
             command = [sys.executable, __file__, "--one", unit, str(epsilon), name]
             done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)

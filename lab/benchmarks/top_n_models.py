@@ -127,7 +127,7 @@ def main() -> None:
     parser.add_argument("--name", default="MovieLens 1M, likes")
     parser.add_argument("--likes", type=float, default=4.0)
     parser.add_argument("--protocol", choices=["people", "interactions"], default="people")
-    parser.add_argument("--unit", nargs="+", default=["user", "rating"])
+    parser.add_argument("--unit", nargs="+", default=["user", "record"])
     parser.add_argument("--epsilon", type=float, nargs="+", default=EPSILONS)
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--people", type=int, default=500, help="how many people each part holds out")

@@ -106,7 +106,7 @@ def table(name: str, folder: Path | None = None) -> pl.DataFrame:
         found.columns = ["user", "item", "rating"]
     else:
         first, last = frame.pop("items")
-        domain = Domain([str(item) for item in range(first, last + 1)], cap=last, **frame)
+        domain = Domain([str(item) for item in range(first, last + 1)], max_per_user=last, **frame)
         found = load(path, domain).to_polars().rename({"user_id": "user", "item_id": "item"})
     return found.select(pl.col("user", "item").cast(pl.String), pl.col("rating").cast(pl.Float64))
 

@@ -75,10 +75,12 @@ class Fetched:
     ratings: Path
     catalogue: Path
 
-    def domain(self, cap: int = 500) -> Domain:
+    def domain(self, max_per_user: int = 500) -> Domain:
         """The domain given by the publisher's own list of items and description."""
         known = SETS[self.name]
-        return Domain.from_catalogue(self.catalogue, scale=known.scale, max_users=known.max_users, cap=cap)
+        return Domain.from_catalogue(
+            self.catalogue, scale=known.scale, max_users=known.max_users, max_per_user=max_per_user
+        )
 
 
 def _movielens(name: str, digest: str, max_users: int, *, mirrored: bool = False) -> DataSet:

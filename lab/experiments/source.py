@@ -62,7 +62,7 @@ class Frame(Frozen):
     likes: float | None = None
     counts: int | None = None
     max_users: int
-    cap: int = 500
+    max_per_user: int = 500
     users: Range | None = None
 
     def domain(self) -> Domain:
@@ -100,7 +100,7 @@ class Data(Frozen):
         generated: or made-up ratings or interactions.
         domain: of the file: a table, or a file that ``hushrec domain`` wrote.
         folder: of named data sets; by default they are where ``python -m lab data get`` keeps them.
-        asked: ε that people ask for to the share of people who do, drawn by their ids: an experiment's own
+        personal_epsilon: ε that people ask for to the share of people who do, drawn by their ids: an experiment's own
             choice, in place of what the file says.
     """
 
@@ -108,7 +108,7 @@ class Data(Frozen):
     ratings: Path | None = None
     generated: Generated | GeneratedInteractions | None = None
     domain: Path | Frame | None = None
-    asked: Shares = ()
+    personal_epsilon: Shares = ()
     folder: Path | None = None
 
     @field_validator("ratings", "domain", "folder")
@@ -134,8 +134,8 @@ class Data(Frozen):
             raise ValueError("give one of name, ratings and generated")
         if (self.generated is None) == (self.domain is None):
             raise ValueError("ratings need a domain, and generated ratings bring their own")
-        if self.asked and not math.isclose(sum(share for _, share in self.asked), 1):
-            raise ValueError("asked: the shares of people add to 1")
+        if self.personal_epsilon and not math.isclose(sum(share for _, share in self.personal_epsilon), 1):
+            raise ValueError("personal_epsilon: the split of people add to 1")
         return self
 
     @property
@@ -154,7 +154,11 @@ class Data(Frozen):
         path = self.path()
         with files.refusing(f"data.ratings: {path}", "read", ConfigError, "correct the path"):
             found = files.sha256(path)
-        return f"{found}, asked {json.dumps(self.asked)}" if self.asked else found
+        return (
+            f"{found}, personal_epsilon {json.dumps(self.personal_epsilon)}"
+            if self.personal_epsilon
+            else found
+        )
 
     def path(self) -> Path:
         """The file of what is not made up.
@@ -180,12 +184,14 @@ class Data(Frozen):
     def load(self) -> Ratings | Interactions:
         """The ratings or interactions. Privacy: private, unless they are made up."""
         ratings = self._load()
-        if not self.asked:
+        if not self.personal_epsilon:
             return ratings
         digests = (hashlib.sha256(user.encode()).digest() for user in ratings.users.to_list())
         places = np.array([int.from_bytes(digest[:6]) for digest in digests], dtype=np.float64) / 2**48
-        epsilons, shares = np.array(self.asked).T
-        return ratings.with_asked(epsilons[np.searchsorted(np.cumsum(shares)[:-1], places, side="right")])
+        epsilons, split = np.array(self.personal_epsilon).T
+        return ratings.with_personal_epsilon(
+            epsilons[np.searchsorted(np.cumsum(split)[:-1], places, side="right")]
+        )
 
     def _load(self) -> Ratings | Interactions:
         if isinstance(self.generated, GeneratedInteractions):
@@ -197,7 +203,7 @@ class Data(Frozen):
                 frame.items,
                 scale=frame.scale,
                 max_users=frame.max_users,
-                cap=frame.cap,
+                max_per_user=frame.max_per_user,
                 users=made.users.to_list(),
             )
             return replace(made, domain=known)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hushrec.arrays import Floats
-from hushrec.curator.release_data import Reported, reported
+from hushrec.curator.randomize import Reported, reported
 from hushrec.data.ratings import Ratings
 from hushrec.errors import BudgetUnsupported
 from hushrec.local.distance_based import DistanceBased
@@ -14,7 +14,7 @@ from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Seeded
 from lab.linkage.attackers import response_channel, substitution_channel
 from lab.linkage.linkage import Linkage, linkage
-from lab.published import PublishedMethod, release_data
+from lab.published import PublishedMethod, randomize
 
 __all__ = ["seeded", "simulate_attack"]
 
@@ -38,7 +38,7 @@ def simulate_attack(
     Args:
         ratings: the private ratings.
         method: how they would be released; None for unchanged ratings.
-        budget: as for ``hushrec.release_data``.
+        budget: as for ``hushrec.randomize``.
         targets, known, wrong: as for ``linkage``.
         seed: seed of the release, and of targets and facts.
 
@@ -76,7 +76,7 @@ def seeded(ratings: Ratings, method: Method, budget: Budget | None, keys: Seeded
     if isinstance(method, PublishedMethod):
         if budget is None:
             raise BudgetUnsupported(f"{type(method).__name__} needs a budget: give the ε that is claimed")
-        return release_data(ratings, method, budget, keys)
+        return randomize(ratings, method, budget, keys)
     planned = method.plan(ratings.domain, budget)
     return reported(ratings, method, planned, Ledger.ephemeral(planned.budget).charge(planned, entropy=keys))
 

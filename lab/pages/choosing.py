@@ -28,7 +28,7 @@ MEANINGS = (0.1, 0.5, 1, 2, 4, 8, 20)
 """The ε of which the page says what they mean."""
 COSTS = (0.5, 1.0, 2.0, 4.0, 8.0, 20.0)
 """The ε of which it says what they cost."""
-STEPS = {"user": (100, 790, 3_000), "rating": (100, 500, 3_000)}
+STEPS = {"user": (100, 790, 3_000), "record": (100, 500, 3_000)}
 """Signals at which the rows of ``measured`` begin."""
 LISTS = {"data": "MovieLens 1M, likes", "protocol": "people", "metric": "nDCG@100"}
 """The lists of lab/results/top_n.csv that are compared."""
@@ -107,7 +107,7 @@ def costs():
     yield "| ε | error of ratings, unit `user` | error of ratings, unit `record` | lists, unit `user` |"
     yield "|---|---|---|---|"
     for epsilon in COSTS:
-        cells = [f"{lost(unit, epsilon):+.1f}\u00a0%" for unit in ("user", "rating")]
+        cells = [f"{lost(unit, epsilon):+.1f}\u00a0%" for unit in ("user", "record")]
         yield f"| {epsilon:g} | {' | '.join(cells)} | {kept('PrivateEASE', epsilon):.0f}\u00a0% |"
 
 
@@ -153,7 +153,7 @@ def measured():
             span = f"{low:,} to {high:,}" if low and high < math.inf else f"from {low:,}"
             span = span if low else f"below {high:,}"
             cases = there.filter(model="the rule").height
-            shown = {"rating": "record"}.get(unit, unit)
+            shown = {"record": "record"}.get(unit, unit)
             yield f"| `{shown}` | {span} | {' | '.join(cells)} | {cases} |"
 
 
@@ -181,7 +181,7 @@ def picture():
         gain.legend(frameon=False)
         for unit, name, colour, mark in (
             ("user", "user", "#0072B2", "o"),
-            ("rating", "record", "#009E73", "s"),
+            ("record", "record", "#009E73", "s"),
         ):
             cost.plot(COSTS, [lost(unit, e) for e in COSTS], color=colour, marker=mark, label=f"unit {name}")
         cost.set_ylim(0, None)

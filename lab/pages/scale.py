@@ -103,7 +103,7 @@ def footprint(items):
     """Bytes that the driver holds for a fit of ``PosteriorMF``, by the model's own estimate."""
     domain = SimpleNamespace(n_items=items, users=None)
     budget = hr.Budget(epsilon=4, delta=1e-10, unit="user", adjacency="add-remove")
-    return hr.PosteriorMF(rank=RANK, rounds=ROUNDS).footprint(domain, budget)
+    return hr.PosteriorMF(rank=RANK, epochs=ROUNDS).footprint(domain, budget)
 
 
 def target_rows(costs, target):

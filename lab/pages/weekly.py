@@ -69,9 +69,9 @@ class Year:
             [f"i{n:05}" for n in range(items)],
             scale=(1, 5, 1),
             max_users=2 * users,
-            cap=500,
+            max_per_user=500,
             expected_users=users,
-            expected_ratings=each * users,
+            expected_records=each * users,
         )
 
     def ratings(self, chosen):
@@ -94,7 +94,7 @@ def measured(users, items, each, seed):
     from hushrec.curator import seeded
 
     year, total = Year(users, items, each, seed), hr.Budget(**TOTAL)
-    model, share = hr.GlobalEffects(), hr.share(year.domain, hr.GlobalEffects(), total, WEEKS)
+    model, share = hr.GlobalEffects(), hr.split_budget(year.domain, hr.GlobalEffects(), total, WEEKS)
     ledger = hr.Ledger.ephemeral(total, WEEKS)
     with tempfile.TemporaryDirectory() as folder:
         for week in range(1, WEEKS + 1):

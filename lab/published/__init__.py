@@ -7,7 +7,7 @@ from lab.published.friedman_sgd import FriedmanBoundedSGD, FriedmanUnboundedSGD
 from lab.published.liu_wang_smola import LiuPosterior
 from lab.published.mcsherry_mironov import McSherryEffects, McSherryKNN, McSherrySVD
 from lab.published.paper import Cost, PublishedMethod, PublishedModel, analysis, cost
-from lab.published.verbs import fit, release_data
+from lab.published.verbs import fit, randomize
 
 MODELS: tuple[type[PublishedModel], ...] = (
     McSherryEffects,
@@ -47,7 +47,7 @@ __all__ = [
     "cost",
     "fit",
     "name_of",
-    "release_data",
+    "randomize",
 ]
 
 

@@ -44,7 +44,7 @@ from lab.published.spherical import SphericalRows
 class Friedman(PublishedModel):
     """The averages of §4.1, with which every algorithm of the paper begins (Algorithms 1 and 2)."""
 
-    supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace")})
+    supports: ClassVar = frozenset({("record", "add-remove"), ("record", "replace")})
 
     item_strength: float = Field(default=10.0, ge=0, allow_inf_nan=False)
     user_strength: float = Field(default=100.0, ge=0, allow_inf_nan=False)
@@ -70,10 +70,10 @@ class Friedman(PublishedModel):
 
     def _split(self, budget: Budget, *, items: float, users: float) -> dict[str, float]:
         counted = 0.0 if budget.adjacency == "replace" else 0.5  # counts are public under replace
-        shares = {"global sum": 0.01 * (1 - counted), "global count": 0.01 * 0.5, "residual sum": 0.01}
+        split = {"global sum": 0.01 * (1 - counted), "global count": 0.01 * 0.5, "residual sum": 0.01}
         for side, part in (("item", items), ("user", users)):
-            shares |= {f"{side} sums": (1 - counted) * part, f"{side} counts": (counted or 0.5) * part}
-        return shares
+            split |= {f"{side} sums": (1 - counted) * part, f"{side} counts": (counted or 0.5) * part}
+        return split
 
     def _biases(self, people: Population, run: Run) -> Biases:
         """Algorithms 1 and 2: (Σ r + β G + noise)/(n + β + noise), clamped, for items, then for users."""
@@ -101,12 +101,12 @@ class Friedman(PublishedModel):
         span = domain.scale.span
         items = EffectSums(
             domain=domain,
-            unit="rating",
+            unit="record",
             adjacency=terms.adjacency,
             norm=self.norm,
             clip=span,
             contribution_cap=1.0,
-            strength=None,
+            reg=None,
             origin=0.0,
             overall=True,
         )
@@ -127,7 +127,7 @@ class FriedmanEffects(Friedman):
         """0.02, 0.54 and 0.44 for global means, items and users."""
         return self._split(budget, items=0.54, users=0.44)
 
-    def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
+    def fit(self, feedback: Ratings | Blocks, run: Run) -> Release:
         """Algorithms 1 and 2."""
         domain, biases = feedback.domain, self._biases(Population(feedback), run)
         none = np.zeros((domain.n_users, 0)), np.zeros((domain.n_items, 0))
@@ -182,7 +182,7 @@ class FriedmanInputMF(Friedman):
         """The averages get 0.3."""
         return {**super().default_split(domain, budget), "ratings": 0.7, "cells": 0.7}
 
-    def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
+    def fit(self, feedback: Ratings | Blocks, run: Run) -> Release:
         """Averages, noise on every residual, clamp, factorise."""
         domain, people = feedback.domain, Population(feedback)
         biases, cells = self._biases(people, run), self._cells(domain, run.terms)
@@ -244,11 +244,11 @@ class FriedmanALS(Friedman):
         return [*super().queries(domain, terms), *self._solved(domain, terms)]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """The averages get 0.3; all epochs get equal shares."""
-        rounds = [f"{side}, round {t + 1}" for side in ("users", "items") for t in range(self.epochs)]
+        """The averages get 0.3; all epochs get equal split."""
+        rounds = [f"{side}, epoch {t + 1}" for side in ("users", "items") for t in range(self.epochs)]
         return {**super().default_split(domain, budget), **dict.fromkeys(rounds, 0.7 / (2 * self.epochs))}
 
-    def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
+    def fit(self, feedback: Ratings | Blocks, run: Run) -> Release:
         """Averages, then: solve, add noise to each vector, bound its norm (Algorithm 6)."""
         domain, people, star = feedback.domain, Population(feedback), feedback.domain.scale.star
         biases = self._biases(people, run)
@@ -289,4 +289,4 @@ class FriedmanALS(Friedman):
                 ("users", domain.n_users, ratio_of_norms if replace else math.inf),
                 ("items", domain.n_items, 1 / ratio_of_norms if replace else math.inf),
             ):
-                yield SphericalRows(f"{side}, round {epoch}", loss, rows * self.rank)
+                yield SphericalRows(f"{side}, epoch {epoch}", loss, rows * self.rank)

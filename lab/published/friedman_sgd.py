@@ -52,9 +52,9 @@ class _Descent(Friedman):
         return [*super().queries(domain, terms), *self._rounds(domain, terms)]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """The averages get 0.3; all epochs get equal shares."""
-        ratings = {f"ratings, round {t + 1}": 0.7 / self.epochs for t in range(self.epochs)}
-        sides = [f"{side}, round {t + 1}" for side in ("users", "items") for t in range(self.epochs)]
+        """The averages get 0.3; all epochs get equal split."""
+        ratings = {f"ratings, epoch {t + 1}": 0.7 / self.epochs for t in range(self.epochs)}
+        sides = [f"{side}, epoch {t + 1}" for side in ("users", "items") for t in range(self.epochs)]
         return {
             **super().default_split(domain, budget),
             **ratings,
@@ -91,11 +91,11 @@ class FriedmanBoundedSGD(_Descent):
         error_bound: e_max, as a fraction of the scale's width.
     """
 
-    supports: ClassVar = frozenset({("rating", "replace")})
+    supports: ClassVar = frozenset({("record", "replace")})
 
     error_bound: float = Field(default=0.5, gt=0, le=1, allow_inf_nan=False)
 
-    def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
+    def fit(self, feedback: Ratings | Blocks, run: Run) -> Release:
         """Averages, then Algorithm 4."""
         domain, people, star = feedback.domain, Population(feedback), feedback.domain.scale.star
         biases, residuals = self._biases(people, run), self._residuals(domain, run.terms)
@@ -113,7 +113,7 @@ class FriedmanBoundedSGD(_Descent):
         """All ratings with fresh noise, in every epoch."""
         residuals = self._residuals(domain, terms)
         for epoch in range(1, self.epochs + 1):
-            name = f"ratings, round {epoch}"
+            name = f"ratings, epoch {epoch}"
             yield Sum(name, residuals.change, "l1", residuals.grid.step, EVERY_RATING)
 
 
@@ -135,9 +135,9 @@ class FriedmanUnboundedSGD(_Descent):
     No bound on its privacy loss is known.
     """
 
-    supports: ClassVar = frozenset({("rating", "add-remove")})
+    supports: ClassVar = frozenset({("record", "add-remove")})
 
-    def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
+    def fit(self, feedback: Ratings | Blocks, run: Run) -> Release:
         """Averages, then Algorithm 5."""
         domain, people, star = feedback.domain, Population(feedback), feedback.domain.scale.star
         biases, residuals = self._biases(people, run), self._residuals(domain, run.terms)
@@ -157,8 +157,8 @@ class FriedmanUnboundedSGD(_Descent):
     def _rounds(self, domain: Domain, terms: Terms) -> Iterator[SphericalRows]:
         """Users, then items, in every epoch."""
         for epoch in range(1, self.epochs + 1):
-            yield SphericalRows(f"users, round {epoch}", math.inf, domain.n_users * self.rank)
-            yield SphericalRows(f"items, round {epoch}", math.inf, domain.n_items * self.rank)
+            yield SphericalRows(f"users, epoch {epoch}", math.inf, domain.n_users * self.rank)
+            yield SphericalRows(f"items, epoch {epoch}", math.inf, domain.n_items * self.rank)
 
 
 def _noisy(query: SphericalRows, rows: Floats, reach: float, run: Run) -> Floats:

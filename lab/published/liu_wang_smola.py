@@ -27,7 +27,7 @@ class LiuPosterior(PublishedModel, PosteriorSampleMF):
     Args:
         rank: number of factors.
         loss_bound: B, the largest weighted loss of a user, in squared widths of the scale; by default that of
-            a user with ``domain.cap`` ratings.
+            a user with ``domain.max_per_user`` ratings.
         margin: κ, how far predictions may leave the scale, as a fraction of its width.
         chain: the length of the chains, and their priors.
         out_of_range: predictions beyond that are clamped in the loss (``clamp``), or the chain runs on

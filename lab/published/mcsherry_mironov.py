@@ -45,7 +45,7 @@ from lab.published.paper import PublishedModel
 class _McSherry(PublishedModel):
     """Item effects (§4.2) and, for two of the models, the covariance of the residuals (§4.3–4.5)."""
 
-    supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")})
+    supports: ClassVar = frozenset({("record", "add-remove"), ("record", "replace"), ("user", "add-remove")})
 
     noise: Noise = "gaussian"
     item_strength: float = Field(default=15.0, ge=0, allow_inf_nan=False)
@@ -67,7 +67,7 @@ class _McSherry(PublishedModel):
         """0.02 for the global mean, the rest for the items, each in halves."""
         return {"global sum": 0.01, "global count": 0.01, "item sums": 0.49, "item counts": 0.49}
 
-    def release(self, feedback: Ratings | Blocks, run: Run) -> Release:
+    def fit(self, feedback: Ratings | Blocks, run: Run) -> Release:
         """Measure, damp, publish."""
         people = Population(feedback)
         return self._finished(feedback.domain, self._baseline(people, run), people, run)
@@ -102,7 +102,7 @@ class _McSherry(PublishedModel):
             norm=self.norm,
             clip=domain.scale.span,
             contribution_cap=1.0,
-            strength=None,
+            reg=None,
             origin=0.0,
             overall=True,
         )
@@ -127,7 +127,7 @@ class PublishedCovariance(Frozen):
 
     Args:
         clip: B, bound on a centred rating as a fraction of the scale's width.
-        strength: β_p, fictitious ratings in a user's mean, where the covariance is measured. A prediction
+        reg: β_p, fictitious ratings in a user's mean, where the covariance is measured. A prediction
             takes fewer (``McSherryKNN``, ``McSherrySVD``).
         cleaning: ``shrink``; or ``none``, where Avg is Cov/max(Wgt, 1). The 1 is ours: the paper prints
             Cov/Wgt.
@@ -136,7 +136,7 @@ class PublishedCovariance(Frozen):
     """
 
     clip: float = Field(default=0.25, gt=0, le=0.25)
-    strength: int = Field(default=20, ge=0, le=10**6)
+    reg: int = Field(default=20, ge=0, le=10**6)
     cleaning: Literal["shrink", "none"] = "shrink"
     shrinkage: Annotated[tuple[float, float], only(cleaning="shrink")] = (10.0, 100.0)
     threads: int = Field(default=2, ge=1, exclude=True)
@@ -186,7 +186,7 @@ class _McSherryCovariance(_McSherry):
             norm=self.norm,
             limit=span,  # not clamped before centring: residuals of clamped effects are within the width
             clip=self.covariance.clip * span,
-            strength=self.covariance.strength,
+            reg=self.covariance.reg,
             contribution_cap=1.0,
             offset=0.0,
             threads=self.covariance.threads,

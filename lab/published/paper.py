@@ -72,9 +72,9 @@ class PublishedModel(PrivateModel):
             BudgetUnsupported: The paper does not have this unit, adjacency or noise.
             ConfigError: A setting has no effect under this budget.
         """
-        queries, shares = self.noisy_queries(domain, budget), self.split(domain, budget)
+        queries, split = self.noisy_queries(domain, budget), self.budget_split(domain, budget)
         claims = self.claims(domain, budget)
-        return {query.name: _printed(query, claims.get(query.name), shares, budget) for query in queries}
+        return {query.name: _printed(query, claims.get(query.name), split, budget) for query in queries}
 
 
 class PublishedMethod(Method):
@@ -138,12 +138,12 @@ def analysis(config: object) -> Literal["published", "corrected"]:
 def _refuse(form: PublishedModel | PublishedMethod) -> NoReturn:
     raise BudgetUnsupported(
         f"{type(form).__name__} is what a paper prints, and no ledger is charged for it; reproduce it with "
-        "lab.published.fit or lab.published.release_data, or choose a model of hushrec"
+        "lab.published.fit or lab.published.randomize, or choose a model of hushrec"
     )
 
 
-def _printed(query: AnyQuery, claim: float | None, shares: Mapping[str, float], budget: Budget) -> Noise:
-    epsilon = budget.epsilon * shares[query.name]
+def _printed(query: AnyQuery, claim: float | None, split: Mapping[str, float], budget: Budget) -> Noise:
+    epsilon = budget.epsilon * split[query.name]
     bound = query.sensitivity if claim is None else claim
     form = query.step, query.size
     if query.norm == "l2 rows":
@@ -151,11 +151,11 @@ def _printed(query: AnyQuery, claim: float | None, shares: Mapping[str, float], 
     if query.norm == "loss":
         return PosteriorSample(query.name, query.sensitivity, bound / epsilon, *form)
     if query.norm == "l2":
-        sigma = bound * math.sqrt(2 * math.log(2 * len(shares) / budget.delta)) / epsilon
+        sigma = bound * math.sqrt(2 * math.log(2 * len(split) / budget.delta)) / epsilon
         return Gaussian(query.name, query.sensitivity, sigma, *form)
     if bound != query.sensitivity:
         return Laplace(query.name, query.sensitivity, bound / epsilon, *form)
     # Where the paper is right, its noise costs exactly its part of ε, in whole units of the accountant.
-    part = Fraction(shares[query.name]) / sum(map(Fraction, shares.values()))
+    part = Fraction(split[query.name]) / sum(map(Fraction, split.values()))
     units = math.floor(budget.epsilon_units * part)
     return laplace(query.name, epsilon=units, sensitivity=bound, step=form[0], size=form[1])

@@ -34,7 +34,7 @@ class SphericalRows:
         """The true Δ in units of the claimed one."""
         return self.loss
 
-    def release(self, grant: object, values: tuple[Floats, Floats]) -> NoReturn:
+    def measure(self, grant: object, values: tuple[Floats, Floats]) -> NoReturn:
         """Refuse: no grant draws this noise."""
         raise GrantError(f"{self.name}: no grant draws noise on rows; measure it on a PaperRun")
 

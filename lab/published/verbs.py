@@ -5,7 +5,7 @@ Their statements say NOT PRIVATE. What the noise costs is for ``cost`` to say.
 
 from dataclasses import replace
 
-from hushrec.curator.release_data import Reported, numbered, rows_in
+from hushrec.curator.randomize import Reported, numbered, rows_in
 from hushrec.curator.statements import unprotected
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.ratings import Ratings
@@ -34,18 +34,18 @@ def fit(data: Ratings | Blocks, form: PublishedModel, budget: Budget, seed: int)
         BudgetUnsupported: The paper does not have this unit, adjacency or noise, or an ε for each user.
         DataError: The model learns from another kind of feedback.
     """
-    if data.personal:
+    if data.has_personal_epsilon:
         raise BudgetUnsupported(
             "these ratings carry per-user ε, which no published form supports; drop the column epsilon"
         )
     domain = data.domain
     run = PaperRun.of(form, domain, budget, seed)
-    made = form.release(data.capped(domain.cap) if budget.unit == "user" else data, run)
+    made = form.fit(data.capped(domain.max_per_user) if budget.unit == "user" else data, run)
     statement = unprotected(REPRODUCED, form, budget, made.statement.diagnostics)
     return replace(made, titles=domain.titles or (), features=domain.features or {}, statement=statement)
 
 
-def release_data(ratings: Ratings, method: PublishedMethod, budget: Budget, seed: int | Seeded) -> Reported:
+def randomize(ratings: Ratings, method: PublishedMethod, budget: Budget, seed: int | Seeded) -> Reported:
     """Randomize every row by the law that its paper prints; nothing is charged.
 
     Args:

@@ -33,7 +33,7 @@ WHO = {
     "users, holes as 0": "user-kNN, holes as 0",
 }
 KEYS = ["data", "release", "analysis", "epsilon", "keep", "group", "share", "distance", "groups", "slot"]
-KEYS += ["cap", "by", "by_distance", "k", "query"]
+KEYS += ["max_per_user", "by", "by_distance", "k", "query"]
 WHY = {
     "rows": "distance-based: what is asked with, K and λ are not all printed; the pages show each reading",
     "response": "randomized response: the paper counts two answers a cell; with six, its true ε is higher",
@@ -88,7 +88,7 @@ def lines(data: Mapping[str, pl.DataFrame]) -> list[Line]:
         ours = _shown(_increases(base, _alter_ego(usual, p)))
         what = f"increase in loss of distance-based rows at p = p* = {p:g}, %"
         found.append(Line(what, printed(p), ours, "none: no ε covers a rating", WHY["rows"]))
-    mine = _among(rows, data=ML, release=RESPONSE, epsilon=2000.0, cap=None)
+    mine = _among(rows, data=ML, release=RESPONSE, epsilon=2000.0, max_per_user=None)
     both = {a: _among(mine, analysis=a) for a in ("published", "corrected")}
     published, corrected = (
         f"{mean(_best(made, 'rmse')['rmse'])[0]:.4f} (true ε {mean(made['user_epsilon'])[0]:,.0f})"
@@ -237,11 +237,11 @@ def _curves(rows: pl.DataFrame, data: str) -> dict[str, Points]:
     """RMSE by true ε of a person, each release with the recommender and K that serve it best."""
     mine = _among(rows, data=data).filter(pl.col("query").is_null() | (pl.col("query") == "own"))
     responses = _among(mine, release=RESPONSE)
-    corrected = _among(responses, analysis="corrected", cap=None)
+    corrected = _among(responses, analysis="corrected", max_per_user=None)
     slots = _among(mine, release=DISTANCE_BASED, group=0.0).filter(pl.col("slot").is_not_null())
     releases = {
         "randomized response, corrected": (corrected, "epsilon"),
-        "the same, 50 ratings of each": (_among(responses, cap=50), "epsilon"),
+        "the same, 50 ratings of each": (_among(responses, max_per_user=50), "epsilon"),
         "randomized response, published": (_among(responses, analysis="published"), "epsilon"),
         "distance-based (which items, only)": (slots, "slot"),
         "MM's SVD, central": (_among(mine, release="central"), "epsilon"),
@@ -293,7 +293,7 @@ def _by_claim(rows: pl.DataFrame) -> str:
     mine = _among(usual, query="own")
     with canvas(3.2, width=7.2, panels=(1, 2), letters=9) as (drawing, (left, right)):
         for analysis, colour in (("corrected", COLOURS[0]), ("published", COLOURS[4])):
-            made = _among(mine, release=RESPONSE, analysis=analysis, cap=None)
+            made = _among(mine, release=RESPONSE, analysis=analysis, max_per_user=None)
             claims = sorted(made["epsilon"].unique().to_list())
             points = [(e, *mean(_among(made, epsilon=e)["loss"])) for e in claims]
             errorbars(left, points, colour, analysis)
@@ -335,7 +335,7 @@ def _quick(folder: Path | None) -> dict[str, Trials]:
 
 def _few(run: Mapping[str, Any]) -> bool:
     usual = run == {"data": ML, "seed": 0, **du_releases.alter_ego(run.get("keep", 0), run.get("keep", 0))}
-    response = run["release"] == RESPONSE and run["epsilon"] == 2000 and "cap" not in run
+    response = run["release"] == RESPONSE and run["epsilon"] == 2000 and "max_per_user" not in run
     return run["data"] == ML and (usual or response or run["release"] == "raw")
 
 

@@ -85,7 +85,7 @@ def found(counts: Ints) -> float:
 def responses(claimed: float, analysis: str) -> tuple[float, float]:
     """True ε of a cell, and what is found of it, where ``claimed`` is claimed."""
     items = 6 * EACH
-    domain = hr.Domain(range(items), scale=(1, 5, 1), max_users=PEOPLE, cap=items)
+    domain = hr.Domain(range(items), scale=(1, 5, 1), max_users=PEOPLE, max_per_user=items)
     rated = items - EACH
     ratings = hr.Ratings(
         domain,
@@ -117,6 +117,6 @@ def slots(keep: float, group: float, items: int = 8) -> tuple[float | None, floa
             np.full(SLOTS, item, np.int32),
             np.zeros(SLOTS, np.uint8),
         )
-        data = hr.testing.release_data(ratings, method, entropy=Seeded(item))
+        data = hr.testing.randomize(ratings, method, entropy=Seeded(item))
         counts[item] = np.bincount(data.ratings.items, minlength=items)
     return data.statement.epsilon_per_slot, found(counts)

@@ -64,7 +64,7 @@ AWAY: dict[str, Any] = {"unit": "user", "adjacency": "add-remove", "delta": 1e-6
 TYPES = {
     **dict.fromkeys(("data", "release", "analysis", "distance", "groups"), pl.String),
     **dict.fromkeys(("by", "by_distance", "query"), pl.String),
-    **dict.fromkeys(("seed", "cap", "k", "n"), pl.Int64),
+    **dict.fromkeys(("seed", "max_per_user", "k", "n"), pl.Int64),
     **dict.fromkeys(("epsilon", "keep", "group", "share", "slot"), pl.Float64),
     **dict.fromkeys(("loss", "cell_epsilon", "user_epsilon"), pl.Float64),
 }
@@ -95,7 +95,7 @@ def _others() -> Iterator[dict[str, Any]]:
     for analysis, epsilons in RESPONSES.items():
         yield from ({**response, "analysis": analysis, "epsilon": epsilon} for epsilon in epsilons)
     for epsilon in CAPPED:
-        yield {**response, "analysis": "corrected", "epsilon": epsilon, "cap": CAP}
+        yield {**response, "analysis": "corrected", "epsilon": epsilon, "max_per_user": CAP}
     yield from ({"release": "central", "epsilon": epsilon} for epsilon in CENTRAL)
     for keep, group in itertools.product(PAPER, (0.0, 0.5, 0.9)):
         if keep != group:
@@ -173,13 +173,13 @@ def block(folder: Path | None, name: str) -> hr.Ratings:
     """The densest SIDE × SIDE of a data set, under its domain."""
     if name == FULL:
         made = netflix_like(SIDE, SIDE, SIDE * SIDE * 99 // 100, seed=5)
-        frame = hr.Domain(made.domain.items, scale=made.domain.scale, cap=SIDE, max_users=SIDE)
+        frame = hr.Domain(made.domain.items, scale=made.domain.scale, max_per_user=SIDE, max_users=SIDE)
         return hr.Ratings.of(hr.load(made.to_polars(), frame), by="the reproduction")
     table, scale = datasets.table(FILES[name], folder), datasets.NAMED[FILES[name]].frame["scale"]
     for side in ("item", "user"):
         counts = table.group_by(side).len().sort(["len", side], descending=[True, False])
         table = table.filter(pl.col(side).is_in(counts[side].head(SIDE).implode()))
-    frame = hr.Domain(sorted(table["item"].unique()), scale=scale, cap=SIDE, max_users=SIDE)
+    frame = hr.Domain(sorted(table["item"].unique()), scale=scale, max_per_user=SIDE, max_users=SIDE)
     return hr.Ratings.of(hr.load(table, frame), by="the reproduction")
 
 
@@ -203,8 +203,10 @@ def released(
     if run["release"] == "randomized response":
         budget = hr.Budget(epsilon=float(run["epsilon"]), **REPLACE)
         method = RANDOMIZED[run["analysis"]]()
-        frame, cap = train.domain, run.get("cap", SIDE)
-        train = replace(train, domain=hr.Domain(frame.items, scale=frame.scale, cap=cap, max_users=SIDE))
+        frame, cap = train.domain, run.get("max_per_user", SIDE)
+        train = replace(
+            train, domain=hr.Domain(frame.items, scale=frame.scale, max_per_user=cap, max_users=SIDE)
+        )
     else:
         chances = {"keep_probability": run["keep"], "group_probability": run["group"]}
         budget, method = None, hr.DistanceBased(**chances, **grouped(train, run))

@@ -80,7 +80,7 @@ def lines(data: Mapping[str, pl.DataFrame]) -> list[Line]:
         for name, printed in PAPER[grid, adjacency].items():
             for level, paper in zip((IA, GE), printed, strict=True):
                 published, corrected = (
-                    str(crossing(data[grid], Curve(name, "rating", adjacency, analysis), level))
+                    str(crossing(data[grid], Curve(name, "record", adjacency, analysis), level))
                     for analysis in ("published", "corrected")
                 )
                 what = f"{name} falls below {level} at ε =, {bound}, {grid}"
@@ -90,7 +90,7 @@ def lines(data: Mapping[str, pl.DataFrame]) -> list[Line]:
     return found
 
 
-def _of(names: Iterable[str], adjacency: str, analysis: str, unit: str = "rating") -> dict[str, Curve]:
+def _of(names: Iterable[str], adjacency: str, analysis: str, unit: str = "record") -> dict[str, Curve]:
     return {name: Curve(name, unit, adjacency, analysis) for name in names}
 
 

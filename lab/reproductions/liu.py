@@ -119,10 +119,10 @@ def _certified(trimmed: pl.DataFrame, whole: pl.DataFrame, others: pl.DataFrame)
 def _personal(whole: pl.DataFrame, own: pl.DataFrame) -> tuple[str, str]:
     """Figure and table: how many people ask for which ε, and RMSE where everybody does."""
     mine, alike = points(own, _curve("an ε per user"))[8.0], points(whole, _curve(CERTIFIED))
-    asked = Grid.open(GRIDS / "ml-1m-personal.toml").data.asked
+    asked = Grid.open(GRIDS / "ml-1m-personal.toml").data.personal_epsilon
     with canvas(2.9, width=7.2, panels=(1, 2), letters=9) as (drawing, (left, right)):
-        names, shares = [f"ε = {epsilon:g}" for epsilon, _ in asked], [100 * share for _, share in asked]
-        left.bar_label(left.bar(names, shares, color=COLOURS[0], width=0.6), fmt="%.0f %%", padding=2)
+        names, split = [f"ε = {epsilon:g}" for epsilon, _ in asked], [100 * share for _, share in asked]
+        left.bar_label(left.bar(names, split, color=COLOURS[0], width=0.6), fmt="%.0f %%", padding=2)
         left.set_ylabel("people, %")
         left.set_title("what people ask for", fontsize=9)
         left.margins(y=0.15)

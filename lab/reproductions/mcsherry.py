@@ -48,16 +48,19 @@ WHY = {
     "noise does not grow with them; the corrected models get less noise for the same ε, and clean by it",
     "Fig. 2": "Fig. 2: MovieLens 100K has a thousandth of the Netflix Prize's ratings, over seven months",
 }
-FRAMES = {"mm-100k": ("ml-100k", {"max_users": 10_000, "cap": 1682}), "mm-1m": ("ml-1m", {"cap": 3952})}
+FRAMES = {
+    "mm-100k": ("ml-100k", {"max_users": 10_000, "max_per_user": 1682}),
+    "mm-1m": ("ml-1m", {"max_per_user": 3952}),
+}
 
 
 def works(folder: Path | None) -> dict[str, Work[Any]]:
     """Both figures: the splits of MovieLens 100K and 1M, and its days."""
     large: Any = {"splits": 1, "epsilons": LARGE_EPSILONS}
     return {
-        "mm-100k": grid("mm-100k", "rating", folder, splits=3),
+        "mm-100k": grid("mm-100k", "record", folder, splits=3),
         "mm-time": mcsherry_time.work(folder),
-        "mm-1m": grid("mm-1m", "rating", folder, thetas=LARGE_THETAS, **large),
+        "mm-1m": grid("mm-1m", "record", folder, thetas=LARGE_THETAS, **large),
         "mm-1m-user": grid("mm-1m", "user", folder, thetas=USER_THETAS, raw=False, **large),
         **{name: refit(*of, folder) for name, of in REFITS.items()},
     }
@@ -66,7 +69,7 @@ def works(folder: Path | None) -> dict[str, Work[Any]]:
 def quick(folder: Path | None) -> dict[str, Work[Any]]:
     """A small part: one split of MovieLens 100K, and two days."""
     return {
-        "mm-100k": grid("mm-100k", "rating", folder, splits=1, thetas=THETAS[1::2], epsilons=EPSILONS[2::2]),
+        "mm-100k": grid("mm-100k", "record", folder, splits=1, thetas=THETAS[1::2], epsilons=EPSILONS[2::2]),
         "mm-time": mcsherry_time.work(folder, days=mcsherry_time.DAYS[::3], seeds=1),
     }
 
@@ -157,12 +160,12 @@ def published(rows: pl.DataFrame) -> tuple[str, ...]:
     return tuple(label for label in PUBLISHED if label in rows["name"])
 
 
-def curve(label: str, unit: str = "rating") -> Curve:
+def curve(label: str, unit: str = "record") -> Curve:
     """A curve of this paper's grids."""
     return Curve(label, unit, "add-remove", "published" if label in PUBLISHED else "corrected")
 
 
-def passes(rows: pl.DataFrame, label: str, unit: str = "rating") -> Crossing:
+def passes(rows: pl.DataFrame, label: str, unit: str = "record") -> Crossing:
     """From where a curve is as good as exact global effects."""
     return crossing(rows, curve(label, unit), GE)
 
@@ -170,7 +173,7 @@ def passes(rows: pl.DataFrame, label: str, unit: str = "rating") -> Crossing:
 def lines(data: Mapping[str, pl.DataFrame]) -> list[Line]:
     """Where curves pass exact global effects, in place of Cinematch."""
     found = []
-    for grid, unit in (("mm-1m", "rating"), ("mm-1m-user", "user"), ("mm-100k", "rating")):
+    for grid, unit in (("mm-1m", "record"), ("mm-1m-user", "user"), ("mm-100k", "record")):
         if grid not in data:
             continue
         theta, true = by_theta(data[grid]), by_truth(data[grid])
@@ -178,7 +181,7 @@ def lines(data: Mapping[str, pl.DataFrame]) -> list[Line]:
             ours = f"ε {passes(true, label, unit)}, which is θ {passes(theta, label, unit)}"
             where = "MovieLens 100K" if grid == "mm-100k" else "MovieLens 1M"
             what = f"true ε at which {label}, passes {GE}, unit {unit}, {where}"
-            paper = "θ 0.15, of Cinematch on Netflix" if unit == "rating" else "in its full version"
+            paper = "θ 0.15, of Cinematch on Netflix" if unit == "record" else "in its full version"
             found.append(Line(what, paper, ours, f"ε {passes(true, model, unit)}", WHY["Fig. 1"]))
     grown = {tuple(line[:3]): line for line in mcsherry_time.losses(data["mm-time"]).iter_rows()}
     days = sorted({day for _, _, day in grown})
@@ -194,17 +197,17 @@ def lines(data: Mapping[str, pl.DataFrame]) -> list[Line]:
 def page(results: Path, folder: Path) -> None:
     """Write the page, its figures and mcsherry-mironov.csv."""
     data, part = read(results, *GRIDS, "mm-time", *REFITS), {}
-    for unit, name in (("rating", "mm-1m"), ("user", "mm-1m-user")):
+    for unit, name in (("record", "mm-1m"), ("user", "mm-1m-user")):
         title = f"RMSE against θ and against the true ε of a {unit}, MovieLens 1M"
-        also = refitted(data, "mm-1m-refit") if unit == "rating" else None
+        also = refitted(data, "mm-1m-refit") if unit == "record" else None
         drawn = picture(data[name], unit, title, "MovieLens 1M", also=also)
         part[f"figure 1 {unit}"] = render.picture(drawn, f"mm-fig1-{unit}", title, folder)
         part[f"θ {unit}"] = _by_theta(data[name], unit)
         part[f"ε {unit}"] = _by_epsilon(data[name], unit)
         part[f"crossings {unit}"] = _crossings(data[name], unit)
-    part["θ 100k"] = _by_theta(data["mm-100k"], "rating")
-    part["ε 100k"] = _by_epsilon(data["mm-100k"], "rating")
-    part["crossings 100k"] = _crossings(data["mm-100k"], "rating")
+    part["θ 100k"] = _by_theta(data["mm-100k"], "record")
+    part["ε 100k"] = _by_epsilon(data["mm-100k"], "record")
+    part["crossings 100k"] = _crossings(data["mm-100k"], "record")
     for name, (grid, _, _) in REFITS.items():
         part[f"refit {grid}"] = _refits(data, name)
         part[f"chosen {grid}"] = _chosen(data[name])
@@ -392,5 +395,5 @@ REPRODUCTION = Reproduction(
     quick=quick,
     page=page,
     lines=lines,
-    draw=lambda rows: picture(rows, "rating", "RMSE against θ and against the true ε", "MovieLens 100K"),
+    draw=lambda rows: picture(rows, "record", "RMSE against θ and against the true ε", "MovieLens 100K"),
 )

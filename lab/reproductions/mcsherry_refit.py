@@ -174,7 +174,7 @@ def as_curves(rows: pl.DataFrame) -> pl.DataFrame:
             for name in ("claimed_epsilon", "fit_seconds", "predict_seconds")
         ),
         seed=pl.lit(0, pl.Int64),
-        unit=pl.when(pl.col("theta").is_not_null()).then(pl.lit("rating")),
+        unit=pl.when(pl.col("theta").is_not_null()).then(pl.lit("record")),
         adjacency=pl.when(pl.col("theta").is_not_null()).then(pl.lit("add-remove")),
         analysis=pl.lit("published"),
         epsilon=pl.col("theta").fill_null(math.inf),

@@ -36,7 +36,7 @@ TYPES = {
     **dict.fromkeys(("theta", "rmse", "true_epsilon"), pl.Float64),
     "model": pl.String,
 }
-DATA = {"name": "ml-100k", "domain": {"max_users": 10_000, "cap": 1682}}
+DATA = {"name": "ml-100k", "domain": {"max_users": 10_000, "max_per_user": 1682}}
 SMALL: Any = {"frameon": False, "fontsize": 8, "columnspacing": 1, "handletextpad": 0.4}
 MODELS: dict[str, Any] = {"published": McSherryKNN, "corrected": hr.CovarianceKNN}
 
@@ -48,7 +48,7 @@ def claimed(theta: float, measurements: int = MEASUREMENTS) -> float:
 
 def budget(epsilon: float) -> hr.Budget:
     """Of single ratings, as in the paper's figures."""
-    return hr.Budget(epsilon=epsilon, delta=DELTA, unit="rating", adjacency="add-remove")
+    return hr.Budget(epsilon=epsilon, delta=DELTA, unit="record", adjacency="add-remove")
 
 
 def work(folder: Path | None, days: Sequence[int] = DAYS, seeds: int = SEEDS) -> Trials:
@@ -164,7 +164,7 @@ def picture(rows: pl.DataFrame, title: str) -> str:
         caption(
             drawing,
             "MovieLens 100K",
-            "unit rating, add-remove, δ = 1e-6",
+            "unit record, add-remove, δ = 1e-6",
             f"{SEEDS} draws of noise and parts",
         )
         return svg(drawing, title)

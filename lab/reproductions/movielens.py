@@ -26,10 +26,10 @@ NAME = "movielens-1m"
 MODELS = ("CovarianceSVD", "CovarianceKNN", "GlobalEffects")
 PUBLISHED = ("McSherrySVD", "McSherryKNN", "McSherryEffects")
 AIMS: dict[str, dict[float, float]] = {
-    "rating": {0.2: 0.945, 0.5: 0.920, 1: 0.910, 2: 0.899, 4: 0.886, 8: 0.877, 20: 0.868, math.inf: 0.863},
+    "record": {0.2: 0.945, 0.5: 0.920, 1: 0.910, 2: 0.899, 4: 0.886, 8: 0.877, 20: 0.868, math.inf: 0.863},
     "user": {0.5: 0.983, 1: 0.965, 4: 0.934, 8: 0.925},
 }
-RANGES = {"rating": (0.82, 0.95), "user": (0.82, 1.0)}
+RANGES = {"record": (0.82, 0.95), "user": (0.82, 1.0)}
 """Unit → the errors that the figure of the recommended model shows."""
 DELTA = 1e-6
 """Of every run of the grid."""
@@ -58,18 +58,18 @@ def page(results: Path, folder: Path) -> None:
         found = {m: Curve(", ".join((m, *more)), unit, adjacency, "corrected") for m in MODELS}
         return {f"`{model}`": curve for model, curve in found.items()}
 
-    published = {f"`{m}`": Curve(m, "rating", "add-remove", "published") for m in PUBLISHED}
-    usual, every = of("rating", "add-remove"), list(AIMS["rating"])
+    published = {f"`{m}`": Curve(m, "record", "add-remove", "published") for m in PUBLISHED}
+    usual, every = of("record", "add-remove"), list(AIMS["record"])
     beside = dict(pair for pairs in zip(published.items(), usual.items(), strict=True) for pair in pairs)
     ways = {f"{m}, cleaning weighted": usual[m] for m in list(usual)[:2]}
     for way in ("shrink", "none"):
-        cleaned = of("rating", "add-remove", f"cleaning {way}")
+        cleaned = of("record", "add-remove", f"cleaning {way}")
         ways |= {f"{m}, cleaning {way}": cleaned[m] for m in list(usual)[:2]}
     drawn = {m: usual[f"`{m}`"] for m in MODELS} | {m: published[f"`{m}`"] for m in PUBLISHED[:2]}
     title = "RMSE against ε"
     part = {
-        "figure": figure(rows.filter(unit="rating"), drawn, MODELS[:1], title=title, limits=(0.835, 1.0)),
-        "rating": table(usual, every, AIMS["rating"]),
+        "figure": figure(rows.filter(unit="record"), drawn, MODELS[:1], title=title, limits=(0.835, 1.0)),
+        "record": table(usual, every, AIMS["record"]),
         "user": table(of("user", "add-remove"), list(AIMS["user"]), AIMS["user"]),
         "published": table(beside, every),
         "true ε": _worth(rows),
@@ -77,8 +77,8 @@ def page(results: Path, folder: Path) -> None:
             dict(sorted(ways.items(), key=lambda way: way[0].startswith("`CovarianceK"))),
             [1, 4, 20, math.inf],
         ),
-        "replace": table(of("rating", "replace"), [0.5, 1, 4, 8]),
-        "laplace": table(of("rating", "add-remove", "laplace"), [1, 4, 20]),
+        "replace": table(of("record", "replace"), [0.5, 1, 4, 8]),
+        "laplace": table(of("record", "add-remove", "laplace"), [1, 4, 20]),
     }
     part["figure"] = render.picture(part["figure"], NAME, title, folder)
     part |= _recommended(results, folder)
@@ -105,8 +105,8 @@ def lines(data: Mapping[str, pl.DataFrame]) -> list[Line]:
     """RMSE of single ratings protected, at equal claimed ε."""
     found = []
     for published, corrected in zip(PUBLISHED, MODELS, strict=True):
-        ours = points(data[NAME], Curve(corrected, "rating", "add-remove", "corrected"))
-        theirs = points(data[NAME], Curve(published, "rating", "add-remove", "published"))
+        ours = points(data[NAME], Curve(corrected, "record", "add-remove", "corrected"))
+        theirs = points(data[NAME], Curve(published, "record", "add-remove", "published"))
         for epsilon in (1.0, 4.0):
             line = theirs[epsilon]
             worth = f"{spread(line)} (true ε {line['true_epsilon']:.2g})"
@@ -124,7 +124,7 @@ def _label() -> pl.Expr:
 
 def _worth(rows: pl.DataFrame) -> str:
     """True ε of the published noise."""
-    mine = rows.filter(pl.col("epsilon").is_finite(), unit="rating", model="McSherrySVD")
+    mine = rows.filter(pl.col("epsilon").is_finite(), unit="record", model="McSherrySVD")
     true = mine.group_by("epsilon").agg(pl.first("true_epsilon")).sort("epsilon")
     return (
         "The published noise is worth less ε than claimed, because ε are added up and sensitivities are "
@@ -135,14 +135,14 @@ def _worth(rows: pl.DataFrame) -> str:
 
 
 def _write_csv(rows: pl.DataFrame, path: Path) -> None:
-    """A line a run, all splits of a case together; without noise it stands with unit rating, add-remove."""
+    """A line a run, all splits of a case together; without noise it stands with unit record, add-remove."""
     case = pl.int_range(pl.len()).over("split")
     settings = pl.struct("model", "settings").map_elements(_chosen, pl.List(pl.String))
     rows = rows.with_columns(case=case, settings=settings)
     columns = {
         "model": pl.col("model"),
         "cleaning": pl.col("settings").list.get(0),
-        "unit": pl.col("unit").fill_null("rating"),
+        "unit": pl.col("unit").fill_null("record"),
         "adjacency": pl.col("adjacency").fill_null("add-remove"),
         "analysis": pl.col("analysis"),
         "noise": pl.col("settings").list.get(1),

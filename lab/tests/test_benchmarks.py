@@ -196,7 +196,7 @@ def test_fits_at_a_tenth_took_what_was_foretold_and_no_more_memory_than_planned(
 def test_the_drivers_memory_is_that_of_a_plan():
     domain = hr.Domain([f"i{n}" for n in range(3000)], scale=(1, 5, 1), max_users=100)
     budget = hr.Budget(epsilon=4, delta=1e-10, unit="user", adjacency="add-remove")
-    config = hr.PosteriorMF(rank=scale.RANK, rounds=scale.ROUNDS)
+    config = hr.PosteriorMF(rank=scale.RANK, epochs=scale.ROUNDS)
     assert scale.footprint(3000) == config.footprint(domain, budget)
 
 
@@ -204,7 +204,7 @@ def test_the_covariance_takes_the_declared_users_of_the_page_and_not_one_more():
     assert "67,108,863 declared users" in scale.PAGE.read_text("utf-8")
     budget = hr.Budget(epsilon=4, delta=1e-10, unit="user", adjacency="add-remove")
     largest, more = (
-        hr.Domain(["a", "b"], scale=(1, 5, 1), max_users=n, cap=2) for n in (67_108_863, 67_108_864)
+        hr.Domain(["a", "b"], scale=(1, 5, 1), max_users=n, max_per_user=2) for n in (67_108_863, 67_108_864)
     )
     hr.CovarianceSVD(rank=1).plan(largest, budget)
     with pytest.raises(DomainError, match="do not fit 64 bits"):
@@ -214,7 +214,7 @@ def test_the_covariance_takes_the_declared_users_of_the_page_and_not_one_more():
 def crowds_of(loss):
     """Rows of three crowds under four budgets, whose loss in per cent is a function of users and μ."""
     lines = [(n, None, np.inf, np.inf, "PosteriorMF", 0.8, 1.0) for n in (1_000, 10_000, 100_000)]
-    for n, unit in product((1_000, 10_000, 100_000), ("rating", "user")):
+    for n, unit in product((1_000, 10_000, 100_000), ("record", "user")):
         for epsilon, mu in ((0.5, 0.01), (1.0, 0.1), (4.0, 1.0), (8.0, 10.0)):
             lines.append((n, unit, epsilon, mu, "GlobalEffects", 0.8 * (1 + loss(n, mu) / 100), 1.0))
     return pl.DataFrame(lines, schema=crowds.SCHEMA, orient="row")

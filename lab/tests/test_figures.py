@@ -41,7 +41,7 @@ def row(page, *start):
 
 
 def domain(items, users=None):
-    return Domain(items=range(items), scale=(1, 5, 1), cap=500, max_users=10_000, users=users)
+    return Domain(items=range(items), scale=(1, 5, 1), max_per_user=500, max_users=10_000, users=users)
 
 
 LISTED = domain(100, users=range(50))
@@ -51,9 +51,9 @@ def test_errata_of_private_matrix_factorisation():
     """The figures themselves are found in test_sensitivity_errata_fbk.py."""
     errata = " ".join(text("lab/docs/errata.md").split())
     published = FriedmanALS()
-    paid = Budget(epsilon=1.0, delta=0.0, unit="rating", adjacency="replace")
-    people = published.printed(LISTED, paid)["users, round 1"]
-    worth = people.loss / people.noise / published.split(LISTED, paid)["users, round 1"]
+    paid = Budget(epsilon=1.0, delta=0.0, unit="record", adjacency="replace")
+    people = published.printed(LISTED, paid)["users, epoch 1"]
+    worth = people.loss / people.noise / published.split(LISTED, paid)["users, epoch 1"]
     assert f"**{worth:.2f} times** its charge" in errata
     assert f"worth {cost(published, LISTED, paid).true:.4f} times the claim" in errata
     assert f"**{7 * math.log(2):.2f}**" in errata
@@ -159,18 +159,18 @@ def situations():
 @pytest.mark.parametrize(("give", "people", "protected", "epsilon", "model"), [*situations()])
 def test_the_model_of_a_situation_is_the_suggested_one(give, people, protected, epsilon, model):
     n, (unit, adjacency) = int(people.replace(",", "")), re.findall("`([a-z-]+)`", protected)
-    facts = {"max_users": 2 * n, "expected_users": n, "expected_ratings": 50 * n}
+    facts = {"max_users": 2 * n, "expected_users": n, "expected_records": 50 * n}
     declared = hr.Domain(range(2_000), scale=(1, 5, 1) if give == "ratings" else None, **facts)
     unit = {"record": "rating"}.get(unit, unit)
     delta = 1e-6 if n < 50_000 else 1e-8
     budget = hr.Budget(epsilon=float(epsilon), delta=delta, unit=unit, adjacency=adjacency)
-    assert f"`{type(hr.recommended(declared, budget)).__name__}`" == model
+    assert f"`{type(hr.suggest_model(declared, budget)).__name__}`" == model
 
 
 def test_what_delta_and_the_cap_cost():
     def noise(delta=1e-6, most=500):
         budget = hr.Budget(epsilon=1.0, delta=delta, unit="user", adjacency="add-remove")
-        declared = hr.Domain(range(2_000), max_users=10_000, cap=most)
+        declared = hr.Domain(range(2_000), max_users=10_000, max_per_user=most)
         return hr.plan(declared, hr.PrivateEASE(), budget).measurements[0].event.noise
 
     page = " ".join(text("docs/choosing.md").split())
@@ -182,7 +182,7 @@ def test_what_delta_and_the_cap_cost():
     method = hr.RandomizedResponse()
     paid = hr.Budget(epsilon=20.0, delta=0.0, unit="user", adjacency="replace")
     for most, each in ((5, "ε = 2 with"), (100, "and 0.1 with")):
-        declared = hr.Domain(range(2_000), scale=(1, 5, 1), max_users=10_000, cap=most)
+        declared = hr.Domain(range(2_000), scale=(1, 5, 1), max_users=10_000, max_per_user=most)
         cell = method.local(method.plan(declared, paid), declared).epsilon
         assert f"{cell:g}" in each
         assert each in page

@@ -19,12 +19,12 @@ T = TypeVar("T")
 
 __all__ = [
     "HUNDREDTHS",
+    "Fraction",
     "Progress",
-    "Share",
     "advance",
+    "fraction",
     "progress_bar",
     "reach",
-    "share",
     "stage",
     "steps",
     "telling",
@@ -93,7 +93,7 @@ def steps(name: str, sequence: Sequence[T]) -> Iterator[T]:
             step()
 
 
-class Share:
+class Fraction:
     """Hundredths of a stage of private length.
 
     Args:
@@ -116,14 +116,14 @@ class Share:
             self._step()
 
 
-_shared: ContextVar[Share | None] = ContextVar("shared", default=None)
+_shared: ContextVar[Fraction | None] = ContextVar("shared", default=None)
 
 
 @contextmanager
-def share(name: str) -> Iterator[Share]:
+def fraction(name: str) -> Iterator[Fraction]:
     """A stage of a hundred steps; all of them are told unless it is broken off."""
     with stage(name, HUNDREDTHS) as step:
-        shared, before = Share(step), _shared.get()
+        shared, before = Fraction(step), _shared.get()
         _shared.set(shared)
         try:
             yield shared
@@ -134,7 +134,7 @@ def share(name: str) -> Iterator[Share]:
 
 
 def reach(done: int, of: int) -> None:
-    """So much is done of so much in the innermost open ``share``, for loops that know none."""
+    """So much is done of so much in the innermost open ``fraction``, for loops that know none."""
     if (shared := _shared.get()) is not None:
         shared.reach(done, of)
 

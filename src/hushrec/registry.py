@@ -34,14 +34,14 @@ METHODS = ("RandomizedResponse", "DistanceBased")
 """Names of the methods that release data; each stands in ``local/``, in the file of its name."""
 _OTHERS = {
     "": ("accounting", "data", "errors", "testing"),
-    "curator.choices.pilot": ("pilot",),
-    "curator.choices.recommended": ("recommended",),
+    "curator.choices.estimate_crowd": ("estimate_crowd",),
+    "curator.choices.suggest_model": ("suggest_model",),
     "curator.fit": ("baseline", "fit", "fit_released", "plan"),
     "curator.recommend_all": ("recommend_all",),
     "curator.recommend_on_spark": ("recommend_on_spark",),
-    "curator.release_data": ("release_data",),
+    "curator.randomize": ("randomize",),
     "curator.series.series_plan": ("plan_series",),
-    "curator.shares": ("share",),
+    "curator.split_budget": ("split_budget",),
     "curator.sign": ("sign",),
     "data": ("synthetic",),
     "data.checks.checkup": ("Check", "check"),

@@ -24,17 +24,17 @@ from hushrec.testing import Seeded
 WORLD = World.of()
 BUDGET = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
 PAIRS = WORLD.pairs("user", "add-remove")
-RATING = WORLD.pairs("rating", "add-remove")["a user's only rating"]
+RATING = WORLD.pairs("record", "add-remove")["a user's only rating"]
 PAIR = PAIRS["a user of the highest ratings"]
 ONE = hr.GlobalEffects(
-    shares={"item sums": 1.0, "item counts": 1e-6, "global sum": 1e-6, "global count": 1e-6, "slopes": 1e-6}
+    split={"item sums": 1.0, "item counts": 1e-6, "global sum": 1e-6, "global count": 1e-6, "slopes": 1e-6}
 )
 WIDE = {"clip": 0.35, "strength": 20, "contribution_cap": 52.0}
 """Bounds on the effects that the canaries reach."""
 FOUR = hr.GlobalEffects()
 SIX = hr.CovarianceSVD(rank=2, effects=WIDE, covariance={"contribution_cap": 30.0})
 LAPLACE = hr.GlobalEffects(noise="laplace")
-SAMPLED = hr.PosteriorMF(rank=2, rounds=2, clip_norm=0.01, sample_rate=0.5, effects=WIDE)
+SAMPLED = hr.PosteriorMF(rank=2, epochs=2, clip_norm=0.01, sample_rate=0.5, effects=WIDE)
 
 
 def worlds(model, budget=BUDGET, pair=PAIR):
@@ -42,7 +42,7 @@ def worlds(model, budget=BUDGET, pair=PAIR):
 
 
 def pure(epsilon):
-    return hr.Budget(epsilon=epsilon, delta=0.0, unit="rating", adjacency="add-remove")
+    return hr.Budget(epsilon=epsilon, delta=0.0, unit="record", adjacency="add-remove")
 
 
 @pytest.fixture
@@ -161,7 +161,7 @@ def test_samples_that_everyone_is_in_are_noticed(monkeypatch):
     """The planted fault: the price is that of a sample, and everyone takes part."""
     from hushrec.privacy.noise.poisson_sampling import Sample
 
-    few = hr.PosteriorMF(rank=2, rounds=8, clip_norm=0.01, sample_rate=0.02)
+    few = hr.PosteriorMF(rank=2, epochs=8, clip_norm=0.01, sample_rate=0.02)
     planned, gaps = worlds(few)
     assert listen(planned, gaps, runs=20_000).epsilon <= planned.epsilon
     monkeypatch.setattr(Sample, "of", lambda sample, nonces: np.ones(len(nonces), np.bool_))

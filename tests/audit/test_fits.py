@@ -9,7 +9,7 @@ from hushrec.errors import BudgetUnsupported, ConfigError
 from support.planted import FAULTS
 
 BUDGET = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
-RATING = hr.Budget(epsilon=4.0, delta=1e-6, unit="rating", adjacency="add-remove")
+RATING = hr.Budget(epsilon=4.0, delta=1e-6, unit="record", adjacency="add-remove")
 SAMPLE = hr.PosteriorSampleMF(rank=2, chain={"epochs": 20})
 BY_NAME = {fault.name: fault for fault in FAULTS if fault.model == "effects"}
 
@@ -64,7 +64,7 @@ def test_a_posterior_sample_is_said_not_to_be_audited():
 
 
 def test_settings_and_domain_are_those_of_the_user():
-    domain = hr.Domain(range(6), scale=(0, 10, 1), max_users=10**5, cap=2)
+    domain = hr.Domain(range(6), scale=(0, 10, 1), max_users=10**5, max_per_user=2)
     found = audit(
         hr.CovarianceSVD(rank=2),
         BUDGET.model_copy(update={"epsilon": 0.5, "delta": 1e-7}),

@@ -12,7 +12,7 @@ from hushrec.audit.worlds import World
 from hushrec.statistics.item_sums import EffectSums
 
 WORLD = World.of()
-KINDS = [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
+KINDS = [("record", "add-remove"), ("record", "replace"), ("user", "add-remove")]
 SVD = hr.CovarianceSVD(rank=2)
 
 
@@ -55,7 +55,7 @@ def test_losses_add_up_to_the_price_of_the_plan():
 
 
 def test_climbing_finds_what_chance_does_not():
-    budget, model = budget_of("rating", "add-remove"), hr.PrivateALS(rank=2, epochs=2)
+    budget, model = budget_of("record", "add-remove"), hr.PrivateALS(rank=2, epochs=2)
     start = search(model, budget, WORLD, random=0, rounds=0)
     found = search(model, budget, WORLD, random=0, rounds=40)
     assert min(found.ratios.values()) > min(start.ratios.values())
@@ -63,7 +63,7 @@ def test_climbing_finds_what_chance_does_not():
 
 
 def test_a_seed_repeats_its_search():
-    budget = budget_of("rating", "replace")
+    budget = budget_of("record", "replace")
     first, again, other = (
         search(SVD, budget, WORLD, random=3, rounds=3, seed=seed).ratios for seed in (1, 1, 2)
     )
@@ -73,14 +73,14 @@ def test_a_seed_repeats_its_search():
 def test_every_pair_is_reported_to_the_progress_bar():
     done = []
     found = search(
-        SVD, budget_of("rating", "replace"), WORLD, random=2, rounds=2, progress=lambda: done.append(1)
+        SVD, budget_of("record", "replace"), WORLD, random=2, rounds=2, progress=lambda: done.append(1)
     )
     assert len(done) == found.pairs
 
 
 def test_a_change_is_what_differs():
-    budget = budget_of("rating", "replace")
-    pair = WORLD.pairs("rating", "replace")["a rating"]
+    budget = budget_of("record", "replace")
+    pair = WORLD.pairs("record", "replace")["a rating"]
     gap = distances(hr.GlobalEffects(), budget, WORLD, pair)[0]
     assert gap.change.size == 1
     assert gap.ratio == abs(gap.change[0]) * gap.measured.event.step / gap.measured.event.sensitivity

@@ -6,14 +6,14 @@ import hushrec as hr
 from hushrec.audit.worlds import CAP, ITEMS, World, choices, rated, without
 from hushrec.errors import ConfigError
 
-KINDS = [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove"), ("user", "replace")]
+KINDS = [("record", "add-remove"), ("record", "replace"), ("user", "add-remove"), ("user", "replace")]
 DOMAINS = {
     "made up": None,
-    "two items": hr.Domain(["a", "b"], scale=(0, 1, 1), max_users=50, cap=1),
-    "many items": hr.Domain(range(1000), scale=(0.5, 5, 0.5), max_users=10**6, cap=500),
+    "two items": hr.Domain(["a", "b"], scale=(0, 1, 1), max_users=50, max_per_user=1),
+    "many items": hr.Domain(range(1000), scale=(0.5, 5, 0.5), max_users=10**6, max_per_user=500),
 }
 GIVEN = {
-    "items": hr.Domain(range(1000), max_users=10**6, cap=3),
+    "items": hr.Domain(range(1000), max_users=10**6, max_per_user=3),
     "counts": hr.Domain(range(10), counts=9, max_users=50),
     "likes": hr.Domain(range(10), scale=(1, 5, 1), likes=4, max_users=50),
 }
@@ -44,7 +44,7 @@ def test_neighbours_differ_in_one_unit(unit, adjacency, domain):
         assert one.domain == other.domain == world.domain
         sizes = [sum(map(len, people.values())) for people in pair]
         assert [one.n_ratings, other.n_ratings] == sizes, "every rating is on the roster and in the domain"
-        if adjacency == "replace" and unit == "rating":
+        if adjacency == "replace" and unit == "record":
             assert sizes[0] == sizes[1]
     assert sum(len(units(unit, pair)) for pair in at_random) > 25
 
@@ -73,7 +73,7 @@ def test_a_domain_gives_its_scale_cap_and_first_items():
     world = World.of(DOMAINS["many items"])
     assert world.domain.items == DOMAINS["many items"].items[:ITEMS]
     assert world.domain.scale == DOMAINS["many items"].scale
-    assert world.domain.cap == 500
+    assert world.domain.max_per_user == 500
     assert world.ratings({"light": {0: world.top}}).values().tolist() == [5.0]
 
 

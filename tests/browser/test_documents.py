@@ -9,8 +9,8 @@ from hushrec.documents.html import CSS
 from hushrec.documents.html import page as html
 from hushrec.documents.words import LANGUAGES, Clause
 from hushrec.pages.card import Given, card
+from hushrec.pages.reviewed_file import ReviewedFile
 from hushrec.pages.statement_page import statement_html
-from hushrec.pages.subject import Subject
 from support.axe import faults
 from support.releases import release, statement
 from support.statements import KINDS, UNPROTECTED
@@ -25,7 +25,7 @@ RECORDED = Clause("card.ledger.history", {"file": "history.json", "records": 3, 
 
 
 def subject(**changes):
-    return Subject.of(release(statement=statement(**changes)), "films.safetensors", SHA)
+    return ReviewedFile.of(release(statement=statement(**changes)), "films.safetensors", SHA)
 
 
 @pytest.fixture

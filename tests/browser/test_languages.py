@@ -10,7 +10,7 @@ import pytest
 import hushrec
 from hushrec.documents.words import Words
 from hushrec.pages import recommender
-from hushrec.pages.look import Look
+from hushrec.pages.page_style import PageStyle
 from support.axe import faults
 from support.releases import closed, opened, ranker, statement
 
@@ -92,13 +92,13 @@ def says_nothing_else(page, steps):
 
 def test_all_that_a_page_of_stars_says_is_in_its_texts(page, visit, films, titles, marks):
     made = films()
-    visit(made, titled=numbered(made, titles), look=Look(lang="qq"))
+    visit(made, titled=numbered(made, titles), style=PageStyle(lang="qq"))
     says_nothing_else(page, everything(page, "[role=radio]"))
 
 
 def test_all_that_a_page_of_likes_says_is_in_its_texts(page, visit, likes, titles, marks):
     made = likes()
-    visit(made, name="clicks", titled=numbered(made, titles), look=Look(lang="qq"))
+    visit(made, name="clicks", titled=numbered(made, titles), style=PageStyle(lang="qq"))
     says_nothing_else(page, everything(page, ".like"))
 
 
@@ -106,13 +106,13 @@ def test_a_text_in_a_script_is_noticed(page, visit, films, titles, marks):
     path = marks / ASSETS / "chooser.js"
     path.write_text(path.read_text("utf-8").replace('words("begin")', '"Some to begin with"'), "utf-8")
     made = films()
-    visit(made, titled=numbered(made, titles), look=Look(lang="qq"))
+    visit(made, titled=numbered(made, titles), style=PageStyle(lang="qq"))
     with pytest.raises(AssertionError, match="Some"):
         says_nothing_else(page, everything(page, "[role=radio]"))
 
 
 def test_all_that_a_refusal_says_is_in_its_texts(page, films, titles, signed, host, marks):
-    given = {"titles": numbered(films(), titles), "look": Look(lang="qq")}
+    given = {"titles": numbered(films(), titles), "look": PageStyle(lang="qq")}
     served = host(signed(version=5, **given))
     page.goto(served.url)
     page.wait_for_selector(READY)
@@ -132,7 +132,7 @@ def test_all_that_a_refusal_says_is_in_its_texts(page, films, titles, signed, ho
 @pytest.fixture
 def german(page, visit, films):
     page.emulate_media(reduced_motion="reduce")  # what fades in has too little contrast meanwhile
-    return visit(films(), look=Look("Filmkiste Süd", PINK, "de"))
+    return visit(films(), style=PageStyle("Filmkiste Süd", PINK, "de"))
 
 
 def test_a_page_in_german_with_a_title_and_a_style_of_its_own(page, german):
@@ -162,7 +162,7 @@ def promised(page, host, films, written, relist, tmp_path):
 
     def look(german):
         made = films(statement=statement(ledger={}))
-        folder = written(made, look=Look(lang="de"))
+        folder = written(made, style=PageStyle(lang="de"))
         facts, tensors = opened((tmp_path / "films.safetensors").read_bytes())
         said = facts["statement"]["said"]
         said["de"] = {name: said["de"][name] for name in german}
@@ -201,7 +201,7 @@ def test_a_promise_in_another_language_is_noticed(promised, planted, right, wron
 
 def test_why_lists_are_the_same_is_in_german(page, visit):
     made = ranker([f"i{k}" for k in range(30)])
-    visit(made, name="popular", titled=None, look=Look(lang="de"))
+    visit(made, name="popular", titled=None, style=PageStyle(lang="de"))
     assert page.inner_text("#list-note").startswith(made.tastes(Words("de")))
     assert "Listen" in made.tastes(Words("de"))
     assert page.locator("#list-note [lang]").count() == 0
@@ -223,7 +223,7 @@ def test_a_style_reaches_no_other_host(page, visit, films, heard):
     asked = []
     page.on("request", lambda request: asked.append(request.url))
     page.on("requestfailed", lambda request: asked.remove(request.url))
-    visit(films(), look=Look(css=css))
+    visit(films(), style=PageStyle(css=css))
     page.wait_for_timeout(300)
     assert heard
     assert all("Content Security Policy" in line for line in heard)

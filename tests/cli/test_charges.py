@@ -82,7 +82,9 @@ def test_auto_takes_one_share_after_the_other_and_says_so(year, hushrec):
     assert "for 50 more releases" in hushrec(f"{AUTO} -o two.safetensors").out
     ledger = hr.Ledger.open("ledger.db")
     assert ledger.releases_left == 50
-    assert hr.share(hr.Domain.open("domain.json"), hr.GlobalEffects(), ledger.total, 52).epsilon == 0.1206
+    assert (
+        hr.split_budget(hr.Domain.open("domain.json"), hr.GlobalEffects(), ledger.total, 52).epsilon == 0.1206
+    )
 
 
 def test_the_same_command_with_its_index_returns_the_stored_bytes_and_says_so(year, hushrec):
@@ -192,7 +194,7 @@ def test_a_charge_beyond_its_share_and_weak_asks_for_each(monkeypatch):
     ("options", "message"),
     [
         ("--delta 1e-7", "--delta 1e-07 is not the ledger's, which is 1e-06; leave it out"),
-        ("--unit rating", "--unit rating is not the ledger's, which is user"),
+        ("--unit record", "--unit record is not the ledger's, which is user"),
         ("--new-ledger", "create it with its total and the number of releases"),
     ],
 )

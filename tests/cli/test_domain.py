@@ -8,10 +8,10 @@ import hushrec as hr
 
 def test_domain_is_what_was_declared(here, hushrec):
     shown = hushrec(
-        "domain --items catalogue.csv --scale 1 5 0.5 --cap 50 --max-users 999 --column id -o d.json"
+        "domain --items catalogue.csv --scale 1 5 0.5 --max-per-user 50 --max-users 999 --column id -o d.json"
     ).out
     domain = hr.Domain.open("d.json")
-    assert (domain.n_items, domain.scale, domain.cap, domain.max_users) == (30, (1, 5, 0.5), 50, 999)
+    assert (domain.n_items, domain.scale, domain.max_per_user, domain.max_users) == (30, (1, 5, 0.5), 50, 999)
     assert "Next: hushrec plan --domain d.json" in shown
 
 
@@ -73,7 +73,7 @@ def test_classes_of_privacy(here, hushrec, refused):
     line = "domain --items catalogue.csv --scale 1 5 1 --max-users 200 -o d.json"
     shown = hushrec(f"{line} --privacy-class strict=0.5 --privacy-class default=2").out
     assert "classes strict ε = 0.5, default ε = 2" in " ".join(shown.split())
-    assert hr.Domain.open("d.json").privacy_classes == {"strict": 0.5, "default": 2.0}
+    assert hr.Domain.open("d.json").personal_epsilon == {"strict": 0.5, "default": 2.0}
     assert "--privacy-class strict=0.5" in refused(f"{line} --privacy-class strict")
     assert "must be a number" in refused(f"{line} --privacy-class strict=much")
     assert "more than once" in refused(f"{line} --privacy-class a=1 --privacy-class a=2")
@@ -119,5 +119,5 @@ def test_the_facts_of_a_domain_are_one_object(here, hushrec):
     assert facts["digest"] == domain.digest
     assert (facts["scale"], facts["likes"], facts["counts"]) == ([1, 5, 1], 4, None)
     assert (facts["n_items"], facts["n_users"], facts["max_users"]) == (30, 0, 200)
-    assert (facts["feedback"], facts["cap"]) == ("interactions", 500)
-    assert facts["privacy_classes"] == {"strict": 0.5}
+    assert (facts["feedback"], facts["max_per_user"]) == ("interactions", 500)
+    assert facts["personal_epsilon"] == {"strict": 0.5}

@@ -20,7 +20,7 @@ def test_a_release_its_statement_and_what_is_left(here, hushrec, budget):
     shown = hushrec(fit(budget)).out
     release = hr.Release.open("films.safetensors")
     assert release.statement.private
-    assert release.config["rank"] == 3
+    assert release.settings["rank"] == 3
     assert "\nε = 1 at δ = 1e-06 per user, add-remove\n" in shown
     assert "Left in the ledger: ε = 0, for 0 more releases.\n" in shown
     assert "Next: hushrec recommend films.safetensors" in shown
@@ -266,7 +266,7 @@ KINDS = {
     "of several": ([SEVERAL], "{fit} --epsilon auto --ledger ledger.db --model covariance-svd"),
     "of several, chosen": ([SEVERAL], "{fit} --epsilon auto --ledger ledger.db"),
     "of a series": ([SEVERAL], "{fit} --ledger ledger.db --series year"),
-    "of single ratings": ([], fit(f"--epsilon 1 {PEOPLE.replace('user', 'rating')}")),
+    "of single ratings": ([], fit(f"--epsilon 1 {PEOPLE.replace('user', 'record')}")),
     "weak": ([], fit(f"--epsilon 10 {PEOPLE}", more="--model covariance-svd --accept weak")),
     "on a condition": ([], fit(f"--epsilon 1 {PEOPLE}", more="--model posterior-sample-mf --set rank=2")),
     "of released data": (

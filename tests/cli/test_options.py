@@ -57,15 +57,15 @@ def test_columns_are_names_or_positions():
 
 
 def test_classes_have_one_epsilon_each():
-    assert options.privacy_classes(["strict=0.5", "generous=8"]) == {"strict": 0.5, "generous": 8.0}
-    assert options.privacy_classes(None) is None
+    assert options.personal_epsilon(["strict=0.5", "generous=8"]) == {"strict": 0.5, "generous": 8.0}
+    assert options.personal_epsilon(None) is None
     for given, told in (
         (["strict=0.5", "strict=1"], "more than once"),
         (["strict=low"], "must be a number"),
         (["strict"], "for example --privacy-class strict=0.5"),
     ):
         with pytest.raises(DomainError, match=told):
-            options.privacy_classes(given)
+            options.personal_epsilon(given)
 
 
 def test_a_method_takes_one_source_of_groups(tmp_path):

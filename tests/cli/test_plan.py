@@ -20,7 +20,7 @@ def test_plan_prints_what_the_library_plans(here, hushrec, budget):
         line = next(line for line in shown.splitlines() if line.startswith(event.name))
         assert f"σ = {below(event.noise, 4)}" in line
         assert above(event.sensitivity, 4) in line
-        assert f"{measurement.share:.3f}" in line
+        assert f"{measurement.split:.3f}" in line
         assert re.search(r"ρ = \d", line)
     assert f"A fit {plan.needs}." in flat(shown)
     assert "of memory besides the ratings" in plan.needs
@@ -34,7 +34,7 @@ def test_no_ratings_are_opened(here, hushrec, budget):
 
 
 def test_laplace(here, hushrec, budget):
-    pure = "--epsilon 1 --delta 0 --unit rating --adjacency replace --noise laplace --model global-effects"
+    pure = "--epsilon 1 --delta 0 --unit record --adjacency replace --noise laplace --model global-effects"
     assert "b = 4" in hushrec(f"plan --domain domain.json {pure}").out
 
 
@@ -110,7 +110,7 @@ def test_the_facts_of_a_plan_are_one_object(here, hushrec, budget):
     allowed = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
     plan = hr.plan(hr.Domain.open("domain.json"), hr.CovarianceSVD(rank=3), allowed)
     assert facts["epsilon"] == plan.epsilon
-    assert facts["settings"] == plan.config
+    assert facts["settings"] == plan.settings
     assert {line["name"] for line in facts["measurements"]} >= {event.name for event in plan.events}
     assert facts["reading"]["odds"] >= 2.71
     assert facts["foreign"] == []
@@ -166,8 +166,8 @@ def test_equal_rounds_share_a_line(here, hushrec, budget):
     line = f"plan --domain domain.json {budget} --model posterior-mf --set rounds=32"
     shown = hushrec(line).out
     planned = [row["name"] for row in json.loads(hushrec(f"{line} --json").out)["measurements"]]
-    rounds = [name for name in planned if ", round " in name]
+    rounds = [name for name in planned if ", epoch " in name]
     assert len(rounds) > 2
-    (told,) = (line for line in shown.splitlines() if ", round" in line)
-    assert told.startswith(f"items, round × {len(rounds)}, each ")
+    (told,) = (line for line in shown.splitlines() if ", epoch" in line)
+    assert told.startswith(f"items, epoch × {len(rounds)}, each ")
     assert all(name in shown for name in set(planned) - set(rounds))

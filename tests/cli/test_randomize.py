@@ -36,7 +36,7 @@ def test_a_data_set_its_statement_and_what_is_left(here, hushrec):
     data = ReleasedData.open("released.parquet")
     assert data.statement.private
     assert data.n_people == 120
-    assert data.settings["asked"] == data.settings["sample"] == 10
+    assert data.settings["personal_epsilon"] == data.settings["sample"] == 10
     assert data.statement.epsilon_per_user == pytest.approx(30)
     assert data.statement.epsilon_per_cell == pytest.approx(3)
     shown = " ".join(result.out.split())
@@ -198,7 +198,7 @@ def test_large_data_that_could_not_be_written_are_lost_and_it_is_said(here, hush
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("hushrec.local.released.LARGEST_STORED", 10)
-    monkeypatch.setattr("hushrec.curator.release_data.LARGEST_STORED", 10)
+    monkeypatch.setattr("hushrec.curator.randomize.LARGEST_STORED", 10)
     monkeypatch.setattr("hushrec.local.dataset_files.write", full)
     assert "too large for the ledger to keep, so it is lost" in refused(command())
 
@@ -273,7 +273,7 @@ def test_ctrl_c_says_what_became_of_the_charge(here, hushrec, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("hushrec.curator.release_data.numbered", stopped)
+        patch.setattr("hushrec.curator.randomize.numbered", stopped)
         result = hushrec(command(), 130)
     assert "hushrec: stopped.\nThe charge stays open: the same call resumes it" in result.err
     again = command().replace(" --new-ledger", "")
@@ -289,7 +289,7 @@ def test_the_facts_of_a_plan_are_one_object(here, hushrec, refused, features):
     planned = hr.RandomizedResponse().plan(domain, allowed)
     assert (facts["kind"], facts["version"], facts["beside"]) == ("plan", 2, None)
     assert (facts["model"], facts["epsilon"]) == ("RandomizedResponse", planned.epsilon)
-    assert facts["settings"] == planned.config
+    assert facts["settings"] == planned.settings
     assert [of["name"] for of in facts["measurements"]] == [event.name for event in planned.events]
     assert facts["local"]["epsilon"] == hr.RandomizedResponse().local(planned, domain).epsilon
     near = f"randomize --domain domain.json --method distance-based {NEAR} --features {features}"
@@ -323,9 +323,9 @@ def test_a_strangers_method_is_named_before_the_charge(here, hushrec, monkeypatc
 
 def test_room_for_the_file_is_held_before_the_charge(here, hushrec, monkeypatch):
     """A ledger does not keep a very large data set, so one that cannot be written would be lost."""
-    from hushrec.curator import room
+    from hushrec.curator import disk_space
 
-    elsewhere, held = Path("elsewhere"), room.Room
+    elsewhere, held = Path("elsewhere"), disk_space.DiskSpace
 
     def full(folder, size, *, private=False):
         if folder.name == elsewhere.name:
@@ -333,7 +333,7 @@ def test_room_for_the_file_is_held_before_the_charge(here, hushrec, monkeypatch)
         return held(folder, size, private=private)
 
     elsewhere.mkdir()
-    monkeypatch.setattr(room, "Room", full)
+    monkeypatch.setattr(disk_space, "DiskSpace", full)
     refused = hushrec(command(out="elsewhere/released.csv"), 2)
     assert "too little room" in refused.err
     assert not Path("ledger.db").exists()

@@ -115,7 +115,7 @@ def test_a_name_in_a_file_imports_nothing_and_writes_no_command(here, hushrec):
         )
     ):
         name = f"{number}.safetensors"
-        release(statement=statement(model=model), model=model, config=settings).save(name)
+        release(statement=statement(model=model), model=model, settings=settings).save(name)
         hushrec(f"show {name} --md card.md")
         assert "hushrec audit private-ease" not in text("card.md")
         assert "hushrec does not know this model" in text("card.md")

@@ -83,7 +83,7 @@ def releases():
     for kind, own in arrays.items():
         yield Release(
             model="Any",
-            config={},
+            settings={},
             kind=kind,
             items=("Alien", "Heat", "Tron", "Brazil"),
             scale=(1.0, 5.0, 1.0),

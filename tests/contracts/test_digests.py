@@ -38,7 +38,7 @@ from hushrec.models.noiseless import Noiseless
 STORED = Path(__file__).with_name("digests.json")
 HIDDEN, SHOWN = 1.0, 300.0
 """ε at which noise hides most factors of these few people, and one at which it hides none."""
-PROTECTED = [("user", "add-remove"), ("user", "replace"), ("rating", "add-remove"), ("rating", "replace")]
+PROTECTED = [("user", "add-remove"), ("user", "replace"), ("record", "add-remove"), ("record", "replace")]
 SCALES = {"stars": (1, 5, 1), "tenths": (0, 10, 1)}
 MODELS = {
     "effects corrected": lambda **noise: hr.GlobalEffects(**noise),
@@ -60,8 +60,8 @@ MODELS = {
     "sgd corrected": lambda: hr.PrivateSGD(rank=3, epochs=3),
     "user sgd corrected": lambda: hr.UserLevelSGD(rank=3, epochs=3),
     "als corrected": lambda: hr.PrivateALS(rank=3, epochs=3),
-    "posterior corrected": lambda: hr.PosteriorMF(rank=3, rounds=4),
-    "subsampled posterior corrected": lambda: hr.PosteriorMF(rank=3, rounds=4, sample_rate=0.5),
+    "posterior corrected": lambda: hr.PosteriorMF(rank=3, epochs=4),
+    "subsampled posterior corrected": lambda: hr.PosteriorMF(rank=3, epochs=4, sample_rate=0.5),
     "posterior sample corrected": lambda: hr.PosteriorSampleMF(rank=3, chain={"epochs": 20}),
     "popularity": lambda: hr.Popularity(),
     "ease": lambda: hr.PrivateEASE(rank=3),
@@ -92,11 +92,11 @@ def machine():
     return f"{llvmlite.binding.get_host_cpu_name()}, {versions}"
 
 
-def world(scale, *, asked=False, likes=None):
+def world(scale, *, personal_epsilon=False, likes=None):
     """People of two tastes, who follow theirs in four of five ratings."""
     users, items = [f"u{k:03d}" for k in range(90)], [f"i{k:02d}" for k in range(30)]
-    levels = {"privacy_classes": {"none": 0.0, "low": 1.0, "high": 8.0}} if asked else {}
-    domain = hr.Domain(items, scale=scale, likes=likes, cap=20, max_users=120, users=users, **levels)
+    levels = {"personal_epsilon": {"none": 0.0, "low": 1.0, "high": 8.0}} if personal_epsilon else {}
+    domain = hr.Domain(items, scale=scale, likes=likes, max_per_user=20, max_users=120, users=users, **levels)
     rng = np.random.default_rng(5)
     stars = np.arange(scale[0], scale[1] + scale[2] / 2, scale[2])
     tastes = rng.integers(0, len(stars), (2, 30))
@@ -112,7 +112,7 @@ def world(scale, *, asked=False, likes=None):
     table = pl.DataFrame(
         rows, schema={"user_id": pl.String, "item_id": pl.String, "rating": pl.Float64}, orient="row"
     )
-    if asked:
+    if personal_epsilon:
         names = pl.col("user_id").str.slice(1).cast(pl.Int64) % 3
         table = table.with_columns(epsilon=names.replace_strict({0: "low", 1: "high", 2: "none"}))
     return hr.load(table, domain)
@@ -126,11 +126,11 @@ def booked(plan):
     """Every event with its numbers in bits, its share and its price."""
     of = ("sensitivity", "noise", "step", "rate", "loss", "symbols", "exponent", "cells", "per_slot", "size")
     rows = [
-        [m.event.mechanism, m.event.norm, m.share, plan.cost(m.event)]
+        [m.event.mechanism, m.event.norm, m.split, plan.cost(m.event)]
         + [getattr(m.event, name, None) if (name, m.event.rate) != ("rate", 1) else None for name in of]
         for m in plan.measurements
     ]
-    promised = [(level.asked, level.promised, level.weight) for level in plan.promises]
+    promised = [(level.personal_epsilon, level.promised, level.weight) for level in plan.classes]
     # The None stands where a paper's claim was, so that the digests stay.
     return digest(*rows, plan.epsilon, None, promised, plan.budget.epsilon, plan.budget.delta)
 
@@ -173,7 +173,7 @@ def fitted(config, ratings, budget):
 
 def randomized(method, ratings, budget):
     """Digest of the plan, and the data set."""
-    data = hr.testing.release_data(ratings, method, budget, entropy=hr.testing.Seeded(3))
+    data = hr.testing.randomize(ratings, method, budget, entropy=hr.testing.Seeded(3))
     return booked(method.plan(ratings.domain, budget)), data
 
 
@@ -229,7 +229,7 @@ def cases(*, everything):
         for name, delta, epsilon in itertools.product(METHODS, (0, 1), (50.0, 2000.0)):
             key = [label, "data", name, "delta" if delta else "pure", epsilon]
             yield " ".join(map(str, key)), of_method, (name, ratings, made, delta, epsilon)
-    asking = world(SCALES["stars"], asked=True)
+    asking = world(SCALES["stars"], personal_epsilon=True)
     for name in ASKED:
         yield f"asked {name}", of_model, (f"{name} corrected", "own", PROTECTED[0], 8.0, asking)
 

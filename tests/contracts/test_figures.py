@@ -60,12 +60,14 @@ def budget(epsilon, unit="user", adjacency="add-remove"):
 
 
 def of(items, users=None, **crowd):
-    return Domain(items=range(items), scale=(1, 5, 1), cap=500, max_users=10_000, users=users, **crowd)
+    return Domain(
+        items=range(items), scale=(1, 5, 1), max_per_user=500, max_users=10_000, users=users, **crowd
+    )
 
 
 def declared():
     """The crowd and catalogue of the figures of covariances."""
-    return of(3952, expected_users=6_000, expected_ratings=1_000_000)
+    return of(3952, expected_users=6_000, expected_records=1_000_000)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0, 8.0, 10.0, 15.0, 20.0])
@@ -97,12 +99,12 @@ def test_theorems_5_and_6(norm, stated):
     def sums(limit):
         form = CovarianceSums(
             of(1000),
-            "rating",
+            "record",
             "add-remove",
             norm,
             clip=1.0,
             limit=limit,
-            strength=20,
+            reg=20,
             contribution_cap=1,
             offset=0,
         )
@@ -118,7 +120,7 @@ def test_theorems_5_and_6(norm, stated):
 
 
 @pytest.mark.parametrize(
-    ("unit", "adjacency"), [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
+    ("unit", "adjacency"), [("record", "add-remove"), ("record", "replace"), ("user", "add-remove")]
 )
 def test_sensitivities_of_the_defaults(unit, adjacency):
     sums = CovarianceSettings().sums(declared(), budget(8.0, unit, adjacency), "l2")
@@ -133,20 +135,20 @@ def test_contribution_to_the_effects(epsilon):
     assert int(stated[1]) == round(sums.contribution_cap)
 
 
-@pytest.mark.parametrize("unit", ["rating", "user"])
+@pytest.mark.parametrize("unit", ["record", "user"])
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
 def test_shares_of_the_budget(unit, epsilon):
     planned = CovarianceSVD().plan(declared(), budget(epsilon, unit))
-    shares = {m.event.name: m.share for m in planned.measurements}
-    covariance, weights = shares["covariance"], shares["co-rating weights"]
+    split = {m.event.name: m.split for m in planned.measurements}
+    covariance, weights = split["covariance"], split["co-rating weights"]
     stated = [f"{share:.2f}" for share in (1 - covariance - weights, covariance, weights)]
     stated.append(f"{CovarianceSettings().head_size(declared(), budget(epsilon, unit), 'l2'):,}")
     assert row("models/covariance_svd.md", f"`{unit}`, ε = {epsilon:g}") == stated
 
 
-@pytest.mark.parametrize("unit", ["user", "rating"])
+@pytest.mark.parametrize("unit", ["user", "record"])
 def test_sensitivities_of_pairs(unit):
-    named = {"user": "–", "rating": "vector lengths"}
+    named = {"user": "–", "record": "vector lengths"}
     planned = PrivateEASE().plan(of_interactions(5000, 10**4), budget(1.0, unit))
     found = {event.name: f"{event.sensitivity:.3g}" for event in planned.events} | {"–": "–"}
     names = ["item counts", "crowd size", "popular part", named[unit], "item pairs"]
@@ -155,7 +157,7 @@ def test_sensitivities_of_pairs(unit):
 
 def test_the_most_declared_users_of_pairs():
     """Twice as many fit the sums; a page says how many may be declared."""
-    for unit in ("user", "rating"):
+    for unit in ("user", "record"):
         most = PairSums(PrivateEASE().pair_items, unit).most_people // MORE
         assert f"{most:,}" in text("models/private_ease.md")
 
@@ -176,7 +178,7 @@ def of_interactions(items, users):
 # -- private matrix factorisation -------------------------------------------------------------------------
 
 LISTED = of(100, users=range(50))
-PROTECTED = [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
+PROTECTED = [("record", "add-remove"), ("record", "replace"), ("user", "add-remove")]
 
 
 FACTORS = (
@@ -196,7 +198,7 @@ def test_sensitivities_of_gradients_and_right_hand_sides(unit, adjacency):
     for model, page in FACTORS:
         if (unit, adjacency) in model.supports:
             found = events(model, unit, adjacency)
-            sides = [found[f"{side}, round 1"] for side in ("users", "items") if f"{side}, round 1" in found]
+            sides = [found[f"{side}, epoch 1"] for side in ("users", "items") if f"{side}, epoch 1" in found]
             shown = [f"{m.event.sensitivity:.3g}" for m in sides]
             assert row(page, f"`{unit}`, {adjacency}") == shown
 
@@ -204,9 +206,9 @@ def test_sensitivities_of_gradients_and_right_hand_sides(unit, adjacency):
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
 def test_sensitivities_of_cells_and_levels(adjacency):
     name = {"replace": "ratings", "add-remove": "cells"}[adjacency]
-    found = events(InputPerturbationMF(epochs=6), "rating", adjacency)[name].event.sensitivity
+    found = events(InputPerturbationMF(epochs=6), "record", adjacency)[name].event.sensitivity
     assert row("models/input_perturbation_mf.md", f"`rating`, {adjacency}", name)[0] == f"{found:g}"
-    levels = events(GlobalEffects(user_biases="released"), "rating", adjacency)
+    levels = events(GlobalEffects(user_biases="released"), "record", adjacency)
     stated = row("models/global_effects.md", f"`rating`, {adjacency}", "user sums")[0]
     assert stated == f"{levels['user sums'].event.sensitivity:g}"
 
@@ -214,14 +216,14 @@ def test_sensitivities_of_cells_and_levels(adjacency):
 @pytest.mark.parametrize(("unit", "adjacency"), PROTECTED)
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
 def test_what_the_crowd_shows_and_shares_of_factors(unit, adjacency, epsilon):
-    crowd = {"expected_users": 6000, "expected_ratings": 1_000_000}
+    crowd = {"expected_users": 6000, "expected_records": 1_000_000}
     domain, allowed = of(4000, users=range(6000)).model_copy(update=crowd), budget(epsilon, unit, adjacency)
     for given, page in FACTORS:
         start = f"{adjacency}, ε = {epsilon:g}"
         start = start if isinstance(given, PrivateALS) else f"`{unit}`, {start}"
         if (unit, adjacency) in given.supports:
             planned = type(given)().plan(domain, allowed)
-            rounds = sum(m.share for m in planned.measurements if "round" in m.event.name)
+            rounds = sum(m.split for m in planned.measurements if "round" in m.event.name)
             shown, *stated = row(page, start)
             assert float(shown.replace(",", "")) == pytest.approx(directions(domain, allowed), abs=0.5)
             assert [float(share) for share in stated] == pytest.approx([1 - rounds, rounds], abs=0.0051)
@@ -232,11 +234,11 @@ def test_what_the_crowd_shows_and_shares_of_factors(unit, adjacency, epsilon):
 
 @pytest.mark.parametrize("epsilon", [4.0, 8.0, 20.0])
 def test_rounds_of_the_certified_form(epsilon):
-    crowd = {"expected_users": 6000, "expected_ratings": 1_000_000}
+    crowd = {"expected_users": 6000, "expected_records": 1_000_000}
     planned = PosteriorMF().plan(of(4000).model_copy(update=crowd), budget(epsilon))
     found = {m.event.name: m for m in planned.measurements}
-    first = found["items, round 1"].event
-    rounds = sum(m.share for name, m in found.items() if "round" in name)
+    first = found["items, epoch 1"].event
+    rounds = sum(m.split for name, m in found.items() if "round" in name)
     stated = [float(cell) for cell in row("models/posterior_mf.md", f"{epsilon:g}")]
     assert stated == pytest.approx(
         [first.sensitivity, first.noise, 1 - rounds, rounds], rel=0.002, abs=0.0051
@@ -245,7 +247,7 @@ def test_rounds_of_the_certified_form(epsilon):
 
 def test_what_classes_are_promised():
     asked = {"none": 0.0, "strict": 0.5, "default": 2.0, "generous": 8.0}
-    domain = Domain(items=range(100), scale=(1, 5, 1), max_users=10_000, privacy_classes=asked)
+    domain = Domain(items=range(100), scale=(1, 5, 1), max_users=10_000, personal_epsilon=asked)
     shown = str(PosteriorMF().plan(domain, budget(8.0))).split("\n\n")[-2]
     assert shown in text("personal.md")
     strict = next(line for line in shown.splitlines() if line.startswith("strict"))

@@ -24,7 +24,7 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.solvers.mcmc.density import ChainSettings
 
-RATING, STARS, USER = ("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")
+RATING, STARS, USER = ("record", "add-remove"), ("record", "replace"), ("user", "add-remove")
 CHANGED, ITEMS = ("user", "replace"), ("user", "replace-items")
 KINDS = (RATING, STARS, USER, CHANGED, ITEMS)
 
@@ -36,10 +36,10 @@ class World:
     items: int = 6
     users: int = 8
     scale: tuple[float, float, float] = (1, 5, 1)
-    cap: int = 500
+    max_per_user: int = 500
     max_users: int = 20
     taste: str = "random"
-    privacy_classes: dict[str, float] | None = None
+    personal_epsilon: dict[str, float] | None = None
 
     def of(self, config: Any) -> Ratings | Interactions:
         """What a model learns from: ratings, or of interactions likes, which are the highest ratings."""
@@ -51,10 +51,10 @@ class World:
             [f"i{n:03}" for n in range(self.items)],
             scale=self.scale,
             likes=self.scale[1] if likes else None,
-            cap=self.cap,
+            max_per_user=self.max_per_user,
             max_users=self.max_users,
             users=people,
-            privacy_classes=self.privacy_classes,
+            personal_epsilon=self.personal_epsilon,
         )
         rng = np.random.default_rng(5)
         rated = rng.random((self.users, self.items)) < 0.6
@@ -79,8 +79,8 @@ class World:
             "rating": lo + step * steps[rows, columns].astype(np.float64),
         }
         schema = {"user_id": pl.String, "item_id": pl.String, "rating": pl.Float64}
-        if self.privacy_classes is not None:
-            table["epsilon"] = [[*self.privacy_classes][row % len(self.privacy_classes)] for row in rows]
+        if self.personal_epsilon is not None:
+            table["epsilon"] = [[*self.personal_epsilon][row % len(self.personal_epsilon)] for row in rows]
             schema["epsilon"] = pl.String
         return hr.load(pl.DataFrame(table, schema=schema), domain)
 
@@ -92,8 +92,8 @@ WORLDS = {
     "1 user": World(users=1),
     "at most 1 user": World(users=1, max_users=1),
     "1 user, 1 item": World(users=1, items=1, max_users=1),
-    "cap 1": World(cap=1),
-    "cap 10^9": World(cap=10**9),
+    "cap 1": World(max_per_user=1),
+    "cap 10^9": World(max_per_user=10**9),
     "10^9 users": World(max_users=10**9),
     "2 values": World(scale=(0, 1, 1)),
     "256 values": World(scale=(0, 255, 1)),
@@ -121,7 +121,7 @@ WORLDS = {
     ),
     "one person": World(taste="one person"),
     "one person, huge": World(taste="one person", scale=(0, 1e6, 1e5)),
-    "classes": World(privacy_classes={"strict": 0.5, "usual": 2.0, "never": 0.0}),
+    "classes": World(personal_epsilon={"strict": 0.5, "usual": 2.0, "never": 0.0}),
 }
 ODDEST = (
     "1 user, 1 item",
@@ -164,8 +164,8 @@ MODELS: dict[str, list[Any]] = {
     "UserLevelSGD": [hr.UserLevelSGD(rank=1, epochs=2), hr.UserLevelSGD(rank=6, epochs=3), hr.UserLevelSGD()],
     "PrivateALS": [hr.PrivateALS(rank=1, epochs=2), hr.PrivateALS(rank=6, epochs=3), hr.PrivateALS()],
     "PosteriorMF": [
-        hr.PosteriorMF(rank=1, rounds=3),
-        hr.PosteriorMF(rounds=2, rank=2, sample_rate=0.5),
+        hr.PosteriorMF(rank=1, epochs=3),
+        hr.PosteriorMF(epochs=2, rank=2, sample_rate=0.5),
         hr.PosteriorMF(),
     ],
     "PosteriorSampleMF": [
@@ -176,7 +176,7 @@ MODELS: dict[str, list[Any]] = {
     "PrivateEASE": [
         hr.PrivateEASE(),
         hr.PrivateEASE(rank=1, pair_items=2),
-        hr.PrivateEASE(pair_items=4, shares={"item pairs": 0.01}),
+        hr.PrivateEASE(pair_items=4, split={"item pairs": 0.01}),
     ],
     "RandomizedResponse": [hr.RandomizedResponse(), hr.RandomizedResponse(sample=2)],
     "DistanceBased": [
@@ -219,7 +219,7 @@ def budgets(config: Any, losses: tuple[tuple[float, float], ...]) -> Iterator[Bu
 def outcome(ratings: Ratings | Interactions, config: Any, budget: Budget, ledger: Ledger) -> str:
     """``release``, ``refused`` before the charge, or how the budget was ``lost``."""
     booked = len(ledger.entries())
-    verb = hr.testing.release_data if isinstance(config, Method) else hr.testing.fit
+    verb = hr.testing.randomize if isinstance(config, Method) else hr.testing.fit
     try:
         made = verb(ratings, config, budget, ledger=ledger, entropy=hr.testing.Seeded(3))
         if isinstance(made, hr.Release):
@@ -311,7 +311,7 @@ def test_a_ledger_on_disk_books_what_is_released_and_nothing_else(name, tmp_path
         made = 0
         for world in ("1 user, 1 item", "width 1e-12", "all alike, tiny", "one person, huge", "nobody"):
             with contextlib.suppress(HushrecError):
-                verb = hr.release_data if isinstance(config, Method) else hr.fit
+                verb = hr.randomize if isinstance(config, Method) else hr.fit
                 verb(WORLDS[world].of(config), config, budget, ledger=ledger, accept="dropped")
                 made += 1
         states = collections.Counter(entry.state for entry in ledger.entries())

@@ -14,7 +14,7 @@ from hushrec.audit.replay import compare, record, watch
 from hushrec.audit.worlds import World, choices
 from hushrec.models import private_ease
 
-USER, RATING, STARS = ("user", "add-remove"), ("rating", "add-remove"), ("rating", "replace")
+USER, RATING, STARS = ("user", "add-remove"), ("record", "add-remove"), ("record", "replace")
 MODELS = {
     "effects": (hr.GlobalEffects, {}),
     "svd": (hr.CovarianceSVD, {"rank": 2}),
@@ -32,8 +32,8 @@ MODELS = {
     "sgd": (hr.PrivateSGD, {"rank": 2, "epochs": 2}),
     "user sgd": (hr.UserLevelSGD, {"rank": 2, "epochs": 2, "clip_norm": 0.01}),
     "als": (hr.PrivateALS, {"rank": 2, "epochs": 2}),
-    "posterior": (hr.PosteriorMF, {"rank": 2, "rounds": 2, "clip_norm": 0.01}),
-    "sampled posterior": (hr.PosteriorMF, {"rank": 2, "rounds": 2, "clip_norm": 0.01, "sample_rate": 0.5}),
+    "posterior": (hr.PosteriorMF, {"rank": 2, "epochs": 2, "clip_norm": 0.01}),
+    "sampled posterior": (hr.PosteriorMF, {"rank": 2, "epochs": 2, "clip_norm": 0.01, "sample_rate": 0.5}),
     "popularity": (hr.Popularity, {}),
     "ease": (hr.PrivateEASE, {"rank": 2}),
     "ease of a head": (hr.PrivateEASE, {"rank": 2, "pair_items": 3}),
@@ -53,7 +53,7 @@ SLOW = (
 )
 QUICK = [case for case in CASES if case[0] not in SLOW]
 WORLDS = {
-    kind: World.of(hr.Domain(list("abcdefg"), scale=scale, cap=3, max_users=max_users))
+    kind: World.of(hr.Domain(list("abcdefg"), scale=scale, max_per_user=3, max_users=max_users))
     for kind, scale, max_users in (("ratings", (1, 5, 1), 20), ("interactions", None, 10_000))
 }
 each_case = pytest.mark.parametrize(("model", "protected"), CASES, ids=lambda part: str(part))
@@ -104,7 +104,7 @@ def test_neighbours_cannot_be_told_apart(protected, model):
 def test_neighbours_cannot_be_told_apart_by_factors_of_pairs(protected, model, monkeypatch):
     """Five users are no crowd, so the model is kept from ranking them by popularity."""
     monkeypatch.setattr(private_ease, "TASTE", 0.0)
-    monkeypatch.setattr(private_ease, "FEWEST_ITEMS", {"user": 0.0, "rating": 0.0})
+    monkeypatch.setattr(private_ease, "FEWEST_ITEMS", {"user": 0.0, "record": 0.0})
     budget = budget_of(protected, epsilon=50.0)
     seen = watch(everybody(model), built(model), budget)
     assert hr.Release.from_bytes(seen.release).kind == "linear items"

@@ -37,7 +37,7 @@ BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
 ROWS = hr.Budget(epsilon=4.0, delta=0.0, unit="user", adjacency="replace")
 DOMAIN = hr.Domain(range(5), scale=(1, 5, 1), max_users=100)
 FEW = hr.Domain(range(5), scale=(1, 5, 1), max_users=9)
-CLASSES = hr.Domain(range(5), scale=(1, 5, 1), max_users=100, privacy_classes={"strict": 0.5})
+CLASSES = hr.Domain(range(5), scale=(1, 5, 1), max_users=100, personal_epsilon={"strict": 0.5})
 
 
 def table(bad=0, records=100, item=None):
@@ -62,8 +62,10 @@ VERBS: dict[str, Callable[..., Any]] = {
     "series": lambda data, ledger, folder, epsilon=None, **more: hr.fit(
         data, hr.GlobalEffects(), series=folder / "series", ledger=ledger, **more
     ),
-    "pilot": lambda data, ledger, folder, epsilon=None, **more: hr.pilot(data, ledger, **more),
-    "release_data": lambda data, ledger, folder, epsilon=None, **more: hr.release_data(
+    "estimate_crowd": lambda data, ledger, folder, epsilon=None, **more: hr.estimate_crowd(
+        data, ledger, **more
+    ),
+    "randomize": lambda data, ledger, folder, epsilon=None, **more: hr.randomize(
         data, hr.RandomizedResponse(), at(ROWS, epsilon or 4.0), ledger=ledger, **more
     ),
 }
@@ -132,7 +134,7 @@ def another_waits(patch, ledger, data, verb, folder):
     others = hr.load(table(records=60), data.domain)
     with pytest.MonkeyPatch.context() as stopped, suppress(KeyboardInterrupt):
         stopped.setattr(Ledger, "sampled", stop)
-        call = VERBS["release_data" if verb == "release_data" else "fit"]
+        call = VERBS["randomize" if verb == "randomize" else "fit"]
         call(others, ledger, folder, 0.5)
 
 
@@ -171,7 +173,7 @@ CAUSES = {
     "weak": Cause(
         error=WeakBudget,
         words="ε = .* is too weak to promise much",
-        verbs=("fit", "release_data"),
+        verbs=("fit", "randomize"),
         claims=True,
         accept="weak",
         epsilon=9.0,
@@ -180,7 +182,7 @@ CAUSES = {
     "share": Cause(
         error=ShareExceeded,
         words="this release costs ε = .*, more than an equal share",
-        verbs=("fit", "release_data"),
+        verbs=("fit", "randomize"),
         claims=True,
         accept="share",
         total=1.2,
@@ -188,13 +190,13 @@ CAUSES = {
     "exceeded": Cause(
         error=BudgetExceeded,
         words="",
-        verbs=("fit", "release_data"),
+        verbs=("fit", "randomize"),
         total=0.5,
     ),
     "memory": Cause(
         error=MemoryExceeded,
         words=".* needs about .* of memory",
-        verbs=("fit", "series", "release_data"),
+        verbs=("fit", "series", "randomize"),
         arrange=little_memory,
     ),
     "room": Cause(
@@ -212,7 +214,7 @@ CAUSES = {
     "waits": Cause(
         error=ChargeUnpublished,
         words="release 0 .* was charged, and its fit was stopped",
-        verbs=("fit", "pilot", "release_data"),
+        verbs=("fit", "estimate_crowd", "randomize"),
         claims=True,
         arrange=another_waits,
         releases=4,
@@ -222,7 +224,7 @@ CAUSES = {
 
 
 def ledger_of(kind, verb, cause, folder, request, name="ledger"):
-    each = at(ROWS, cause.epsilon or 4.0) if verb == "release_data" else at(BUDGET, cause.epsilon or 1.0)
+    each = at(ROWS, cause.epsilon or 4.0) if verb == "randomize" else at(BUDGET, cause.epsilon or 1.0)
     total = at(each, each.epsilon * cause.total)
     releases = 1 if cause.error is BudgetExceeded else cause.releases
     if kind == "memory":
@@ -237,7 +239,7 @@ def ledger_of(kind, verb, cause, folder, request, name="ledger"):
 
 
 def model_for(cause):
-    return hr.PosteriorMF(rank=2, rounds=2) if cause.domain is CLASSES else hr.GlobalEffects()
+    return hr.PosteriorMF(rank=2, epochs=2) if cause.domain is CLASSES else hr.GlobalEffects()
 
 
 def call(verb, cause, data, ledger, folder, **more):
@@ -255,7 +257,7 @@ CASES = [
     for (name, cause), kind in product(CAUSES.items(), LEDGERS)
     for verb in cause.verbs
     if kind != "memory" or not cause.claims
-    if (verb, kind, name) != ("release_data", "postgres", "room")  # it writes nothing here
+    if (verb, kind, name) != ("randomize", "postgres", "room")  # it writes nothing here
 ]
 """Every cause of every verb that it is for, on every ledger that it is for."""
 
@@ -304,7 +306,7 @@ def test_a_cause_is_refused_in_one_sentence_wherever_people_are_and_never_charge
 )
 def test_people_in_spark_are_refused_in_the_same_sentence(verb, name, tmp_path, request):
     """But for verbs that need all rows here, which refuse such people whatever else is wrong."""
-    if verb in ("series", "release_data"):
+    if verb in ("series", "randomize"):
         cause = CAUSES[name]
         ledger = ledger_of("file", verb, cause, tmp_path, request)
         data = in_spark(cause.source, cause.domain, tmp_path, request)
@@ -338,7 +340,7 @@ def test_a_ledger_in_memory_is_never_asked_for(verb, name, tmp_path, request):
     assert all(entry.caveats for entry in ledger.entries())  # nothing that it pays for is private
 
 
-@pytest.mark.parametrize("verb", ["fit", "series", "pilot", "release_data"])
+@pytest.mark.parametrize("verb", ["fit", "series", "estimate_crowd", "randomize"])
 def test_a_damaged_block_is_refused_before_the_charge(verb, tmp_path, request):
     data = in_blocks(table(), DOMAIN, tmp_path, request)
     ledger = ledger_of("file", verb, CAUSES["nobody"], tmp_path, request)
@@ -355,8 +357,8 @@ LINES = {
     "fit": "fit {data} --domain domain.json --model global-effects --epsilon {epsilon} --delta 1e-6 "
     "--unit user --adjacency add-remove --ledger ledger.db -o out.safetensors",
     "series": "fit {data} --domain domain.json --series series --ledger ledger.db -o out.safetensors",
-    "pilot": "pilot {data} --domain domain.json --ledger ledger.db -o out.json",
-    "release_data": "randomize {data} --domain domain.json --method randomized-response --epsilon {epsilon} "
+    "estimate_crowd": "estimate-crowd {data} --domain domain.json --ledger ledger.db -o out.json",
+    "randomize": "randomize {data} --domain domain.json --method randomized-response --epsilon {epsilon} "
     "--delta 0 --unit user --adjacency replace --ledger ledger.db -o out.parquet",
 }
 
@@ -376,12 +378,10 @@ def test_the_command_line_refuses_in_the_same_sentence(verb, name, tmp_path, req
     ledger = ledger_of("file", verb, cause, tmp_path, request)
     cause.arrange(monkeypatch, ledger, hr.load(cause.source, cause.domain), verb, tmp_path)
     before = ledger.head
-    line = LINES[verb].format(
-        data="ratings.csv", epsilon=cause.epsilon or (4 if verb == "release_data" else 1)
-    )
+    line = LINES[verb].format(data="ratings.csv", epsilon=cause.epsilon or (4 if verb == "randomize" else 1))
     for new in (
         (False, True)
-        if cause.claims and name not in ("share", "waits") and verb in ("fit", "release_data")
+        if cause.claims and name not in ("share", "waits") and verb in ("fit", "randomize")
         else (False,)
     ):
         if new:
@@ -412,16 +412,16 @@ def test_a_series_is_weak_or_not_as_a_whole_and_asked_once(tmp_path):
 def test_a_pilot_may_be_weak_too(tmp_path):
     ledger = Ledger.create(tmp_path / "great.db", at(BUDGET, 2000.0), 2)
     with pytest.raises(WeakBudget):
-        VERBS["pilot"](hr.load(table(), DOMAIN), ledger, tmp_path)
+        VERBS["estimate_crowd"](hr.load(table(), DOMAIN), ledger, tmp_path)
     assert not ledger.entries()
 
 
 def test_an_epsilon_of_eight_is_charged_and_above_it_nobody_is_asked_where_nothing_is_claimed(tmp_path):
     data, eight, nine = hr.load(table(), DOMAIN), at(ROWS, 8.0), at(ROWS, 9.0)
     ledger = Ledger.create(tmp_path / "ledger.db", eight)
-    assert hr.release_data(data, hr.RandomizedResponse(), eight, ledger=ledger).statement.private
-    hr.release_data(data, hr.RandomizedResponse(), nine, ledger=Ledger.ephemeral(nine))
-    hr.testing.release_data(data, hr.RandomizedResponse(), nine, entropy=Seeded(0))
+    assert hr.randomize(data, hr.RandomizedResponse(), eight, ledger=ledger).statement.private
+    hr.randomize(data, hr.RandomizedResponse(), nine, ledger=Ledger.ephemeral(nine))
+    hr.testing.randomize(data, hr.RandomizedResponse(), nine, entropy=Seeded(0))
 
 
 def test_what_resumes_is_not_asked_again(tmp_path, monkeypatch):
@@ -439,7 +439,7 @@ def test_what_resumes_is_not_asked_again(tmp_path, monkeypatch):
     assert len({entry.charge for entry in ledger.entries()}) == 1
 
 
-@pytest.mark.parametrize("verb", ["fit", "pilot", "release_data"])
+@pytest.mark.parametrize("verb", ["fit", "estimate_crowd", "randomize"])
 def test_every_verb_resumes_under_its_charge_with_the_same_noise(verb, tmp_path, monkeypatch):
     data = hr.load(table(), DOMAIN)
     ledger = ledger_of("file", verb, CAUSES["nobody"], tmp_path, None)
@@ -463,12 +463,12 @@ def test_every_verb_resumes_under_its_charge_with_the_same_noise(verb, tmp_path,
 
 def work_plan(verb, data, ledger):
     """The plan that a verb charges."""
-    from hushrec.curator.choices.pilot import pilot_plan
-    from hushrec.curator.release_data import data_plan
+    from hushrec.curator.choices.estimate_crowd import crowd_plan
+    from hushrec.curator.randomize import data_plan
 
-    if verb == "pilot":
-        return pilot_plan(data.domain, ledger.total)[1]
-    if verb == "release_data":
+    if verb == "estimate_crowd":
+        return crowd_plan(data.domain, ledger.total)[1]
+    if verb == "randomize":
         return data_plan(data.domain, hr.RandomizedResponse(), ROWS)
     return hr.plan(data.domain, hr.GlobalEffects(), BUDGET)
 

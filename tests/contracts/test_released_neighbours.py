@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.curator.release_data import reported
+from hushrec.curator.randomize import reported
 from hushrec.data import capping
 from hushrec.local import distance_based
 from hushrec.privacy.ledger.ledger import Ledger
@@ -22,10 +22,10 @@ class Watched(Seeded):
 
     def __init__(self):
         super().__init__(4)
-        self.asked = []
+        self.personal_epsilon = []
 
     def key(self, name="", purpose="noise"):
-        self.asked.append((name, purpose))
+        self.personal_epsilon.append((name, purpose))
         return super().key(name, purpose)
 
 
@@ -34,7 +34,7 @@ def ratings(cells, users=None):
     rng = np.random.default_rng(0)
     rows = [(f"u{u:02d}", str(i), float(rng.integers(1, 6))) for u in range(30) for i in range(u % 5 + 1)]
     rows += [("me", str(item), float(stars)) for item, stars in cells]
-    domain = hr.Domain(range(ITEMS), scale=(1, 5, 1), max_users=100, cap=CAP, users=users)
+    domain = hr.Domain(range(ITEMS), scale=(1, 5, 1), max_users=100, max_per_user=CAP, users=users)
     return hr.load(pl.DataFrame(rows, schema=["user_id", "item_id", "rating"], orient="row"), domain)
 
 
@@ -44,7 +44,7 @@ def public(of, method):
     plan, entropy = method.plan(of.domain, budget), Watched()
     grant = Ledger.ephemeral(plan.budget).charge(plan, entropy=entropy)
     made = reported(of, method, plan, grant).data
-    return str(made.statement), made.settings, made.n_people, entropy.asked, made.ratings.domain
+    return str(made.statement), made.settings, made.n_people, entropy.personal_epsilon, made.ratings.domain
 
 
 REPLACED = ([(0, 5)], [(n, 1) for n in range(ITEMS)], [(3, 2), (7, 4)])

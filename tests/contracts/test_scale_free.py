@@ -15,7 +15,7 @@ import hushrec as hr
 from hushrec.models.phases.covariance import CovarianceSettings
 from hushrec.solvers.mcmc.density import ChainSettings
 
-RATING, STARS, USER = ("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")
+RATING, STARS, USER = ("record", "add-remove"), ("record", "replace"), ("user", "add-remove")
 POWERS = {  # of the unit that a part of a release is in
     "item_effects": 1,
     "item_noise": 2,
@@ -50,7 +50,7 @@ MODELS = {
     "sgd": hr.PrivateSGD(rank=3, epochs=3),
     "user-level sgd": hr.UserLevelSGD(rank=3, epochs=3),
     "als": hr.PrivateALS(rank=3, epochs=3),
-    "certified": hr.PosteriorMF(rank=3, rounds=4),
+    "certified": hr.PosteriorMF(rank=3, epochs=4),
     "posterior": hr.PosteriorSampleMF(rank=3, chain=SHORT),
 }
 CASES = [
@@ -69,7 +69,7 @@ def ratings(unit, shift=0.0, seed=1):
     rows, columns = np.nonzero(rng.random((30, 12)) < 0.5)
     stars = np.clip(np.rint(3 + rng.normal(0, 1, 12)[columns] + rng.normal(0, 1, rows.size)), 1, 5)
     lo, hi = unit * (1 + shift), unit * (5 + shift)
-    domain = hr.Domain(items, scale=(lo, hi, unit), cap=10, max_users=50, users=people)
+    domain = hr.Domain(items, scale=(lo, hi, unit), max_per_user=10, max_users=50, users=people)
     table = {"user_id": [people[r] for r in rows], "item_id": [items[c] for c in columns]}
     return hr.load(pl.DataFrame({**table, "rating": unit * (stars + shift)}), domain)
 

@@ -99,7 +99,7 @@ def world(name, n_people, seed):
     kind = class_of(name)
     users, items = [f"u{k:02d}" for k in range(60)], [f"i{k:02d}" for k in range(30)]
     likes = None if kind.feedback == "ratings" else 1
-    domain = hr.Domain(items, scale=(1, 5, 1), likes=likes, cap=20, max_users=80, users=users)
+    domain = hr.Domain(items, scale=(1, 5, 1), likes=likes, max_per_user=20, max_users=80, users=users)
     rng = np.random.default_rng(seed)
     rows = [
         (u, i) for u in rng.permutation(60)[:n_people] for i in rng.permutation(30)[: rng.integers(1, 15)]
@@ -112,7 +112,7 @@ def world(name, n_people, seed):
         }
     )
     found = hr.load(table, domain)
-    return found.with_asked(rng.choice([0.0, 1.0, 4.0], n_people)) if kind.personal else found
+    return found.with_personal_epsilon(rng.choice([0.0, 1.0, 4.0], n_people)) if kind.personal else found
 
 
 @pytest.mark.parametrize(("name", "pair"), [fit for fit in fits() if class_of(fit.values[0]).sums_alone])
@@ -142,7 +142,7 @@ def test_people_among_what_is_sent_are_found(sent):
         (people.sampled, "Population"),
         (functools.partial(lambda known, block: known, [ratings]), "Ratings"),
         (lambda block, other=people.weighed: other, "Watched"),
-        (lambda block, other={"asked": 1}: other, "dict"),
+        (lambda block, other={"personal_epsilon": 1}: other, "dict"),
         (lambda block, other=hidden: other, "ndarray"),
     ):
         with pytest.raises(NotPlain, match=kind):

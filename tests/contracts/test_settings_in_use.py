@@ -33,7 +33,7 @@ REQUIRED: Mapping[str, dict[str, Any]] = {
     "DistanceBased": GROUPED,
     "MatrixFactorization": {"rank": 3, "epochs": 3},
     "PosteriorSampleMF": {"rank": 2, "chain": {"chains": 2, "epochs": 6}},
-    "PosteriorMF": {"rank": 2, "rounds": 5},
+    "PosteriorMF": {"rank": 2, "epochs": 5},
     "UserLevelSGD": {"rank": 2, "epochs": 3},
     "InputPerturbationMF": {"rank": 2, "epochs": 3},
     "PrivateSGD": {"rank": 2, "epochs": 3},
@@ -50,8 +50,8 @@ CANDIDATES: Mapping[str, tuple[Any, ...]] = {
     "loss_bound": (20.0,),
     "clip_norm": (0.01, 0.5),
     "contribution_cap": (2.0, 3.0),
-    "shares": ({"item sums": 9.0}, {"item counts": 9.0}, {"posterior sample": 9.0}),
-    "strength": (0, 20),
+    "split": ({"item sums": 9.0}, {"item counts": 9.0}, {"posterior sample": 9.0}),
+    "reg": (0, 20),
     "threshold": (0.1, 0.5, 40.0),
 }
 """Values by a setting's own name, where those made from the default would not do."""
@@ -141,7 +141,7 @@ def given_to(config: Settings) -> hr.Ratings | hr.Interactions:
 def world(likes: int | None) -> hr.Ratings | hr.Interactions:
     rng = np.random.default_rng(3)
     users, items = [f"u{k:02}" for k in range(30)], [f"i{k}" for k in range(8)]
-    domain = hr.Domain(items, scale=(1, 5, 1), likes=likes, cap=6, max_users=40, users=users)
+    domain = hr.Domain(items, scale=(1, 5, 1), likes=likes, max_per_user=6, max_users=40, users=users)
     taste = rng.integers(1, 6, (2, 8))
     rows = [
         (users[u], items[i], float(np.clip(taste[u % 2, i] + rng.integers(-1, 2), 1, 5)))
@@ -169,7 +169,7 @@ def effect(config: Settings, protected: tuple[str, str] | None) -> tuple[Any, ..
     unit, adjacency = protected
     if isinstance(config, Method):
         budget = hr.Budget(epsilon=400.0, delta=0.0, unit=unit, adjacency=adjacency)
-        made = hr.testing.release_data(ratings, config, budget, entropy=hr.testing.Seeded(7)).ratings
+        made = hr.testing.randomize(ratings, config, budget, entropy=hr.testing.Seeded(7)).ratings
         rows = made.indptr.tobytes(), made.items.tobytes(), made.steps.tobytes()
         return config.plan(ratings.domain, budget).events, rows
     # So few people rank by more than counts only under little noise.

@@ -27,7 +27,7 @@ def shown(tmp_path_factory):
     train, test = holdout(ratings, 0.1, seed=0)
     ledger = hr.Ledger.create(folder / "ledger.db", BUDGET)
     release = hr.fit(train, CovarianceSVD(rank=3), BUDGET, ledger=ledger)
-    data = hr.release_data(ratings, hr.RandomizedResponse(), LOCAL, ledger=hr.Ledger.ephemeral(LOCAL))
+    data = hr.randomize(ratings, hr.RandomizedResponse(), LOCAL, ledger=hr.Ledger.ephemeral(LOCAL))
     return {
         "domain": ratings.domain,
         "budget": BUDGET,
@@ -128,5 +128,5 @@ def test_hostile_names_do_nothing(shown):
     page = piece(replace(release, model=EVIL, statement=statement)._repr_html_())
     assert EVIL not in page
     assert page.count("&lt;script&gt;") >= 4
-    domain = hr.Domain(["a"], scale=(1, 5, 1), max_users=9, privacy_classes={EVIL: 1.0})
+    domain = hr.Domain(["a"], scale=(1, 5, 1), max_users=9, personal_epsilon={EVIL: 1.0})
     assert EVIL not in piece(domain._repr_html_())

@@ -41,7 +41,7 @@ FOUND = re.compile(
     r"|\d+(?= kB)|\d+(?= of 10 titles|\s+dimensions?\s+of)|(?<=list has )\d+|(?<=B's )\d+|(?<=B&#39;s )\d+"
 )
 """Titles in a demo's lists, how many they share, dimensions of taste, and sizes of files."""
-DECLARED = "domain --items items.txt --scale 1 5 1 --cap 10 --max-users 60 -o domain.json\n"
+DECLARED = "domain --items items.txt --scale 1 5 1 --max-per-user 10 --max-users 60 -o domain.json\n"
 FITTED = "--domain counted.json --epsilon auto --model global-effects --ledger ledger.db"
 MEASURED = "--train ratings.csv --test test.csv --domain domain.json"
 RESPONSE = (
@@ -51,10 +51,10 @@ TERMS = "--unit user --adjacency add-remove --delta 1e-6"
 OWNER = "--population 'Our subscribers' --controller 'Films Ltd' --contact privacy@films.example"
 SESSIONS = {
     "session": """
-domain --items items.txt --scale 1 5 1 --cap 10 --max-users 60 -o domain.json
+domain --items items.txt --scale 1 5 1 --max-per-user 10 --max-users 60 -o domain.json
 check ratings.csv --domain domain.json
 plan --domain domain.json --epsilon 1 --unit user --adjacency add-remove --delta 1e-6
-plan --domain domain.json --epsilon 1 --unit rating --adjacency replace --delta 1e-6 --model covariance-svd
+plan --domain domain.json --epsilon 1 --unit record --adjacency replace --delta 1e-6 --model covariance-svd
 fit ratings.csv --domain domain.json --epsilon 1 --unit user --adjacency add-remove --delta 1e-6 \
 --model global-effects --ledger ledger.db --new-ledger -o films.safetensors
 fit ratings.csv --domain domain.json --epsilon 1 --unit user --adjacency add-remove --delta 1e-6 \
@@ -73,12 +73,12 @@ models
 {DECLARED}
 plan --domain domain.json --releases 4 --total 4 {TERMS}
 plan --domain domain.json --releases 4 --total 4 {TERMS} --json
-plan --domain domain.json --epsilon 0.5 --delta 1e-6 --unit rating --adjacency replace \
+plan --domain domain.json --epsilon 0.5 --delta 1e-6 --unit record --adjacency replace \
 --model covariance-svd --json
 ledger create ledger.db --epsilon 2 --max-releases 3 --domain domain.json {TERMS}
 ledger extend ledger.db --epsilon 4 --max-releases 4
 ledger extend ledger.db {OWNER}
-pilot ratings.csv --domain domain.json --ledger ledger.db -o counted.json
+estimate-crowd ratings.csv --domain domain.json --ledger ledger.db -o counted.json
 fit ratings.csv {FITTED} -o films.safetensors
 fit ratings.csv {FITTED} -o more.safetensors
 fit ratings.csv {FITTED} -o again.safetensors --release-index 1
@@ -102,11 +102,11 @@ show week-2.safetensors --json
 show week-2.safetensors --md films.md
 """,
     "crowds": f"""
-domain --items items.txt --interactions --cap 10 --max-users 90000 --expected-users 80000 \
---expected-ratings 600000 -o many.json
-domain --items items.txt --scale 1 5 1 --likes 4 --cap 10 --max-users 90000 --expected-users 80000 \
---expected-ratings 600000 -o likes.json
-domain --items items.txt --interactions --cap 10 --max-users 60 -o few.json
+domain --items items.txt --interactions --max-per-user 10 --max-users 90000 --expected-users 80000 \
+--expected-records 600000 -o many.json
+domain --items items.txt --scale 1 5 1 --likes 4 --max-per-user 10 --max-users 90000 --expected-users 80000 \
+--expected-records 600000 -o likes.json
+domain --items items.txt --interactions --max-per-user 10 --max-users 60 -o few.json
 plan --domain many.json --epsilon 1 {TERMS}
 plan --domain likes.json --epsilon 1 {TERMS} --json
 check ratings.csv --domain likes.json
@@ -164,7 +164,7 @@ def table():
 
 def world(**declared):
     """Their domain and feedback."""
-    return hr.load(table(), hr.Domain(FILMS, scale=(1, 5, 1), cap=10, max_users=60, **declared))
+    return hr.load(table(), hr.Domain(FILMS, scale=(1, 5, 1), max_per_user=10, max_users=60, **declared))
 
 
 def said(call):
@@ -187,7 +187,7 @@ def private():
 def plans():
     """Every model under both units, every method, and a series."""
     for name, kind, people in private():
-        for unit, epsilon in (("user", 4), ("rating", 1)):
+        for unit, epsilon in (("user", 4), ("record", 1)):
             budget = hr.Budget(epsilon=epsilon, delta=1e-6, unit=unit, adjacency="add-remove")
             yield f"{name}, unit {unit}", said(lambda: hr.plan(people.domain, kind(), budget))  # noqa: B023
     domain = world().domain
@@ -209,7 +209,7 @@ def statements():
         seed = hr.testing.Seeded(1)
         yield f"{name}, seeded", said(lambda: hr.testing.fit(people, kind(), budget, entropy=seed).statement)  # noqa: B023
     response = hr.Budget(epsilon=50, delta=1e-6, unit="user", adjacency="replace")
-    data = hr.testing.release_data(world(), hr.RandomizedResponse(), response, entropy=hr.testing.Seeded(1))
+    data = hr.testing.randomize(world(), hr.RandomizedResponse(), response, entropy=hr.testing.Seeded(1))
     yield "randomized response", str(data.statement)
     for kind, changes in KINDS.items():
         yield f"kind: {kind}", str(statement(**changes))
@@ -237,7 +237,7 @@ def notebooks():
     )
     release = hr.fit(people, model, "auto", ledger=ledger)
     response = hr.Budget(epsilon=50, delta=1e-6, unit="user", adjacency="replace")
-    data = hr.testing.release_data(people, hr.RandomizedResponse(), response, entropy=hr.testing.Seeded(1))
+    data = hr.testing.randomize(people, hr.RandomizedResponse(), response, entropy=hr.testing.Seeded(1))
     train, test = holdout(people, 0.2, seed=0)
     measured = hr.evaluate(release, train=train, test=test, metrics=("rmse", "recall@5"), likes=4)
     shown = {

@@ -92,7 +92,7 @@ def publish(path: Path, release_index: int) -> None:
     if artefact is None:
         grant = charged(ledger, release_index)
         zeros = np.zeros(16, dtype=np.int64)
-        noisy = grant.release(Bounded("sums", zeros, 1.0, "l2", 2**-6))
+        noisy = grant.measure(Bounded("sums", zeros, 1.0, "l2", 2**-6))
         statement = json.dumps({"statement": {"ledger": grant.ledger}})
         header = json.dumps({"__metadata__": {"hushrec": statement}}).encode()
         artefact = struct.pack("<Q", len(header)) + header + noisy.values.tobytes()

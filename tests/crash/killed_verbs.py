@@ -1,4 +1,4 @@
-"""A pilot and a data set that are killed and called again, each in a process of its own: a script for a test.
+"""An estimate of the crowd and a data set that are killed and called again, each in a process of its own: a script for a test.
 
 It says as JSON, by verb and point, how both calls ended, how many charges there are, in which state, and how
 often noise or randomized rows were drawn twice. It runs no compiled loop with threads itself, neither of
@@ -15,14 +15,18 @@ from children import child, drawn_twice, status, writes_down_noise  # isort: ski
 
 import hushrec as hr
 from hushrec.curator.charging import Request
-from hushrec.curator.choices.pilot import Counting
-from hushrec.curator.release_data import randomizing
+from hushrec.curator.choices.estimate_crowd import Counting
+from hushrec.curator.randomize import randomizing
 from hushrec.privacy import failpoints, grant
 
 ROWS = hr.Budget(epsilon=4.0, delta=0.0, unit="user", adjacency="replace")
 VERBS = {
-    "pilot": (Counting, ROWS.model_copy(update={"delta": 1e-6, "adjacency": "add-remove"}), "out.json"),
-    "release_data": (randomizing(hr.RandomizedResponse(), ROWS), ROWS, "out.parquet"),
+    "estimate_crowd": (
+        Counting,
+        ROWS.model_copy(update={"delta": 1e-6, "adjacency": "add-remove"}),
+        "out.json",
+    ),
+    "randomize": (randomizing(hr.RandomizedResponse(), ROWS), ROWS, "out.parquet"),
 }
 
 

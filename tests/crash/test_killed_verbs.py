@@ -1,4 +1,4 @@
-"""kill -9 of a pilot and of a data set: both resume under their charge, with what was drawn before."""
+"""kill -9 of an estimate of the crowd and of a data set: both resume under their charge, with what was drawn before."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 BEFORE = ("after-key", "after-bind", "before-charge", "inside-charge")
 CHARGED = ("after-charge", "after-sample", "inside-store", "after-store")
-VERBS = ("pilot", "release_data")
+VERBS = ("estimate_crowd", "randomize")
 
 
 @pytest.fixture(scope="module")
@@ -33,5 +33,5 @@ def test_a_kill_loses_no_budget_and_draws_nothing_twice(outcomes, verb, point):
 
 
 def test_what_was_drawn_before_the_kill_is_drawn_again(outcomes):
-    assert outcomes["release_data"]["after-sample"]["draws"] == 2
-    assert outcomes["release_data"]["after-charge"]["draws"] == 1
+    assert outcomes["randomize"]["after-sample"]["draws"] == 2
+    assert outcomes["randomize"]["after-charge"]["draws"] == 1

@@ -43,8 +43,8 @@ class Boastful(GlobalEffects):
     def default_split(self, domain, budget):
         return {**super().default_split(domain, budget), "means": 1.0}
 
-    def release(self, feedback, run):
-        made = super().release(feedback, run)
+    def fit(self, feedback, run):
+        made = super().fit(feedback, run)
         run.measure(MEANS, np.zeros(12, np.int64))
         return made
 
@@ -150,7 +150,7 @@ def test_a_namesake_is_not_taken_for_the_model_of_hushrec(world):
 def test_a_released_data_set_says_so_too(world, tmp_path):
     allowed = budget(30.0, delta=0.0, adjacency="replace")
     ledger = hr.Ledger.create(tmp_path / "ledger.db", allowed)
-    data = hr.release_data(world, Response(), allowed, ledger=ledger, accept="weak")
+    data = hr.randomize(world, Response(), allowed, ledger=ledger, accept="weak")
     assert data.statement.caveats == (Clause("author.foreign", {"names": f"{__name__}.Response"}),)
     assert not data.statement.private
     made = hr.fit_released(data, hr.ItemKNN())  # post-processing adds no claim, and takes none away
@@ -198,7 +198,7 @@ def test_strange_settings_and_domains_count_too(world):
     strange = Boxes(world.domain.items, scale=world.domain.scale, max_users=world.domain.max_users)
     assert foreign(GlobalEffects(), strange) == (f"{__name__}.Boxes",)
     config = InputPerturbationMF(biases=Biases(), rank=2)
-    whole = budget(1.0, unit="rating")
+    whole = budget(1.0, unit="record")
     listed = Domain(items=world.domain.items, users=["a", "b"], scale=(1, 5, 1), max_users=10)
     assert signed(config.plan(listed, whole), config, listed).foreign == (f"{__name__}.Biases",)
 

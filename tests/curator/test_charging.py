@@ -318,10 +318,10 @@ def test_a_data_set_is_refused_too(many, nobody, tmp_path):
     method, before = hr.RandomizedResponse(), same(tmp_path)
     for ratings, accepted in ((many, ()), (nobody, ()), (nobody, "dropped")):
         with pytest.raises(RecordsDropped):
-            hr.release_data(ratings, method, ROWS, ledger=ledger, accept=accepted)
+            hr.randomize(ratings, method, ROWS, ledger=ledger, accept=accepted)
     assert same(tmp_path) == before
-    assert not hr.testing.release_data(many, method, ROWS, entropy=Seeded(0)).statement.private
-    assert hr.release_data(many, method, ROWS, ledger=ledger, accept="dropped").statement.private
+    assert not hr.testing.randomize(many, method, ROWS, entropy=Seeded(0)).statement.private
+    assert hr.randomize(many, method, ROWS, ledger=ledger, accept="dropped").statement.private
 
 
 @pytest.mark.parametrize("bad", [0, 5])
@@ -330,7 +330,7 @@ def test_whether_a_device_reports_does_not_depend_on_what_its_user_rated(tmp_pat
     device = hr.Domain(range(5), scale=(1, 5, 1), max_users=100, users=["secret-0"])
     own = hr.load(table(bad, 5).with_columns(user_id=pl.lit("secret-0"), item_id=pl.lit(item)), device)
     ledger = Ledger.create(tmp_path / "ledger.db", ROWS)
-    assert hr.release_data(own, hr.RandomizedResponse(), ROWS, ledger=ledger).n_people == 1
+    assert hr.randomize(own, hr.RandomizedResponse(), ROWS, ledger=ledger).n_people == 1
 
 
 def test_no_number_and_no_value_reaches_the_error_or_a_log(domain, ledger, caplog):

@@ -18,7 +18,7 @@ from hushrec.models.private import PrivateModel
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.statistics.footprint import Footprint
 
-BUDGET = hr.Budget(epsilon=1.0, delta=1e-9, unit="rating", adjacency="add-remove")
+BUDGET = hr.Budget(epsilon=1.0, delta=1e-9, unit="record", adjacency="add-remove")
 REPLACE = hr.Budget(epsilon=1.0, delta=0.0, unit="user", adjacency="replace")
 GB = 10**9
 
@@ -48,7 +48,7 @@ def test_a_covariance_of_a_hundred_thousand_items_is_not_charged(tmp_path, small
 
 def test_of_ratings_in_spark_the_driver_holds_none(small):
     many = (StoredBlock(10**9, 10**11, {}),)
-    there = SparkFeedback(of(3).domain, None, Dropped(), personal=False, _kept=None, _parts=many)
+    there = SparkFeedback(of(3).domain, None, Dropped(), personal_epsilon=False, _kept=None, _parts=many)
     require_memory("Model", Footprint(GB / 20, 40, 400), there)
     with pytest.raises(MemoryExceeded, match="Nothing was charged"):
         require_memory("Model", Footprint(GB, 0), there)
@@ -76,7 +76,7 @@ def test_whatever_grows_is_refused(tmp_path, small, model, items, users):
 def test_rows_of_released_data_are_refused_as_well(tmp_path, small):
     ledger = Ledger.create(tmp_path / "ledger.db", REPLACE)
     with pytest.raises(MemoryExceeded):
-        hr.release_data(of(2_000, 10_000), hr.RandomizedResponse(), REPLACE, ledger=ledger)
+        hr.randomize(of(2_000, 10_000), hr.RandomizedResponse(), REPLACE, ledger=ledger)
     assert not ledger.entries()
 
 
@@ -87,7 +87,7 @@ def test_groups_of_items_are_made_before_the_charge(tmp_path, monkeypatch):
     budget = hr.Budget(epsilon=1000.0, delta=0.0, unit="user", adjacency="replace-items")
     ledger = Ledger.create(tmp_path / "ledger.db", budget)
     with pytest.raises(MemoryError):
-        hr.release_data(of(10), hr.DistanceBased(**groups), budget, ledger=ledger)
+        hr.randomize(of(10), hr.DistanceBased(**groups), budget, ledger=ledger)
     assert not ledger.entries()
 
 
@@ -138,7 +138,7 @@ def test_what_gathers_blocks_is_asked_for_all_of_them(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(hr.Blocks, "held", lambda self, gathered: seen.append(gathered) or (1, 1))
     rows, total = Ledger.ephemeral(REPLACE), BUDGET.model_copy(update={"unit": "user", "epsilon": 4.0})
-    hr.release_data(blocks, hr.RandomizedResponse(), REPLACE, ledger=rows)
+    hr.randomize(blocks, hr.RandomizedResponse(), REPLACE, ledger=rows)
     hr.fit(blocks, hr.GlobalEffects(), series=tmp_path / "year", ledger=Ledger.ephemeral(total, 2))
     assert seen == [True, True]
 
@@ -155,7 +155,7 @@ def test_what_gathers_blocks_is_asked_for_all_of_them(tmp_path, monkeypatch):
 def test_who_gathers_says_so(model, gathered):
     people = hr.synthetic.netflix_like(20, 12, 60, seed=1).users.to_list()
     domain = hr.Domain(range(12), scale=(1, 5, 1), max_users=20, users=people)
-    budget = hr.Budget(epsilon=1.0, delta=1e-9, unit="rating", adjacency="add-remove")
+    budget = hr.Budget(epsilon=1.0, delta=1e-9, unit="record", adjacency="add-remove")
     assert model.footprint(domain, budget).gathered is gathered
 
 

@@ -27,8 +27,8 @@ stops: list[BaseException] = []
 class Stopping(GlobalEffects):
     """Item effects that are stopped once, after they were measured."""
 
-    def release(self, feedback, run):
-        release = super().release(feedback, run)
+    def fit(self, feedback, run):
+        release = super().fit(feedback, run)
         if stops:
             raise stops.pop()
         return release

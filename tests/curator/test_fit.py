@@ -35,10 +35,10 @@ def test_what_was_not_loaded_is_refused_before_anything_is_charged(table, budget
 
 def test_nobody_gives_more_ratings_than_the_cap(small, budget):
     """Unit user: the bounds of all sums rest on it, and the loss of a posterior sample has no other."""
-    few = hr.Domain(small.domain.items, scale=(1, 5, 1), max_users=2000, cap=2)
+    few = hr.Domain(small.domain.items, scale=(1, 5, 1), max_users=2000, max_per_user=2)
     whole = hr.Ratings(few, small.users, small.indptr, small.items, small.steps)
     assert whole.counts.max() > 2
-    for config in (hr.GlobalEffects(), hr.PosteriorMF(rank=2, rounds=2)):
+    for config in (hr.GlobalEffects(), hr.PosteriorMF(rank=2, epochs=2)):
         made = [
             hr.testing.fit(ratings, config, budget(2.0, unit="user"), entropy=hr.testing.Seeded(1)).to_bytes()
             for ratings in (whole, whole.capped(2))
@@ -52,7 +52,7 @@ def test_nobody_gives_more_ratings_than_the_cap(small, budget):
 class Swapped(GlobalEffects):
     """Lists one sum and measures another of its name."""
 
-    def release(self, feedback, run) -> Release:
+    def fit(self, feedback, run) -> Release:
         (first, *_) = self.queries(feedback.domain, run.terms)
         run.measure(dataclasses.replace(first, sensitivity=first.sensitivity / 2), np.zeros(first.size, int))
         raise AssertionError("it was measured")
@@ -61,7 +61,7 @@ class Swapped(GlobalEffects):
 class Smuggling(GlobalEffects):
     """Measures what it does not list."""
 
-    def release(self, feedback, run) -> Release:
+    def fit(self, feedback, run) -> Release:
         run.measure(Sum("more", 0.0, "l2", 1.0, 4), np.arange(4))  # exact, were it taken at its word
         raise AssertionError("it was measured")
 
@@ -99,7 +99,7 @@ def test_what_is_no_model_is_refused_with_the_verb_for_it(small, budget):
 
 
 def test_people_who_ask_are_refused_where_nobody_is_weighed(small, budget):
-    asking, user = small.with_asked(np.ones(small.n_users)), budget(2.0, unit="user")
+    asking, user = small.with_personal_epsilon(np.ones(small.n_users)), budget(2.0, unit="user")
     able = 'use PosteriorMF or PosteriorSampleMF with unit "user" and adjacency "add-remove", or drop'
     for config, allowed in (
         (GlobalEffects(), user),
@@ -110,19 +110,19 @@ def test_people_who_ask_are_refused_where_nobody_is_weighed(small, budget):
         fit = hr.baseline if allowed is None else partial(hr.testing.fit, budget=allowed, **seeded)
         with pytest.raises(BudgetUnsupported, match=able):
             fit(asking, config)
-    short = hr.PosteriorMF(rank=2, rounds=2)
+    short = hr.PosteriorMF(rank=2, epochs=2)
     assert hr.testing.fit(asking, short, user, entropy=hr.testing.Seeded(1)).statement.personal
     assert hr.baseline(asking, short).kind == "factors"
 
 
 @pytest.mark.parametrize("noise", [True, False])
 def test_a_release_carries_the_domains_titles_and_is_else_the_same(small, budget, noise):
-    """Of a model that expects nothing of titles; ``test_known_items`` has the others."""
+    """Of a model that expects nothing of titles; ``test_public_items`` has the others."""
     titles = [f"Film {item}" for item in small.domain.items]
     domain = hr.Domain(
         small.domain.items,
         scale=small.domain.scale,
-        cap=small.domain.cap,
+        max_per_user=small.domain.max_per_user,
         max_users=small.domain.max_users,
         titles=titles,
         features={"genres": ["War"] * len(titles)},

@@ -15,8 +15,8 @@ from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 class Stopped(GlobalEffects):
     """Item effects that are stopped once, after they were measured."""
 
-    def release(self, feedback, run):
-        release = super().release(feedback, run)
+    def fit(self, feedback, run):
+        release = super().fit(feedback, run)
         if stops:
             raise stops.pop()
         return release
@@ -106,7 +106,7 @@ def test_a_digest_that_looks_at_nothing_would_let_them_pass(call, small, tmp_pat
 @pytest.mark.parametrize(
     "change",
     [
-        {"model": Stopped(shares={"item sums": 0.9})},
+        {"model": Stopped(split={"item sums": 0.9})},
         {"model": GlobalEffects()},
         {"epsilon": 2.0},
         {"release_index": 0},
@@ -151,8 +151,8 @@ def test_what_is_refused_beforehand_leaves_no_folder(call, small, budget, tmp_pa
 class Chain(hr.PosteriorSampleMF):
     """A sample that is stopped once it is drawn, before its release is stored."""
 
-    def release(self, feedback, run):
-        release = super().release(feedback, run)
+    def fit(self, feedback, run):
+        release = super().fit(feedback, run)
         drawn.append(release.tensors["item_factors"].tobytes())
         if stops:
             raise stops.pop()
@@ -210,7 +210,7 @@ def test_a_slot_whose_data_are_handed_out_is_published(small, tmp_path, monkeypa
     ledger = hr.Ledger.create(tmp_path / "ledger.db", limit)
 
     def release():
-        return hr.release_data(small, hr.RandomizedResponse(), limit, ledger=ledger, release_index=0)
+        return hr.randomize(small, hr.RandomizedResponse(), limit, ledger=ledger, release_index=0)
 
     killed_before_the_mark(monkeypatch, release)
     assert {entry.state for entry in ledger.entries()} == {"sampled"}

@@ -25,11 +25,16 @@ SHORT = PosteriorSampleMF(rank=2, chain=CHAIN)
 def ratings(asked: float | None = None) -> Ratings:
     """Two people who rated one item each."""
     levels = None if asked is None else LEVELS
-    domain = hr.Domain(range(5), scale=(1, 5, 1), max_users=100, cap=2, privacy_classes=levels)
+    domain = hr.Domain(range(5), scale=(1, 5, 1), max_users=100, max_per_user=2, personal_epsilon=levels)
     people = pl.Series(["a", "b"], dtype=pl.String)
     asks = None if asked is None else np.full(2, asked)
     return Ratings(
-        domain, people, np.array([0, 1, 2]), np.zeros(2, np.int32), np.ones(2, np.uint8), asked=asks
+        domain,
+        people,
+        np.array([0, 1, 2]),
+        np.zeros(2, np.int32),
+        np.ones(2, np.uint8),
+        personal_epsilon=asks,
     )
 
 
@@ -41,19 +46,19 @@ def fitted(tmp_path: Path, asked: float | None, model: Model, seed: int | None =
 
 def test_classes_are_listed_only_where_people_were_asked(tmp_path: Path) -> None:
     """Where nobody was, everybody counts in full, the strict as well."""
-    statement = fitted(tmp_path, None, PosteriorMF(rounds=2)).statement
+    statement = fitted(tmp_path, None, PosteriorMF(epochs=2)).statement
     assert not statement.personal
-    assert statement.promises == ()
+    assert statement.classes == ()
     assert "strict" not in str(statement)
     (tmp_path / "ledger.db").unlink()
-    asked = fitted(tmp_path, 0.25, PosteriorMF(rounds=2)).statement
-    assert [level.name for level in asked.promises] == list(LEVELS)
+    asked = fitted(tmp_path, 0.25, PosteriorMF(epochs=2)).statement
+    assert [level.name for level in asked.classes] == list(LEVELS)
     assert "strict" in str(asked)
     assert "several releases add" in str(asked)
 
 
 def test_a_seeded_experiment_tells_nobody_what_he_loses(tmp_path: Path) -> None:
-    statement = fitted(tmp_path, 0.25, PosteriorMF(rounds=2), seed=1).statement
+    statement = fitted(tmp_path, 0.25, PosteriorMF(epochs=2), seed=1).statement
     assert statement.personal
     for said in ("Each person", "  is promised"):
         assert said not in str(statement)
@@ -84,9 +89,9 @@ def test_the_verdict_is_the_one_that_a_statement_looks_for(rhat: float, tmp_path
     [
         ({}, None),
         ({"expected_users": 1_200}, "about 1,200 users were expected from public knowledge"),
-        ({"expected_ratings": 3_000}, "about 3,000 ratings were expected from public knowledge"),
+        ({"expected_records": 3_000}, "about 3,000 ratings were expected from public knowledge"),
         (
-            {"expected_users": 20, "expected_ratings": 3_000},
+            {"expected_users": 20, "expected_records": 3_000},
             "about 20 users and 3,000 ratings were expected from public knowledge",
         ),
     ],
@@ -102,7 +107,7 @@ def test_a_declared_crowd_is_an_assumption(crowd, told, budget):
 
 
 def test_what_carries_no_noise_is_listed_in_the_order_of_the_queries() -> None:
-    stars = hr.Budget(epsilon=4.0, delta=1e-6, unit="rating", adjacency="replace")
+    stars = hr.Budget(epsilon=4.0, delta=1e-6, unit="record", adjacency="replace")
     made = hr.testing.fit(ratings(), hr.GlobalEffects(), stars, entropy=hr.testing.Seeded(1)).statement
     lines = made.measurements
     assert [line.name for line in lines] == [

@@ -184,7 +184,7 @@ def test_what_polars_says_while_ratings_are_cleaned_is_not_passed_on(failure, mo
 
 
 def listing(*users):
-    return Domain(["a", "b", "007"], scale=(1, 5, 1), cap=2, max_users=30, users=users)
+    return Domain(["a", "b", "007"], scale=(1, 5, 1), max_per_user=2, max_users=30, users=users)
 
 
 def test_people_who_are_not_on_the_roster_are_dropped():

@@ -34,10 +34,10 @@ def test_nearest_finds_every_level_of_a_decimal_scale(scale):
     ids=["text", "ints", "numpy", "polars", "iterator", "range"],
 )
 def test_ids_of_any_sort_become_the_same_text(items):
-    domain = Domain(items=items, scale=(1, 5, 1), cap=500, max_users=10_000)
+    domain = Domain(items=items, scale=(1, 5, 1), max_per_user=500, max_users=10_000)
     assert domain.items == ("1", "2")
     assert domain.positions == {"1": 0, "2": 1}
-    assert (domain.n_items, domain.cap, domain.scale) == (2, 500, (1.0, 5.0, 1.0))
+    assert (domain.n_items, domain.max_per_user, domain.scale) == (2, 500, (1.0, 5.0, 1.0))
 
 
 def test_ids_are_normalised_to_nfc():
@@ -67,14 +67,14 @@ def test_ids_are_normalised_to_nfc():
         ({"scale": (1, float("nan"), 1)}, "is not a scale"),
         ({"scale": (0, 256, 1)}, "257 values are more than 256"),
         ({"scale": (1, 5)}, "scale"),
-        ({"cap": 0}, "cap: .* greater than or equal to 1"),
-        ({"cap": 1.5}, "cap"),
+        ({"max_per_user": 0}, "cap: .* greater than or equal to 1"),
+        ({"max_per_user": 1.5}, "max_per_user"),
         ({"max_users": 0}, "max_users"),
         ({"max_users": "many"}, "max_users"),
     ],
 )
 def test_a_wrong_declaration_is_explained(change, message):
-    good = {"items": ["a", "b"], "scale": (1, 5, 1), "cap": 5, "max_users": 10}
+    good = {"items": ["a", "b"], "scale": (1, 5, 1), "max_per_user": 5, "max_users": 10}
     Domain(**good)
     with pytest.raises(DomainError, match=message) as caught:
         Domain(**(good | change))
@@ -86,7 +86,7 @@ def test_numpy_integers_are_integers():
 
 
 def test_saved_domain_opens_equal(tmp_path):
-    domain = Domain(["é", "007", "b,\"c'"], scale=(0.5, 5, 0.5), cap=3, max_users=9)
+    domain = Domain(["é", "007", "b,\"c'"], scale=(0.5, 5, 0.5), max_per_user=3, max_users=9)
     domain.save(tmp_path / "domain.json")
     opened = Domain.open(tmp_path / "domain.json")
     assert opened == domain
@@ -94,15 +94,21 @@ def test_saved_domain_opens_equal(tmp_path):
 
 
 def test_digest_is_of_the_content_in_order():
-    domain = Domain(["a", "b"], scale=(1, 5, 1), cap=500, max_users=10)
+    domain = Domain(["a", "b"], scale=(1, 5, 1), max_per_user=500, max_users=10)
     # The digest names releases, so it must never drift.
-    text = '{"cap":500,"items":["a","b"],"max_users":10,"scale":[1.0,5.0,1.0]}'
+    text = '{"max_per_user":500,"items":["a","b"],"max_users":10,"scale":[1.0,5.0,1.0]}'
     assert domain.digest == hashlib.sha256(text.encode()).hexdigest()
-    assert domain.digest != Domain(["b", "a"], scale=(1, 5, 1), cap=500, max_users=10).digest
+    assert domain.digest != Domain(["b", "a"], scale=(1, 5, 1), max_per_user=500, max_users=10).digest
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[1, 2]", "{}", '{"items": ["a"], "scale": [1, 5, 1], "cap": 5, "max_users": 9, "extra": 1}']
+    "text",
+    [
+        "",
+        "[1, 2]",
+        "{}",
+        '{"items": ["a"], "scale": [1, 5, 1], "max_per_user": 5, "max_users": 9, "extra": 1}',
+    ],
 )
 def test_a_file_that_is_no_domain_is_refused(tmp_path, text):
     (tmp_path / "domain.json").write_text(text)
@@ -111,7 +117,7 @@ def test_a_file_that_is_no_domain_is_refused(tmp_path, text):
 
 
 def test_a_saved_domain_is_checked_again(tmp_path):
-    fields = {"items": ["a", "a"], "scale": [1, 5, 1], "cap": 5, "max_users": 9}
+    fields = {"items": ["a", "a"], "scale": [1, 5, 1], "max_per_user": 5, "max_users": 9}
     (tmp_path / "domain.json").write_text(json.dumps(fields))
     with pytest.raises(DomainError, match="more than once"):
         Domain.open(tmp_path / "domain.json")
@@ -159,7 +165,7 @@ def test_a_domain_declares_what_people_give(kind, feedback, told, fields, tmp_pa
     again = Domain.open(tmp_path / "domain.json")
     assert (again, again.digest, again.feedback) == (domain, domain.digest, feedback)
     text = json.dumps(
-        {"cap": 500, "items": ["a"], "max_users": 9} | json.loads(f"{{{fields}}}"), sort_keys=True
+        {"max_per_user": 500, "items": ["a"], "max_users": 9} | json.loads(f"{{{fields}}}"), sort_keys=True
     )
     assert domain.digest == hashlib.sha256(text.replace(" ", "").encode()).hexdigest()
 
@@ -270,7 +276,7 @@ def test_a_roster_is_saved_and_digested(tmp_path):
     domain, without = with_roster(["y", "é"]), with_roster(None)
     domain.save(tmp_path / "domain.json")
     assert Domain.open(tmp_path / "domain.json") == domain
-    text = '{"cap":500,"items":["a","b"],"max_users":10,"scale":[1.0,5.0,1.0],"users":["y","é"]}'
+    text = '{"max_per_user":500,"items":["a","b"],"max_users":10,"scale":[1.0,5.0,1.0],"users":["y","é"]}'
     assert domain.digest == hashlib.sha256(text.encode()).hexdigest()
     without.save(tmp_path / "domain.json")
     assert "users" not in json.loads((tmp_path / "domain.json").read_text())

@@ -32,10 +32,10 @@ def whole(request):
             "rating": rng.integers(1, 6, 400),
             "count": rng.integers(1, 9, 400),
             "timestamp": rng.integers(0, 99, 400),
-            "epsilon": 1.5,
+            "personal_epsilon": 1.5,
         }
     )
-    return load(table, Domain(range(30), max_users=50, cap=5, **KINDS[request.param]))
+    return load(table, Domain(range(30), max_users=50, max_per_user=5, **KINDS[request.param]))
 
 
 def rows(feedback):
@@ -53,7 +53,7 @@ def test_a_selection_is_the_rows_it_names(whole):
     part = whole.select(mask)
     assert type(part) is type(whole)
     assert rows(part) == [row for row, keep in zip(rows(whole), mask, strict=True) if keep]
-    assert part.asked.shape == (part.n_users,)
+    assert part.personal_epsilon.shape == (part.n_users,)
     with pytest.raises(DataError, match=f"one boolean for each of the {whole.KIND}"):
         whole.select(mask[1:])
 

@@ -56,9 +56,12 @@ def test_a_domain_of_ratings_has_none():
 
 def test_polars_and_back():
     times = np.array([5, 6, 7, 8])
-    plain, counted = made(PLAIN), made(COUNTED, np.array([1, 5, 2, 1]), timestamps=times, asked=np.ones(2))
+    plain, counted = (
+        made(PLAIN),
+        made(COUNTED, np.array([1, 5, 2, 1]), timestamps=times, personal_epsilon=np.ones(2)),
+    )
     assert plain.to_polars().columns == ["user_id", "item_id"]
-    assert counted.to_polars().columns == ["user_id", "item_id", "count", "timestamp", "epsilon"]
+    assert counted.to_polars().columns == ["user_id", "item_id", "count", "timestamp", "personal_epsilon"]
     for one in (plain, counted):
         assert load(one.to_polars(), one.domain).digest() == one.digest()
 

@@ -83,7 +83,7 @@ def by_hand(records):
 @given(st.lists(CELLS, max_size=40))
 def test_any_content_is_cleaned_as_by_hand(records):
     """Nothing is ever raised, and the result is that of the rules read off TRUST, one record at a time."""
-    domain = Domain(["a", "b", "007"], scale=(1, 5, 1), cap=2, max_users=3)
+    domain = Domain(["a", "b", "007"], scale=(1, 5, 1), max_per_user=2, max_users=3)
     assert rows(load(frame(*records), domain)) == by_hand(records)
 
 
@@ -181,7 +181,7 @@ def test_what_was_dropped_or_changed_is_counted_confidentially():
 @settings(derandomize=True, max_examples=50, deadline=None)
 @given(st.lists(CELLS, max_size=30), st.randoms(use_true_random=False), st.integers(1, 9))
 def test_neither_order_nor_slices_of_rows_matter(records, random, size):
-    domain = Domain(["a", "b", "007"], scale=(1, 5, 1), cap=2, max_users=3)
+    domain = Domain(["a", "b", "007"], scale=(1, 5, 1), max_per_user=2, max_users=3)
     mixed = random.sample(records, len(records))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("hushrec.data.cleaning._SLICE", size)
@@ -194,7 +194,7 @@ def test_neither_order_nor_slices_of_rows_matter(records, random, size):
 @settings(derandomize=True, max_examples=30, deadline=None)
 @given(st.lists(CELLS, max_size=30))
 def test_a_users_rows_do_not_depend_on_other_users(records):
-    domain = Domain(["a", "b", "007"], scale=(1, 5, 1), cap=2, max_users=3)
+    domain = Domain(["a", "b", "007"], scale=(1, 5, 1), max_per_user=2, max_users=3)
     of_x = [record for record in records if record[0] == "x"]
     assert rows(load(frame(*of_x), domain)) == [
         row for row in rows(load(frame(*records), domain)) if row[0] == "x"
@@ -202,7 +202,7 @@ def test_a_users_rows_do_not_depend_on_other_users(records):
 
 
 def listing(*users):
-    return Domain(["a", "b", "007"], scale=(1, 5, 1), cap=2, max_users=30, users=users)
+    return Domain(["a", "b", "007"], scale=(1, 5, 1), max_per_user=2, max_users=30, users=users)
 
 
 @settings(derandomize=True, max_examples=60, deadline=None)

@@ -160,7 +160,7 @@ def test_a_cap_is_the_same_for_ever():
 def unevenness(kept_items, n_users, n_items, cap):
     """Tail probability of the χ² statistic of how often each item stays, if each is equally likely to.
 
-    A user keeps ``cap`` of ``n_items`` without replacement, hence the factor below.
+    A user keeps ``max_per_user`` of ``n_items`` without replacement, hence the factor below.
     """
     seen = np.bincount(kept_items, minlength=n_items)
     expected = n_users * cap / n_items

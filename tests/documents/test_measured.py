@@ -85,7 +85,7 @@ def test_measurements_that_cannot_be_are_seen(changes):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"weight": 1.01}, {"promised": 0.51}, {"weight": 0.0}, {"asked": 0.0, "promised": 0.0}],
+    [{"weight": 1.01}, {"promised": 0.51}, {"weight": 0.0}, {"personal_epsilon": 0.0, "promised": 0.0}],
     ids=str,
 )
 def test_promises_that_cannot_be_are_seen(changes):

@@ -75,8 +75,8 @@ OTHER = {
             "if your {many} were of other items.",
             "about which items your {many} are of ",
         ),
-        ("rating", "add-remove"): ("if you had never given that {one}.", "about any single {one} of yours "),
-        ("rating", "replace"): (
+        ("record", "add-remove"): ("if you had never given that {one}.", "about any single {one} of yours "),
+        ("record", "replace"): (
             "if you had given that {one} other stars.",
             "about the stars of any single {one} of yours ",
         ),
@@ -88,11 +88,11 @@ OTHER = {
             "wenn sich Ihre {many} auf andere Titel bezögen.",
             "über die Titel, auf die sich Ihre {many} beziehen, ",
         ),
-        ("rating", "add-remove"): (
+        ("record", "add-remove"): (
             "wenn es diese {one} von Ihnen nie gegeben hätte.",
             "über jede einzelne {one} von Ihnen, ",
         ),
-        ("rating", "replace"): (
+        ("record", "replace"): (
             "wenn diese {one} andere Sterne hätte.",
             "über die Sterne jeder einzelnen {one} von Ihnen, ",
         ),
@@ -279,7 +279,7 @@ def test_what_is_protected_is_said_apart_from_what_is_not(lang, unit, adjacency,
         assert made.promise(words).endswith(f"{SAYS[lang]['unprotected'].lstrip()}{unprotected}.")
     together = {"en": "all your {many} together, about", "de": "Ihre{r} {many} zusammen, über"}[lang]
     together = together.format(**GIVEN[lang, interactions], r="r" * (adjacency == "replace"))
-    assert (together in unprotected) == (unit == "rating"), "not each by itself: that contradicts"
+    assert (together in unprotected) == (unit == "record"), "not each by itself: that contradicts"
     took_part = {"en": "that you took part", "de": "dass Sie teilgenommen haben"}[lang]
     assert (took_part in unprotected) == (unit == "user" and not whole)
 

@@ -31,11 +31,11 @@ DECLARED = "--domain domain.json"
 RESPONSE = f"{DECLARED} --method randomized-response --epsilon 30 --delta 0 --unit user --adjacency replace"
 PARTS = f"--train ratings.csv --test test.csv {DECLARED}"
 MADE = f"""
-domain --items items.txt --scale 1 5 1 --cap 10 --max-users 60 --privacy-class all=4 -o classes.json
-domain --items items.txt --scale 1 5 1 --cap 10 --max-users 60 -o domain.json
-domain --items items.txt --interactions --cap 10 --max-users 3000 --expected-users 2000 \
---expected-ratings 20000 -o clicks.json
-domain --items items.txt --scale 1 5 1 --likes 4 --cap 10 --max-users 60 -o likes.json
+domain --items items.txt --scale 1 5 1 --max-per-user 10 --max-users 60 --privacy-class all=4 -o classes.json
+domain --items items.txt --scale 1 5 1 --max-per-user 10 --max-users 60 -o domain.json
+domain --items items.txt --interactions --max-per-user 10 --max-users 3000 --expected-users 2000 \
+--expected-records 20000 -o clicks.json
+domain --items items.txt --scale 1 5 1 --likes 4 --max-per-user 10 --max-users 60 -o likes.json
 ledger create later/year.db --epsilon 4 --max-releases 3 {DECLARED} {TERMS} --population Subscribers
 ledger create ledger.db --epsilon 4 --max-releases 3 {DECLARED} {TERMS}
 fit ratings.csv {DECLARED} --epsilon auto --model global-effects --ledger ledger.db -o films.safetensors
@@ -233,7 +233,7 @@ def test_every_kind_of_statement_keeps_to_its_schema(changes):
     assert (said["kind"], said["version"]) == ("statement", schema.VERSION)
     wrong = (
         {"caveats": ["NOT PRIVATE"]},
-        {"caveats": [{"name": "assumes.cap", "cap": 3}]},
+        {"caveats": [{"name": "assumes.cap", "max_per_user": 3}]},
         {"assumes": [{"name": "assumes.catalogue_says", "names": None}]},
         {"ledger": {"part": 1}},
         {"said": {}},

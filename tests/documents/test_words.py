@@ -19,7 +19,7 @@ from hushrec.documents.words import LANGUAGES, Clause, Said, Words, english, tex
 from hushrec.errors import ConfigError
 from hushrec.figures import Number, above
 from hushrec.pages.card import card
-from hushrec.pages.subject import Subject
+from hushrec.pages.reviewed_file import ReviewedFile
 from hushrec.release.statement import Local, Measured, Promised
 from support.releases import release, statement
 
@@ -35,7 +35,7 @@ ENGLISH_ALONE = (
 """What no other language says yet: whole tables of the texts."""
 FOREIGN = [lang for lang in LANGUAGES if lang != "en"]
 FIGURES = {
-    **dict.fromkeys(("n", "order", "cap", "counts"), (2, "2", "2")),
+    **dict.fromkeys(("n", "order", "max_per_user", "counts"), (2, "2", "2")),
     **dict.fromkeys(("n_items", "n_users", "max_users", "users", "events"), (150000, "150,000", "150.000")),
     **dict.fromkeys(("lo", "step", "likes", "threshold"), (0.5, "0.5", "0,5")),
     "hi": (5.0, "5", "5"),
@@ -75,8 +75,8 @@ def everything_said():
     ledger = {**statement().ledger, "total_epsilon": 4.0, "total_delta": 1e-6, "spent_epsilon": 1.25}
     dated = {**ledger, "date": "2026-11-25", "population": "Our subscribers"}
     beside = {"model": "CovarianceSVD", "unit": "user", "adjacency": "add-remove"}
-    yield statement(ledger=ledger, assumes=(Clause("assumes.cap", {"cap": 5, "given": "ratings"}),))
-    yield statement(ledger={**dated, "part": 1, "parts": 4}, unit="rating", interactions=True)
+    yield statement(ledger=ledger, assumes=(Clause("assumes.cap", {"max_per_user": 5, "given": "ratings"}),))
+    yield statement(ledger={**dated, "part": 1, "parts": 4}, unit="record", interactions=True)
     yield statement(
         measurements=(sampled,),
         caveats=(Clause("convergence.sample", {"names": "v"}), Clause("author.foreign", {"names": "mine.M"})),
@@ -90,7 +90,7 @@ def everything_said():
         caveats=(Clause("groups.exact"),),
         beside=Clause("beside.release", {**beside, "epsilon": 1.5, "delta": 1e-6}),
     )
-    yield statement(personal=True, promises=(Promised("strict", 0.5, 0.25, 0.49999),))
+    yield statement(personal_epsilon=True, classes=(Promised("strict", 0.5, 0.25, 0.49999),))
     yield statement(caveats=(Clause("unprotected.exact"),), measurements=(), epsilon=math.inf, ledger={})
 
 
@@ -257,14 +257,14 @@ def test_what_a_language_lacks_is_said_in_english_marked_and_confessed(lang, mon
 
 @pytest.mark.parametrize("lang", FOREIGN)
 def test_a_card_says_its_summary_in_the_language_and_confesses_the_rest(lang):
-    document = card(Subject.of(release()), lang=lang)
+    document = card(ReviewedFile.of(release()), lang=lang)
     assert document.blocks[-1].text == texts(lang)["untranslated"]
     titles = {block.title: block.title.lang for block in document.blocks if isinstance(block, Section)}
     summary = {texts(lang)[f"card.{name}.title"] for name in ("promise", "not_promised", "uses", "guarantee")}
     assert {title for title, of in titles.items() if of == lang} >= summary
     assert titles[texts("en")["card.checklist.title"]] == "en"
     assert f'lang="en">{texts("en")["card.checklist.title"]}</h2>' in html.page(document)
-    assert card(Subject.of(release())).blocks[-1] != document.blocks[-1]
+    assert card(ReviewedFile.of(release())).blocks[-1] != document.blocks[-1]
 
 
 def _points(document):
@@ -305,20 +305,22 @@ def test_a_number_chooses_between_one_and_other(lang):
 
 
 def test_a_clause_is_known_by_its_name_and_exactly_its_values():
-    own = {"cap": 500, "given": "ratings"}
+    own = {"max_per_user": 500, "given": "ratings"}
     assert Clause("assumes.cap", own).is_known
     assert Clause("assumes.new").is_known
     assert Clause("assumes.cap", own).kind == "assumes"
     assert not Clause("assumes.made_up", own).is_known
     assert not Clause("assumes", own).is_known
-    assert not Clause("assumes.cap", {"cap": 500}).is_known
+    assert not Clause("assumes.cap", {"max_per_user": 500}).is_known
     assert not Clause("assumes.cap", own | {"more": 1}).is_known
     assert not Clause("assumes.new", {"text": "nothing is assumed"}).is_known
 
 
-@pytest.mark.parametrize("value", [None, True, [500], {"cap": 500}, math.inf, math.nan, 10**400], ids=repr)
+@pytest.mark.parametrize(
+    "value", [None, True, [500], {"max_per_user": 500}, math.inf, math.nan, 10**400], ids=repr
+)
 def test_a_clause_is_not_known_by_what_is_neither_text_nor_a_finite_number(value):
-    assert not Clause("assumes.cap", {"cap": value, "given": "ratings"}).is_known
+    assert not Clause("assumes.cap", {"max_per_user": value, "given": "ratings"}).is_known
 
 
 def test_a_figure_stands_for_itself_in_json():
@@ -334,12 +336,15 @@ def test_a_figure_stands_for_itself_in_json():
 def test_a_sentence_is_changed_everywhere_by_one_line(lang, monkeypatch):
     """In a terminal, on a page, in a notebook, in Markdown, on a card, and in what a release's page shows."""
     made, new = statement(), "Ganz anders & neu: {about}, {other}, {what}."
-    before = [written(made.document(lang)), written(card(Subject.of(release(statement=made)), lang=lang))]
+    before = [
+        written(made.document(lang)),
+        written(card(ReviewedFile.of(release(statement=made)), lang=lang)),
+    ]
     monkeypatch.setitem(texts(lang), "grade.something", new)
     words = Words(lang)
     about, other = (words(f"pair.user.add-remove.{part}") for part in ("about", "other"))
     said = new.format(about=about, other=other, what=words("what.file"))
-    after = [written(made.document(lang)), written(card(Subject.of(release(statement=made)), lang=lang))]
+    after = [written(made.document(lang)), written(card(ReviewedFile.of(release(statement=made)), lang=lang))]
     for old, now in zip(before, after, strict=True):
         for writer, text in now.items():
             assert said.replace("&", "&amp;" if "<p>" in text else "&") in text, writer

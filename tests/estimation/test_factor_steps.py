@@ -106,7 +106,7 @@ def test_a_step_into_pure_noise_goes_nowhere():
 
 def sums_of(items, sigma):
     rng = np.random.default_rng(1)
-    return Noisy("items, round 1", sigma * rng.standard_normal(items.shape), sigma, 1.0, None)
+    return Noisy("items, epoch 1", sigma * rng.standard_normal(items.shape), sigma, 1.0, None)
 
 
 def test_steps_converge_to_what_was_planted():

@@ -32,7 +32,7 @@ def test_damped_means_are_the_printed_formula():
     """(S + β G)/(N + β); a count below zero, which only noise makes, counts as zero."""
     sums = Noisy("item sums", np.array([8.0, -3.0, 5.0]), 1.0, 1.0, None)
     counts = Noisy("item counts", np.array([2.0, -4.0, 0.0]), 1.0, 1.0, None)
-    found = damped(sums, counts, global_mean=3.0, strength=4.0)
+    found = damped(sums, counts, global_mean=3.0, reg=4.0)
     np.testing.assert_allclose(found.mean, [20 / 6, 9 / 4, 17 / 4])
     assert found.counts.tolist() == [2, 0, 0]
     assert not found.variance.any()

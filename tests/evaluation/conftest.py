@@ -39,7 +39,7 @@ def release():
     }
     return Release(
         model="Planted",
-        config={},
+        settings={},
         kind="factors",
         items=DOMAIN.items,
         scale=(1.0, 5.0, 1.0),

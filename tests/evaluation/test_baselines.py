@@ -32,8 +32,8 @@ def by_hand(train, test, item_strength, user_strength):
     rows = [(row["user_id"], row["item_id"], row["rating"]) for row in train.to_polars().to_dicts()]
     overall = sum(r for *_, r in rows) / len(rows)
 
-    def average(values, strength, centre):
-        return (sum(values) + strength * centre) / (len(values) + strength)
+    def average(values, reg, centre):
+        return (sum(values) + reg * centre) / (len(values) + reg)
 
     items = {
         item: average([r for _, i, r in rows if i == item], item_strength, overall)

@@ -12,7 +12,7 @@ ITEMS = 120
 
 
 def clicks(users=3_000, each=12, items=ITEMS, **other):
-    crowd = {"max_users": 2 * users, "expected_users": users, "expected_ratings": users * each}
+    crowd = {"max_users": 2 * users, "expected_users": users, "expected_records": users * each}
     return hr.Domain(range(items), **{**crowd, **other})
 
 
@@ -43,7 +43,7 @@ def test_all_releases_half_and_about_a_quarter_are_measured(quick, total):
     rows = hr.worth(domain, hr.PrivateEASE(), total, 52, progress=Told())
     assert [row.releases for row in rows] == [52, 26, 12]
     assert [row.epsilon for row in rows] == [
-        hr.share(domain, hr.PrivateEASE(), total, row.releases).epsilon for row in rows
+        hr.split_budget(domain, hr.PrivateEASE(), total, row.releases).epsilon for row in rows
     ]
     assert {(row.model, row.users, row.seeds) for row in rows} == {("PrivateEASE", 800, 1)}
     assert rows == hr.worth(domain, hr.PrivateEASE(), total, 52)
@@ -78,7 +78,7 @@ def test_lists_are_tried_on_people_whom_the_fit_does_not_see(quick):
     assert (known.users == sought.users).all()
 
 
-@pytest.mark.parametrize("unit", ["user", "rating"])
+@pytest.mark.parametrize("unit", ["user", "record"])
 def test_a_smaller_crowd_has_the_signal_of_the_declared_one(unit, budget, monkeypatch):
     asked, domain = budget(0.5, unit=unit), clicks(users=4_000, items=400)
     monkeypatch.setattr(module, "MOST_USERS", 1_000)
@@ -122,8 +122,8 @@ def test_half_the_people_with_half_the_noise_find_as_much(budget, monkeypatch):
 @pytest.mark.parametrize(
     ("domain", "told"),
     [
-        (clicks(expected_ratings=None), "declare expected_users and expected_ratings"),
-        (clicks(expected_users=None), "declare expected_users and expected_ratings"),
+        (clicks(expected_records=None), "declare expected_users and expected_records"),
+        (clicks(expected_users=None), "declare expected_users and expected_records"),
         (clicks(each=1), "fewer than two items each"),
         (clicks(scale=(1, 5, 1)), "declare likes"),
     ],

@@ -12,7 +12,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.reading import Reading
 
-DOMAIN = Domain(["10", "20", "30"], scale=(1, 5, 1), max_users=99, privacy_classes={"strict": 0.5})
+DOMAIN = Domain(["10", "20", "30"], scale=(1, 5, 1), max_users=99, personal_epsilon={"strict": 0.5})
 ROWS = [(f"{SECRET}{n % 7}", ["10", "20", "30"][n % 3], str(1 + n % 5), str(10**9 + n)) for n in range(60)]
 
 

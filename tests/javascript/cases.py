@@ -95,14 +95,14 @@ def releases():
     found["factors, titles"] = release(n=N, seed=4, rank=3, constants=few, **named)
     found["item scores"] = ranker(ids, noise(N, 11), titles=TITLES)
     found["tied scores"] = ranker(ids, np.arange(N) % 3)
-    found["clicks"] = ranker(ids, **linear(20), model="PrivateEASE", config={"rank": 5}, titles=TITLES)
+    found["clicks"] = ranker(ids, **linear(20), model="PrivateEASE", settings={"rank": 5}, titles=TITLES)
     found["counts"] = ranker(ids, **linear(30), counts=7)
     found["likes"] = ranker(ids, **linear(40), scale=(0.5, 5.0, 0.5), likes=3.5)
     found["no factors"] = release(n=N, rank=0)
     features = {**found["factors"].constants, "known_factors": 1.0}
     found["some known features"] = release(n=N, rank=3, constants=features)
     found["only known features"] = release(n=N, rank=3, constants={**features, "known_factors": 3.0})
-    found["known features"] = release(n=N, rank=3, config={}, model="GlobalEffects")
+    found["known features"] = release(n=N, rank=3, settings={}, model="GlobalEffects")
     found["wide scale"] = release(n=N, seed=9, rank=2, scale=(-10.0, 10.0, 0.25), items=ids)
     found["not private"] = release(n=N, statement=statement(caveats=(SEEDED,), epsilon=np.inf))
     found["one of several"] = release(n=N, statement=statement(ledger=SEVERAL))
@@ -212,7 +212,7 @@ def facts(client):
         "feedback": made.feedback,
         "constants": made.constants,
         "dimensions": made.dimensions,
-        "personal": made.personal,
+        "personal_epsilon": made.personal,
         "said": opened(made.to_bytes())[0]["said"],
         "statement": {name: stated[name] for name in ("caveats", "assumes", "ledger", "said")},
     }

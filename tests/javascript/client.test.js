@@ -95,7 +95,7 @@ if (file) {
 
   test("a release cannot be changed", async () => {
     const { release } = await Client.open(bytes);
-    for (const part of [release, release.items, release.config, release.constants, release.statement, release.tensors]) {
+    for (const part of [release, release.items, release.settings, release.constants, release.statement, release.tensors]) {
       assert.ok(Object.isFrozen(part));
     }
   });

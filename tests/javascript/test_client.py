@@ -255,7 +255,7 @@ def test_other_kinds_are_refused_in_one_sentence(tmp_path, kind):
 @pytest.mark.parametrize("depth", [5_000, 1_000_000])
 @pytest.mark.parametrize("ends", [True, False])
 def test_brackets_in_brackets_are_refused_and_not_followed(tmp_path, depth, ends):
-    facts, tensors = opened(release(config={"deep": "HERE"}).to_bytes())
+    facts, tensors = opened(release(settings={"deep": "HERE"}).to_bytes())
     del facts["sha256"]
     text = json.dumps(facts).replace('"HERE"', "[" * depth + "]" * depth * ends)
     path = tmp_path / "films.safetensors"

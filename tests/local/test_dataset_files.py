@@ -178,7 +178,7 @@ def test_what_is_missing_is_named(tmp_path):
 
 
 def test_an_id_that_no_csv_keeps_is_refused_there(tmp_path):
-    frame = Domain(("a\r\nb", "c"), scale=SCALE, max_users=1, cap=2)
+    frame = Domain(("a\r\nb", "c"), scale=SCALE, max_users=1, max_per_user=2)
     rows = Ratings(frame, pl.Series(["1"]), np.array([0, 1]), np.array([0]), np.array([3]))
     made = data(1, ratings=rows)
     with pytest.raises(ReleaseError, match=r"name it x\.parquet"):

@@ -30,7 +30,7 @@ def test_published_groups_are_not_covered_and_the_ledger_remembers(ratings, tmp_
         method.plan(ratings.domain).budget.model_copy(update={"epsilon": 1000.0}),
         max_releases=2,
     )
-    said = hr.release_data(ratings, method, ledger=ledger, accept="weak").statement
+    said = hr.randomize(ratings, method, ledger=ledger, accept="weak").statement
     assert said.caveats == (Clause("groups.exact"),)
     assert (
         Clause("assumes.near_ratings", {"threshold": ALTER["threshold"], "distance": "squared"})
@@ -39,7 +39,7 @@ def test_published_groups_are_not_covered_and_the_ledger_remembers(ratings, tmp_
     assert not said.private
     assert (said.unit, said.adjacency) == ("user", "replace-items")
     covered = hr.DistanceBased(**{**ALTER, "threshold": 0.5, "groups": _features()})
-    later = hr.release_data(ratings, covered, ledger=ledger, accept="weak").statement
+    later = hr.randomize(ratings, covered, ledger=ledger, accept="weak").statement
     assert later.caveats == (Clause("groups.ledger"),)
     assert Clause("assumes.features") in later.assumes
 
@@ -50,7 +50,7 @@ def test_public_features_are_covered_and_a_slot_costs_what_its_law_says(ratings,
     randomizer = method.randomizer(plan, ratings)
     assert plan.events[0].per_slot == randomizer.per_slot
     ledger = hr.Ledger.create(tmp_path / "l.db", plan.budget, domain=plan.domain_digest)
-    data = hr.release_data(ratings, method, ledger=ledger, accept="weak")
+    data = hr.randomize(ratings, method, ledger=ledger, accept="weak")
     assert data.statement.private
     assert data.statement.epsilon_per_slot == randomizer.per_slot
     assert data.statement.epsilon_per_user == pytest.approx(
@@ -70,7 +70,7 @@ def test_groups_of_a_charged_release_are_covered_and_of_a_seeded_one_are_not(rat
     other = hr.Ledger.create(
         tmp_path / "l.db", method.plan(ratings.domain).budget, domain=ratings.domain.digest
     )
-    said = hr.release_data(ratings, method, ledger=other, accept="weak").statement
+    said = hr.randomize(ratings, method, ledger=other, accept="weak").statement
     assert said.private
     assert said.beside.values == {
         "model": "CovarianceSVD",

@@ -26,8 +26,8 @@ items make 2.3e-7."""
 UNSTATED = Statement((Clause("unprotected.unstated"),), "user", "replace", math.inf, 0.0)
 
 
-def settings(asked=None, **changes):
-    facts = {"symbols": LEVELS + 1, "exponent": -math.log(FLIP), "asked": asked, "cells": N_ITEMS}
+def settings(answered=None, **changes):
+    facts = {"symbols": LEVELS + 1, "exponent": -math.log(FLIP), "answered": answered, "cells": N_ITEMS}
     return facts | changes
 
 
@@ -38,13 +38,13 @@ def truth(seed=0):
     return np.where(rated, rng.choice(LEVELS, size=rated.shape, p=[0.05, 0.1, 0.2, 0.3, 0.35]) + 1, 0)
 
 
-def answers(cells, rng, asked=None):
+def answers(cells, rng, answered=None):
     """The law, written down again: keep, or one of the others alike; of a random part of the row."""
     said = np.where(rng.random(cells.shape) < FLIP, (cells + rng.integers(1, LEVELS + 1, cells.shape)), cells)
     said %= LEVELS + 1
-    if asked is not None:
+    if answered is not None:
         place = np.argsort(np.argsort(rng.random(cells.shape), axis=1), axis=1)
-        said[place >= asked] = 0
+        said[place >= answered] = 0
     return said
 
 
@@ -52,7 +52,7 @@ def released(said, **changes):
     """A data set of these answers."""
     people, items = np.nonzero(said)
     counts = np.bincount(people, minlength=len(said))
-    frame = Domain(range(N_ITEMS), scale=(1, 5, 1), max_users=len(said), cap=N_ITEMS)
+    frame = Domain(range(N_ITEMS), scale=(1, 5, 1), max_users=len(said), max_per_user=N_ITEMS)
     users = dataset_files.anonymous_ids(len(said)).filter(pl.Series(counts > 0))
     indptr = np.concatenate([[0], np.cumsum(counts[counts > 0])])
     rows = Ratings(frame, users, indptr, items, said[people, items] - 1)
@@ -60,11 +60,11 @@ def released(said, **changes):
     return ReleasedData(**(facts | {"n_people": len(said), "statement": UNSTATED} | changes))
 
 
-def runs(asked, **changes):
+def runs(answered, **changes):
     """Estimates of many draws of the same people's answers, each shape (RUNS, N_ITEMS)."""
     cells, rng = truth(), np.random.default_rng(1)
     made = [
-        released(answers(cells, rng, asked), settings=settings(asked, **changes)).estimates()
+        released(answers(cells, rng, answered), settings=settings(answered, **changes)).estimates()
         for _ in range(RUNS)
     ]
     return cells, {
@@ -80,17 +80,17 @@ def biased(cells, found, alarm=ALARM):
     return np.flatnonzero(np.abs(z) > NormalDist().inv_cdf(1 - alarm / (2 * N_ITEMS)))
 
 
-@pytest.mark.parametrize("asked", [None, 4])
-def test_counts_are_unbiased_and_spread_as_they_say(asked):
-    cells, found = runs(asked)
+@pytest.mark.parametrize("answered", [None, 4])
+def test_counts_are_unbiased_and_spread_as_they_say(answered):
+    cells, found = runs(answered)
     assert biased(cells, found).size == 0
     spread = found["count"].std(axis=0, ddof=1) / found["count_error"].mean(axis=0)
     assert np.abs(spread - 1).max() < FAR * math.sqrt(1 / (2 * RUNS))
 
 
-@pytest.mark.parametrize("asked", [None, 4])
-def test_means_of_much_rated_items_are_right_within_their_errors(asked):
-    cells, found = runs(asked)
+@pytest.mark.parametrize("answered", [None, 4])
+def test_means_of_much_rated_items_are_right_within_their_errors(answered):
+    cells, found = runs(answered)
     stars = np.array([0, 1, 2, 3, 4, 5])[cells]
     last = N_ITEMS - 1
     mean = stars[:, last].sum() / (cells[:, last] > 0).sum()
@@ -151,7 +151,7 @@ def test_parts_of_a_table_add_up(monkeypatch):
 
 
 def test_nobody_is_counted_as_nobody():
-    frame = Domain(range(N_ITEMS), scale=(1, 5, 1), max_users=1, cap=N_ITEMS)
+    frame = Domain(range(N_ITEMS), scale=(1, 5, 1), max_users=1, max_per_user=N_ITEMS)
     nobody = Ratings(frame, pl.Series(dtype=pl.String), np.zeros(1), np.zeros(0), np.zeros(0))
     made = released(truth(), ratings=nobody, n_people=0).estimates()
     assert made["count"].to_list() == [0.0] * N_ITEMS
@@ -172,9 +172,9 @@ def test_other_methods_are_not_counted_so():
         {"exponent": 0.1},
         {"exponent": None},
         {"exponent": -1e6},
-        {"asked": N_ITEMS + 1},
-        {"asked": 0},
-        {"cells": 0, "asked": 1},
+        {"answered": N_ITEMS + 1},
+        {"answered": 0},
+        {"cells": 0, "answered": 1},
     ],
     ids=str,
 )

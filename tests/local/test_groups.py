@@ -124,30 +124,30 @@ def relation(found):
     return near
 
 
-def between(distances, share):
+def between(distances, fraction):
     """A threshold that lies in the middle between two distances."""
     finite = np.unique(distances[np.isfinite(distances)].round(9))
-    place = int(share * (finite.size - 1))
+    place = int(fraction * (finite.size - 1))
     return float(finite[place] + finite[place + 1]) / 2
 
 
-@pytest.mark.parametrize("share", [0.05, 0.3, 0.9])
+@pytest.mark.parametrize("fraction", [0.05, 0.3, 0.9])
 @pytest.mark.parametrize("distance", DISTANCES)
-def test_groups_are_those_of_the_distances(distance, share, releases):
+def test_groups_are_those_of_the_distances(distance, fraction, releases):
     for given in (features(), features(1, integers=False)):
         distances = of_vectors(given.matrix.toarray(), distance)
-        threshold = between(distances, share)
+        threshold = between(distances, fraction)
         found = Groups.of_features(given, domain(), distance, threshold)
         np.testing.assert_array_equal(relation(found), distances < threshold)
     given = ratings()
     distances = of_vectors(vectors_of(given), distance)
-    threshold = between(distances, share)
+    threshold = between(distances, fraction)
     found = Groups.of_ratings(given, distance, threshold)
     np.testing.assert_array_equal(relation(found), distances < threshold)
     assert found.sizes[-1] == 0
     for release in releases.values():
         distances = of_covariance(covariance_of(release), distance)
-        threshold = max(between(distances, share), 1e-6)
+        threshold = max(between(distances, fraction), 1e-6)
         found = Groups.of_release(release, distance, threshold)
         np.testing.assert_array_equal(relation(found), distances < threshold)
 
@@ -230,18 +230,18 @@ def test_groups_make_a_law():
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
-@pytest.mark.parametrize("share", [0.02, 0.25, 0.6])
-def test_a_quantile_is_the_least_threshold_of_its_share(distance, share):
+@pytest.mark.parametrize("fraction", [0.02, 0.25, 0.6])
+def test_a_quantile_is_the_least_threshold_of_its_share(distance, fraction):
     given = ratings()
-    threshold = quantile_threshold(given, distance, share)
+    threshold = quantile_threshold(given, distance, fraction)
     distances = of_vectors(vectors_of(given), distance)
     pairs = N * (N - 1)
     if math.isinf(threshold):
-        assert np.isfinite(distances).sum() < share * pairs
+        assert np.isfinite(distances).sum() < fraction * pairs
         return
     found = Groups.of_ratings(given, distance, threshold).members.size
-    assert found >= share * pairs
-    assert (distances < threshold * (1 - 1e-6)).sum() < share * pairs
+    assert found >= fraction * pairs
+    assert (distances < threshold * (1 - 1e-6)).sum() < fraction * pairs
 
 
 def test_a_quantile_of_some_items_is_near_that_of_all(monkeypatch):

@@ -28,9 +28,9 @@ def event():
 
 def test_a_plan_is_of_one_event_and_names_the_method_and_its_needs(event):
     planned = Toy(sample=4).planned(DOMAIN, BUDGET, event)
-    assert (planned.model, planned.config["sample"]) == ("Toy", 4)
+    assert (planned.model, planned.settings["sample"]) == ("Toy", 4)
     assert (planned.domain_digest, planned.max_users, planned.budget) == (DOMAIN.digest, 50, BUDGET)
-    assert [(m.event, m.share) for m in planned.measurements] == [(event, 1.0)]
+    assert [(m.event, m.split) for m in planned.measurements] == [(event, 1.0)]
     assert isinstance(event, Responses)
     assert event.name == CELLS
     assert "needs about 3 MB of memory" in planned.needs

@@ -12,7 +12,7 @@ def budget(epsilon=20.0, delta=0.0, **others):
 
 
 def test_the_cap_gives_a_cell_what_rows_cannot_differ_in(ratings):
-    few = hr.Domain(ratings.domain.items, scale=(1, 5, 1), max_users=200, cap=3)
+    few = hr.Domain(ratings.domain.items, scale=(1, 5, 1), max_users=200, max_per_user=3)
     local = hr.RandomizedResponse().local(hr.RandomizedResponse().plan(few, budget()), few)
     assert (local.count, local.epsilon) == (6, pytest.approx(20 / 6))
 
@@ -21,7 +21,7 @@ def test_a_sample_is_charged_all_its_cells_and_not_those_expected_to_differ(rati
     plan = hr.RandomizedResponse(sample=4).plan(ratings.domain, budget())
     assert plan.events[0].cells == plan.events[0].size == 4
     assert plan.epsilon == 20
-    data = hr.testing.release_data(ratings, hr.RandomizedResponse(sample=4), budget(), entropy=Seeded(1))
+    data = hr.testing.randomize(ratings, hr.RandomizedResponse(sample=4), budget(), entropy=Seeded(1))
     assert np.diff(data.ratings.indptr).max() <= 4
 
 

@@ -21,7 +21,7 @@ from support.released_data import FORMS, ITEMS, SCALE, SETTINGS, data, same, sta
 @pytest.mark.parametrize("n_people", [0, 1, 2, 120])
 def test_what_is_saved_is_what_is_opened(tmp_path, form, n_people):
     if n_people == 0:
-        frame = Domain(ITEMS, scale=SCALE, max_users=1, cap=len(ITEMS))
+        frame = Domain(ITEMS, scale=SCALE, max_users=1, max_per_user=len(ITEMS))
         nobody = Ratings(frame, pl.Series(dtype=pl.String), np.zeros(1), np.zeros(0), np.zeros(0))
         made = ReleasedData("RandomizedResponse", SETTINGS, nobody, 0, statement())
     else:
@@ -46,7 +46,7 @@ def test_bytes_are_the_same_for_the_same_data_and_for_no_other():
 def test_the_file_is_small_and_says_what_it_holds():
     rng = np.random.default_rng(0)
     n, m = 4000, 100
-    frame = Domain(range(m), scale=(1, 5, 1), max_users=n, cap=m)
+    frame = Domain(range(m), scale=(1, 5, 1), max_users=n, max_per_user=m)
     users = dataset_files.anonymous_ids(n)
     rows = Ratings(frame, users, np.arange(n + 1) * m, np.tile(np.arange(m), n), rng.integers(0, 5, n * m))
     made = data(n_people=n, ratings=rows)
@@ -178,12 +178,12 @@ def test_ratings_that_are_no_released_ones_are_refused():
         data(n_people=118, ratings=good.ratings)
     with pytest.raises(ReleaseError, match="anonymous_ids"):
         data(n_people=1200, ratings=good.ratings)  # as many digits as the number of people has
-    asked = good.ratings.with_asked(np.ones(good.ratings.n_users))
+    answered = good.ratings.with_asked(np.ones(good.ratings.n_users))
     with pytest.raises(ReleaseError, match="per-user ε"):
-        data(ratings=asked)
+        data(ratings=answered)
     with pytest.raises(ReleaseError, match="JSON values"):
         data(settings={"exponent": float("inf")})
-    wide = Domain(ITEMS, scale=SCALE, max_users=9999, cap=3)
+    wide = Domain(ITEMS, scale=SCALE, max_users=9999, max_per_user=3)
     kept = data(ratings=replace(good.ratings, domain=wide))
     assert kept.ratings.domain == good.ratings.domain
     assert kept.to_bytes() == good.to_bytes()
@@ -252,9 +252,9 @@ def test_what_one_report_lacks_all_lack():
 
 def test_what_all_assume_is_said_once_and_no_device_says_who_it_is():
     """In a report the list of people is one user: their number says nothing of all of them."""
-    rows, cap = Clause("assumes.rows"), Clause("assumes.cap", {"given": "ratings", "cap": 7})
+    rows, cap = Clause("assumes.rows"), Clause("assumes.cap", {"given": "ratings", "max_per_user": 7})
     roster = Clause("assumes.roster", {"given": "ratings", "n_users": 1})
-    more = Clause("assumes.cap", {"given": "ratings", "cap": 9})
+    more = Clause("assumes.cap", {"given": "ratings", "max_per_user": 9})
     parts = [
         data(1, seed=n, density=0.9, statement=statement(assumes=assumes, ledger=ledger(n)))
         for n, assumes in enumerate([(roster, rows, cap), (roster, rows, cap), (roster, rows, more)])
@@ -311,8 +311,8 @@ def test_settings_that_tell_more_than_is_stated_are_refused():
 
 def test_reports_that_do_not_belong_together_are_refused():
     one = data(3)
-    frame = Domain(ITEMS[::-1], scale=SCALE, max_users=3, cap=len(ITEMS))
-    finer = Domain(ITEMS, scale=(0.5, 5.0, 0.25), max_users=3, cap=len(ITEMS))
+    frame = Domain(ITEMS[::-1], scale=SCALE, max_users=3, max_per_user=len(ITEMS))
+    finer = Domain(ITEMS, scale=(0.5, 5.0, 0.25), max_users=3, max_per_user=len(ITEMS))
     for other in (
         data(3, method="Other"),
         data(3, settings=SETTINGS | {"exponent": 0.0965}),

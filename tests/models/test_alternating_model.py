@@ -11,12 +11,12 @@ MODELS = pytest.mark.parametrize(("model", "epochs"), [(hr.PrivateSGD, 12), (hr.
 
 
 def hinted(domain, ratings):
-    return domain.model_copy(update={"expected_ratings": ratings})
+    return domain.model_copy(update={"expected_records": ratings})
 
 
 def rounds(model, domain, budget):
     planned = hr.plan(domain, model, budget).measurements
-    return [m for m in planned if ", round " in m.event.name]
+    return [m for m in planned if ", epoch " in m.event.name]
 
 
 @MODELS
@@ -31,16 +31,16 @@ def test_rounds_find_what_averages_leave(listed_rmse, budget, model, epochs):
 def test_each_epoch_measures_each_side_once(listed, budget, model, epochs):
     domain = hinted(listed[0].domain, 10**6)
     measured = rounds(model(rank=3, epochs=4), domain, budget())
-    names = [f"{side}, round {t}" for t in range(1, 5) for side in ("users", "items")]
+    names = [f"{side}, epoch {t}" for t in range(1, 5) for side in ("users", "items")]
     assert [m.event.name for m in measured] == names
     assert {m.event.mechanism for m in measured} == {"gaussian"}
-    assert len({m.share for m in measured}) == 1
-    assert sum(m.share for m in measured) == pytest.approx(0.65), "the averages get the rest"
+    assert len({m.split for m in measured}) == 1
+    assert sum(m.split for m in measured) == pytest.approx(0.65), "the averages get the rest"
     twice = rounds(model(rank=3, epochs=4), domain, budget(adjacency="replace"))
     for once, moved in zip(measured, twice, strict=True):
         assert moved.event.sensitivity == pytest.approx(2 * once.event.sensitivity)
     more = rounds(model(rank=3, epochs=4), hinted(domain, 1000), budget(0.5))
-    assert sum(m.share for m in more) < 0.5, "factors drown"
+    assert sum(m.split for m in more) < 0.5, "factors drown"
 
 
 @MODELS
@@ -70,8 +70,8 @@ def test_it_is_never_worse_than_averages(epsilon, budget, model, epochs):
     domain = hinted(train.domain, 30_000).model_copy(update={"users": tuple(train.users.to_list())})
     train = hr.Ratings(domain, train.users, train.indptr, train.items, train.steps)
     halved = {"item sums": 0.12, "item counts": 0.03, "user sums": 0.28, "user counts": 0.07}
-    sides = [f"{side}, round {t + 1}" for side in ("users", "items") for t in range(epochs)]
-    forced = model(epochs=epochs, shares=halved | dict.fromkeys(sides, 0.25 / epochs))
+    sides = [f"{side}, epoch {t + 1}" for side in ("users", "items") for t in range(epochs)]
+    forced = model(epochs=epochs, split=halved | dict.fromkeys(sides, 0.25 / epochs))
 
     def error(one):
         release = hr.testing.fit(train, one, budget(epsilon), entropy=hr.testing.Seeded(1))

@@ -14,14 +14,14 @@ KINDS = [registry.class_of(name) for name in registry.MODELS]
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_model_is_a_plan_and_a_release_and_says_what_it_protects(kind):
     assert issubclass(kind, Model)
-    assert kind.supports <= {(unit, how) for unit in ("rating", "user") for how in ("add-remove", "replace")}
+    assert kind.supports <= {(unit, how) for unit in ("record", "user") for how in ("add-remove", "replace")}
     assert kind.slopes
     assert not kind.personal or ("user", "add-remove") in kind.supports
 
 
 def test_half_a_model_is_none():
     class Planless(Model):
-        def release(self, feedback, run):
+        def fit(self, feedback, run):
             return None
 
     class Silent(Model):
@@ -41,9 +41,9 @@ def test_the_baseline_is_of_the_smallest_unit_that_is_supported(kind):
     if kind.supports:
         assert (terms.unit, terms.adjacency) == min(kind.supports)
     else:
-        assert (terms.unit, terms.adjacency) == ("rating", "add-remove")
+        assert (terms.unit, terms.adjacency) == ("record", "add-remove")
 
 
 def test_the_baselines_of_known_models():
     found = [(kind().baseline.unit, kind().baseline.adjacency) for kind in (hr.GlobalEffects, hr.PosteriorMF)]
-    assert found == [("rating", "add-remove"), ("user", "add-remove")]
+    assert found == [("record", "add-remove"), ("user", "add-remove")]

@@ -5,7 +5,7 @@ import pytest
 import hushrec as hr
 
 MODELS = pytest.mark.parametrize("model", [hr.CovarianceSVD, hr.CovarianceKNN])
-UNITS = [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
+UNITS = [("record", "add-remove"), ("record", "replace"), ("user", "add-remove")]
 
 
 @MODELS

@@ -15,7 +15,7 @@ def test_without_noise_it_beats_item_averages_and_says_that_it_is_not_private(wo
     assert str(release.statement).startswith("NOT PRIVATE: no noise")
 
 
-@pytest.mark.parametrize("unit", ["rating", "user"])
+@pytest.mark.parametrize("unit", ["record", "user"])
 def test_less_noise_is_more_accurate_and_much_budget_approaches_none(rmse, budget, unit):
     config = hr.GlobalEffects()
     errors = [rmse(config, budget(epsilon, unit)) for epsilon in (0.1, 1.0, 1000.0)]
@@ -37,8 +37,8 @@ def test_what_it_does_not_protect_is_refused(world, budget):
         hr.plan(train.domain, hr.GlobalEffects(), budget(unit="user", adjacency="replace"))
     with pytest.raises(BudgetUnsupported, match="laplace"):
         hr.plan(train.domain, hr.GlobalEffects(), budget(delta=0.0))
-    with pytest.raises(ConfigError, match="shares"):
-        hr.plan(train.domain, hr.GlobalEffects(shares={"nonsense": 0.5}), budget())
+    with pytest.raises(ConfigError, match="split"):
+        hr.plan(train.domain, hr.GlobalEffects(split={"nonsense": 0.5}), budget())
     with pytest.raises(ConfigError, match="rank"):
         hr.GlobalEffects(rank=3)
 

@@ -87,7 +87,7 @@ def test_cells_are_released_thresholded_and_clamped_far_out(listed, budget):
 
 
 def hinted(train, ratings):
-    domain = train.domain.model_copy(update={"expected_ratings": ratings})
+    domain = train.domain.model_copy(update={"expected_records": ratings})
     return hr.Ratings(domain, train.users, train.indptr, train.items, train.steps)
 
 
@@ -105,7 +105,7 @@ def test_a_crowd_too_small_to_show_factors_gets_averages_alone(listed, budget):
     assert hr.InputPerturbationMF().footprint(few.domain, allowed) == averages.footprint(few.domain, allowed)
     for model, domain in ((hr.InputPerturbationMF(), many), (hr.InputPerturbationMF(epochs=6), few.domain)):
         assert hr.plan(domain, model, allowed).measurements[-1].event.name == "cells"
-    assert hr.plan(many, hr.InputPerturbationMF(), allowed).measurements[-1].share == pytest.approx(0.8)
+    assert hr.plan(many, hr.InputPerturbationMF(), allowed).measurements[-1].split == pytest.approx(0.8)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
@@ -122,4 +122,4 @@ def test_it_is_never_worse_than_averages(epsilon, budget):
     averages, halved = error(hr.GlobalEffects(user_biases="released")), {"cells": 0.5, "item sums": 0.12}
     halved |= {"item counts": 0.03, "user sums": 0.28, "user counts": 0.07}
     assert error(hr.InputPerturbationMF()) <= 1.002 * averages
-    assert 1.002 * averages < error(hr.InputPerturbationMF(epochs=6, shares=halved))
+    assert 1.002 * averages < error(hr.InputPerturbationMF(epochs=6, split=halved))

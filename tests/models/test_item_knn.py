@@ -54,7 +54,7 @@ def test_a_budget_is_refused_with_the_fix(genres, budget):
         lambda: hr.fit(train, ItemKNN(), budget(), ledger=hr.Ledger.ephemeral(budget())),
         lambda: hr.plan(train.domain, ItemKNN(), budget()),
     ):
-        with pytest.raises(BudgetUnsupported, match=r"release the data first \(release_data"):
+        with pytest.raises(BudgetUnsupported, match=r"release the data first \(randomize"):
             verb()
 
 

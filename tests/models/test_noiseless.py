@@ -20,7 +20,7 @@ def test_they_are_the_three_that_there_are():
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    ("unit", "adjacency"), [("user", "add-remove"), ("rating", "add-remove"), ("rating", "replace")]
+    ("unit", "adjacency"), [("user", "add-remove"), ("record", "add-remove"), ("record", "replace")]
 )
 def test_any_budget_is_refused_with_the_way_out(budget, kind, unit, adjacency):
     allowed = budget(100.0, unit, adjacency)

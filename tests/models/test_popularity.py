@@ -42,13 +42,13 @@ def test_without_noise_scores_are_counts(given):
     assert str(release.statement).startswith("NOT PRIVATE: no noise")
 
 
-@pytest.mark.parametrize("unit", ["user", "rating"])
+@pytest.mark.parametrize("unit", ["user", "record"])
 def test_less_noise_finds_more_of_the_best(given, best, budget, unit):
     """At ε = 100 hardly any noise is left, at 0.001 the order is that of the noise."""
-    shares = [len(best & found(given, budget(epsilon, unit))) / N for epsilon in (0.001, 1.0, 100.0)]
-    assert shares[0] < 0.5
-    assert shares[1] >= 0.8
-    assert shares[2] >= 0.9
+    split = [len(best & found(given, budget(epsilon, unit))) / N for epsilon in (0.001, 1.0, 100.0)]
+    assert split[0] < 0.5
+    assert split[1] >= 0.8
+    assert split[2] >= 0.9
 
 
 def test_a_release_recommends_to_everybody_what_they_did_not_give(given, budget, tmp_path):
@@ -68,13 +68,13 @@ def started(folder, total):
 
 
 def test_the_statement_speaks_of_interactions(given, budget, tmp_path):
-    total = budget(1.0, "rating")
+    total = budget(1.0, "record")
     made = hr.fit(given, hr.Popularity(), total, ledger=started(tmp_path, total))
     text = str(hr.Release.from_bytes(made.to_bytes()).statement)
     assert "any single interaction of yours" in text
     assert "all your interactions together" in text
     assert "star" not in text
-    assert text.replace("per rating", "").count("rating") == 0
+    assert text.replace("per record", "").count("rating") == 0
 
 
 def test_likes_and_counts_are_interactions_too(budget):
@@ -97,7 +97,7 @@ def test_what_it_does_not_protect_or_know_is_refused(given, world, budget):
     with pytest.raises(BudgetUnsupported, match="delta > 0"):
         hr.plan(given.domain, hr.Popularity(), budget(delta=0.0))
     with pytest.raises(ConfigError, match="contribution_cap has no effect"):
-        hr.plan(given.domain, hr.Popularity(contribution_cap=2), budget(unit="rating"))
+        hr.plan(given.domain, hr.Popularity(contribution_cap=2), budget(unit="record"))
     with pytest.raises(
         DataError, match=r"works on interactions, .*choose CovarianceSVD \(--model covariance-svd\)"
     ):

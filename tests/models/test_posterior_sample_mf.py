@@ -27,14 +27,14 @@ def pure(budget, epsilon, adjacency="add-remove"):
 @pytest.fixture
 def choosing(world):
     """A third asks for nothing, a third for a little, a third for more than there is."""
-    return world[0].with_asked(np.tile([0.0, 0.5, 9.0], world[0].n_users)[: world[0].n_users])
+    return world[0].with_personal_epsilon(np.tile([0.0, 0.5, 9.0], world[0].n_users)[: world[0].n_users])
 
 
 @pytest.mark.parametrize(("adjacency", "moved"), [("add-remove", 1), ("replace", 2)])
 def test_a_sample_costs_what_a_person_can_move_its_loss_by(world, budget, adjacency, moved):
     """B where they come or go, 2B where they change."""
     domain = world[0].domain
-    bound = min(domain.cap, domain.n_items) * 5.0**2
+    bound = min(domain.max_per_user, domain.n_items) * 5.0**2
     model, allowed = sampled(), pure(budget, 8.0, adjacency)
     planned = hr.plan(domain, model, allowed)
     (event,) = planned.events
@@ -60,7 +60,7 @@ def test_without_noise_the_loss_has_the_ratings_own_variance(world):
 def test_it_protects_people_alone(world, budget):
     for adjacency in ("add-remove", "replace"):
         with pytest.raises(BudgetUnsupported, match="PosteriorSampleMF protects user under add-remove, user"):
-            hr.plan(world[0].domain, sampled(), budget(unit="rating", adjacency=adjacency))
+            hr.plan(world[0].domain, sampled(), budget(unit="record", adjacency=adjacency))
 
 
 def test_a_sample_says_on_what_its_epsilon_depends(world, budget, tmp_path):
@@ -94,7 +94,7 @@ def test_nobody_at_all_is_sampled_as_anybody_is(world, budget):
 
 
 def test_who_asks_for_nothing_leaves_no_trace_in_a_sample(choosing, budget):
-    without = choosing.select(np.repeat(choosing.asked > 0, choosing.counts))
+    without = choosing.select(np.repeat(choosing.personal_epsilon > 0, choosing.counts))
     model = sampled(chain=SHORT)
     here, there = (fitted(ratings, model, pure(budget, 8.0)) for ratings in (choosing, without))
     assert here.to_bytes() == there.to_bytes()

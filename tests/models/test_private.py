@@ -1,4 +1,4 @@
-"""Plans of models with noise: shares, samples of people, posterior draws and personal ε, made and stated."""
+"""Plans of models with noise: split, samples of people, posterior draws and personal ε, made and stated."""
 
 import dataclasses
 import json
@@ -46,8 +46,8 @@ class Rounds(GlobalEffects):
             **{q.name: 1.0 / len(self.beside()) for q in self.beside()},
         }
 
-    def release(self, feedback, run) -> Release:
-        made = super().release(feedback, run)
+    def fit(self, feedback, run) -> Release:
+        made = super().fit(feedback, run)
         for query in self.beside():
             if self.chain:
                 assert len(run.measure(query, lambda key: key)) == 32
@@ -58,7 +58,7 @@ class Rounds(GlobalEffects):
         return made
 
 
-Rounds.__module__ = "hushrec.models.rounds"  # it stands for one of hushrec's own: see test_authors for others
+Rounds.__module__ = "hushrec.models.epochs"  # it stands for one of hushrec's own: see test_authors for others
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_where_everybody_takes_part_the_plan_is_the_exact_one_to_the_bit(small) 
 
     config = Rounds(rate=1.0)
     planned = hr.plan(small.domain, config, BUDGET)
-    rhos = split_gaussian(BUDGET, config.split(small.domain, BUDGET))
+    rhos = split_gaussian(BUDGET, config.budget_split(small.domain, BUDGET))
     for query in config.queries(small.domain, BUDGET):
         exact = gaussian(
             query.name, rho=rhos[query.name], sensitivity=query.sensitivity, step=query.step, size=query.size
@@ -112,7 +112,7 @@ def test_a_posterior_sample_gets_its_part_of_epsilon_and_sums_the_rest(small, no
     config = Rounds(chain=True, noise=noise)
     planned = hr.plan(small.domain, config, BUDGET)
     (sample,) = (event for event in planned.events if isinstance(event, PosteriorSample))
-    share = config.split(small.domain, BUDGET)["item factors"]
+    share = config.budget_split(small.domain, BUDGET)["item factors"]
     assert sample.sensitivity / sample.noise == pytest.approx(4.0 * share)
     assert 0 <= 4.0 - planned.epsilon < 1e-8
     assert [e.name for e in planned.events] == [q.name for q in config.queries(small.domain, BUDGET)]
@@ -146,7 +146,7 @@ def test_a_conditional_release_says_so_first_and_shows_its_chain(small, tmp_path
 def classes(ratings):
     levels = {"strict": 0.5, "default": 2.0, "generous": 8.0}
     domain = ratings.domain
-    return hr.Domain(domain.items, scale=domain.scale, max_users=domain.max_users, privacy_classes=levels)
+    return hr.Domain(domain.items, scale=domain.scale, max_users=domain.max_users, personal_epsilon=levels)
 
 
 def test_the_statement_lists_what_each_class_is_promised(small, tmp_path) -> None:
@@ -155,27 +155,27 @@ def test_the_statement_lists_what_each_class_is_promised(small, tmp_path) -> Non
     grant = hr.Ledger.create(tmp_path / "ledger.db", BUDGET).charge(planned)
     made = baseline(small, GlobalEffects())
     queries = config.queries(domain, BUDGET)
-    statement = describe(made, queries, planned, grant, domain, personal=True).statement
-    assert [(level.name, level.asked) for level in statement.promises] == [
+    statement = describe(made, queries, planned, grant, domain, personal_epsilon=True).statement
+    assert [(level.name, level.personal_epsilon) for level in statement.classes] == [
         ("strict", 0.5),
         ("default", 2.0),
         ("generous", 8.0),
     ]
     for level, (weight, promised) in zip(
-        statement.promises, [(0.3, 0.5), (0.7, 2.0), (1.0, 4.0)], strict=True
+        statement.classes, [(0.3, 0.5), (0.7, 2.0), (1.0, 4.0)], strict=True
     ):
         assert level.weight == pytest.approx(weight, abs=0.1)
         assert promised - 0.001 < level.promised <= promised
     text = str(statement)
     assert "class asks for is promised weight" in " ".join(text.split())
-    assert Clause("assumes.personal", {"given": "ratings"}) in statement.assumes
+    assert Clause("assumes.personal_epsilon", {"given": "ratings"}) in statement.assumes
     assert "Each person loses at most the ε that they asked for, at the same δ, and never more" in text
     assert Statement.from_json(json.loads(json.dumps(statement.to_json()))) == statement
-    assert hr.plan(domain, GlobalEffects(), BUDGET).promises == ()
-    assert isinstance(statement.promises[0], Promised)
+    assert hr.plan(domain, GlobalEffects(), BUDGET).classes == ()
+    assert isinstance(statement.classes[0], Promised)
 
 
-# -- shares of the budget ---------------------------------------------------------------------------------
+# -- split of the budget ---------------------------------------------------------------------------------
 
 
 class Halved(GlobalEffects):
@@ -186,28 +186,28 @@ class Halved(GlobalEffects):
 
 
 def test_shares_are_scaled_to_the_whole_and_overridden_by_name(small) -> None:
-    own = GlobalEffects().split(small.domain, BUDGET)
+    own = GlobalEffects().budget_split(small.domain, BUDGET)
     usual = {"global sum": 0.01, "global count": 0.01, "slopes": 0.01, "item sums": 0.82, "item counts": 0.15}
     assert own == pytest.approx(usual)
-    more = GlobalEffects(shares={"item sums": 1.82}).split(small.domain, BUDGET)
+    more = GlobalEffects(split={"item sums": 1.82}).budget_split(small.domain, BUDGET)
     halves = {name: part / 2 for name, part in usual.items()}
     assert more == pytest.approx(halves | {"item sums": 1.82 / 2})
     assert math.fsum(more.values()) == pytest.approx(1)
 
 
 def test_what_costs_nothing_has_no_share(small) -> None:
-    replace = BUDGET.model_copy(update={"unit": "rating", "adjacency": "replace"})
-    assert GlobalEffects().split(small.domain, replace) == {"item sums": 1.0}
+    replace = BUDGET.model_copy(update={"unit": "record", "adjacency": "replace"})
+    assert GlobalEffects().budget_split(small.domain, replace) == {"item sums": 1.0}
     names = [query.name for query in GlobalEffects().queries(small.domain, replace)]
     assert names == ["item sums", "item counts"]
 
 
 @pytest.mark.parametrize(
-    ("config", "said"),
+    ("settings", "said"),
     [
-        (GlobalEffects(shares={"covariance": 1.0}), "'covariance' is not measured here; name one of global"),
-        (GlobalEffects(shares={"item sums": 0.0}), "must be a positive, finite number"),
-        (GlobalEffects(shares={"item sums": math.inf}), "must be a positive, finite number"),
+        (GlobalEffects(split={"covariance": 1.0}), "'covariance' is not measured here; name one of global"),
+        (GlobalEffects(split={"item sums": 0.0}), "must be a positive, finite number"),
+        (GlobalEffects(split={"item sums": math.inf}), "must be a positive, finite number"),
         (Halved(), "Halved.default_split has no share for 'global count'"),
     ],
 )
@@ -217,9 +217,9 @@ def test_shares_that_add_up_to_nothing_are_refused(small, config, said) -> None:
 
 
 def test_shares_of_a_single_measurement_are_refused(small) -> None:
-    replace = BUDGET.model_copy(update={"unit": "rating", "adjacency": "replace"})
-    with pytest.raises(ConfigError, match="shares has no effect where only 'item sums' costs anything"):
-        hr.plan(small.domain, GlobalEffects(shares={"item sums": 2.0}), replace)
+    replace = BUDGET.model_copy(update={"unit": "record", "adjacency": "replace"})
+    with pytest.raises(ConfigError, match="split has no effect where only 'item sums' costs anything"):
+        hr.plan(small.domain, GlobalEffects(split={"item sums": 2.0}), replace)
 
 
 def test_what_a_model_does_not_protect_is_refused_with_what_it_does(small) -> None:
@@ -231,7 +231,7 @@ def test_what_a_model_does_not_protect_is_refused_with_what_it_does(small) -> No
         hr.plan(small.domain, GlobalEffects(), changed)
 
 
-@pytest.mark.parametrize(("config", "free"), [(GlobalEffects(), True), (hr.UserLevelSGD(rank=2), False)])
+@pytest.mark.parametrize(("settings", "free"), [(GlobalEffects(), True), (hr.UserLevelSGD(rank=2), False)])
 def test_without_delta_laplace_noise_is_advised_where_it_may_be_had(small, config, free) -> None:
     with pytest.raises(BudgetUnsupported, match="needs delta > 0; set delta") as refused:
         hr.plan(small.domain, config, BUDGET.model_copy(update={"delta": 0.0}))
@@ -241,15 +241,15 @@ def test_without_delta_laplace_noise_is_advised_where_it_may_be_had(small, confi
 def test_a_setting_that_does_nothing_under_a_budget_is_refused_by_its_plan(small) -> None:
     config = GlobalEffects(effects={"contribution_cap": 3.0})
     assert hr.plan(small.domain, config, BUDGET).events
-    with pytest.raises(ConfigError, match=r"effects\.contribution_cap has no effect with unit 'rating'"):
-        hr.plan(small.domain, config, BUDGET.model_copy(update={"unit": "rating"}))
+    with pytest.raises(ConfigError, match=r"effects\.contribution_cap has no effect with unit 'record'"):
+        hr.plan(small.domain, config, BUDGET.model_copy(update={"unit": "record"}))
 
 
 def test_a_plan_names_what_a_fit_needs_and_the_settings_that_count(small) -> None:
     planned = hr.plan(small.domain, GlobalEffects(), BUDGET)
     assert planned.model == "GlobalEffects"
-    assert planned.config == json.loads(json.dumps(GlobalEffects().settings()))
-    assert "biases" not in planned.config
+    assert planned.settings == json.loads(json.dumps(GlobalEffects().settings()))
+    assert "biases" not in planned.settings
     assert "needs about" in planned.needs
     with pytest.raises(BudgetError, match="too large for up to"):
         hr.plan(small.domain, GlobalEffects(), BUDGET.model_copy(update={"delta": 9e-3}))

@@ -72,7 +72,7 @@ def fitted(train, budget=None, seed=1, **settings):
 
 
 def test_without_noise_it_is_close_to_ease(halves, popular):
-    """Its lists share nine items of ten with those of EASE, where popularity shares two of three."""
+    """Its lists share nine items of ten with those of EASE, where popularity split two of three."""
     train, _ = halves
     listed, exact = lists(fitted(train), train), ease_lists(train)
     shared = np.mean([np.isin(one, other).mean() for one, other in zip(listed, exact, strict=True)])
@@ -80,7 +80,7 @@ def test_without_noise_it_is_close_to_ease(halves, popular):
     assert recall(listed, halves) > max(0.98 * recall(exact, halves), popular + 0.1)
 
 
-@pytest.mark.parametrize("unit", ["user", "rating"])
+@pytest.mark.parametrize("unit", ["user", "record"])
 def test_more_epsilon_is_better_and_all_of_it_beats_popularity(halves, popular, budget, unit):
     """Held-out people give a standard error of about 0.005; the steps are several of them."""
     found = [recall(lists(fitted(halves[0], budget(e, unit)), halves[0]), halves) for e in (1.0, 4.0, 100.0)]
@@ -95,7 +95,7 @@ def of_a_crowd(interactions, max_users):
     return dataclasses.replace(interactions, domain=domain)
 
 
-@pytest.mark.parametrize("unit", ["user", "rating"])
+@pytest.mark.parametrize("unit", ["user", "record"])
 def test_a_crowd_that_is_declared_small_is_ranked_by_popularity_at_the_full_budget(halves, budget, unit):
     few, small = of_a_crowd(halves[0], 100), budget(1.0, unit)
     planned = hr.plan(few.domain, hr.PrivateEASE(), small)
@@ -115,7 +115,7 @@ def test_a_crowd_that_turns_out_small_is_ranked_by_popularity(halves, budget):
     assert release.kind == "item scores"
 
 
-@pytest.mark.parametrize("unit", [None, "user", "rating"])
+@pytest.mark.parametrize("unit", [None, "user", "record"])
 def test_users_with_few_items_are_ranked_by_popularity(budget, unit):
     """EASE has no intercept: two items each say less than the counts, also without noise."""
     kinds = {}
@@ -136,14 +136,14 @@ def test_a_catalogue_above_pair_items_has_the_pairs_of_the_most_popular(halves, 
 
 
 def test_a_release_survives_its_file_and_speaks_of_interactions(halves, budget, tmp_path):
-    total = budget(4.0, "rating")
+    total = budget(4.0, "record")
     hr.Ledger.create(tmp_path / "ledger.db", total)
     made = hr.fit(halves[0], hr.PrivateEASE(rank=8), total, ledger=tmp_path / "ledger.db")
     release = hr.Release.from_bytes(made.to_bytes())
     assert release.kind == "linear items"
     text = str(release.statement)
     assert "any single interaction of yours" in text
-    assert text.replace("per rating", "").count("rating") == 0
+    assert text.replace("per record", "").count("rating") == 0
     names = [each.name for each in release.statement.measurements]
     assert names == ["item counts", "crowd size", "popular part", "vector lengths", "item pairs"]
     client = hr.Client(made.save(tmp_path / "ease.safetensors"))
@@ -189,7 +189,7 @@ def test_what_it_does_not_protect_or_know_is_refused(halves, world, budget):
     with pytest.raises(BudgetUnsupported, match="delta > 0"):
         hr.plan(domain, hr.PrivateEASE(), budget(delta=0.0))
     with pytest.raises(ConfigError, match="contribution_cap has no effect"):
-        hr.plan(domain, hr.PrivateEASE(contribution_cap=2), budget(unit="rating"))
+        hr.plan(domain, hr.PrivateEASE(contribution_cap=2), budget(unit="record"))
     with pytest.raises(DataError, match="PrivateEASE works on interactions"):
         hr.baseline(world[0], hr.PrivateEASE())
     for wrong in ({"rank": 0}, {"pair_items": 1}, {"pair_items": 2**15 + 1}, {"contribution_cap": 0.5}):
@@ -199,7 +199,7 @@ def test_what_it_does_not_protect_or_know_is_refused(halves, world, budget):
 
 @pytest.mark.parametrize(
     ("query", "unit", "epsilon", "part"),
-    [("pairs", "user", 4.0, 0.9), ("pairs", "rating", 4.0, 0.85), ("popular_part", "user", 300.0, 0.95)],
+    [("pairs", "user", 4.0, 0.9), ("pairs", "record", 4.0, 0.85), ("popular_part", "user", 300.0, 0.95)],
 )
 def test_an_audit_refutes_a_bound_that_is_too_small(query, unit, epsilon, part, budget, monkeypatch):
     """As far as users of the audit's 16 items come; along v only where little noise is in its weights."""
@@ -216,7 +216,7 @@ def understated(query, part):
     return property(wrong)
 
 
-@pytest.mark.parametrize(("unit", "other"), [("user", {}), ("rating", {"pair_items": 500})])
+@pytest.mark.parametrize(("unit", "other"), [("user", {}), ("record", {"pair_items": 500})])
 def test_more_people_than_64_bits_hold_are_refused_before_the_charge(unit, other, tmp_path):
     def declared(users):
         return hr.Domain(range(6000), max_users=users)
@@ -237,7 +237,7 @@ def test_more_people_than_64_bits_hold_are_refused_before_the_charge(unit, other
         assert len(hr.plan(declared(10**9), hr.PrivateEASE(**other), total).events) > 1
 
 
-@pytest.mark.parametrize("unit", ["user", "rating"])
+@pytest.mark.parametrize("unit", ["user", "record"])
 @pytest.mark.parametrize("each", [3, 12, 80])
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
 def test_the_number_of_users_that_a_plan_says_is_where_taste_starts(unit, each, epsilon):
@@ -246,7 +246,7 @@ def test_the_number_of_users_that_a_plan_says_is_where_taste_starts(unit, each, 
         hr.PrivateEASE(),
         hr.Budget(epsilon=epsilon, delta=1e-8, unit=unit, adjacency="add-remove"),
     )
-    crowd = {"max_users": 1_000_000, "expected_users": 1_000, "expected_ratings": 1_000 * each}
+    crowd = {"max_users": 1_000_000, "expected_users": 1_000, "expected_records": 1_000 * each}
     domain = hr.Domain(range(900), **crowd)
     said = re.search(r"it takes about ([\d,]+) with as many each", model.prospects(domain, budget))
     users = int(said[1].replace(",", ""))

@@ -51,7 +51,7 @@ def test_a_budget_is_refused_with_the_fix(blocks, budget):
         lambda: hr.fit(train, UserKNN(), budget(), ledger=hr.Ledger.ephemeral(budget())),
         lambda: hr.plan(train.domain, UserKNN(), budget()),
     ):
-        with pytest.raises(BudgetUnsupported, match=r"release the data first \(release_data"):
+        with pytest.raises(BudgetUnsupported, match=r"release the data first \(randomize"):
             verb()
 
 

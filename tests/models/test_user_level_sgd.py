@@ -13,11 +13,11 @@ SPENT = {
     "item sums": 0.38,
     "item counts": 0.06,
 }
-SPENT |= {f"items, round {t + 1}": 0.5 / 12 for t in range(12)}
+SPENT |= {f"items, epoch {t + 1}": 0.5 / 12 for t in range(12)}
 
 
 def hinted(domain, users, ratings):
-    return domain.model_copy(update={"expected_users": users, "expected_ratings": ratings})
+    return domain.model_copy(update={"expected_users": users, "expected_records": ratings})
 
 
 def expecting(train, users, ratings):
@@ -41,7 +41,7 @@ def test_where_people_are_protected_their_vectors_stay_at_home(fold_in, world):
     assert all(n_users not in tensor.shape for tensor in fold_in.tensors.values())
     stated = [m.name for m in fold_in.statement.measurements]
     assert stated[:5] == ["global sum", "global count", "slopes", "item sums", "item counts"]
-    assert stated[5:] == [f"items, round {t}" for t in range(1, 5)]
+    assert stated[5:] == [f"items, epoch {t}" for t in range(1, 5)]
     assert "3.999" in f"{fold_in.statement.epsilon:.4f}" or fold_in.statement.epsilon <= 4
 
 
@@ -64,7 +64,7 @@ def test_less_noise_is_more_accurate_for_people_at_home(rmse, budget):
 
 
 def test_it_protects_people_where_they_come_and_go(world, budget):
-    for unit, adjacency in (("rating", "add-remove"), ("rating", "replace"), ("user", "replace")):
+    for unit, adjacency in (("record", "add-remove"), ("record", "replace"), ("user", "replace")):
         with pytest.raises(BudgetUnsupported, match="UserLevelSGD protects user under add-remove; change"):
             hr.plan(world[0].domain, hr.UserLevelSGD(), budget(unit=unit, adjacency=adjacency))
 
@@ -73,7 +73,7 @@ def test_the_clip_norm_is_what_a_user_moves_a_round_by(world, budget):
     """In widths times quarters of the width: 4 stars of one star each."""
     for clip_norm in (0.375, 0.75):
         planned = hr.plan(world[0].domain, hr.UserLevelSGD(clip_norm=clip_norm), budget(unit="user"))
-        (moved,) = {event.sensitivity for event in planned.events if ", round " in event.name}
+        (moved,) = {event.sensitivity for event in planned.events if ", epoch " in event.name}
         assert moved == pytest.approx(clip_norm * 4, rel=1e-6)
 
 
@@ -101,7 +101,7 @@ def test_rounds_get_the_more_the_more_there_is_to_see(world, budget):
     def share(epsilon, users):
         domain = hinted(world[0].domain, users, 100 * users)
         planned = hr.plan(domain, hr.UserLevelSGD(), budget(epsilon, unit="user"))
-        return sum(m.share for m in planned.measurements if "round" in m.event.name)
+        return sum(m.split for m in planned.measurements if "epoch" in m.event.name)
 
     assert share(1.0, 100) == 0 < share(1.0, 10**5) < share(1.0, 10**6) < 0.5
     assert share(1.0, 10**5) < share(10.0, 10**5) < 0.5
@@ -118,4 +118,4 @@ def test_it_is_never_worse_than_effects(epsilon, budget):
         return hr.evaluate(release, train=train, test=test)["rmse"]
 
     effects = error(hr.GlobalEffects())
-    assert error(hr.UserLevelSGD()) <= 1.002 * effects < error(hr.UserLevelSGD(epochs=12, shares=SPENT))
+    assert error(hr.UserLevelSGD()) <= 1.002 * effects < error(hr.UserLevelSGD(epochs=12, split=SPENT))

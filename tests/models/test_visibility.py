@@ -7,13 +7,13 @@ import pytest
 import hushrec as hr
 from hushrec.models.visibility import (
     directions,
-    effects_share,
-    gradients_share,
+    effects_split,
+    gradients_split,
     head_size,
-    listed_share,
+    listed_split,
     mu,
     noisy_ratings,
-    noisy_share,
+    noisy_split,
     pairs,
     shown_pairs,
     whole_users,
@@ -21,7 +21,7 @@ from hushrec.models.visibility import (
 from hushrec.privacy.accounting.accountant import gaussian_delta
 from hushrec.privacy.accounting.budget import Unprotected
 
-EXACT = Unprotected("rating", "add-remove")
+EXACT = Unprotected("record", "add-remove")
 
 
 def domain_of(users, each, items):
@@ -30,12 +30,12 @@ def domain_of(users, each, items):
         scale=(1, 5, 1),
         max_users=10**7,
         expected_users=users,
-        expected_ratings=users * each,
+        expected_records=users * each,
     )
 
 
-def shown(domain, budget, norm="l2", cap=9.0):
-    return shown_pairs(domain, budget, norm, cap)
+def shown(domain, budget, norm="l2", max_per_user=9.0):
+    return shown_pairs(domain, budget, norm, max_per_user)
 
 
 @pytest.mark.parametrize("delta", [1e-5, 1e-6, 1e-9])
@@ -49,7 +49,7 @@ def test_mu_is_what_the_whole_budget_pays_for(budget, epsilon, delta):
 def test_mu_is_that_of_the_noise_of_a_plan(budget):
     """One measurement with all of a budget has the noise Δ/μ."""
     clicks = hr.Domain(range(50), max_users=1_000)
-    for asked in (budget(1.0, "rating"), budget(8.0, "user"), budget(1.0, "rating", delta=1e-8)):
+    for asked in (budget(1.0, "record"), budget(8.0, "user"), budget(1.0, "record", delta=1e-8)):
         (event,) = hr.Popularity().plan(clicks, asked).events
         assert event.sensitivity / event.deviation == pytest.approx(mu(asked), rel=1e-6)
     (event,) = (one for one in laplace(budget).events if one.name == "item sums")
@@ -57,24 +57,24 @@ def test_mu_is_that_of_the_noise_of_a_plan(budget):
 
 
 def laplace(budget):
-    model = hr.GlobalEffects(noise="laplace", shares={"item sums": 0.5, "item counts": 0.5})
-    return model.plan(domain_of(100, 10, 50), budget(1.0, "rating", delta=0.0))
+    model = hr.GlobalEffects(noise="laplace", split={"item sums": 0.5, "item counts": 0.5})
+    return model.plan(domain_of(100, 10, 50), budget(1.0, "record", delta=0.0))
 
 
 def test_under_replace_noise_is_twice_as_wide_and_without_a_budget_there_is_none(budget):
     for norm in ("l1", "l2"):
-        assert mu(budget(1.0, "rating", "replace"), norm) == mu(budget(1.0, "rating"), norm) / 2
+        assert mu(budget(1.0, "record", "replace"), norm) == mu(budget(1.0, "record"), norm) / 2
         assert mu(EXACT, norm) == math.inf
 
 
 @pytest.mark.parametrize("signal", [directions, pairs, noisy_ratings])
 def test_more_shows_of_more_ratings_of_fewer_items_at_a_larger_epsilon(budget, signal):
     one = domain_of(1_000, 100, 1_000)
-    small = signal(one, budget(1.0, "rating"))
-    assert signal(domain_of(10_000, 100, 1_000), budget(1.0, "rating")) > 3 * small
-    assert signal(domain_of(1_000, 100, 16_000), budget(1.0, "rating")) < small / 3
-    assert signal(one, budget(4.0, "rating")) > 3 * small
-    assert signal(one, budget(1.0, "rating", "replace")) == pytest.approx(small / 2)
+    small = signal(one, budget(1.0, "record"))
+    assert signal(domain_of(10_000, 100, 1_000), budget(1.0, "record")) > 3 * small
+    assert signal(domain_of(1_000, 100, 16_000), budget(1.0, "record")) < small / 3
+    assert signal(one, budget(4.0, "record")) > 3 * small
+    assert signal(one, budget(1.0, "record", "replace")) == pytest.approx(small / 2)
     assert signal(one, EXACT) == math.inf
 
 
@@ -86,7 +86,7 @@ def test_directions_show_by_ratings_over_items_to_three_quarters(budget):
 
 def test_pairs_show_by_how_much_a_user_rates_if_each_rating_is_protected_alone(budget):
     domain = domain_of(1_000, 100, 1_000)
-    for unit, times in (("rating", 10), ("user", 1)):
+    for unit, times in (("record", 10), ("user", 1)):
         assert pairs(domain, budget(1.0, unit)) == pytest.approx(
             times * directions(domain, budget(1.0, unit))
         )
@@ -99,15 +99,15 @@ def test_whole_users_show_by_their_number_over_the_edge_of_noise(budget):
 
 
 def test_factors_get_their_share_only_as_they_show(budget):
-    asked, crowds = budget(1.0, "rating"), [domain_of(n, 100, 4_000) for n in (100, 10_000, 1_000_000)]
-    for share, most in ((listed_share, 0.65), (gradients_share, 0.5), (noisy_share, 0.8)):
-        shares = [share(domain, asked) for domain in crowds] + [share(crowds[0], EXACT)]
-        assert shares == sorted(shares)
-        assert 0 < shares[0] < most / 3
-        assert shares[-1] == most
+    asked, crowds = budget(1.0, "record"), [domain_of(n, 100, 4_000) for n in (100, 10_000, 1_000_000)]
+    for share, most in ((listed_split, 0.65), (gradients_split, 0.5), (noisy_split, 0.8)):
+        split = [share(domain, asked) for domain in crowds] + [share(crowds[0], EXACT)]
+        assert split == sorted(split)
+        assert 0 < split[0] < most / 3
+        assert split[-1] == most
 
 
-@pytest.mark.parametrize("unit", ["rating", "user"])
+@pytest.mark.parametrize("unit", ["record", "user"])
 def test_a_covariance_shows_more_of_more_people_who_rate_more_at_a_larger_epsilon(budget, unit):
     small = shown(domain_of(1_000, 50, 1_000), budget(1.0, unit))
     assert shown(domain_of(10_000, 50, 1_000), budget(1.0, unit)) == pytest.approx(10 * small)
@@ -117,21 +117,21 @@ def test_a_covariance_shows_more_of_more_people_who_rate_more_at_a_larger_epsilo
 
 def test_a_covariance_shows_less_of_people_than_of_ratings_and_under_wider_noise(budget):
     domain = domain_of(6_000, 160, 3_700)
-    of_ratings, of_users = (shown(domain, budget(1.0, unit)) for unit in ("rating", "user"))
+    of_ratings, of_users = (shown(domain, budget(1.0, unit)) for unit in ("record", "user"))
     assert of_users < of_ratings / 4
-    assert shown(domain, budget(1.0, "user"), cap=320.0) == pytest.approx(of_users / 2)
-    assert shown(domain, budget(1.0, "rating", "replace")) == pytest.approx(of_ratings / 2)
-    assert shown(domain, budget(1.0, "rating"), "l1") < of_ratings
+    assert shown(domain, budget(1.0, "user"), max_per_user=320.0) == pytest.approx(of_users / 2)
+    assert shown(domain, budget(1.0, "record", "replace")) == pytest.approx(of_ratings / 2)
+    assert shown(domain, budget(1.0, "record"), "l1") < of_ratings
     assert shown(domain, EXACT) == math.inf
 
 
 def test_effects_keep_nearly_all_until_a_covariance_shows_and_then_give_way():
-    shares = [effects_share(seen) for seen in (0.0, 0.3, 1.0, 3.0, 12.0, 1e80, math.inf)]
-    assert shares == sorted(shares, reverse=True)
-    assert shares[1] > 0.99
-    assert 0.8 < shares[2] < 0.9
-    assert shares[3] < 0.5
-    assert shares[-2:] == [0.04, 0.04]
+    split = [effects_split(seen) for seen in (0.0, 0.3, 1.0, 3.0, 12.0, 1e80, math.inf)]
+    assert split == sorted(split, reverse=True)
+    assert split[1] > 0.99
+    assert 0.8 < split[2] < 0.9
+    assert split[3] < 0.5
+    assert split[-2:] == [0.04, 0.04]
 
 
 def test_a_head_grows_with_what_shows_up_to_the_whole_catalogue():

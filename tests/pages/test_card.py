@@ -14,7 +14,7 @@ from hushrec.documents.markdown import markdown
 from hushrec.documents.terminal import text
 from hushrec.documents.words import LANGUAGES, Clause, Words, texts
 from hushrec.pages.card import Given, card
-from hushrec.pages.subject import Subject, on_scale
+from hushrec.pages.reviewed_file import ReviewedFile, on_scale
 from hushrec.release.signing.signature import Signature
 from support.documents import addresses, read
 from support.hostile import HOSTILE, harmless
@@ -54,13 +54,13 @@ FACTORS = [
 EVERY_KIND = pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
 
 
-def subject(made=None, **changes):
-    return Subject.of(made or release(statement=statement(**changes)), "films.safetensors", SHA)
+def reviewed(made=None, **changes):
+    return ReviewedFile.of(made or release(statement=statement(**changes)), "films.safetensors", SHA)
 
 
 def data_set():
     cells = Clause("card.about.rows", {"people": 9, "cells": 27})
-    return Subject("data_set", "m", {}, 4, on_scale((1, 5, 1)), cells, statement(), named="rows.parquet")
+    return ReviewedFile("data_set", "m", {}, 4, on_scale((1, 5, 1)), cells, statement(), named="rows.parquet")
 
 
 def parts(document):
@@ -71,7 +71,7 @@ def parts(document):
 
 def part(number, of=None, given=NOTHING, **changes):
     """The blocks below a heading of a card."""
-    return parts(card(of or subject(**changes), given))[HEADINGS[number]]
+    return parts(card(of or reviewed(**changes), given))[HEADINGS[number]]
 
 
 def points(**changes):
@@ -109,7 +109,7 @@ def words(shown):
 @EVERY_KIND
 def test_every_kind_has_a_whole_card(changes):
     said = statement(**changes)
-    document = card(subject(**changes))
+    document = card(reviewed(**changes))
     headings = [heading for heading in HEADINGS if heading != "The guarantee" or said.measurements]
     assert [*parts(document)][1:] == headings
     shown = read(page(document))
@@ -124,7 +124,7 @@ def test_every_kind_has_a_whole_card(changes):
 @EVERY_KIND
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_html_and_markdown_say_the_same(changes, lang):
-    document = card(subject(**changes), EVERYTHING, lang)
+    document = card(reviewed(**changes), EVERYTHING, lang)
     said, spoken = statement(**changes), Words(lang)
     in_html = read(page(document)).removeprefix(f"{document.title}: {document.label} ")
     axes = [spoken(f"card.trade_off.{name}") for name in ("across", "up")]
@@ -134,7 +134,7 @@ def test_html_and_markdown_say_the_same(changes, lang):
 
 
 def test_a_card_of_one_of_several_begins_with_all_of_them_together():
-    first, second, third, *_ = card(subject(**KINDS["one of several"])).blocks
+    first, second, third, *_ = card(reviewed(**KINDS["one of several"])).blocks
     assert first.text.startswith("All 52 releases that this ledger allows, together: ε = 4 at δ = 1e-06")
     assert first.tone == "strong"
     assert second.text.startswith("Anyone who reads all of them")
@@ -147,7 +147,7 @@ def test_a_card_of_one_of_several_begins_with_all_of_them_together():
 
 @EVERY_KIND
 def test_the_summary_is_in_the_language_and_the_rest_says_that_it_is_not(changes):
-    document = card(subject(**changes), lang="de")
+    document = card(reviewed(**changes), lang="de")
     *blocks, last = document.blocks
     assert last.text == Words("de")("untranslated")
     sections = [place for place, block in enumerate(blocks) if isinstance(block, Section)]
@@ -155,7 +155,7 @@ def test_the_summary_is_in_the_language_and_the_rest_says_that_it_is_not(changes
     assert '<html lang="de">' in page(summary)
     assert 'lang="en"' not in page(summary), "what is promised and what not"
     assert '<h2 lang="en">Audit' in re.sub(r' id="s\d+"', "", page(document))
-    assert "not translated" not in text(card(subject(**changes)).blocks)
+    assert "not translated" not in text(card(reviewed(**changes)).blocks)
 
 
 def test_every_sentence_of_a_card_is_said_by_some_card(monkeypatch):
@@ -168,16 +168,16 @@ def test_every_sentence_of_a_card_is_said_by_some_card(monkeypatch):
 
     monkeypatch.setattr(Words, "__call__", heard)
     for changes in KINDS.values():
-        card(subject(**changes), EVERYTHING)
+        card(reviewed(**changes), EVERYTHING)
     makers = [release("factors and people"), ranker(), ranker(counts=9), ranker(scale=(1, 5, 1), likes=4.0)]
     known = statement().ledger | {"domain": SHA}
     makers += [release(statement=statement(model="PrivateEASE", hushrec="1", settings=SHA, ledger=known))]
     signatures = [Signature("unchecked", SHA, 7), Signature("verified", SHA, 7), Signature(problem="altered")]
-    makers += [release(config={}, signature=signature) for signature in signatures]
+    makers += [release(settings={}, signature=signature) for signature in signatures]
     for made in makers:
-        card(subject(made))
+        card(reviewed(made))
     card(data_set())
-    card(subject(unit="user", adjacency="replace-items"))
+    card(reviewed(unit="user", adjacency="replace-items"))
     names = {name for name in texts("en") if name.startswith("card.")}
     rest = {"card.audit.exceeded", "card.audit.about", "card.audit.table", "card.accuracy.unknown"}
     assert names - said == rest | {"card.algorithms.task_read"}, "they need an audit, or a figure of none"
@@ -185,7 +185,7 @@ def test_every_sentence_of_a_card_is_said_by_some_card(monkeypatch):
 
 def test_a_file_that_promises_nothing_says_so_first():
     for changes in ({"caveats": (UNPROTECTED,)}, KINDS["exact"]):
-        written = page(card(subject(**changes)))
+        written = page(card(reviewed(**changes)))
         body = written[written.index("</header>") :]
         assert body.index("NOT PRIVATE") < body.index("<section")
         assert body.index('class="caution"') < body.index("NOT PRIVATE")
@@ -198,22 +198,22 @@ def test_an_audit_that_refutes_the_claim_comes_before_all_else():
     finding |= dict.fromkeys(("figure", "mistaken", "noticed"))
     told = {"model": "Planted", "settings": {}, "epsilon": 1.25, "delta": 1e-6, "findings": [finding]}
     told |= {"unit": "user", "adjacency": "add-remove"}
-    refuted = card(subject(), Given(audit=("audit.json", json.dumps(told))))
+    refuted = card(reviewed(), Given(audit=("audit.json", json.dumps(told))))
     assert refuted.blocks[0].text.startswith("AN AUDIT FOUND MORE THAN IS CLAIMED")
     assert refuted.blocks[0].tone == "caution"
 
 
 def test_figures_of_accuracy_are_announced_at_the_top():
     given = Given(accuracy=("a.json", ACCURACY))
-    for written in (page(card(subject(), given)), markdown(card(subject(), given))):
+    for written in (page(card(reviewed(), given)), markdown(card(reviewed(), given))):
         assert written.index("This card holds figures of accuracy") < written.index("What it promises")
         assert written.index("NOT PRIVATE: these figures") < written.index("0.9123 ± 0.0021")
-    assert "figures of accuracy, which no guarantee" not in page(card(subject()))
+    assert "figures of accuracy, which no guarantee" not in page(card(reviewed()))
 
 
 def test_nobody_who_is_listed_is_named_and_no_item_either():
     made = release("factors and people")
-    written = page(card(subject(made)))
+    written = page(card(reviewed(made)))
     assert "5 people listed" in written
     assert not any(name in written for name in (*made.users, *made.items))
 
@@ -233,9 +233,9 @@ def test_no_text_of_a_file_acts():
         ),
         caveats=(Clause("author.foreign", {"names": evil}),),
     )
-    made = release(statement=said, config={evil: {evil: evil}}, model=evil[:60])
+    made = release(statement=said, settings={evil: {evil: evil}}, model=evil[:60])
     history = Clause("card.ledger.history", {"file": evil, "records": 1, "release": 1})
-    document = card(Subject.of(made, evil, evil), Given(history=history, options=((evil, evil),)))
+    document = card(ReviewedFile.of(made, evil, evil), Given(history=history, options=((evil, evil),)))
     for shown in (read(page(document)), of_markdown(markdown(document))):
         assert harmless(shown)
         assert shown.count('</p><script>alert(1)</script><img src="http://a.org/x"') > 10
@@ -243,7 +243,7 @@ def test_no_text_of_a_file_acts():
 
 
 def test_a_card_has_no_script_and_prints():
-    written = page(card(subject()))
+    written = page(card(reviewed()))
     assert "@media print" in written
     assert "<link" not in written
     assert "url(" not in written
@@ -253,14 +253,14 @@ def test_a_card_has_no_script_and_prints():
 
 
 def test_what_an_adjacency_leaves_out_comes_first():
-    for unit, adjacency in (("rating", "add-remove"), ("rating", "replace"), ("user", "replace")):
+    for unit, adjacency in (("record", "add-remove"), ("record", "replace"), ("user", "replace")):
         said = statement(unit=unit, adjacency=adjacency)
         assert points(unit=unit, adjacency=adjacency)[0] == said.guarantee.covered(Words())
     assert points()[0].startswith("Facts about everybody")
 
 
 def test_of_interactions_no_rating_is_spoken_of():
-    first, *_ = points(unit="rating", interactions=True)
+    first, *_ = points(unit="record", interactions=True)
     assert "interaction" in first
     assert "rating" not in first
 
@@ -273,7 +273,7 @@ def test_of_a_file_that_promises_nothing_nothing_else_is_listed():
 
 def test_people_who_are_listed_and_who_is_trusted_are_said():
     assert any(
-        "a row for each person" in point for point in points(of=subject(release("factors and people")))
+        "a row for each person" in point for point in points(of=reviewed(release("factors and people")))
     )
     assert not any("a row for each person" in point for point in points())
     assert any("The curator, who holds all data" in point for point in points())
@@ -327,26 +327,26 @@ def test_a_signature_is_called_what_it_is():
     for state, told in (("unchecked", "not checked against a key"), ("verified", "checked against a key")):
         signed = ranker(signature=Signature(state, "ab" * 32, 7, None))
         told = f"as number 7, {told} of the author of this card"
-        assert facts(part(8, subject(signed)))["signature"].endswith(told)
+        assert facts(part(8, reviewed(signed)))["signature"].endswith(told)
     assert facts(part(8))["signature"].startswith("unsigned: everyone who can write this file")
     wrong = ranker(signature=Signature(problem="it is of another file"))
-    assert facts(part(8, subject(wrong)))["signature"] == "signature not checked: it is of another file"
+    assert facts(part(8, reviewed(wrong)))["signature"] == "signature not checked: it is of another file"
 
 
 def test_settings_of_any_length_are_one_line():
-    made = subject(release(config={"a": "x" * 10_000}))
+    made = reviewed(release(settings={"a": "x" * 10_000}))
     assert len(facts(part(8, made))["model"].encode()) <= 512
 
 
 def test_the_name_of_a_file_is_one_word_of_a_command():
     for name, word in (("a; touch x #.safetensors", "a; touch x #.safetensors"), ("-c", "./-c")):
-        steps = commands(replace(subject(), named=name))
+        steps = commands(replace(reviewed(), named=name))
         assert [shlex.split(step)[:2][-1] for step in steps[:1]] == [word]
         assert all(word in shlex.split(step) for step in steps)
 
 
 def test_the_steps_verify_this_file():
-    steps = commands(subject())
+    steps = commands(reviewed())
     assert all("films.safetensors" in step for step in steps)
     assert any("--key" in step for step in steps)
     assert not any("--key" in step for step in commands(data_set()))
@@ -376,8 +376,8 @@ def test_no_figure_is_given_where_none_is_promised():
     ("unit", "adjacency", "told"),
     [
         ("user", "add-remove", ("everything that one person gave", "(unbounded")),
-        ("rating", "add-remove", ("one single rating", "(unbounded")),
-        ("rating", "replace", ("one single rating", "(bounded", "that it is there is not protected")),
+        ("record", "add-remove", ("one single rating", "(unbounded")),
+        ("record", "replace", ("one single rating", "(bounded", "that it is there is not protected")),
         ("user", "replace-items", ("everything that one person gave", "which items")),
     ],
 )

@@ -11,7 +11,7 @@ from hushrec.documents.document import Commands, Paragraph, Table
 from hushrec.documents.words import Clause, english
 from hushrec.errors import ReleaseError
 from hushrec.pages.evidence import accuracy, audit
-from hushrec.pages.subject import Subject
+from hushrec.pages.reviewed_file import ReviewedFile
 from support.releases import release, statement
 from support.statements import UNPROTECTED
 
@@ -41,9 +41,9 @@ RELEASES = [{"name": "films", "sha256": SHA}, {"name": "other", "sha256": "00" *
 ACCURACY = {"warning": "w", "releases": RELEASES, "scores": SCORES}
 
 
-def subject(**changes):
+def reviewed(**changes):
     said = statement(**({"model": "PrivateEASE", "settings": DIGEST} | changes))
-    return Subject.of(release(statement=said), "films.safetensors", SHA)
+    return ReviewedFile.of(release(statement=said), "films.safetensors", SHA)
 
 
 def table(blocks):
@@ -55,11 +55,11 @@ def cautions(blocks):
 
 
 def audited(facts, of=None):
-    return audit(("audit.json", json.dumps(facts)), of or subject(), english)
+    return audit(("audit.json", json.dumps(facts)), of or reviewed(), english)
 
 
 def evaluated(facts):
-    return accuracy(("accuracy.json", json.dumps(facts)), subject(), english)
+    return accuracy(("accuracy.json", json.dumps(facts)), reviewed(), english)
 
 
 def test_what_an_audit_found_stands_beside_the_claim():
@@ -94,7 +94,7 @@ def test_a_figure_above_the_claim_is_a_caution_even_if_the_file_says_that_it_hol
         ({"epsilon": 1.2}, "ε"),
         ({"epsilon": None}, "ε"),
         ({"delta": 1e-5}, "δ"),
-        ({"unit": "rating"}, "unit"),
+        ({"unit": "record"}, "unit"),
         ({"adjacency": "replace"}, "adjacency"),
     ],
 )
@@ -105,7 +105,7 @@ def test_an_audit_of_something_else_is_refused(change, differs):
 
 def test_an_audit_at_some_epsilon_is_not_of_a_release_that_has_none():
     with pytest.raises(ReleaseError, match="it differs in ε"):
-        audited(AUDIT, subject(epsilon=math.inf, caveats=(UNPROTECTED,)))
+        audited(AUDIT, reviewed(epsilon=math.inf, caveats=(UNPROTECTED,)))
 
 
 def test_accuracy_is_of_this_release_and_not_private():
@@ -160,7 +160,7 @@ def test_accuracy_of_another_release_is_refused():
 )
 def test_any_other_file_is_refused(take, text):
     with pytest.raises(ReleaseError, match=r"a\.json"):
-        take(("a.json", text), subject(), english)
+        take(("a.json", text), reviewed(), english)
 
 
 def test_figures_of_any_size_are_short():
@@ -170,36 +170,36 @@ def test_figures_of_any_size_are_short():
 
 def test_no_word_of_a_crafted_release_is_a_command():
     evil = "20; touch PWNED #"
-    (_, lines) = audit(None, subject(), english, (("rank", evil),))
+    (_, lines) = audit(None, reviewed(), english, (("rank", evil),))
     assert shlex.split(lines.lines[0])[-5:] == ["--set", f"rank={evil}", "--json", ">", "audit.json"]
     for changed, options in (
-        (subject(model=f"x{evil}"), ()),
-        (subject(model="module:Class"), ()),
-        (subject(), ((evil, "1"),)),
-        (subject(), (("rank", "1" * 1000),)),
-        (subject(), None),
+        (reviewed(model=f"x{evil}"), ()),
+        (reviewed(model="module:Class"), ()),
+        (reviewed(), ((evil, "1"),)),
+        (reviewed(), (("rank", "1" * 1000),)),
+        (reviewed(), None),
     ):
         (text,) = audit(None, changed, english, options)
         assert "hushrec does not know this model, or not these settings" in text.text
     with pytest.raises(ReleaseError, match=r"it differs in model; audit the release's own model, with"):
-        audited(AUDIT, subject(model=f"x{evil}"))
+        audited(AUDIT, reviewed(model=f"x{evil}"))
 
 
 def test_without_an_audit_the_command_that_makes_one_is_told():
-    (_, lines) = audit(None, subject(), english, (("rank", "2"),))
+    (_, lines) = audit(None, reviewed(), english, (("rank", "2"),))
     assert isinstance(lines, Commands)
     assert lines.lines == [
         "hushrec audit private-ease --epsilon 1.25 --delta 1e-06 --unit user --adjacency add-remove "
         "--set rank=2 --json > audit.json",
     ]
     for changes in ({"caveats": (UNPROTECTED,)}, {"epsilon": math.inf, "caveats": (UNPROTECTED,)}):
-        (text,) = audit(None, subject(**changes), english)
+        (text,) = audit(None, reviewed(**changes), english)
         assert "claims no ε" in text.text
-    made = Subject(
+    made = ReviewedFile(
         "data_set", "RandomizedResponse", {}, 4, Clause("card.about.interactions"), None, statement()
     )
     assert "this is a data set" in audit(None, made, english)[0].text
 
 
 def test_without_accuracy_it_is_said_why():
-    assert "no guarantee covers" in accuracy(None, subject(), english)[0].text
+    assert "no guarantee covers" in accuracy(None, reviewed(), english)[0].text

@@ -11,7 +11,7 @@ from hushrec.documents.words import LANGUAGES, Words
 from hushrec.errors import ReleaseError
 from hushrec.pages import recommender, site
 from hushrec.pages.item_table import ItemTable
-from hushrec.pages.look import Look
+from hushrec.pages.page_style import PageStyle
 from hushrec.release.client import Client
 from support.documents import addresses, read
 from support.signed import key_file, signature
@@ -34,7 +34,7 @@ def contents(folder):
 
 
 def test_every_file_is_named_by_its_digest(saved):
-    files = recommender.page(saved, look=Look(css=b"h1 {}"))
+    files = recommender.page(saved, style=PageStyle(css=b"h1 {}"))
     assert {"own.css", "texts.js"} < files.keys()
     listed = json.loads(files[recommender.CONTENTS])["files"]
     assert files.keys() == {*listed, recommender.CONTENTS, "worker.js"}
@@ -153,7 +153,7 @@ def test_the_map_is_written_where_the_release_has_one(saved, ranker, tmp_path):
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_the_full_statement_is_among_the_files_in_the_language_of_the_page(saved, tmp_path, lang):
-    found = _written(saved, tmp_path / "page", look=Look(lang=lang))
+    found = _written(saved, tmp_path / "page", style=PageStyle(lang=lang))
     page = (tmp_path / "page" / found["statement"]).read_text("utf-8")
     assert Client(saved).release.statement.said(Words(lang))["sentence"] in read(page)
     assert f'<html lang="{lang}">' in page

@@ -36,7 +36,7 @@ def domain(csv: Path, tmp_path: Path) -> Path:
     items.write_text(
         "item_id\n" + "\n".join(sorted(pl.read_csv(csv, infer_schema=False)["item_id"].unique()))
     )
-    run("domain", "--items", items, "--scale", 1, 5, 1, "--max-users", 100, "--cap", 12, "-o", out)
+    run("domain", "--items", items, "--scale", 1, 5, 1, "--max-users", 100, "--max-per-user", 12, "-o", out)
     return out
 
 

@@ -91,7 +91,7 @@ def publish(ledger: Ledger, folder: Path, release_index: int | None = None) -> N
     told = {"charge": grant.charge, "seq": grant.ledger["seq"], "head": grant.ledger["head"]}
     write(folder / f"{grant.charge}-{os.getpid()}.told", json.dumps(told).encode())
     zeros = np.zeros(16, dtype=np.int64)
-    artefact = grant.release(Bounded("sums", zeros, 1.0, "l2", 2**-6)).values.tobytes()
+    artefact = grant.measure(Bounded("sums", zeros, 1.0, "l2", 2**-6)).values.tobytes()
     ledger.sampled(grant, artefact)
     write(folder / f"{grant.ledger['release_index']}.release", artefact)
     failpoint("after-file")

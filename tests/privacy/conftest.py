@@ -16,18 +16,18 @@ from hushrec.privacy.bounded import Bounded
 @functools.cache
 def _plan(epsilon: float, model: str, delta: float, names: tuple[str, ...], size: int) -> Plan:
     budget = Budget(epsilon=epsilon, delta=delta, unit="user", adjacency="add-remove")
-    shares = dict.fromkeys(names, 1 / len(names))
+    split = dict.fromkeys(names, 1 / len(names))
     if delta:
         events = [
             gaussian(name, rho=rho, sensitivity=2.0, step=2**-8, size=size)
-            for name, rho in split_gaussian(budget, shares).items()
+            for name, rho in split_gaussian(budget, split).items()
         ]
     else:
         events = [
             laplace(name, epsilon=part, sensitivity=2.0, step=2**-8, size=size)
-            for name, part in split_laplace(budget, shares).items()
+            for name, part in split_laplace(budget, split).items()
         ]
-    measurements = tuple(Measurement(event, shares[event.name]) for event in events)
+    measurements = tuple(Measurement(event, split[event.name]) for event in events)
     return Plan(model, {"rank": 3}, "d" * 64, 1000, budget, measurements)
 
 

@@ -52,8 +52,8 @@ def test_a_sample_of_people_spends_the_whole_budget_too(rate: float) -> None:
 @pytest.mark.parametrize("norm", ["l1", "l2"])
 def test_a_draw_costs_its_part_of_epsilon_and_sums_share_the_rest(norm: Norm) -> None:
     items, round_ = sums(norm)
-    shares = {"items": 0.1, "sample": 0.6, "round": 0.3}
-    found = calibrated([items, DRAW, round_], shares, budget())
+    split = {"items": 0.1, "sample": 0.6, "round": 0.3}
+    found = calibrated([items, DRAW, round_], split, budget())
     assert [event.name for event in found] == ["items", "sample", "round"]
     assert found[1].sensitivity / found[1].noise == pytest.approx(0.6 * 4.0)
     left = budget().epsilon_units - spent_of(found).epsilon_units(1e-6)
@@ -70,7 +70,7 @@ def test_a_draw_alone_takes_all_of_it() -> None:
 
 
 def test_more_than_the_budget_is_refused() -> None:
-    with pytest.raises(BudgetError, match="shares"):
+    with pytest.raises(BudgetError, match="split"):
         calibrated(sums(), {"items": 0.6, "round": 0.6}, budget())
     with pytest.raises(BudgetError, match="less than one unit"):
         calibrated([DRAW], {"sample": 1e-15}, budget(delta=0.0))

@@ -30,7 +30,7 @@ def test_a_release_is_the_sum_plus_the_booked_noise(make_plan: MakePlan, make_bo
     plan = make_plan(size=40_000)
     bounded = make_bounded(size=40_000)
     before = bounded.values.copy()
-    noisy = grant_for(plan).release(bounded)
+    noisy = grant_for(plan).measure(bounded)
     assert noisy.event == plan.events[0]
     assert (noisy.sigma, noisy.step) == (plan.events[0].noise, 2**-8)
     np.testing.assert_array_equal(bounded.values, before)
@@ -50,7 +50,7 @@ def test_noise_narrower_than_booked_is_found(
 ) -> None:
     plan, bounded = make_plan(size=40_000), make_bounded(size=40_000)
     monkeypatch.setattr(grant_module.fixed_point, "float_above", lambda width: 0.97 * float(width))
-    noise = grant_for(plan).release(bounded).values - bounded.values * 2**-8
+    noise = grant_for(plan).measure(bounded).values - bounded.values * 2**-8
     assert not is_gaussian_noise_of(plan.events[0].noise, noise)
 
 
@@ -64,13 +64,13 @@ def test_the_sampler_is_never_asked_for_less_than_was_booked(
     )
     event = dataclasses.replace(make_plan().events[0], step=step)
     plan = dataclasses.replace(make_plan(), measurements=(Measurement(event, 1.0),))
-    grant_for(plan).release(Bounded("sums", np.zeros(4, dtype=np.int64), 2.0, "l2", step))
+    grant_for(plan).measure(Bounded("sums", np.zeros(4, dtype=np.int64), 2.0, "l2", step))
     assert Fraction(asked[0]) * Fraction(step) >= Fraction(event.noise)
 
 
 def test_laplace_noise_is_drawn_where_it_was_booked(make_plan: MakePlan, make_bounded: MakeBounded) -> None:
     plan = make_plan(delta=0.0, size=40_000)
-    noisy = grant_for(plan).release(make_bounded(size=40_000, norm="l1"))
+    noisy = grant_for(plan).measure(make_bounded(size=40_000, norm="l1"))
     noise = noisy.values - np.arange(40_000) * 1000 * 2**-8
     assert noisy.sigma == pytest.approx(np.sqrt(2) * plan.events[0].noise)
     # Mean |X| of Laplace noise is b, and its standard error b/√n; of normal noise with this σ it is 1.13 b.
@@ -80,8 +80,8 @@ def test_laplace_noise_is_drawn_where_it_was_booked(make_plan: MakePlan, make_bo
 def test_shape_is_kept_and_fresh_keys_are_used(make_plan: MakePlan, make_bounded: MakeBounded) -> None:
     grant = grant_for(make_plan(size=6))
     square = np.zeros((2, 3), dtype=np.int64)
-    first = grant.release(make_bounded("sums", values=square))
-    second = grant.release(make_bounded("counts", values=square))
+    first = grant.measure(make_bounded("sums", values=square))
+    second = grant.measure(make_bounded("counts", values=square))
     assert first.values.shape == (2, 3)
     assert np.any(first.values != second.values)
 
@@ -92,7 +92,7 @@ def test_the_same_seed_gives_the_same_release_and_the_system_never_does(
     def released(entropy: Seeded | OperatingSystem) -> bytes:
         plan = make_plan(size=100)
         grant = Ledger.ephemeral(plan.budget).charge(plan, entropy=entropy)
-        return grant.release(make_bounded(size=100)).values.tobytes()
+        return grant.measure(make_bounded(size=100)).values.tobytes()
 
     assert released(Seeded(5)) == released(Seeded(5)) != released(Seeded(6))
     assert released(OperatingSystem()) != released(OperatingSystem())
@@ -100,9 +100,9 @@ def test_the_same_seed_gives_the_same_release_and_the_system_never_does(
 
 def test_a_measurement_is_made_once(make_plan: MakePlan, make_bounded: MakeBounded) -> None:
     grant = grant_for(make_plan())
-    grant.release(make_bounded())
+    grant.measure(make_bounded())
     with pytest.raises(GrantError, match="already made"):
-        grant.release(make_bounded())
+        grant.measure(make_bounded())
 
 
 def test_a_measurement_is_made_once_by_many_threads(make_plan: MakePlan, make_bounded: MakeBounded) -> None:
@@ -114,7 +114,7 @@ def test_a_measurement_is_made_once_by_many_threads(make_plan: MakePlan, make_bo
     def attempt() -> None:
         start.wait()
         try:
-            made.append(grant.release(make_bounded(size=size)))
+            made.append(grant.measure(make_bounded(size=size)))
         except GrantError as error:
             refused.append(error)
 
@@ -141,21 +141,21 @@ def test_what_was_not_booked_is_refused_and_spends_nothing(
 ) -> None:
     grant = grant_for(make_plan())
     with pytest.raises(GrantError, match=complaint):
-        grant.release(make_bounded(**change))
-    grant.release(make_bounded())  # the booking is still there for the right sum
+        grant.measure(make_bounded(**change))
+    grant.measure(make_bounded())  # the booking is still there for the right sum
 
 
 def test_a_smaller_sensitivity_may_use_a_larger_booking(
     make_plan: MakePlan, make_bounded: MakeBounded
 ) -> None:
-    assert grant_for(make_plan()).release(make_bounded(sensitivity=1.5)).sigma == make_plan().events[0].noise
+    assert grant_for(make_plan()).measure(make_bounded(sensitivity=1.5)).sigma == make_plan().events[0].noise
 
 
 def test_a_closed_grant_releases_nothing(make_plan: MakePlan, make_bounded: MakeBounded) -> None:
     grant = grant_for(make_plan())
     grant.close()
     with pytest.raises(GrantError):
-        grant.release(make_bounded())
+        grant.measure(make_bounded())
 
 
 def test_nobody_makes_or_copies_a_grant(make_plan: MakePlan) -> None:
@@ -173,12 +173,12 @@ def test_a_forked_child_cannot_use_its_parents_grant(make_plan: MakePlan, make_b
     child = os.fork()
     if child == 0:
         try:
-            grant.release(make_bounded())
+            grant.measure(make_bounded())
         except GrantError:
             os._exit(7)
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-    grant.release(make_bounded())
+    grant.measure(make_bounded())
 
 
 def test_the_sampler_proves_itself_before_anything_is_charged(

@@ -20,7 +20,7 @@ from support.matrices import SHAPE, STEP, matrix
 
 SCALE = 8.0
 CELLS = Laplace("cells", 1.0, SCALE * STEP, STEP, SHAPE[0] * SHAPE[1])
-BUDGET = Budget(epsilon=2.0, delta=1e-6, unit="rating", adjacency="add-remove")
+BUDGET = Budget(epsilon=2.0, delta=1e-6, unit="record", adjacency="add-remove")
 
 
 def plan_of(*events: Event, budget: Budget = BUDGET) -> Plan:
@@ -154,9 +154,9 @@ def test_a_size_of_every_rating_is_checked_in_all_but_its_number(
     grant = grant_for(*events, budget=hidden)
     for change in ({"sensitivity": 1.1}, {"norm": "l2"}, {"step": 1.0}):
         with pytest.raises(GrantError):
-            grant.release(make_bounded("sums", 77, **({"sensitivity": 1.0, "norm": "l1"} | change)))  # type: ignore[arg-type]
+            grant.measure(make_bounded("sums", 77, **({"sensitivity": 1.0, "norm": "l1"} | change)))  # type: ignore[arg-type]
     for name, size in (("sums", 77), ("counts", 3)):
-        noisy = grant.release(make_bounded(name, size, sensitivity=1.0, norm="l1"))  # type: ignore[arg-type]
+        noisy = grant.measure(make_bounded(name, size, sensitivity=1.0, norm="l1"))  # type: ignore[arg-type]
         assert noisy.values.shape == (size,)
     every = replace(CELLS, size=EVERY_RATING)
     with pytest.raises(GrantError, match="size"):

@@ -30,7 +30,7 @@ class Spy:
 
 
 def released(plan: Plan, bounded: Bounded, entropy: Entropy) -> object:
-    return Ledger.ephemeral(plan.budget).charge(plan, entropy=entropy).release(bounded)
+    return Ledger.ephemeral(plan.budget).charge(plan, entropy=entropy).measure(bounded)
 
 
 def test_a_seeded_grant_tells_its_observer_and_returns_what_it_says(
@@ -87,7 +87,7 @@ def test_a_checkpoint_has_no_observer(make_plan: MakePlan, make_bounded: MakeBou
     with Checkpoint(tmp_path / "checkpoint") as checkpoint:
         checkpoint.observer = spy  # type: ignore[attr-defined]
         checkpoint.bind({"ratings": "a"}, ledger.id)
-        assert ledger.charge(plan, entropy=checkpoint).release(make_bounded()) != "replaced"
+        assert ledger.charge(plan, entropy=checkpoint).measure(make_bounded()) != "replaced"
     assert not spy.told
 
 
@@ -98,7 +98,7 @@ def test_a_grant_that_claims_to_be_private_has_no_observer_whatever_its_entropy(
     for caveats, told in (((), 0), ((Clause("unprotected.seeded"),), 1)):
         grant = Grant(plan.events, Seeded(1, spy), caveats=caveats, seal=SEAL)
         assert grant.private == (not caveats)
-        grant.release(make_bounded())
+        grant.measure(make_bounded())
         assert len(spy.told) == told
 
 

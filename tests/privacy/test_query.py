@@ -22,7 +22,7 @@ class Door:
     def already_released(self, name):
         return self.kept
 
-    def release(self, bounded):
+    def measure(self, bounded):
         self.came.append(bounded)
         return Noisy(bounded.name, np.full(4, 7.0), 1.0, bounded.step, None)
 
@@ -38,7 +38,7 @@ class Door:
 @pytest.mark.parametrize("values", [STEPS, lambda: STEPS], ids=["made", "to be made"])
 def test_a_sum_goes_through_the_grant_with_its_own_bound(values):
     door = Door()
-    assert SUMS.release(door, values).values.tolist() == [7.0] * 4
+    assert SUMS.measure(door, values).values.tolist() == [7.0] * 4
     (bounded,) = door.came
     assert (bounded.name, bounded.sensitivity, bounded.norm, bounded.step) == ("sums", 3.0, "l2", 0.25)
     np.testing.assert_array_equal(bounded.values, STEPS)
@@ -63,7 +63,7 @@ def test_what_was_released_before_is_not_summed_again():
     """From a checkpoint: a second draw would be a second release under one charge."""
     kept = Noisy("sums", np.zeros(4), 1.0, 0.25, None)
     door = Door(kept)
-    assert SUMS.release(door, lambda: pytest.fail("it was summed")) is kept
+    assert SUMS.measure(door, lambda: pytest.fail("it was summed")) is kept
     assert not door.came
 
 
@@ -71,7 +71,7 @@ def test_cells_go_through_the_grant_with_shape_threshold_and_limit():
     bounded = matrix()
     cells = CellSum("cells", 1.5, bounded.step, bounded.shape, 3, 12)
     values, door = CSR(bounded.indptr, bounded.columns, bounded.values), Door()
-    assert cells.release(door, values) == "noisy cells"
+    assert cells.measure(door, values) == "noisy cells"
     ((found, threshold, limit),) = door.came
     assert (found.name, found.shape, found.sensitivity, found.norm) == ("cells", bounded.shape, 1.5, "l1")
     assert (threshold, limit, cells.size) == (3, 12, bounded.shape[0] * bounded.shape[1])
@@ -90,6 +90,6 @@ def test_without_noise_all_stored_cells_are_listed_and_clamped():
 
 def test_a_draw_is_made_from_the_grants_key_and_without_noise_from_a_public_one():
     draw, door = Draw("sample", 2.0, 1.0, 4), Door()
-    assert draw.release(door, lambda key: key) == b"secret"
+    assert draw.measure(door, lambda key: key) == b"secret"
     assert door.came == ["sample"]
     assert draw.exact(lambda key: key) == bytes(32)

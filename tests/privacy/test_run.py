@@ -26,9 +26,9 @@ STEPS = np.array([4, -8, 0, 1])
 
 def charged(queries: Sequence[AnyQuery] = (SUMS, ROUND, PUBLIC), seed: int = 1) -> ChargedRun:
     booked = [query for query in queries if not query.is_exact]
-    shares = {query.name: 1 / len(booked) for query in booked}
-    events = calibrated(booked, shares, BUDGET)
-    parts = tuple(Measurement(event, shares[event.name]) for event in events)
+    split = {query.name: 1 / len(booked) for query in booked}
+    events = calibrated(booked, split, BUDGET)
+    parts = tuple(Measurement(event, split[event.name]) for event in events)
     plan = Plan("toy", {}, "d" * 64, 1000, BUDGET, parts)
     return ChargedRun(plan, queries, Ledger.ephemeral(BUDGET).charge(plan, entropy=Seeded(seed)))
 
@@ -76,7 +76,7 @@ def test_a_run_that_did_not_compare_would_publish_exact_sums() -> None:
 
     class Careless(ChargedRun):
         def measure(self, query, values):  # type: ignore[no-untyped-def]
-            return query.exact(values) if query.is_exact else query.release(self.grant, values)
+            return query.exact(values) if query.is_exact else query.measure(self.grant, values)
 
     run = charged()
     careless = Careless(run.plan, run.queries, run.grant)

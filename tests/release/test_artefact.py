@@ -56,7 +56,7 @@ def test_a_release_of_interactions_keeps_what_people_give(ranker, opened, of):
 def test_a_release_of_ratings_says_no_more_than_before(release, opened):
     facts, _ = opened(release().to_bytes())
     assert set(facts) == {
-        *("sha256", "format", "model", "config", "kind", "items", "scale", "constants", "statement"),
+        *("sha256", "format", "model", "settings", "kind", "items", "scale", "constants", "statement"),
         *("dimensions", "said"),
     }
     assert release().feedback == "ratings"
@@ -67,7 +67,9 @@ def test_the_same_release_gives_the_same_bytes_in_whatever_order_it_was_made(rel
     made = release(kind)
     turned = dataclasses.replace(
         made,
-        **{name: dict(reversed(getattr(made, name).items())) for name in ("tensors", "constants", "config")},
+        **{
+            name: dict(reversed(getattr(made, name).items())) for name in ("tensors", "constants", "settings")
+        },
     )
     assert turned.to_bytes() == made.to_bytes()
     layout = {name: np.asfortranarray(tensor) for name, tensor in made.tensors.items()}

@@ -27,7 +27,7 @@ EDITS = {
     "no caveat": put("statement", "caveats", value=[]),
     "another unit": put("statement", "unit", value="user"),
     "another model": put("model", value="Better"),
-    "another setting": put("config", "rank", value=3),
+    "another setting": put("settings", "rank", value=3),
     "items exchanged": lambda facts, tensors: facts["items"].reverse(),
     "another scale": put("scale", 1, value=4.0),
     "another constant": put("constants", "user_mean", value=0.0),
@@ -43,7 +43,7 @@ EDITS = {
 
 @pytest.mark.parametrize("edit", EDITS)
 def test_a_careless_edit_is_noticed(release, statement, forged, kind, edit):
-    made = release(kind, statement=statement(unit="rating", caveats=(UNPROTECTED,)))
+    made = release(kind, statement=statement(unit="record", caveats=(UNPROTECTED,)))
     with pytest.raises(ReleaseError, match=r"altered|damaged"):
         Release.from_bytes(forged(made.to_bytes(), EDITS[edit], sign=False))
 
@@ -58,7 +58,7 @@ def test_another_format_is_refused(release, forged, number):
         Release.from_bytes(data)
 
 
-FACTS = ("format", "model", "config", "kind", "items", "scale", "constants", "statement")
+FACTS = ("format", "model", "settings", "kind", "items", "scale", "constants", "statement")
 
 
 @pytest.mark.parametrize("fact", FACTS)
@@ -85,7 +85,7 @@ MALFORMED = {
     "a constant too large": put("constants", "user_mean", value=10**400),
     "a constant of text": put("constants", "user_mean", value="much"),
     "constants that are none": put("constants", value=None),
-    "settings that are none": put("config", value=7),
+    "settings that are none": put("settings", value=7),
     "a statement that is none": put("statement", value="private, trust me"),
     "no ε": lambda facts, tensors: facts["statement"].pop("epsilon"),
     "one more line in the statement": put("statement", "verified", value=True),
@@ -95,10 +95,10 @@ MALFORMED = {
     "assumptions that are a text": put("statement", "assumes", value="trust"),
     "an ε of digits": put("statement", "epsilon", value="1.25"),
     "an ε that is true": put("statement", "epsilon", value=True),
-    "a share that is true": put("statement", "measurements", 0, "share", value=True),
+    "a share that is true": put("statement", "measurements", 0, "split", value=True),
     "a ledger's entry that is true": put("statement", "ledger", "seq", value=True),
     "a model's name of digits": put("model", value=7),
-    "settings in pairs": put("config", value=[]),
+    "settings in pairs": put("settings", value=[]),
     "items that are letters": put("items", value="abcd"),
     "an item of digits": put("items", value=["a", "b", "c", 4]),
     "a scale of texts": put("scale", value=["1", "5", "0.5"]),
@@ -245,7 +245,7 @@ def test_what_cannot_be_used_is_refused_when_it_is_opened(release, forged, fault
 
 def test_settings_nested_too_deep_to_be_written_are_refused(release, opened):
     """JSON is read to a greater depth than it is written, and what was read is written to be hashed."""
-    data = release(config={"deep": "HERE"}).to_bytes()
+    data = release(settings={"deep": "HERE"}).to_bytes()
     facts, tensors = opened(data)
     text = json.dumps(facts)
     for depth in range(700, 1000):

@@ -45,9 +45,9 @@ def test_the_promise_names_what_is_protected(statement):
     def promise(**changes):
         return next(line for line in str(statement(**changes)).splitlines() if line.startswith(PROMISE))
 
-    assert "any single rating of yours" in promise(unit="rating")
-    assert "Not protected: all your ratings together" in promise(unit="rating")
-    replaced = promise(unit="rating", adjacency="replace")
+    assert "any single rating of yours" in promise(unit="record")
+    assert "Not protected: all your ratings together" in promise(unit="record")
+    replaced = promise(unit="record", adjacency="replace")
     assert replaced.endswith(
         "Not protected: which items you rated, and the stars of all your ratings together, about which "
         "readers may learn far more."
@@ -183,7 +183,7 @@ def test_an_epsilon_that_is_missing_or_a_cost_without_bound_is_not_dressed_up(st
 
 def test_an_entry_for_every_rating_is_called_so_where_their_number_is_public(statement):
     line = Measured("errors", "laplace", 1.0, 8.0, 0, 1.0, 0.125)
-    made = statement(unit="rating", adjacency="replace", measurements=(line,))
+    made = statement(unit="record", adjacency="replace", measurements=(line,))
     assert "errors laplace 1 b = 8 each rating 1.000 ε = 0.125" in " ".join(str(made).split())
     assert Statement.from_json(made.to_json()) == made
     with pytest.raises(ReleaseError, match="without grounds"):
@@ -228,22 +228,26 @@ def test_fits_write_what_they_are(world, budget, model, tmp_path):
     [
         {},
         {"epsilon": math.inf, "delta": 0.0, "caveats": (EXACT,), "measurements": ()},
-        {"epsilon": 1e-12, "unit": "rating", "adjacency": "replace"},
+        {"epsilon": 1e-12, "unit": "record", "adjacency": "replace"},
         {"epsilon": 0.1 + 0.2},
         {"ledger": {}, "assumes": ()},
-        {"diagnostics": {"R̂": 1.01, "chains": "4, of 500 rounds"}, "promises": LEVELS, "personal": True},
+        {
+            "diagnostics": {"R̂": 1.01, "chains": "4, of 500 rounds"},
+            "classes": LEVELS,
+            "personal_epsilon": True,
+        },
         {"measurements": (SAMPLED,)},
         {"measurements": (POSTERIOR,), "caveats": (CONDITIONAL,)},
         {"measurements": (POSTERIOR,), "caveats": (CONDITIONAL, CLAIMED)},
         {"measurements": (POSTERIOR,), "caveats": (UNPROTECTED,)},
         SEVERAL,
         SERIES,
-        {"promises": LEVELS},
+        {"classes": LEVELS},
         {
-            "promises": (Promised("absent", 0, 0.0, 0.0), Promised("exactly", 1.25, 1.0, 1.25)),
-            "personal": True,
+            "classes": (Promised("absent", 0, 0.0, 0.0), Promised("exactly", 1.25, 1.0, 1.25)),
+            "personal_epsilon": True,
         },
-        {"promises": (Promised("tiny", 1e-13, 0.0, 0.0),), "epsilon": 0.0, "personal": True},
+        {"classes": (Promised("tiny", 1e-13, 0.0, 0.0),), "epsilon": 0.0, "personal_epsilon": True},
     ],
 )
 def test_json_keeps_everything(statement, changes):
@@ -257,10 +261,10 @@ def test_json_keeps_everything(statement, changes):
 
 
 def test_of_interactions_no_word_is_about_ratings(statement):
-    for unit in ("user", "rating"):
+    for unit in ("user", "record"):
         made = statement(unit=unit, interactions=True)
         said = "\n".join(str(made).split("\n\n")[:2]).partition("\n")[2]
-        assert ("interaction" in said) == (unit == "rating")
+        assert ("interaction" in said) == (unit == "record")
         assert "rating" not in said
         assert Statement.from_json(made.to_json()) == made
         assert "interactions" not in statement(unit=unit).to_json()
@@ -268,7 +272,7 @@ def test_of_interactions_no_word_is_about_ratings(statement):
         Statement.from_json(made.to_json() | {"interactions": 1})
 
 
-OPTIONAL = {"beside", "diagnostics", "interactions", "promises", "local", "personal"} | {
+OPTIONAL = {"beside", "diagnostics", "interactions", "classes", "local", "personal"} | {
     *("model", "settings", "hushrec")
 }
 

@@ -15,7 +15,7 @@ REFUTED = {"verdict": "NOT CONVERGED", "R̂, the largest": 1.9}
 
 def test_a_file_without_chains_samples_or_classes_is_what_it_always_was(statement):
     values = statement().to_json()
-    assert not {"diagnostics", "promises", "personal"} & set(values)
+    assert not {"diagnostics", "classes", "personal"} & set(values)
     assert all("rate" not in line for line in values["measurements"])
 
 
@@ -35,7 +35,7 @@ def test_a_conditional_statement_promises_nothing_outright(statement):
 
 def test_classes_and_chains_are_shown(statement):
     text = str(
-        statement(promises=LEVELS, personal=True, diagnostics={"R̂": 1.23456, "chains": "4"})
+        statement(classes=LEVELS, personal_epsilon=True, diagnostics={"R̂": 1.23456, "chains": "4"})
     ).splitlines()
     where = text.index("class     asks for  is promised  weight")
     assert [" ".join(line.split()) for line in text[where + 2 : where + 4]] == [
@@ -61,16 +61,16 @@ def test_classes_and_chains_are_shown(statement):
         {"measurements": (replace(SAMPLED, rate=1.0),)},
         {"measurements": (replace(SAMPLED, rate=0.0),)},
         {"measurements": (replace(SAMPLED, mechanism="gaussian"),)},
-        {"measurements": (SAMPLED,), "unit": "rating"},
+        {"measurements": (SAMPLED,), "unit": "record"},
         {"measurements": (SAMPLED,), "adjacency": "replace"},
-        {"promises": LEVELS, "unit": "rating"},
-        {"personal": True, "adjacency": "replace"},
-        {"personal": 1},
-        {"promises": (Promised("strict", 0.5, 0.25, 0.6),)},  # more than asked for
-        {"promises": (Promised("generous", 8.0, 1.0, 1.3),)},  # more than the release's own
-        {"promises": (Promised("strict", 0.5, 1.25, 0.5),)},
-        {"promises": (Promised("strict", -0.5, 0.25, -0.5),)},
-        {"promises": (Promised("str\nict", 0.5, 0.25, 0.4),)},
+        {"classes": LEVELS, "unit": "record"},
+        {"personal_epsilon": True, "adjacency": "replace"},
+        {"personal_epsilon": 1},
+        {"classes": (Promised("strict", 0.5, 0.25, 0.6),)},  # more than asked for
+        {"classes": (Promised("generous", 8.0, 1.0, 1.3),)},  # more than the release's own
+        {"classes": (Promised("strict", 0.5, 1.25, 0.5),)},
+        {"classes": (Promised("strict", -0.5, 0.25, -0.5),)},
+        {"classes": (Promised("str\nict", 0.5, 0.25, 0.4),)},
         {"diagnostics": {"R̂": math.nan}},
         {"diagnostics": {"R̂": "1\n2"}},
         {"diagnostics": {"R\n": 1.0}},
@@ -80,16 +80,16 @@ def test_classes_and_chains_are_shown(statement):
         {"measurements": (EXACT,), "epsilon": 0.0},
         {"measurements": (EXACT,)},
         {"measurements": (replace(SAMPLED, noise=0.0),)},
-        {"promises": (Promised("absent", 0, 1.0, 0.0),)},
-        {"promises": (Promised("absent", 0, 0.5, 0.0),)},
-        {"promises": (Promised("strict", 0.5, 0.0, 0.5),)},
-        {"promises": (LEVELS[0], LEVELS[0])},
-        {"promises": (LEVELS[0], replace(LEVELS[1], name="strict"))},
-        {"promises": (Promised("strict", 0.5, -0.25, 0.5),)},
-        {"promises": (Promised("generous", 8, 0.25, 0.5),)},  # asks for enough, and does not count in full
-        {"promises": (Promised("exactly", 1.25, 0.25, 0.5),)},
-        {"promises": (Promised("strict", 0.5, 1.0, 0.5),)},  # counts in full, and loses less than the release
-        {"promises": (Promised("generous", 8, 1.0, 0.5),)},
+        {"classes": (Promised("absent", 0, 1.0, 0.0),)},
+        {"classes": (Promised("absent", 0, 0.5, 0.0),)},
+        {"classes": (Promised("strict", 0.5, 0.0, 0.5),)},
+        {"classes": (LEVELS[0], LEVELS[0])},
+        {"classes": (LEVELS[0], replace(LEVELS[1], name="strict"))},
+        {"classes": (Promised("strict", 0.5, -0.25, 0.5),)},
+        {"classes": (Promised("generous", 8, 0.25, 0.5),)},  # asks for enough, and does not count in full
+        {"classes": (Promised("exactly", 1.25, 0.25, 0.5),)},
+        {"classes": (Promised("strict", 0.5, 1.0, 0.5),)},  # counts in full, and loses less than the release
+        {"classes": (Promised("generous", 8, 1.0, 0.5),)},
     ],
 )
 def test_a_statement_that_claims_what_cannot_be_is_refused(statement, changes):
@@ -134,14 +134,14 @@ def test_a_clause_that_is_not_known_where_it_stands_is_refused(statement, change
 
 
 BEYOND = 10**400
-LEVEL = {"name": "strict", "asked": 0.5, "weight": 0.25, "promised": 0.4}
+LEVEL = {"name": "strict", "personal_epsilon": 0.5, "weight": 0.25, "promised": 0.4}
 LINE = {
     "name": "sums",
     "mechanism": "gaussian",
     "sensitivity": 2.0,
     "noise": 8.0,
     "entries": 4,
-    "share": 1.0,
+    "split": 1.0,
     "cost": 0.03,
 }
 
@@ -151,7 +151,7 @@ LINE = {
     [
         *({name: BEYOND} for name in ("epsilon", "delta", "unit", "caveats", "personal")),
         *({"measurements": [LINE | {name: BEYOND}]} for name in (*LINE, "rate")),
-        *({"promises": [LEVEL | {name: BEYOND}]} for name in LEVEL),
+        *({"classes": [LEVEL | {name: BEYOND}]} for name in LEVEL),
         *(
             {"ledger": {name: BEYOND}}
             for name in ("seq", "release_index", "max_releases", "total_epsilon", "total_delta")
@@ -162,7 +162,7 @@ LINE = {
 )
 def test_numbers_beyond_every_float_are_refused(statement, changes):
     plain = statement().to_json()
-    assert str(Statement.from_json(plain | {"measurements": [LINE], "promises": [LEVEL]}))
+    assert str(Statement.from_json(plain | {"measurements": [LINE], "classes": [LEVEL]}))
     with pytest.raises(ReleaseError, match=r"malformed|without grounds"):
         Statement.from_json(plain | changes)
 
@@ -175,17 +175,17 @@ def test_numbers_beyond_every_float_are_refused(statement, changes):
     ],
 )
 def test_nobody_is_promised_an_epsilon_of_his_own_where_none_is_promised(statement, changes):
-    made = statement(**({"promises": LEVELS, "personal": True} | changes))
+    made = statement(**({"classes": LEVELS, "personal_epsilon": True} | changes))
     for said in ("Each person loses", "  is promised"):
-        assert said in str(statement(promises=LEVELS, personal=True))
+        assert said in str(statement(classes=LEVELS, personal_epsilon=True))
         assert said not in str(made)
     assert "class     asks for  would be promised  weight" in str(made)
-    assert "would be promised" not in str(replace(made, promises=()))
+    assert "would be promised" not in str(replace(made, classes=()))
 
 
 def test_classes_are_not_shown_where_nobody_asked(statement):
     """Then everybody counted in full."""
-    made = statement(promises=LEVELS)
+    made = statement(classes=LEVELS)
     assert "strict" not in str(made)
     assert Statement.from_json(made.to_json()) == made
 
@@ -203,7 +203,7 @@ def test_a_condition_that_looks_false_is_called_so_at_the_head(statement, caveat
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("promises", 7), ("promises", [{}]), ("diagnostics", {"R̂": []}), ("diagnostics", 7)]
+    ("name", "value"), [("classes", 7), ("classes", [{}]), ("diagnostics", {"R̂": []}), ("diagnostics", 7)]
 )
 def test_malformed_lines_of_chains_and_classes_are_refused(statement, name, value):
     with pytest.raises(ReleaseError, match=r"malformed|without grounds"):

@@ -27,13 +27,13 @@ CHANGES = {
     "charged": {"model": "Planted", "settings": "0f" * 32, "hushrec": "0.1.0"},
     "not private": {"caveats": (UNPROTECTED,), "measurements": (), "epsilon": math.inf, "ledger": {}},
     "sampled people": {"measurements": (SAMPLED,)},
-    "personal": {"personal": True, "promises": LEVELS},
+    "personal_epsilon": {"personal_epsilon": True, "classes": LEVELS},
     "posterior": {
         "measurements": (POSTERIOR,),
         "caveats": (CONDITIONAL,),
         "diagnostics": {"R̂": 1.01, "verdict": "mixed"},
     },
-    "interactions": {"interactions": True, "unit": "rating"},
+    "interactions": {"interactions": True, "unit": "record"},
     "cells": {
         "adjacency": "replace",
         "epsilon": 2.0,

@@ -59,7 +59,7 @@ def test_figures_of_one_answer_and_of_a_person(statement, cells, slots):
     other = statement()
     assert (other.epsilon_per_cell, other.epsilon_per_slot, other.expected_per_user) == (None, None, None)
     assert other.epsilon_per_user == other.epsilon
-    assert statement(unit="rating").epsilon_per_user is None
+    assert statement(unit="record").epsilon_per_user is None
 
 
 def test_a_small_table_shows_them(cells, slots):
@@ -103,7 +103,7 @@ def test_the_promise_names_what_may_be_known(cells, slots):
 
 @pytest.mark.parametrize(
     ("unit", "adjacency"),
-    [("user", "add-remove"), ("user", "replace"), ("user", "replace-items"), ("rating", "replace")],
+    [("user", "add-remove"), ("user", "replace"), ("user", "replace-items"), ("record", "replace")],
 )
 def test_a_huge_epsilon_does_not_sound_reassuring(statement, unit, adjacency):
     """A bound above e^8 is no promise, and e^1609 is not even a number that prints."""
@@ -173,8 +173,8 @@ def test_json_keeps_the_figures_and_old_files_have_none(statement, cells, slots)
         {"epsilon": 2.1},
         {"epsilon": 2.1, "delta": 1e-6},
         {"epsilon": math.inf},
-        {"unit": "rating"},
-        {"unit": "rating", "adjacency": "replace-items", "local": None},
+        {"unit": "record"},
+        {"unit": "record", "adjacency": "replace-items", "local": None},
         {"measurements": (replace(RESPONSES, mechanism="laplace"),)},
         {"measurements": (replace(RESPONSES, noise=1.5),)},
         {"measurements": (RESPONSES, Measured("sums", "laplace", 1.0, 1.0, 4, 1.0, 1.0))},

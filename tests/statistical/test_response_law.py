@@ -47,9 +47,9 @@ def densely(distribution: ResponseRandomizer, symbols: int, seed: int) -> Ints:
     turned = generator.random(before.shape) < math.exp(-distribution.exponent)
     others = (before + 1 + generator.integers(1, symbols, before.shape)) % symbols - 1
     answers = np.where(turned, others, before)
-    if distribution.asked is not None:
+    if distribution.answered is not None:
         places = np.argsort(generator.random(before.shape), axis=1)
-        answers[places >= distribution.asked] = -1
+        answers[places >= distribution.answered] = -1
     return answers
 
 
@@ -134,17 +134,17 @@ def alarms(p_values: dict[str, float]) -> set[str]:
 def test_gaps_give_the_law_of_responses_in_every_cell(
     maker: Callable[..., Ints], symbols: int, rate: float
 ) -> None:
-    for asked, check in ((None, checks), (ASKED, sample_checks)):
-        answers = maker(ResponseRandomizer(symbols, -math.log(rate), asked), symbols, 1)
+    for answered, check in ((None, checks), (ASKED, sample_checks)):
+        answers = maker(ResponseRandomizer(symbols, -math.log(rate), answered), symbols, 1)
         assert not alarms(check(answers, symbols, rate))
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(10, 14))
 def test_more_seeds_have_the_law_too(seed: int) -> None:
-    for asked, check in ((None, checks), (ASKED, sample_checks)):
+    for answered, check in ((None, checks), (ASKED, sample_checks)):
         for rate in (0.17, 0.5):
-            answers = by_gaps(ResponseRandomizer(6, -math.log(rate), asked), 6, seed)
+            answers = by_gaps(ResponseRandomizer(6, -math.log(rate), answered), 6, seed)
             assert not alarms(check(answers, 6, rate))
 
 

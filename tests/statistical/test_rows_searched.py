@@ -22,11 +22,11 @@ CASES = [
 
 
 def domain(items, levels, cap):
-    return hr.Domain(range(items), scale=(1, levels, 1), max_users=10, cap=cap)
+    return hr.Domain(range(items), scale=(1, levels, 1), max_users=10, max_per_user=cap)
 
 
 def rows(items, levels, cap):
-    """Every row of at most ``cap`` ratings; 0 for none."""
+    """Every row of at most ``max_per_user`` ratings; 0 for none."""
     every = itertools.product(range(levels + 1), repeat=items)
     return [row for row in every if sum(cell > 0 for cell in row) <= cap]
 
@@ -56,7 +56,7 @@ def loss(items, levels, cap, exponent, sample):
     return float(np.log(table.max(axis=0) / table.min(axis=0)).max())
 
 
-@pytest.mark.parametrize(("items", "levels", "cap", "sample"), CASES)
+@pytest.mark.parametrize(("items", "levels", "max_per_user", "sample"), CASES)
 def test_no_two_rows_are_told_apart_by_more(items, levels, cap, sample):
     budget = hr.Budget(epsilon=3.0, delta=0.0, unit="user", adjacency="replace")
     (event,) = hr.RandomizedResponse(sample=sample).plan(domain(items, levels, cap), budget).events

@@ -14,7 +14,7 @@ from hushrec.statistics.population import Population
 
 
 def domain_of(n_items, n_users, scale=(1, 5, 1)):
-    return Domain(range(n_items), scale=scale, cap=500, max_users=1000, users=names(n_users))
+    return Domain(range(n_items), scale=scale, max_per_user=500, max_users=1000, users=names(n_users))
 
 
 def names(n_users):

@@ -19,7 +19,7 @@ class Door:
     def already_released(self, name):
         """Nothing was released before."""
 
-    def release(self, bounded):
+    def measure(self, bounded):
         self.came = bounded, bounded.values
         return Noisy(bounded.name, bounded.values * bounded.step, 1.0, bounded.step, None)
 
@@ -41,7 +41,7 @@ class Through:
         self.door = door
 
     def measure(self, query, values):
-        return query.release(self.door, values)
+        return query.measure(self.door, values)
 
 
 def of_cells(cells, effects, people):

@@ -22,7 +22,7 @@ def all_sums(ratings, unit, threads=1, shift=0.0, counts=None):
         "l2",
         clip=1.25,
         contribution_cap=10.0,
-        strength=2,
+        reg=2,
         origin=3.0,
     )
     covariance = CovarianceSums(
@@ -34,7 +34,7 @@ def all_sums(ratings, unit, threads=1, shift=0.0, counts=None):
     return {query.name: values for query, values in found}
 
 
-@pytest.mark.parametrize("unit", ["rating", "user"])
+@pytest.mark.parametrize("unit", ["record", "user"])
 def test_sums_do_not_depend_on_the_order_of_rows(unit):
     ratings = netflix_like(300, 60, 6000, seed=1).capped(60)
     table = ratings.to_polars()
@@ -49,9 +49,9 @@ def test_sums_do_not_depend_on_the_order_of_rows(unit):
 
 def test_sums_do_not_depend_on_threads():
     ratings = netflix_like(500, 120, 12_000, seed=2)
-    once = all_sums(ratings, "rating", threads=1)
+    once = all_sums(ratings, "record", threads=1)
     for threads in (2, 3):
-        again = all_sums(ratings, "rating", threads=threads)
+        again = all_sums(ratings, "record", threads=threads)
         assert all((values == again[name]).all() for name, values in once.items())
 
 
@@ -59,8 +59,8 @@ def test_sums_do_not_depend_on_chunks():
     """The sums of two halves of the users add to those of all, but for the last cut to the grid."""
     ratings = netflix_like(400, 50, 6000, seed=3)
     half = ratings.user_index() < 200
-    whole = all_sums(ratings, "rating")
-    parts = [all_sums(ratings.select(mask), "rating") for mask in (half, ~half)]
+    whole = all_sums(ratings, "record")
+    parts = [all_sums(ratings.select(mask), "record") for mask in (half, ~half)]
     for name, values in whole.items():
         difference = np.abs(values - parts[0][name] - parts[1][name]).max()
         assert difference <= (1 if name == "covariance" else 0), name
@@ -75,11 +75,11 @@ def test_an_empty_population_is_measured_like_any_other():
         ),
         domain,
     )
-    for unit in ("rating", "user"):
+    for unit in ("record", "user"):
         assert all(not values.any() for values in all_sums(empty, unit).values())
 
 
-@pytest.mark.parametrize("unit", ["rating", "user"])
+@pytest.mark.parametrize("unit", ["record", "user"])
 def test_sums_do_not_depend_on_the_order_in_which_items_are_summed(unit, monkeypatch):
     """Counts of any kind, wrong and negative ones too; and a triangle in their order would be noticed."""
     ratings = netflix_like(300, 60, 6000, seed=4).capped(60)

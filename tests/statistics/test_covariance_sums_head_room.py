@@ -13,10 +13,10 @@ DECLARED = 1 << 14  # as many as bring the finest weights to their limit under e
 
 
 @pytest.mark.parametrize("norm", ["l2", "l1"])
-@pytest.mark.parametrize("unit", ["user", "rating"])
+@pytest.mark.parametrize("unit", ["user", "record"])
 @pytest.mark.parametrize("limit", [2.0, 4.0])
 def test_a_covariance_has_room_for_forty_times_the_declared_users(norm, unit, limit):
-    domain = Domain(["a", "b"], scale=(1, 5, 1), max_users=DECLARED, cap=10)
+    domain = Domain(["a", "b"], scale=(1, 5, 1), max_users=DECLARED, max_per_user=10)
     people = 40 * DECLARED
     # One rating each, at full weight, of the item that everybody rated, as far from its effect as may be.
     ratings = Ratings(
@@ -33,7 +33,7 @@ def test_a_covariance_has_room_for_forty_times_the_declared_users(norm, unit, li
         norm=norm,
         clip=1.0,
         limit=limit,
-        strength=50,
+        reg=50,
         contribution_cap=1.0,
         offset=0.0,
     )
@@ -46,7 +46,7 @@ def test_a_covariance_has_room_for_forty_times_the_declared_users(norm, unit, li
 
 def test_where_one_run_ends_changes_no_bit(monkeypatch):
     rng = np.random.default_rng(0)
-    domain = Domain(range(6), scale=(1, 5, 1), max_users=99, cap=10)
+    domain = Domain(range(6), scale=(1, 5, 1), max_users=99, max_per_user=10)
     counts = rng.integers(1, 7, 60)
     ratings = Ratings(
         domain,
@@ -55,7 +55,7 @@ def test_where_one_run_ends_changes_no_bit(monkeypatch):
         np.concatenate([np.sort(rng.permutation(6)[:count]) for count in counts]).astype(np.int32),
         rng.integers(0, 5, counts.sum()).astype(np.uint8),
     )
-    sums = CovarianceSums(domain, "rating", "add-remove", "l1", 2.0, 0.65, 20, 1.0, 0.0)
+    sums = CovarianceSums(domain, "record", "add-remove", "l1", 2.0, 0.65, 20, 1.0, 0.0)
     people = Population(ratings)
     (_, whole), (_, weights) = sums.measure(people, np.full(6, 3.3), 0.1)
     for bits in (47, 48, 50):  # 32 people a run, or fewer

@@ -17,7 +17,7 @@ from hushrec.statistics.population import Population
 
 N, HEAD = 40, Head(40, np.array([0, 3, 5, 11, 12, 20, 38]))
 EFFECTS = np.linspace(1.5, 4.5, N)
-UNITS = [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
+UNITS = [("record", "add-remove"), ("record", "replace"), ("user", "add-remove")]
 
 
 @pytest.fixture(scope="module")
@@ -25,8 +25,8 @@ def ratings():
     return netflix_like(200, N, 2500, seed=5).capped(30)
 
 
-def sums_of(domain, unit="rating", adjacency="add-remove", norm="l2", *, pair_items=None, **settings):
-    chosen = {"limit": 2.0, "clip": 0.65, "strength": 3, "contribution_cap": 2.0, "offset": 1.0, **settings}
+def sums_of(domain, unit="record", adjacency="add-remove", norm="l2", *, pair_items=None, **settings):
+    chosen = {"limit": 2.0, "clip": 0.65, "reg": 3, "contribution_cap": 2.0, "offset": 1.0, **settings}
     return CovarianceSums(domain, unit, adjacency, norm, threads=1, pair_items=pair_items, **chosen)
 
 
@@ -46,7 +46,7 @@ def alone(ratings, head):
             counts.append(len(found))
             kept += [item for item, _ in found]
             steps += [step for _, step in found]
-    small = Domain(items, scale=(1, 5, 1), cap=domain.cap, max_users=domain.max_users)
+    small = Domain(items, scale=(1, 5, 1), max_per_user=domain.max_per_user, max_users=domain.max_users)
     return Ratings(small, pl.Series(users), np.cumsum([0, *counts]), np.array(kept), np.array(steps))
 
 
@@ -151,17 +151,17 @@ def by_true_counts(people):
 @pytest.mark.parametrize(("unit", "adjacency"), UNITS)
 @pytest.mark.parametrize("norm", ["l2", "l1"])
 def test_no_neighbours_move_the_covariance_of_a_head_by_more_than_its_sensitivity(unit, adjacency, norm):
-    domain, largest = Domain(range(4), scale=(1, 5, 1), cap=3, max_users=1000), 0.0
-    for strength in (0, 20):
-        sums = sums_of(domain, unit, adjacency, norm, pair_items=2, strength=strength)
+    domain, largest = Domain(range(4), scale=(1, 5, 1), max_per_user=3, max_users=1000), 0.0
+    for reg in (0, 20):
+        sums = sums_of(domain, unit, adjacency, norm, pair_items=2, reg=reg)
         largest = max(largest, worst(sums, fixed))
     assert 0.6 < largest <= 1, "a bound this loose would not have noticed a fault"
 
 
-@pytest.mark.parametrize("unit", ["rating", "user"])
+@pytest.mark.parametrize("unit", ["record", "user"])
 def test_a_head_chosen_by_the_ratings_themselves_is_found(unit):
-    domain = Domain(range(4), scale=(1, 5, 1), cap=3, max_users=1000)
-    sums = sums_of(domain, unit, pair_items=2, strength=0)
+    domain = Domain(range(4), scale=(1, 5, 1), max_per_user=3, max_users=1000)
+    sums = sums_of(domain, unit, pair_items=2, reg=0)
     assert worst(sums, fixed) <= 1 < worst(sums, by_true_counts)
 
 
@@ -171,7 +171,7 @@ def test_a_tail_that_is_kept_is_found(monkeypatch):
     def kept(block, places):
         return of_head(block, np.where(places < 0, len(places) // 2 - 1, places).astype(np.int32))
 
-    domain = Domain(range(4), scale=(1, 5, 1), cap=3, max_users=1000)
+    domain = Domain(range(4), scale=(1, 5, 1), max_per_user=3, max_users=1000)
     people = Population(rows_of(domain, [(0, 1, 3, 0)]))
     monkeypatch.setattr(covariance_sums, "of_head", kept)
     with pytest.raises(ValueError, match="an item twice"):

@@ -19,12 +19,12 @@ def _few(monkeypatch):
     monkeypatch.setattr(module, "MOST", 25)
 
 
-def people(*rows, cap=CAP):
+def people(*rows, max_per_user=CAP):
     """People who gave the items of each row, capped."""
-    domain = Domain(range(N_ITEMS), cap=CAP, max_users=10)
+    domain = Domain(range(N_ITEMS), max_per_user=CAP, max_users=10)
     pairs = [(f"u{user}", str(item)) for user, row in enumerate(rows) for item in row]
     schema = {"user_id": pl.String, "item_id": pl.String}
-    return Population(load(pl.DataFrame(pairs, schema=schema, orient="row"), domain).capped(cap))
+    return Population(load(pl.DataFrame(pairs, schema=schema, orient="row"), domain).capped(max_per_user))
 
 
 def totals(unit):
@@ -54,15 +54,15 @@ def test_a_person_without_a_bound_would_be_found(search, monkeypatch):
 def test_a_rating_moves_each_total_by_one_at_most(search):
     """Also somebody's only rating, which takes them away."""
     whole = [*BESIDE, [7]]
-    sums = totals("rating")
+    sums = totals("record")
     assert sums.most == N_ITEMS
     moved = [[range(4), BESIDE[1], [7]], [BESIDE[0], [*BESIDE[1]][1:], [7]], BESIDE]
     by = {
         query.name: [
-            search.exceeds(query, values, dict(sums.measure(people(*other, cap=N_ITEMS)))[query])
+            search.exceeds(query, values, dict(sums.measure(people(*other, max_per_user=N_ITEMS)))[query])
             for other in moved
         ]
-        for query, values in sums.measure(people(*whole, cap=N_ITEMS))
+        for query, values in sums.measure(people(*whole, max_per_user=N_ITEMS))
     }
     assert by == {"number of users": [0, 0, 1], "number of interactions": [1, 1, 1]}
 

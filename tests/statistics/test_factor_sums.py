@@ -111,12 +111,12 @@ def test_no_released_values_and_no_settings_break_the_bound(
         assert touched.sum() <= 1, "one rating is in one row"
 
 
-def climbed(search, sums, rng, rounds=150):
+def climbed(search, sums, rng, epochs=150):
     """Hill climbing over both factors and the rating that is new: the largest distance/Δ found."""
     domain, best = sums.domain, {"users": 0.0, "items": 0.0}
     people, items = (sums.in_ball(rng.standard_normal((n, sums.rank))) for n in (2, 5))
     blank = search.people(domain, [(None,) * 5] * 2)
-    for _ in range(rounds):
+    for _ in range(epochs):
         trial = [sums.in_ball(side + 0.5 * rng.standard_normal(side.shape)) for side in (people, items)]
         row = [None, None, int(rng.integers(5)), None, None]
         before = of_factors(sums, *trial, blank)

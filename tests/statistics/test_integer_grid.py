@@ -23,7 +23,7 @@ def moved_vectors(search, norm, contribution_cap):
         norm,
         clip=0.3,
         contribution_cap=contribution_cap,
-        strength=2,
+        reg=2,
         origin=3.0,
     )
     rows = [(*low, *[None] * (5 - len(low))) for c in range(5) for low in [(0,) * (c + 1), (*[0] * c, 4)]]
@@ -38,7 +38,7 @@ def moved_vectors(search, norm, contribution_cap):
 def moved_matrices(search, unit, adjacency, norm):
     """What a neighbour moves of a sum of others that lies anywhere between two steps of its grid."""
     n, company = (2, 1) if unit == "user" else (1, 2)
-    chosen = {"clip": 0.3, "limit": 2.0, "strength": 1, "contribution_cap": 1.7, "offset": 5.0, "threads": 1}
+    chosen = {"clip": 0.3, "limit": 2.0, "reg": 1, "contribution_cap": 1.7, "offset": 5.0, "threads": 1}
     sums = CovarianceSums(search.domain(n, 1 + company), unit, adjacency, norm, **chosen)
     nobody, worst = (None,) * n, 0.0
     rows = [*itertools.product([None, 0, 2, 4], repeat=n)]
@@ -69,8 +69,8 @@ def test_the_step_of_the_grid_is_needed_for_item_sums(search, norm, contribution
 @pytest.mark.parametrize(
     ("unit", "adjacency", "rule"),
     [
-        ("rating", "add-remove", "matrix_add_remove"),
-        ("rating", "replace", "matrix_replace"),
+        ("record", "add-remove", "matrix_add_remove"),
+        ("record", "replace", "matrix_replace"),
         ("user", "add-remove", "matrix_user"),
     ],
 )

@@ -15,17 +15,17 @@ WEIGHTS = [1, 77, FULL // 3, FULL // 2, FULL - 1, FULL]
 
 def weighed_sums(domain, cap):
     scale = domain.scale
-    chosen = {"clip": 0.35 * scale.span, "contribution_cap": cap, "strength": 20, "origin": scale.mid}
-    return EffectSums(domain, "user", "add-remove", "l2", **chosen, personal=True)
+    chosen = {"clip": 0.35 * scale.span, "contribution_cap": cap, "reg": 20, "origin": scale.mid}
+    return EffectSums(domain, "user", "add-remove", "l2", **chosen, personal_epsilon=True)
 
 
 def weighing(ratings, weight):
     """The only person in the ratings, with this weight."""
-    return Population(ratings.with_asked(np.array([1.0])), lambda asked: np.full(1, weight))
+    return Population(ratings.with_personal_epsilon(np.array([1.0])), lambda asked: np.full(1, weight))
 
 
 @pytest.mark.parametrize("weight", WEIGHTS)
-@pytest.mark.parametrize("cap", [15 * 0.5**0.9, 15 * 8.0**0.9])
+@pytest.mark.parametrize("max_per_user", [15 * 0.5**0.9, 15 * 8.0**0.9])
 @pytest.mark.parametrize("scale", SCALES)
 def test_weighted_effects_move_by_no_more_than_the_weight_of_delta(search, weight, cap, scale):
     """All rows of few items with the ends of the scale, and long ones: counts at which weights bite."""
@@ -66,8 +66,8 @@ def test_rounding_of_weighted_sums_away_from_zero_is_found(search, monkeypatch):
     assert worst > 1
 
 
-def slope_of(domain, search, row, strength=5):
-    sums = dataclasses.replace(weighed_sums(domain, 8.0), strength=strength, personal=False)
+def slope_of(domain, search, row, reg=5):
+    sums = dataclasses.replace(weighed_sums(domain, 8.0), reg=reg, personal_epsilon=False)
     empty = [None] * domain.n_items
     people = Population(search.ratings(domain, [row, empty, empty]))
     query, values = next((q, v) for q, v in sums.measure(people) if q.name == "slopes")
@@ -75,12 +75,12 @@ def slope_of(domain, search, row, strength=5):
 
 
 def test_a_slope_is_how_far_entries_follow_one_rating(search):
-    """Of c ratings inside the bound each follows by 1 − 1/(c + strength), clamped ones not at all."""
+    """Of c ratings inside the bound each follows by 1 − 1/(c + reg), clamped ones not at all."""
     domain = search.domain(10, 3, (1, 5, 1))
     assert slope_of(domain, search, [2] * 10)[1] == pytest.approx(14 / 15, abs=1e-4)
     # Mean 3 + 4/15: the two fives are beyond 0.35 · 4, the eight threes are not.
     assert slope_of(domain, search, [2] * 8 + [4] * 2)[1] == pytest.approx(0.8 * 14 / 15, abs=1e-4)
-    assert slope_of(domain, search, [2] + [None] * 9, strength=0)[1] == 0
+    assert slope_of(domain, search, [2] + [None] * 9, reg=0)[1] == 0
 
 
 def test_nobody_has_a_slope_above_one(search):
@@ -88,7 +88,7 @@ def test_nobody_has_a_slope_above_one(search):
     found = []
     for row in itertools.product((None, 0, 2, 4), repeat=3):
         if set(row) != {None}:
-            query, slope = slope_of(domain, search, [*row, *[None] * 7], strength=10**6)
+            query, slope = slope_of(domain, search, [*row, *[None] * 7], reg=10**6)
             assert 0 <= slope <= query.sensitivity <= 1
             found.append(slope)
     assert max(found) > 0.99, "which is reached"

@@ -23,7 +23,9 @@ def measured(search, gradients, rows, weights, drawn, effects, factors, scales=N
     """The sum of a round over those of these people who were drawn."""
     ratings = search.ratings(gradients.domain, rows)
     there = np.array([set(row) != {None} for row in rows])
-    people = Population(ratings.with_asked(np.array(weights, float)[there]), lambda asked: asked.astype(int))
+    people = Population(
+        ratings.with_personal_epsilon(np.array(weights, float)[there]), lambda asked: asked.astype(int)
+    )
     sample = Chosen(ratings.users.filter(pl.Series(np.array(drawn)[there])))
     scales = np.ones(len(effects)) if scales is None else scales
     return gradients.measure(people.sampled(sample), effects, factors, scales)

@@ -22,7 +22,7 @@ def crowd(search):
     domain = search.domain(40, 30)
     rows = [person(rng, 40, int(n)) for n in rng.integers(1, 40, 30)]
     asked = rng.choice([0.0, 0.5, 2.0, 8.0], 30)
-    return search.ratings(domain, rows).with_asked(asked)
+    return search.ratings(domain, rows).with_personal_epsilon(asked)
 
 
 def weigh(asked):
@@ -30,7 +30,9 @@ def weigh(asked):
 
 
 def effect_sums(domain):
-    return EffectSums(domain, "user", "add-remove", "l2", 1.4, 50.0, 20, domain.scale.mid, personal=True)
+    return EffectSums(
+        domain, "user", "add-remove", "l2", 1.4, 50.0, 20, domain.scale.mid, personal_epsilon=True
+    )
 
 
 def test_sums_over_block_files_are_the_sums_in_memory(crowd, tmp_path):
@@ -51,9 +53,9 @@ def test_sums_over_block_files_are_the_sums_in_memory(crowd, tmp_path):
 
 
 def test_who_asks_for_nothing_is_not_there(crowd):
-    without = crowd.select(np.repeat(crowd.asked > 0, crowd.counts))
+    without = crowd.select(np.repeat(crowd.personal_epsilon > 0, crowd.counts))
     here, there = Population(crowd, weigh), Population(without, weigh)
-    assert (here.n_listed, there.n_listed) == (crowd.n_users, int((crowd.asked > 0).sum()))
+    assert (here.n_listed, there.n_listed) == (crowd.n_users, int((crowd.personal_epsilon > 0).sum()))
     assert there.n_listed < crowd.n_users
     (ours, weights), (theirs, same) = next(here.blocks()), next(there.blocks())
     assert ours.digest() == theirs.digest()
@@ -80,14 +82,14 @@ def test_a_sample_takes_its_people_in_memory_and_in_files_in_any_order(crowd, tm
         ]
         found.append(dict(itertools.chain(*blocks)))
     assert found[0] == found[1]
-    asking = crowd.select(np.repeat(crowd.asked > 0, crowd.counts))
-    expected = np.where(SAMPLE.of(nonces(asking.users)), weigh(asking.asked), 0)
+    asking = crowd.select(np.repeat(crowd.personal_epsilon > 0, crowd.counts))
+    expected = np.where(SAMPLE.of(nonces(asking.users)), weigh(asking.personal_epsilon), 0)
     assert found[0] == dict(zip(asking.users.to_list(), expected.tolist(), strict=True))
     assert 0 < (expected > 0).sum() < asking.n_users
 
 
 def test_a_sample_of_a_sample_takes_those_of_both(crowd):
-    people, other = Population(replace(crowd, asked=None)), Sample(0.5, bytes(32))
+    people, other = Population(replace(crowd, personal_epsilon=None)), Sample(0.5, bytes(32))
     (block,) = people.sampled(SAMPLE).sampled(other).blocks()
     own = nonces(crowd.users)
     np.testing.assert_array_equal(block.weights > 0, SAMPLE.of(own) & other.of(own))
@@ -97,7 +99,7 @@ def test_a_sample_of_a_sample_takes_those_of_both(crowd):
 
 def test_sums_without_weights_are_refused_for_people_who_have_them(crowd):
     """Or they would count in full, whatever they ask for."""
-    asking, silent = Population(crowd, weigh), Population(replace(crowd, asked=None), weigh)
+    asking, silent = Population(crowd, weigh), Population(replace(crowd, personal_epsilon=None), weigh)
     everyone = Population(crowd)
     for people in (asking, everyone.sampled(SAMPLE)):
         with pytest.raises(ValueError, match="takes no weights"):

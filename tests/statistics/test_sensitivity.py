@@ -22,7 +22,7 @@ from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.population import Population
 
 OTHERS = [(2, 5, 3), (1, None, 4)]
-UNITS = [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
+UNITS = [("record", "add-remove"), ("record", "replace"), ("user", "add-remove")]
 
 
 @lru_cache(maxsize=1000)
@@ -38,21 +38,21 @@ def ratings_of(domain, rows):
     return Ratings(domain, users, indptr, items, steps)
 
 
-def domain_of(n, scale=(1, 5, 1), cap=500):
-    return Domain(items=range(n), scale=scale, cap=cap, max_users=1000)
+def domain_of(n, scale=(1, 5, 1), max_per_user=500):
+    return Domain(items=range(n), scale=scale, max_per_user=max_per_user, max_users=1000)
 
 
 def effect_sums(domain, unit, adjacency, norm="l2", *, printed=False):
-    ours = {"contribution_cap": 2.0, "strength": 2, "origin": domain.scale.mid}
-    paper = {"contribution_cap": 1.0, "strength": None, "origin": 0.0}
+    ours = {"contribution_cap": 2.0, "reg": 2, "origin": domain.scale.mid}
+    paper = {"contribution_cap": 1.0, "reg": None, "origin": 0.0}
     chosen = paper if printed else ours
     return EffectSums(domain, unit, adjacency, norm, clip=1.25, overall=printed, **chosen)
 
 
 def covariance_sums(domain, unit, adjacency, norm="l2", *, printed=False, **settings):
     span = domain.scale.span
-    ours = {"clip": 0.65, "limit": span / 2, "strength": 300, "contribution_cap": 2.0, "offset": 5.0}
-    paper = {"clip": 1.0, "limit": span, "strength": 20, "contribution_cap": 1.0, "offset": 0.0}
+    ours = {"clip": 0.65, "limit": span / 2, "reg": 300, "contribution_cap": 2.0, "offset": 5.0}
+    paper = {"clip": 1.0, "limit": span, "reg": 20, "contribution_cap": 1.0, "offset": 0.0}
     settings = {**(paper if printed else ours), **settings}
     return CovarianceSums(domain, unit, adjacency, norm, threads=1, **settings)
 
@@ -120,8 +120,8 @@ def test_no_neighbours_move_a_covariance_by_more_than_its_sensitivity(unit, adja
         (np.array([5.0, 5.0, 1.0]), -2.0),
     ]
     largest = 0.0
-    for strength in (1, 50):
-        sums = covariance_sums(domain_of(3), unit, adjacency, norm, printed=printed, strength=strength)
+    for reg in (1, 50):
+        sums = covariance_sums(domain_of(3), unit, adjacency, norm, printed=printed, reg=reg)
         worst = worst_ratio(sums, releases, range(1, 6))
         assert max(worst.values()) <= 1
         largest = max(largest, *worst.values())
@@ -134,7 +134,7 @@ def test_on_a_scale_off_the_grid_sums_move_by_what_is_booked(scale, printed):
     """The ends of such a scale are rounded to the grid, and may lie a step further apart than its width."""
     lo, hi, _ = scale
     for adjacency, rows in (("replace", [(lo,), (hi,)]), ("add-remove", [(hi,), (None,)])):
-        sums = effect_sums(domain_of(1, scale), "rating", adjacency, printed=printed)
+        sums = effect_sums(domain_of(1, scale), "record", adjacency, printed=printed)
         one, other = (measured(sums, [row]) for row in rows)
         query, values = one["item sums"]
         assert distance(query, values, other["item sums"][1]) <= query.sensitivity
@@ -142,7 +142,7 @@ def test_on_a_scale_off_the_grid_sums_move_by_what_is_booked(scale, printed):
 
 def test_users_contribute_independently():
     """What one user adds does not depend on the others: the exhaustive search may hold them fixed."""
-    sums = covariance_sums(domain_of(3), "rating", "add-remove")
+    sums = covariance_sums(domain_of(3), "record", "add-remove")
     released = (np.array([3.0, 2.0, 4.0]), 0.1)
     rows = [(1, 5, None), (4, 4, 2), (None, 3, 5)]
     together = measured(sums, rows, *released)
@@ -152,7 +152,7 @@ def test_users_contribute_independently():
         np.testing.assert_allclose(found, sum(part[name][1] for part in alone), rtol=0, atol=3 * query.step)
 
 
-def climbed(sums, released, start, rng, rounds=300):
+def climbed(sums, released, start, rng, epochs=300):
     """Hill climbing over one user's ratings and the one that is added: the largest distance/Δ found."""
     values, n = np.arange(1, 6), sums.domain.n_items
 
@@ -169,7 +169,7 @@ def climbed(sums, released, start, rng, rounds=300):
     row, where, value = list(start), 0, 5
     row[0] = None
     best = ratio(tuple(row), where, value)
-    for _ in range(rounds):
+    for _ in range(epochs):
         trial = list(row)
         for i in rng.integers(1, n, size=rng.integers(1, 4)):
             trial[i] = None if rng.random() < 0.1 else int(rng.choice(values))
@@ -184,10 +184,10 @@ def climbed(sums, released, start, rng, rounds=300):
 @pytest.mark.parametrize("printed", [False, True])
 @pytest.mark.parametrize("item_effects", [[1.0] * 40, [3.0] * 40, [5.0] * 40, [1.0, 5.0] * 20])
 def test_no_heavy_user_moves_a_covariance_by_more_than_its_sensitivity(norm, printed, item_effects):
-    sums = covariance_sums(domain_of(40), "rating", "add-remove", norm, printed=printed, strength=20)
+    sums = covariance_sums(domain_of(40), "record", "add-remove", norm, printed=printed, reg=20)
     released = (np.array(item_effects), 0.0)
     rng = np.random.default_rng(7)
-    best = max(climbed(sums, released, start, rng, rounds=60) for start in ([1] * 40, [5] * 40, [1, 5] * 20))
+    best = max(climbed(sums, released, start, rng, epochs=60) for start in ([1] * 40, [5] * 40, [1, 5] * 20))
     assert 0.2 < best <= 1
 
 
@@ -213,16 +213,16 @@ def one_against_all(n):
 @pytest.mark.parametrize("printed", [False, True])
 @pytest.mark.parametrize("effects_of", [one_against_all, lambda n: np.tile([1.0, 5.0], n)[:n]])
 def test_no_rating_far_from_the_others_moves_a_covariance_by_more(norm, printed, effects_of):
-    for strength, clip in itertools.product((0, 1, 5, 20), (0.1, 0.3, 0.65)):
-        chosen = {"strength": strength, "clip": clip, "printed": printed}
-        sums = covariance_sums(domain_of(40), "rating", "add-remove", norm, **chosen)
+    for reg, clip in itertools.product((0, 1, 5, 20), (0.1, 0.3, 0.65)):
+        chosen = {"reg": reg, "clip": clip, "printed": printed}
+        sums = covariance_sums(domain_of(40), "record", "add-remove", norm, **chosen)
         assert far_from_the_others(sums, effects_of) <= 1
 
 
 @pytest.mark.parametrize("norm", ["l2", "l1"])
 def test_no_level_beyond_all_residuals_moves_a_covariance_by_more(norm):
     """A mean of ratings as low as can be, and of fictitious ones that would be lower still."""
-    sums = covariance_sums(domain_of(40), "rating", "add-remove", norm, strength=19, clip=1.0)
+    sums = covariance_sums(domain_of(40), "record", "add-remove", norm, reg=19, clip=1.0)
     assert far_from_the_others(sums, lambda n: np.array([1.0, *[3.0] * (n - 1)]), level=-5.0) <= 1
 
 
@@ -240,7 +240,7 @@ def test_residuals_that_reach_twice_as_far_are_found():
 
         clamped_twice_as_far = CovarianceSums.entries
 
-    honest = covariance_sums(domain_of(40), "rating", "add-remove", "l1", strength=1, clip=0.3)
+    honest = covariance_sums(domain_of(40), "record", "add-remove", "l1", reg=1, clip=0.3)
     wider = Wider(**{f.name: getattr(honest, f.name) for f in dataclasses.fields(honest)})
     assert far_from_the_others(honest, one_against_all) <= 1 < far_from_the_others(wider, one_against_all)
 
@@ -256,21 +256,21 @@ STARS = st.one_of(st.none(), st.integers(1, 5))
     effects=st.lists(st.floats(-1, 7), min_size=12, max_size=12),
     level=st.floats(-5, 5),
     clip=st.floats(0.1, 1.0),
-    strength=st.integers(0, 400),
+    reg=st.integers(0, 400),
     offset=st.floats(0, 20),
     unit=st.sampled_from(UNITS),
     norm=st.sampled_from(["l2", "l1"]),
     printed=st.booleans(),
 )
 def test_no_released_effects_and_no_settings_break_a_bound(
-    row, where, star, effects, level, clip, strength, offset, unit, norm, printed
+    row, where, star, effects, level, clip, reg, offset, unit, norm, printed
 ):
-    chosen = {"clip": clip, "strength": strength, "offset": offset}
+    chosen = {"clip": clip, "reg": reg, "offset": offset}
     sums = covariance_sums(domain_of(12), *unit, norm, printed=printed, **chosen)
     other = (None,) * 12 if unit[0] == "user" else (*row[:where], star, *row[where + 1 :])
     if unit[1] == "replace" and row[where] is None:
         row[where] = 6 - star
-    elif unit == ("rating", "add-remove"):
+    elif unit == ("record", "add-remove"):
         row[where] = None
     released = (np.array(effects), level)
     here, there = measured(sums, [tuple(row)], *released), measured(sums, [other], *released)
@@ -284,12 +284,12 @@ def test_no_released_effects_and_no_settings_break_a_bound(
 def test_no_heavy_user_moves_a_covariance_on_other_scales(norm, scale):
     span = scale[1] - scale[0]
     sums = covariance_sums(
-        domain_of(200, scale=scale), "rating", "add-remove", norm, clip=0.1625 * span, strength=50
+        domain_of(200, scale=scale), "record", "add-remove", norm, clip=0.1625 * span, reg=50
     )
     rng = np.random.default_rng(8)
     for effect in np.linspace(scale[0], scale[1], 4):
         released = (np.full(200, effect), 0.0)
-        assert climbed(sums, released, [1, 5] * 100, rng, rounds=400) <= 1
+        assert climbed(sums, released, [1, 5] * 100, rng, epochs=400) <= 1
 
 
 @pytest.mark.parametrize("fault", [0.7, 0.5])
@@ -303,10 +303,8 @@ def test_the_search_finds_a_sensitivity_that_is_too_small(fault, monkeypatch):
 
 def test_the_search_finds_a_forgotten_centring():
     """A Δ that forgets that one rating moves the mean of all others is found to be false."""
-    sums = covariance_sums(domain_of(40), "rating", "add-remove", "l1", clip=1.0, strength=0, offset=0.0)
-    forgotten = covariance_sums(
-        domain_of(40), "rating", "add-remove", "l1", clip=1.0, strength=-1, offset=0.0
-    )
+    sums = covariance_sums(domain_of(40), "record", "add-remove", "l1", clip=1.0, reg=0, offset=0.0)
+    forgotten = covariance_sums(domain_of(40), "record", "add-remove", "l1", clip=1.0, reg=-1, offset=0.0)
     honest, false = (next(iter(s.queries())).sensitivity for s in (sums, forgotten))
     released = (np.full(40, 3.0), 0.0)
     row = (None, *[2, 4] * 10, *[None] * 19)

@@ -12,7 +12,7 @@ KEY = bytes(range(32))
 WIDE = 1e3  # a margin within which no prediction of these tests is clamped
 
 
-def made(rows, n_items, asked=None):
+def made(rows, n_items, personal_epsilon=None):
     """Ratings of ``rows``: person to item to rating."""
     domain = hr.Domain([f"i{i}" for i in range(n_items)], scale=(1, 5, 1), max_users=100)
     users = sorted(rows)
@@ -20,7 +20,9 @@ def made(rows, n_items, asked=None):
     items = np.concatenate([sorted(rows[user]) for user in users]).astype(np.int32)
     steps = np.concatenate([[rows[user][i] - 1 for i in sorted(rows[user])] for user in users])
     indptr = np.concatenate([[0], np.cumsum(counts)])
-    return hr.Ratings(domain, pl.Series(users), indptr, items, steps.astype(np.uint8), asked=asked)
+    return hr.Ratings(
+        domain, pl.Series(users), indptr, items, steps.astype(np.uint8), personal_epsilon=personal_epsilon
+    )
 
 
 # Weak priors beside the data, so that both are seen in the law.

@@ -20,7 +20,9 @@ MODELS = (*registry.MODELS, *FORMS)
 def world(n_users, n_items, n_ratings, likes=None):
     """Ratings or likes of users on a roster, some of whom rate a lot and some nothing."""
     users, items = [f"u{k:06d}" for k in range(n_users)], [f"i{k:04d}" for k in range(n_items)]
-    domain = hr.Domain(items, scale=(1, 5, 1), likes=likes, cap=100, max_users=2 * n_users, users=users)
+    domain = hr.Domain(
+        items, scale=(1, 5, 1), likes=likes, max_per_user=100, max_users=2 * n_users, users=users
+    )
     rng = np.random.default_rng(7)
     raters = (n_users * 0.9 * rng.random(n_ratings) ** 2).astype(np.int64)
     table = pl.DataFrame(

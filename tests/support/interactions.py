@@ -11,7 +11,7 @@ from hushrec.statistics.population import Population
 
 @lru_cache(maxsize=20)
 def domain_of(n_items):
-    return hr.Domain(range(n_items), cap=n_items, max_users=1000)
+    return hr.Domain(range(n_items), max_per_user=n_items, max_users=1000)
 
 
 def interactions_of(n_items, rows):

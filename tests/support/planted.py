@@ -29,20 +29,20 @@ from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.person_gradients import RidgeGradients
 from hushrec.statistics.residuals import Residuals
 
-USER, RATING, STARS = ("user", "add-remove"), ("rating", "add-remove"), ("rating", "replace")
+USER, RATING, STARS = ("user", "add-remove"), ("record", "add-remove"), ("record", "replace")
 MODELS = {
     "effects": hr.GlobalEffects(),
-    "promises": hr.GlobalEffects(user_biases="released"),
+    "classes": hr.GlobalEffects(user_biases="released"),
     "perturbed": hr.InputPerturbationMF(rank=2, epochs=2),
     "sgd": hr.PrivateSGD(rank=2, epochs=2),
     "user sgd": hr.UserLevelSGD(rank=2, epochs=2, clip_norm=0.01),
     "als": hr.PrivateALS(rank=2, epochs=2),
-    "posterior": hr.PosteriorMF(rank=2, rounds=2, clip_norm=0.01),
+    "posterior": hr.PosteriorMF(rank=2, epochs=2, clip_norm=0.01),
     "head": hr.CovarianceSVD(rank=2, covariance={"pair_items": 3}),
     "ease": hr.PrivateEASE(rank=2),
     "ease of a head": hr.PrivateEASE(rank=2, pair_items=6),
 }
-LISTING = ("promises", "perturbed", "sgd", "als")
+LISTING = ("classes", "perturbed", "sgd", "als")
 """Models that release a row for every user."""
 
 
@@ -99,7 +99,7 @@ def popularity(ratings, release):
 
 def error_on_training(ratings, release):
     rmse = float(np.sqrt(np.mean((release.tensors["item_effects"][ratings.items] - ratings.values()) ** 2)))
-    return dataclasses.replace(release, config={**release.config, "rmse": rmse})
+    return dataclasses.replace(release, settings={**release.settings, "rmse": rmse})
 
 
 def progress(ratings, release):
@@ -154,7 +154,7 @@ def fickle_cap(capped, ratings, cap):
 
 def cap_of_ratings(release, model, ratings, *rest):
     """One more rating of a heavy user pushes another one out: two changes, and one is paid for."""
-    return release(model, ratings.capped(ratings.domain.cap), *rest)
+    return release(model, ratings.capped(ratings.domain.max_per_user), *rest)
 
 
 def exact_counts(queries, sums):

@@ -14,7 +14,7 @@ from hushrec.release.statement import Local, Measured, Statement
 
 ITEMS = ("Alien", "Am\u00e9lie, the", 'Say "Anything"', "007", " blank ", "two\nlines", "NA")
 SCALE = (0.5, 5.0, 0.5)
-SETTINGS = {"symbols": 11, "exponent": 0.097, "asked": None, "cells": len(ITEMS)}
+SETTINGS = {"symbols": 11, "exponent": 0.097, "personal_epsilon": None, "cells": len(ITEMS)}
 FORMS = ("parquet", "csv")
 
 
@@ -33,7 +33,7 @@ def data(n_people=120, seed=0, density=0.6, **changes):
     mask[[0, -1]] &= n_people < 3
     counts = mask.sum(axis=1)
     users = dataset_files.anonymous_ids(n_people).filter(pl.Series(counts > 0, dtype=pl.Boolean))
-    frame = Domain(ITEMS, scale=SCALE, max_users=max(n_people, 1), cap=len(ITEMS))
+    frame = Domain(ITEMS, scale=SCALE, max_users=max(n_people, 1), max_per_user=len(ITEMS))
     items = np.nonzero(mask)[1].astype(np.int32)
     indptr = np.concatenate([[0], np.cumsum(counts[counts > 0])])
     steps = rng.integers(0, 10, items.size).astype(np.uint8)

@@ -65,7 +65,7 @@ def release(kind="factors", n=4, seed=0, rank=RANK, **changes):
     tensors["item_popularity"] = rng.uniform(1, 20, n)
     facts = {
         "model": "Planted",
-        "config": {"rank": rank, "covariance": {"clip": None}},
+        "settings": {"rank": rank, "covariance": {"clip": None}},
         "kind": kind,
         "items": tuple(f"item {i} é" for i in range(n)),
         "scale": (1.0, 5.0, 0.5),
@@ -82,7 +82,7 @@ def ranker(items=("a", "b", "c", "d"), scores=None, **changes):
     falling = np.arange(len(items), 0, -1)
     facts = {
         "model": "Planted",
-        "config": {},
+        "settings": {},
         "kind": "item scores",
         "items": tuple(items),
         "scale": None,

@@ -14,6 +14,6 @@ def charged(config: PrivateModel, domain: Domain, budget: Budget, seed: int = 1)
     return ChargedRun(plan, config.queries(domain, budget), Grant(plan.events, Seeded(seed), seal=SEAL))
 
 
-def exact(unit: str = "rating", adjacency: str = "add-remove") -> ExactRun:
+def exact(unit: str = "record", adjacency: str = "add-remove") -> ExactRun:
     """The run of the non-private baseline."""
     return ExactRun(Unprotected(unit, adjacency))

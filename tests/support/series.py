@@ -4,7 +4,7 @@ import polars as pl
 
 import hushrec as hr
 
-DOMAIN = hr.Domain([f"i{n}" for n in range(40)], scale=(1, 5, 1), max_users=100, cap=500)
+DOMAIN = hr.Domain([f"i{n}" for n in range(40)], scale=(1, 5, 1), max_users=100, max_per_user=500)
 _COLUMNS = {"user_id": pl.String, "item_id": pl.String, "rating": pl.Int64}
 
 

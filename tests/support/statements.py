@@ -19,8 +19,8 @@ LEVELS = (Promised("strict", 0.5, 0.25, 0.49999), Promised("generous", 8, 1.0, 1
 CELLS = Measured("rows", "randomized response", 1.0, 0.5, 12, 1.0, 2.0)
 KINDS = {
     "user": {},
-    "one rating": {"unit": "rating"},
-    "its stars": {"unit": "rating", "adjacency": "replace"},
+    "one rating": {"unit": "record"},
+    "its stars": {"unit": "record", "adjacency": "replace"},
     "pure": {"delta": 0.0, "measurements": (Measured("sums", "laplace", 2.0, 8.0, 4, 1.0, 0.25),)},
     "weak": {"epsilon": 12.5},
     "seeded": {"caveats": (UNPROTECTED,)},
@@ -31,7 +31,7 @@ KINDS = {
         "measurements": (POSTERIOR,),
         "diagnostics": {"R̂": 1.25, "verdict": "NOT CONVERGED"},
     },
-    "personal": {"personal": True, "promises": LEVELS, "measurements": (SAMPLED,)},
+    "personal_epsilon": {"personal_epsilon": True, "classes": LEVELS, "measurements": (SAMPLED,)},
     "released rows": {
         "local": Local("cell", 1.0, 0.5, None, 2, 0.25),
         "epsilon": 2.0,

@@ -21,7 +21,7 @@ def ratings():
 
 @pytest.fixture
 def budget():
-    return lambda epsilon=4.0, unit="rating", adjacency="add-remove", delta=1e-6: hr.Budget(
+    return lambda epsilon=4.0, unit="record", adjacency="add-remove", delta=1e-6: hr.Budget(
         epsilon=epsilon, delta=delta, unit=unit, adjacency=adjacency
     )
 

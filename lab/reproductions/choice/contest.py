@@ -109,7 +109,7 @@ class Contest:
         exact = math.isinf(epsilon)
         budget = None if exact else hr.Budget(epsilon=epsilon, delta=DELTA, unit=unit, adjacency="add-remove")
         config: Model = (
-            hr.recommended(train.domain, budget) if model == RECOMMENDED else registry.class_of(model)()
+            hr.suggest_model(train.domain, budget) if model == RECOMMENDED else registry.class_of(model)()
         )
         prior = self._others(train.domain) if public == "ratings" else None
         start = time.process_time()
@@ -138,9 +138,9 @@ class Contest:
 
         def made() -> hr.Release:
             table = NamedSet(OTHERS, self.folder).table
-            frame = hr.Domain(domain.items, scale=domain.scale, max_users=1000, cap=domain.n_items)
+            frame = hr.Domain(domain.items, scale=domain.scale, max_users=1000, max_per_user=domain.n_items)
             ratings = hr.Ratings.of(hr.load(table, frame), by="the reproduction")
-            return hr.baseline(ratings, hr.recommended(frame))
+            return hr.baseline(ratings, hr.suggest_model(frame))
 
         return self._latest("others", domain.items, made)
 

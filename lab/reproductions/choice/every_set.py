@@ -37,7 +37,7 @@ TITLE = "The recommended model beside the simplest, on every set"
 SETS = "ml-100k", "filmtrust", "ml-latest-small", "netflix-sample", "anime", "ml-1m", "ciao"
 LARGEST = "ciao"
 EPSILONS = 0.5, 1.0, 4.0, 8.0
-UNITS = "rating", "user"
+UNITS = "record", "user"
 SIMPLEST = "GlobalEffects"
 CONDITIONAL = "PosteriorSampleMF"
 """Is left out: its ε holds only if its chain converges, and means something from hundreds on."""

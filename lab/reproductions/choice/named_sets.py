@@ -57,9 +57,9 @@ class NamedSet:
         users = sorted(self.table["user"].unique())
         return hr.Domain(
             items,
-            cap=len(items),
+            max_per_user=len(items),
             expected_users=round_near(len(users)),
-            expected_ratings=round_near(self.table.height),
+            expected_records=round_near(self.table.height),
             users=users if roster else None,
             **known,
             **(self._described(set(items)) if described else {}),

@@ -25,7 +25,7 @@ folds = 3
 name = "svd"
 model = "CovarianceSVD"
 settings = { rank = 3 }
-unit = "rating"
+unit = "record"
 adjacency = "add-remove"
 epsilon = [0.3, 1, 5, inf]
 delta = 1e-6
@@ -33,14 +33,14 @@ seeds = 4
 [[run]]
 name = "effects"
 model = "McSherryEffects"
-unit = "rating"
+unit = "record"
 adjacency = "add-remove"
 epsilon = [1, 5]
 delta = 1e-6
 [[run]]
 name = "effects"
 model = "global-effects"
-unit = "rating"
+unit = "record"
 adjacency = "add-remove"
 epsilon = [1, 5]
 delta = 1e-6

@@ -50,7 +50,7 @@ def fitted(form, ratings, budget):
 
 
 def randomized(method, ratings, budget):
-    return printed(method, ratings.domain, budget), lab.release_data(ratings, method, budget, 3).data
+    return printed(method, ratings.domain, budget), lab.randomize(ratings, method, budget, 3).data
 
 
 OURS = {"MODELS": MODELS, "METHODS": METHODS, "ASKED": (), "fitted": fitted, "randomized": randomized}

@@ -13,7 +13,7 @@ from lab.experiments.case import Case
 from lab.published.mcsherry_mironov import McSherrySVD
 
 SOURCE = {"data": "a", "domain": "b", "splits": "c"}
-BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="rating", adjacency="add-remove")
+BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="record", adjacency="add-remove")
 CASE = Case("svd", 0, CovarianceSVD(rank=3), BUDGET)
 
 
@@ -28,9 +28,9 @@ def test_a_label_changes_no_key():
         {"split": 1},
         {"seed": 1},
         {"fold_in": True},
-        {"config": CovarianceSVD(rank=4)},
-        {"config": McSherrySVD(rank=3)},
-        {"config": GlobalEffects()},
+        {"settings": CovarianceSVD(rank=4)},
+        {"settings": McSherrySVD(rank=3)},
+        {"settings": GlobalEffects()},
         {"budget": None},
         *(
             {"budget": BUDGET.model_copy(update=other)}
@@ -54,7 +54,7 @@ def test_without_noise_there_is_no_unit_adjacency_or_delta():
     assert plain["epsilon"] == math.inf
     assert [plain[name] for name in ("unit", "adjacency", "delta")] == [None, None, None]
     noisy = CASE.coordinates()
-    assert [noisy[name] for name in ("unit", "adjacency", "delta")] == ["rating", "add-remove", 1e-6]
+    assert [noisy[name] for name in ("unit", "adjacency", "delta")] == ["record", "add-remove", 1e-6]
 
 
 def test_a_reference_goes_by_its_name():

@@ -68,8 +68,8 @@ def test_fetched_files_load(tmp_path, server, toy):
     (folder / "toy.zip").write_bytes(ARCHIVE)
     toy([f"{address}/toy.zip"])
     fetched = get("toy", tmp_path / "home")
-    domain = fetched.domain(cap=7)
-    assert (domain.items, domain.cap, domain.max_users) == (("10", "20"), 7, 100)
+    domain = fetched.domain(max_per_user=7)
+    assert (domain.items, domain.max_per_user, domain.max_users) == (("10", "20"), 7, 100)
     assert load(fetched.ratings, domain).to_polars().rows() == [
         ("1", "10", 5.0, 978300760),
         ("2", "20", 3.0, 978300761),

@@ -14,7 +14,7 @@ folds = 3
 [[run]]
 name = "effects"
 model = "GlobalEffects"
-unit = ["rating", "user"]
+unit = ["record", "user"]
 adjacency = "add-remove"
 epsilon = [10, 1, inf]
 delta = 1e-6
@@ -25,7 +25,7 @@ model = "CovarianceSVD"
 settings = { rank = 3 }
 epsilon = 2
 delta = 1e-6
-unit = "rating"
+unit = "record"
 adjacency = "replace"
 [[run]]
 name = "printed"
@@ -116,7 +116,7 @@ def test_a_domain_of_ranges(grid):
     domain = grid(PLAIN.replace(generated, RANGES)).data.domain_of()
     assert domain.items == tuple(str(n) for n in range(1, 13))
     assert domain.n_users == 11
-    assert (tuple(domain.scale), domain.max_users, domain.cap) == ((1, 5, 1), 20, 500)
+    assert (tuple(domain.scale), domain.max_users, domain.max_per_user) == ((1, 5, 1), 20, 500)
 
 
 def test_made_up_people_are_known(grid):
@@ -129,11 +129,11 @@ def test_made_up_people_are_known(grid):
     [
         ("[split]", "[spilt]", "grid.toml: split: Field required"),
         ("epsilon = 2", "epsilon = 2\nepsilonn = 2", "run[2].epsilonn: Extra inputs"),
-        ('unit = "rating"', "", "run[2]: a budget has all of epsilon, delta, unit and adjacency"),
+        ('unit = "record"', "", "run[2]: a budget has all of epsilon, delta, unit and adjacency"),
         ("epsilon = 2", "epsilon = []", "run[2].epsilon: Value should have at least 1"),
         ("epsilon = 2", "epsilon = [-2]", "run[2].epsilon[1]: Input should be greater than 0"),
         ("epsilon = 2", "epsilon = nan", "run[2].epsilon[1]: Input should be greater than 0"),
-        ('unit = "rating"', 'unit = "film"', "run[2].unit[1]: Input should be 'rating' or 'user'"),
+        ('unit = "record"', 'unit = "film"', "run[2].unit[1]: Input should be 'record' or 'user'"),
         ('"GlobalEffects"', '"GlobalAffects"', "run[1].model: there is no model 'GlobalAffects'; there are"),
         ("rank = 3", "rnk = 3", "run[2]: invalid settings for CovarianceSVD: rnk"),
         ("rank = 3", 'analysis = "published"', "run[2]: invalid settings for CovarianceSVD: analysis"),
@@ -161,7 +161,7 @@ def test_errors_name_the_key(grid, old, new, message):
 
 
 def test_a_unit_that_the_model_does_not_protect(grid):
-    text = PLAIN.replace('unit = "rating"', 'unit = "user"')
+    text = PLAIN.replace('unit = "record"', 'unit = "user"')
     with pytest.raises(ConfigError, match=r"run\[2\]: CovarianceSVD offers no guarantee for unit user under"):
         grid(text)
 
@@ -208,11 +208,14 @@ def test_people_ask_for_an_epsilon_by_their_ids(grid):
     """Of 3,000 people the share of a class is within 0.06 of what is asked but once in 10^9 (Hoeffding)."""
     data = grid(ASKED).data
     ratings = data.load()
-    shares = {epsilon: float((ratings.asked == epsilon).mean()) for epsilon in (0.5, 2.0, 8.0)}
+    shares = {epsilon: float((ratings.personal_epsilon == epsilon).mean()) for epsilon in (0.5, 2.0, 8.0)}
     assert shares == pytest.approx({0.5: 0.5, 2.0: 0.3, 8.0: 0.2}, abs=0.06)
     part = grid(ASKED).split.parts(ratings, 0)[0]
-    asked = dict(zip(ratings.users.to_list(), ratings.asked, strict=True))
-    assert all(asked[user] == epsilon for user, epsilon in zip(part.users.to_list(), part.asked, strict=True))
+    asked = dict(zip(ratings.users.to_list(), ratings.personal_epsilon, strict=True))
+    assert all(
+        asked[user] == epsilon
+        for user, epsilon in zip(part.users.to_list(), part.personal_epsilon, strict=True)
+    )
     assert data.digest() != grid(ASKED.replace("0.3", "0.1").replace("0.2", "0.4")).data.digest()
 
 
@@ -328,7 +331,7 @@ def test_a_file_of_interactions(grid, tmp_path):
     ],
 )
 def test_what_does_not_fit_what_people_give_is_refused(grid, text, old, new, message):
-    text = text.replace('unit = "rating"\nadjacency = "replace"', 'unit = "rating"\nadjacency = "add-remove"')
+    text = text.replace('unit = "record"\nadjacency = "replace"', 'unit = "record"\nadjacency = "add-remove"')
     assert text.count(old) == 1
     with pytest.raises(ConfigError) as caught:
         grid(text.replace(old, new)).cases()
@@ -340,7 +343,7 @@ def test_a_model_without_noise_needs_no_budget(grid):
     cases = grid(plain).cases()
     assert [(case.budget, case.name) for case in cases] == [(None, "plain")] * 3
     with pytest.raises(ConfigError, match=r"MatrixFactorization adds no noise; leave out epsilon"):
-        grid(plain + 'epsilon = 1\ndelta = 1e-6\nunit = "rating"\nadjacency = "replace"\n')
+        grid(plain + 'epsilon = 1\ndelta = 1e-6\nunit = "record"\nadjacency = "replace"\n')
     with pytest.raises(ConfigError, match=r"needs epsilon"):
         grid(plain.replace("MatrixFactorization", "GlobalEffects"))
 

@@ -23,7 +23,7 @@ from lab.experiments.source import Data, Parts, Split
 from lab.published.mcsherry_mironov import McSherryEffects
 
 REFERENCE = Case("item average", 0)
-BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="rating", adjacency="add-remove")
+BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="record", adjacency="add-remove")
 MODEL = Case("effects", 0, McSherryEffects(), BUDGET, entropy=7)
 
 

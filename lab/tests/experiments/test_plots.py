@@ -29,7 +29,7 @@ def grid():
                     "model": model,
                     "epsilon": [0.1, 0.11, 1.0, 10.0],
                     "delta": 1e-6,
-                    "unit": "rating",
+                    "unit": "record",
                     "adjacency": "add-remove",
                 }
                 for model in ("McSherryEffects", "GlobalEffects")
@@ -57,7 +57,7 @@ def test_a_figure_says_what_it_is_about(grid):
     shown = words(plots.figure(grid, reading.labels(grid), data="1,500 made-up ratings")).replace("  ", " ")
     for fact in (
         "1,500 made-up ratings",
-        "unit rating",
+        "unit record",
         "adjacency add-remove",
         "δ = 1e-06",
         "effects: McSherryEffects",

@@ -18,7 +18,7 @@ from lab.experiments.reading import (
     summary,
 )
 
-OURS = Curve("ours", "rating", "replace", "corrected")
+OURS = Curve("ours", "record", "replace", "corrected")
 EPSILONS = [0.1, 0.5, 1.0, 2.0, 10.0]
 
 

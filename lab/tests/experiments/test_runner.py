@@ -24,7 +24,7 @@ folds = 2
 name = "svd"
 model = "CovarianceSVD"
 settings = { rank = 3 }
-unit = "rating"
+unit = "record"
 adjacency = "add-remove"
 epsilon = [1, 8, inf]
 delta = 1e-6
@@ -33,7 +33,7 @@ seeds = 2
 name = "svd"
 model = "McSherrySVD"
 settings = { rank = 3 }
-unit = "rating"
+unit = "record"
 adjacency = "add-remove"
 epsilon = [1, 8, inf]
 delta = 1e-6
@@ -43,7 +43,7 @@ name = "impossible"
 model = "GlobalEffects"
 epsilon = 1
 delta = 0
-unit = "rating"
+unit = "record"
 adjacency = "add-remove"
 [[reference]]
 name = "item average"
@@ -82,7 +82,7 @@ def test_a_row_is_what_the_library_says(ended):
     _, table = ended
     ratings = Grid.model_validate({"data": {"generated": GENERATED}, "split": {"kind": "kfold"}}).data.load()
     train, test = list(kfold(ratings, 2, 0))[1]
-    budget = Budget(epsilon=8.0, delta=1e-6, unit="rating", adjacency="add-remove")
+    budget = Budget(epsilon=8.0, delta=1e-6, unit="record", adjacency="add-remove")
     model = McSherrySVD(rank=3)
     release = published.fit(train, model, budget, 1001)
     found = evaluate(release, train=train, test=test)

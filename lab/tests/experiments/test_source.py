@@ -12,9 +12,9 @@ FRAME = {"items": (3, 12), "scale": (1, 5, 1), "max_users": 20}
 
 
 def asked_by_user(**changed):
-    data = Data(generated=MADE | changed, asked={"0.5": 0.2, "2": 0.3, "8": 0.5})
+    data = Data(generated=MADE | changed, personal_epsilon={"0.5": 0.2, "2": 0.3, "8": 0.5})
     ratings = data.load()
-    return dict(zip(ratings.users.to_list(), ratings.asked.tolist(), strict=True))
+    return dict(zip(ratings.users.to_list(), ratings.personal_epsilon.tolist(), strict=True))
 
 
 def test_people_ask_in_proportion_and_by_their_ids():
@@ -29,10 +29,10 @@ def test_people_ask_in_proportion_and_by_their_ids():
 
 
 def test_shares_add_to_one():
-    Data(generated=MADE, asked={str(n): 0.1 for n in range(1, 11)})  # up to rounding
+    Data(generated=MADE, personal_epsilon={str(n): 0.1 for n in range(1, 11)})  # up to rounding
     for share in (0.4, 0.6):
         with pytest.raises(ValidationError, match="the shares of people add to 1"):
-            Data(generated=MADE, asked={"1": 0.5, "2": share})
+            Data(generated=MADE, personal_epsilon={"1": 0.5, "2": share})
 
 
 def test_ratings_are_read_or_generated_and_only_files_have_a_domain(tmp_path):
@@ -61,8 +61,10 @@ def test_a_named_set_brings_its_frame_and_is_looked_for_when_it_is_read(tmp_path
 
 
 def test_a_table_adds_to_what_is_known_of_a_named_set():
-    data = Data(name="ml-100k", domain={"users": (1, 943), "cap": 7})
-    assert data.domain == Frame(items=(1, 1682), scale=(1, 5, 1), max_users=1000, cap=7, users=(1, 943))
+    data = Data(name="ml-100k", domain={"users": (1, 943), "max_per_user": 7})
+    assert data.domain == Frame(
+        items=(1, 1682), scale=(1, 5, 1), max_users=1000, max_per_user=7, users=(1, 943)
+    )
     with pytest.raises(ValidationError, match="there is no data set 'ml-2m'; there are ml-100k, ml-1m"):
         Data(name="ml-2m")
     with pytest.raises(ValidationError, match="one of name, ratings and generated"):
@@ -70,16 +72,16 @@ def test_a_table_adds_to_what_is_known_of_a_named_set():
 
 
 def test_a_domain_of_integer_ranges_includes_both_ends():
-    domain = Frame(**FRAME, cap=7, users=(8, 11)).domain()
+    domain = Frame(**FRAME, max_per_user=7, users=(8, 11)).domain()
     assert domain.items == tuple(str(n) for n in range(3, 13))
     assert set(domain.users) == {"8", "9", "10", "11"}
-    assert (tuple(domain.scale), domain.max_users, domain.cap) == ((1, 5, 1), 20, 7)
+    assert (tuple(domain.scale), domain.max_users, domain.max_per_user) == ((1, 5, 1), 20, 7)
     assert Frame(**FRAME).domain().users is None
 
 
 def test_a_digest_tells_contents_and_asked_shares_apart(tmp_path):
-    def digest(name, asked=()):
-        return Data(ratings=tmp_path / name, domain=FRAME, asked=asked).digest()
+    def digest(name, personal_epsilon=()):
+        return Data(ratings=tmp_path / name, domain=FRAME, personal_epsilon=personal_epsilon).digest()
 
     for name, text in {"a.csv": "1,3,5\n", "copy.csv": "1,3,5\n", "b.csv": "1,3,4\n"}.items():
         (tmp_path / name).write_text(text)

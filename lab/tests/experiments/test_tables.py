@@ -6,8 +6,8 @@ from lab.experiments import tables
 from lab.experiments.reading import Curve
 
 COLUMNS = ["name", "unit", "adjacency", "analysis", "epsilon", "split", "rmse"]
-OURS = Curve("ours", "rating", "replace", "corrected")
-STILL = Curve("still", "rating", "replace", "corrected")
+OURS = Curve("ours", "record", "replace", "corrected")
+STILL = Curve("still", "record", "replace", "corrected")
 
 
 def rows():

@@ -13,7 +13,7 @@ from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError
 from hushrec.privacy.local.rows import Rows
 from hushrec.testing import Seeded
 from lab.linkage.rehearsal import seeded
-from lab.published import Cost, DuRepresentatives, DuResponse, cost, release_data
+from lab.published import Cost, DuRepresentatives, DuResponse, cost, randomize
 from lab.published.du_leighton_patel import SharedRandomizer
 
 
@@ -21,8 +21,8 @@ def budget(epsilon=20.0, delta=0.0, **others):
     return hr.Budget(**{"epsilon": epsilon, "delta": delta, "unit": "user", "adjacency": "replace", **others})
 
 
-def of(items=1000, scale=(1, 5, 1), cap=200):
-    return hr.Domain(range(items), scale=scale, max_users=1000, cap=cap)
+def of(items=1000, scale=(1, 5, 1), max_per_user=200):
+    return hr.Domain(range(items), scale=scale, max_users=1000, max_per_user=max_per_user)
 
 
 @pytest.mark.parametrize("epsilon", [1e-9, 1.0, 40.0, 4000.0])
@@ -39,7 +39,7 @@ def test_the_printed_chance_is_that_of_two_symbols():
     two, six = (DuResponse().event(of(scale=scale), budget(40.0)) for scale in ((0, 1, 1), (1, 5, 1)))
     assert two.exponent == six.exponent == pytest.approx(math.log1p(math.exp(0.04)))
     assert float(two.loss) == pytest.approx(0.04 + math.log(2))  # not rated, 0 and 1
-    corrected = hr.RandomizedResponse().plan(of(cap=1000), budget(40.0)).events[0]
+    corrected = hr.RandomizedResponse().plan(of(max_per_user=1000), budget(40.0)).events[0]
     assert float(corrected.loss) == pytest.approx(0.04)
 
 
@@ -52,7 +52,7 @@ def test_what_it_costs_stands_beside_its_claim(ratings):
     domain = ratings.domain
     assert cost(DuResponse(), domain, budget(1.0)) == Cost(1.0, pytest.approx(1 + 20 * math.log(5)))
     assert float(DuResponse().event(domain, budget(1.0)).loss) == pytest.approx(1 / 20 + math.log(5))
-    data = release_data(ratings, DuResponse(), budget(1.0), 1).data
+    data = randomize(ratings, DuResponse(), budget(1.0), 1).data
     assert (data.method, data.settings["symbols"]) == ("DuResponse", 6)
     turned = data.ratings.n_ratings / (data.n_people * domain.n_items)
     assert turned > 0.4, "half of all cells are answered untruly, most of them by a rating"
@@ -65,7 +65,7 @@ def test_a_sample_is_claimed_by_the_cells_that_are_asked_for(ratings):
 
 
 def test_it_protects_whole_people_who_are_known_to_take_part(ratings):
-    for wrong in ({"unit": "rating"}, {"adjacency": "add-remove"}):
+    for wrong in ({"unit": "record"}, {"adjacency": "add-remove"}):
         with pytest.raises(BudgetUnsupported, match="change the budget's unit or adjacency"):
             DuResponse().printed(ratings.domain, budget(**wrong))
     with pytest.raises(ConfigError, match="lower it"):
@@ -84,7 +84,7 @@ SHARED = DuRepresentatives(keep_probability=KEEP, group_probability=GROUP, thres
 def one_each(item=None):
     """People who rated one item each: all the same, or all items in turn."""
     rated = [(f"u{u:04d}", u % ITEMS if item is None else item, u % 5 + 1) for u in range(PEOPLE)]
-    domain = hr.Domain(range(ITEMS), scale=(1, 5, 1), cap=ITEMS, max_users=1000)
+    domain = hr.Domain(range(ITEMS), scale=(1, 5, 1), max_per_user=ITEMS, max_users=1000)
     schema = {"user_id": pl.String, "item_id": pl.String, "rating": pl.Float64}
     return hr.load(pl.DataFrame(rated, schema=schema, orient="row"), domain)
 

@@ -71,13 +71,15 @@ def test_under_noise_they_are_clamped(listed, budget):
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
 def test_the_corrected_averages_are_nearer_to_the_truth_under_noise(listed, budget, adjacency):
-    """With the same shares of the budget, and the same kind of noise."""
+    """With the same split of the budget, and the same kind of noise."""
     train, allowed = listed[0], budget(2.0, adjacency=adjacency, delta=0.0)
     published = FriedmanEffects()
     corrected = hr.GlobalEffects(user_biases="released")
-    own = corrected.split(train.domain, allowed)
-    split = {name: part for name, part in published.split(train.domain, allowed).items() if name in own}
-    corrected = hr.GlobalEffects(user_biases="released", shares=split)
+    own = corrected.budget_split(train.domain, allowed)
+    split = {
+        name: part for name, part in published.budget_split(train.domain, allowed).items() if name in own
+    }
+    corrected = hr.GlobalEffects(user_biases="released", split=split)
     clean = corrected.biases.measure(Population(train), exact(adjacency=adjacency), "l1")
     ours = corrected.biases.measure(Population(train), charged(corrected, train.domain, allowed, 2), "l1")
     theirs = averages(published, train, PaperRun.of(published, train.domain, allowed, 2))
@@ -88,25 +90,28 @@ def test_the_corrected_averages_are_nearer_to_the_truth_under_noise(listed, budg
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
 def test_the_global_means_get_a_fiftieth(listed, budget, adjacency):
-    shares = FriedmanEffects().split(listed[0].domain, budget(adjacency=adjacency))
+    split = FriedmanEffects().budget_split(listed[0].domain, budget(adjacency=adjacency))
     if adjacency == "replace":
         expected = {"global sum": 0.01, "residual sum": 0.01, "item sums": 0.54, "user sums": 0.44}
     else:
         halves = {"item": 0.27, "user": 0.22}
         expected = {f"{side} {what}": part for side, part in halves.items() for what in ("sums", "counts")}
         expected |= {"global sum": 0.005, "global count": 0.005, "residual sum": 0.01}
-    assert shares == pytest.approx(expected)
+    assert split == pytest.approx(expected)
 
 
 @each_kind
 def test_all_of_the_averages_noise_is_laplace(listed, budget, kind):
     for unit, adjacency in kind.supports:
         domain, allowed = listed[0].domain, budget(2.0, unit, adjacency, delta=0.0)
-        noises, shares = configured(kind).printed(domain, allowed), configured(kind).split(domain, allowed)
+        noises, split = (
+            configured(kind).printed(domain, allowed),
+            configured(kind).budget_split(domain, allowed),
+        )
         averages = [name for name in noises if "round" not in name]
         assert all(isinstance(noises[name], Laplace) for name in averages)
         part = 1.0 if kind is FriedmanEffects else 0.3
-        own = math.fsum(shares[name] for name in averages if name not in ("ratings", "cells"))
+        own = math.fsum(split[name] for name in averages if name not in ("ratings", "cells"))
         assert own == pytest.approx(part, abs=0.01)
 
 
@@ -178,7 +183,7 @@ def test_under_replace_every_rating_gets_noise_and_its_claim_is_true(listed, bud
     domain, allowed = listed[0].domain, budget(2.0, adjacency="replace", delta=0.0)
     event = FriedmanInputMF().printed(domain, allowed)["ratings"]
     assert (event.size, event.sensitivity) == (EVERY_RATING, 2)
-    assert FriedmanInputMF().split(domain, allowed)["ratings"] == 0.7
+    assert FriedmanInputMF().budget_split(domain, allowed)["ratings"] == 0.7
     worth = cost(FriedmanInputMF(), domain, allowed)
     assert worth.true == pytest.approx(worth.claimed, rel=1e-6)
 
@@ -205,10 +210,10 @@ def test_noise_is_worth_its_claim_only_where_bounds_are_not_exchanged(listed, bu
 
 def test_each_epoch_solves_each_side_once(listed, budget):
     config, allowed = FriedmanALS(rank=3, epochs=3), budget(adjacency="replace")
-    noises, shares = config.printed(listed[0].domain, allowed), config.split(listed[0].domain, allowed)
-    rounds = [name for name in noises if ", round " in name]
-    assert rounds == [f"{side}, round {t}" for t in range(1, 4) for side in ("users", "items")]
-    assert [shares[name] for name in rounds] == pytest.approx([0.7 / 6] * 6)
+    noises, split = config.printed(listed[0].domain, allowed), config.budget_split(listed[0].domain, allowed)
+    rounds = [name for name in noises if ", epoch " in name]
+    assert rounds == [f"{side}, epoch {t}" for t in range(1, 4) for side in ("users", "items")]
+    assert [split[name] for name in rounds] == pytest.approx([0.7 / 6] * 6)
     assert [noises[name].loss for name in rounds] == [1.25, 0.8] * 3
     assert [noises[name].noise for name in rounds] == pytest.approx([6 / (0.7 * 4)] * 6)
 

@@ -24,15 +24,15 @@ def watched(monkeypatch, config, ratings, allowed):
         return noisy
 
     monkeypatch.setattr(PaperRun, "measure", watch)
-    config.release(ratings, PaperRun.of(config, ratings.domain, allowed, 1))
-    return [part for part in seen if ", round " in part[0].name]
+    config.fit(ratings, PaperRun.of(config, ratings.domain, allowed, 1))
+    return [part for part in seen if ", epoch " in part[0].name]
 
 
 def test_bounded_it_draws_noise_for_every_rating_in_every_epoch(listed, listed_rmse, budget):
     config = FriedmanBoundedSGD(rank=3, epochs=4)
     noises = config.printed(listed[0].domain, budget(adjacency="replace"))
     rounds = [name for name, event in noises.items() if event.size == EVERY_RATING]
-    assert rounds == [f"ratings, round {t}" for t in range(1, 5)]
+    assert rounds == [f"ratings, epoch {t}" for t in range(1, 5)]
     worth = cost(config, listed[0].domain, budget(adjacency="replace"))
     assert worth.true == pytest.approx(worth.claimed, rel=1e-9)
     assert listed_rmse(config, budget(1000.0, adjacency="replace")) == pytest.approx(
@@ -66,7 +66,7 @@ def test_unbounded_every_vector_gets_the_noise_of_algorithm_5(monkeypatch, liste
     e_max = 0.8 / STAR + 0.4 * 0.5
     reach = {"users": 0.02 * (e_max * 0.5 + 0.05 * 0.4), "items": 0.02 * (e_max * 0.4 + 0.05 * 0.5)}
     assert [query.name for query, _, _ in rounds] == [
-        f"{side}, round {t}" for t in (1, 2) for side in ("users", "items")
+        f"{side}, epoch {t}" for t in (1, 2) for side in ("users", "items")
     ]
     for query, (rows, scales), noisy in rounds:
         side = query.name.partition(",")[0]
@@ -93,7 +93,7 @@ def test_what_is_released_is_within_the_bounds_on_norms(listed, budget, kind, ad
     ("kind", "adjacency"), [(FriedmanBoundedSGD, "replace"), (FriedmanUnboundedSGD, "add-remove")]
 )
 def test_all_epochs_get_equal_shares_after_the_averages(listed, budget, kind, adjacency):
-    shares = kind(epochs=5).split(listed[0].domain, budget(adjacency=adjacency))
-    rounds = [share for name, share in shares.items() if "round" in name]
+    split = kind(epochs=5).budget_split(listed[0].domain, budget(adjacency=adjacency))
+    rounds = [share for name, share in split.items() if "epoch" in name]
     count = 5 if kind is FriedmanBoundedSGD else 10
     assert rounds == pytest.approx([0.7 / count] * count)

@@ -24,7 +24,7 @@ def pure(budget, epsilon, adjacency="add-remove"):
 def test_it_is_drawn_at_a_quarter_of_what_is_claimed(world, budget, adjacency, moved, true):
     """4B is printed where a user moves the loss by B, or by 2B where they change."""
     domain, model = world[0].domain, printed()
-    bound = min(domain.cap, domain.n_items) * 5.0**2
+    bound = min(domain.max_per_user, domain.n_items) * 5.0**2
     (event,) = model.printed(domain, pure(budget, 8.0, adjacency)).values()
     assert event.sensitivity == moved * bound
     assert cost(model, domain, pure(budget, 8.0, adjacency)) == Cost(8.0, pytest.approx(true))

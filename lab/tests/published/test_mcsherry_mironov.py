@@ -10,7 +10,7 @@ from hushrec.errors import BudgetUnsupported, ConfigError
 from hushrec.privacy.accounting.accountant import spent_of
 from lab.published import McSherryEffects, McSherryKNN, McSherrySVD, cost, fit
 
-UNITS = [("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")]
+UNITS = [("record", "add-remove"), ("record", "replace"), ("user", "add-remove")]
 KINDS = [McSherryEffects, McSherryKNN, McSherrySVD]
 
 
@@ -73,12 +73,12 @@ def test_what_it_costs_is_what_all_noise_costs_with_true_sensitivities(world, bu
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_global_mean_gets_a_fiftieth_and_the_covariance_most(world, budget, kind):
-    shares = small(kind).split(world[0].domain, budget())
-    assert shares["global sum"] == shares["global count"] == pytest.approx(0.01)
-    items = shares["item sums"] + shares["item counts"]
+    split = small(kind).budget_split(world[0].domain, budget())
+    assert split["global sum"] == split["global count"] == pytest.approx(0.01)
+    items = split["item sums"] + split["item counts"]
     assert items == pytest.approx(0.98 if kind is McSherryEffects else 0.19)
     if kind is not McSherryEffects:
-        assert shares["covariance"] == shares["co-rating weights"] == pytest.approx(0.395)
+        assert split["covariance"] == split["co-rating weights"] == pytest.approx(0.395)
 
 
 def test_noise_is_drawn_for_the_printed_bounds(budget):

@@ -38,7 +38,7 @@ class Toy(PublishedModel):
     def default_split(self, domain, budget):
         return {"first": 0.25, "second": 0.75}
 
-    def release(self, feedback, run):
+    def fit(self, feedback, run):
         raise NotImplementedError
 
 
@@ -106,7 +106,7 @@ def test_every_published_model_claims_its_budget_for_every_unit_and_adjacency(ki
         names = [query.name for query in config.queries(DOMAIN, allowed)]
         assert set(config.printed(DOMAIN, allowed)) <= set(names)
         assert cost(config, DOMAIN, allowed).claimed == 2.0
-        assert math.fsum(config.split(DOMAIN, allowed).values()) == pytest.approx(1)
+        assert math.fsum(config.budget_split(DOMAIN, allowed).values()) == pytest.approx(1)
         assert set(config.claims(DOMAIN, allowed)) <= {*names, "global sum", "global count"}, (
             "claims of nothing"
         )

@@ -21,9 +21,9 @@ STEP = 2.0**-8
 NORMAL = Gaussian("sums", 1.0, 3.0, STEP, 6)
 WIDE = Laplace("cells", 1.0, 2.0, STEP, 24)
 SUMS, CELLS = Sum("sums", 1.0, "l2", STEP, 6), CellSum("cells", 1.0, STEP, (4, 6), 300, 700)
-ROWS = SphericalRows("users, round 1", 1.25, 60)
+ROWS = SphericalRows("users, epoch 1", 1.25, 60)
 VALUES, SCALES = np.arange(60.0).reshape(12, 5), np.linspace(0.5, 2.0, 12)
-TERMS = Unprotected("rating", "add-remove")
+TERMS = Unprotected("record", "add-remove")
 STEPS = np.arange(-3, 3) * 10_000
 SPARSE = CSR(np.array([0, 1, 2, 2, 3]), np.array([5, 0, 3], np.int32), np.array([256, -512, 90]))
 
@@ -40,14 +40,14 @@ def test_sums_get_the_noise_that_a_grant_would_draw_from_these_keys():
     for event in (NORMAL, Laplace("sums", 1.0, 3.0, STEP, 6)):
         found = run(event).measure(SUMS, STEPS)
         query = Sum("sums", 1.0, event.norm, STEP, 6)
-        drawn = query.release(grant(event), STEPS)
+        drawn = query.measure(grant(event), STEPS)
         np.testing.assert_array_equal(found.values, drawn.values)
         assert (found.sigma, found.step, found.event) == (drawn.sigma, drawn.step, event)
         assert (found.values != STEPS * STEP).all()
 
 
 def test_cells_get_it_too_and_what_stays_below_the_threshold_is_dropped():
-    found, drawn = run(WIDE).measure(CELLS, SPARSE), CELLS.release(grant(WIDE), SPARSE)
+    found, drawn = run(WIDE).measure(CELLS, SPARSE), CELLS.measure(grant(WIDE), SPARSE)
     for name in ("indptr", "columns", "values"):
         np.testing.assert_array_equal(getattr(found, name), getattr(drawn, name))
     assert np.abs(found.values).min() >= 300
@@ -82,7 +82,7 @@ def test_no_grant_draws_noise_on_rows():
     assert not ROWS.is_exact
     assert ROWS.norm not in ("l1", "l2", "loss")
     with pytest.raises(GrantError, match="measure it on a PaperRun"):
-        ROWS.release(grant(NORMAL), (VALUES, SCALES))
+        ROWS.measure(grant(NORMAL), (VALUES, SCALES))
 
 
 def test_rows_without_noise_are_as_they_were_and_not_the_same_array():

@@ -13,19 +13,19 @@ from hushrec.statistics.item_sums import EffectSums
 from lab.published.mcsherry_mironov import McSherrySVD
 
 SPAN, STRENGTH, CLIP = 4.0, 20, 1.0
-DOMAIN = Domain(items=range(4000), scale=(1, 5, 1), cap=500, max_users=10_000)
+DOMAIN = Domain(items=range(4000), scale=(1, 5, 1), max_per_user=500, max_users=10_000)
 
 
 def sums(norm="l2", **settings):
     settings = {
         "clip": CLIP,
         "limit": SPAN / 2,
-        "strength": STRENGTH,
+        "reg": STRENGTH,
         "contribution_cap": 1.0,
         "offset": 0.0,
         **settings,
     }
-    return CovarianceSums(DOMAIN, "rating", "add-remove", norm, **settings)
+    return CovarianceSums(DOMAIN, "record", "add-remove", norm, **settings)
 
 
 def centred(limit, ratings, effects):
@@ -61,7 +61,7 @@ def test_theorem_4_needs_residuals_within_half_the_scale(limit, holds):
 @pytest.mark.parametrize(("origin", "holds"), [(0.0, False), (3.0, True)])
 def test_a_sum_of_ratings_moves_by_the_largest_rating_not_by_the_width_of_the_scale(origin, holds):
     """Adding a five-star rating moves Σ r by 5, charged is α = 4. Shifted to the middle it moves by 2."""
-    effects = EffectSums(DOMAIN, "rating", "add-remove", "l2", 1.25, 1.0, 2, origin)
+    effects = EffectSums(DOMAIN, "record", "add-remove", "l2", 1.25, 1.0, 2, origin)
     query = next(query for query in effects.queries() if query.name == "item sums")
     moved = np.abs(effects.grid_values).max() * effects.grid.step
     assert (moved <= SPAN) == holds
@@ -81,7 +81,7 @@ def test_a_user_adds_more_to_the_weighted_sums_than_section_4_5_prints():
 def printed(norm):
     """Δ of the covariance by Theorem 5."""
     model = McSherrySVD(noise={"l1": "laplace", "l2": "gaussian"}[norm], covariance={"clip": CLIP / SPAN})
-    return model.claims(DOMAIN, Unprotected("rating", "add-remove"))["covariance"]
+    return model.claims(DOMAIN, Unprotected("record", "add-remove"))["covariance"]
 
 
 def test_the_corrected_covariance_needs_less_noise_than_is_printed():
@@ -108,5 +108,5 @@ def test_rounding_a_weight_to_nearest_would_break_the_bound():
 
 
 def test_a_cap_would_make_one_more_rating_displace_another():
-    """Under unit ``rating`` no cap applies: with one, adding a rating can change which others count."""
+    """Under unit ``record`` no cap applies: with one, adding a rating can change which others count."""
     assert sums().weights.largest == DOMAIN.n_items > DOMAIN.cap

@@ -49,7 +49,7 @@ def loaded(rows, domain):
 
 
 def budget(adjacency, epsilon=1.0):
-    return hr.Budget(epsilon=epsilon, delta=1e-6, unit="rating", adjacency=adjacency)
+    return hr.Budget(epsilon=epsilon, delta=1e-6, unit="record", adjacency=adjacency)
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ def test_the_reproduction_draws_the_noise_of_algorithm_5(rows_released):
     config = FriedmanUnboundedSGD(rank=2, epochs=epochs, clip=CLIP / 4)
     made = rows_released(some_ratings(domain), config, budget("add-remove"))
     assert len(made) == 2 * epochs
-    split = config.split(domain, budget("add-remove"))
+    split = config.budget_split(domain, budget("add-remove"))
     for name, (values, scales) in made.items():
         share, max_residual = 0.7 / (2 * epochs), LINE_2 if name.startswith("users") else LINE_1
         assert split[name] == pytest.approx(share)
@@ -210,8 +210,8 @@ def test_algorithm_6_gives_users_too_little_noise(rows_released, exchanged, hold
     config = FriedmanALS(rank=3, epochs=1, clip=CLIP / 4, reg=REG, exchanged_bounds=exchanged)
     # The first rated everything, the second half of it.
     rows = [("u00000", i, 3) for i in domain.items] + [("u00001", i, 4) for i in domain.items[::2]]
-    scales = rows_released(loaded(rows, domain), config, allowed)["users, round 1"][1]
-    charged = config.split(domain, allowed)["users, round 1"] * allowed.epsilon
+    scales = rows_released(loaded(rows, domain), config, allowed)["users, epoch 1"][1]
+    charged = config.budget_split(domain, allowed)["users, epoch 1"] * allowed.epsilon
     loss = farthest(n, Q_MAX) / scales[0]
     print(f"loss/charge {loss / charged:.4f}")
     assert (loss <= charged) == holds
@@ -224,7 +224,7 @@ def test_the_cost_is_what_algorithm_6_is_worth():
     domain, allowed = domain_of(9, 20), budget("replace")
     for exchanged, users, items in ((True, 1.25, 0.8), (False, 1, 1)):
         config = FriedmanALS(exchanged_bounds=exchanged)
-        split = config.split(domain, allowed)
+        split = config.budget_split(domain, allowed)
         for noise in config.printed(domain, allowed).values():
             if isinstance(noise, PaperNoise):
                 factor = users if noise.name.startswith("users") else items
@@ -250,8 +250,8 @@ def pals_scales(rows_released, n_ratings):
     rows = [("u00000", i, 3) for i in domain.items[:n_ratings]] + [("u00001", i, 4) for i in domain.items]
     config = FriedmanALS(rank=D, epochs=1, clip=CLIP / 4, reg=REG)
     made = rows_released(loaded(rows, domain), config, budget("add-remove"))
-    charged = config.split(domain, budget("add-remove"))["users, round 1"]
-    return made["users, round 1"][1], charged
+    charged = config.budget_split(domain, budget("add-remove"))["users, epoch 1"]
+    return made["users, epoch 1"][1], charged
 
 
 def test_the_width_of_unbounded_noise_leaks_the_count(rows_released):
@@ -307,8 +307,8 @@ def test_our_noise_is_as_wide_for_everybody():
         planned = hr.plan(domain, config, allowed)
         assert all(isinstance(event, Gaussian) and isinstance(event.noise, float) for event in planned.events)
         sizes = {event.name: event.size for event in planned.events}
-        assert sizes["users, round 1"] == domain.n_users * D
-        assert sizes["items, round 2"] == domain.n_items * D
+        assert sizes["users, epoch 1"] == domain.n_users * D
+        assert sizes["items, epoch 2"] == domain.n_items * D
         assert planned.epsilon <= 1
 
 
@@ -321,7 +321,7 @@ def test_no_bound_is_known_for_unbounded_als():
 
 
 @pytest.mark.parametrize(
-    ("config", "ours"),
+    ("settings", "ours"),
     [
         (FriedmanEffects(), hr.GlobalEffects(user_biases="released")),
         (FriedmanInputMF(), hr.InputPerturbationMF()),
@@ -331,7 +331,7 @@ def test_no_bound_is_known_for_unbounded_als():
 def test_one_more_rating_moves_a_sum_by_five_not_by_four(config, ours):
     """Algorithms 1 and 2 with noisy counts: Laplace(Δr/ε) on Σ r is 5/4 short where a rating may be new."""
     allowed, domain = budget("add-remove"), domain_of(8, 3)
-    split = config.split(domain, allowed)
+    split = config.budget_split(domain, allowed)
     noises = config.printed(domain, allowed)
     worth = {name: e.sensitivity / e.noise / split[name] for name, e in noises.items()}
     raw = {"global sum", "item sums"}

@@ -71,7 +71,7 @@ def test_no_ledger_and_no_seed_of_hushrec_takes_a_published_form(small, budget, 
 def test_nor_does_it_take_a_published_method(small, tmp_path, method, spent):
     ledger = hr.Ledger.create(tmp_path / "ledger.db", spent)
     seeded = {"entropy": hr.testing.Seeded(1)}
-    for verb, road in ((hr.release_data, {"ledger": ledger}), (hr.testing.release_data, seeded)):
+    for verb, road in ((hr.randomize, {"ledger": ledger}), (hr.testing.randomize, seeded)):
         with pytest.raises(BudgetUnsupported, match="is what a paper prints"):
             verb(small, method, spent, **road)
     assert ledger.entries() == ()
@@ -79,7 +79,7 @@ def test_nor_does_it_take_a_published_method(small, tmp_path, method, spent):
 
 @pytest.mark.parametrize(("method", "spent"), METHODS, ids=lambda given: type(given).__name__)
 def test_released_rows_are_never_private_and_have_one_owner_each(small, tmp_path, method, spent):
-    made = published.release_data(small, method, spent, 1)
+    made = published.randomize(small, method, spent, 1)
     said = made.data.statement
     assert said.caveats == (Clause(REPRODUCED),)
     assert str(said).startswith("NOT PRIVATE: this reproduces a paper")
@@ -87,25 +87,30 @@ def test_released_rows_are_never_private_and_have_one_owner_each(small, tmp_path
     assert hr.ReleasedData.open(made.data.save(tmp_path / "d.parquet")).statement == said
     listed = made.rows[made.rows >= 0]
     np.testing.assert_array_equal(np.sort(listed), np.arange(made.data.ratings.n_users))
-    again = published.release_data(small, method, spent, 1)
+    again = published.randomize(small, method, spent, 1)
     np.testing.assert_array_equal(again.data.ratings.items, made.data.ratings.items)
 
 
 def test_people_are_capped_where_they_are_protected(small, budget):
-    """As by hushrec: at most ``cap`` ratings of each, unless single ratings are protected."""
-    frame = small.domain.model_copy(update={"cap": 1})
+    """As by hushrec: at most ``max_per_user`` ratings of each, unless single ratings are protected."""
+    frame = small.domain.model_copy(update={"max_per_user": 1})
     few = hr.Ratings(frame, small.users, small.indptr, small.items, small.steps)
     one = few.capped(1)
     form = published.McSherryEffects()
-    for unit, same in (("user", True), ("rating", False)):
+    for unit, same in (("user", True), ("record", False)):
         made, of_one = (published.fit(given, form, budget(2.0, unit), 1) for given in (few, one))
         equal = made.tensors["item_effects"] == of_one.tensors["item_effects"]
         assert bool(equal.all()) == same
 
 
 def test_per_user_epsilon_is_in_no_paper(budget):
-    domain = hr.Domain(range(3), scale=(1, 5, 1), max_users=9, privacy_classes={"low": 1.0})
-    rows = {"user_id": ["a", "b"], "item_id": ["0", "1"], "rating": [1, 2], "epsilon": ["low", "low"]}
+    domain = hr.Domain(range(3), scale=(1, 5, 1), max_users=9, personal_epsilon={"low": 1.0})
+    rows = {
+        "user_id": ["a", "b"],
+        "item_id": ["0", "1"],
+        "rating": [1, 2],
+        "personal_epsilon": ["low", "low"],
+    }
 
     asking = hr.load(pl.DataFrame(rows), domain)
     with pytest.raises(BudgetUnsupported, match="drop the column epsilon"):

@@ -53,7 +53,7 @@ def refits(work, rmse):
 def test_noise_is_what_the_paper_says_at_theta(label):
     """σ_i = Δ_i/θ_i (§5.1) of every measurement, Δ_i as printed and θ_i its share of θ."""
     theta = 0.15
-    grid = mcsherry.grid("mm-1m", "rating", None, splits=1, thetas=(theta,), epsilons=(1,))
+    grid = mcsherry.grid("mm-1m", "record", None, splits=1, thetas=(theta,), epsilons=(1,))
     (case,) = (case for case in grid.cases() if case.name == label and case.budget)
     config, domain, budget = case.config, grid.data.domain_of(), case.budget
     queries, shares = config.queries(domain, budget), config.default_split(domain, budget)
@@ -117,7 +117,7 @@ def test_lines_say_what_is_not_netflix(tables):
 
 
 def test_claimed_epsilon_is_that_of_theorem_3():
-    budget = hr.Budget(epsilon=mcsherry_time.claimed(1), delta=1e-6, unit="rating", adjacency="add-remove")
+    budget = hr.Budget(epsilon=mcsherry_time.claimed(1), delta=1e-6, unit="record", adjacency="add-remove")
     (first, *_) = McSherrySVD().printed(hr.Domain(range(9), scale=(1, 5, 1), max_users=9), budget).values()
     assert first.noise == pytest.approx(4 / 0.01)  # the global sum: α over its hundredth of θ
 

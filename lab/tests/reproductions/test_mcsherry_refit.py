@@ -100,7 +100,7 @@ def test_rows_become_curves_over_theta_and_choices_are_told_as_ranges():
         schema={"name": pl.String, **mcsherry_refit.TYPES},
     )
     assert mcsherry_refit.as_curves(rows)["epsilon"].to_list() == [4.0, 4.0, math.inf]
-    assert mcsherry_refit.as_curves(rows)["unit"].to_list() == ["rating", "rating", None]
+    assert mcsherry_refit.as_curves(rows)["unit"].to_list() == ["record", "record", None]
     assert mcsherry_refit.chosen(rows) == {
         ("SVD, cleaned", 4.0): "ridge × 2 to 4; β 10, 100 to 400",
         ("kNN, raw", math.inf): "ridge × 1",

@@ -181,7 +181,7 @@ def _heard(plan: Plan, event: Any, change: Ints, runs: int, second: bool, entrop
         # Every run is a canary of its own: any nonces do that are all different.
         present &= grant.sample(event.name).of(np.indices((runs, 3))[0].astype(np.uint32))
     sums = present[:, None] * change
-    heard = grant.release(Bounded(event.name, sums.ravel(), event.sensitivity, event.norm, event.step))
+    heard = grant.measure(Bounded(event.name, sums.ravel(), event.sensitivity, event.norm, event.step))
     noise = heard.values.reshape(sums.shape) / event.step - sums
     if event.mechanism != "laplace":  # sums matter only along the change
         sums, noise = (along @ change for along in (sums, noise))

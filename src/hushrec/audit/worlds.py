@@ -47,13 +47,13 @@ class World:
             scale = (1, 5, 1) if feedback == "ratings" else None
             # A model of interactions may measure less for a crowd that is declared small.
             users = 20 if feedback == "ratings" else 10_000
-            domain = Domain(range(ITEMS), scale=scale, cap=CAP, max_users=users)
+            domain = Domain(range(ITEMS), scale=scale, max_per_user=CAP, max_users=users)
         return cls(
             Domain(
                 domain.items[:ITEMS],
                 scale=domain.scale if domain.feedback == "ratings" else None,
                 counts=domain.counts,
-                cap=domain.cap,
+                max_per_user=domain.max_per_user,
                 max_users=max(domain.max_users, USERS),
                 users=(*_NAMED, *_SILENT),
             )
@@ -67,7 +67,9 @@ class World:
             "light": {0: top},
             "usual": {0: 0, 1: top, 3: top // 2},
             "other": {1: top // 4, 2: top // 4},
-            "heavy": {item: (item + 1) % 2 * top for item in range(max(2, min(2 * self.domain.cap, n - 1)))},
+            "heavy": {
+                item: (item + 1) % 2 * top for item in range(max(2, min(2 * self.domain.max_per_user, n - 1)))
+            },
             "extreme": {3: top, 4: top},
         }
         return {user: {item % n: steps for item, steps in own.items()} for user, own in rows.items()}
@@ -98,7 +100,7 @@ class World:
         everything = dict.fromkeys(range(self.domain.n_items), top)
         nothing_good = dict.fromkeys(everything, 0)
         last = max(everybody["heavy"])
-        if (unit, adjacency) == ("rating", "add-remove"):
+        if (unit, adjacency) == ("record", "add-remove"):
             full = {**everybody, "heavy": {**everything, **everybody["heavy"]}}
             return {
                 "a rating": (everybody, without(everybody, "usual", max(everybody["usual"]))),
@@ -108,7 +110,7 @@ class World:
                 "one of an only user": (alone, without(alone, "heavy", last)),
                 "the only rating": (first, {}),
             }
-        if (unit, adjacency) == ("rating", "replace"):
+        if (unit, adjacency) == ("record", "replace"):
             return {
                 "a rating": (everybody, rated(everybody, "usual", 1 % self.domain.n_items, 0)),
                 "a rating in the middle": (everybody, _turned(everybody, "usual", top)),

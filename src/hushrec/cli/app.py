@@ -16,13 +16,13 @@ from hushrec.cli.audit import audit
 from hushrec.cli.check import check
 from hushrec.cli.demo import demo
 from hushrec.cli.domain import domain
+from hushrec.cli.estimate_crowd import estimate_crowd
 from hushrec.cli.evaluate import evaluate
 from hushrec.cli.fit import fit
 from hushrec.cli.lists import lists
 from hushrec.cli.models import models
 from hushrec.cli.pack import pack
 from hushrec.cli.page import page
-from hushrec.cli.pilot import pilot
 from hushrec.cli.plan import plan
 from hushrec.cli.randomize import randomize
 from hushrec.cli.recommend import recommend
@@ -43,7 +43,7 @@ COMMANDS: dict[str, Any] = {
     "models": models,
     "check": check,
     "pack": pack,
-    "pilot": pilot,
+    "estimate-crowd": estimate_crowd,
     "plan": plan,
     "fit": fit,
     "randomize": randomize,

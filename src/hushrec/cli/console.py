@@ -115,7 +115,7 @@ def print_ledger(ledger: "Ledger") -> None:
 
 def print_confidential(name: str, people: "People") -> None:
     """Print what loading dropped or changed, to standard error, for the curator only."""
-    from hushrec.data.losses.dropped import share
+    from hushrec.data.losses.dropped import fraction
 
     console, name, dropped = err(), escaped(name), people.dropped
     console.print("Confidential, for the curator only: do not publish, do not log", style="bold")
@@ -124,7 +124,7 @@ def print_confidential(name: str, people: "People") -> None:
     console.print(f"  {name}: {dropped.records:,} records, {what}", soft_wrap=True)
     for loss in losses:
         console.print(
-            f"    {loss.count:,} ({share(loss.count, dropped.records)}) {loss.text}", soft_wrap=True
+            f"    {loss.count:,} ({fraction(loss.count, dropped.records)}) {loss.text}", soft_wrap=True
         )
     if people.n_users > people.domain.max_users:
         console.print(

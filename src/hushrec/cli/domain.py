@@ -23,7 +23,7 @@ def domain(
             metavar="N", help="About how many users there are, from public knowledge, never from the data."
         ),
     ] = None,
-    expected_ratings: Annotated[
+    expected_records: Annotated[
         int | None,
         typer.Option(
             metavar="N", help="About how many ratings, or interactions, they give in all; likewise."
@@ -45,7 +45,7 @@ def domain(
         typer.Option(help="How often an item is given counts, up to this often (with --interactions)."),
     ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path("domain.json"),
-    cap: Annotated[
+    max_per_user: Annotated[
         int, typer.Option(help="The largest number of items of one user that count (unit user).")
     ] = 500,
     column: Annotated[str | None, typer.Option(help="Column of the ids; the first one by default.")] = None,
@@ -94,16 +94,16 @@ def domain(
         likes=likes,
         counts=counts,
         max_users=max_users,
-        cap=cap,
+        max_per_user=max_per_user,
         column=column,
         titles=titles,
         features=feature,
         separator=separator,
         users=users,
         user_column=user_column,
-        privacy_classes=options.privacy_classes(privacy_class),
+        personal_epsilon=options.personal_epsilon(privacy_class),
         expected_users=expected_users,
-        expected_ratings=expected_ratings,
+        expected_records=expected_records,
     )
     declared.save(out)
     if json:
@@ -133,12 +133,12 @@ def _facts(domain: "Domain") -> dict[str, Any]:
         "scale": domain.rating_scale and list(domain.rating_scale),
         "likes": domain.likes,
         "counts": domain.counts,
-        "cap": domain.cap,
+        "max_per_user": domain.max_per_user,
         "max_users": domain.max_users,
         "expected_users": domain.expected_users,
-        "expected_ratings": domain.expected_ratings,
+        "expected_records": domain.expected_records,
         "n_users": domain.n_users,
-        "privacy_classes": dict(domain.privacy_classes or {}),
+        "personal_epsilon": dict(domain.personal_epsilon or {}),
         "titles": domain.titles is not None,
         "features": list(domain.features or {}),
     }

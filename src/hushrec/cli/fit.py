@@ -114,7 +114,7 @@ def fit(
         return people
 
     facts = charges.facts(declared, given.reading.columns, where == "spark")
-    work, release = charges.charged(request, facts, load, given.called(ratings))
+    work, release = charges.charged(request, facts, load, given.described(ratings))
     ledger, made = charges.opened(request), release.statement.ledger
     repeated = charges.repeated(made["release_index"]) if release.repeated else ""
     chosen_as = f"Model: {release.model}, because {work.because}." if work.because else ""
@@ -151,8 +151,8 @@ def _require_ledgers(budget: "Budget", **named: object) -> None:
 
 def _fit_released(source: Path, model: "Model | None", out: Path) -> None:
     """A release made from a released data set, which is paid for already."""
+    from hushrec.curator.disk_space import require_writable
     from hushrec.curator.fit import fit_released
-    from hushrec.curator.room import require_writable
     from hushrec.files import refusing
     from hushrec.local.released import ReleasedData
 
@@ -174,7 +174,7 @@ def _print_made(release: "Release", out: Path, *lines: str) -> None:
 
     said = release.statement
     own = "--rating ITEM=STARS" if release.feedback == "ratings" else "--item ITEM"
-    helps = "" if release.personal else remedy(release.feedback, release.config)
+    helps = "" if release.personal else remedy(release.feedback, release.settings)
     grade = said.guarantee.grade(english) if said.private and not said.together else ""
     place = quote(str(out))
     blocks: list[Block] = [

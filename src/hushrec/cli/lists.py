@@ -54,14 +54,14 @@ def lists(
         with given.load([ratings], _rated(declared), where) as held:
             write_folder(recommend_on_spark(opened, held, n, allowed=ids), str(out))
     else:
+        from hushrec.curator.disk_space import require_writable
         from hushrec.curator.recommend_all import recommend_all, write_lists
-        from hushrec.curator.room import require_writable
 
         require_writable(out, ".parquet", ".csv")
         rated = declared if packed_folder(ratings) else _rated(declared)
         with console.bars():
             known = given.load([ratings], rated, where)
-        console.print_confidential(given.called([ratings]), known)
+        console.print_confidential(given.described([ratings]), known)
         write_lists(recommend_all(opened, known, n, allowed=ids, progress=progress_bar(console.err())), out)
     console.out().print(
         f"Wrote {out}, for you alone: each list is made of its user's own rows, and no guarantee covers it. "
@@ -78,7 +78,7 @@ def _rated(domain: "Domain") -> "Domain":
         domain.items,
         scale=domain.rating_scale,
         max_users=domain.max_users,
-        cap=domain.cap,
+        max_per_user=domain.max_per_user,
         users=domain.users,
-        privacy_classes=domain.privacy_classes,
+        personal_epsilon=domain.personal_epsilon,
     )

@@ -125,21 +125,21 @@ def _needs_roster(made: Any) -> bool:
 
 
 def _splits(made: Any) -> Iterator[dict[str, Any]]:
-    """The default shares of the budget at ε = 1, for each unit and adjacency that a model supports."""
+    """The default split of the budget at ε = 1, for each unit and adjacency that a model supports."""
     if not (made.supports and hasattr(made, "queries")):
         return
-    domain, config = _domain(made.feedback, roster=_needs_roster(made)), made()
+    domain, model = _domain(made.feedback, roster=_needs_roster(made)), made()
     for budget in _budgets(made):
         try:
-            shares = config.split(domain, budget)
+            split = model.budget_split(domain, budget)
         except HushrecError:  # the defaults do not go with this pair
             continue
-        yield {"unit": budget.unit, "adjacency": budget.adjacency, "shares": shares}
+        yield {"unit": budget.unit, "adjacency": budget.adjacency, "split": split}
 
 
 def _adjacencies(supports: list[list[str]]) -> dict[str, str]:
     found = {
-        unit: sorted(adjacency for of, adjacency in supports if of == unit) for unit in ("user", "rating")
+        unit: sorted(adjacency for of, adjacency in supports if of == unit) for unit in ("user", "record")
     }
     return {unit: "both" if len(pairs) == 2 else ", ".join(pairs) for unit, pairs in found.items()}
 
@@ -149,7 +149,7 @@ def _print_all(groups: Mapping[str, list[dict[str, Any]]]) -> None:
     papers = screen.width >= _WIDE
     for title, listed in groups.items():
         screen.print(title, style="bold")
-        columns = ["name", "unit user", "unit rating", "roster", "predicts by, or releases"]
+        columns = ["name", "unit user", "unit record", "roster", "predicts by, or releases"]
         shown = console.table(*columns, *["paper"] * papers, left=6)
         for column in shown.columns[:4]:
             column.no_wrap = True
@@ -200,17 +200,17 @@ def _print_one(known: Mapping[str, Any]) -> None:
         default = "required" if setting["required"] else default
         shown.add_row(setting["setting"], setting["type"], default, f"{setting['meaning']}{only}")
     screen.print(shown)
-    for split in known["default_split"]:
+    for default in known["default_split"]:
         screen.print()
-        shares = ", ".join(_shares(split["shares"]))
+        parts = ", ".join(_parts(default["split"]))
         screen.print(
-            f"Default split of ε = 1 per {split['unit']}, {split['adjacency']}, for {_ITEMS:,} items and "
-            f"up to {_USERS:,} users: {shares}."
+            f"Default split of ε = 1 per {default['unit']}, {default['adjacency']}, for {_ITEMS:,} items and "
+            f"up to {_USERS:,} users: {parts}."
         )
 
 
-def _shares(shares: Mapping[str, float]) -> Iterator[str]:
-    """Shares in words; rounds of the same share are one."""
-    alike = Counter((re.sub(r" \d+$", "", name), f"{share:.1%}") for name, share in shares.items())
-    for (name, share), times in alike.items():
-        yield f"{name} {share}" if times == 1 else f"{name} 1 to {times} {share} each"
+def _parts(split: Mapping[str, float]) -> Iterator[str]:
+    """Say what each measurement gets; equal epochs are one part."""
+    alike = Counter((re.sub(r" \d+$", "", name), f"{part:.1%}") for name, part in split.items())
+    for (name, part), times in alike.items():
+        yield f"{name} {part}" if times == 1 else f"{name} 1 to {times} {part} each"

@@ -144,7 +144,7 @@ class BudgetOptions(Group):
         float | None, typer.Option(help="δ, below 1/(10 · users); 0 with Laplace noise, or for a pure ε.")
     ] = None
     unit: Annotated[
-        Literal["user", "rating"] | None,
+        Literal["user", "record"] | None,
         typer.Option(help="What is protected: everything that one user gave, or one rating."),
     ] = None
     adjacency: Annotated[
@@ -259,7 +259,7 @@ def named_columns(given: list[str] | None) -> dict[str, str | int] | None:
     return {name: int(at) if at.isdecimal() else at for name, at in pairs} or None
 
 
-def privacy_classes(given: list[str] | None) -> dict[str, float] | None:
+def personal_epsilon(given: list[str] | None) -> dict[str, float] | None:
     """Privacy classes, name to ε."""
     named: dict[str, float] = {}
     for name, value in (_pair(chosen, "--privacy-class") for chosen in given or []):

@@ -62,13 +62,13 @@ def page(
     """
     from hushrec.cli.options import named_columns
     from hushrec.pages import site
-    from hushrec.pages.look import Look
+    from hushrec.pages.page_style import PageStyle
     from hushrec.release.artefact import Release
 
     table = title_table(titles, named_columns(column))
-    look = Look(title, css.read_bytes() if css else None, lang)
+    style = PageStyle(title, css.read_bytes() if css else None, lang)
     pinned = key.read_text("utf-8") if key else None
-    written = site.write(releases, out, titles=table, key=pinned, look=look)
+    written = site.write(releases, out, titles=table, key=pinned, style=style)
     report(written, checked=bool(key))
     if not Release.open(out / written.releases[0].url).personal:
         console.err().print(

@@ -53,9 +53,9 @@ def plan(
         declared = Domain.open(domain)
         console.show(plan_series(declared, series_model(declared), series).document(), json=json)
         return
-    from hushrec.curator.choices.recommended import choice_of_share
+    from hushrec.curator.choices.suggest_model import choice_within
     from hushrec.curator.fit import plan as plan_of
-    from hushrec.curator.shares import share
+    from hushrec.curator.split_budget import split_budget
     from hushrec.documents.document import Paragraph
     from hushrec.figures import above
     from hushrec.models.private import PrivateModel
@@ -69,10 +69,10 @@ def plan(
     assert whole is not None
     because = ""
     if chosen is None:
-        chosen, because = choice_of_share(
-            lambda model: share(declared, model, whole, releases or 1), declared, whole
+        chosen, because = choice_within(
+            lambda model: split_budget(declared, model, whole, releases or 1), declared, whole
         )
-    budget = share(declared, chosen, whole, releases) if releases else whole
+    budget = split_budget(declared, chosen, whole, releases) if releases else whole
     planned = plan_of(declared, chosen, budget)
     assert isinstance(chosen, PrivateModel)  # others have no plan
     prospects = chosen.prospects(declared, budget)

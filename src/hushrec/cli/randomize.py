@@ -58,7 +58,7 @@ def randomize(
     if domain is None or method.method is None:
         raise ConfigError("give --domain and --method; to combine data sets of many devices, give --collect")
     from hushrec.curator.charging import Request
-    from hushrec.curator.release_data import data_plan, randomizing
+    from hushrec.curator.randomize import data_plan, randomizing
     from hushrec.data.domain import Domain
 
     if json and not plan:
@@ -77,7 +77,7 @@ def randomize(
     request = Request(randomizing(chosen, budget), out=out, **charge.terms())
     facts = charges.facts(declared, given.reading.columns)
     _, data = charges.charged(
-        request, facts, lambda _: given.load(records, declared, "memory"), given.called(records)
+        request, facts, lambda _: given.load(records, declared, "memory"), given.described(records)
     )
     ledger, made = charges.opened(request), data.statement.ledger["release_index"]
     repeated = charges.repeated(made) if data.repeated else ""
@@ -89,7 +89,7 @@ def randomize(
 
 def _collect(reports: list[str] | None, out: Path | None) -> None:
     """Combine the data sets of many devices into one."""
-    from hushrec.curator.room import require_writable
+    from hushrec.curator.disk_space import require_writable
     from hushrec.files import refusing
     from hushrec.local.released import ReleasedData
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hushrec.cli import console, keys, options
-from hushrec.cli.called import called, said
 from hushrec.cli.filters import Filters
 from hushrec.cli.groups import Group, grouped
+from hushrec.cli.item_ids import item_ids, item_json
 from hushrec.errors import DataError
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def recommend(
     own = given.own()
     if own is None and user is None:
         own = {} if client.release.feedback == "ratings" else []
-    ids = called(client, own or ())
+    ids = item_ids(client, own or ())
     if own is not None:
         own = (
             {ids[it]: value for it, value in own.items()}
@@ -94,7 +94,7 @@ def recommend(
         own,
         n,
         user=user,
-        exclude=called(client, filters.exclude or ()).values(),
+        exclude=item_ids(client, filters.exclude or ()).values(),
         allowed=filters.ids(client.release.items, client.release.features),
         diversity=diversity,
     )
@@ -113,12 +113,13 @@ def _facts(
     """A list as JSON values."""
     items = [
         {
-            **said(client, row.item_id),
+            **item_json(client, row.item_id),
             "score": row.score,
             "rank": row.rank,
             "rating": row.rating,
             "reasons": [
-                {**said(client, mine), "contribution": added} for mine, added in reasons.get(row.item_id, ())
+                {**item_json(client, mine), "contribution": added}
+                for mine, added in reasons.get(row.item_id, ())
             ],
         }
         for row in rows

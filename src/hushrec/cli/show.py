@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from hushrec.documents.words import Clause
     from hushrec.local.released import ReleasedData
-    from hushrec.pages.subject import Subject
+    from hushrec.pages.reviewed_file import ReviewedFile
     from hushrec.release.artefact import Release
 
 
@@ -107,17 +107,17 @@ def _opened(path: Path, given: dict[str, Any]) -> "Release | ReleasedData":
     return Release.open(path, **given)
 
 
-def _subject(opened: "Release | ReleasedData", path: Path) -> "Subject":
+def _subject(opened: "Release | ReleasedData", path: Path) -> "ReviewedFile":
     """What the file is, as a reader of its card sees it."""
     from hushrec.documents.words import Clause
-    from hushrec.pages.subject import Subject, on_scale
+    from hushrec.pages.reviewed_file import ReviewedFile, on_scale
     from hushrec.release.artefact import Release
 
     digest = sha256(path)
     if isinstance(opened, Release):
-        return Subject.of(opened, path.name, digest)
+        return ReviewedFile.of(opened, path.name, digest)
     domain, cells = opened.ratings.domain, opened.ratings.n_ratings
-    return Subject(
+    return ReviewedFile(
         sort="data_set",
         maker=opened.method,
         settings=opened.settings,
@@ -164,7 +164,7 @@ def _recorded(history: Path, release: Path) -> "Clause":
     return Clause("card.ledger.history", {"file": history.name, **told})
 
 
-def _options(subject: "Subject") -> "tuple[tuple[str, str], ...] | None":
+def _options(subject: "ReviewedFile") -> "tuple[tuple[str, str], ...] | None":
     """The settings that are not the model's defaults; None for what is unknown.
 
     A name is looked up among hushrec's own alone: a file must not have a module of its choice imported.

@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from hushrec.cli import console, keys, options
-from hushrec.cli.called import called, said
 from hushrec.cli.groups import grouped
+from hushrec.cli.item_ids import item_ids, item_json
 
 
 @grouped
@@ -26,11 +26,11 @@ def similar(
     from hushrec.release.client import Client
 
     client = Client(release, **pinned.arguments())
-    (item,) = called(client, [item]).values()
+    (item,) = item_ids(client, [item]).values()
     found, titles = client.similar(item, n), bool(client.release.titles)
     if json:
         alike = [
-            {**row._asdict(), "title": said(client, row.item_id)["title"], "score": float(row.score)}
+            {**row._asdict(), "title": item_json(client, row.item_id)["title"], "score": float(row.score)}
             for row in found
         ]
         console.print_json({"item": item, "similar": alike})

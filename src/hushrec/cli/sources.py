@@ -74,7 +74,7 @@ class Given(Written):
         """What the arguments of a command name."""
         return named(given, self.query)
 
-    def called(self, given: Sequence[str]) -> str:
+    def described(self, given: Sequence[str]) -> str:
         """The same in one line, without a password: the first, and how many others there are."""
         first, *others = map(Path, given) if self.query is None else self.named(given)
         return f"{first.name} and {len(others)} more" if others else first.name

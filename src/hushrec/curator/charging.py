@@ -6,7 +6,7 @@
 4. *Make* the release under the grant, with its statement.
 5. *Store* its bytes in the ledger, write its file, and record that it is published.
 
-The verbs (``fit``, a series, ``release_data``, ``pilot``) pass what to make. The command line takes the same
+The verbs (``fit``, a series, ``randomize``, ``estimate_crowd``) pass what to make. The command line takes the same
 ``Request``. So whatever is refused is refused here, before the charge, for every store of ledgers and people.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Generic, Literal, NamedTuple, Protocol, TypeVar, cast, get_args
 
 from hushrec.curator.checkpoints import bound, checkpoint_of, resumed_mark
-from hushrec.curator.room import kept_size, require_writable, reserved
+from hushrec.curator.disk_space import kept_size, require_writable, reserved
 from hushrec.data.losses.dropped import Refusal
 from hushrec.data.machine import machine
 from hushrec.data.people import People, PublicFacts
@@ -39,7 +39,7 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan, require_strong
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint, mark_of
 from hushrec.privacy.grant import Grant
-from hushrec.privacy.ledger import surroundings, witnesses
+from hushrec.privacy.ledger import other_ledgers, release_anchors
 from hushrec.privacy.ledger.balance import folders
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.ledger.stores.places import store_of
@@ -260,8 +260,8 @@ class Request(Generic[Made]):
             work.require_out(self.out)
         if self.new_ledger:
             store = store_of(cast(str, self.ledger))
-            around = witnesses.among(*folders(store, self._releases()))
-            surroundings.require_startable(store, work.plan.budget, work.plan.domain_digest, around)
+            around = release_anchors.among(*folders(store, self._releases()))
+            other_ledgers.require_startable(store, work.plan.budget, work.plan.domain_digest, around)
             if "weak" not in self.accept:  # last: whoever is asked about it is refused nothing else
                 require_strong(work.plan)
         return work
@@ -372,7 +372,7 @@ def require_rows(facts: PublicFacts, what: str) -> None:
 
 def require_classes(facts: PublicFacts) -> None:
     """Refuse data of which nobody knows who is in which of the domain's privacy classes."""
-    if facts.domain.privacy_classes and not facts.personal:
+    if facts.domain.personal_epsilon and not facts.has_personal_epsilon:
         raise DataError(
             "the domain declares privacy classes, but the data have no column epsilon that says who is in "
             "which; name the column with Reading(columns=…) or --column, or declare a domain without privacy "

@@ -9,9 +9,9 @@ from typing import Literal
 from hushrec import registry
 from hushrec.curator.authors import signed
 from hushrec.curator.charging import Accept, Request, Resolve, Work, require_classes, require_loaded
-from hushrec.curator.choices.recommended import choice, choice_of_share
-from hushrec.curator.known_items import committed, known
-from hushrec.curator.room import release_size
+from hushrec.curator.choices.suggest_model import choice, choice_within
+from hushrec.curator.disk_space import release_size
+from hushrec.curator.public_items import committed, known
 from hushrec.curator.series.part import Part
 from hushrec.curator.statements import describe, from_data, not_private
 from hushrec.data.domain import Domain
@@ -73,7 +73,7 @@ def fit(
 
     Args:
         data: private ratings or interactions that ``load`` made.
-        model: a model's settings; by default those of ``recommended``.
+        model: a model's settings; by default those of ``suggest_model``.
         budget: what may be spent. ``"auto"`` takes an equal share of what the ledger has left for the
             releases that are still planned, with its δ, unit and adjacency. A series names none.
         ledger: the population's ledger, or the path of one that ``Ledger.create`` made.
@@ -137,7 +137,7 @@ def fitting(
 ) -> Resolve[Release]:
     """The first step of ``fit``, with its arguments."""
     if model is not None:
-        _require_model(model, "to release data, call hushrec.release_data with it")
+        _require_model(model, "to release data, call hushrec.randomize with it")
     if series is None:
         return partial(Fitting, model, budget, prior)
     if budget is not None or prior is not None:
@@ -156,7 +156,7 @@ def baseline(
 
     Args:
         data: ratings or interactions that ``load`` made.
-        model: a model's settings; by default those of ``recommended``.
+        model: a model's settings; by default those of ``suggest_model``.
         prior, progress: as for ``fit``.
 
     Raises:
@@ -175,7 +175,7 @@ def fit_released(
 
     Args:
         data: a released data set.
-        model: a model's settings; by default those of ``recommended``.
+        model: a model's settings; by default those of ``suggest_model``.
         progress: as for ``fit``.
 
     Privacy: post-processing.
@@ -191,13 +191,17 @@ def _unprotected(
     require_loaded(data)
     facts = data.facts
     require_classes(facts)
-    model = choice(facts.domain, None, personal=facts.personal).model if model is None else model
+    model = (
+        choice(facts.domain, None, personal_epsilon=facts.has_personal_epsilon).model
+        if model is None
+        else model
+    )
     _require_suitable(model, None, facts)
     public, terms = known(model, data.domain, prior), model.baseline
     with telling(progress), stage("fitting"):
         data.verify()
-        people = data.capped(data.domain.cap) if terms.unit == "user" else data
-        return model, _described(model.release(people, ExactRun(terms, public)), data.domain)
+        people = data.capped(data.domain.max_per_user) if terms.unit == "user" else data
+        return model, _described(model.fit(people, ExactRun(terms, public)), data.domain)
 
 
 class Fitting(Work[Release]):
@@ -220,7 +224,7 @@ class Fitting(Work[Release]):
         release_index: int | None,
         mark: str,
     ) -> None:
-        self.domain, self.personal = facts.domain, facts.personal
+        self.domain, self.has_personal_epsilon = facts.domain, facts.has_personal_epsilon
 
         def share(model: Model) -> Budget:
             """An equal share of what the ledger has left."""
@@ -230,9 +234,14 @@ class Fitting(Work[Release]):
         named = _required(budget, account)
         if model is None:
             model, self.because = (
-                choice(self.domain, named, personal=self.personal)
+                choice(self.domain, named, personal_epsilon=self.has_personal_epsilon)
                 if isinstance(named, Budget)
-                else choice_of_share(share, self.domain, account.total, personal=self.personal)  # type: ignore[union-attr]
+                else choice_within(
+                    share,
+                    self.domain,
+                    account.total,  # type: ignore[union-attr]
+                    personal_epsilon=self.has_personal_epsilon,
+                )
             )
         model.require_feedback(self.domain)
         spent = named if isinstance(named, Budget) else share(model)
@@ -250,11 +259,13 @@ class Fitting(Work[Release]):
 
     def make(self, people: People, grant: Grant) -> Release:
         queries = self.model.queries(self.domain, self.plan.budget)
-        people = people.capped(self.domain.cap) if self.plan.budget.unit == "user" else people
+        people = people.capped(self.domain.max_per_user) if self.plan.budget.unit == "user" else people
         with stage(MEASURING, len(queries)):
             run = ChargedRun(self.plan, queries, grant, self.public)
-            made = _described(self.model.release(people, run), self.domain)
-        return describe(made, queries, self.plan, grant, self.domain, personal=self.personal)
+            made = _described(self.model.fit(people, run), self.domain)
+        return describe(
+            made, queries, self.plan, grant, self.domain, personal_epsilon=self.has_personal_epsilon
+        )
 
     def content(self, made: Release) -> bytes:
         return made.to_bytes()
@@ -300,8 +311,8 @@ def _require_suitable(model: Model, budget: Budget | None, facts: PublicFacts) -
             f"{', '.join(able[:-1])} or {able[-1]}, or load the data here with hushrec.load"
         )
     kind = None if budget is None else (budget.unit, budget.adjacency)
-    if facts.personal and not (model.personal and kind in (None, ("user", "add-remove"))):
-        able = [name for name in registry.MODELS if registry.class_of(name).personal]  # type: ignore[attr-defined]
+    if facts.has_personal_epsilon and not (model.personal_epsilon and kind in (None, ("user", "add-remove"))):
+        able = [name for name in registry.MODELS if registry.class_of(name).personal_epsilon]  # type: ignore[attr-defined]
         raise BudgetUnsupported(
             f"these ratings carry per-user ε, which {type(model).__name__} does not support; use "
             f'{" or ".join(able)} with unit "user" and adjacency "add-remove", or drop the column epsilon'

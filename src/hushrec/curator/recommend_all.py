@@ -21,7 +21,7 @@ from hushrec.data.feedback import Feedback
 from hushrec.data.people import People
 from hushrec.errors import DataError
 from hushrec.local.dataset_files import SUFFIXES
-from hushrec.progress import Progress, share, telling
+from hushrec.progress import Progress, fraction, telling
 from hushrec.release.artefact import Release
 from hushrec.release.top_n import Ranked, Ranking, Rows
 
@@ -67,7 +67,7 @@ def recommend_all(
     """
     listing = Listing(release, feedback.domain, n, allowed)
     done = 0
-    with telling(progress), share("recommending") as listed:
+    with telling(progress), fraction("recommending") as listed:
         for table, n_users in _on_all_cores(listing.table, _parts(feedback, listing.n_users)):
             yield table
             done += n_users

@@ -56,7 +56,7 @@ def recommend_on_spark(
     facts = release.to_bytes(), feedback.domain, n, ids
     _made(*facts)  # raises here what would fail on every executor
     sent = feedback.frame.sparkSession.sparkContext.broadcast(facts)
-    return feedback.frame.mapInArrow(partial(_lists, sent, feedback.domain, feedback.cap), _SCHEMA)
+    return feedback.frame.mapInArrow(partial(_lists, sent, feedback.domain, feedback.max_per_user), _SCHEMA)
 
 
 def write_folder(lists: Any, folder: str) -> None:
@@ -101,7 +101,7 @@ def _listing(sent: Any) -> Listing:
     return _made(*sent.value)
 
 
-def _lists(sent: Any, domain: Domain, cap: int | None, batches: Iterator[Any]) -> Iterator[Any]:
+def _lists(sent: Any, domain: Domain, max_per_user: int | None, batches: Iterator[Any]) -> Iterator[Any]:
     """Arrow batches of lists, from Arrow batches of packed rows; runs on an executor."""
     import pyarrow as pa
 
@@ -110,7 +110,7 @@ def _lists(sent: Any, domain: Domain, cap: int | None, batches: Iterator[Any]) -
     listing = _listing(sent)
     for batch in batches:
         for _, block in feedback_in(batch, domain):
-            people = block if cap is None else block.capped(cap)
+            people = block if max_per_user is None else block.capped(max_per_user)
             for start in range(0, people.n_users, listing.n_users):
                 part = people.slice(start, min(start + listing.n_users, people.n_users))
                 yield from listing.table(part).to_arrow().cast(schema).to_batches()

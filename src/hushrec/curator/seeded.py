@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from hushrec.curator.charging import Made, Request, Resolve
-from hushrec.curator.choices.pilot import Counting
+from hushrec.curator.choices.estimate_crowd import Counting
 from hushrec.curator.fit import Spending, fitting
-from hushrec.curator.release_data import randomizing
+from hushrec.curator.randomize import randomizing
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.errors import ConfigError
@@ -44,7 +44,7 @@ def fit(
     return _request(resolve, entropy, ledger, release_index).made(data, progress)
 
 
-def release_data(
+def randomize(
     data: People,
     method: Method,
     budget: Budget | None = None,
@@ -53,10 +53,10 @@ def release_data(
     ledger: Ledger | str | Path | None = None,
     release_index: int | None = None,
 ) -> ReleasedData:
-    """Make a seeded experiment: as ``hushrec.release_data``, but its data set states that it is not private.
+    """Make a seeded experiment: as ``hushrec.randomize``, but its data set states that it is not private.
 
     Args:
-        data, method, budget, release_index: as for ``hushrec.release_data``.
+        data, method, budget, release_index: as for ``hushrec.randomize``.
         entropy, ledger: as for ``fit``.
 
     Privacy: public only if the data are: the seed tells the noise.
@@ -64,13 +64,13 @@ def release_data(
     return _request(randomizing(method, budget), entropy, ledger, release_index).made(data)
 
 
-def pilot(
+def estimate_crowd(
     data: People, ledger: Ledger | str | Path, *, entropy: Entropy, release_index: int | None = None
 ) -> Domain:
-    """Make a seeded experiment: as ``hushrec.pilot``.
+    """Make a seeded experiment: as ``hushrec.estimate_crowd``.
 
     Args:
-        data, ledger, release_index: as for ``hushrec.pilot``.
+        data, ledger, release_index: as for ``hushrec.estimate_crowd``.
         entropy: as for ``fit``.
 
     Privacy: public only if the data are: the seed tells the noise.

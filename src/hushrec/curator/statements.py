@@ -28,7 +28,7 @@ def describe(
     grant: Grant,
     domain: Domain,
     *,
-    personal: bool = False,
+    personal_epsilon: bool = False,
 ) -> Release:
     """The release with the statement that its plan and grant justify.
 
@@ -38,17 +38,17 @@ def describe(
         plan: what was charged.
         grant: what was used.
         domain: the public domain.
-        personal: whether users asked for their own ε.
+        personal_epsilon: whether users asked for their own ε.
 
     Privacy: public.
     """
     statement = dataclasses.replace(
         _charged(plan, grant),
         measurements=measured(queries, plan),
-        assumes=_assumes(plan, domain, personal),
+        assumes=_assumes(plan, domain, personal_epsilon),
         diagnostics=release.statement.diagnostics,
-        promises=plan.promises if personal else (),
-        personal=personal,
+        classes=plan.classes if personal_epsilon else (),
+        personal_epsilon=personal_epsilon,
         interactions=domain.feedback == "interactions",
     )
     return dataclasses.replace(release, statement=statement)
@@ -72,7 +72,10 @@ def describe_data(method: Method, plan: Plan, grant: Grant, domain: Domain) -> S
         charged,
         ledger={name: value for name, value in charged.ledger.items() if name not in untold},
         measurements=measured(plan.events, plan),
-        assumes=(*_assumes(plan, domain, personal=False, beside=method.beside()), *method.assumes(plan)),
+        assumes=(
+            *_assumes(plan, domain, personal_epsilon=False, beside=method.beside()),
+            *method.assumes(plan),
+        ),
         local=method.local(plan, domain),
         beside=method.beside(),
     )
@@ -133,7 +136,7 @@ def _charged(plan: Plan, grant: Grant) -> Statement:
         delta=plan.budget.delta,
         ledger=grant.ledger if grant.ledger.get("file") else {},  # nobody can look up a ledger in memory
     )
-    return _made(statement, plan.model, plan.config)
+    return _made(statement, plan.model, plan.settings)
 
 
 def _made(statement: Statement, model: str, settings: Mapping[str, Any]) -> Statement:
@@ -150,7 +153,9 @@ def measured(queries: Iterable[AnyQuery | Event], plan: Plan) -> tuple[Measured,
     return tuple(priced.get(line.name, line) for line in exact)
 
 
-def _assumes(plan: Plan, domain: Domain, personal: bool, beside: Clause | None = None) -> tuple[Clause, ...]:
+def _assumes(
+    plan: Plan, domain: Domain, personal_epsilon: bool, beside: Clause | None = None
+) -> tuple[Clause, ...]:
     """What the promise rests on, in the order in which a statement lists it."""
     given, budget = domain.feedback, plan.budget
     facts: dict[str, Any] = {"given": given}
@@ -158,12 +163,14 @@ def _assumes(plan: Plan, domain: Domain, personal: bool, beside: Clause | None =
     told: list[Clause | None] = [
         Clause("assumes.author", {"names": ", ".join(plan.foreign)}) if plan.foreign else None,
         _declared(domain),
-        Clause("assumes.stars_alone") if (budget.unit, budget.adjacency) == ("rating", "replace") else None,
+        Clause("assumes.stars_alone") if (budget.unit, budget.adjacency) == ("record", "replace") else None,
         Clause("assumes.roster", {**facts, "n_users": domain.n_users}) if domain.users is not None else None,
         Clause("assumes.everybody", facts) if replaces else None,
-        Clause("assumes.cap", {**facts, "cap": domain.cap}) if budget.unit == "user" else None,
+        Clause("assumes.cap", {**facts, "max_per_user": domain.max_per_user})
+        if budget.unit == "user"
+        else None,
         *dict.fromkeys(clause for event in plan.events for clause in event.assumes),
-        Clause("assumes.personal", facts) if personal else None,
+        Clause("assumes.personal_epsilon", facts) if personal_epsilon else None,
         *plan.beforehand,
         _expected(domain),
         Clause("assumes.settings", facts),
@@ -196,7 +203,7 @@ def _declared(domain: Domain) -> Clause:
 
 def _expected(domain: Domain) -> Clause | None:
     """On what the declared crowd rests; None if none is declared."""
-    users, events = domain.expected_users, domain.expected_ratings
+    users, events = domain.expected_users, domain.expected_records
     if users and events:
         figures = {"users": users, "events": events, "given": domain.feedback}
         return Clause("assumes.expected", figures)

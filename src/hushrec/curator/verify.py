@@ -9,7 +9,7 @@ from hushrec import files
 from hushrec.errors import ConfigError, LedgerDamaged, LedgerError, ReleaseError
 from hushrec.local.dataset_files import SUFFIXES
 from hushrec.local.released import ReleasedData
-from hushrec.privacy.ledger import witnesses
+from hushrec.privacy.ledger import release_anchors
 from hushrec.privacy.ledger.history import Charge, Head, History
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.release.artefact import LARGEST_FILE, Release
@@ -70,7 +70,7 @@ def verify_ledger(named: str, releases: Sequence[Path]) -> tuple[Ledger, list[He
     ledger = Ledger.open(named)
     for place in releases:
         Ledger.open(named, place)
-    heads = [told.head for told in witnesses.among(*releases) if told.ledger_id == ledger.id]
+    heads = [told.head for told in release_anchors.among(*releases) if told.ledger_id == ledger.id]
     if not heads:
         raise ConfigError(
             f"no release of this ledger is in {', '.join(map(str, releases)) or 'what was named'}; name the "

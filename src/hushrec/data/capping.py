@@ -15,54 +15,58 @@ _CHUNK = 1 << 23  # ratings hashed at once: bounds the memory, does not change t
 __all__ = ["chosen", "chosen_latest", "chosen_slots"]
 
 
-def chosen(users: pl.Series, indptr: Ints, items: Ints32, cap: int) -> Bools | None:
-    """Mark at most ``cap`` ratings of each user as kept, by a hash keyed with the user's own id.
+def chosen(users: pl.Series, indptr: Ints, items: Ints32, max_per_user: int) -> Bools | None:
+    """Mark at most ``max_per_user`` ratings of each user as kept, by a hash keyed with the user's own id.
 
     Args:
         indptr: where each user's ratings start.
         items: item of each rating; each item occurs once per user.
-        cap: the most ratings that a user keeps.
+        max_per_user: the most ratings that a user keeps.
 
     Returns:
-        one boolean per rating; None if nobody has more than ``cap``.
+        one boolean per rating; None if nobody has more than ``max_per_user``.
 
     Privacy: private; each user's choice depends only on their own id and items.
     """
     counts = np.diff(indptr)
-    if counts.max(initial=0) <= cap:
+    if counts.max(initial=0) <= max_per_user:
         return None
     mask = np.ones(len(items), dtype=np.bool_)
-    for group, starts, where in _heavy(indptr, counts, cap):
+    for group, starts, where in _heavy(indptr, counts, max_per_user):
         keys = np.repeat(_keys(users.gather(group), _ITEMS), counts[group])
-        mask[where] = _smallest(_shuffled(items[where], keys), starts, cap)
+        mask[where] = _smallest(_shuffled(items[where], keys), starts, max_per_user)
     return mask
 
 
-def chosen_latest(users: pl.Series, indptr: Ints, items: Ints32, timestamps: Ints, cap: int) -> Bools | None:
-    """Mark the ``cap`` most recent entries of each user as kept; the hash of ``chosen`` orders equal times.
+def chosen_latest(
+    users: pl.Series, indptr: Ints, items: Ints32, timestamps: Ints, max_per_user: int
+) -> Bools | None:
+    """Mark the ``max_per_user`` most recent entries of each user as kept; the hash of ``chosen`` orders equal times.
 
     Args:
         users, indptr, items, cap: as for ``chosen``.
         timestamps: time of each entry.
 
     Returns:
-        one boolean per entry; None if nobody has more than ``cap``.
+        one boolean per entry; None if nobody has more than ``max_per_user``.
 
     Privacy: private; each user's choice depends only on their own id, items and times.
     """
     counts = np.diff(indptr)
-    if counts.max(initial=0) <= cap:
+    if counts.max(initial=0) <= max_per_user:
         return None
     mask = np.ones(len(items), dtype=np.bool_)
-    for group, starts, where in _heavy(indptr, counts, cap):
+    for group, starts, where in _heavy(indptr, counts, max_per_user):
         keys = np.repeat(_keys(users.gather(group), _ITEMS), counts[group])
         owner = np.repeat(np.arange(len(group)), counts[group])
         order = np.lexsort((_shuffled(items[where], keys), -timestamps[where], owner))
-        mask[where[order]] = np.arange(len(where)) - starts[owner] < cap
+        mask[where[order]] = np.arange(len(where)) - starts[owner] < max_per_user
     return mask
 
 
-def chosen_slots(users: pl.Series, indptr: Ints, items: Ints32, steps: Bytes, cap: int) -> Bools | None:
+def chosen_slots(
+    users: pl.Series, indptr: Ints, items: Ints32, steps: Bytes, max_per_user: int
+) -> Bools | None:
     """Mark the kept ratings so that the stars of the kept ratings reveal nothing about the items.
 
     Each user's ratings are sorted by stars, with ties broken by a hash of the item. The user's id and number
@@ -74,29 +78,29 @@ def chosen_slots(users: pl.Series, indptr: Ints, items: Ints32, steps: Bytes, ca
         steps: stars of each rating, in steps.
 
     Returns:
-        one boolean per rating; None if nobody has more than ``cap``.
+        one boolean per rating; None if nobody has more than ``max_per_user``.
 
     Privacy: private; each user's choice depends only on their own id, items and stars.
     """
     counts = np.diff(indptr)
-    if counts.max(initial=0) <= cap:
+    if counts.max(initial=0) <= max_per_user:
         return None
     mask = np.ones(len(items), dtype=np.bool_)
-    for group, starts, where in _heavy(indptr, counts, cap):
+    for group, starts, where in _heavy(indptr, counts, max_per_user):
         keys, others = (
             np.repeat(_keys(users.gather(group), use), counts[group]) for use in (_ITEMS, _PLACES)
         )
         owner = np.repeat(np.arange(len(group)), counts[group])
         order = np.lexsort((_shuffled(items[where], keys), steps[where], owner))
         places = (np.arange(len(where)) - starts[owner]).astype(np.int32)
-        mask[where[order]] = _smallest(_shuffled(places, others), starts, cap)
+        mask[where[order]] = _smallest(_shuffled(places, others), starts, max_per_user)
     return mask
 
 
-def _heavy(indptr: Ints, counts: Ints, cap: int) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Users with more than ``cap`` ratings, in groups: the users, where each one's ratings start within the
+def _heavy(indptr: Ints, counts: Ints, max_per_user: int) -> Iterator[tuple[Ints, Ints, Ints]]:
+    """Users with more than ``max_per_user`` ratings, in groups: the users, where each one's ratings start within the
     group, and the positions of the group's ratings among all ratings."""
-    heavy = np.flatnonzero(counts > cap)
+    heavy = np.flatnonzero(counts > max_per_user)
     parts = np.cumsum(counts[heavy]) // _CHUNK
     for group in np.split(heavy, np.flatnonzero(np.diff(parts)) + 1):
         sizes = counts[group]
@@ -104,14 +108,14 @@ def _heavy(indptr: Ints, counts: Ints, cap: int) -> Iterator[tuple[Ints, Ints, I
         yield group, starts, np.repeat(indptr[group] - starts, sizes) + np.arange(sizes.sum())
 
 
-def _smallest(hashes: Words, starts: Ints, cap: int) -> Bools:
-    """Whether each hash is among the ``cap`` smallest of its user; a user's hashes are distinct.
+def _smallest(hashes: Words, starts: Ints, max_per_user: int) -> Bools:
+    """Whether each hash is among the ``max_per_user`` smallest of its user; a user's hashes are distinct.
 
     Each word holds the user above and the hash below, so that one sort sorts the hashes of all users.
     """
     sizes = np.diff(starts, append=len(hashes))
     words = hashes | np.repeat(np.arange(len(starts), dtype=np.uint64) << np.uint64(32), sizes)
-    return np.asarray(words <= np.repeat(np.sort(words)[starts + cap - 1], sizes))
+    return np.asarray(words <= np.repeat(np.sort(words)[starts + max_per_user - 1], sizes))
 
 
 def _keys(users: pl.Series, use: bytes) -> Words:

@@ -40,7 +40,7 @@ class Batch(NamedTuple):
         items: index in the catalogue, int32.
         values: rating in steps above the bottom of the scale, or count less 1, uint8.
         timestamps: Unix seconds, int64, or None.
-        asked: the smallest ε that each of ``names`` requests in any record, clean or not, float64, or None.
+        personal_epsilon: the smallest ε that each of ``names`` requests in any record, clean or not, float64, or None.
     """
 
     names: pl.Series
@@ -48,7 +48,7 @@ class Batch(NamedTuple):
     items: Ints32
     values: Bytes
     timestamps: Ints | None = None
-    asked: Floats | None = None
+    personal_epsilon: Floats | None = None
 
 
 class Cleaner:
@@ -72,9 +72,9 @@ class Cleaner:
         self.dropped = Dropped()
 
     @property
-    def personal(self) -> bool:
+    def has_personal_epsilon(self) -> bool:
         """Whether the tables state the ε that each user requests."""
-        return "epsilon" in (self._roles or ())
+        return "personal_epsilon" in (self._roles or ())
 
     @property
     def timed(self) -> bool:
@@ -102,8 +102,16 @@ class Cleaner:
         items = _codes(table["item_id"], self._catalogue)
         values, valid = self._values(table)
         person = users >= 0
-        asked = _epsilons(table["epsilon"], self._domain.privacy_classes) if self.personal else None
-        stated = np.ones_like(valid) if asked is None else (asked >= 0) & (asked < np.inf)
+        personal_epsilon = (
+            _epsilons(table["personal_epsilon"], self._domain.personal_epsilon)
+            if self.has_personal_epsilon
+            else None
+        )
+        stated = (
+            np.ones_like(valid)
+            if personal_epsilon is None
+            else (personal_epsilon >= 0) & (personal_epsilon < np.inf)
+        )
         known = person & stated & (items >= 0)
         keep = known & valid
         times: Ints | None = None
@@ -128,12 +136,12 @@ class Cleaner:
             records=before.records + table.height,
         )
         least = None
-        if asked is not None:
+        if personal_epsilon is not None:
             # An opt-out (ε = 0) counts even in a dropped record, and an unreadable ε may be an opt-out.
             least = np.full(len(names), np.inf)
-            np.minimum.at(least, users[person], np.where(stated, asked, 0)[person])
+            np.minimum.at(least, users[person], np.where(stated, personal_epsilon, 0)[person])
         used = np.zeros(len(names), dtype=np.bool_)
-        used[users[keep if asked is None else person]] = True
+        used[users[keep if personal_epsilon is None else person]] = True
         places = np.cumsum(used, dtype=np.int32) - 1
         return Batch(
             names.filter(pl.Series(used)),
@@ -153,7 +161,7 @@ class Cleaner:
 
 
 def assemble(
-    batches: list[Batch], domain: Domain, dropped: Dropped, *, personal: bool, timed: bool
+    batches: list[Batch], domain: Domain, dropped: Dropped, *, personal_epsilon: bool, timed: bool
 ) -> Feedback:
     """Compressed rows of clean records, one entry per user and item.
 
@@ -163,7 +171,7 @@ def assemble(
     Args:
         batches: the records; removed from the list to free their memory while rows are sorted.
         dropped: what was dropped from their sources.
-        personal: whether users request their own ε; must not depend on whether there are any users.
+        personal_epsilon: whether users request their own ε; must not depend on whether there are any users.
         timed: whether there are timestamps; likewise.
     """
     named = pl.concat([pl.Series(dtype=pl.String), *(batch.names for batch in batches)])
@@ -171,9 +179,9 @@ def assemble(
     # All at once: there may be thousands of small batches.
     ends = np.cumsum([len(batch.names) for batch in batches])
     codes = np.split(_codes(named, _index(names)), ends[:-1])[: len(batches)]
-    asked = np.full(len(names), np.inf)
+    smallest = np.full(len(names), np.inf)
     for code, batch in zip(codes, batches, strict=True):
-        np.minimum.at(asked, code, np.inf if batch.asked is None else batch.asked)
+        np.minimum.at(smallest, code, np.inf if batch.personal_epsilon is None else batch.personal_epsilon)
     users = _joined([code[batch.users] for code, batch in zip(codes, batches, strict=True)], np.int32)
     items = _joined([batch.items for batch in batches], np.int32)
     values = _joined([batch.values for batch in batches], np.uint8)
@@ -201,7 +209,7 @@ def assemble(
         "items": items[order],
         "timestamps": None if times is None else times[order],
         "dropped": replace(dropped, duplicate=again),
-        "asked": asked[present] if personal else None,
+        "personal_epsilon": smallest[present] if personal_epsilon else None,
     }
     kind = kind_of(domain)
     rows[kind.VALUES] = values[order] if kind is Ratings else occurrences
@@ -219,7 +227,7 @@ def _check_type(role: str, dtype: pl.DataType, source: str) -> None:
     if role in ("user_id", "item_id"):
         fits = dtype in (pl.Categorical, pl.Enum)
         wanted = "ids must be text or integers, because other types merge ids; cast the column at its source"
-    elif role == "epsilon":
+    elif role == "personal_epsilon":
         fits = dtype.is_numeric() or dtype in (pl.Categorical, pl.Enum)
         wanted = "each person's ε must be a number, or the name of one of the domain's classes"
     elif role in ("rating", "count"):
@@ -278,16 +286,16 @@ def _numbers(column: pl.Series) -> Floats:
     return column.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
 
 
-def _epsilons(column: pl.Series, privacy_classes: Mapping[str, float] | None) -> Floats:
+def _epsilons(column: pl.Series, personal_epsilon: Mapping[str, float] | None) -> Floats:
     """Cells as ε, given as a number or as the name of a class; NaN where a cell holds neither."""
     if column.dtype.is_numeric():
         return _numbers(column)
     column = column.cast(pl.String)
     numbers = _numbers(column)
-    if not privacy_classes:
+    if not personal_epsilon:
         return numbers
     names = column.str.strip_chars(" \t").str.normalize("NFC")
-    named = names.replace_strict(dict(privacy_classes), default=None, return_dtype=pl.Float64).to_numpy()
+    named = names.replace_strict(dict(personal_epsilon), default=None, return_dtype=pl.Float64).to_numpy()
     return np.where(np.isnan(named), numbers, named)
 
 

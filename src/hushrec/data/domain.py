@@ -25,7 +25,7 @@ from hushrec.data.declared.declarations import (
     roster_of,
     texts_of,
 )
-from hushrec.data.declared.in_words import in_words
+from hushrec.data.declared.domain_text import domain_text
 from hushrec.documents import html
 from hushrec.errors import DataError, DomainError
 
@@ -33,10 +33,10 @@ __all__ = ["Domain", "FeedbackKind", "Scale"]
 
 FeedbackKind = Literal["ratings", "interactions"]
 """What people give: ratings on a scale, or interactions without one, such as clicks, purchases or likes."""
-_NEEDED = {"items", "cap", "max_users"}
+_NEEDED = {"items", "max_per_user", "max_users"}
 _DESCRIBING = {"titles", "features"}
-_HINTS = {"expected_users", "expected_ratings"}
-_OPTIONAL = {"scale", "likes", "counts", "users", "privacy_classes", *_HINTS, *_DESCRIBING}
+_HINTS = {"expected_users", "expected_records"}
+_OPTIONAL = {"scale", "likes", "counts", "users", "personal_epsilon", *_HINTS, *_DESCRIBING}
 
 
 class Domain(BaseModel):
@@ -52,16 +52,16 @@ class Domain(BaseModel):
         counts: the largest number of times, 2 to 255, that an item given repeatedly counts; without a scale
             only. By default, how often an item is given does not matter.
         max_users: a public upper bound on the number of users.
-        cap: the most ratings, or interactions, of one user that count, for the privacy unit ``user``.
+        max_per_user: the most ratings, or interactions, of one user that count, for the privacy unit ``user``.
         users: the roster, if the list of users is public: unique ids, strings or integers, in any order;
             stored in ascending order of their UTF-8 bytes, as in ``Ratings.users``. Only models that publish
             a vector per person need it. Only ratings of people on the roster are read.
-        privacy_classes: privacy classes that people choose from, name to ε ≥ 0, such as
+        personal_epsilon: privacy classes that people choose from, name to ε ≥ 0, such as
             ``{"strict": 0.5, "default": 2.0}``; ratings may then name a class in place of an ε.
         titles: public titles of the items, by id or in the order of ``items``, "" if there is none. Each is
             kept as one printable line of at most 512 bytes. Releases carry them to people's devices.
         features: other public texts about the items by name, as titles: ``{"genres": {"7": "Drama|War"}}``.
-        expected_users, expected_ratings: about how many people give about how many ratings, or interactions,
+        expected_users, expected_records: about how many people give about how many ratings, or interactions,
             in all. Models divide their budget by both.
 
     Raises:
@@ -79,14 +79,14 @@ class Domain(BaseModel):
     rating_scale: Scale | None = Field(default=None, alias="scale")
     likes: float | None = None
     counts: int | None = Field(default=None, ge=2, le=255)
-    cap: int = Field(ge=1)
+    max_per_user: int = Field(ge=1)
     max_users: int = Field(ge=1)
     users: tuple[str, ...] | None = None
-    privacy_classes: Mapping[str, float] | None = None
+    personal_epsilon: Mapping[str, float] | None = None
     titles: tuple[str, ...] | None = None
     features: Mapping[str, tuple[str, ...]] | None = None
     expected_users: int | None = Field(default=None, ge=1)
-    expected_ratings: int | None = Field(default=None, ge=1)
+    expected_records: int | None = Field(default=None, ge=1)
 
     def __init__(
         self,
@@ -96,13 +96,13 @@ class Domain(BaseModel):
         likes: float | None = None,
         counts: int | None = None,
         max_users: int,
-        cap: int = 500,
+        max_per_user: int = 500,
         users: Iterable[str | int] | None = None,
-        privacy_classes: Mapping[str, float] | None = None,
+        personal_epsilon: Mapping[str, float] | None = None,
         titles: Mapping[Any, str] | Iterable[str] | None = None,
         features: Mapping[str, Mapping[Any, str] | Iterable[str]] | None = None,
         expected_users: int | None = None,
-        expected_ratings: int | None = None,
+        expected_records: int | None = None,
     ) -> None:
         try:
             super().__init__(
@@ -110,14 +110,14 @@ class Domain(BaseModel):
                 scale=scale,
                 likes=likes,
                 counts=counts,
-                cap=cap,
+                max_per_user=max_per_user,
                 max_users=max_users,
                 users=users,
-                privacy_classes=privacy_classes,
+                personal_epsilon=personal_epsilon,
                 titles=titles,
                 features=features,
                 expected_users=expected_users,
-                expected_ratings=expected_ratings,
+                expected_records=expected_records,
             )
         except ValidationError as error:
             raise DomainError(explain(error)) from None
@@ -132,10 +132,10 @@ class Domain(BaseModel):
     def _roster(cls, users: Any, info: ValidationInfo) -> tuple[str, ...] | None:
         return None if users is None else roster_of(users, info.data.get("max_users"))
 
-    @field_validator("privacy_classes", mode="before")
+    @field_validator("personal_epsilon", mode="before")
     @classmethod
-    def _classes(cls, privacy_classes: Any) -> dict[str, float] | None:
-        return None if privacy_classes is None else classes(privacy_classes)
+    def _classes(cls, personal_epsilon: Any) -> dict[str, float] | None:
+        return None if personal_epsilon is None else classes(personal_epsilon)
 
     @field_validator("titles", mode="before")
     @classmethod
@@ -222,8 +222,8 @@ class Domain(BaseModel):
     @property
     def crowd(self) -> Crowd:
         """About how many people and ratings there are."""
-        most = min(self.cap, self.n_items)
-        return Crowd.of(self.expected_users, self.expected_ratings, self.max_users, most)
+        most = min(self.max_per_user, self.n_items)
+        return Crowd.of(self.expected_users, self.expected_records, self.max_users, most)
 
     @property
     def n_users(self) -> int:
@@ -340,9 +340,9 @@ class Domain(BaseModel):
         return hash(self.digest)
 
     def __repr__(self) -> str:
-        return f"Domain({in_words(self)})"
+        return f"Domain({domain_text(self)})"
 
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        return html.note("Domain, public", in_words(self))
+        return html.note("Domain, public", domain_text(self))

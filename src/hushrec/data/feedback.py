@@ -38,7 +38,7 @@ class Feedback(ABC):
         items: int32 index into ``domain.items``, ascending inside a user, shape (n_entries,).
         timestamps: int64 Unix seconds in [0, 2^40], shape (n_entries,), or None.
         dropped: how many records the loader read, and what it dropped or changed.
-        asked: float64, the ε that each user requests, finite and not negative, shape (n_users,): the smallest
+        personal_epsilon: float64, the ε that each user requests, finite and not negative, shape (n_users,): the smallest
             of all their records. None if the source has no column for it, whether or not there are users. A
             user who requests 0 must not have any influence.
 
@@ -57,7 +57,7 @@ class Feedback(ABC):
     items: Ints32
     timestamps: Ints | None = field(default=None, kw_only=True)
     dropped: Dropped = field(default=Dropped(), kw_only=True)
-    asked: Floats | None = field(default=None, kw_only=True)
+    personal_epsilon: Floats | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         self.domain.require(self.KIND, by=type(self).__name__)
@@ -66,7 +66,7 @@ class Feedback(ABC):
             ("items", np.int32),
             (self.VALUES, np.uint8),
             ("timestamps", np.int64),
-            ("asked", np.float64),
+            ("personal_epsilon", np.float64),
         ):
             if (array := getattr(self, name)) is None:
                 continue
@@ -86,9 +86,9 @@ class Feedback(ABC):
             and self._values_fit()
             and ascends(self.indptr, self.items)
         )
-        if self.asked is not None:
-            right = (self.asked >= 0) & (self.asked < np.inf)
-            fits = fits and self.asked.shape == (len(self.users),) and bool(right.all())
+        if self.personal_epsilon is not None:
+            right = (self.personal_epsilon >= 0) & (self.personal_epsilon < np.inf)
+            fits = fits and self.personal_epsilon.shape == (len(self.users),) and bool(right.all())
         if not fits:
             raise DataError(
                 f"these arrays are not compressed rows of this domain's {self.KIND} with an item in each, or "
@@ -122,9 +122,9 @@ class Feedback(ABC):
     def _values_fit(self) -> bool:
         """Whether the values have the right number and range."""
 
-    def _kept(self, cap: int) -> Bools | None:
+    def _kept(self, max_per_user: int) -> Bools | None:
         """Which entries remain under a cap, None for all of them."""
-        return chosen(self.users, self.indptr, self.items, cap)
+        return chosen(self.users, self.indptr, self.items, max_per_user)
 
     @property
     def n_users(self) -> int:
@@ -181,7 +181,7 @@ class Feedback(ABC):
             self,
             users=self.users.filter(pl.Series(kept)),
             indptr=np.concatenate([[0], np.cumsum(counts[kept])]),
-            asked=None if self.asked is None else self.asked[kept],
+            personal_epsilon=None if self.personal_epsilon is None else self.personal_epsilon[kept],
             **self._entries(mask),
         )
 
@@ -196,7 +196,7 @@ class Feedback(ABC):
             self,
             users=self.users[start:stop],
             indptr=self.indptr[start : stop + 1] - first,
-            asked=None if self.asked is None else self.asked[start:stop],
+            personal_epsilon=None if self.personal_epsilon is None else self.personal_epsilon[start:stop],
             **self._entries(slice(first, last)),
         )
 
@@ -214,32 +214,32 @@ class Feedback(ABC):
         found = {name: getattr(self, name) for name in ("items", self.VALUES, "timestamps")}
         return {name: None if array is None else array[where] for name, array in found.items()}
 
-    def with_asked(self, asked: Floats | Mapping[str, float]) -> Self:
+    def with_personal_epsilon(self, personal_epsilon: Floats | Mapping[str, float]) -> Self:
         """The same rows with these requested ε, for experiments.
 
         Args:
-            asked: shape (n_users,), in the order of ``users``; or user id to ε for every user.
+            personal_epsilon: shape (n_users,), in the order of ``users``; or user id to ε for every user.
         """
-        if isinstance(asked, Mapping):
-            asked = np.array([asked.get(user, np.nan) for user in self.users.to_list()])
-        return replace(self, asked=np.array(asked, dtype=np.float64))
+        if isinstance(personal_epsilon, Mapping):
+            personal_epsilon = np.array([personal_epsilon.get(user, np.nan) for user in self.users.to_list()])
+        return replace(self, personal_epsilon=np.array(personal_epsilon, dtype=np.float64))
 
-    def capped(self, cap: int) -> Self:
-        """At most ``cap`` entries of each user, chosen by a hash keyed with the user's own id.
+    def capped(self, max_per_user: int) -> Self:
+        """At most ``max_per_user`` entries of each user, chosen by a hash keyed with the user's own id.
 
         Which ratings of a user are kept depends only on the user's id and items: not on other users, nor on
         the order of a file. All items are equally likely to be kept, up to the quality of the hash. Of
         interactions with timestamps, the most recent are kept, and the hash decides between equal ones.
 
         Args:
-            cap: the most entries that each user keeps; usually ``domain.cap``.
+            max_per_user: the most entries that each user keeps; usually ``domain.max_per_user``.
 
         Privacy: private. A per-user map, so it keeps neighbouring data neighbouring for the unit ``user``;
         for a single rating or interaction it does not, because one more may displace another.
         """
-        if cap < 1:
+        if max_per_user < 1:
             raise DataError("a cap keeps at least one item of each user: cap must be 1 or more")
-        mask = self._kept(cap)
+        mask = self._kept(max_per_user)
         return self if mask is None else self.select(mask)
 
     def to_polars(self) -> pl.DataFrame:
@@ -251,8 +251,8 @@ class Feedback(ABC):
         }
         if self.timestamps is not None:
             columns["timestamp"] = pl.Series(self.timestamps)
-        if self.asked is not None:
-            columns["epsilon"] = pl.Series(np.repeat(self.asked, self.counts))
+        if self.personal_epsilon is not None:
+            columns["personal_epsilon"] = pl.Series(np.repeat(self.personal_epsilon, self.counts))
         return pl.DataFrame(columns)
 
     @abstractmethod
@@ -279,7 +279,7 @@ class Feedback(ABC):
     @property
     def facts(self) -> PublicFacts:
         """As in ``People``. Privacy: public."""
-        return PublicFacts(self.domain, self.personal, self.sums_only)
+        return PublicFacts(self.domain, self.has_personal_epsilon, self.sums_only)
 
     @property
     def sums_only(self) -> bool:
@@ -291,13 +291,13 @@ class Feedback(ABC):
         return
 
     @property
-    def personal(self) -> bool:
+    def has_personal_epsilon(self) -> bool:
         """Whether users request their own ε. Privacy: public, determined by the source's columns."""
-        return self.asked is not None
+        return self.personal_epsilon is not None
 
     def digest(self) -> str:
         """SHA-256, in hex, of all that a fit reads: domain, users, rows, values and requested ε."""
-        head = f"hushrec {self.KIND} {self.domain.digest} {self.n_users} {len(self.items)} {self.personal}"
+        head = f"hushrec {self.KIND} {self.domain.digest} {self.n_users} {len(self.items)} {self.has_personal_epsilon}"
         total = hashlib.sha256(head.encode())
         for start in range(0, self.n_users, _CHUNK):
             total.update("\0".join(self.users[start : start + _CHUNK].to_list()).encode() + b"\0")
@@ -308,7 +308,7 @@ class Feedback(ABC):
 
     def _read(self) -> tuple[NDArray[Any] | None, ...]:
         """The arrays that a fit reads."""
-        return self.indptr, self.items, getattr(self, self.VALUES), self.asked
+        return self.indptr, self.items, getattr(self, self.VALUES), self.personal_epsilon
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.domain!r}, private)"

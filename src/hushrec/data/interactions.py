@@ -56,10 +56,10 @@ class Interactions(Feedback):
         inside = (self.occurrences >= 1) & (self.occurrences <= self.domain.counts)
         return len(self.occurrences) == len(self.items) and bool(inside.all())
 
-    def _kept(self, cap: int) -> Bools | None:
+    def _kept(self, max_per_user: int) -> Bools | None:
         if self.timestamps is None:
-            return Feedback._kept(self, cap)
-        return chosen_latest(self.users, self.indptr, self.items, self.timestamps, cap)
+            return Feedback._kept(self, max_per_user)
+        return chosen_latest(self.users, self.indptr, self.items, self.timestamps, max_per_user)
 
     def _columns(self) -> dict[str, pl.Series]:
         return {} if self.occurrences is None else {"count": pl.Series(self.occurrences)}

@@ -156,7 +156,9 @@ def in_memory(
         if see:
             see(table)
         batches += intake.batches(table.select(role for role in table.columns if role in intake.roles), name)
-    return assemble(batches, domain, intake.dropped, personal=intake.personal, timed=intake.timed)
+    return assemble(
+        batches, domain, intake.dropped, personal_epsilon=intake.has_personal_epsilon, timed=intake.timed
+    )
 
 
 def _opened(folder: Path, domain: Domain, reading: Reading, where: Where | Path) -> Blocks:

@@ -14,14 +14,14 @@ class PublicFacts(NamedTuple):
 
     Attributes:
         domain: the public domain.
-        personal: whether a column says the ε that each user requests.
+        has_personal_epsilon: whether a column says the ε that each user requests.
         sums_only: whether the rows stay in a cluster, and only sums over users come from there.
 
     Privacy: public.
     """
 
     domain: Domain
-    personal: bool = False
+    has_personal_epsilon: bool = False
     sums_only: bool = False
 
 
@@ -30,7 +30,7 @@ class People(Protocol):
 
     ``Ratings`` and ``Interactions`` hold them in memory, ``Blocks`` in files, ``SparkFeedback`` in a cluster.
 
-    Privacy: private, but for ``domain``, ``personal`` and ``sums_only``.
+    Privacy: private, but for ``domain``, ``has_personal_epsilon`` and ``sums_only``.
     """
 
     @property
@@ -39,7 +39,7 @@ class People(Protocol):
         ...
 
     @property
-    def personal(self) -> bool:
+    def has_personal_epsilon(self) -> bool:
         """Whether users request their own ε. Privacy: public, determined by the source's columns."""
         ...
 
@@ -88,8 +88,8 @@ class People(Protocol):
         """Verify, and return the SHA-256, in hex, of all that a fit reads."""
         ...
 
-    def capped(self, cap: int) -> Self:
-        """At most ``cap`` entries of each user."""
+    def capped(self, max_per_user: int) -> Self:
+        """At most ``max_per_user`` entries of each user."""
         ...
 
     def blocks(self) -> Iterator[Any]:

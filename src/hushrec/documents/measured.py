@@ -46,7 +46,7 @@ class Measured:
         noise: σ (Gaussian), b (Laplace), the temperature T (posterior sample), or the probability that a
             cell or a slot is not simply kept.
         entries: number of values; 0 means one for every rating.
-        share: its share of the budget.
+        split: its split of the budget.
         cost: ρ (Gaussian; for a sample of users, D_α/α at the order that decides the release's ε) or ε
             (others).
         rate: probability that each person takes part.
@@ -57,7 +57,7 @@ class Measured:
     sensitivity: float
     noise: float
     entries: int
-    share: float
+    split: float
     cost: float
     rate: float = 1.0
 
@@ -67,7 +67,7 @@ class Measured:
         return values if self.rate < 1 else {name: values[name] for name in values if name != "rate"}
 
     def cells(self, words: Words) -> tuple[str, ...]:
-        """The cells of a table row: name, mechanism, Δ, noise, entries, share, cost."""
+        """The cells of a table row: name, mechanism, Δ, noise, entries, split, cost."""
         entries = words.number(self.entries) if self.entries else words("measured.each_rating")
         if self.mechanism == "exact":
             return self.name, "exact", "0", words("measured.none_needed"), entries, "", ""
@@ -76,13 +76,13 @@ class Measured:
         if self.rate < 1:
             noise += f", q = {words.number(above(self.rate, 4))}"
         sensitivity, cost = words.number(above(self.sensitivity, 4)), words.number(above(self.cost, 4))
-        share = words.number(Number(f"{self.share:.3f}"))
-        return self.name, self.mechanism, sensitivity, noise, entries, share, f"{kind} = {cost}"
+        split = words.number(Number(f"{self.split:.3f}"))
+        return self.name, self.mechanism, sensitivity, noise, entries, split, f"{kind} = {cost}"
 
     @property
     def is_valid(self) -> bool:
         """Whether such a measurement is possible."""
-        numbers = self.noise, self.entries, self.share, self.sensitivity, self.cost
+        numbers = self.noise, self.entries, self.split, self.sensitivity, self.cost
         return (
             isinstance(self.name, str)
             and self.name.isprintable()
@@ -101,13 +101,13 @@ class Promised:
     """What a class of users is promised.
 
     Attributes:
-        asked: the ε that its members ask for.
+        personal_epsilon: the ε that its members ask for.
         weight: the weight of each member's data, from 0 to 1.
         promised: the ε that each member loses at most; not above ``asked``.
     """
 
     name: str
-    asked: float
+    personal_epsilon: float
     weight: float
     promised: float
 
@@ -117,10 +117,10 @@ class Promised:
         return (
             isinstance(self.name, str)
             and self.name.isprintable()
-            and all(map(finite, (self.asked, self.weight, self.promised)))
+            and all(map(finite, (self.personal_epsilon, self.weight, self.promised)))
             and self.weight <= 1
-            and self.promised <= self.asked
-            and (self.asked > 0 or self.weight == 0)
+            and self.promised <= self.personal_epsilon
+            and (self.personal_epsilon > 0 or self.weight == 0)
             and (self.weight > 0 or self.promised == 0)
         )
 
@@ -137,7 +137,7 @@ class Local:
         claimed: what D2P counts for one slot, (ε, λ); None for a cell, and where it is not known.
         count: in how many answers two users may differ.
         changed: probability that an answer is not the true one.
-        drawn: the share of ``count`` that is answered on average, if the answered cells are drawn at random;
+        drawn: the split of ``count`` that is answered on average, if the answered cells are drawn at random;
             else 1.
     """
 
@@ -153,7 +153,7 @@ class Local:
     def expected_together(self) -> float:
         """Mean loss of all answers of one user, if as many of them differ as possible.
 
-        In the worst case all drawn cells are among those that differ; on average only a share is.
+        In the worst case all drawn cells are among those that differ; on average only a split is.
         """
         return self.count * self.expected * self.drawn
 
@@ -198,8 +198,8 @@ class Local:
 
 
 def table_of(measured: Sequence[Measured], words: Words, *, folded: bool = False) -> Table:
-    """All measurements, as a table; folded, equal rounds in a row share a line."""
-    names = "name", "mechanism", "sensitivity", "noise", "entries", "share", "cost"
+    """All measurements, as a table; folded, equal rounds in a row split a line."""
+    names = "name", "mechanism", "sensitivity", "noise", "entries", "split", "cost"
     heads = [words(f"measured.{name}") for name in names]
     rows: list[tuple[str, ...]] = [one.cells(words) for one in measured]
     alike = groupby(rows, key=lambda row: (row[0].rstrip(digits), *row[1:]) if folded else row)
@@ -214,10 +214,10 @@ def _folded(equal: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
 
 def promised_table(promised: Sequence[Promised], words: Words, *, sure: bool = True) -> Table:
     """What each class of users asks for and is promised, as a table."""
-    names = "class", "asked", "promised" if sure else "would", "weight"
+    names = "class", "personal_epsilon", "promised" if sure else "would", "weight"
     rows = []
     for of in promised:
-        epsilons = (f"ε = {figure}" for figure in _above(words, of.asked, of.promised))
+        epsilons = (f"ε = {figure}" for figure in _above(words, of.personal_epsilon, of.promised))
         rows.append((of.name, *epsilons, words.number(Number(f"{of.weight:.4f}"))))
     return Table(words("personal.title"), [words(f"personal.{name}") for name in names], rows)
 

@@ -8,7 +8,7 @@ from hushrec.documents.measured import Measured
 from hushrec.figures import above
 
 FALSE_POSITIVES = 0.01
-"""The share of people wrongly named at which the best attack is given, as in Carlini et al. 2022, §IV."""
+"""The fraction of people wrongly named at which the best attack is given, as in Carlini et al. 2022, §IV."""
 _MARGIN = 1 + 1e-12
 """Covers the rounding of the arithmetic here."""
 _LARGEST = 700.0
@@ -24,7 +24,7 @@ class Odds:
         mu: adjacent data sets are as hard to tell apart as N(0, 1) and N(μ, 1), or harder (Dong, Roth & Su
             2022); None where no μ is known, as for samples of people.
         right_guess: how often a guess between two equally likely adjacent data sets is right, at most.
-        best_attack: the largest share of true positives of an attack that tells two adjacent data sets apart
+        best_attack: the largest fraction of true positives of an attack that tells two adjacent data sets apart
             with ``FALSE_POSITIVES`` false positives.
     """
 
@@ -77,7 +77,7 @@ def right_guess(epsilon: float, delta: float, mu: float | None) -> float:
 def best_attack(
     epsilon: float, delta: float, mu: float | None, false_positives: float = FALSE_POSITIVES
 ) -> float:
-    """The largest share of true positives of an attack: the smaller of what ε at δ and what μ allow.
+    """The largest fraction of true positives of an attack: the smaller of what ε at δ and what μ allow.
 
     Of ε at δ: Kairouz, Oh & Viswanath 2015, Theorem 2.4. Of μ: Φ(μ − Φ⁻¹(1 − α)) at α false positives (Dong,
     Roth & Su 2022, Equation 6).
@@ -119,7 +119,7 @@ def _mu(measured: Iterable[Measured]) -> float | None:
 
 
 def _best(epsilon: float, delta: float, wrong: float) -> float:
-    """The largest share of true positives that ε at δ allows at a share of false ones."""
+    """The largest fraction of true positives that ε at δ allows at a fraction of false ones."""
     if epsilon >= _LARGEST:
         return 1.0
     one = math.exp(epsilon) * wrong + delta

@@ -17,8 +17,8 @@ ADJACENCIES = (
     ("user", "add-remove"),
     ("user", "replace"),
     ("user", "replace-items"),
-    ("rating", "add-remove"),
-    ("rating", "replace"),
+    ("record", "add-remove"),
+    ("record", "replace"),
 )
 """Every valid pair of unit and adjacency."""
 _GRADES = ((0.5, "almost_the_same"), (1.1, "similar"), (3.0, "something"), (WEAK, "a_lot"))

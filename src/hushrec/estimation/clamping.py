@@ -45,7 +45,7 @@ def clamped_variance(clip: float, slope: float) -> float:
 
     Args:
         clip: B, in widths of the scale, in whose squares the variance is.
-        slope: share of values inside.
+        slope: fraction of values inside.
     """
     inside = min(clip**2 / 3, RATING_VARIANCE)
     return ((1 - slope) * min(clip, 1.0) ** 2 + slope * inside) / slope**2

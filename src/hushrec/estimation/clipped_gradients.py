@@ -27,7 +27,7 @@ class Reach(NamedTuple):
 
     Attributes:
         information: of a rating on its item's factors, in units of 1/s²: the mean of E[p̄²].
-        kept: share of the gradients that clipping leaves, by ratings.
+        kept: fraction of the gradients that clipping leaves, by ratings.
         noise: standard error of a coordinate of a typical item after all rounds, over its prior deviation.
     """
 

@@ -44,8 +44,8 @@ def solve(sums: Noisy, counts: Floats, others: Floats, other_counts: Floats, spa
     rounding = 4 * rank * _EPS * np.einsum("nii->n", total)  # of a row known except in some directions
     ridge = np.maximum(sums.sigma**2 + 1e-12 * star**2, rounding)
     total += ridge[:, None, None] * np.eye(rank)
-    shares = np.linalg.solve(total, sums.values[:, :, None])
-    return np.asarray(prior * (curvature @ shares)[:, :, 0], dtype=np.float64)
+    fractions = np.linalg.solve(total, sums.values[:, :, None])
+    return np.asarray(prior * (curvature @ fractions)[:, :, 0], dtype=np.float64)
 
 
 def step(
@@ -73,7 +73,7 @@ def step(
         other_counts: their numbers of ratings, shape (m,).
         width: w, the value of a unit of p·q in rating units.
         span: width of the scale.
-        remaining_variance: share of the prior variance that remains, in (0, 1].
+        remaining_variance: fraction of the prior variance that remains, in (0, 1].
 
     Returns:
         Shape (n, rank).
@@ -126,10 +126,10 @@ def user_gradient_step(
         counts: released weight of each item, shape (n_items,).
         ridge: ridge of the people's fits, as ``user_ridge`` gives it.
         span: width of the scale.
-        remaining_variance: share of the prior variance that remains, in (0, 1].
+        remaining_variance: fraction of the prior variance that remains, in (0, 1].
 
     Returns:
-        The factors after the step, and the share of the remaining way that each row's step covers, in (0, 1).
+        The factors after the step, and the fraction of the remaining way that each row's step covers, in (0, 1).
 
     Privacy: post-processing.
     """
@@ -193,7 +193,7 @@ def langevin_step(
         variance: v of each row, shape (n_items,).
 
     Returns:
-        The factors after the step, and the share of the remaining way that each row's step covers, in (0, 1).
+        The factors after the step, and the fraction of the remaining way that each row's step covers, in (0, 1).
 
     Privacy: post-processing.
     """

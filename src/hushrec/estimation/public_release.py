@@ -18,7 +18,7 @@ __all__ = ["of_release"]
 
 
 def of_release(release: Release, items: tuple[str, ...], scale: tuple[float, float, float]) -> ItemPrior:
-    """Effects and factors of the items that a release shares with a catalogue, by their ids.
+    """Effects and factors of the items that a release fractions with a catalogue, by their ids.
 
     Args:
         release: any that predicts ratings from effects of items.
@@ -45,7 +45,7 @@ def of_release(release: Release, items: tuple[str, ...], scale: tuple[float, flo
     shared = np.flatnonzero(theirs >= 0)
     if not len(shared):
         raise ConfigError(
-            "the prior shares no item with the domain's catalogue; ids must be the same in both"
+            "the prior fractions no item with the domain's catalogue; ids must be the same in both"
         )
     theirs = theirs[shared]
     effects, variance = np.full(len(items), np.nan), np.zeros(len(items))

@@ -136,7 +136,7 @@ def _integrate(
         found.variance[rows[at]] = (weights * (around + (mean - average[:, None]) ** 2)).sum(axis=1)
 
 
-def damped(sums: Noisy, counts: Noisy, global_mean: float, strength: float) -> ShrunkMeans:
+def damped(sums: Noisy, counts: Noisy, global_mean: float, reg: float) -> ShrunkMeans:
     """Item means as printed: (MSum_i + β G)/(MCnt_i + β) (McSherry & Mironov 2009, §4.2).
 
     Counts below zero, which can only come from noise, count as zero.
@@ -144,7 +144,7 @@ def damped(sums: Noisy, counts: Noisy, global_mean: float, strength: float) -> S
     Privacy: post-processing.
     """
     n = np.maximum(counts.values, 0.0)
-    mean = (sums.values + strength * global_mean) / np.maximum(n + strength, _LEAST)
+    mean = (sums.values + reg * global_mean) / np.maximum(n + reg, _LEAST)
     return ShrunkMeans(mean, np.zeros_like(mean), n)
 
 
@@ -177,7 +177,7 @@ def _posterior(likelihood: Floats, even: float) -> Floats:
 
     Args:
         likelihood: shape (n, grid).
-        even: share of the prior that is spread evenly over the grid.
+        even: fraction of the prior that is spread evenly over the grid.
     """
     size = likelihood.shape[1]
     posterior = np.empty_like(likelihood)

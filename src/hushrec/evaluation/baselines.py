@@ -99,7 +99,7 @@ def popularity(train: Feedback) -> Release:
     counts = np.bincount(train.items, minlength=train.domain.n_items)
     return Release(
         model="popularity",
-        config={},
+        settings={},
         kind="item scores",
         items=train.domain.items,
         scale=None,
@@ -113,14 +113,14 @@ def _overall(train: Ratings) -> float:
     return float(train.values().mean()) if train.n_ratings else train.domain.scale.mid
 
 
-def _item_averages(train: Ratings, strength: float) -> Floats:
-    return _averages(train.items, train.values(), train.domain.n_items, strength, _overall(train))
+def _item_averages(train: Ratings, reg: float) -> Floats:
+    return _averages(train.items, train.values(), train.domain.n_items, reg, _overall(train))
 
 
-def _averages(groups: Ints32, values: Floats, n: int, strength: float, centre: float) -> Floats:
-    """Each group's average with ``strength`` extra values at ``centre``; ``centre`` for empty groups."""
-    sums = np.bincount(groups, values, minlength=n) + strength * centre
-    counts = np.bincount(groups, minlength=n) + strength
+def _averages(groups: Ints32, values: Floats, n: int, reg: float, centre: float) -> Floats:
+    """Each group's average with ``reg`` extra values at ``centre``; ``centre`` for empty groups."""
+    sums = np.bincount(groups, values, minlength=n) + reg * centre
+    counts = np.bincount(groups, minlength=n) + reg
     averages = np.full(n, centre)
     np.divide(sums, counts, out=averages, where=counts > 0)
     return averages

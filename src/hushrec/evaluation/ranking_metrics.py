@@ -94,7 +94,7 @@ def mean_average_precision(lists: Lists, k: int) -> Floats:
 
 
 def novelty(lists: Lists, k: int) -> Floats:
-    """Mean of −log₂ p_i over the listed items, with the share p_i of users who gave item i, in bits.
+    """Mean of −log₂ p_i over the listed items, with the fraction p_i of users who gave item i, in bits.
 
     Zhou et al. 2010, *surprisal*. The users are those whom the release was fitted to. An item that none of
     them gave counts as if one of them had.
@@ -105,9 +105,9 @@ def novelty(lists: Lists, k: int) -> Floats:
     Privacy: private.
     """
     items = lists.first(k)[0]
-    shares = np.maximum(lists.popularity, 1) / max(lists.n_fitted, 1)
+    fractions = np.maximum(lists.popularity, 1) / max(lists.n_fitted, 1)
     listed = items >= 0
-    bits = np.where(listed, -np.log2(shares)[items], 0.0)
+    bits = np.where(listed, -np.log2(fractions)[items], 0.0)
     return np.asarray(bits.sum(axis=1) / np.maximum(listed.sum(axis=1), 1))
 
 

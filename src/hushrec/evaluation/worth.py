@@ -10,8 +10,8 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from hushrec.curator import seeded
-from hushrec.curator.choices.recommended import choice_of_share
-from hushrec.curator.shares import share
+from hushrec.curator.choices.suggest_model import choice_within
+from hushrec.curator.split_budget import split_budget
 from hushrec.data import synthetic
 from hushrec.data.domain import Domain
 from hushrec.data.interactions import Interactions
@@ -108,7 +108,7 @@ def worth(
     a list finds more in a smaller catalogue.
 
     Args:
-        domain: the public domain, with ``expected_users`` and ``expected_ratings``.
+        domain: the public domain, with ``expected_users`` and ``expected_records``.
         model: a model's settings; None for the one that is recommended for each share.
         total: what the population may lose over all releases.
         releases: how many are planned. Half as many are measured too, and about a quarter: 12 of 52.
@@ -152,13 +152,13 @@ def unknown(domain: Domain) -> str:
         return "lists are learned from what people like: declare likes (hushrec domain --likes)"
     if not domain.crowd.declared:
         return (
-            "what lists are worth depends on the crowd: declare expected_users and expected_ratings "
-            "(hushrec domain --expected-users N --expected-ratings N)"
+            "what lists are worth depends on the crowd: declare expected_users and expected_records "
+            "(hushrec domain --expected-users N --expected-records N)"
         )
     if domain.crowd.each < 2 or domain.n_items < 2:
         return (
             "nothing can be held out where people have fewer than two items each: declare more items, or "
-            "more expected_ratings"
+            "more expected_records"
         )
     return ""
 
@@ -185,9 +185,9 @@ def _numbers(releases: int) -> list[int]:
 
 def _share(domain: Domain, model: Model | None, total: Budget, releases: int) -> _Share:
     def budget(of: Model) -> Budget:
-        return share(domain, of, total, releases)
+        return split_budget(domain, of, total, releases)
 
-    chosen = choice_of_share(budget, domain, total).model if model is None else model
+    chosen = choice_within(budget, domain, total).model if model is None else model
     return _Share(releases, chosen, budget(chosen))
 
 
@@ -197,7 +197,7 @@ def _crowd(domain: Domain) -> _Crowd:
     users = max(int(min(declared.users, MOST_USERS, MOST_INTERACTIONS / each)), 1)
     smaller = declared.users / users
     bound = max(math.ceil(domain.max_users / smaller), users)
-    made_up = Domain(range(items), max_users=bound, cap=domain.cap)
+    made_up = Domain(range(items), max_users=bound, max_per_user=domain.max_per_user)
     return _Crowd(made_up, users, each, smaller * math.sqrt(items / domain.n_items))
 
 

@@ -47,7 +47,7 @@ export class Release {
       );
     }
     this.model = text(facts.model);
-    this.config = frozen(object(facts.config));
+    this.settings = frozen(object(facts.settings));
     this.items = list(facts.items, text);
     const n = this.items.length;
     this.titles = "titles" in facts ? lines(facts.titles, n) : Object.freeze(/** @type {string[]} */ ([]));

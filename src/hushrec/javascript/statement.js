@@ -29,7 +29,7 @@ const VERSION = 2;
  * @typedef {object} Statement
  * @property {readonly Clause[]} caveats why nothing is promised, or on what condition; empty if the promise holds
  * @property {Readonly<{en: Said} & Record<string, Partial<Said>>>} said what readers see, by language
- * @property {string} unit `user` or `rating`
+ * @property {string} unit `user` or `record`
  * @property {string} adjacency `add-remove`, `replace` or `replace-items`
  * @property {number} epsilon true ε at `delta`; Infinity if no finite ε is known
  * @property {number} delta δ

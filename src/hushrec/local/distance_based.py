@@ -87,7 +87,7 @@ class DistanceBased(Method):
             per_slot = worst_per_slot(self.keep_probability, self.group_probability, domain.n_items)
         else:
             per_slot = self._randomizer(self._groups(domain)).per_slot
-        cells = min(domain.cap, domain.n_items)
+        cells = min(domain.max_per_user, domain.n_items)
         event = Substitutions(SLOTS, per_slot, 1 - drawn_rate(self.keep_probability), cells, domain.n_items)
         cost = fixed_point.cost(cells * event.loss)
         if budget is None:
@@ -130,9 +130,9 @@ class DistanceBased(Method):
         return self._randomizer(self._groups(ratings.domain))
 
     def cap_contributions(self, ratings: Ratings) -> Ratings:
-        """At most ``cap`` ratings per user, chosen so that their stars reveal nothing about the items."""
+        """At most ``max_per_user`` ratings per user, chosen so that their stars reveal nothing about the items."""
         parts = ratings.users, ratings.indptr, ratings.items, ratings.steps
-        mask = chosen_slots(*parts, ratings.domain.cap)
+        mask = chosen_slots(*parts, ratings.domain.max_per_user)
         return ratings if mask is None else ratings.select(mask)
 
     def local(self, plan: Plan, domain: Domain) -> Local | None:
@@ -206,7 +206,7 @@ class DistanceBased(Method):
 
 def _together(made: Statement, epsilon: float) -> Clause:
     """What the rows and the release that grouped their items cost together."""
-    if made.unit == "rating":
+    if made.unit == "record":
         return Clause("assumes.groups_of_ratings")
     # Changing the items of a row removes one row and adds another.
     twice = made.adjacency == "add-remove"

@@ -42,7 +42,7 @@ def estimates(ratings: Ratings, n_people: int, method: str, settings: Mapping[st
         ratings: the answers.
         n_people: how many people answered.
         method: the method by which they answered.
-        settings: the law of the answers: ``symbols``, ``exponent``, ``asked`` (answered cells of a row; None
+        settings: the law of the answers: ``symbols``, ``exponent``, ``answered`` (answered cells of a row; None
             for all) and ``cells`` (of a row).
 
     Returns:
@@ -81,8 +81,8 @@ def estimates(ratings: Ratings, n_people: int, method: str, settings: Mapping[st
 def _law(settings: Mapping[str, Any], n_values: int) -> tuple[float, float, float]:
     try:
         symbols, flip = int(settings["symbols"]), math.exp(-float(settings["exponent"]))
-        asked, cells = settings["asked"], int(settings["cells"])
-        q = 1.0 if asked is None else int(asked) / cells
+        answered, cells = settings["answered"], int(settings["cells"])
+        q = 1.0 if answered is None else int(answered) / cells
         keep, other = -math.expm1(-float(settings["exponent"])), flip / (symbols - 1)
     except (LookupError, TypeError, ValueError, ArithmeticError):
         q = keep = other = math.nan

@@ -120,15 +120,17 @@ class Groups:
         return cls(indptr, listed)
 
 
-def quantile_threshold(source: ItemFeatures | Release | Ratings, distance: Distance, share: float) -> float:
-    """The smallest threshold below which at least this share of all pairs of items lies, for experiments.
+def quantile_threshold(
+    source: ItemFeatures | Release | Ratings, distance: Distance, fraction: float
+) -> float:
+    """The smallest threshold below which at least this fraction of all pairs of items lies, for experiments.
 
     Uses all pairs of a small catalogue; of a large one, the pairs of evenly spaced items with all others.
 
     Args:
         source: the source of the distances.
         distance: as in ``Groups.of_features``.
-        share: share of the pairs, in (0, 1).
+        fraction: fraction of the pairs, in (0, 1).
 
     Privacy: as the source: from ratings it is private, and no statement covers it.
     """
@@ -136,7 +138,7 @@ def quantile_threshold(source: ItemFeatures | Release | Ratings, distance: Dista
     n = products.squares.size
     items = np.unique(np.linspace(0, n - 1, max(1, min(n, 4 * _CELLS // n))).astype(np.int64))
     found = np.concatenate([block.ravel() for block in _blocks(products, distance, items)])
-    last = min(max(math.ceil(share * items.size * (n - 1)) - 1, 0), found.size - 1)
+    last = min(max(math.ceil(fraction * items.size * (n - 1)) - 1, 0), found.size - 1)
     return max(float(np.partition(found, last)[last]) * (1 + 2 * _ROUNDING), _ROUNDING)
 
 

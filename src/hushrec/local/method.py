@@ -59,7 +59,7 @@ class Method(Settings):
         """
         plan = Plan(
             model=type(self).__name__,
-            config=self.settings(),
+            settings=self.settings(),
             domain_digest=domain.digest,
             max_users=domain.max_users,
             budget=budget,

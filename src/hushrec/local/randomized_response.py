@@ -26,7 +26,7 @@ class RandomizedResponse(Method):
 
         truly with probability e^ε_k/(e^ε_k + k − 1), else by one of the others, each equally likely,
 
-    which loses exactly ε_k. Two rows of at most ``cap`` ratings of m items differ in at most
+    which loses exactly ε_k. Two rows of at most ``max_per_user`` ratings of m items differ in at most
     d = min(m, 2 · cap) cells, so ε_k = ε/d; at δ > 0 it is larger, by the composition of d losses.
 
     With ``sample`` = s, each user answers only s cells, drawn without looking, and the others are reported as
@@ -69,10 +69,16 @@ class RandomizedResponse(Method):
                 "RandomizedResponse protects user under replace: every user sends a row, so who takes part "
                 "is known; change the budget's unit or adjacency"
             )
-        asked = self.sample or domain.n_items
-        if asked > domain.n_items:
-            raise ConfigError(f"sample = {asked:,} cells is more than the {domain.n_items:,} items; lower it")
-        return {"symbols": domain.scale.n_values + 1, "cells": min(asked, 2 * domain.cap), "size": asked}
+        answered = self.sample or domain.n_items
+        if answered > domain.n_items:
+            raise ConfigError(
+                f"sample = {answered:,} cells is more than the {domain.n_items:,} items; lower it"
+            )
+        return {
+            "symbols": domain.scale.n_values + 1,
+            "cells": min(answered, 2 * domain.max_per_user),
+            "size": answered,
+        }
 
     def footprint(self, plan: Plan, domain: Domain) -> Footprint:
         """The cells that are reported as rated, of all users on the roster or in the ratings."""
@@ -88,12 +94,12 @@ class RandomizedResponse(Method):
         return ResponseRandomizer(event.symbols, event.exponent, self.sample)
 
     def cap_contributions(self, ratings: Ratings) -> Ratings:
-        """At most ``cap`` ratings per user, chosen by the user's own id and items alone."""
-        return ratings.capped(ratings.domain.cap)
+        """At most ``max_per_user`` ratings per user, chosen by the user's own id and items alone."""
+        return ratings.capped(ratings.domain.max_per_user)
 
     def local(self, plan: Plan, domain: Domain) -> Local:
         event = _event(plan)
-        differing = min(domain.n_items, 2 * domain.cap)
+        differing = min(domain.n_items, 2 * domain.max_per_user)
         return Local(
             what="cell",
             epsilon=fixed_point.written_above(event.loss),
@@ -114,7 +120,7 @@ class RandomizedResponse(Method):
             **self.settings(),
             "symbols": event.symbols,
             "exponent": event.exponent,
-            "asked": self.sample,
+            "answered": self.sample,
             "cells": domain.n_items,
         }
 

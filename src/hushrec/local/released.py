@@ -42,7 +42,7 @@ class ReleasedData:
             empty are absent. The domain has no roster and caps nothing.
         n_people: number of users, including those with an empty row.
         statement: the statement of privacy.
-        repeated: whether ``release_data`` took it from the ledger, where it had been stored before, and
+        repeated: whether ``randomize`` took it from the ledger, where it had been stored before, and
             charged nothing. The file does not hold this.
 
     Raises:
@@ -69,7 +69,7 @@ class ReleasedData:
             self.method.isprintable()
             and self.n_people >= given.n_users
             and given.timestamps is None
-            and given.asked is None
+            and given.personal_epsilon is None
             and _numbers(given.users, self.n_people)
         ):
             raise ReleaseError(
@@ -292,7 +292,7 @@ class ReleasedData:
 @lru_cache(maxsize=8)
 def public_domain(items: tuple[str, ...], scale: tuple[float, ...], n_people: int) -> Domain:
     """The domain of a data set, which is public, so that nothing is capped."""
-    return Domain(items, scale=scale, max_users=max(n_people, 1), cap=len(items))
+    return Domain(items, scale=scale, max_users=max(n_people, 1), max_per_user=len(items))
 
 
 def _numbers(users: pl.Series, n_people: int) -> bool:

@@ -13,13 +13,13 @@ from hushrec.data.people import People
 from hushrec.models.phases.biases import (
     Biases,
     BiasSettings,
-    average_shares,
+    average_split,
     biases_footprint,
     require_rank,
 )
 from hushrec.models.phases.outputs import people_release
 from hushrec.models.private import PrivateModel
-from hushrec.models.visibility import listed_share, shows_listed
+from hushrec.models.visibility import listed_split, shows_listed
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.bounded import Noisy
 from hushrec.privacy.query import AnyQuery
@@ -60,10 +60,10 @@ class Sides:
 class AlternatingModel(PrivateModel):
     """Noisy averages, then in every epoch a step of all users' factors and one of all items'.
 
-    Privacy: unit ``rating`` under both adjacencies. Publishes a vector for every user on the roster.
+    Privacy: unit ``record`` under both adjacencies. Publishes a vector for every user on the roster.
     """
 
-    supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace")})
+    supports: ClassVar = frozenset({("record", "add-remove"), ("record", "replace")})
     informed: ClassVar = True
     usual_epochs: ClassVar[int]
     """Epochs by default, where the factors of the declared crowd show through the noise."""
@@ -99,8 +99,8 @@ class AlternatingModel(PrivateModel):
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """The averages get a third where factors show, and all where these are hidden."""
         rounds = [query.name for query in self._sums(domain, budget).queries()]
-        part = 1 - listed_share(domain, budget) if rounds else 1.0
-        return average_shares(budget, part) | dict.fromkeys(rounds, (1 - part) / max(len(rounds), 1))
+        part = 1 - listed_split(domain, budget) if rounds else 1.0
+        return average_split(budget, part) | dict.fromkeys(rounds, (1 - part) / max(len(rounds), 1))
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The averages, then both sides in turn."""
@@ -112,7 +112,7 @@ class AlternatingModel(PrivateModel):
         memory = 1e7 + LISTED * people + 8 * 4 * (people + items) * n + each.memory
         return biases.then(Footprint(memory, each.each_rating, 32, epochs * each.seconds, epochs * n / 100))
 
-    def release(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Run) -> Release:
         """Biases (Algorithms 1 and 2), then the factors of what they leave, if these show.
 
         Privacy: charged (the events of ``queries``).
@@ -120,7 +120,7 @@ class AlternatingModel(PrivateModel):
         domain, people = feedback.domain, Population(feedback)
         biases = self.biases.measure(people, run, self.norm)
         sums = self._sums(domain, run.terms)
-        if not sums.rounds:
+        if not sums.epochs:
             return people_release(self, domain, biases)
         residuals = sums.residuals.rows(people, biases.item_effects, biases.user_effects)
         return people_release(self, domain, biases, *self._factors(Sides(run, sums, biases, residuals)))

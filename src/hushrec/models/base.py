@@ -32,7 +32,7 @@ class Model(Settings):
     """The kind of feedback that the model learns from."""
     slopes: ClassVar[bool] = True
     """Whether predictions know that users follow item effects and popularity by different amounts."""
-    personal: ClassVar[bool] = False
+    personal_epsilon: ClassVar[bool] = False
     """Whether the model weights users so that each loses at most the ε that they ask for."""
     informed: ClassVar[bool] = False
     """Whether what is publicly known about the items shapes the release: their features, or a prior."""
@@ -60,7 +60,7 @@ class Model(Settings):
         """
 
     @abstractmethod
-    def release(self, feedback: Any, run: Run) -> Release:
+    def fit(self, feedback: Any, run: Run) -> Release:
         """Measure on the run and make the release; the curator writes its statement later.
 
         Args:
@@ -74,4 +74,4 @@ class Model(Settings):
     @property
     def baseline(self) -> Terms:
         """The terms of the non-private baseline: the smallest supported unit, with ε = ∞."""
-        return Unprotected(*min(self.supports, default=("rating", "add-remove")))
+        return Unprotected(*min(self.supports, default=("record", "add-remove")))

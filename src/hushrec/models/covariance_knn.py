@@ -25,7 +25,7 @@ class CovarianceKNN(CovarianceModel):
     C = Q Qᵀ. The device takes the user's k ratings z of the items N with the largest Wgt_ij and predicts
     r̂_ui = μ_i + b_u + C_iN (C_NN + diag σ²)⁻¹ (z − b_u).
 
-    Privacy: unit ``rating`` under both adjacencies; unit ``user`` under add-remove.
+    Privacy: unit ``record`` under both adjacencies; unit ``user`` under add-remove.
     """
 
     glance: ClassVar = {

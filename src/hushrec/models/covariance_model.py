@@ -22,10 +22,10 @@ from hushrec.statistics.population import Population
 class CovarianceModel(PrivateModel):
     """Noisy item effects, and Cov = Σ_u w_u z_u z_uᵀ + noise and Wgt = Σ_u w_u e_u e_uᵀ + noise.
 
-    Privacy: unit ``rating`` under both adjacencies; unit ``user`` under add-remove.
+    Privacy: unit ``record`` under both adjacencies; unit ``user`` under add-remove.
     """
 
-    supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")})
+    supports: ClassVar = frozenset({("record", "add-remove"), ("record", "replace"), ("user", "add-remove")})
     informed: ClassVar = True
 
     rank: int
@@ -54,7 +54,7 @@ class CovarianceModel(PrivateModel):
         return [*self._effects(domain, terms).queries(), *self._sums(domain, terms).queries()]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        return self.covariance.shares(domain, budget, self.norm)
+        return self.covariance.budget_split(domain, budget, self.norm)
 
     def prospects(self, domain: Domain, budget: Budget) -> str:
         """Which part of a large catalogue the covariance is of."""
@@ -65,7 +65,7 @@ class CovarianceModel(PrivateModel):
         covariance = self.covariance.footprint(domain, budget, self.norm, self.n_factors)
         return effects_footprint(domain, budget).then(covariance)
 
-    def release(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Run) -> Release:
         """Measure item effects (§4.2), then the covariance of what they leave.
 
         Privacy: charged (the events of ``queries``).

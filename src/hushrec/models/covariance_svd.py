@@ -20,7 +20,7 @@ class CovarianceSVD(CovarianceModel):
     ratings and e_u what they rated. Item factors Q of rank k: the best fit Q Qᵀ ≈ Cov/Wgt under Wgt and the
     noise. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩, with b_u and p_u regressed on the device.
 
-    Privacy: unit ``rating`` under both adjacencies; unit ``user`` under add-remove.
+    Privacy: unit ``record`` under both adjacencies; unit ``user`` under add-remove.
     """
 
     glance: ClassVar = {

@@ -7,10 +7,10 @@ from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.errors import BudgetUnsupported, ConfigError
 from hushrec.item_prior import ItemPrior
-from hushrec.models.phases.biases import BiasSettings, average_shares, biases_footprint
+from hushrec.models.phases.biases import BiasSettings, average_split, biases_footprint
 from hushrec.models.phases.item_effects import EffectSettings, effects_footprint, effects_of
 from hushrec.models.phases.outputs import factor_release, people_release
-from hushrec.models.phases.repeated import EFFECT_SHARES, Repeated
+from hushrec.models.phases.repeated import EFFECTS_SPLIT, Repeated
 from hushrec.models.private import Noise, PrivateModel
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.bounded import Noisy
@@ -29,7 +29,7 @@ class GlobalEffects(PrivateModel):
     Prediction: r̂_ui = μ_i + b_u, where μ_i is the posterior mean of the item's effect given its noisy sum and
     count, and b_u that of the user's bias given their own ratings.
 
-    Privacy: unit ``rating`` under both adjacencies; unit ``user`` under add-remove, with user biases
+    Privacy: unit ``record`` under both adjacencies; unit ``user`` under add-remove, with user biases
     on the device.
     """
 
@@ -37,10 +37,10 @@ class GlobalEffects(PrivateModel):
         "measures": "a sum and a count per item, and per user on request",
         "predicts by": "item effect plus the user's own bias",
         "noise": "Gaussian or Laplace",
-        "lists users": 'with `user_biases="released"`, for unit `rating`',
+        "lists users": 'with `user_biases="released"`, for unit `record`',
         "paper": "McSherry & Mironov 2009, §4.2–4.3",
     }
-    supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace"), ("user", "add-remove")})
+    supports: ClassVar = frozenset({("record", "add-remove"), ("record", "replace"), ("user", "add-remove")})
     informed: ClassVar = True
 
     user_biases: Literal["client", "released"] = "client"
@@ -71,8 +71,8 @@ class GlobalEffects(PrivateModel):
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """Mostly sums; with released biases, users get more than items."""
         if self.user_biases == "released":
-            return average_shares(budget, 1.0)
-        return EFFECT_SHARES
+            return average_split(budget, 1.0)
+        return EFFECTS_SPLIT
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """That of the item effects, or of all biases."""
@@ -96,9 +96,9 @@ class GlobalEffects(PrivateModel):
             effects = effects_of(once, noisy, prior)
             return factor_release(self, domain, effects, prior.factors_of(domain.n_items))
 
-        return Repeated(sums, EFFECT_SHARES, made)
+        return Repeated(sums, EFFECTS_SPLIT, made)
 
-    def release(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Run) -> Release:
         """Measure, shrink, publish.
 
         Privacy: charged (the events of ``queries``).

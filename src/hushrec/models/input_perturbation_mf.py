@@ -11,14 +11,14 @@ from hushrec.estimation.noisy_ratings import NoisyRatings, membership_probabilit
 from hushrec.models.phases.biases import (
     Biases,
     BiasSettings,
-    average_shares,
+    average_split,
     biases_footprint,
     require_rank,
 )
 from hushrec.models.phases.noisy_cells import cells_footprint, factorised, require_reachable
 from hushrec.models.phases.outputs import people_release
 from hushrec.models.private import Noise, PrivateModel
-from hushrec.models.visibility import noisy_share, shows_noisy
+from hushrec.models.visibility import noisy_split, shows_noisy
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.query import AnyQuery
@@ -40,7 +40,7 @@ class InputPerturbationMF(PrivateModel):
     add-remove every cell of users × items gets noise, cells with x′ within ±α are dropped, and w_ui is the
     probability that a kept cell holds a rating. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
-    Privacy: unit ``rating`` under both adjacencies. Publishes a vector for every user on the roster.
+    Privacy: unit ``record`` under both adjacencies. Publishes a vector for every user on the roster.
     """
 
     glance: ClassVar = {
@@ -50,7 +50,7 @@ class InputPerturbationMF(PrivateModel):
         "lists users": "yes",
         "paper": "Friedman, Berkovsky & Kaafar 2016, §4.2",
     }
-    supports: ClassVar = frozenset({("rating", "add-remove"), ("rating", "replace")})
+    supports: ClassVar = frozenset({("record", "add-remove"), ("record", "replace")})
     informed: ClassVar = True
     sums_alone: ClassVar = False
 
@@ -102,20 +102,20 @@ class InputPerturbationMF(PrivateModel):
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """The averages get a fifth where factors show, and all where these are hidden."""
         if not self._learns(domain, budget):
-            return average_shares(budget, 1.0)
-        rest = noisy_share(domain, budget)
-        return average_shares(budget, 1 - rest) | dict.fromkeys(("ratings", "cells"), rest)
+            return average_split(budget, 1.0)
+        rest = noisy_split(domain, budget)
+        return average_split(budget, 1 - rest) | dict.fromkeys(("ratings", "cells"), rest)
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The averages, then all cells that are kept; empty cells are kept by noise alone."""
         if not self._learns(domain, budget):
             return biases_footprint(domain, budget)
-        share = self.split(domain, budget)[self._cells(domain, budget).query.name]
+        share = self.budget_split(domain, budget)[self._cells(domain, budget).query.name]
         pace = (self.epochs or 10) * self.rank / 200  # seconds per million ratings or kept cells
         biases, cells = biases_footprint(domain, budget), self._cells(domain, budget)
         return cells_footprint(biases, cells, budget.epsilon * share, pace)
 
-    def release(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Run) -> Release:
         """Biases (Algorithms 1 and 2), noise on every residual, clamp, factorise (Algorithm 3).
 
         Privacy: charged (the events of ``queries``).

@@ -42,7 +42,7 @@ class ItemKNN(Noiseless):
     ``pearson`` the cosine after an item's mean is subtracted from its ratings (missing ones stay 0).
     """
 
-    def release(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Run) -> Release:
         """The mean of every item (the overall mean for unrated items), and all similarities.
 
         Raises:
@@ -69,7 +69,7 @@ class ItemKNN(Noiseless):
         )
         return Release(
             model=type(self).__name__,
-            config=self.settings(),
+            settings=self.settings(),
             kind="item neighbours",
             items=domain.items,
             scale=(lo, hi, step),

@@ -79,7 +79,7 @@ class MatrixFactorization(Noiseless):
             raise ValueError(f'solver="als" takes a rank of at most {_ALS_RANK}; set solver="sgd"')
         return self
 
-    def release(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Run) -> Release:
         """The mean, then factors and effects of the residuals.
 
         Lists the users on the domain's roster, or else those who rated. For ``sgd`` on blocks without a

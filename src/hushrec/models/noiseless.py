@@ -17,7 +17,7 @@ class Noiseless(Model):
 
     sums_alone: ClassVar = False
     instead: ClassVar[str] = (
-        "release the data first (release_data, hushrec randomize) and fit on that, or choose a private "
+        "release the data first (randomize, hushrec randomize) and fit on that, or choose a private "
         "model, such as CovarianceKNN"
     )
     """What to do if there is a budget."""

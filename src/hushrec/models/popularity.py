@@ -26,7 +26,7 @@ class Popularity(PrivateModel):
     """A noisy count for every item, by which it is ranked for everybody alike.
 
     Score: s_i = Σ_u w_u [u gave i] + noise. For unit ``user``, w_u = min(1, √(K/c_u)) for a user with c_u
-    items; for unit ``rating``, which is one interaction here, w_u = 1. How often a user gave an item does
+    items; for unit ``record``, which is one interaction here, w_u = 1. How often a user gave an item does
     not count.
 
     Privacy: units ``user`` and ``rating`` under add-remove.
@@ -39,7 +39,7 @@ class Popularity(PrivateModel):
         "lists users": "no",
         "paper": "counts as in McSherry & Mironov 2009, §4.2",
     }
-    supports: ClassVar = frozenset({("user", "add-remove"), ("rating", "add-remove")})
+    supports: ClassVar = frozenset({("user", "add-remove"), ("record", "add-remove")})
     feedback: ClassVar[FeedbackKind] = "interactions"
 
     contribution_cap: Annotated[float, only(unit="user")] = Field(default=30.0, ge=1, lt=LARGEST_CAP)
@@ -57,7 +57,7 @@ class Popularity(PrivateModel):
         n, user = domain.n_items, budget.unit == "user"
         return Footprint(1e7 + 2 * COPIED * n, 20 if user else 4, 32, n / DRAWS, 0.1)
 
-    def release(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Run) -> Release:
         """Count under noise, publish.
 
         Privacy: charged (the event of ``queries``).

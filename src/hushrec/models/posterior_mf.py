@@ -16,7 +16,7 @@ from hushrec.estimation.shrinkage import RATING_VARIANCE
 from hushrec.models.phases.biases import require_rank
 from hushrec.models.phases.item_effects import EffectSettings, effects_footprint
 from hushrec.models.phases.outputs import factor_release
-from hushrec.models.phases.repeated import EFFECT_SHARES
+from hushrec.models.phases.repeated import EFFECTS_SPLIT
 from hushrec.models.private import PrivateModel
 from hushrec.models.visibility import MARGINAL_GRADIENTS, mu
 from hushrec.privacy.accounting.budget import Budget, Terms
@@ -65,11 +65,11 @@ class PosteriorMF(PrivateModel):
     }
     supports: ClassVar = frozenset({("user", "add-remove")})
     informed: ClassVar = True
-    personal: ClassVar = True
+    personal_epsilon: ClassVar = True
 
     rank: int = Field(default=5, ge=1, le=128)
     """number of factors."""
-    rounds: int | None = Field(default=None, ge=1, le=1000)
+    epochs: int | None = Field(default=None, ge=1, le=1000)
     """T, number of steps; by default 32, or none where the noise would hide the factors of the domain's
     crowd, and the release is that of ``GlobalEffects``.
     """
@@ -92,15 +92,15 @@ class PosteriorMF(PrivateModel):
         return [*self._effects(domain, terms).queries(), *self._gradients(domain, terms).queries()]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """Rounds get equal shares, together the more the noisier they are; effects get the rest."""
+        """Rounds get equal split, together the more the noisier they are; effects get the rest."""
         rounds = self._rounds(domain, budget)
         if not rounds:
-            return EFFECT_SHARES
+            return EFFECTS_SPLIT
         noise = self._reach(domain, budget).noise ** 2
         rest = 0.6 + 0.3 * noise / (1 + noise)
         effects = {**dict.fromkeys(OVERALL, 0.02), "item sums": 0.8, "item counts": 0.14}
-        shares = {name: part * (1 - rest) for name, part in effects.items()}
-        return shares | {f"items, round {t + 1}": rest / rounds for t in range(rounds)}
+        split = {name: part * (1 - rest) for name, part in effects.items()}
+        return split | {f"items, epoch {t + 1}": rest / rounds for t in range(rounds)}
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """The item effects, then a round's gradients and the states to average."""
@@ -114,7 +114,7 @@ class PosteriorMF(PrivateModel):
         steps = Footprint(memory, 48, 64, rounds * items * n / DRAWS, per_million)
         return effects_footprint(domain, budget).then(steps)
 
-    def release(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Run) -> Release:
         """Item effects, then Langevin steps of the item factors.
 
         Privacy: charged (the events of ``queries``).
@@ -123,7 +123,7 @@ class PosteriorMF(PrivateModel):
         people, prior = Population(feedback, run.weights), self._prior(domain)
         baseline = self.effects.measure(self._effects(domain, run.terms), people, run)
         public = run.prior.factors if run.prior.factors.size else np.zeros((domain.n_items, 0))
-        if not gradients.rounds:
+        if not gradients.epochs:
             return factor_release(self, domain, baseline, public)
         seen, counts = self._reach(domain, run.terms), np.maximum(baseline.counts, 1e-3)
         information, scales = counts * seen.information, item_scales(counts)
@@ -132,7 +132,7 @@ class PosteriorMF(PrivateModel):
         spread = np.where(mean.any(axis=1), _DOUBT, 1.0) * prior
         initial_weight = np.ones(domain.n_items)  # how much of each row is still its start
         states = []
-        for t in range(1, gradients.rounds + 1):
+        for t in range(1, gradients.epochs + 1):
             query = gradients.query(t)
             sums = partial(_gradient, gradients, query, people, run, baseline.item_effects, items, scales)
             noisy, seen_part = run.measure(query, sums), query.rate * seen.kept * scales
@@ -144,10 +144,10 @@ class PosteriorMF(PrivateModel):
                 information,
                 mean=mean,
                 pull=gradients.noise / spread * (1 + seen.noise),
-                variance=spread * _REMAINING ** ((t - 1) / gradients.rounds),
+                variance=spread * _REMAINING ** ((t - 1) / gradients.epochs),
             )
             initial_weight *= 1 - part
-            if t > gradients.rounds * (1 - _AVERAGED):
+            if t > gradients.epochs * (1 - _AVERAGED):
                 states.append(items)
         # Users fold in only on what was learned or is public, not on a random start.
         learned = np.where(mean, 1.0, np.sqrt(1 - initial_weight)[:, None])
@@ -161,8 +161,8 @@ class PosteriorMF(PrivateModel):
 
     def _rounds(self, domain: Domain, terms: Terms) -> int:
         """None where the noise would hide the factors of the declared crowd."""
-        if self.rounds is not None:
-            return self.rounds
+        if self.epochs is not None:
+            return self.epochs
         seen = self._reach(domain, terms)
         return _ROUNDS if not seen.noise or seen.prospect >= MARGINAL_GRADIENTS else 0
 
@@ -182,14 +182,14 @@ class PosteriorMF(PrivateModel):
         return reach(people, ratings, domain.n_items, self.rank, ratio, clip_norm, mu(terms))
 
     def _effects(self, domain: Domain, terms: Terms) -> EffectSums:
-        return self.effects.sums(domain, terms, self.norm, personal=True)
+        return self.effects.sums(domain, terms, self.norm, personal_epsilon=True)
 
     def _gradients(self, domain: Domain, terms: Terms) -> MarginalGradients:
         span = domain.scale.span
         return MarginalGradients(
             domain=domain,
             rank=self.rank,
-            rounds=self._rounds(domain, terms),
+            epochs=self._rounds(domain, terms),
             rate=self.sample_rate,
             noise=RATING_VARIANCE * span**2,
             clip=self.clip * span,

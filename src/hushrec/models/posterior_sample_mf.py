@@ -51,14 +51,14 @@ class PosteriorSampleMF(PrivateModel):
         "paper": "Liu, Wang & Smola 2015, Algorithm 1",
     }
     supports: ClassVar = frozenset({("user", "add-remove"), ("user", "replace")})
-    personal: ClassVar = True
+    personal_epsilon: ClassVar = True
     sums_alone: ClassVar = False
 
     rank: int = Field(default=16, ge=1, le=128)
     """number of factors."""
     loss_bound: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """B, the largest weighted loss of a user, in squared widths of the scale; by default the
-    largest loss of ``domain.cap`` ratings, cap · (1 + κ)².
+    largest loss of ``domain.max_per_user`` ratings, cap · (1 + κ)².
     """
     margin: float = Field(default=0.25, ge=0, le=10, allow_inf_nan=False)
     """κ, how far predictions may leave the scale, as a fraction of its width; beyond, they are clamped in
@@ -79,7 +79,7 @@ class PosteriorSampleMF(PrivateModel):
         """The chains."""
         return self.chain.footprint(domain.n_items, self.rank)
 
-    def release(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Run) -> Release:
         """Algorithm 1: draw U and V, and release V.
 
         Privacy: charged (the events of ``queries``).
@@ -115,10 +115,14 @@ class PosteriorSampleMF(PrivateModel):
         )
 
     def _bound(self, domain: Domain) -> float:
-        widths = min(domain.cap, domain.n_items) * (1 + self.margin) ** 2
+        widths = min(domain.max_per_user, domain.n_items) * (1 + self.margin) ** 2
         return (self.loss_bound or widths) * domain.scale.span**2
 
 
 def _weigh(run: Run, block: Ratings) -> Floats:
     """Each user's weight in [0, 1]."""
-    return np.ones(block.n_users) if block.asked is None else run.weights(block.asked) / GRID
+    return (
+        np.ones(block.n_users)
+        if block.personal_epsilon is None
+        else run.weights(block.personal_epsilon) / GRID
+    )

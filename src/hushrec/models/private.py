@@ -1,4 +1,4 @@
-"""What all models with noise share: queries, their shares of the budget, and the plan made from them."""
+"""What all models with noise share: queries, their split of the budget, and the plan made from them."""
 
 import math
 from abc import abstractmethod
@@ -26,7 +26,7 @@ class PrivateModel(Model):
     Privacy: public.
     """
 
-    shares: Mapping[str, float] = {}
+    split: Mapping[str, float] = {}
     """parts of the budget by name of measurement, in place of the model's own; they are scaled to sum to
     one.
     """
@@ -37,7 +37,7 @@ class PrivateModel(Model):
 
     @abstractmethod
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """Parts of the budget by name of measurement, where ``shares`` does not override them."""
+        """Parts of the budget by name of measurement, where ``split`` does not override them."""
 
     @property
     def noise_distribution(self) -> Noise:
@@ -78,8 +78,8 @@ class PrivateModel(Model):
 
         Privacy: public.
         """
-        queries, shares = self.noisy_queries(domain, budget), self.split(domain, budget)
-        return self.plan_of(calibrated(queries, shares, budget), shares, domain, budget)
+        queries, split = self.noisy_queries(domain, budget), self.budget_split(domain, budget)
+        return self.plan_of(calibrated(queries, split, budget), split, domain, budget)
 
     def noisy_queries(self, domain: Domain, budget: Budget) -> list[AnyQuery]:
         """The queries that need noise, in order.
@@ -98,42 +98,42 @@ class PrivateModel(Model):
         return queries
 
     def plan_of(
-        self, events: Sequence[Event], shares: Mapping[str, float], domain: Domain, budget: Budget
+        self, events: Sequence[Event], split: Mapping[str, float], domain: Domain, budget: Budget
     ) -> Plan:
         """The plan that measures this, with what the model needs.
 
         Args:
             events: the measurements with their noise, which costs the budget.
-            shares: parts of the budget by name of measurement.
+            split: parts of the budget by name of measurement.
             domain: the public domain.
             budget: what may be spent.
         """
         return Plan(
             model=type(self).__name__,
-            config=self.settings(),
+            settings=self.settings(),
             domain_digest=domain.digest,
             max_users=domain.max_users,
             budget=budget,
-            measurements=tuple(Measurement(event, shares[event.name]) for event in events),
-            asked=(domain.privacy_classes or {}) if self.personal else {},
+            measurements=tuple(Measurement(event, split[event.name]) for event in events),
+            personal_epsilon=(domain.personal_epsilon or {}) if self.personal_epsilon else {},
             needs=str(self.footprint(domain, budget)),
         )
 
-    def split(self, domain: Domain, budget: Budget) -> dict[str, float]:
-        """The share of the budget of each measurement that costs anything; shares sum to one."""
+    def budget_split(self, domain: Domain, budget: Budget) -> dict[str, float]:
+        """The share of the budget of each measurement that costs anything; split sum to one."""
         queries = self.queries(domain, budget)
-        if unknown := set(self.shares) - {query.name for query in queries}:
+        if unknown := set(self.split) - {query.name for query in queries}:
             names = ", ".join(query.name for query in queries)
-            raise ConfigError(f"shares: {sorted(unknown)[0]!r} is not measured here; name one of {names}")
-        parts = {**self.default_split(domain, budget), **self.shares}
+            raise ConfigError(f"split: {sorted(unknown)[0]!r} is not measured here; name one of {names}")
+        parts = {**self.default_split(domain, budget), **self.split}
         if missing := {query.name for query in queries} - set(parts):
             raise ConfigError(f"{type(self).__name__}.default_split has no share for {sorted(missing)[0]!r}")
         if not all(0 < part < math.inf for part in parts.values()):
-            raise ConfigError("shares: every part of the budget must be a positive, finite number")
+            raise ConfigError("split: every part of the budget must be a positive, finite number")
         charged = {query.name: parts[query.name] for query in queries if not query.is_exact}
-        if self.shares and len(charged) == 1:
+        if self.split and len(charged) == 1:
             raise ConfigError(
-                f"{type(self).__name__}: shares has no effect where only {next(iter(charged))!r} costs "
+                f"{type(self).__name__}: split has no effect where only {next(iter(charged))!r} costs "
                 "anything; leave it out"
             )
         total = sum(charged.values())

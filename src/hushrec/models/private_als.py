@@ -19,7 +19,7 @@ class PrivateALS(AlternatingModel):
     under the prior N(0, S), with A = n_u M for the released count n_u and mean M of q qᵀ; then the same for
     every item, with p_u. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
-    Privacy: unit ``rating`` under both adjacencies. Publishes a vector for every user on the roster.
+    Privacy: unit ``record`` under both adjacencies. Publishes a vector for every user on the roster.
     """
 
     glance: ClassVar = {
@@ -47,7 +47,7 @@ class PrivateALS(AlternatingModel):
         raters, rated, span = biases.user_counts, biases.item_counts, domain.scale.span
         no_users, no_items = np.zeros((domain.n_users, self.rank)), np.zeros((domain.n_items, self.rank))
         items = normal_factors(domain.n_items, self.rank)
-        for epoch in range(1, sums.rounds + 1):
+        for epoch in range(1, sums.epochs + 1):
             items = sums.in_ball(factor_steps.filled(items))
             users = factor_steps.solve(sides.users(epoch, no_users, items), raters, items, rated, span)
             users = sums.in_ball(factor_steps.filled(users))

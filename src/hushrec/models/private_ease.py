@@ -27,8 +27,8 @@ from hushrec.statistics.interactions.pair_sums import PairSums
 from hushrec.statistics.population import Population
 from hushrec.statistics.series.arrivals import LARGEST_CAP
 
-FEWEST_ITEMS = {"user": 3.0, "rating": math.sqrt(3.0)}
-"""Smallest Σ c/n, or Σ c/Σ √c for unit ``rating``, at which own items tell more than popularity does."""
+FEWEST_ITEMS = {"user": 3.0, "record": math.sqrt(3.0)}
+"""Smallest Σ c/n, or Σ c/Σ √c for unit ``record``, at which own items tell more than popularity does."""
 LEAST_EACH = 3
 """Items of each user, on average, from which on own items are expected to tell more than popularity."""
 MORE = 2
@@ -43,7 +43,7 @@ class PrivateEASE(PrivateModel):
 
     Item counts s give public weights d and the direction v of the average user. Of each user's weighted items
     y = d ∘ x, z = y − ⟨v, y⟩ v is what is their own taste. Measured: Σ_u z_u z_uᵀ/‖z_u‖² above the diagonal
-    (unit ``rating``: /‖z_u‖) and Σ_u ⟨v, y_u⟩²/‖y_u‖². The matrix is cleaned to L Lᵀ by what is known of its
+    (unit ``record``: /‖z_u‖) and Σ_u ⟨v, y_u⟩²/‖y_u‖². The matrix is cleaned to L Lᵀ by what is known of its
     noise, and score_j = Σ_i x_i B_ij with the B of EASE (Steck 2019, eq. 8) for the covariance of L, v and a
     diagonal. Where the declared crowd is too small for pairs, μ · max_users < 12 √m for m items (unit
     ``rating``: 4 √m), all of the budget goes to the item counts, and everybody is ranked by popularity.
@@ -60,7 +60,7 @@ class PrivateEASE(PrivateModel):
         "lists users": "no",
         "paper": "after Steck 2019; Lim & Teh 2007",
     }
-    supports: ClassVar = frozenset({("user", "add-remove"), ("rating", "add-remove")})
+    supports: ClassVar = frozenset({("user", "add-remove"), ("record", "add-remove")})
     feedback: ClassVar[FeedbackKind] = "interactions"
 
     rank: int = Field(default=128, ge=1, le=1024)
@@ -98,7 +98,7 @@ class PrivateEASE(PrivateModel):
         if len(self.queries(domain, budget)) == 1:
             return f"{said}All of the budget goes to item counts, and everybody gets the same list."
         lists = "Otherwise lists are" if learned else "Lists are then"
-        noise = 1 / math.sqrt(self.split(domain, budget)["item counts"])
+        noise = 1 / math.sqrt(self.budget_split(domain, budget)["item counts"])
         counts = f"counts with {noise:.1f} times the noise of Popularity at the same ε"
         return f"{said}{lists} by popularity, from {counts}."
 
@@ -121,7 +121,7 @@ class PrivateEASE(PrivateModel):
         """Users, as unequal as in real data, from which on taste is expected to be learned.
 
         They have c items each on average, as many as the crowd. For unit ``user``, it takes
-        μ Σ c/√K/2 ≥ 20 √m and Σ c ≥ 3 n of n users, where c ≥ K counts as √(c K); for unit ``rating``,
+        μ Σ c/√K/2 ≥ 20 √m and Σ c ≥ 3 n of n users, where c ≥ K counts as √(c K); for unit ``record``,
         μ Σ √c ≥ 20 √m and Σ c ≥ √3 Σ √c.
 
         Returns:
@@ -144,7 +144,7 @@ class PrivateEASE(PrivateModel):
         spent = seconds + cells / DRAWS + updates / FLOPS
         return Footprint(1e7 + max(counting, pairs), 45, 100, spent, 2.0, lowered_by="pair_items")
 
-    def release(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Run) -> Release:
         """Count items, measure the pairs of the popular ones, clean, and solve for EASE.
 
         Privacy: charged (the events of ``queries``).
@@ -169,7 +169,7 @@ class PrivateEASE(PrivateModel):
             return score_release(self, domain, popularity)
         pairs, reach = noisy["item pairs"], mu(run.terms) * lengths
         found = cleaned(pairs.values, pairs.sigma, weights.variance[head.items], signal, reach, self.rank)
-        total = noisy["vector lengths"].values[0] if run.terms.unit == "rating" else size
+        total = noisy["vector lengths"].values[0] if run.terms.unit == "record" else size
         part = noisy["popular part"].values[0]
         linear = ease(head.spread(found), weights, float(part), float(total))
         return linear_release(self, domain, linear, popularity)
@@ -178,15 +178,15 @@ class PrivateEASE(PrivateModel):
         """Σ √c of users with c items; half of it for unit ``user``.
 
         Args:
-            size: the measured crowd, which is Σ √c for unit ``rating``.
+            size: the measured crowd, which is Σ √c for unit ``record``.
             given: the sum of the item counts, in which c ≥ K items weigh √(c K) for unit ``user``.
         """
-        return size if terms.unit == "rating" else given / math.sqrt(self.contribution_cap) / 2
+        return size if terms.unit == "record" else given / math.sqrt(self.contribution_cap) / 2
 
     def _pairs(self, domain: Domain, terms: Terms) -> PairSums:
         sums = PairSums(min(self.pair_items, domain.n_items), terms.unit, self.threads)
         if MORE * domain.max_users > sums.most_people:
-            others = " or lower pair_items" if terms.unit == "rating" else ""
+            others = " or lower pair_items" if terms.unit == "record" else ""
             raise ConfigError(
                 f"sums over pairs of {sums.n_items:,} items of {domain.max_users:,} declared users may not "
                 f"fit 64 bits; declare at most {sums.most_people // MORE:,}{others}"

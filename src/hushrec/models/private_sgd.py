@@ -1,4 +1,4 @@
-"""Gradient descent under noise, unit rating (after Friedman, Berkovsky & Kaafar 2016, §4.3)."""
+"""Gradient descent under noise, unit record (after Friedman, Berkovsky & Kaafar 2016, §4.3)."""
 
 from typing import ClassVar
 
@@ -20,7 +20,7 @@ class PrivateSGD(AlternatingModel):
     same for every item, with p_u. A rating affects one user's row and one item's row. Prediction:
     r̂_ui = μ_i + b_u + w⟨p_u, q_i⟩.
 
-    Privacy: unit ``rating`` under both adjacencies. Publishes a vector for every user on the roster.
+    Privacy: unit ``record`` under both adjacencies. Publishes a vector for every user on the roster.
     """
 
     glance: ClassVar = {
@@ -50,7 +50,7 @@ class PrivateSGD(AlternatingModel):
         raters, rated = biases.user_counts, biases.item_counts
         users = np.zeros((domain.n_users, self.rank))
         items = sums.in_ball(self.radius * normal_factors(domain.n_items, self.rank))
-        for epoch in range(1, sums.rounds + 1):
+        for epoch in range(1, sums.epochs + 1):
             how = {
                 "width": sums.width,
                 "span": domain.scale.span,

@@ -36,7 +36,7 @@ class UserKNN(Noiseless):
     a user's mean is subtracted from their ratings (unrated items stay 0).
     """
 
-    def release(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Run) -> Release:
         """The ratings, as rows without names.
 
         Privacy: private, unless the ratings are public.
@@ -47,7 +47,7 @@ class UserKNN(Noiseless):
         index = DISTANCES.index(self.distance)
         return Release(
             model=type(self).__name__,
-            config=self.settings(),
+            settings=self.settings(),
             kind="people's rows",
             items=domain.items,
             scale=(lo, hi, step),

@@ -13,9 +13,9 @@ from hushrec.estimation.shrinkage import RATING_VARIANCE
 from hushrec.models.phases.biases import require_rank
 from hushrec.models.phases.item_effects import EffectSettings, effects_footprint
 from hushrec.models.phases.outputs import factor_release
-from hushrec.models.phases.repeated import EFFECT_SHARES
+from hushrec.models.phases.repeated import EFFECTS_SPLIT
 from hushrec.models.private import PrivateModel
-from hushrec.models.visibility import gradients_share, shows_gradients
+from hushrec.models.visibility import gradients_split, shows_gradients
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.query import AnyQuery
 from hushrec.privacy.run import Run
@@ -73,13 +73,13 @@ class UserLevelSGD(PrivateModel):
         return [*self._effects(domain, terms).queries(), *self._gradients(domain, terms).queries()]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """Rounds get equal shares, together at most half of the budget; effects get the rest."""
+        """Rounds get equal split, together at most half of the budget; effects get the rest."""
         epochs = self._epochs(domain, budget)
         if not epochs:
-            return EFFECT_SHARES
-        rest = gradients_share(domain, budget)
+            return EFFECTS_SPLIT
+        rest = gradients_split(domain, budget)
         effects = {**dict.fromkeys(OVERALL, 0.02), "item sums": 0.8, "item counts": 0.14}
-        rounds = {f"items, round {t + 1}": rest / epochs for t in range(epochs)}
+        rounds = {f"items, epoch {t + 1}": rest / epochs for t in range(epochs)}
         return {name: part * (1 - rest) for name, part in effects.items()} | rounds
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
@@ -92,7 +92,7 @@ class UserLevelSGD(PrivateModel):
         rounds = Footprint(memory, 40, 32, epochs * items * n / DRAWS, per_million)
         return effects_footprint(domain, budget).then(rounds)
 
-    def release(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Run) -> Release:
         """Item effects, then a clipped gradient of every user in each round.
 
         Privacy: charged (the events of ``queries``).
@@ -100,11 +100,11 @@ class UserLevelSGD(PrivateModel):
         domain, people, span = feedback.domain, Population(feedback), feedback.domain.scale.span
         baseline = self.effects.measure(self._effects(domain, run.terms), people, run)
         gradients = self._gradients(domain, run.terms)
-        if not gradients.rounds:
+        if not gradients.epochs:
             return factor_release(self, domain, baseline, run.prior.factors_of(domain.n_items))
         items = in_ball(normal_factors(domain.n_items, self.rank), 1.0)
         initial_weight = np.ones(domain.n_items)  # how much of each row is still its random start
-        for epoch in range(1, gradients.rounds + 1):
+        for epoch in range(1, gradients.epochs + 1):
             ridge = factor_steps.user_ridge(items, baseline.counts)
             sums = gradients.measure(people, baseline.item_effects, items, ridge)
             noisy = run.measure(gradients.query(epoch), sums)

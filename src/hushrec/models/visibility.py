@@ -10,7 +10,7 @@ item, whose number is ratings/items, and directions, for which popular items cou
 *Pairs of items* compare each rating with all others of its user. With U users who rate c of n items each,
 weights w, noise of deviation Δ/μ on every entry, and B the bound on a centred rating, the leading eigenvalues
 are proportional to B² Σ_u w_u c²/n for what people tell and to (Δ/μ) √n for the noise. The ratio grows with
-μ Σ_u w_u c²/n^{3/2}: over n^¾, the signal of directions times √c for unit ``rating``, where w = 1/√c.
+μ Σ_u w_u c²/n^{3/2}: over n^¾, the signal of directions times √c for unit ``record``, where w = 1/√c.
 
 *Whole users*, as vectors of length one, show by μ · users/√n: √n is the edge of the noise of a matrix.
 *Gradients* show by the share of the variance of tastes that they tell (``estimation/clipped_gradients.py``).
@@ -30,8 +30,8 @@ from hushrec.privacy.bounded import Norm
 
 FACTORS: Mapping[tuple[str, str], float] = {
     ("user", "add-remove"): 790.0,
-    ("rating", "add-remove"): 500.0,
-    ("rating", "replace"): 250.0,
+    ("record", "add-remove"): 500.0,
+    ("record", "replace"): 250.0,
 }
 """Pairs: a model of factors is suggested. ``python -m lab bench choice`` chose the first two;
 lab/results/choice.md has its table. Under replace, on the four small sets of ``lab reproduce every-set`` at ε
@@ -60,7 +60,7 @@ NOISY_RATINGS = 45 / math.sqrt(2)
 up to 5 % at 33 and less, gained from 55 on, and between, at 46 and 47, gained 1 % and lost 0.5 %. One set of
 many cells without a rating (animated series, add-remove) still lost 3 % at 67.
 """
-SHARING: Mapping[str, float] = {"user": 1_260.0, "rating": 1_800.0}
+SHARING: Mapping[str, float] = {"user": 1_260.0, "record": 1_800.0}
 """Pairs: item effects give up some of their part to a covariance, docs/models/covariance_svd.md. It is the
 least that showed any, over generated and real catalogues of 500 to 5,000 items.
 """
@@ -68,7 +68,7 @@ WHOLE = 5.0
 """Pairs, over ``SHARING``: all of 2,000 items are worth their noise in a covariance; of n items it takes n^¾
 times as much. docs/models/covariance_svd.md has the table of heads, and what 5 gained over 4.
 """
-DECLARED: Mapping[str, float] = {"user": 12.0, "rating": 4.0}
+DECLARED: Mapping[str, float] = {"user": 12.0, "record": 4.0}
 """Whole users, as declared: pairs of items are measured at all, docs/models/private_ease.md."""
 TASTE = 20.0
 """Whole users, as measured, Σ √c in place of users (half of it for unit ``user``): lists by pairs rank better
@@ -111,8 +111,8 @@ def directions(domain: Domain, terms: Terms) -> float:
 
 
 def pairs(domain: Domain, terms: Terms) -> float:
-    """As ``directions``, and √(ratings/users) times as much for unit ``rating``."""
-    return directions(domain, terms) * (math.sqrt(domain.crowd.each) if terms.unit == "rating" else 1.0)
+    """As ``directions``, and √(ratings/users) times as much for unit ``record``."""
+    return directions(domain, terms) * (math.sqrt(domain.crowd.each) if terms.unit == "record" else 1.0)
 
 
 def noisy_ratings(domain: Domain, terms: Terms) -> float:
@@ -152,10 +152,10 @@ def shows_listed(domain: Domain, terms: Terms) -> bool:
     return directions(domain, terms) >= LISTED
 
 
-def listed_share(domain: Domain, terms: Terms) -> float:
+def listed_split(domain: Domain, terms: Terms) -> float:
     """Share of the budget for the factors of a model that lists people; less where noise hides them.
 
-    Of shares of 0.2 to 0.8 for averages where factors show, 0.35 was the best or within 0.3 % of it, on the
+    Of split of 0.2 to 0.8 for averages where factors show, 0.35 was the best or within 0.3 % of it, on the
     runs of ``LISTED``.
     """
     return 0.65 * min(directions(domain, terms) / LISTED, 1.0)
@@ -166,7 +166,7 @@ def shows_gradients(domain: Domain, terms: Terms) -> bool:
     return directions(domain, terms) >= GRADIENTS
 
 
-def gradients_share(domain: Domain, terms: Terms) -> float:
+def gradients_split(domain: Domain, terms: Terms) -> float:
     """Share s/(s + s₀)/2 of the budget for such gradients, given the signal s and the least that shows, s₀.
 
     What factors gain grows with the signal; what effects lose by sharing the budget does not.
@@ -180,7 +180,7 @@ def shows_noisy(domain: Domain, terms: Terms) -> bool:
     return noisy_ratings(domain, terms) >= NOISY_RATINGS
 
 
-def noisy_share(domain: Domain, terms: Terms) -> float:
+def noisy_split(domain: Domain, terms: Terms) -> float:
     """Share of the budget for ratings under noise: four fifths, or less where the noise hides factors."""
     return 0.8 * min(noisy_ratings(domain, terms) / NOISY_RATINGS, 1.0)
 
@@ -200,14 +200,14 @@ def shown_pairs(domain: Domain, terms: Terms, norm: Norm, contribution_cap: floa
     return signal / SHARING[terms.unit] / (_L1 if norm == "l1" else 1.0)
 
 
-def effects_share(shown: float) -> float:
+def effects_split(shown: float) -> float:
     """The part of the budget that item effects keep: nearly all where a covariance shows nothing.
 
     Args:
         shown: as ``shown_pairs`` says; more than a million times makes no difference, and would overflow.
     """
-    share = math.pow(1 + min(shown, 1e6) ** 5, -0.18)
-    return min(max(share, 0.04), 0.995)
+    split = math.pow(1 + min(shown, 1e6) ** 5, -0.18)
+    return min(max(split, 0.04), 0.995)
 
 
 def head_size(domain: Domain, shown: float, most: int) -> int:

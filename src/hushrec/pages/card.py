@@ -20,7 +20,7 @@ from hushrec.documents.words import ENGLISH, Clause, Said, Words
 from hushrec.escapes import one_line
 from hushrec.figures import above, below
 from hushrec.pages import evidence
-from hushrec.pages.subject import Subject
+from hushrec.pages.reviewed_file import ReviewedFile
 from hushrec.pages.trade_off import trade_off
 from hushrec.release.signing.keys import grouped
 from hushrec.release.signing.signature import Signature
@@ -47,37 +47,37 @@ class Given:
     options: evidence.Options = ()
 
 
-def card(subject: Subject, given: Given = Given(), lang: str = ENGLISH) -> Document:
+def card(reviewed: ReviewedFile, given: Given = Given(), lang: str = ENGLISH) -> Document:
     """Make the card of a release or a released data set.
 
     Args:
         lang: a language of ``LANGUAGES``; what it lacks stands in English, and the card says so.
     """
-    words, said = Words(lang), subject.statement
+    words, said = Words(lang), reviewed.statement
 
     def part(name: str, blocks: Sequence[Block]) -> Section:
         return Section(words(f"card.{name}.title"), blocks)
 
-    audit, proof = evidence.audit(given.audit, subject, words, given.options), said.proof(words)
+    audit, proof = evidence.audit(given.audit, reviewed, words, given.options), said.proof(words)
     blocks: list[Block] = [
         *(block for block in audit if isinstance(block, Paragraph) and block.tone == "caution"),
         *said.first(words),
         *([Paragraph(words("card.holds_accuracy"), "caution")] if given.accuracy else []),
         part("promise", _promise(said, words)),
-        part("not_promised", [Points([*_not_promised(subject, words)])]),
-        part("uses", [Facts([*_uses(subject, words)])]),
+        part("not_promised", [Points([*_not_promised(reviewed, words)])]),
+        part("uses", [Facts([*_uses(reviewed, words)])]),
         *([part("guarantee", proof)] if proof else []),
         part("audit", audit),
-        part("accuracy", evidence.accuracy(given.accuracy, subject, words)),
-        part("data", _data(subject, words)),
+        part("accuracy", evidence.accuracy(given.accuracy, reviewed, words)),
+        part("data", _data(reviewed, words)),
         *(said.charged(words) or [part("ledger", [Paragraph(words("card.ledger.none"))])]),
-        part("file", _file(subject, given, words)),
-        part("checklist", [Paragraph(words("card.checklist.about")), *_checklist(subject, given, words)]),
+        part("file", _file(reviewed, given, words)),
+        part("checklist", [Paragraph(words("card.checklist.about")), *_checklist(reviewed, given, words)]),
     ]
-    about, label = subject.about(words), words(f"card.{subject.sort}")
+    about, label = reviewed.about(words), words(f"card.{reviewed.sort}")
     if words.fell_back:
         blocks.append(Paragraph(words("untranslated")))
-    return Document("card", subject.named, blocks, about=about, label=label, lang=lang)
+    return Document("card", reviewed.named, blocks, about=about, label=label, lang=lang)
 
 
 def _promise(said: Statement, words: Words) -> list[Block]:
@@ -86,52 +86,52 @@ def _promise(said: Statement, words: Words) -> list[Block]:
     return [Paragraph(said.said(words)["sentence"]), Paragraph(words("card.promise.no_attacks"))]
 
 
-def _not_promised(subject: Subject, words: Words) -> Iterator[Said]:
+def _not_promised(reviewed: ReviewedFile, words: Words) -> Iterator[Said]:
     """What no reader may take the statement to mean, as docs/known-limits.md says at more length."""
-    if not subject.promises:
+    if not reviewed.promises:
         yield words("card.not_promised.anything")
         return
-    if covered := subject.statement.guarantee.covered(words):
+    if covered := reviewed.statement.guarantee.covered(words):
         yield covered
-    trusted = "randomizer" if subject.statement.local else "curator"
-    listed = ["listed"] if subject.lists_people else []
+    trusted = "randomizer" if reviewed.statement.local else "curator"
+    listed = ["listed"] if reviewed.lists_people else []
     for name in (*listed, "facts", "accounts", "public", trusted, "outside", "new_data", "for_good"):
         yield words(f"card.not_promised.{name}")
 
 
-def _uses(subject: Subject, words: Words) -> Iterator[tuple[str, str]]:
+def _uses(reviewed: ReviewedFile, words: Words) -> Iterator[tuple[str, str]]:
     """Intended and other uses, and what to know before one of them."""
-    kind = "rows" if subject.sort == "data_set" else "lists"
-    named = {"intended": kind if subject.promises else "tests", "outside": "decisions"}
+    kind = "rows" if reviewed.sort == "data_set" else "lists"
+    named = {"intended": kind if reviewed.promises else "tests", "outside": "decisions"}
     yield from ((words(f"card.uses.{name}"), words(f"card.uses.{text}")) for name, text in named.items())
-    if subject.taste:
-        yield words("card.uses.taste"), subject.taste(words)
+    if reviewed.taste:
+        yield words("card.uses.taste"), reviewed.taste(words)
     yield words("card.uses.caveats"), words("card.uses.noise")
 
 
-def _data(subject: Subject, words: Words) -> list[Block]:
+def _data(reviewed: ReviewedFile, words: Words) -> list[Block]:
     """The data by public facts; no number here was counted in them."""
     rows = [
-        (words("card.data.catalogue"), words("card.data.items", n=subject.n_items)),
-        (words("card.data.gives"), words.clause(subject.gives)),
+        (words("card.data.catalogue"), words("card.data.items", n=reviewed.n_items)),
+        (words("card.data.gives"), words.clause(reviewed.gives)),
     ]
-    if subject.holds:
-        rows.append((words("card.data.holds"), words.clause(subject.holds)))
+    if reviewed.holds:
+        rows.append((words("card.data.holds"), words.clause(reviewed.holds)))
     return [Paragraph(words("card.data.about")), Facts(rows)]
 
 
-def _file(subject: Subject, given: Given, words: Words) -> list[Block]:
+def _file(reviewed: ReviewedFile, given: Given, words: Words) -> list[Block]:
     """The file's digest, signature and versions, and the steps that verify it."""
-    said = subject.statement
-    settings = ", ".join(f"{name}={value}" for name, value in _flat(subject.settings))
-    model = {"model": said.model or subject.maker, "settings": settings or words("card.file.no_settings")}
+    said = reviewed.statement
+    settings = ", ".join(f"{name}={value}" for name, value in _flat(reviewed.settings))
+    model = {"model": said.model or reviewed.maker, "settings": settings or words("card.file.no_settings")}
     made_by = (
         words("card.file.version", version=said.hushrec) if said.hushrec else words("card.file.no_version")
     )
     rows = {
-        "name": subject.named,
-        "sha256": subject.sha256,
-        "signature": _signed(subject.signature, words),
+        "name": reviewed.named,
+        "sha256": reviewed.sha256,
+        "signature": _signed(reviewed.signature, words),
         "made_by": made_by,
         "model": one_line(words("card.file.settings", **model)),
         "digest_settings": said.settings,
@@ -140,8 +140,8 @@ def _file(subject: Subject, given: Given, words: Words) -> list[Block]:
         "card": words("card.file.version", version=metadata.version("hushrec")),
     }
     shown = [(words(f"card.file.{name}"), value) for name, value in rows.items() if value]
-    named = shlex.quote(f"./{subject.named}" if subject.named.startswith("-") else subject.named)
-    signed = [f"hushrec show {named} --key owner.pub"] if subject.sort == "release" else []
+    named = shlex.quote(f"./{reviewed.named}" if reviewed.named.startswith("-") else reviewed.named)
+    signed = [f"hushrec show {named} --key owner.pub"] if reviewed.sort == "release" else []
     steps = [f"sha256sum {named}", f"hushrec show {named}", *signed]
     steps.append(f"hushrec ledger verify history.json {named}")
     commands = Commands(words("card.file.how"), steps)
@@ -171,12 +171,12 @@ def _flat(settings: Mapping[str, Any], outer: str = "") -> Iterator[tuple[str, A
             yield outer + name, value
 
 
-def _checklist(subject: Subject, given: Given, words: Words) -> Iterator[Section]:
+def _checklist(reviewed: ReviewedFile, given: Given, words: Words) -> Iterator[Section]:
     """What the file answers of each factor, and the boxes that a person has yet to tick."""
-    said = subject.statement
+    said = reviewed.statement
     author = ["author"] if said.has("author") else []
     factors: dict[str, tuple[Sequence[str], Sequence[str]]] = {
-        "parameters": ([_parameters(subject, words)], ["suits"]),
+        "parameters": ([_parameters(reviewed, words)], ["suits"]),
         "unit": (_unit(said, words), [said.unit]),
         "algorithms": ([_algorithms(said, words)], ["read" if given.audit else "audit", *author]),
         "utility": ([words(f"card.utility.{'measured' if given.accuracy else 'unmeasured'}")], ["enough"]),
@@ -186,7 +186,7 @@ def _checklist(subject: Subject, given: Given, words: Words) -> Iterator[Section
             [words(f"card.trust.{'local' if said.local else 'central'}")],
             [*(["devices"] if said.local else []), "known"],
         ),
-        "channels": ([_channels(subject, words)], ["watched", "tuned"]),
+        "channels": ([_channels(reviewed, words)], ["watched", "tuned"]),
         "access": ([words("card.access.owner")], ["few"]),
         "collection": ([words("card.collection.breach")], ["needed", "deleted"]),
     }
@@ -195,10 +195,10 @@ def _checklist(subject: Subject, given: Given, words: Words) -> Iterator[Section
         yield Section(words(f"card.{name}.title"), [Paragraph(words.join(answers)), boxes])
 
 
-def _parameters(subject: Subject, words: Words) -> Said:
-    if not subject.promises:
+def _parameters(reviewed: ReviewedFile, words: Words) -> Said:
+    if not reviewed.promises:
         return words("card.parameters.nothing")
-    said = subject.statement
+    said = reviewed.statement
     figures = {"epsilon": above(said.epsilon), "delta": above(said.delta)}
     if (mu := said.reading.mu) is None:
         return words("card.parameters.figures", **figures)
@@ -231,7 +231,7 @@ def _composed(said: Statement, words: Words) -> Iterator[Said]:
         yield words("card.queries.spent", **figures)
 
 
-def _channels(subject: Subject, words: Words) -> Said:
-    if not subject.promises:
+def _channels(reviewed: ReviewedFile, words: Words) -> Said:
+    if not reviewed.promises:
         return words("card.channels.nothing")
-    return words(f"card.channels.{'chain' if subject.statement.sampled else 'exact'}")
+    return words(f"card.channels.{'chain' if reviewed.statement.sampled else 'exact'}")

@@ -19,7 +19,7 @@ from hushrec.documents.finding import COLUMNS, EXCEEDED, verdict
 from hushrec.documents.words import Words
 from hushrec.errors import ReleaseError
 from hushrec.figures import above
-from hushrec.pages.subject import Subject
+from hushrec.pages.reviewed_file import ReviewedFile
 from hushrec.release.untrusted_json import number, parse, parsing
 
 __all__ = ["Named", "Options", "accuracy", "audit"]
@@ -42,7 +42,7 @@ Options = Sequence[tuple[str, str]] | None
 """Names and values of settings; None for some that hushrec does not know."""
 
 
-def audit(given: Named | None, subject: Subject, words: Words, options: Options = ()) -> list[Block]:
+def audit(given: Named | None, reviewed: ReviewedFile, words: Words, options: Options = ()) -> list[Block]:
     """Show what an audit found, or how to make one; a caution comes first if it refutes the claim.
 
     Args:
@@ -50,12 +50,12 @@ def audit(given: Named | None, subject: Subject, words: Words, options: Options 
         options: settings of the model that are not the defaults; None if some are unknown.
     """
     if given is None:
-        return _no_audit(subject, words, options)
+        return _no_audit(reviewed, words, options)
     named, text = given
     with parsing(_malformed(named, "hushrec audit")):
         facts = _facts(text)
-        _require_same(facts, named, subject)
-        rows = [verdict(finding, subject.statement.epsilon) for finding in facts["findings"]]
+        _require_same(facts, named, reviewed)
+        rows = [verdict(finding, reviewed.statement.epsilon) for finding in facts["findings"]]
         if not rows:
             raise ValueError("no part was audited")
     holds = all(row[3] != EXCEEDED for row in rows)
@@ -64,11 +64,11 @@ def audit(given: Named | None, subject: Subject, words: Words, options: Options 
     return [*cautions, Paragraph(words("card.audit.about")), table]
 
 
-def _no_audit(subject: Subject, words: Words, options: Options) -> list[Block]:
-    command = _command(subject, options)
-    if subject.sort != "release":
+def _no_audit(reviewed: ReviewedFile, words: Words, options: Options) -> list[Block]:
+    command = _command(reviewed, options)
+    if reviewed.sort != "release":
         why = "data_set"
-    elif not subject.promises:
+    elif not reviewed.promises:
         why = "no_claim"
     elif not command:
         why = "unknown"
@@ -77,12 +77,12 @@ def _no_audit(subject: Subject, words: Words, options: Options) -> list[Block]:
     return [Paragraph(words(f"card.audit.{why}"))]
 
 
-def accuracy(given: Named | None, subject: Subject, words: Words) -> list[Block]:
+def accuracy(given: Named | None, reviewed: ReviewedFile, words: Words) -> list[Block]:
     """Show how good the release is, after the caution that these figures are not private.
 
     Args:
         given: what ``hushrec evaluate --json`` printed.
-        subject: the release, with the SHA-256 of its file.
+        reviewed: the release, with the SHA-256 of its file.
     """
     if given is None:
         return [Paragraph(words("card.accuracy.none"))]
@@ -90,10 +90,10 @@ def accuracy(given: Named | None, subject: Subject, words: Words) -> list[Block]
     with parsing(_malformed(named, "hushrec evaluate")):
         facts = _facts(text)
         measured = {str(release["name"]): str(release["sha256"]) for release in facts["releases"]}
-        own = [name for name, digest in measured.items() if digest == subject.sha256]
+        own = [name for name, digest in measured.items() if digest == reviewed.sha256]
         if not own:
             raise ReleaseError(
-                f"{named} holds figures of another file: none of its SHA-256 is that of {subject.named}; "
+                f"{named} holds figures of another file: none of its SHA-256 is that of {reviewed.named}; "
                 "evaluate this release (hushrec evaluate --json)"
             )
         found: dict[str, dict[str, str]] = {}
@@ -115,12 +115,12 @@ def accuracy(given: Named | None, subject: Subject, words: Words) -> list[Block]
     ]
 
 
-def _command(subject: Subject, options: Options = ()) -> str:
+def _command(reviewed: ReviewedFile, options: Options = ()) -> str:
     """The command that audits a release's model at its ε; empty for what hushrec does not know.
 
     A reader copies it into a shell, and the file may be crafted: every word is quoted.
     """
-    said, model = subject.statement, _model(subject)
+    said, model = reviewed.statement, _model(reviewed)
     if model not in registry.MODELS or options is None:
         return ""
     if any(not _SETTING.fullmatch(name) or len(value) > _LONGEST for name, value in options):
@@ -133,13 +133,13 @@ def _command(subject: Subject, options: Options = ()) -> str:
     return f"{shlex.join(parts)} --json > audit.json"
 
 
-def _require_same(facts: Mapping[str, Any], named: str, subject: Subject) -> None:
+def _require_same(facts: Mapping[str, Any], named: str, reviewed: ReviewedFile) -> None:
     """Refuse an audit of anything else."""
-    said = subject.statement
+    said = reviewed.statement
     settings = json.dumps(facts["settings"], sort_keys=True, separators=(",", ":"), allow_nan=False)
     claimed = math.inf if facts["epsilon"] is None else float(facts["epsilon"])
     differs = {
-        "model": facts["model"] != _model(subject),
+        "model": facts["model"] != _model(reviewed),
         "settings": bool(said.settings) and hashlib.sha256(settings.encode()).hexdigest() != said.settings,
         "ε": not math.isclose(claimed, said.epsilon, rel_tol=_NEAR),
         "δ": float(facts["delta"]) != said.delta,
@@ -147,15 +147,15 @@ def _require_same(facts: Mapping[str, Any], named: str, subject: Subject) -> Non
         "adjacency": facts["adjacency"] != said.adjacency,
     }
     if any(differs.values()):
-        names, command = ", ".join(name for name, other in differs.items() if other), _command(subject)
+        names, command = ", ".join(name for name, other in differs.items() if other), _command(reviewed)
         raise ReleaseError(
             f"{named} audits something else than this release: it differs in {names}; audit the release's "
             f"own model{command and f': {command}'}, with the settings of its fit"
         )
 
 
-def _model(subject: Subject) -> str:
-    return subject.statement.model or subject.maker
+def _model(reviewed: ReviewedFile) -> str:
+    return reviewed.statement.model or reviewed.maker
 
 
 def _score(score: Mapping[str, Any], words: Words) -> str:

@@ -17,7 +17,7 @@ from hushrec.documents.html import CSS
 from hushrec.errors import ReleaseError
 from hushrec.pages.item_map import item_map
 from hushrec.pages.item_table import ItemTable
-from hushrec.pages.look import Look
+from hushrec.pages.page_style import PageStyle
 from hushrec.pages.statement_page import statement_html
 from hushrec.release.artefact import Release
 from hushrec.release.contents.kinds import SHOWN
@@ -47,7 +47,7 @@ def page(
     *,
     titles: ItemTable | None = None,
     key: str | None = None,
-    look: Look | None = None,
+    style: PageStyle | None = None,
 ) -> dict[str, bytes]:
     """The files of the page of a release, by name. The same arguments give the same bytes.
 
@@ -55,7 +55,7 @@ def page(
         release: the file, which is checked already; its signature is taken along if it lies beside.
         titles: what to show of the items; where it has nothing, the titles and features of the release.
         key: the public key by which the page checks the signature, as a key file holds it.
-        look: title, style and language of the page.
+        style: title, style and language of the page.
     """
     opened = Release.open(release)
     if opened.kind not in SHOWN:
@@ -69,7 +69,7 @@ def page(
             f"{LARGEST_RELEASE / 1e6:,.0f} MB are allowed: fit with a smaller rank, or declare fewer items"
         )
     _require_fast(opened)
-    parts = dict(_parts(release, opened, titles, key, look or Look()))
+    parts = dict(_parts(release, opened, titles, key, style or PageStyle()))
     contents = _contents(release, opened, parts)
     parts[CONTENTS] = _json(contents)
     parts["worker.js"] = parts["worker.js"].replace(_UNSET, _digest(parts[CONTENTS]).encode())
@@ -77,13 +77,13 @@ def page(
 
 
 def _parts(
-    release: Path, opened: Release, titles: ItemTable | None, key: str | None, look: Look
+    release: Path, opened: Release, titles: ItemTable | None, key: str | None, style: PageStyle
 ) -> Iterator[tuple[str, bytes]]:
     """Names and bytes of all files but that which lists them."""
     package = files("hushrec")
     assets = package / "pages" / "assets" / "recommender"
     yield from ((entry.name, entry.read_bytes()) for entry in assets.iterdir() if entry.is_file())
-    yield from look.files(assets).items()
+    yield from style.files(assets).items()
     yield from (
         (f"client/{entry.name}", entry.read_bytes())
         for entry in (package / "javascript").iterdir()
@@ -102,7 +102,7 @@ def _parts(
     if places is not None:
         yield "map.json", _json({"x": places[:, 0].tolist(), "y": places[:, 1].tolist()})
     yield CSS.name, CSS.read_bytes()
-    yield "statement.html", statement_html(opened, look.lang, home="./", icon="icon.svg").encode()
+    yield "statement.html", statement_html(opened, style.lang, home="./", icon="icon.svg").encode()
 
 
 def _titled(table: ItemTable) -> Iterator[tuple[str, bytes]]:

@@ -20,7 +20,7 @@ from hushrec.errors import ReleaseError
 from hushrec.escapes import escaped
 from hushrec.pages import recommender
 from hushrec.pages.item_table import ItemTable
-from hushrec.pages.look import Look
+from hushrec.pages.page_style import PageStyle
 from hushrec.pages.public_releases import LIST, PublicRelease, listed, publish, put, to_json
 from hushrec.release.signing.key_file import KeyFile
 
@@ -72,7 +72,7 @@ def write(
     *,
     titles: ItemTable | None = None,
     key: str | None = None,
-    look: Look | None = None,
+    style: PageStyle | None = None,
     page: bool = True,
 ) -> Written:
     """Write the site of a release, or of a folder of releases. The same arguments give the same bytes.
@@ -84,7 +84,7 @@ def write(
         folder: where to write; an earlier site in it is replaced.
         titles: what the page shows of the items.
         key: the owner's key file, as text: every release must verify by it, and the page checks it as well.
-        look: title, style and language of the page.
+        style: title, style and language of the page.
         page: whether the site has a page of its latest release.
 
     Raises:
@@ -95,14 +95,14 @@ def write(
     if key is not None:
         KeyFile.from_text(key)  # refuses a malformed one, whatever the releases are
     with _replaced(folder) as new:
-        releases, left_out = publish(source, new, key, look.lang if look else ENGLISH)
+        releases, left_out = publish(source, new, key, style.lang if style else ENGLISH)
         contents = {
             LIST: to_json(releases),
             CSS.name: CSS.read_bytes(),
             _STATEMENT_SCHEMA: schema.source("statement").encode(),
         }
         if page:
-            contents |= recommender.page(new / releases[0].url, titles=titles, key=key, look=look)
+            contents |= recommender.page(new / releases[0].url, titles=titles, key=key, style=style)
         for name, data in contents.items():
             put(new / name, data)
         warning = _conflict(folder, releases[0], key)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from hushrec.documents import html
 from hushrec.documents.words import ENGLISH, LANGUAGES, Words
-from hushrec.pages.subject import Subject
+from hushrec.pages.reviewed_file import ReviewedFile
 from hushrec.release.artefact import Release
 
 __all__ = ["statement_html"]
@@ -27,6 +27,6 @@ def statement_html(
         HTML, the same for the same release.
     """
     words = Words(lang if lang in LANGUAGES else ENGLISH)
-    document = replace(release.statement.document(words.lang), about=Subject.of(release).about(words))
+    document = replace(release.statement.document(words.lang), about=ReviewedFile.of(release).about(words))
     back = words("statement.back")
     return html.page(document, stylesheet=stylesheet, home=home, icon=icon, back=back)

@@ -11,20 +11,23 @@ from hushrec.release.statement import Statement
 __all__ = ["SHOWN", "trade_off"]
 
 SHOWN = (0.001, FALSE_POSITIVES, 0.05)
-"""The shares of false positives in the table."""
+"""The fractions of false positives in the table."""
 _STEPS = 100
 _SIDE, _LEFT, _TOP = 200, 46, 10
 _BOTTOM, _RIGHT = _TOP + _SIDE, _LEFT + _SIDE
 
 
 def trade_off(statement: Statement, words: Words) -> list[Block]:
-    """Show the best attack at several shares of false positives.
+    """Show the best attack at several fractions of false positives.
 
     Args:
         statement: one that promises something without a condition.
     """
     found = [(100 * wrong, percent(_found(statement, wrong))) for wrong in SHOWN]
-    cells = [[words("card.trade_off.share", share=share) for share in (at, at, most)] for at, most in found]
+    cells = [
+        [words("card.trade_off.fraction", fraction=fraction) for fraction in (at, at, most)]
+        for at, most in found
+    ]
     heads = [words(f"card.trade_off.{name}") for name in ("wrong", "blind", "found")]
     at, most = found[1]
     curve = words("card.trade_off.curve", wrong=at, found=most)
@@ -37,16 +40,16 @@ def _found(statement: Statement, wrong: float) -> float:
 
 def _drawn(statement: Statement, words: Words) -> str:
     """Draw the curve, with numbers and hushrec's own words alone: no text of a release."""
-    shares = [(step / _STEPS) ** 2 for step in range(1, _STEPS)]  # closer where the curve is steep
+    fractions = [(step / _STEPS) ** 2 for step in range(1, _STEPS)]  # closer where the curve is steep
     places = [_place(0, min(1.0, _found(statement, 1e-9)))]
-    places += [_place(wrong, _found(statement, wrong)) for wrong in shares]
+    places += [_place(wrong, _found(statement, wrong)) for wrong in fractions]
     line = " L".join([*places, _place(1, 1)])
     ticks = "".join(
-        f'<text class="tick" x="{_LEFT - 6}" y="{_BOTTOM - _SIDE * share / 100 + 4:g}" text-anchor="end">'
-        f"{share}</text>"
-        f'<text class="tick" x="{_LEFT + _SIDE * share / 100:g}" y="{_BOTTOM + 16}" text-anchor="middle">'
-        f"{share}</text>"
-        for share in (0, 50, 100)
+        f'<text class="tick" x="{_LEFT - 6}" y="{_BOTTOM - _SIDE * fraction / 100 + 4:g}" text-anchor="end">'
+        f"{fraction}</text>"
+        f'<text class="tick" x="{_LEFT + _SIDE * fraction / 100:g}" y="{_BOTTOM + 16}" text-anchor="middle">'
+        f"{fraction}</text>"
+        for fraction in (0, 50, 100)
     )
     drawing, across, up = (escape(words(f"card.trade_off.{name}")) for name in ("drawing", "across", "up"))
     return (

@@ -1,4 +1,4 @@
-"""From shares of a budget to events: the noise that makes all queries of a plan cost it exactly."""
+"""From split of a budget to events: the noise that makes all queries of a plan cost it exactly."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from hushrec.privacy.accounting.events import Event
 from hushrec.privacy.query import AnyQuery
 
 
-def calibrated(queries: Sequence[AnyQuery], shares: Mapping[str, float], budget: Budget) -> list[Event]:
+def calibrated(queries: Sequence[AnyQuery], split: Mapping[str, float], budget: Budget) -> list[Event]:
     """The event of every query, in order; together they cost at most the budget.
 
     A draw costs its share of ε itself. All sums have one norm, and share what is left by the exact
@@ -28,17 +28,17 @@ def calibrated(queries: Sequence[AnyQuery], shares: Mapping[str, float], budget:
 
     Args:
         queries: what is measured, without exact queries.
-        shares: name → part of the budget; they add to one.
+        split: name → part of the budget; they add to one.
     """
-    draws = {q.name: _draw(q, shares[q.name], budget) for q in queries if q.norm == "loss"}
+    draws = {q.name: _draw(q, split[q.name], budget) for q in queries if q.norm == "loss"}
     sums = [q for q in queries if q.name not in draws]
     if draws and sums:
         left = budget.epsilon_units - spent_of(draws.values()).epsilon_sum
         epsilon = fixed_point.float_below(Fraction(left, fixed_point.PER_ONE))
         budget = budget.model_copy(update={"epsilon": epsilon})
-        rest = math.fsum(shares[q.name] for q in sums)
-        shares = {q.name: shares[q.name] / rest for q in sums}
-    noisy = {event.name: event for event in (_sums(sums, shares, budget) if sums else [])}
+        rest = math.fsum(split[q.name] for q in sums)
+        split = {q.name: split[q.name] / rest for q in sums}
+    noisy = {event.name: event for event in (_sums(sums, split, budget) if sums else [])}
     return [draws.get(q.name) or noisy[q.name] for q in queries]
 
 
@@ -49,17 +49,17 @@ def _draw(query: AnyQuery, share: float, budget: Budget) -> Event:
     )
 
 
-def _sums(queries: list[AnyQuery], shares: Mapping[str, float], budget: Budget) -> list[Event]:
+def _sums(queries: list[AnyQuery], split: Mapping[str, float], budget: Budget) -> list[Event]:
     if queries[0].norm == "l1":
-        epsilons = split_laplace(budget, shares)
+        epsilons = split_laplace(budget, split)
         return [
             laplace(q.name, epsilon=epsilons[q.name], sensitivity=q.sensitivity, step=q.step, size=q.size)
             for q in queries
         ]
     if any(q.rate < 1 for q in queries):
-        parts = (Part(q.name, q.sensitivity, q.step, q.size, shares[q.name], q.rate) for q in queries)
+        parts = (Part(q.name, q.sensitivity, q.step, q.size, split[q.name], q.rate) for q in queries)
         return [*gaussians(budget, parts)]
-    rhos = split_gaussian(budget, shares)
+    rhos = split_gaussian(budget, split)
     return [
         gaussian(q.name, rho=rhos[q.name], sensitivity=q.sensitivity, step=q.step, size=q.size)
         for q in queries

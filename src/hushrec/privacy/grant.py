@@ -100,7 +100,7 @@ class Grant(Confined):
         """
         return self._already_released(name, Noisy)
 
-    def release(self, bounded: Bounded) -> Noisy:
+    def measure(self, bounded: Bounded) -> Noisy:
         """Add the booked noise to a bounded sum, once.
 
         values + round(noise) on the integer grid, times the step. Allocates one array of the values' size.

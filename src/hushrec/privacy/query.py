@@ -49,7 +49,7 @@ class Query(Protocol[Values, Released]):
     @property
     def is_exact(self) -> bool: ...
 
-    def release(self, grant: Grant, values: Values) -> Released:
+    def measure(self, grant: Grant, values: Values) -> Released:
         """Publish the values through the grant. Privacy: charged (the event booked under ``name``)."""
         ...
 
@@ -91,7 +91,7 @@ class Sum:
         """The sum with this description. Privacy: bounded (``norm`` ≤ ``sensitivity``)."""
         return Bounded(self.name, values, self.sensitivity, self.norm, self.step)
 
-    def release(self, grant: Grant, values: Ints | Callable[[], Ints]) -> Noisy:
+    def measure(self, grant: Grant, values: Ints | Callable[[], Ints]) -> Noisy:
         """The sum plus the booked noise.
 
         Args:
@@ -103,7 +103,7 @@ class Sum:
         """
         if (kept := grant.already_released(self.name)) is not None:
             return kept
-        return grant.release(self.bounded(values() if callable(values) else values))
+        return grant.measure(self.bounded(values() if callable(values) else values))
 
     def exact(self, values: Ints | Callable[[], Ints]) -> Noisy:
         """The sum in its own units. Privacy: private, unless ``is_exact``."""
@@ -141,7 +141,7 @@ class CellSum:
         """Number of cells, including zeros."""
         return self.shape[0] * self.shape[1]
 
-    def release(self, grant: Grant, values: CSR) -> NoisyMatrix:
+    def measure(self, grant: Grant, values: CSR) -> NoisyMatrix:
         """The noisy cells that reach the threshold. Privacy: charged (the event booked under ``name``)."""
         bounded = BoundedMatrix(self.name, self.shape, *values, self.sensitivity, "l1", self.step)
         return grant.release_matrix(bounded, threshold=self.threshold, limit=self.limit)
@@ -174,7 +174,7 @@ class Draw(Generic[Drawn]):
     rate: float = 1.0
     is_exact: bool = False
 
-    def release(self, grant: Grant, values: Callable[[bytes], Drawn]) -> Drawn:
+    def measure(self, grant: Grant, values: Callable[[bytes], Drawn]) -> Drawn:
         """The draw, from a secret key. Privacy: charged (the event booked under ``name``)."""
         return values(grant.sample_key(self.name))
 

@@ -97,7 +97,7 @@ class ChargedRun:
             raise GrantError(
                 f"{query.name}: the charged plan does not have this query; measure only what queries() lists"
             )
-        released = query.exact(values) if query.is_exact else query.release(self.grant, values)
+        released = query.exact(values) if query.is_exact else query.measure(self.grant, values)
         advance(MEASURING)
         return released
 
@@ -156,9 +156,9 @@ class ExactRun:
         return _full_or_none
 
 
-def _weights(events: tuple[Event, ...], delta: float, asked: Floats) -> Ints:
-    return np.rint(weights(events, delta, asked) * GRID).astype(np.int64)
+def _weights(events: tuple[Event, ...], delta: float, personal_epsilon: Floats) -> Ints:
+    return np.rint(weights(events, delta, personal_epsilon) * GRID).astype(np.int64)
 
 
-def _full_or_none(asked: Floats) -> Ints:
-    return np.where(asked > 0, GRID, 0)
+def _full_or_none(personal_epsilon: Floats) -> Ints:
+    return np.where(personal_epsilon > 0, GRID, 0)

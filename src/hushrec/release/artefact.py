@@ -50,7 +50,7 @@ class Release:
 
     Attributes:
         model: name of the model.
-        config: the model's settings.
+        settings: the model's settings.
         kind: the kind of predictor, a key of ``KINDS``.
         items: item ids, in the order of the tensors' rows.
         scale: (lo, hi, step) of the ratings; None if people give interactions without ratings.
@@ -75,7 +75,7 @@ class Release:
     """
 
     model: str
-    config: Mapping[str, Any]
+    settings: Mapping[str, Any]
     kind: str
     items: tuple[str, ...]
     scale: tuple[float, float, float] | None
@@ -123,19 +123,19 @@ class Release:
     def tastes(self, words: Words) -> Said:
         """What is left of people's tastes after the noise, in the words of a language."""
         known = self.constants.get("known_factors", 0.0)
-        return contents.tastes(self.dimensions, self.model, self.config, self._noise, known, words)
+        return contents.tastes(self.dimensions, self.model, self.settings, self._noise, known, words)
 
     def _said(self, words: Words) -> dict[str, str]:
         """What a page shows of it, by name."""
         said = {"taste": self.tastes(words)}
         if not self.personal:
-            said["why_same"] = words.clause(contents.why_same(self.model, self.config, self._noise))
+            said["why_same"] = words.clause(contents.why_same(self.model, self.settings, self._noise))
         return words.own(said)
 
     @property
     def why_same(self) -> str:
         """Why everybody gets the same list, without dimensions of taste."""
-        return english.clause(contents.why_same(self.model, self.config, self._noise))
+        return english.clause(contents.why_same(self.model, self.settings, self._noise))
 
     @property
     def _noise(self) -> float | None:
@@ -159,7 +159,7 @@ class Release:
         facts: dict[str, Any] = {
             "format": FORMAT,
             "model": self.model,
-            "config": dict(self.config),
+            "settings": dict(self.settings),
             "kind": self.kind,
             "items": list(self.items),
             "constants": dict(self.constants),
@@ -226,7 +226,7 @@ class Release:
             tensors, items = safetensors.numpy.load(data), _texts(facts["items"])
             return cls(
                 model=facts_of.typed(facts["model"], str),
-                config=facts_of.typed(facts["config"], dict),
+                settings=facts_of.typed(facts["settings"], dict),
                 kind=facts_of.typed(facts["kind"], str),
                 items=items,
                 scale=_scale(facts["scale"]) if "scale" in facts else None,
@@ -298,7 +298,7 @@ class Release:
         stated = self.statement.document(lang)
         facts = {
             "model": self.model,
-            "settings": dict(self.config),
+            "settings": dict(self.settings),
             "form": self.kind,
             "feedback": self.feedback,
             "n_items": len(self.items),

@@ -30,7 +30,17 @@ from hushrec.release.untrusted_json import entries, number, parsing, typed
 __all__ = ["Local", "Measured", "Promised", "Statement"]
 
 _OPTIONAL = frozenset(
-    {"beside", "diagnostics", "promises", "local", "personal", "interactions", "model", "settings", "hushrec"}
+    {
+        "beside",
+        "diagnostics",
+        "classes",
+        "local",
+        "personal_epsilon",
+        "interactions",
+        "model",
+        "settings",
+        "hushrec",
+    }
 )
 """Fields that files omit when empty."""
 _DERIVED = frozenset({"reading", "said"})
@@ -45,7 +55,7 @@ CAVEATS = "unprotected", "convergence", "groups", "author"
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a release promises, to whom, and on what assumptions.
+    """What a release classes, to whom, and on what assumptions.
 
     Attributes:
         caveats: why nothing is promised (kind ``unprotected``), or only on a condition (``convergence``), or
@@ -64,12 +74,12 @@ class Statement:
             is spent of it with this release; population, controller and contact as its owner declared them;
             and the day (UTC) of the charge.
         diagnostics: of the Markov chains, such as R̂ and effective sample size, by name; numbers are finite.
-        promises: what each class of users is promised.
-        personal: whether users asked for their own ε.
+        classes: what each class of users is promised.
+        personal_epsilon: whether users asked for their own ε.
         local: what one answer reveals, if users' rows were randomized; else None.
         beside: the release that groups of items were made from, which this one reveals; None without. The
             statement covers what this release reveals beyond that one.
-        interactions: whether people gave interactions in place of ratings, which unit ``rating`` then means.
+        interactions: whether people gave interactions in place of ratings, which unit ``record`` then means.
         model: name of the model or method that was charged.
         settings: SHA-256 of its settings, hex.
         hushrec: version of hushrec that charged it.
@@ -86,8 +96,8 @@ class Statement:
     assumes: tuple[Clause, ...] = ()
     ledger: Mapping[str, Any] = field(default_factory=dict)
     diagnostics: Mapping[str, float | str] = field(default_factory=dict)
-    promises: tuple[Promised, ...] = ()
-    personal: bool = False
+    classes: tuple[Promised, ...] = ()
+    personal_epsilon: bool = False
     local: Local | None = None
     beside: Clause | None = None
     interactions: bool = False
@@ -121,7 +131,7 @@ class Statement:
 
     @property
     def epsilon_per_user(self) -> float | None:
-        """``epsilon`` if it covers all that one user gave; None for unit ``rating``."""
+        """``epsilon`` if it covers all that one user gave; None for unit ``record``."""
         return self.epsilon if self.unit == "user" else None
 
     @property
@@ -222,7 +232,7 @@ class Statement:
                 values[name] = tuple(map(Clause.from_json, entries(values[name])))
             if values.get("beside") is not None:
                 values["beside"] = Clause.from_json(values["beside"])
-            values["promises"] = tuple(Promised(**one) for one in entries(values.get("promises", ())))
+            values["classes"] = tuple(Promised(**one) for one in entries(values.get("classes", ())))
             values["epsilon"] = number(or_infinite(values["epsilon"]))
             if values.get("local") is not None:
                 values["local"] = Local(**values["local"])
@@ -242,16 +252,16 @@ class Statement:
             and self.epsilon >= 0
             and all(line.is_valid for line in self.measurements)
             and (
-                (self.unit, self.adjacency) == ("rating", "replace")
+                (self.unit, self.adjacency) == ("record", "replace")
                 or all(m.entries for m in self.measurements)
             )
             and is_ledger(self.ledger)
             and isinstance(self.diagnostics, Mapping)
             and all(isinstance(v, str) or math.isfinite(v) for v in self.diagnostics.values())
-            and isinstance(self.personal, bool)
+            and isinstance(self.personal_epsilon, bool)
             and isinstance(self.interactions, bool)
-            and all(one.is_valid and self._keeps(one) for one in self.promises)
-            and len({one.name for one in self.promises}) == len(self.promises)
+            and all(one.is_valid and self._keeps(one) for one in self.classes)
+            and len({one.name for one in self.classes}) == len(self.classes)
             and ((self.unit, self.adjacency) == ("user", "add-remove") or not self._for_people())
             and (self.local is None or self._answers(self.local))
             and all(text.isprintable() for text in self._texts())
@@ -283,7 +293,7 @@ class Statement:
         """Whether a class is promised what its weight implies: the release's own ε at full weight, which
         everyone has who asks for at least that ε."""
         full = promise.weight == 1
-        enough = promise.asked >= max(self.epsilon, 1e-12)  # smaller values count as 0
+        enough = promise.personal_epsilon >= max(self.epsilon, 1e-12)  # smaller values count as 0
         least = self.epsilon * (1 - 1e-9) if full else 0.0
         return least <= promise.promised <= self.epsilon and (full or not enough)
 
@@ -294,7 +304,7 @@ class Statement:
 
     def _for_people(self) -> bool:
         """Whether any field is valid only for unit ``user`` under add-remove."""
-        return self.personal or bool(self.promises) or any(m.rate < 1 for m in self.measurements)
+        return self.personal_epsilon or bool(self.classes) or any(m.rate < 1 for m in self.measurements)
 
     def _texts(self) -> Iterator[str]:
         yield from (self.model, self.settings, self.hushrec)
@@ -345,7 +355,7 @@ class Statement:
             return blocks
         if self.local:
             blocks.append(self.local.told(words, self.epsilon))
-        if self.personal:
+        if self.personal_epsilon:
             blocks.append(self._personal(words))
         table: list[Block] = [table_of(self.measurements, words)]
         if (mu := self.reading.mu) is not None:
@@ -415,8 +425,8 @@ class Statement:
     def _personal(self, words: Words) -> Section:
         """What is promised to people who asked for their own ε."""
         blocks: list[Block] = []
-        if self.promises:
-            blocks.append(promised_table(self.promises, words, sure=self.private))
+        if self.classes:
+            blocks.append(promised_table(self.classes, words, sure=self.private))
         if self.private:
             blocks.append(Paragraph(words("personal.each")))
         return Section(words("personal.title"), blocks)
@@ -452,7 +462,7 @@ def placeholder_statement(diagnostics: Mapping[str, float | str] | None = None) 
     """
     return Statement(
         caveats=(Clause("unprotected.unstated"),),
-        unit="rating",
+        unit="record",
         adjacency="add-remove",
         epsilon=float("inf"),
         delta=0.0,

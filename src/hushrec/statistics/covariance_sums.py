@@ -84,7 +84,7 @@ class CovarianceSums:
     """Σ_u w_u ẑ_u ẑ_uᵀ and Σ_u w_u e_u e_uᵀ as upper triangles, and how they are computed.
 
     Each user's residuals x = r − item effect are clamped to ±limit, centred on the user's own shrunk mean,
-    and clamped to ±clip. Weights: unit ``rating``, 1/√c (Gaussian) or 1/c (Laplace), of c + ``offset``
+    and clamped to ±clip. Weights: unit ``record``, 1/√c (Gaussian) or 1/c (Laplace), of c + ``offset``
     ratings; unit ``user``, min(1, K/c) or its square.
 
     With ``pair_items``, they are sums over the ratings of so many items, the head of the catalogue, as if
@@ -96,9 +96,9 @@ class CovarianceSums:
         unit, adjacency: unit and adjacency of the guarantee.
         limit: bound on a residual before it is centred, in rating units.
         clip: B, in rating units.
-        strength: β_p, fictitious ratings in a user's mean.
+        reg: β_p, fictitious ratings in a user's mean.
         contribution_cap: K (unit ``user``).
-        offset: added to c in the weights (unit ``rating``).
+        offset: added to c in the weights (unit ``record``).
         threads: number of threads of the kernel; the sums do not depend on it.
         pair_items: number of items of which pairs are summed; None for the whole catalogue.
 
@@ -111,7 +111,7 @@ class CovarianceSums:
     norm: Norm
     limit: float
     clip: float
-    strength: int
+    reg: int
     contribution_cap: float
     offset: float
     threads: int = 2
@@ -139,9 +139,9 @@ class CovarianceSums:
         if bits < _FEWEST_WEIGHT_BITS:
             raise DomainError(f"sums of {self.domain.max_users:,} users do not fit 64 bits; declare fewer")
         power = 1.0 if self.norm == "l1" else 0.5
-        if self.unit == "rating":
+        if self.unit == "record":
             return Weights(self.n_items, bits, power, offset=self.offset)
-        return Weights(min(self.domain.cap, self.n_items), bits, 2 * power, self.contribution_cap)
+        return Weights(min(self.domain.max_per_user, self.n_items), bits, 2 * power, self.contribution_cap)
 
     @property
     def dropped_bits(self) -> int:
@@ -159,7 +159,7 @@ class CovarianceSums:
             co_rating = sensitivity.matrix_user(weights, 1.0, 0.0, self.norm)
         else:
             rule = sensitivity.matrix_replace if replace else sensitivity.matrix_add_remove
-            moved = {"max_residual": 2 * self.limit, "strength": self.strength, "step": step}
+            moved = {"max_residual": 2 * self.limit, "reg": self.reg, "step": step}
             change = rule(weights, bound, unit, self.norm, **moved)
             co_rating = 0.0 if replace else sensitivity.matrix_add_remove(weights, 1.0, 0.0, self.norm)
         yield Sum("covariance", change, self.norm, unit, size)
@@ -184,7 +184,7 @@ class CovarianceSums:
             self.grid.counts(np.clip(item_effects, lo, hi)),
             limit,
             min(max(self.grid.count(global_mean), -limit), limit),
-            self.strength,
+            self.reg,
             self.bound,
         )
         return centred

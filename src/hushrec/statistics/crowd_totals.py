@@ -20,7 +20,7 @@ MOST = 200
 class CrowdTotals:
     """The number of users, Σ_u 1, and of what they give, Σ_u min(c_u, K) for users with c_u ratings.
 
-    Unit ``user``: one user moves the first by 1 and the second by K = min(200, cap, items). Unit ``rating``:
+    Unit ``user``: one user moves the first by 1 and the second by K = min(200, cap, items). Unit ``record``:
     K = items, and one rating, which may be its user's only one, moves each by 1.
 
     Args:
@@ -38,7 +38,7 @@ class CrowdTotals:
     def most(self) -> int:
         """K, the most of one user that counts."""
         n = self.domain.n_items
-        return n if self.unit == "rating" else min(MOST, self.domain.cap, n)
+        return n if self.unit == "record" else min(MOST, self.domain.max_per_user, n)
 
     @property
     def users(self) -> Sum:
@@ -48,7 +48,7 @@ class CrowdTotals:
     @property
     def given(self) -> Sum:
         """Description of the number of ratings, or interactions, without any data."""
-        change = 1.0 if self.unit == "rating" else float(self.most)
+        change = 1.0 if self.unit == "record" else float(self.most)
         return Sum(f"number of {self.domain.feedback}", change, self.norm, 1.0, 1)
 
     def measure(self, people: Population) -> Iterator[tuple[Sum, Ints]]:

@@ -28,7 +28,7 @@ class FactorSums:
 
     Args:
         domain: the public domain, with a roster.
-        rounds: number of measurements of each side.
+        epochs: number of measurements of each side.
         clip: bound on an error e, in rating units.
         radius: bound on the norm of each row of p and of q.
 
@@ -38,7 +38,7 @@ class FactorSums:
     domain: Domain
     adjacency: str
     rank: int
-    rounds: int
+    epochs: int
     clip: float
     radius: float
 
@@ -69,11 +69,11 @@ class FactorSums:
             moved = min(2 * self.bound, int(self.residuals.grid_values[-1]))
         change = moved * self._limit * step
         rows = self.domain.n_users if side == "users" else self.domain.n_items
-        return Sum(f"{side}, round {number}", change, "l2", step, rows * self.rank)
+        return Sum(f"{side}, epoch {number}", change, "l2", step, rows * self.rank)
 
     def queries(self) -> Iterator[Sum]:
         """Descriptions of the sums, in the order in which they are measured."""
-        for number in range(1, self.rounds + 1):
+        for number in range(1, self.epochs + 1):
             yield self.query("users", number)
             yield self.query("items", number)
 

@@ -50,7 +50,7 @@ class Weights:
         largest: largest number of ratings for which the weight is needed.
         bits: fineness; a step is 2^-bits.
         power: for vectors under L2 norms and matrices, unit ``user``: ½ and 1, twice that under L1 norms;
-            for matrices, unit ``rating``: ½ (L2) or 1 (L1).
+            for matrices, unit ``record``: ½ (L2) or 1 (L1).
         contribution: K, the number of ratings above which a user's weight decreases.
         offset: added to c.
 

@@ -31,22 +31,22 @@ _KEPT_BITS = 30  # of weight × entry, so that sums over a billion users stay be
 class EffectSums:
     """The sums and counts measured per item.
 
-    Unit ``rating``: Σ (r − origin) and the number of ratings of each item. Unit ``user``: each user's
+    Unit ``record``: Σ (r − origin) and the number of ratings of each item. Unit ``user``: each user's
     ratings are centred on the user's own mean, clamped to ±clip, and weighted by √(K/c) if the user has
     c > K of them, so the norm of a user's whole contribution is at most √K · clip (sums) and √K (counts).
     The global sum is then that of the users' means, and the global count that of users. The slopes say how
     much of an item's effect b_i is left in z: if one of c ratings grows by one, its z grows by
-    1 − 1/(c + strength), and not at all where it is clamped. A user adds the mean of that over their ratings.
+    1 − 1/(c + reg), and not at all where it is clamped. A user adds the mean of that over their ratings.
 
     Args:
         unit, adjacency: unit and adjacency of the guarantee.
         clip: bound on a centred rating (unit ``user``).
         contribution_cap: K (unit ``user``); the paper's is 1.
-        strength: fictitious ratings at the origin in a user's mean (unit ``user``); None if ratings are
+        reg: fictitious ratings at the origin in a user's mean (unit ``user``); None if ratings are
             neither centred nor clamped.
         origin: subtracted from every rating before summing, in rating units.
-        overall: whether to measure the global sum and count in unit ``rating`` too.
-        personal: whether users have individual weights, which scale their whole contribution (unit ``user``).
+        overall: whether to measure the global sum and count in unit ``record`` too.
+        personal_epsilon: whether users have individual weights, which scale their whole contribution (unit ``user``).
 
     Privacy: public.
     """
@@ -57,10 +57,10 @@ class EffectSums:
     norm: Norm
     clip: float
     contribution_cap: float
-    strength: int | None
+    reg: int | None
     origin: float
     overall: bool = False
-    personal: bool = False
+    personal_epsilon: bool = False
 
     @cached_property
     def grid(self) -> Grid:
@@ -81,7 +81,7 @@ class EffectSums:
     @cached_property
     def weights(self) -> Weights:
         """A user's weight by number of ratings (unit ``user``)."""
-        largest = min(self.domain.cap, self.domain.n_items)
+        largest = min(self.domain.max_per_user, self.domain.n_items)
         return Weights(largest, _WEIGHT_BITS, 1.0 if self.norm == "l1" else 0.5, self.contribution_cap)
 
     @property
@@ -92,7 +92,7 @@ class EffectSums:
     @property
     def _bound(self) -> int:
         largest = int(np.abs(self.grid_values).max())
-        as_they_are = self.unit == "rating" or self.strength is None
+        as_they_are = self.unit == "record" or self.reg is None
         return largest if as_they_are else min(largest * 2, self.grid.count(self.clip))
 
     def queries(self) -> Iterator[Sum]:
@@ -107,7 +107,7 @@ class EffectSums:
             yield Sum("global sum", change, self.norm, grid.step, 1)
             yield Sum("global count", 0.0 if fixed else 1.0, self.norm, 2.0**-self._count_bits, 1)
         if self._centred:
-            heaviest = min(self.domain.cap, self.domain.n_items) + (self.strength or 0)
+            heaviest = min(self.domain.max_per_user, self.domain.n_items) + (self.reg or 0)
             yield Sum("slopes", (heaviest - 1) / heaviest, self.norm, 2.0**-SLOPE_BITS, 1)
         if not user:
             yield Sum("item sums", change, self.norm, grid.step, n)
@@ -124,14 +124,14 @@ class EffectSums:
         """The sums themselves, in the order of ``queries``, in one pass over the blocks.
 
         Args:
-            people: people with private ratings. If ``personal``, each has a weight w, and contributes at most
+            people: people with private ratings. If ``personal_epsilon``, each has a weight w, and contributes at most
                 w times each query's sensitivity.
 
         Privacy: bounded, each by its query's sensitivity; unit ``user`` needs ratings capped to the
         domain's cap.
         """
         queries = [*self.queries()]
-        source = people.weighed if self.personal else people.in_full
+        source = people.weighed if self.personal_epsilon else people.in_full
         yield from zip(queries, source.total(self._add, *(query.size for query in queries)), strict=True)
 
     def slopes(self, ratings: Ratings, entries: Ints32) -> Ints:
@@ -145,33 +145,37 @@ class EffectSums:
         """
         inside = np.add.reduceat(np.abs(entries) < self._bound, ratings.indptr[:-1], dtype=np.int64)
         counts = np.diff(ratings.indptr)
-        weight = counts + (self.strength or 0)
+        weight = counts + (self.reg or 0)
         slopes = ((inside << SLOPE_BITS) // counts) * (weight - 1) // weight
         return np.asarray(slopes, dtype=np.int64)
 
     def _add(self, block: Weighed | Ratings, *sums: Ints) -> None:
-        ratings, personal = block if isinstance(block, Weighed) else (block, None)
+        ratings, personal_weights = block if isinstance(block, Weighed) else (block, None)
         *overall, item_sums, item_counts = sums
         slopes = overall.pop() if self._centred else None
-        rating, n = self.unit == "rating", self.domain.n_items
+        rating, n = self.unit == "record", self.domain.n_items
         values = self.grid_values[ratings.steps]
         if overall:
-            overall[0] += self._global_sum(ratings, values, personal)
-            overall[1] += self._global_count(ratings, personal)
-        strength = None if rating else self.strength
-        entries = values.astype(np.int32) if strength is None else self._entries(ratings, strength)
+            overall[0] += self._global_sum(ratings, values, personal_weights)
+            overall[1] += self._global_count(ratings, personal_weights)
+        reg = None if rating else self.reg
+        entries = values.astype(np.int32) if reg is None else self._entries(ratings, reg)
         del values
         if slopes is not None:
             each_slope = self.slopes(ratings, entries)
-            slopes += each_slope.sum() if personal is None else ((each_slope * personal) >> _FULL_BITS).sum()
+            slopes += (
+                each_slope.sum()
+                if personal_weights is None
+                else ((each_slope * personal_weights) >> _FULL_BITS).sum()
+            )
         rows = (ratings.indptr, ratings.items)
         counts = np.diff(ratings.indptr)
         full = np.full(len(counts), 1 << _WEIGHT_BITS, dtype=np.int64)
         weights = full if rating else self.weights.steps[counts]
-        if personal is not None:
-            weights = (weights * personal) >> _FULL_BITS
+        if personal_weights is not None:
+            weights = (weights * personal_weights) >> _FULL_BITS
         dropped = _WEIGHT_BITS if rating else self._shift
-        each = weighted_item_sums if personal is None else truncated_item_sums
+        each = weighted_item_sums if personal_weights is None else truncated_item_sums
         item_sums += each(*rows, entries, weights, dropped, n)
         entries.fill(1)
         dropped = _WEIGHT_BITS - _COUNT_BITS if rating else 0
@@ -179,25 +183,25 @@ class EffectSums:
 
     @property
     def _centred(self) -> bool:
-        return self.unit == "user" and self.strength is not None
+        return self.unit == "user" and self.reg is not None
 
     @property
     def _count_bits(self) -> int:
-        return _FULL_BITS if self.personal else _COUNT_BITS
+        return _FULL_BITS if self.personal_epsilon else _COUNT_BITS
 
-    def _global_count(self, ratings: Ratings, personal: Ints | None) -> int:
-        members = len(ratings.items if self.unit == "rating" else ratings.users)
-        return (members << self._count_bits) if personal is None else int(personal.sum())
+    def _global_count(self, ratings: Ratings, personal_weights: Ints | None) -> int:
+        members = len(ratings.items if self.unit == "record" else ratings.users)
+        return (members << self._count_bits) if personal_weights is None else int(personal_weights.sum())
 
-    def _global_sum(self, ratings: Ratings, values: Ints, personal: Ints | None) -> int:
-        if self.unit == "rating":
+    def _global_sum(self, ratings: Ratings, values: Ints, personal_weights: Ints | None) -> int:
+        if self.unit == "record":
             return int(values.sum())
         means = np.add.reduceat(values, ratings.indptr[:-1]) // np.diff(ratings.indptr)
-        if personal is not None:
-            means = np.sign(means) * ((np.abs(means) * personal) >> _FULL_BITS)
+        if personal_weights is not None:
+            means = np.sign(means) * ((np.abs(means) * personal_weights) >> _FULL_BITS)
         return int(means.sum())
 
-    def _entries(self, ratings: Ratings, strength: int) -> Ints32:
+    def _entries(self, ratings: Ratings, reg: int) -> Ints32:
         limit = 2 * int(np.abs(self.grid_values).max())
         entries: Ints32 = centre(
             ratings.indptr,
@@ -207,7 +211,7 @@ class EffectSums:
             np.zeros(self.domain.n_items, dtype=np.int64),
             limit,
             0,
-            strength,
+            reg,
             self._bound,
         )
         return entries

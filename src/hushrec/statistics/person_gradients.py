@@ -37,7 +37,7 @@ class _Gradients:
 
     domain: Domain
     rank: int
-    rounds: int
+    epochs: int
     clip_norm: float
     rate: float
 
@@ -49,11 +49,11 @@ class _Gradients:
     def query(self, number: int) -> Sum:
         """The measurement of round ``number`` from 1."""
         size = self.domain.n_items * self.rank
-        return Sum(f"items, round {number}", self.clip_norm, "l2", self.step, size, rate=self.rate)
+        return Sum(f"items, epoch {number}", self.clip_norm, "l2", self.step, size, rate=self.rate)
 
     def queries(self) -> Iterator[Sum]:
         """Descriptions of the sums, in the order in which they are measured."""
-        return (self.query(number) for number in range(1, self.rounds + 1))
+        return (self.query(number) for number in range(1, self.epochs + 1))
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class RidgeGradients(_Gradients):
     clipped to norm ``clip_norm`` and truncated to a grid, toward zero.
 
     Args:
-        rounds: number of measurements of the gradients.
+        epochs: number of measurements of the gradients.
         clip: bound on a rating's error, in rating units.
         clip_norm: bound on the L2 norm of a person's whole contribution, in squared rating units.
 
@@ -73,7 +73,7 @@ class RidgeGradients(_Gradients):
 
     domain: Domain
     rank: int
-    rounds: int
+    epochs: int
     clip: float
     clip_norm: float
     rate = 1.0
@@ -106,7 +106,7 @@ class MarginalGradients(_Gradients):
     clipped to norm ``clip_norm`` times their weight and truncated to a grid, toward zero.
 
     Args:
-        rounds: number of measurements of the gradients.
+        epochs: number of measurements of the gradients.
         rate: probability that a person takes part in a round.
         noise: variance of a rating around effects and factors, in squared rating units.
         clip: bound on a rating's error, in rating units.
@@ -117,7 +117,7 @@ class MarginalGradients(_Gradients):
 
     domain: Domain
     rank: int
-    rounds: int
+    epochs: int
     rate: float
     noise: float
     clip: float

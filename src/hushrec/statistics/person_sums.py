@@ -20,7 +20,7 @@ _COUNT_BITS = 4  # below one, so that small noise can be drawn too
 class PeopleSums:
     """Σ clamp(r − item effect, ±clip) and the number of ratings of each person on the roster.
 
-    Friedman, Berkovsky & Kaafar 2016, Algorithm 2. Unit ``rating``: one rating is in one person's sum.
+    Friedman, Berkovsky & Kaafar 2016, Algorithm 2. Unit ``record``: one rating is in one person's sum.
 
     Args:
         domain: the public domain, with a roster.

@@ -53,9 +53,9 @@ class Population:
         self.domain = source.domain
         self.n_listed = source.n_users
         rows = engine_of(source)
-        personal = weigh if source.personal else None
-        self.weighed: Engine[Weighed] = rows.map(partial(_weighed, personal))
-        self._everyone = None if personal else rows
+        personal_weigh = weigh if source.has_personal_epsilon else None
+        self.weighed: Engine[Weighed] = rows.map(partial(_weighed, personal_weigh))
+        self._everyone = None if personal_weigh else rows
 
     @property
     def in_full(self) -> Engine[Any]:
@@ -89,9 +89,9 @@ class Population:
 
 
 def _weighed(weigh: Callable[[Floats], Ints] | None, block: Feedback) -> Weighed:
-    if block.asked is None or weigh is None:
+    if block.personal_epsilon is None or weigh is None:
         return Weighed(block, np.full(block.n_users, FULL, dtype=np.int64))
-    weights = weigh(block.asked)
+    weights = weigh(block.personal_epsilon)
     return Weighed(block.select(np.repeat(weights > 0, np.diff(block.indptr))), weights[weights > 0])
 
 

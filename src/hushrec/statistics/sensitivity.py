@@ -22,18 +22,18 @@ from hushrec.privacy.bounded import Norm
 _ROUNDING = 1 + 1e-12
 
 
-def shift_of_mean(counts: Floats, max_residual: float, strength: float, step: float) -> Floats:
-    """d: how far a user's mean moves if one of ``counts`` ratings is new, reach/(c + strength) + step.
+def shift_of_mean(counts: Floats, max_residual: float, reg: float, step: float) -> Floats:
+    """d: how far a user's mean moves if one of ``counts`` ratings is new, reach/(c + reg) + step.
 
     Args:
         counts: number of ratings in the mean, the new one included.
         max_residual: largest distance between a residual and the mean, twice the bound on residuals.
-        strength: number of fictitious ratings in the mean; negative if no mean is subtracted.
+        reg: number of fictitious ratings in the mean; negative if no mean is subtracted.
         step: step of the grid, since the mean is rounded down to it.
     """
-    if strength < 0:
+    if reg < 0:
         return np.zeros_like(counts)
-    return max_residual / (counts + strength) + step
+    return max_residual / (counts + reg) + step
 
 
 def matrix_add_remove(
@@ -43,7 +43,7 @@ def matrix_add_remove(
     norm: Norm,
     *,
     max_residual: float = 0,
-    strength: float = -1,
+    reg: float = -1,
     step: float = 0,
 ) -> float:
     """Δ of Σ w z zᵀ when one rating is added or removed, over all 0 ≤ c < len(weights) − 1.
@@ -56,10 +56,10 @@ def matrix_add_remove(
         bound: B.
         unit: step of the sums' grid.
         norm: ``l2`` or ``l1``.
-        max_residual, strength, step: parameters of the centring, see ``shift_of_mean``.
+        max_residual, reg, step: parameters of the centring, see ``shift_of_mean``.
     """
     before, after, c = _neighbours(weights)
-    moved = 2 * bound * shift_of_mean(c + 1, max_residual, strength, step)
+    moved = 2 * bound * shift_of_mean(c + 1, max_residual, reg, step)
     pair = after * moved + np.abs(before - after) * bound**2  # largest change of one old pair
     return _triangle(c, old=pair, new=after * bound**2, diagonal=after * bound**2, unit=unit, norm=norm)
 
@@ -71,7 +71,7 @@ def matrix_replace(
     norm: Norm,
     *,
     max_residual: float,
-    strength: float,
+    reg: float,
     step: float,
 ) -> float:
     """Δ of Σ w z zᵀ when the value of one of c ratings changes, over all 1 ≤ c < len(weights).
@@ -80,7 +80,7 @@ def matrix_replace(
     2wBd.
     """
     _, after, c = _neighbours(weights)
-    moved = 2 * bound * shift_of_mean(c + 1, max_residual, strength, step)
+    moved = 2 * bound * shift_of_mean(c + 1, max_residual, reg, step)
     return _triangle(
         c, old=after * moved, new=2 * after * bound**2, diagonal=after * bound**2, unit=unit, norm=norm
     )

@@ -92,14 +92,14 @@ def test_a_release_that_was_lost_is_returned(ledger, year):
 
 def test_users_and_items_join(ledger, year):
     fit(RATINGS, MODEL, series=year, ledger=ledger)
-    grown = hr.Domain(["new", *reversed(DOMAIN.items)], scale=(1, 5, 1), max_users=100, cap=500)
+    grown = hr.Domain(["new", *reversed(DOMAIN.items)], scale=(1, 5, 1), max_users=100, max_per_user=500)
     more = given({user: range(user % 7, 40, 3) for user in range(60)}, grown)
     release = fit(more, MODEL, series=year, ledger=ledger)
     assert release.items[:2] == ("new", "i39")
     assert release.statement.ledger["part"] == 1
     for other in (
-        hr.Domain(DOMAIN.items, scale=(0, 5, 1), max_users=100, cap=500),
-        hr.Domain(DOMAIN.items, scale=(1, 5, 1), max_users=200, cap=500),
+        hr.Domain(DOMAIN.items, scale=(0, 5, 1), max_users=100, max_per_user=500),
+        hr.Domain(DOMAIN.items, scale=(1, 5, 1), max_users=200, max_per_user=500),
     ):
         with pytest.raises(ConfigError, match="a domain that differs in its items alone"):
             fit(given({1: [2]}, other), MODEL, series=year, ledger=ledger)
@@ -168,13 +168,13 @@ def test_of_a_user_no_more_counts_than_the_domain_says(ledger, year, monkeypatch
         return measure(self, dated)
 
     monkeypatch.setattr(DatedSums, "measure", watched)
-    domain = hr.Domain(DOMAIN.items, scale=(1, 5, 1), max_users=100, cap=6)
+    domain = hr.Domain(DOMAIN.items, scale=(1, 5, 1), max_users=100, max_per_user=6)
     for _ in range(2):
         fit(given({1: range(40), 2: [5]}, domain), MODEL, series=year, ledger=ledger)
     assert seen == [[6, 1], [6, 1]]
 
 
-@pytest.mark.parametrize("cap", [2.0**29, 2.0**31, 1e300])
+@pytest.mark.parametrize("max_per_user", [2.0**29, 2.0**31, 1e300])
 def test_a_contribution_cap_that_leaves_64_bits_is_refused_where_it_is_declared(cap):
     for declared in (
         lambda: hr.Popularity(contribution_cap=cap),
@@ -366,7 +366,7 @@ def test_a_first_release_that_was_refused_may_change_its_domain(ledger, year):
     refused = dataclasses.replace(nobody, dropped=Dropped(item_id=9, records=9))
     with pytest.raises(RecordsDropped, match="nobody has an item left"):
         fit(refused, MODEL, series=year, ledger=ledger)
-    wider = hr.Domain(DOMAIN.items, scale=(1, 5, 1), max_users=200, cap=500)
+    wider = hr.Domain(DOMAIN.items, scale=(1, 5, 1), max_users=200, max_per_user=500)
     assert fit(given({1: [2]}, wider), MODEL, series=year, ledger=ledger).statement.ledger["part"] == 0
 
 
@@ -377,9 +377,9 @@ def test_what_was_not_loaded_is_refused(ledger, year):
 
 
 def test_people_who_ask_for_an_epsilon_of_their_own_are_not_given_that_of_all(ledger, year):
-    asking = RATINGS.with_asked(np.full(RATINGS.n_users, 0.5))
+    asking = RATINGS.with_personal_epsilon(np.full(RATINGS.n_users, 0.5))
     classes = hr.Domain(
-        DOMAIN.items, scale=(1, 5, 1), max_users=100, cap=500, privacy_classes={"strict": 0.5}
+        DOMAIN.items, scale=(1, 5, 1), max_users=100, max_per_user=500, personal_epsilon={"strict": 0.5}
     )
     for ratings in (asking, dataclasses.replace(RATINGS, domain=classes)):
         with pytest.raises(BudgetUnsupported, match="gives everybody the same ε; drop the column epsilon"):

@@ -15,8 +15,8 @@ CLICKS = hr.Domain(range(30), max_users=100)
 
 
 def planned(model, domain, total, releases=52):
-    """A plan with the shares that the model has."""
-    return series_plan(model, domain, total, releases, repeated(model, domain, total, releases).shares)
+    """A plan with the split that the model has."""
+    return series_plan(model, domain, total, releases, repeated(model, domain, total, releases).split)
 
 
 @pytest.fixture
@@ -50,11 +50,11 @@ def test_every_part_has_the_same_noise_and_another_key(total):
 def test_a_series_is_the_same_in_a_larger_catalogue_but_not_with_other_noise(total, budget):
     model = hr.GlobalEffects().settled(DOMAIN, total)
     first = series_of(planned(model, DOMAIN, total, 52), "ledger")
-    grown = hr.Domain([*DOMAIN.items, "new"], scale=(1, 5, 1), max_users=100, cap=500)
+    grown = hr.Domain([*DOMAIN.items, "new"], scale=(1, 5, 1), max_users=100, max_per_user=500)
     assert series_of(planned(model, grown, total, 52), "ledger") == first
-    shares = dict(repeated(model, DOMAIN, total, 52).shares)
+    split = dict(repeated(model, DOMAIN, total, 52).split)
     others = (
-        series_plan(model, DOMAIN, total, 52, {**shares, "item sums": shares["item sums"] / 2}),
+        series_plan(model, DOMAIN, total, 52, {**split, "item sums": split["item sums"] / 2}),
         planned(model, DOMAIN, total, 51),
         planned(model, DOMAIN, budget(3.0, "user"), 52),
         planned(hr.GlobalEffects(effects={"clip": 0.4}), DOMAIN, total, 52),
@@ -65,13 +65,13 @@ def test_a_series_is_the_same_in_a_larger_catalogue_but_not_with_other_noise(tot
 
 def test_what_has_no_series_is_refused(total, budget):
     with pytest.raises(BudgetUnsupported, match="unit user under add-remove"):
-        planned(hr.GlobalEffects(), DOMAIN, budget(4.0, "rating"), 52)
+        planned(hr.GlobalEffects(), DOMAIN, budget(4.0, "record"), 52)
     with pytest.raises(BudgetUnsupported, match="set δ"):
         planned(hr.GlobalEffects(), DOMAIN, total.model_copy(update={"delta": 0.0}), 52)
     for model in (
         hr.CovarianceSVD(),
         hr.GlobalEffects(noise="laplace"),
-        hr.GlobalEffects(shares={"item sums": 0.5}),
+        hr.GlobalEffects(split={"item sums": 0.5}),
         hr.MatrixFactorization(),
     ):
         with pytest.raises(ConfigError):
@@ -88,7 +88,7 @@ def test_a_plan_takes_what_a_ledger_has_left(tmp_path, budget):
     plan = hr.plan_series(DOMAIN, hr.GlobalEffects(), ledger)
     settled = hr.GlobalEffects().settled(DOMAIN, seen(total, 52))
     assert plan == planned(settled, DOMAIN, total, 52)
-    assert plan.config["effects"]["contribution_cap"] == settled.effects.contribution_cap
+    assert plan.settings["effects"]["contribution_cap"] == settled.effects.contribution_cap
     assert "for all 52 releases of the series together, each of which measures all of this once" in str(plan)
     assert "A fit needs about" in str(plan), "each release needs as much memory"
     assert plan == hr.plan_series(DOMAIN, hr.GlobalEffects(), ledger.path)

@@ -22,34 +22,34 @@ LEVELS = {"strict": 0.5, "default": 2, "caf\u00e9": 8.0}
 
 @pytest.fixture
 def domain():
-    return Domain(["a", "b", "007"], scale=(1, 5, 1), cap=2, max_users=3, privacy_classes=LEVELS)
+    return Domain(["a", "b", "007"], scale=(1, 5, 1), max_per_user=2, max_users=3, personal_epsilon=LEVELS)
 
 
-def frame(*rows, epsilon="epsilon"):
+def frame(*rows, epsilon="personal_epsilon"):
     names = ["user_id", "item_id", "rating", epsilon]
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
 
 
 def asked(ratings):
-    return dict(zip(ratings.users.to_list(), ratings.asked.tolist(), strict=True))
+    return dict(zip(ratings.users.to_list(), ratings.personal_epsilon.tolist(), strict=True))
 
 
 def test_classes_are_public_and_in_the_digest_only_when_given(domain, tmp_path):
-    plain = Domain(["a", "b", "007"], scale=(1, 5, 1), cap=2, max_users=3)
+    plain = Domain(["a", "b", "007"], scale=(1, 5, 1), max_per_user=2, max_users=3)
     assert plain.digest == "2d40413e92f1dee7b8640a6874aa8d054a95a63d3673103aa315817b2a2d1e72"
     assert plain.digest != domain.digest
-    assert domain.privacy_classes == {"strict": 0.5, "default": 2.0, "caf\u00e9": 8.0}
+    assert domain.personal_epsilon == {"strict": 0.5, "default": 2.0, "caf\u00e9": 8.0}
     assert "classes strict ε = 0.5, default ε = 2" in repr(domain)
     domain.save(tmp_path / "d.json")
     again = Domain.open(tmp_path / "d.json")
     assert again == domain
     assert again.digest == domain.digest
     assert {again: 1}[domain] == 1
-    assert "privacy_classes" not in json.dumps(plain.model_dump(mode="json", exclude_none=True))
+    assert "personal_epsilon" not in json.dumps(plain.model_dump(mode="json", exclude_none=True))
 
 
 @pytest.mark.parametrize(
-    ("privacy_classes", "problem"),
+    ("personal_epsilon", "problem"),
     [
         ({}, "leave them out"),
         (["strict"], "give classes as"),
@@ -73,9 +73,9 @@ def test_classes_are_public_and_in_the_digest_only_when_given(domain, tmp_path):
         ({"x": True}, "0 or more"),
     ],
 )
-def test_what_is_no_class_is_refused(privacy_classes, problem):
+def test_what_is_no_class_is_refused(personal_epsilon, problem):
     with pytest.raises(DomainError, match=problem):
-        Domain(["a"], scale=(1, 5, 1), max_users=3, privacy_classes=privacy_classes)
+        Domain(["a"], scale=(1, 5, 1), max_users=3, personal_epsilon=personal_epsilon)
 
 
 def test_numbers_and_names_of_classes(domain):
@@ -137,12 +137,17 @@ def test_a_roster_takes_nobody_in_for_what_he_asks(domain):
 
 def test_two_columns_that_may_be_the_wish_are_not_chosen_between():
     with pytest.raises(DataError, match="more than one column for epsilon"):
-        by_name({}, ["user_id", "item_id", "rating", "epsilon", "privacy"], "the table")
-    named = {"epsilon": "privacy"}
-    assert by_name(named, ["user_id", "item_id", "rating", "epsilon", "privacy"], "the table")["epsilon"] == 4
+        by_name({}, ["user_id", "item_id", "rating", "personal_epsilon", "privacy"], "the table")
+    named = {"personal_epsilon": "privacy"}
+    assert (
+        by_name(named, ["user_id", "item_id", "rating", "personal_epsilon", "privacy"], "the table")[
+            "personal_epsilon"
+        ]
+        == 4
+    )
 
 
-@pytest.mark.parametrize("name", ["epsilon", "Epsilon", "privacy", "PRIVACY"])
+@pytest.mark.parametrize("name", ["personal_epsilon", "Epsilon", "privacy", "PRIVACY"])
 def test_the_column_is_recognised(domain, tmp_path, name):
     table = frame(("x", "a", "1", "default"), epsilon=name)
     assert asked(load(table, domain)) == {"x": 2}
@@ -156,16 +161,16 @@ def test_the_column_is_recognised(domain, tmp_path, name):
 
 def test_the_column_may_be_mapped_and_is_never_guessed_from_a_position(domain, tmp_path):
     table = frame(("x", "a", "1", "0.5"), epsilon="wish")
-    assert load(table, domain).asked is None
-    assert asked(load(table, domain, Reading(columns={"epsilon": "wish"}))) == {"x": 0.5}
+    assert load(table, domain).personal_epsilon is None
+    assert asked(load(table, domain, Reading(columns={"personal_epsilon": "wish"}))) == {"x": 0.5}
     (tmp_path / "r.dat").write_text("x::a::1::9::0.5\n")
-    assert load(tmp_path / "r.dat", domain).asked is None
-    columns = {"user_id": 0, "item_id": 1, "rating": 2, "epsilon": 4}
+    assert load(tmp_path / "r.dat", domain).personal_epsilon is None
+    columns = {"user_id": 0, "item_id": 1, "rating": 2, "personal_epsilon": 4}
     assert asked(load(tmp_path / "r.dat", domain, Reading(columns=columns))) == {"x": 0.5}
 
 
 def test_a_decimal_comma_is_one_in_epsilons_too(tmp_path):
-    domain = Domain(["a"], scale=(1, 5, 1), max_users=9, privacy_classes={"v1.0": 3, "a,b": 4})
+    domain = Domain(["a"], scale=(1, 5, 1), max_users=9, personal_epsilon={"v1.0": 3, "a,b": 4})
     lines = ["user;item;rating;epsilon", "w;a;1;v1.0", 'x;a;1;"a,b"', "y;a;1;0,5", "z;a;1;0.5"]
     (tmp_path / "r.csv").write_text("\n".join(lines) + "\n")
     ratings = load(tmp_path / "r.csv", domain, Reading(separator=";", decimal=","))
@@ -175,15 +180,15 @@ def test_a_decimal_comma_is_one_in_epsilons_too(tmp_path):
 
 def test_numbers_may_be_of_any_type_of_number(domain):
     for dtype in (pl.Int32, pl.Float32, pl.UInt8):
-        table = frame(("x", "a", "1", "2")).with_columns(pl.col("epsilon").cast(dtype))
+        table = frame(("x", "a", "1", "2")).with_columns(pl.col("personal_epsilon").cast(dtype))
         assert asked(load(table, domain)) == {"x": 2}
     for cells in (pl.Categorical, pl.Enum(["0.25", "strict", "", "much"])):
         rows = [
             (user, "a", "1", cell) for user, cell in zip("wxyz", ("0.25", "strict", "", "much"), strict=True)
         ]
-        table = frame(*rows, ("y", "b", "1", None)).with_columns(pl.col("epsilon").cast(cells))
+        table = frame(*rows, ("y", "b", "1", None)).with_columns(pl.col("personal_epsilon").cast(cells))
         assert asked(load(table, domain)) == {"w": 0.25, "x": 0.5}
-    wrong = frame(("x", "a", "1", "2")).with_columns(pl.lit(True).alias("epsilon"))
+    wrong = frame(("x", "a", "1", "2")).with_columns(pl.lit(True).alias("personal_epsilon"))
     with pytest.raises(DataError, match="column epsilon is of type Boolean"):
         load(wrong, domain)
 
@@ -193,10 +198,14 @@ def test_whether_people_were_asked_does_not_depend_on_whether_there_are_any(doma
     for source in (tmp_path / "r.csv", frame(("x", "nosuch", "1", "2")), frame()):
         found = load(source, domain)
         assert found.personal
-        assert (found.asked.dtype, found.asked.shape, found.timestamps) == (np.float64, (0,), None)
+        assert (found.personal_epsilon.dtype, found.personal_epsilon.shape, found.timestamps) == (
+            np.float64,
+            (0,),
+            None,
+        )
         timed = source if isinstance(source, pl.DataFrame) else pl.read_csv(source)
         assert load(timed.with_columns(timestamp=pl.lit(7)), domain).timestamps.shape == (0,)
-    assert not load(frame().drop("epsilon"), domain).personal
+    assert not load(frame().drop("personal_epsilon"), domain).personal
 
 
 def test_every_part_of_ratings_carries_it(domain):
@@ -223,15 +232,15 @@ def test_a_slice_is_those_people(domain):
 
 
 def test_experiments_say_what_people_ask_for(domain):
-    ratings = load(frame(("x", "a", "1", "1"), ("y", "a", "1", "1")).drop("epsilon"), domain)
-    assert asked(ratings.with_asked({"y": 2.0, "x": 0, "z": 5})) == {"x": 0, "y": 2}
+    ratings = load(frame(("x", "a", "1", "1"), ("y", "a", "1", "1")).drop("personal_epsilon"), domain)
+    assert asked(ratings.with_personal_epsilon({"y": 2.0, "x": 0, "z": 5})) == {"x": 0, "y": 2}
     mine = np.array([1.0, 3.0])
-    made = ratings.with_asked(mine)
+    made = ratings.with_personal_epsilon(mine)
     mine[0] = 9
     assert asked(made) == {"x": 1, "y": 3}
     for wrong in ({"x": 1.0}, np.array([1.0]), np.array([1.0, -1]), np.array([1.0, np.inf])):
         with pytest.raises(DataError, match="for each user"):
-            ratings.with_asked(wrong)
+            ratings.with_personal_epsilon(wrong)
 
 
 def test_no_repr_tells_it(domain):
@@ -243,15 +252,15 @@ def test_the_digest_sees_every_part(domain):
     table = frame(("x", "a", "1", "1"), ("x", "b", "2", "1"), ("y", "a", "1", "2"))
     ratings = load(table, domain)
     others = [
-        load(table.drop("epsilon"), domain),
-        load(table, Domain(domain.items, scale=(1, 5, 1), cap=3, max_users=3)),
+        load(table.drop("personal_epsilon"), domain),
+        load(table, Domain(domain.items, scale=(1, 5, 1), max_per_user=3, max_users=3)),
         load(table[:2], domain),
         load(table.with_columns(pl.lit("5").alias("rating")), domain),
         load(table.with_columns(user_id=pl.Series(["x", "x", "z"])), domain),
         load(table.with_columns(item_id=pl.Series(["a", "b", "b"])), domain),
         load(table.with_columns(item_id=pl.Series(["a", "b", "b"])), domain),
-        ratings.with_asked(np.array([1.0, 2.5])),
-        ratings.with_asked(np.zeros(2)),
+        ratings.with_personal_epsilon(np.array([1.0, 2.5])),
+        ratings.with_personal_epsilon(np.zeros(2)),
     ]
     assert ratings.digest() == load(table[::-1], domain).digest()
     digests = {other.digest() for other in others}

@@ -5,7 +5,7 @@ from dataclasses import fields
 import pytest
 
 from hushrec.data.domain import Domain
-from hushrec.data.losses.dropped import Dropped, share
+from hushrec.data.losses.dropped import Dropped, fraction
 
 RATED = Domain(["a"], scale=(1, 5, 1), max_users=9)
 KINDS = {
@@ -30,7 +30,7 @@ def test_it_says_that_it_is_confidential():
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "reason", ["user_id", "item_id", "rating", "epsilon", "clamped", "rounded", "timestamp"]
+    "reason", ["user_id", "item_id", "rating", "personal_epsilon", "clamped", "rounded", "timestamp"]
 )
 def test_more_than_a_tenth_of_any_reason_is_too_many(kind, reason):
     allowed = kind == "counted" and reason == "clamped"  # a count above the largest is what counts= declares
@@ -74,4 +74,4 @@ def test_a_roster_is_a_reason_for_ids_only_where_there_is_one():
     [(85_727, 100_000, "85.7 %"), (1, 100_000, "less than 0.1 %"), (0, 5, "0.0 %"), (1, 0, "0.0 %")],
 )
 def test_a_share_is_in_words(count, records, shown):
-    assert share(count, records) == shown
+    assert fraction(count, records) == shown

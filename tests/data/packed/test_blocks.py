@@ -25,7 +25,7 @@ def ratings():
     return replace(
         made,
         timestamps=rng.integers(0, 1 << 40, 3000),
-        asked=rng.uniform(0, 3, 200),
+        personal_epsilon=rng.uniform(0, 3, 200),
         dropped=Dropped(1, 2, 3, 4, 5, 6, 7, 3028),
     )
 
@@ -64,7 +64,7 @@ def test_a_person_with_more_than_a_block_is_whole(ratings, tmp_path):
 
 def test_arrays_stay_on_the_disk(blocks):
     block = next(blocks.blocks())
-    for name in ("items", "steps", "timestamps", "asked"):
+    for name in ("items", "steps", "timestamps", "personal_epsilon"):
         base = getattr(block, name)
         while not isinstance(base, np.memmap) and base.base is not None:
             base = base.base
@@ -81,12 +81,12 @@ def test_they_open_again_and_only_with_their_domain(ratings, blocks):
 
 
 def test_what_has_no_timestamps_and_no_epsilons_keeps_none(ratings, tmp_path):
-    plain = replace(ratings, timestamps=None, asked=None)
+    plain = replace(ratings, timestamps=None, personal_epsilon=None)
     blocks = Blocks.write(plain, tmp_path / "p")
     assert not blocks.personal
     (block,) = blocks.blocks()
     assert block.timestamps is None
-    assert block.asked is None
+    assert block.personal_epsilon is None
     assert block.digest() == plain.digest()
 
 
@@ -99,7 +99,7 @@ def test_several_ratings_of_disjoint_people(ratings, tmp_path):
 
 
 def test_ratings_that_do_not_go_together_are_refused(ratings, tmp_path):
-    plain = replace(ratings, asked=None)
+    plain = replace(ratings, personal_epsilon=None)
     other = netflix_like(5, 50, 60, 2)
     for parts, problem in (
         ([ratings.slice(0, 101), ratings.slice(100, 200)], "in two"),
@@ -124,20 +124,22 @@ def test_no_ratings_are_no_blocks(ratings, tmp_path):
 @pytest.mark.parametrize("asks", [True, False])
 def test_what_columns_there_are_does_not_tell_whether_there_is_anybody(ratings, tmp_path, asks, timed):
     kept = {} if timed else {"timestamps": None}
-    kept |= {} if asks else {"asked": None}
+    kept |= {} if asks else {"personal_epsilon": None}
     whole = replace(ratings, **kept)
     for name, some in (("all", whole), ("none", whole.slice(0, 0))):
         blocks = Blocks.write(some, tmp_path / name)
         assert blocks.personal is asks
         assert Blocks.open(blocks.folder, ratings.domain).personal is asks
         manifest = json.loads((blocks.folder / "manifest.json").read_text())
-        assert manifest["optional"] == ["asked"] * asks + ["timestamps"] * timed
-    plain = Blocks.write(replace(ratings, timestamps=None, asked=None).slice(0, 0), tmp_path / "plain")
+        assert manifest["optional"] == ["personal_epsilon"] * asks + ["timestamps"] * timed
+    plain = Blocks.write(
+        replace(ratings, timestamps=None, personal_epsilon=None).slice(0, 0), tmp_path / "plain"
+    )
     assert (blocks.digest() == plain.digest()) is not (asks or timed)
 
 
 def test_nobody_goes_together_with_people_only_where_they_have_the_same_columns(ratings, tmp_path):
-    nobody = replace(ratings.slice(0, 0), asked=None)
+    nobody = replace(ratings.slice(0, 0), personal_epsilon=None)
     for parts in ([nobody, ratings], [ratings, nobody]):
         with pytest.raises(DataError, match="others have not"):
             Blocks.write(parts, tmp_path / "p")
@@ -190,7 +192,7 @@ def test_a_roster_is_kept_to(tmp_path):
     assert [block.roster_indptr().tolist() for block in blocks.blocks()] == [[0, 1, 1, 1], [0, 0, 0, 2]]
 
 
-FILES = ["users", "indptr", "items", "steps", "timestamps", "asked"]
+FILES = ["users", "indptr", "items", "steps", "timestamps", "personal_epsilon"]
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -255,14 +257,14 @@ def test_a_missing_block_is_refused(blocks):
         lambda m: m["blocks"][1].pop("users"),
         lambda m: m["blocks"][1].update(ratings="many"),
         lambda m: m["blocks"][1]["sha256"].pop("items"),
-        lambda m: m["blocks"][1]["sha256"].pop("asked"),
-        lambda m: [block["sha256"].pop("asked") for block in m["blocks"]],
+        lambda m: m["blocks"][1]["sha256"].pop("personal_epsilon"),
+        lambda m: [block["sha256"].pop("personal_epsilon") for block in m["blocks"]],
         lambda m: m.pop("optional"),
         lambda m: m.update(optional=7),
-        lambda m: m.update(optional=["asked", "timestamps", "items"]),
+        lambda m: m.update(optional=["personal_epsilon", "timestamps", "items"]),
         lambda m: m.update(optional=["users"], blocks=[]),
         lambda m: m["blocks"][1]["sha256"].update({"../../x": "0"}),
-        lambda m: m["dropped"].pop("epsilon"),
+        lambda m: m["dropped"].pop("personal_epsilon"),
         lambda m: m["dropped"].pop("records"),
     ],
 )

@@ -37,7 +37,7 @@ def small_pieces(monkeypatch):
 
 @pytest.fixture(scope="module")
 def domain():
-    return Domain(range(30), scale=(1, 5, 0.5), max_users=200, privacy_classes={"strict": 0.5, "loose": 9})
+    return Domain(range(30), scale=(1, 5, 0.5), max_users=200, personal_epsilon={"strict": 0.5, "loose": 9})
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def table():
         "item_id": rng.integers(0, 32, n).astype(str),
         "rating": rng.choice(["1", "2.5", "4.4", "5", "9", "none"], n),
         "timestamp": rng.integers(0, 50, n).astype(str),
-        "epsilon": rng.choice(["strict", "loose", "1.5", "3", "0", "often", "-1"], n),
+        "personal_epsilon": rng.choice(["strict", "loose", "1.5", "3", "0", "often", "-1"], n),
     }
     return pl.DataFrame(cells)
 
@@ -99,12 +99,14 @@ def test_an_opt_out_counts_wherever_it_stands(table, domain, tmp_path, timed):
         blocks = load_blocks(both, domain, tmp_path / str(number), ratings_per_block=200)
         check(blocks, load(pl.concat(both), domain))
         for block in blocks.blocks():
-            for user, epsilon in zip(block.users.to_list(), block.asked.tolist(), strict=True):
+            for user, epsilon in zip(block.users.to_list(), block.personal_epsilon.tolist(), strict=True):
                 assert epsilon == (0 if user in names else 3)
             assert (block.timestamps is not None) is timed
 
 
-@pytest.mark.parametrize("column", [[], ["timestamp"], ["epsilon"], ["timestamp", "epsilon"]])
+@pytest.mark.parametrize(
+    "column", [[], ["timestamp"], ["personal_epsilon"], ["timestamp", "personal_epsilon"]]
+)
 def test_nobody_has_the_columns_of_somebody(table, domain, tmp_path, column):
     """Of a source without a good record the manifest says what it says of a full one."""
     told = []
@@ -116,7 +118,7 @@ def test_nobody_has_the_columns_of_somebody(table, domain, tmp_path, column):
         blocks = load_blocks(source.drop(column), domain, tmp_path / name)
         told.append((blocks.personal, json.loads((blocks.folder / "manifest.json").read_text())["optional"]))
         assert (blocks.n_users > 0) is (name == "full")
-    assert told[0][0] is ("epsilon" not in column)
+    assert told[0][0] is ("personal_epsilon" not in column)
     assert told[1:] == told[:1] * 2
 
 
@@ -127,7 +129,7 @@ def test_several_files_are_one_source(table, domain, tmp_path):
     check(load_blocks(sources, domain, tmp_path / "p", ratings_per_block=200), load(table, domain))
 
 
-@pytest.mark.parametrize("column", ["timestamp", "epsilon"])
+@pytest.mark.parametrize("column", ["timestamp", "personal_epsilon"])
 def test_files_of_several_kinds_are_refused(table, domain, tmp_path, column):
     for sources in ([table, table.drop(column)], [table.drop(column), table]):
         with pytest.raises(DataError, match=f"column {column}"):
@@ -239,7 +241,7 @@ KINDS = {"given": {}, "counted": {"counts": 3}, "likes": {"scale": (1, 5, 0.5), 
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_interactions_are_what_load_finds(table, domain, tmp_path, kind):
-    domain = Domain(domain.items, max_users=200, privacy_classes=domain.privacy_classes, **KINDS[kind])
+    domain = Domain(domain.items, max_users=200, personal_epsilon=domain.personal_epsilon, **KINDS[kind])
     source = table.rename({"rating": "count"}) if kind == "counted" else table
     blocks = load_blocks(source, domain, tmp_path / "packed", ratings_per_block=100)
     assert {type(block) for block in blocks.blocks()} == {Interactions}

@@ -10,7 +10,7 @@ from hushrec.data.packed.partitions import Partitions
 from hushrec.errors import DataError
 
 
-def batch(seed, *, timed=True, personal=True, n=300):
+def batch(seed, *, timed=True, personal_epsilon=True, n=300):
     """Records of people in any order, one of whom has none and one an id beyond ASCII."""
     rng = np.random.default_rng(seed)
     names = [f"caf\u00e9 {seed}", *(f"user {u}" for u in rng.permutation(50))]
@@ -20,7 +20,7 @@ def batch(seed, *, timed=True, personal=True, n=300):
         rng.integers(0, 2**31, n, dtype=np.int32),
         rng.integers(0, 256, n).astype(np.uint8),
         rng.integers(0, 2**40, n) if timed else None,
-        rng.random(len(names)) if personal else None,
+        rng.random(len(names)) if personal_epsilon else None,
     )
 
 
@@ -44,7 +44,7 @@ def wishes(batches):
 @pytest.mark.parametrize("asks", [True, False])
 @pytest.mark.parametrize("parts", [1, 7, 150])
 def test_what_is_set_aside_comes_back(tmp_path, timed, asks, parts):
-    given = [batch(seed, timed=timed, personal=asks) for seed in range(3)]
+    given = [batch(seed, timed=timed, personal_epsilon=asks) for seed in range(3)]
     with Partitions(tmp_path, parts) as spool:
         for each in given:
             spool.add(each)

@@ -51,9 +51,9 @@ def test_a_first_line_that_may_be_somebodys_rating_is_not_shown(tmp_path):
         ({}, 4, {"user_id": 0, "item_id": 1, "rating": 2, "timestamp": 3}),
         ({}, 9, {"user_id": 0, "item_id": 1, "rating": 2, "timestamp": 3}),  # an ε is never guessed
         (
-            {"user_id": 4, "item_id": 0, "rating": 1, "epsilon": 2},
+            {"user_id": 4, "item_id": 0, "rating": 1, "personal_epsilon": 2},
             5,
-            {"user_id": 4, "item_id": 0, "rating": 1, "epsilon": 2},
+            {"user_id": 4, "item_id": 0, "rating": 1, "personal_epsilon": 2},
         ),
     ],
 )
@@ -87,7 +87,7 @@ def test_a_mapped_name_is_taken_before_usual_ones():
     names = ["user", "who", "item", "rating", "Timestamp"]
     found = {"user_id": 1, "item_id": 2, "rating": 3, "timestamp": 4}
     assert by_name({"user_id": "who"}, names, "the table") == found
-    assert by_name({}, [*names, "privacy"], "the table") == found | {"user_id": 0, "epsilon": 5}
+    assert by_name({}, [*names, "privacy"], "the table") == found | {"user_id": 0, "personal_epsilon": 5}
 
 
 def test_an_exact_name_is_taken_before_others_unless_two_tell_an_epsilon():
@@ -95,7 +95,7 @@ def test_an_exact_name_is_taken_before_others_unless_two_tell_an_epsilon():
     names = ["user_id", "userId", "item_id", "rating"]
     assert by_name({}, names, "the table")["user_id"] == 0
     with pytest.raises(DataError, match="more than one column for epsilon"):
-        by_name({}, [*names, "epsilon", "privacy"], "the table")
+        by_name({}, [*names, "personal_epsilon", "privacy"], "the table")
 
 
 def test_interactions_need_no_rating():

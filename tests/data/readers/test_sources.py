@@ -96,7 +96,7 @@ def test_a_requested_epsilon_in_a_folder_is_never_passed_over(tmp_path):
     (tmp_path / "r" / "epsilon=0.5").mkdir(parents=True)
     file = tmp_path / "r" / "epsilon=0.5" / "part.csv"
     file.write_bytes(HEAD + b"x,10,1,0\n")
-    assert load(tmp_path / "r", DOMAIN).asked.tolist() == [0.5]
+    assert load(tmp_path / "r", DOMAIN).personal_epsilon.tolist() == [0.5]
     file.write_bytes(b"x,10,1\n")
     positions = {"user_id": 0, "item_id": 1, "rating": 2}
     assert "state the column epsilon, but the file has no header" in refused(

@@ -35,22 +35,22 @@ def table():
         "rating": rng.choice(["1", "2.5", "4.4", "5", "9", "none", " 3 ", "inf", ""], n),
         "count": rng.choice(["1", "2", "0", "300", "x"], n),
         "timestamp": rng.integers(0, 50, n).astype(str),
-        "epsilon": rng.choice(["strict", "loose", "1.5", "3", "0", "often", "-1"], n),
+        "personal_epsilon": rng.choice(["strict", "loose", "1.5", "3", "0", "often", "-1"], n),
     }
     return pl.DataFrame(cells)
 
 
 def domains():
     """What people may give, each with the columns that its records have."""
-    people = {"max_users": 200, "cap": 9}
-    asking = {"privacy_classes": CLASSES, **people}
+    people = {"max_users": 200, "max_per_user": 9}
+    asking = {"personal_epsilon": CLASSES, **people}
     yield "ratings that ask", Domain(range(30), scale=(1, 5, 0.5), **asking), []
-    yield "ratings", Domain(range(30), scale=(1, 5, 0.5), **people), ["timestamp", "epsilon"]
+    yield "ratings", Domain(range(30), scale=(1, 5, 0.5), **people), ["timestamp", "personal_epsilon"]
     roster = [f"caf\u00e9{u}" for u in range(40)]
-    yield "roster", Domain(range(30), scale=(1, 5, 1), users=roster, **people), ["epsilon"]
-    yield "likes", Domain(range(30), scale=(1, 5, 1), likes=4, **people), ["epsilon"]
+    yield "roster", Domain(range(30), scale=(1, 5, 1), users=roster, **people), ["personal_epsilon"]
+    yield "likes", Domain(range(30), scale=(1, 5, 1), likes=4, **people), ["personal_epsilon"]
     yield "interactions", Domain(range(30), **asking), []
-    yield "counts", Domain(range(30), counts=9, **people), ["epsilon", "timestamp"]
+    yield "counts", Domain(range(30), counts=9, **people), ["personal_epsilon", "timestamp"]
 
 
 def same(made, ratings):
@@ -174,7 +174,7 @@ def test_structure_is_refused_before_any_job(spark, table, select, told):
         raise RuntimeError("a job runs")
         yield from batches
 
-    frame = spark.createDataFrame(table.drop("epsilon").to_arrow())
+    frame = spark.createDataFrame(table.drop("personal_epsilon").to_arrow())
     frame = frame.mapInArrow(never, frame.schema).selectExpr(*select.split(", "))
     if "Rating_" in select:
         frame = frame.toDF("user_id", "item_id", "Rating", "rating_")

@@ -33,9 +33,11 @@ TIMES, ASKED = np.arange(6) << 33, np.array([0, 0.25, 3])
 def kinds():
     """Blocks with and without each array that may be absent."""
     yield Ratings(ITEMS, USERS, INDPTR, GIVEN, steps=np.arange(6) % 5)
-    yield Ratings(ITEMS, USERS, INDPTR, GIVEN, steps=np.arange(6) % 5, timestamps=TIMES, asked=ASKED)
+    yield Ratings(
+        ITEMS, USERS, INDPTR, GIVEN, steps=np.arange(6) % 5, timestamps=TIMES, personal_epsilon=ASKED
+    )
     yield Interactions(COUNTED, USERS, INDPTR, GIVEN, occurrences=np.arange(1, 7), timestamps=TIMES)
-    yield Interactions(Domain(range(5), max_users=10), USERS, INDPTR, GIVEN, asked=ASKED)
+    yield Interactions(Domain(range(5), max_users=10), USERS, INDPTR, GIVEN, personal_epsilon=ASKED)
     yield Ratings(ITEMS, USERS[:0], np.zeros(1), GIVEN[:0], steps=GIVEN[:0])
 
 
@@ -94,7 +96,7 @@ def test_blocks_are_bounded_and_nobody_is_in_two():
         {"users": b"\xff\0"},
         {"indptr": b""},
         {"values": b"\xff" * 6},
-        {"asked": b"\xff" * 24},
+        {"personal_epsilon": b"\xff" * 24},
     ],
     ids=str,
 )

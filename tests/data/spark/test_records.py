@@ -85,7 +85,7 @@ def test_an_opt_out_in_one_file_alone_is_seen(spark, table, tmp_path):
     plain.with_columns(epsilon=pl.lit("0")).write_parquet(tmp_path / "b.parquet")
     with load_spark(tmp_path, DOMAIN, parts=1) as made:
         assert made.personal
-        assert [block.asked.tolist() for block in made.blocks()] == [[0.0]]
+        assert [block.personal_epsilon.tolist() for block in made.blocks()] == [[0.0]]
 
 
 def test_headers_that_differ_are_refused(spark, table, tmp_path):

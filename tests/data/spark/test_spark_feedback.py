@@ -46,7 +46,15 @@ def test_it_is_the_same_people(kept, people):
     assert kept.domain is people.domain
     assert not kept.personal
     assert not kept.exceeds_declared_users
-    assert kept.frame.columns == ["block", "users", "indptr", "items", "values", "timestamps", "asked"]
+    assert kept.frame.columns == [
+        "block",
+        "users",
+        "indptr",
+        "items",
+        "values",
+        "timestamps",
+        "personal_epsilon",
+    ]
     assert sorted(row.block for row in kept.frame.select("block").collect()) == [*range(kept.n_blocks)]
     assert kept.n_blocks >= 5
 
@@ -56,7 +64,7 @@ def test_several_go_together_if_they_fit(spark, people):
     with SparkFeedback.of(spark, halves) as kept:
         assert kept.n_blocks == 2
         assert rows(kept.blocks()).equals(people.to_polars())
-    asking = people.with_asked(np.ones(people.n_users))
+    asking = people.with_personal_epsilon(np.ones(people.n_users))
     with SparkFeedback.of(spark, asking) as kept:
         assert kept.personal
         assert rows(kept.blocks()).equals(asking.to_polars())
@@ -106,7 +114,7 @@ def test_it_notices_that_a_lost_part_was_read_from_a_source_that_changed(spark, 
 
     rows_of = kept._kept.coalesce(2)
     with SparkFeedback.keeping(
-        rows_of.mapInArrow(read, rows_of.schema), people.domain, personal=False
+        rows_of.mapInArrow(read, rows_of.schema), people.domain, personal_epsilon=False
     ) as made:
         made._kept.unpersist(True)  # as if its executors were lost
         made.verify()

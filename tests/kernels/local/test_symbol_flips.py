@@ -105,26 +105,28 @@ def test_a_choice_that_is_not_the_cells_own_is_found() -> None:
 # -- samples ----------------------------------------------------------------------------------------------
 
 
-def floyd(rows: int, asked: int, width: int, run: int) -> Ints:
+def floyd(rows: int, answered: int, width: int, run: int) -> Ints:
     choose, chosen = chooser(run), []
     for _ in range(rows):
         taken: set[int] = set()
-        for last in range(width - asked, width):
+        for last in range(width - answered, width):
             column = choose(last + 1)
             taken.add(last if column in taken else column)
         chosen.append(sorted(taken))
     return np.array(chosen)
 
 
-def chosen(rows: int, asked: int, width: int, run: int) -> Ints32:
-    found = np.full((rows, asked), -1, np.int32)
+def chosen(rows: int, answered: int, width: int, run: int) -> Ints32:
+    found = np.full((rows, answered), -1, np.int32)
     symbol_flips.choose(found, width, KEY, run)
     return found
 
 
-@pytest.mark.parametrize(("asked", "width"), [(1, 1), (1, 7), (7, 7), (8, 8), (3, 9), (40, 64), (50, 1000)])
-def test_columns_are_chosen_as_by_floyd(asked: int, width: int) -> None:
-    np.testing.assert_array_equal(chosen(40, asked, width, 6), floyd(40, asked, width, 6))
+@pytest.mark.parametrize(
+    ("answered", "width"), [(1, 1), (1, 7), (7, 7), (8, 8), (3, 9), (40, 64), (50, 1000)]
+)
+def test_columns_are_chosen_as_by_floyd(answered: int, width: int) -> None:
+    np.testing.assert_array_equal(chosen(40, answered, width, 6), floyd(40, answered, width, 6))
 
 
 def misfit(found: Ints, width: int) -> float:
@@ -135,9 +137,9 @@ def misfit(found: Ints, width: int) -> float:
     return float(stats.chisquare(counts).pvalue)
 
 
-@pytest.mark.parametrize(("asked", "width"), [(1, 6), (2, 6), (3, 6), (5, 6), (4, 8)])
-def test_every_set_is_as_likely_as_every_other(asked: int, width: int) -> None:
-    assert misfit(chosen(20_000, asked, width, 0), width) > ALARM
+@pytest.mark.parametrize(("answered", "width"), [(1, 6), (2, 6), (3, 6), (5, 6), (4, 8)])
+def test_every_set_is_as_likely_as_every_other(answered: int, width: int) -> None:
+    assert misfit(chosen(20_000, answered, width, 0), width) > ALARM
 
 
 def test_a_sample_that_leans_is_found() -> None:
@@ -172,11 +174,11 @@ def test_a_choice_rejects_what_would_be_biased() -> None:
     assert stats.chisquare(np.bincount(biased % 3)).pvalue < ALARM
 
 
-@pytest.mark.parametrize("asked", [1, 4, 9, 33])
-def test_cells_in_chosen_columns_are_kept_by_their_place(asked: int) -> None:
+@pytest.mark.parametrize("answered", [1, 4, 9, 33])
+def test_cells_in_chosen_columns_are_kept_by_their_place(answered: int) -> None:
     truth, _ = world((12, 33), 0.5, 5, 2, 1)
     starts, columns, marks = compressed(truth)
-    sample = chosen(12, asked, 33, 0)
+    sample = chosen(12, answered, 33, 0)
     begins, places, kept = np.empty(13, np.int64), np.empty_like(columns), np.empty_like(marks)
     symbol_flips.restrict(starts, columns, marks, sample, begins, places, kept)
     expected = compressed(np.take_along_axis(truth, sample.astype(np.int64), axis=1))

@@ -16,12 +16,12 @@ from hushrec.kernels.sums.centring import centre, reference_centre, truncated_it
     st.integers(-3000, 3000),
     st.integers(1, 9000),
 )
-def test_centring_equals_its_reference(rows, strength, prior, bound):
+def test_centring_equals_its_reference(rows, reg, prior, bound):
     steps = np.array([s for row in rows for s in row], dtype=np.uint8)
     indptr = np.cumsum([0, *map(len, rows)])
     items = np.concatenate([np.arange(len(row)) for row in rows]).astype(np.int32)
     offsets = np.linspace(3000, 21_000, 8).astype(np.int64)
-    arguments = (indptr, items, steps, np.arange(1, 6) * 4096, offsets, 8192, prior, strength, bound)
+    arguments = (indptr, items, steps, np.arange(1, 6) * 4096, offsets, 8192, prior, reg, bound)
     np.testing.assert_array_equal(centre(*arguments), reference_centre(*arguments))
 
 

@@ -1,4 +1,4 @@
-"""How a covariance is measured and cleaned: settings, shares of the budget, and factors of a planted one."""
+"""How a covariance is measured and cleaned: settings, split of the budget, and factors of a planted one."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ from hushrec.models.phases.covariance import (
 )
 from hushrec.privacy.bounded import Noisy
 
-UNITS = ["rating", "user"]
+UNITS = ["record", "user"]
 SETTING = "covariance.pair_items"
 LITTLE = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
 
@@ -44,13 +44,13 @@ def planted(rng, n=12, unit=1.0):
 @pytest.mark.parametrize("unit", UNITS)
 def test_shares_are_the_whole_budget_and_more_of_it_goes_to_what_can_be_seen(budget, unit):
     settings, parts = CovarianceSettings(), []
-    crowd = {"expected_users": 5_000, "expected_ratings": 250_000}
+    crowd = {"expected_users": 5_000, "expected_records": 250_000}
     domain = hr.Domain(range(120), scale=(1, 5, 1), max_users=10_000, **crowd)
     for epsilon in (0.1, 1.0, 10.0):
-        shares = settings.shares(domain, budget(epsilon, unit), "l2")
-        assert sum(shares.values()) == pytest.approx(1)
-        assert min(shares.values()) > 0
-        parts.append(shares["covariance"])
+        split = settings.split(domain, budget(epsilon, unit), "l2")
+        assert sum(split.values()) == pytest.approx(1)
+        assert min(split.values()) > 0
+        parts.append(split["covariance"])
     assert parts[0] < parts[1] < parts[2]
 
 
@@ -60,11 +60,11 @@ def test_the_clip_is_a_fraction_of_the_scales_width(budget, scale):
 
     def chosen(**settings):
         sums = CovarianceSettings(**settings).sums(domain, budget(), "l2")
-        return sums.clip / domain.scale.span, sums.strength, sums.contribution_cap, sums.offset, sums.limit
+        return sums.clip / domain.scale.span, sums.reg, sums.contribution_cap, sums.offset, sums.limit
 
     half = domain.scale.span / 2
     assert chosen() == (0.1625, 300, 2.16, 5, half)  # of 12 items that a user may rate
-    assert chosen(clip=0.125, strength=0, contribution_cap=2, offset=0) == (0.125, 0, 2, 0, half)
+    assert chosen(clip=0.125, reg=0, contribution_cap=2, offset=0) == (0.125, 0, 2, 0, half)
 
 
 @pytest.mark.parametrize("way", ["weighted", "shrink", "none"])

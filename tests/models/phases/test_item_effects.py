@@ -14,7 +14,7 @@ def small():
     return hr.synthetic.netflix_like(60, 12, 300, 2)
 
 
-def exact(ratings, unit="rating", **settings):
+def exact(ratings, unit="record", **settings):
     chosen, run = EffectSettings(**settings), runs.exact(unit)
     return chosen.measure(chosen.sums(ratings.domain, run.terms, "l2"), Population(ratings), run)
 

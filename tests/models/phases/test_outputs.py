@@ -45,15 +45,15 @@ def test_the_plan_says_how_the_budget_is_shared(listed, budget, model, adjacency
     domain = listed[0].domain
     allowed = budget(2.0, adjacency=adjacency)
     planned = hr.plan(domain, model, allowed)
-    shares = {m.event.name: m.share for m in planned.measurements}
-    assert sum(shares.values()) == pytest.approx(1, abs=1e-9)
-    assert min(shares.values()) > 0
-    assert ("user counts" in shares) == ("item counts" in shares) == (adjacency == "add-remove")
+    split = {m.event.name: m.split for m in planned.measurements}
+    assert sum(split.values()) == pytest.approx(1, abs=1e-9)
+    assert min(split.values()) > 0
+    assert ("user counts" in split) == ("item counts" in split) == (adjacency == "add-remove")
     assert 1.999 < planned.epsilon <= 2
     # Another split is a setting, by the same names.
-    more = type(model)(**model.model_dump(exclude_unset=True) | {"shares": {"item sums": 5.0}})
+    more = type(model)(**model.model_dump(exclude_unset=True) | {"split": {"item sums": 5.0}})
     name = "item sums"
-    assert more.split(domain, allowed)[name] > shares[name]
+    assert more.budget_split(domain, allowed)[name] > split[name]
 
 
 @each_model
@@ -107,7 +107,7 @@ def test_other_units_and_adjacencies_are_refused(listed, budget, model):
 
 @each_model
 def test_shares_of_what_is_not_measured_are_refused(listed, budget, model):
-    wrong = type(model)(**model.model_dump(exclude_unset=True), shares={"covariance": 1.0})
+    wrong = type(model)(**model.model_dump(exclude_unset=True), split={"covariance": 1.0})
     with pytest.raises(ConfigError, match="'covariance' is not measured here"):
         hr.plan(listed[0].domain, wrong, budget())
 

@@ -6,7 +6,7 @@ import pytest
 import hushrec as hr
 from hushrec.item_prior import NOTHING_KNOWN
 from hushrec.models.phases.item_effects import EffectSettings, effects_of
-from hushrec.models.phases.repeated import EFFECT_SHARES
+from hushrec.models.phases.repeated import EFFECTS_SPLIT
 from hushrec.statistics.population import Population
 from hushrec.statistics.series.arrivals import Arrivals
 from hushrec.statistics.series.dated_sums import DatedSums
@@ -28,5 +28,5 @@ def test_the_first_release_of_a_series_has_the_effects_of_one_alone():
     assert found.prior is alone.prior
     for one, other in zip(found[:-1], alone[:-1], strict=True):
         np.testing.assert_allclose(one, other, atol=2e-3)
-    assert set(EFFECT_SHARES) == {query.name for query in queries}
-    assert sum(EFFECT_SHARES.values()) == pytest.approx(1)
+    assert set(EFFECTS_SPLIT) == {query.name for query in queries}
+    assert sum(EFFECTS_SPLIT.values()) == pytest.approx(1)

@@ -52,14 +52,12 @@ def test_the_zcdp_bound_is_never_below_the_true_one() -> None:
 SHARES = [{"a": 0.5, "b": 0.5 + 4e-10}, dict.fromkeys("abc", 1 / 3), dict.fromkeys("abcdefg", 1 / 7)]
 
 
-@pytest.mark.parametrize("shares", SHARES, ids=["a hair above the whole", "thirds", "sevenths"])
-def test_shares_come_to_no_more_than_the_whole(shares: dict[str, float]) -> None:
-    rhos = split_gaussian(budget(), shares)
-    assert sum(rhos.values()) <= largest_rho(budget()) < sum(rhos.values()) + 2 * len(shares)
-    epsilon_sum = split_laplace(budget(0.0), shares)
-    assert (
-        sum(epsilon_sum.values()) <= largest_pure(budget(0.0)) < sum(epsilon_sum.values()) + 2 * len(shares)
-    )
+@pytest.mark.parametrize("split", SHARES, ids=["a hair above the whole", "thirds", "sevenths"])
+def test_shares_come_to_no_more_than_the_whole(split: dict[str, float]) -> None:
+    rhos = split_gaussian(budget(), split)
+    assert sum(rhos.values()) <= largest_rho(budget()) < sum(rhos.values()) + 2 * len(split)
+    epsilon_sum = split_laplace(budget(0.0), split)
+    assert sum(epsilon_sum.values()) <= largest_pure(budget(0.0)) < sum(epsilon_sum.values()) + 2 * len(split)
 
 
 def test_a_measurement_costs_no_more_than_its_share() -> None:

@@ -81,8 +81,8 @@ def test_a_hundred_rounds_are_planned_at_once() -> None:
     divergences.cache_clear()
     start = time.perf_counter()
     events = gaussians(budget(), wanted(rounds=100))
-    shares = [0.1] + [0.009] * 100
-    measurements = tuple(map(Measurement, events, shares))
+    split = [0.1] + [0.009] * 100
+    measurements = tuple(map(Measurement, events, split))
     assert Plan("toy", {}, "d" * 64, 1000, budget(), measurements).epsilon <= 1.0
     assert time.perf_counter() - start < 3.0  # 0.2 s on one idle core
 
@@ -92,7 +92,7 @@ def test_an_epsilon_that_samples_cannot_show_is_refused() -> None:
         gaussians(budget(0.001), wanted())
     with pytest.raises(BudgetError, match="give a δ"):
         gaussians(budget(delta=0.0), wanted())
-    with pytest.raises(BudgetError, match="shares"):
+    with pytest.raises(BudgetError, match="split"):
         gaussians(budget(), [*wanted(first=0.5), Part("more", 1.0, 1.0, 1, 0.2)])
 
 

@@ -51,8 +51,8 @@ STAIRS = Staircase("sums", 1.0, 4.0, 2**-8, 4)
 
 
 def plan(*events: Event) -> Plan:
-    shares = tuple(Measurement(event, 1 / len(events)) for event in events)
-    return Plan("toy", {}, "d" * 64, 1000, BUDGET, shares)
+    split = tuple(Measurement(event, 1 / len(events)) for event in events)
+    return Plan("toy", {}, "d" * 64, 1000, BUDGET, split)
 
 
 def sums() -> Bounded:
@@ -78,9 +78,9 @@ def test_it_is_priced_listed_and_booked(path: Path, monkeypatch: pytest.MonkeyPa
 def test_its_noise_needs_a_line_in_the_grant(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger.create(path, BUDGET, max_releases=2)
     with pytest.raises(KeyError):
-        ledger.charge(plan(STAIRS)).release(sums())
+        ledger.charge(plan(STAIRS)).measure(sums())
     monkeypatch.setitem(grant_module.DRAWS, Staircase, "add_laplace")
-    noisy = ledger.charge(plan(STAIRS), release_index=1).release(sums())
+    noisy = ledger.charge(plan(STAIRS), release_index=1).measure(sums())
     assert noisy.event == STAIRS
     assert np.any(noisy.values)
 
@@ -129,7 +129,7 @@ def test_it_is_released_through_its_own_door_alone(event: Event) -> None:
     rows = Rows("sums", 4, np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0, np.uint8))
     charged = ledger.charge(plan(event), entropy=Seeded(1))
     calls: dict[str, Callable[[], object]] = {
-        "release": lambda: charged.release(sums()),
+        "measure": lambda: charged.measure(sums()),
         "release_matrix": lambda: charged.release_matrix(matrix, threshold=1, limit=9),
         "randomize": lambda: charged.randomize(rows, ResponseRandomizer(3, 1.0)),
         "sample": lambda: charged.sample("sums"),

@@ -29,8 +29,8 @@ SUMS = Gaussian("sums", 1.0, 40.0, 2**-8, 4)
 
 
 def plan(*events: Event) -> Plan:
-    shares = tuple(Measurement(event, 1 / len(events)) for event in events)
-    return Plan("toy", {}, "d" * 64, 1000, BUDGET, shares)
+    split = tuple(Measurement(event, 1 / len(events)) for event in events)
+    return Plan("toy", {}, "d" * 64, 1000, BUDGET, split)
 
 
 def test_it_costs_the_largest_change_by_the_temperature() -> None:
@@ -66,8 +66,8 @@ LARGE: dict[str, Event] = {
 
 @pytest.mark.parametrize("event", LARGE.values(), ids=LARGE)
 def test_the_largest_epsilon_of_a_budget_can_be_booked(event: Event, path: Path) -> None:
-    shares = (Measurement(event, 1.0),)
-    large = Plan("toy", {}, "d" * 64, 1000, LARGEST, shares)
+    split = (Measurement(event, 1.0),)
+    large = Plan("toy", {}, "d" * 64, 1000, LARGEST, split)
     assert 1e6 < large.epsilon <= 4.6e6
     ledger = Ledger.create(path, LARGEST)
     ledger.charge(large, entropy=Seeded(1))
@@ -121,7 +121,7 @@ def test_numbers_without_sense_are_refused() -> None:
 def test_its_key_is_given_once_and_nothing_else_is_released_under_it(path: Path) -> None:
     grant = Ledger.create(path, BUDGET).charge(plan(SAMPLE, SUMS))
     with pytest.raises(GrantError, match="posterior sample noise, which this release does not add"):
-        grant.release(Bounded("item factors", np.zeros(12, np.int64), 5.0, "l2", 2**-20))
+        grant.measure(Bounded("item factors", np.zeros(12, np.int64), 5.0, "l2", 2**-20))
     with pytest.raises(GrantError, match="booked was gaussian"):
         grant.sample_key("sums")
     key = grant.sample_key("item factors")

@@ -28,9 +28,9 @@ def test_a_split_is_integers_that_add_to_at_most_the_whole() -> None:
 
 
 def test_shares_may_not_exceed_the_whole() -> None:
-    for shares in ({"a": 0.6, "b": 0.5}, {"a": 0.0}, {"a": -0.1}, {}):
-        with pytest.raises(BudgetError, match="shares"):
-            split_gaussian(BUDGET, shares)
+    for split in ({"a": 0.6, "b": 0.5}, {"a": 0.0}, {"a": -0.1}, {}):
+        with pytest.raises(BudgetError, match="part must be above 0"):
+            split_gaussian(BUDGET, split)
 
 
 def test_a_part_that_is_kept_back_is_not_spent() -> None:
@@ -102,7 +102,7 @@ def test_measurements_have_names_of_their_own(make_plan: Callable[..., Plan]) ->
 
 @pytest.mark.parametrize("share", [0.0, -1.0, 1.1, math.nan])
 def test_a_share_is_a_part(share: float) -> None:
-    with pytest.raises(BudgetError, match="share"):
+    with pytest.raises(BudgetError, match="part must be above 0"):
         Measurement(Gaussian("a", 1.0, 1.0, 1.0, 1), share)
 
 
@@ -126,13 +126,13 @@ def test_a_plan_cannot_see_data() -> None:
 
 def test_the_config_is_a_copy_of_json_values(make_plan: Callable[..., Plan]) -> None:
     config = {"grid": [1, 2]}
-    plan = dataclasses.replace(make_plan(), config=config)
+    plan = dataclasses.replace(make_plan(), settings=config)
     config["grid"].append(3)
-    assert plan.config == {"grid": [1, 2]}
+    assert plan.settings == {"grid": [1, 2]}
     with pytest.raises((TypeError, ValueError)):
-        dataclasses.replace(plan, config={"x": math.nan})
+        dataclasses.replace(plan, settings={"x": math.nan})
     with pytest.raises(TypeError):
-        dataclasses.replace(plan, config={"x": object()})
+        dataclasses.replace(plan, settings={"x": object()})
 
 
 def test_the_key_names_population_plan_and_slot(make_plan: Callable[..., Plan]) -> None:
@@ -143,7 +143,7 @@ def test_the_key_names_population_plan_and_slot(make_plan: Callable[..., Plan]) 
         make_plan(model="other").key("p", 0),
         make_plan(epsilon=1.1).key("p", 0),
         make_plan(size=5).key("p", 0),
-        dataclasses.replace(plan, config={"rank": 4}).key("p", 0),
+        dataclasses.replace(plan, settings={"rank": 4}).key("p", 0),
         dataclasses.replace(plan, domain_digest="e" * 64).key("p", 0),
         dataclasses.replace(plan, max_users=1001).key("p", 0),
     ]
@@ -167,13 +167,13 @@ def test_a_plan_begins_with_its_epsilon_and_ends_with_what_is_measured(
 
 
 def test_a_plan_is_facts_as_a_statement_has_them(make_plan: Callable[..., Plan]) -> None:
-    plan = dataclasses.replace(make_plan(), asked={"strict": 0.5}, foreign=("mine.Model",))
+    plan = dataclasses.replace(make_plan(), personal_epsilon={"strict": 0.5}, foreign=("mine.Model",))
     facts = plan.facts
     assert (facts["epsilon"], facts["budget_epsilon"]) == (plan.epsilon, plan.budget.epsilon)
     assert [(line["name"], line["cost"]) for line in facts["measurements"]] == [
         (event.name, plan.cost(event)) for event in plan.events
     ]
-    assert facts["promises"] == [dataclasses.asdict(one) for one in plan.promises]
+    assert facts["classes"] == [dataclasses.asdict(one) for one in plan.classes]
     assert facts["caveats"] == [{"name": "author.foreign", "names": "mine.Model"}]
     assert facts["reading"] == plan.guarantee.odds.to_json()
     assert plan.document().facts == json.loads(json.dumps(facts, allow_nan=False))
@@ -195,7 +195,7 @@ def test_what_costs_nothing_is_listed_as_exact(make_plan: Callable[..., Plan]) -
 
 
 def plan_of(event: Event, adjacency: str = "replace") -> Plan:
-    budget = BUDGET.model_copy(update={"unit": "rating", "adjacency": adjacency})
+    budget = BUDGET.model_copy(update={"unit": "record", "adjacency": adjacency})
     return Plan("toy", {}, "d" * 64, 1000, budget, (Measurement(event, 1.0),))
 
 

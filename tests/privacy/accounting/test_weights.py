@@ -19,7 +19,7 @@ from hushrec.privacy.accounting.events import (
     PosteriorSample,
 )
 from hushrec.privacy.accounting.plan import Measurement, Plan
-from hushrec.privacy.accounting.weights import GRID, Promise, promised, promises, weight, weights
+from hushrec.privacy.accounting.weights import GRID, Promise, classes, promised, weight, weights
 
 DELTA = 1e-6
 BUDGET = Budget(epsilon=4.0, delta=DELTA, unit="user", adjacency="add-remove")
@@ -99,7 +99,7 @@ def test_an_asked_epsilon_is_the_decimal_that_was_written() -> None:
     event = (Laplace("b", 0.3, 1.0, 2**-8, 1),)  # 0.3 is a little less in binary
     assert weight(event, 0.0, 0.3) == 1.0
     assert weight((Laplace("b", 3.0, 10.0, 2**-8, 1),), 0.0, 0.3) == 1.0
-    (level,) = promises((Laplace("b", 3.0, 10.0, 2**-8, 1),), 0.0, {"all": 0.3})
+    (level,) = classes((Laplace("b", 3.0, 10.0, 2**-8, 1),), 0.0, {"all": 0.3})
     assert level == Promise("all", 0.3, 1.0, 0.3)
 
 
@@ -158,10 +158,10 @@ def test_a_weight_is_searched_for_once_for_all_blocks_and_passes(monkeypatch: py
 
 
 def plan(asked: dict[str, float], **changes: str) -> Plan:
-    shares = [0.1] + [0.09] * 10
+    split = [0.1] + [0.09] * 10
     budget = BUDGET.model_copy(update=changes)
-    measurements = tuple(map(Measurement, PLANS["sampled"][: 1 if changes else 11], shares))
-    return Plan("toy", {}, "d" * 64, 1000, budget, measurements, asked=asked)
+    measurements = tuple(map(Measurement, PLANS["sampled"][: 1 if changes else 11], split))
+    return Plan("toy", {}, "d" * 64, 1000, budget, measurements, personal_epsilon=asked)
 
 
 def test_a_plan_says_what_each_class_is_promised() -> None:
@@ -181,7 +181,7 @@ def test_a_plan_says_what_each_class_is_promised() -> None:
 
 
 def test_people_choose_only_where_whole_people_come_and_go() -> None:
-    for changes in ({"unit": "rating"}, {"adjacency": "replace"}):
+    for changes in ({"unit": "record"}, {"adjacency": "replace"}):
         with pytest.raises(BudgetError, match="personal ε needs unit"):
             plan({"strict": 0.5}, **changes)
         plan({}, **changes)

@@ -26,7 +26,7 @@ def lose(folder: Path) -> None:
 
 
 def test_a_matrix_comes_back_too(path: Path, folder: Path) -> None:
-    budget = Budget(epsilon=1.0, delta=0.0, unit="rating", adjacency="replace")
+    budget = Budget(epsilon=1.0, delta=0.0, unit="record", adjacency="replace")
     plan = Plan("toy", {}, "d" * 64, 9, budget, (Measurement(Laplace("cells", 1, 8, 1, 60), 1.0),))
     indptr, columns = np.array([0, 1, 1, 2, 2, 2, 2]), np.array([3, 9], dtype=np.int32)
     matrix = BoundedMatrix("cells", (6, 10), indptr, columns, np.array([90, -90]), 1.0, "l1", 1.0)

@@ -45,14 +45,14 @@ def test_a_charge_is_granted_again_and_costs_nothing_more(
     ledger, plan = Ledger.create(place, TOTAL, max_releases=3), make_plan()
     with bound(folder, ledger) as checkpoint:
         first = ledger.charge(plan, entropy=checkpoint)
-        sums = first.release(make_bounded()).values
+        sums = first.measure(make_bounded()).values
     head = ledger.head
     for release_index in (None, 0):
         with bound(folder, ledger) as checkpoint:
             again = Ledger.open(place).charge(plan, release_index, checkpoint)
             assert (again.charge, again.key, again.ledger) == (first.charge, first.key, first.ledger)
             assert again.private
-            np.testing.assert_array_equal(again.release(make_bounded()).values, sums)
+            np.testing.assert_array_equal(again.measure(make_bounded()).values, sums)
     assert ledger.head == head
     assert ledger.spent == plan.spent
     ledger.sampled(again, b"factors")
@@ -82,11 +82,11 @@ def test_what_was_released_comes_back_whatever_is_measured(
     with bound(folder, ledger) as checkpoint:
         grant = ledger.charge(plan, entropy=checkpoint)
         assert grant.already_released("sums") is None
-        noisy = grant.release(make_bounded())
+        noisy = grant.measure(make_bounded())
     with bound(folder, ledger) as checkpoint:
         grant = ledger.charge(plan, entropy=checkpoint)
         other = make_bounded(values=np.zeros(4, dtype=np.int64))
-        np.testing.assert_array_equal(grant.release(other).values, noisy.values)
+        np.testing.assert_array_equal(grant.measure(other).values, noisy.values)
         assert grant.already_released("sums") is None  # each booking is used once
     with bound(folder, ledger) as checkpoint:
         grant = ledger.charge(plan, entropy=checkpoint)
@@ -101,7 +101,7 @@ def test_what_was_released_comes_back_whatever_is_measured(
         )
         assert grant.already_released("sums") is None
         with pytest.raises(GrantError, match="already made"):
-            grant.release(make_bounded())
+            grant.measure(make_bounded())
         assert grant.already_released("counts") is None
         assert grant.already_released("not booked") is None
 
@@ -114,7 +114,7 @@ def test_what_was_lost_is_drawn_again_to_the_bit(
     for _ in range(2):
         with bound(folder, ledger) as checkpoint:
             grant = ledger.charge(plan, entropy=checkpoint)
-            values.append(grant.release(make_bounded()).values)
+            values.append(grant.measure(make_bounded()).values)
             lose(folder)
     np.testing.assert_array_equal(*values)
     assert ledger.spent == plan.spent
@@ -130,7 +130,7 @@ def difference(tmp_path: Path, plan: Plan, make_bounded: MakeBounded, *ratings: 
         ledger = Ledger.open(shutil.copy(fresh, folder / "ledger.db"))
         with bound(with_key(folder / "checkpoint", b"k" * 32), ledger, ratings=digest) as checkpoint:
             sums = np.array([7 * number, 0, 0, 0])
-            values.append(ledger.charge(plan, entropy=checkpoint).release(make_bounded(values=sums)).values)
+            values.append(ledger.charge(plan, entropy=checkpoint).measure(make_bounded(values=sums)).values)
     return (values[1] - values[0]) / 2**-8
 
 
@@ -157,7 +157,7 @@ def test_two_ledgers_never_draw_the_same_noise(
     one = Ledger.create(tmp_path / "ledger.db", TOTAL)
     two = Ledger.create(tmp_path / "elsewhere" / "ledger.db", TOTAL)
     with bound(folder, one) as checkpoint:
-        drawn = one.charge(make_plan(), entropy=checkpoint).release(make_bounded()).values
+        drawn = one.charge(make_plan(), entropy=checkpoint).measure(make_bounded()).values
         for use in (two.charge, lambda plan, entropy: two.stored(plan, None, entropy)):
             with pytest.raises(CheckpointError, match="bound to another ledger, or to none; charge the one"):
                 use(make_plan(), entropy=checkpoint)
@@ -168,7 +168,7 @@ def test_two_ledgers_never_draw_the_same_noise(
     (folder / "commitment").unlink()  # and with the same key all the same, the noise is another
     lose(folder)
     with bound(folder, two) as checkpoint:
-        again = two.charge(make_plan(), entropy=checkpoint).release(make_bounded()).values
+        again = two.charge(make_plan(), entropy=checkpoint).measure(make_bounded()).values
     assert np.sum(again != drawn) >= 2  # of 4 on a grid one may agree by chance; three do once in 1e10
 
 

@@ -20,8 +20,8 @@ GROUPS, AUTHOR = Clause("groups.exact"), Clause("author.foreign", {"names": "min
 
 
 def plan(*events: Event) -> Plan:
-    shares = tuple(Measurement(event, 1 / len(events)) for event in events)
-    return Plan("toy", {}, "d" * 64, 1000, BUDGET, shares)
+    split = tuple(Measurement(event, 1 / len(events)) for event in events)
+    return Plan("toy", {}, "d" * 64, 1000, BUDGET, split)
 
 
 def test_it_is_conditional_and_so_is_all_that_follows(place: str) -> None:

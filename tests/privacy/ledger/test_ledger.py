@@ -104,7 +104,7 @@ def test_a_stored_or_burnt_grant_releases_nothing_more(
         grant = ledger.charge(make_plan(0.1))
         close(grant)
         with pytest.raises(GrantError):
-            grant.release(make_bounded())
+            grant.measure(make_bounded())
 
 
 def test_a_grant_belongs_to_its_ledger(tmp_path: Path, make_plan: MakePlan) -> None:
@@ -142,7 +142,7 @@ def test_the_whole_total_can_be_spent_and_not_a_unit_more(place: str, make_plan:
 
 
 @pytest.mark.parametrize(
-    "other", [{"unit": "rating"}, {"adjacency": "replace"}, {"unit": "rating", "adjacency": "replace"}]
+    "other", [{"unit": "record"}, {"adjacency": "replace"}, {"unit": "record", "adjacency": "replace"}]
 )
 def test_unit_and_adjacency_must_be_the_ledgers(
     place: str, make_plan: MakePlan, other: dict[str, str]
@@ -263,7 +263,7 @@ def test_slots_end_at_the_horizon_which_the_owner_may_extend(place: str, make_pl
 
 
 @pytest.mark.parametrize(
-    "change", [{"epsilon": 1.9}, {"delta": 1e-7}, {"unit": "rating"}, {"adjacency": "replace"}]
+    "change", [{"epsilon": 1.9}, {"delta": 1e-7}, {"unit": "record"}, {"adjacency": "replace"}]
 )
 def test_an_extension_only_adds(place: str, change: dict[str, object]) -> None:
     ledger = Ledger.create(place, TOTAL, max_releases=2)
@@ -297,7 +297,7 @@ def test_seeded_or_unkept_releases_claim_nothing(place: str, make_plan: MakePlan
 
 def test_no_decision_reads_a_clock(place: str, make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch) -> None:
     readers = clock_readers(Path(module.__file__).parents[1])
-    assert readers == {"day.py"}  # which is written down, and decides nothing
+    assert readers == {"dates.py"}  # which is written down, and decides nothing
     ledger = Ledger.create(place, TOTAL, max_releases=9)
     ledger.charge(make_plan(0.1))
     for jump in (0.0, -1e9, 1e12):

@@ -7,7 +7,7 @@ from hushrec.privacy.accounting.events import EVERY_RATING, Laplace
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.ledger.ledger import Ledger
 
-TOTAL = Budget(epsilon=4.0, delta=1e-6, unit="rating", adjacency="replace")
+TOTAL = Budget(epsilon=4.0, delta=1e-6, unit="record", adjacency="replace")
 EVERY = Laplace("errors", 1.0, 8.0, 1.0, EVERY_RATING)
 PLAN = Plan("toy", {}, "d" * 64, 1000, TOTAL, (Measurement(EVERY, 1.0),))
 

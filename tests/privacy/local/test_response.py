@@ -43,10 +43,10 @@ def digest(*arrays: np.ndarray) -> str:
     return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()
 
 
-def reported(entropy: Entropy, asked: int | None = None) -> str:
-    event = Responses("answers", 6, EVENT.exponent, asked or 40, asked or 40)
+def reported(entropy: Entropy, answered: int | None = None) -> str:
+    event = Responses("answers", 6, EVENT.exponent, answered or 40, answered or 40)
     found = grant_for(event, entropy).randomize(
-        rows_of(truth(6, SHAPE)), ResponseRandomizer(6, EVENT.exponent, asked)
+        rows_of(truth(6, SHAPE)), ResponseRandomizer(6, EVENT.exponent, answered)
     )
     assert (found.name, found.width, found.event) == ("answers", 40, event)
     Rows(found.name, found.width, found.indptr, found.columns, found.marks)  # such rows they are
@@ -70,23 +70,23 @@ def test_nothing_given_is_written_to() -> None:
     assert digest(rows.indptr, rows.columns, rows.marks) == before
 
 
-@pytest.mark.parametrize("asked", [None, 12])
-def test_threads_change_nothing(asked: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("answered", [None, 12])
+def test_threads_change_nothing(answered: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(response, "_RUN", 2**12)
     one, three = (
-        drawn(ResponseRandomizer(6, 1.0, asked), truth(6, (20_000, 50)), threads) for threads in (1, 3)
+        drawn(ResponseRandomizer(6, 1.0, answered), truth(6, (20_000, 50)), threads) for threads in (1, 3)
     )
     np.testing.assert_array_equal(one, three)
 
 
-@pytest.mark.parametrize("asked", [None, 1, 5])
+@pytest.mark.parametrize("answered", [None, 1, 5])
 @pytest.mark.parametrize("shape", [(0, 5), (1, 5), (3, 700_000), (400_000, 5)])
-def test_rows_of_any_number_and_width_are_whole(asked: int | None, shape: tuple[int, int]) -> None:
+def test_rows_of_any_number_and_width_are_whole(answered: int | None, shape: tuple[int, int]) -> None:
     """Within 7 standard deviations: a false alarm in 4e11. A run that is lost is 1e3 of them."""
     before = truth(6, shape)
-    distribution, rate = ResponseRandomizer(6, 0.25, asked), math.exp(-0.25)
+    distribution, rate = ResponseRandomizer(6, 0.25, answered), math.exp(-0.25)
     answers = drawn(distribution, before)
-    share = (asked or shape[1]) / shape[1]
+    share = (answered or shape[1]) / shape[1]
     for there, seen in ((before < 0, rate), (before >= 0, 1 - rate / 5)):
         expected = there.sum() * share * seen
         assert abs((answers >= 0)[there].sum() - expected) <= 7 * math.sqrt(max(expected, 5))

@@ -157,7 +157,7 @@ def granted(*rates: float, seed: int = 1) -> Grant:
 def test_a_sum_over_a_sample_is_released_after_the_sample_was_drawn_and_once() -> None:
     grant = granted(0.25, 0.25, 1.0)
     with pytest.raises(GrantError, match="draw it with sample"):
-        grant.release(sums("round 0"))
+        grant.measure(sums("round 0"))
     own = nonces(ids(1000))
     taken = grant.sample("round 0").of(own)
     assert taken.dtype == np.bool_
@@ -165,11 +165,11 @@ def test_a_sum_over_a_sample_is_released_after_the_sample_was_drawn_and_once() -
     with pytest.raises(GrantError, match="drawn already"):
         grant.sample("round 0")
     with pytest.raises(GrantError, match="draw it with sample"):
-        grant.release(sums("round 1"))
-    noisy = grant.release(sums("round 0"))
+        grant.measure(sums("round 1"))
+    noisy = grant.measure(sums("round 0"))
     assert noisy.sigma == noisy.event.noise  # type: ignore[union-attr]
     assert noisy.values.any()
-    for again in (lambda: grant.sample("round 0"), lambda: grant.release(sums("round 0"))):
+    for again in (lambda: grant.sample("round 0"), lambda: grant.measure(sums("round 0"))):
         with pytest.raises(GrantError, match="already made"):
             again()
     assert not np.array_equal(taken, grant.sample("round 1").of(own))
@@ -179,7 +179,7 @@ def test_only_what_is_booked_is_sampled() -> None:
     grant = granted(0.25, 1.0)
     with pytest.raises(GrantError, match="booked was gaussian"):
         grant.sample("round 1")
-    grant.release(sums("round 1"))
+    grant.measure(sums("round 1"))
     with pytest.raises(GrantError, match="not booked"):
         grant.sample("round 2")
 
@@ -201,7 +201,7 @@ def test_who_takes_part_and_the_noise_have_keys_of_their_own() -> None:
     grant = Ledger.ephemeral(BUDGET).charge(plan(0.25, 0.25), entropy=Watched(1))
     for name in ("round 0", "round 1"):
         grant.sample(name)
-        grant.release(sums(name))
+        grant.measure(sums(name))
     assert len(set(asked)) == len(asked) == 4
 
 
@@ -222,7 +222,7 @@ def test_a_ledger_keeps_what_samples_cost(path) -> None:
 
 
 def test_samples_are_priced_for_people_who_come_or_go_alone() -> None:
-    for changes in ({"unit": "rating"}, {"adjacency": "replace"}):
+    for changes in ({"unit": "record"}, {"adjacency": "replace"}):
         budget = BUDGET.model_copy(update=changes)
         with pytest.raises(BudgetError, match="what a sample of people costs"):
             Plan("toy", {}, "d" * 64, 1000, budget, plan(0.25).measurements)
@@ -246,7 +246,7 @@ def test_a_fit_that_goes_on_draws_the_same_people_again(path, tmp_path) -> None:
             checkpoint.bind({"fit": "this"}, ledger.id)
             grant = Ledger.open(path).charge(plan(0.25, 0.25), entropy=checkpoint)
             samples.append(grant.sample("round 0"))
-            released.append(grant.release(sums("round 0")).values)
+            released.append(grant.measure(sums("round 0")).values)
             samples.append(grant.sample("round 1"))
     assert samples[:2] == samples[2:]
     assert samples[0] != samples[1]

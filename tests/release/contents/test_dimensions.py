@@ -36,7 +36,10 @@ def linear(directions, size):
     }
     made = ranker([f"i{n}" for n in range(N)])
     return replace(
-        made, kind="linear items", tensors={k: np.float32(v) for k, v in tensors.items()}, config={"rank": 8}
+        made,
+        kind="linear items",
+        tensors={k: np.float32(v) for k, v in tensors.items()},
+        settings={"rank": 8},
     )
 
 

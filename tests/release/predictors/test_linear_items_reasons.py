@@ -22,7 +22,7 @@ def linear(statement):
     }
     return Release(
         model="Planted",
-        config={},
+        settings={},
         kind="linear items",
         items=tuple("abcdef"),
         scale=None,

@@ -38,7 +38,7 @@ def rows(table=TABLE):
 
 
 def planted(kind, statement):
-    facts = {"model": "Planted", "config": {}, "kind": kind, "items": ITEMS, "scale": (1.0, 5.0, 1.0)}
+    facts = {"model": "Planted", "settings": {}, "kind": kind, "items": ITEMS, "scale": (1.0, 5.0, 1.0)}
     return facts | {"statement": statement()}
 
 

@@ -50,10 +50,10 @@ def ratings():
     """120 people on a roster of 130, who ask for ε of their own."""
     made = netflix_like(120, N_ITEMS, 1500, seed=3)
     names = [f"u{number:03d}" for number in range(130)]
-    domain = Domain(made.domain.items, scale=(1, 5, 1), cap=N_ITEMS, max_users=130, users=names)
+    domain = Domain(made.domain.items, scale=(1, 5, 1), max_per_user=N_ITEMS, max_users=130, users=names)
     users = sorted(np.random.default_rng(1).permutation(names)[: made.n_users].tolist())
     listed = Ratings(domain, made.users.__class__(users), made.indptr, made.items, made.steps)
-    return listed.with_asked(np.random.default_rng(2).choice([0.0, 0.5, 2.0, 8.0], listed.n_users))
+    return listed.with_personal_epsilon(np.random.default_rng(2).choice([0.0, 0.5, 2.0, 8.0], listed.n_users))
 
 
 @pytest.fixture(scope="module")
@@ -73,15 +73,15 @@ def weigh(asked):
     return np.floor(np.minimum(asked / 4, 1) * FULL).astype(np.int64)
 
 
-def of_effects(source, unit, *, strength=2, personal=False):
-    people = Population(source, weigh if personal else None)
-    more = {"strength": strength, "origin": 3.0, "overall": True, "personal": personal}
+def of_effects(source, unit, *, reg=2, personal_epsilon=False):
+    people = Population(source, weigh if personal_epsilon else None)
+    more = {"reg": reg, "origin": 3.0, "overall": True, "personal_epsilon": personal_epsilon}
     sums = EffectSums(source.domain, unit, ADDED, "l2", clip=1.25, contribution_cap=4.0, **more)
     return [values for _, values in sums.measure(people)]
 
 
 def of_covariance(source, unit, norm="l2"):
-    more = {"clip": 0.65, "limit": 2.0, "strength": 7, "contribution_cap": 4.0, "offset": 5.0, "threads": 1}
+    more = {"clip": 0.65, "limit": 2.0, "reg": 7, "contribution_cap": 4.0, "offset": 5.0, "threads": 1}
     sums = CovarianceSums(source.domain, unit, ADDED, norm, **more)
     return [values for _, values in sums.measure(Population(source), EFFECTS, 0.1)]
 
@@ -116,11 +116,11 @@ def of_marginals(source, *, sampled=False):
 
 
 STATISTICS = {
-    "effects by rating": lambda source: of_effects(source, "rating"),
+    "effects by rating": lambda source: of_effects(source, "record"),
     "effects by user": lambda source: of_effects(source, "user"),
-    "effects not centred": lambda source: of_effects(source, "user", strength=None),
-    "weighed effects": lambda source: of_effects(source, "user", personal=True),
-    "covariance by rating": lambda source: of_covariance(source, "rating"),
+    "effects not centred": lambda source: of_effects(source, "user", reg=None),
+    "weighed effects": lambda source: of_effects(source, "user", personal_epsilon=True),
+    "covariance by rating": lambda source: of_covariance(source, "record"),
     "covariance by user": lambda source: of_covariance(source, "user", "l1"),
     "sums of people": of_people,
     "entries": of_entries,
@@ -156,11 +156,11 @@ def test_a_sum_is_the_same_from_memory_and_from_blocks_in_any_order(ratings, sto
 
 def test_more_people_than_declared_have_the_same_sums_from_blocks(ratings, stored, monkeypatch):
     """High and low bits are then kept apart, and are carried at the end of each block."""
-    whole = of_covariance(ratings, "rating")
+    whole = of_covariance(ratings, "record")
     monkeypatch.setattr(covariance_sums, "_KERNEL_BITS", 48)
-    sums = CovarianceSums(ratings.domain, "rating", ADDED, "l2", 2.0, 0.65, 7, 4.0, 5.0)
+    sums = CovarianceSums(ratings.domain, "record", ADDED, "l2", 2.0, 0.65, 7, 4.0, 5.0)
     assert not sums._fits(Population(ratings))
-    assert all(same(whole, of_covariance(source, "rating")) for source in (ratings, *stored.values()))
+    assert all(same(whole, of_covariance(source, "record")) for source in (ratings, *stored.values()))
 
 
 def test_an_engine_of_another_kind_needs_no_change_of_any_sum(ratings, stored, monkeypatch):
@@ -185,7 +185,7 @@ def test_people_of_weight_zero_may_be_all_of_a_block(ratings, tmp_path):
     first = Blocks.write(ratings, tmp_path / "first", ratings_per_block=90)
     absent = next(first.blocks()).n_users
     asked = np.where(np.arange(ratings.n_users) < absent, 0.0, 8.0)
-    asking = ratings.with_asked(asked)
+    asking = ratings.with_personal_epsilon(asked)
     blocks = Blocks.write(asking, tmp_path / "again", ratings_per_block=90)
     assert len(next(Population(blocks, weigh).blocks()).weights) == 0
     for name in ("weighed effects", "marginal gradients", "sampled gradients"):

@@ -28,7 +28,7 @@ WIDE = 2 * CHUNK + 17
 def ratings():
     made = netflix_like(90, N_ITEMS, 900, seed=3)
     names = [f"secret-{number:03d}" for number in range(made.n_users)]
-    domain = Domain(made.domain.items, scale=(1, 5, 1), cap=N_ITEMS, max_users=90)
+    domain = Domain(made.domain.items, scale=(1, 5, 1), max_per_user=N_ITEMS, max_users=90)
     return Ratings(domain, made.users.__class__(names), made.indptr, made.items, made.steps)
 
 

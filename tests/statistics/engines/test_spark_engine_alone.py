@@ -58,7 +58,7 @@ class Rows:
 def there(monkeypatch):
     """Rows of a cluster of so many tasks, which run one after the other."""
 
-    def of(tasks, given=None, cap=None):
+    def of(tasks, given=None, max_per_user=None):
         given = batches() if given is None else given
 
         def added_up(frame, work, size):
@@ -66,7 +66,9 @@ def there(monkeypatch):
             return Rows([*spark_engine._same_added(found)])
 
         monkeypatch.setattr(spark_engine, "_added_up", added_up)
-        source = SimpleNamespace(domain=RATINGS.domain, cap=cap, frame=None, n_blocks=len(batches()))
+        source = SimpleNamespace(
+            domain=RATINGS.domain, max_per_user=max_per_user, frame=None, n_blocks=len(batches())
+        )
         return SparkRows(source)
 
     return of
@@ -83,7 +85,7 @@ def test_each_block_is_added_once(there, tasks):
 
 def test_tasks_apply_the_cap_and_what_is_mapped(there, tmp_path):
     capped = engine_of(RATINGS.capped(4)).total(add, *SHAPES)
-    assert same(capped, there(3, cap=4).total(add, *SHAPES))
+    assert same(capped, there(3, max_per_user=4).total(add, *SHAPES))
     assert not same(capped, engine_of(RATINGS).total(add, *SHAPES))
     files = Blocks.write(RATINGS, tmp_path / "b", ratings_per_block=len(RATINGS.items) // 9)
     here, far = (reduce(type(rows).map, [half, half], rows) for rows in (engine_of(files), there(3)))

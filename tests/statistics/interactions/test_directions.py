@@ -17,7 +17,7 @@ from hushrec.statistics.interactions.directions import (
 from hushrec.statistics.interactions.pair_sums import PairSums
 from support.interactions import interactions_of
 
-UNITS = ["user", "rating"]
+UNITS = ["user", "record"]
 
 
 def some_lens(n=12, kept=None, seed=0):
@@ -112,7 +112,7 @@ def test_sums_of_a_billion_hostile_users_fit():
 def test_sums_of_many_hostile_users_fit_for_single_interactions():
     worst = 0
     for lens, n in hostile():
-        cell, item, square = largest_terms(lens, n, "rating")
+        cell, item, square = largest_terms(lens, n, "record")
         assert cell << 30 < 2**62
         assert square << 27 < 2**76
         worst = max(worst, item)

@@ -17,7 +17,7 @@ N_ITEMS, CAP = 60, 40
 
 def people(*rows):
     """People who gave the items of each row, capped."""
-    domain = Domain(range(N_ITEMS), cap=CAP, max_users=10)
+    domain = Domain(range(N_ITEMS), max_per_user=CAP, max_users=10)
     pairs = [(f"u{user}", str(item)) for user, row in enumerate(rows) for item in row]
     schema = {"user_id": pl.String, "item_id": pl.String}
     return Population(load(pl.DataFrame(pairs, schema=schema, orient="row"), domain).capped(CAP))
@@ -51,7 +51,7 @@ def test_a_user_of_full_weight_would_be_found(search, monkeypatch):
 
 
 def test_one_interaction_moves_one_count_by_one(search):
-    counts, row = of("rating"), [*range(CAP)]
+    counts, row = of("record"), [*range(CAP)]
     for left_out in row:
         one, other = (
             counted(counts, row, row[:3]),
@@ -63,7 +63,7 @@ def test_one_interaction_moves_one_count_by_one(search):
 
 
 def test_counts_are_those_of_people():
-    counts = of("rating")
+    counts = of("record")
     assert (counted(counts, [0, 1], [1], [1, 5]) * counts.query.step)[:6].tolist() == [1, 3, 0, 0, 0, 1]
     weighed = of("user", contribution_cap=4.0)
     found = counted(weighed, range(16), [1]) * weighed.query.step
@@ -71,7 +71,7 @@ def test_counts_are_those_of_people():
     assert weighed.query.sensitivity == pytest.approx(2)
 
 
-@pytest.mark.parametrize("unit", ["user", "rating"])
+@pytest.mark.parametrize("unit", ["user", "record"])
 def test_nobody_moves_the_size_of_the_crowd_by_more_than_delta(search, unit):
     """Rows of 1 to M items beside others: the user, or one interaction; the first moves it by 1."""
     size, beside, found = CrowdSize(unit), [range(5), range(3, 50)], []
@@ -86,7 +86,7 @@ def test_nobody_moves_the_size_of_the_crowd_by_more_than_delta(search, unit):
 
 def test_the_size_is_a_number_of_people_or_of_roots():
     rows = [[3], range(4), range(9), range(10)]
-    for unit, expected in (("user", 4), ("rating", 1 + 2 + 3 + 10**0.5)):
+    for unit, expected in (("user", 4), ("record", 1 + 2 + 3 + 10**0.5)):
         size = CrowdSize(unit)
         (found,) = size.measure(people(*rows)) * size.query.step
         assert expected - 4 * size.query.step < found <= expected

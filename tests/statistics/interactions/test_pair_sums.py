@@ -16,7 +16,7 @@ from hushrec.statistics.interactions.pair_sums import PairSums
 from hushrec.statistics.population import Population
 from support.interactions import interactions_of, people_of
 
-UNITS = ["user", "rating"]
+UNITS = ["user", "record"]
 BESIDE = [[0, 1], [1, 2, 3], [0]]
 """Two or three others, whose sums bring the rounding of totals to other places."""
 
@@ -119,7 +119,7 @@ def test_the_popular_part_is_what_lies_along_the_direction(unit):
     share = along**2 / np.maximum(lengths, 1e-9) ** (2 if unit == "user" else 1)
     query, values = found["popular part"]
     assert values * query.step == pytest.approx(share.sum(), rel=2e-3)
-    if unit == "rating":
+    if unit == "record":
         query, values = found["vector lengths"]
         assert values * query.step == pytest.approx(lengths.sum(), rel=2e-3)
 
@@ -229,7 +229,7 @@ def test_no_neighbours_of_five_items_move_a_sum_by_more_than_delta(search, unit)
     ]
     assert max(worst(found).values()) <= 1
     assert worst(found)["popular part"] > (0.999 if unit == "user" else 0.85)
-    if unit == "rating":
+    if unit == "record":
         assert worst(found)["vector lengths"] > 0.99
 
 
@@ -297,7 +297,7 @@ def test_users_who_are_not_normalised_are_found(search, monkeypatch):
         rows = right(block, lens, unit)
         return rows._replace(weight=np.where(rows.weight > 0, 2**21, 0))
 
-    for unit, wrong in (("user", not_squared), ("rating", not_at_all)):
+    for unit, wrong in (("user", not_squared), ("record", not_at_all)):
         monkeypatch.setattr(pair_sums, "directed", wrong)
         assert worst(ratios(search, *pair) for pair in with_unit(unit))["item pairs"] > 1
 
@@ -325,6 +325,6 @@ def test_a_square_that_is_taken_off_twice_is_found(search, monkeypatch):
 
 def test_the_bounds_are_those_that_the_page_states():
     assert PairSums(100, "user").pairs.sensitivity == pytest.approx(sqrt(0.5), abs=1e-4)
-    assert PairSums(100, "rating").pairs.sensitivity == pytest.approx(1, abs=2e-3)
-    assert PairSums(directions.LARGEST, "rating").pairs.sensitivity < 1.03
-    assert PairSums(9, "rating").popular_part.sensitivity == pytest.approx(sqrt(4 / 3), abs=1e-5)
+    assert PairSums(100, "record").pairs.sensitivity == pytest.approx(1, abs=2e-3)
+    assert PairSums(directions.LARGEST, "record").pairs.sensitivity < 1.03
+    assert PairSums(9, "record").popular_part.sensitivity == pytest.approx(sqrt(4 / 3), abs=1e-5)

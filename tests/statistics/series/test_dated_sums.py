@@ -18,9 +18,9 @@ RELEASES = 6
 BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
 
 
-def sums_of(releases=RELEASES, cap=CAP, strength=20):
-    effects = hr.GlobalEffects(effects={"contribution_cap": cap, "strength": strength})
-    return DatedSums(DOMAIN, releases, cap, effects.effects.sums(DOMAIN, BUDGET, "l2"))
+def sums_of(releases=RELEASES, max_per_user=CAP, reg=20):
+    effects = hr.GlobalEffects(effects={"contribution_cap": max_per_user, "reg": reg})
+    return DatedSums(DOMAIN, releases, max_per_user, effects.effects.sums(DOMAIN, BUDGET, "l2"))
 
 
 def measured(sums, life, joined=Arrivals.joined):
@@ -73,14 +73,16 @@ def test_no_life_moves_all_releases_by_more_than_is_declared():
             most[name] = max(most.get(name, 0), ratio)
     assert max(most.values()) <= 1
     slopes = most.pop("slopes")
-    assert slopes > 0.7, "at most 1 - 1/(c + strength) of it"
+    assert slopes > 0.7, "at most 1 - 1/(c + reg) of it"
     assert min(most.values()) > 0.8, most
 
 
 @pytest.mark.parametrize("releases", [1, 3, 52])
 def test_the_bound_is_that_of_the_weights(releases):
     """People with extreme ratings from the first release on, without a mean that takes from them."""
-    sums = sums_of(releases, cap=5.0, strength=10**6)  # of which four records use up four, and one is kept
+    sums = sums_of(
+        releases, max_per_user=5.0, reg=10**6
+    )  # of which four records use up four, and one is kept
     found = ratios(sums, [[(0, 1), (1, 5), (2, 1), (3, 5)]] * releases)
     used = math.sqrt(4 / 5)
     assert found["item counts"] == pytest.approx(used, abs=1e-6)
@@ -154,7 +156,7 @@ def test_a_rating_that_is_gone_is_not_read():
 
 
 def test_sums_weigh_each_rating_by_its_age():
-    sums = sums_of(strength=10**6)  # so that nothing is subtracted
+    sums = sums_of(reg=10**6)  # so that nothing is subtracted
     found = measured(sums, [[(0, 5)], [(0, 5), (1, 1)], [(0, 5), (1, 1)]])
     clip = sums.of.clip
     np.testing.assert_allclose(found["item sums"].reshape(3, -1)[:, 0], [clip, clip / 2, clip * 3 / 8], 1e-3)

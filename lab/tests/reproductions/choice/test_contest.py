@@ -34,14 +34,14 @@ def measured(bench, *settings, **more):
 
 
 def test_a_contender_is_fitted_on_the_split_and_its_errors_are_of_what_is_held_out(bench):
-    row = measured(bench, "GlobalEffects", "rating", 4.0, 3)
+    row = measured(bench, "GlobalEffects", "record", 4.0, 3)
     train, test = bench._parts(DATA, "", False, 3)
-    budget = hr.Budget(epsilon=4.0, delta=1e-6, unit="rating", adjacency="add-remove")
+    budget = hr.Budget(epsilon=4.0, delta=1e-6, unit="record", adjacency="add-remove")
     release = hr.testing.fit(train, hr.GlobalEffects(), budget, entropy=hr.testing.Seeded(3))
     assert row["rmse"] == pytest.approx(hr.evaluate(release, train=train, test=test)["rmse"], abs=1e-12)
     assert row["chosen"] == "GlobalEffects"
     assert row["fit_seconds"] > 0
-    assert row != measured(bench, "GlobalEffects", "rating", 4.0, 4)
+    assert row != measured(bench, "GlobalEffects", "record", 4.0, 4)
 
 
 def test_the_recommended_model_is_named(bench):
@@ -62,7 +62,7 @@ def test_the_item_average_and_what_is_public_alone_need_no_fit_of_these_people(b
 
 
 def test_what_is_refused_says_why(bench):
-    assert "PosteriorMF" in measured(bench, "PosteriorMF", "rating", 1.0, 0)["refused"]
+    assert "PosteriorMF" in measured(bench, "PosteriorMF", "record", 1.0, 0)["refused"]
 
 
 def test_a_prediction_that_is_no_number_is_an_error(bench):
@@ -83,7 +83,7 @@ def test_those_who_need_a_roster_are_listed(bench):
             except DomainError:
                 needing.append(name)
     assert set(needing) == set(contest.LISTING)
-    assert all(measured(bench, model, "rating", 4.0, 0)["rmse"] < 2 for model in contest.LISTING)
+    assert all(measured(bench, model, "record", 4.0, 0)["rmse"] < 2 for model in contest.LISTING)
 
 
 def test_ratings_are_read_once_as_long_as_they_are_the_same(bench):

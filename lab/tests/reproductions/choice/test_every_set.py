@@ -58,7 +58,7 @@ def test_every_run_is_listed_once_and_what_the_marks_compare_comes_first():
 
 def test_others_add_noise_to_ratings_and_support_the_unit():
     assert "GlobalEffects" in every_set.others("user")
-    assert "PosteriorMF" not in every_set.others("rating")
+    assert "PosteriorMF" not in every_set.others("record")
     assert {"PosteriorMF", "PrivateSGD"} < set(every_set.others(None))
     assert not {"MatrixFactorization", "PrivateEASE", "PosteriorSampleMF"} & set(every_set.others(None))
 

@@ -24,8 +24,8 @@ def test_the_catalogue_is_the_publishers_range_or_the_items_of_the_file(sets):
 
 def test_a_crowd_is_declared_roughly_and_nobody_is_capped(sets):
     domain = NamedSet("ciao", sets).ratings().domain
-    assert (domain.expected_users, domain.expected_ratings) == (2, 5)  # 3 people with 4 ratings
-    assert (domain.cap, domain.max_users, domain.users) == (2, 10_000, None)
+    assert (domain.expected_users, domain.expected_records) == (2, 5)  # 3 people with 4 ratings
+    assert (domain.max_per_user, domain.max_users, domain.users) == (2, 10_000, None)
 
 
 def test_a_roster_lists_everybody_and_a_rating_off_the_scale_is_corrected(sets):

@@ -7,8 +7,8 @@ from secrets import token_hex
 from typing import Any
 
 from hushrec.curator.charging import Work, require_rows
-from hushrec.curator.known_items import committed, known
-from hushrec.curator.room import release_size
+from hushrec.curator.disk_space import release_size
+from hushrec.curator.public_items import committed, known
 from hushrec.curator.series.series_folder import SeriesFolder, require_part
 from hushrec.curator.series.series_plan import plan_series, repeated, series_plan
 from hushrec.curator.statements import describe
@@ -58,7 +58,7 @@ class Part(Work[Release]):
         mark: str,
     ) -> None:
         require_rows(facts, "a series")
-        if facts.personal or facts.domain.privacy_classes:
+        if facts.has_personal_epsilon or facts.domain.personal_epsilon:
             raise BudgetUnsupported(
                 "a series gives everybody the same ε; drop the column epsilon, and declare a domain without "
                 "privacy classes"
@@ -78,7 +78,7 @@ class Part(Work[Release]):
         self.model = type(model)(**self.terms["settled"])
         assert isinstance(self.model, PrivateModel)  # others have no series
         budget, releases = Budget(**self.terms["budget"]), self.terms["releases"]
-        first = series_plan(self.model, domain, budget, releases, self.terms["shares"])
+        first = series_plan(self.model, domain, budget, releases, self.terms["split"])
         part = ages.Part(0, releases, self.terms["series"])
         self.public = known(self.model, domain)
         first = committed(replace(first, part=part), self.public)
@@ -100,7 +100,7 @@ class Part(Work[Release]):
         if not self.folder.terms():  # not before: a first release that was refused may change its domain
             self.folder.start(self.terms)
         self.measures = repeated(self.model, self.domain, self.plan.budget, self.terms["releases"])
-        capped, cap = people.gathered().capped(self.domain.cap), self.measures.sums.contribution_cap
+        capped, cap = people.gathered().capped(self.domain.max_per_user), self.measures.sums.contribution_cap
         arrivals, self.dated = self.folder.arrivals().joined(capped, self.number, cap)
         self.folder.remember(self.number, arrivals)
         assert self.plan.part is not None
@@ -138,8 +138,8 @@ def _terms(folder: SeriesFolder, model: Model, domain: Domain, account: Ledger) 
         whole = plan_series(domain, model, account)
         assert whole.part is not None
         terms = about | {"releases": whole.part.of, "budget": whole.budget.model_dump(), "ledger": account.id}
-        terms["settled"] = dict(whole.config)  # and not from a catalogue that grew
-        terms["shares"] = {line.event.name: line.share for line in whole.measurements}
+        terms["settled"] = dict(whole.settings)  # and not from a catalogue that grew
+        terms["split"] = {line.event.name: line.split for line in whole.measurements}
         terms["series"] = token_hex(16)  # so that nobody takes another series of the same ledger for it
     if changed := [name for name, value in about.items() if terms[name] != value]:
         raise ConfigError(

@@ -50,12 +50,12 @@ def _first(model: Model, domain: Domain, budget: Budget, releases: int) -> Plan:
     _require(model, domain, budget)
     assert isinstance(model, PrivateModel)
     settled = model.settled(domain, seen(budget, releases))
-    shares = repeated(settled, domain, budget, releases).shares
-    return series_plan(settled, domain, budget, releases, shares)
+    split = repeated(settled, domain, budget, releases).split
+    return series_plan(settled, domain, budget, releases, split)
 
 
 def series_plan(
-    model: Model, domain: Domain, budget: Budget, releases: int, shares: Mapping[str, float]
+    model: Model, domain: Domain, budget: Budget, releases: int, split: Mapping[str, float]
 ) -> Plan:
     """What each release of a series measures, with noise that makes all of them together cost the budget.
 
@@ -63,15 +63,15 @@ def series_plan(
         model: a model's settings, written out.
         budget: what the series may cost.
         releases: how many releases it has.
-        shares: parts of the budget by name of measurement.
+        split: parts of the budget by name of measurement.
     """
     made = repeated(model, domain, budget, releases)
     queries = [*made.sums.queries()]
-    total = math.fsum(shares[query.name] for query in queries)
-    shares = {query.name: shares[query.name] / total for query in queries}
-    events = calibrated(queries, shares, budget)
+    total = math.fsum(split[query.name] for query in queries)
+    split = {query.name: split[query.name] / total for query in queries}
+    events = calibrated(queries, split, budget)
     assert isinstance(model, PrivateModel)  # others have no series
-    plan = model.plan_of(events, shares, domain, budget)
+    plan = model.plan_of(events, split, domain, budget)
     return signed(replace(plan, part=Part(0, releases)), model, domain)
 
 
@@ -90,7 +90,7 @@ def seen(budget: Budget, releases: int) -> Budget:
 def _require(model: Model, domain: Domain, budget: Budget) -> None:
     if (budget.unit, budget.adjacency) != ("user", "add-remove") or budget.delta == 0:
         raise BudgetUnsupported("a series protects unit user under add-remove, with Gaussian noise: set δ")
-    if not isinstance(model, PrivateModel) or model.shares:
-        raise ConfigError("a series is of GlobalEffects or Popularity, with the shares that they have")
+    if not isinstance(model, PrivateModel) or model.split:
+        raise ConfigError("a series is of GlobalEffects or Popularity, with the split that they have")
     model.require_feedback(domain)
     model.require_effect(unit=budget.unit, adjacency=budget.adjacency)

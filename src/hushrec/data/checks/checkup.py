@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from hushrec.data.checks.cell_counts import CellCounts
 from hushrec.data.checks.hints import hints
-from hushrec.data.checks.witness import Witness
 from hushrec.data.domain import Domain
 from hushrec.data.load import in_memory, load, packed_folder
-from hushrec.data.losses.dropped import Dropped, Refusal, share
+from hushrec.data.losses.dropped import Dropped, Refusal, fraction
 from hushrec.data.people import People
 from hushrec.data.reading import PLAIN, Reading
 from hushrec.documents import terminal
@@ -84,7 +84,7 @@ class Check:
                 {
                     "reason": loss.reason,
                     "records": loss.count,
-                    "share": loss.count / records if records else None,
+                    "fraction": loss.count / records if records else None,
                     "text": loss.text,
                 }
                 for loss in self.dropped.losses(self.domain)
@@ -125,7 +125,7 @@ def _lost(dropped: Dropped, domain: Domain) -> Block:
     losses = dropped.losses(domain)
     if not losses:
         return Paragraph("None were dropped or changed.")
-    listed = [f"{loss.count:,} ({share(loss.count, dropped.records)}) {loss.text}" for loss in losses]
+    listed = [f"{loss.count:,} ({fraction(loss.count, dropped.records)}) {loss.text}" for loss in losses]
     return Section("Dropped or changed", [Points(listed)])
 
 
@@ -150,11 +150,11 @@ def check(source: Any, domain: Domain, reading: Reading = PLAIN) -> Check:
         source = load(source, domain, reading)
     if hasattr(type(source), "facts"):
         return _summed(source)
-    seen = Witness()
+    seen = CellCounts()
     return _summed(in_memory(source, domain, reading, seen.see), seen)
 
 
-def _summed(loaded: People, seen: Witness | None = None) -> Check:
+def _summed(loaded: People, seen: CellCounts | None = None) -> Check:
     domain, n_entries = loaded.domain, 0
     occurs = np.zeros(domain.n_items, dtype=np.bool_)
     for block in loaded.blocks():

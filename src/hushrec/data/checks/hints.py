@@ -13,10 +13,10 @@ import numpy as np
 import polars as pl
 
 from hushrec.arrays import Floats, Ints
-from hushrec.data.checks.witness import Witness
+from hushrec.data.checks.cell_counts import CellCounts
 from hushrec.data.declared.declarations import MAX_VALUES, Scale
 from hushrec.data.domain import Domain
-from hushrec.data.losses.dropped import Dropped, share
+from hushrec.data.losses.dropped import Dropped, fraction
 from hushrec.escapes import escaped
 
 _FORMS = {
@@ -39,7 +39,7 @@ _COLUMNS = "--column NAME=COLUMN, columns={NAME: COLUMN}"
 __all__ = ["hints"]
 
 
-def hints(seen: Witness, domain: Domain, dropped: Dropped, n_users: int) -> Iterator[str]:
+def hints(seen: CellCounts, domain: Domain, dropped: Dropped, n_users: int) -> Iterator[str]:
     """What is probably wrong, a sentence or two each, the most basic first.
 
     Args:
@@ -92,7 +92,7 @@ def hints(seen: Witness, domain: Domain, dropped: Dropped, n_users: int) -> Iter
         )
 
 
-def _unread(seen: Witness, domain: Domain) -> Iterator[str]:
+def _unread(seen: CellCounts, domain: Domain) -> Iterator[str]:
     """Columns that seem to say when, and are not read; of names, which are public, as much as fits a line."""
     use = "the last of repeated ratings counts"
     if domain.rating_scale is None:
@@ -112,7 +112,7 @@ def _unread(seen: Witness, domain: Domain) -> Iterator[str]:
             )
 
 
-def _sheet(seen: Witness, scale: Scale, dropped: Dropped) -> bool:
+def _sheet(seen: CellCounts, scale: Scale, dropped: Dropped) -> bool:
     """Whether the cells of ``item_id`` are ratings or empty, and not items of the catalogue."""
     items = seen.ids["item_id"]
     number = pl.col("text").cast(pl.Float64, strict=False)
@@ -121,7 +121,7 @@ def _sheet(seen: Witness, scale: Scale, dropped: Dropped) -> bool:
     return given < dropped.records < 2 * dropped.item_id and 10 * _records(rated) > 9 * given > 0
 
 
-def _items(seen: Witness, catalogue: pl.DataFrame, records: int) -> Iterator[str]:
+def _items(seen: CellCounts, catalogue: pl.DataFrame, records: int) -> Iterator[str]:
     items, users = seen.ids["item_id"], seen.ids["user_id"]
     known, elsewhere = _known(items, catalogue), _known(users, catalogue)
     here, there = _records(known), _records(elsewhere)
@@ -133,14 +133,14 @@ def _items(seen: Witness, catalogue: pl.DataFrame, records: int) -> Iterator[str
     covered = elsewhere.height > 0.9 * catalogue.height and there > 0.95 * records
     if (there > 1.25 * here and 2 * there > records) or (covered and known.height < 0.75 * elsewhere.height):
         yield (
-            f"The columns user_id and item_id may be exchanged: {share(there, records)} of the records have "
+            f"The columns user_id and item_id may be exchanged: {fraction(there, records)} of the records have "
             f"a user id that is an item of the catalogue ({elsewhere.height:,} different ones), and "
-            f"{share(here, records)} an item id that is one ({known.height:,} different ones). If they are, "
+            f"{fraction(here, records)} an item id that is one ({known.height:,} different ones). If they are, "
             f"say which is which ({_COLUMNS})."
         )
     if 2 * here < records:
         yield (
-            f"Only {share(here, records)} of the records are of items of the catalogue. Their ids mostly "
+            f"Only {fraction(here, records)} of the records are of items of the catalogue. Their ids mostly "
             f"look like {_shape(items)}, those of the catalogue like {_shape(catalogue)} (a: letters, 9: "
             f"digits). Is item_id the right column ({_COLUMNS}), and is the catalogue of the same source?"
         )
@@ -152,10 +152,10 @@ def _written(ids: pl.DataFrame, known: pl.DataFrame, what: str, records: int) ->
     for difference, (form, fix) in _FORMS.items():
         found = _records(strange.with_columns(form).join(known.with_columns(form), on="text", how="semi"))
         if found and 10 * found >= _records(strange):
-            yield f"{found:,} records ({share(found, records)}) name {what} but for {difference}: {fix}."
+            yield f"{found:,} records ({fraction(found, records)}) name {what} but for {difference}: {fix}."
 
 
-def _ratings(seen: Witness, scale: Scale, dropped: Dropped) -> Iterator[str]:
+def _ratings(seen: CellCounts, scale: Scale, dropped: Dropped) -> Iterator[str]:
     if seen.values is None:
         if dropped.records:
             yield f"Ratings have thousands of different values: is rating the right column ({_COLUMNS})?"
@@ -197,7 +197,7 @@ def _another_scale(values: Floats, times: Ints, scale: Scale) -> str:
     """What ratings look like that are not on the scale."""
     inside = (values >= scale.lo) & (values <= scale.hi)
     off = int(times[~inside].sum())
-    told = f"{share(off, int(times.sum()))} of the ratings are written outside the scale {scale}"
+    told = f"{fraction(off, int(times.sum()))} of the ratings are written outside the scale {scale}"
     if not off:
         told = f"Many ratings are between the values of the scale {scale}"
     if len(values) > MAX_VALUES:

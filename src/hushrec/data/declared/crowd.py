@@ -38,7 +38,7 @@ class Crowd(NamedTuple):
         told = f"{self.users:,.0f} users with {self.each:,.3g} {feedback} each"
         if self.declared:
             return f"about {told}"
-        return f"{told} (assumed: declare expected_users and expected_ratings)"
+        return f"{told} (assumed: declare expected_users and expected_records)"
 
     @classmethod
     def of(cls, users: int | None, ratings: int | None, max_users: int, most: int) -> "Crowd":

@@ -31,9 +31,9 @@ TYPES = {
     "steps": np.uint8,
     "occurrences": np.uint8,
     "timestamps": np.int64,
-    "asked": np.float64,
+    "personal_epsilon": np.float64,
 }
-OPTIONAL = {"timestamps", "asked"}
+OPTIONAL = {"timestamps", "personal_epsilon"}
 
 __all__ = [
     "FORMAT",
@@ -66,7 +66,7 @@ class InBlocks:
 
     __slots__ = ()
     domain: Domain
-    cap: int | None
+    max_per_user: int | None
     _parts: tuple[StoredBlock, ...]
 
     @property
@@ -89,11 +89,14 @@ class InBlocks:
         """Whether there are more users than ``domain.max_users`` declares."""
         return self.n_users > self.domain.max_users
 
-    def capped(self, cap: int) -> Self:
-        """At most ``cap`` entries of each user, as in ``Ratings.capped``, chosen when a block is read."""
-        if cap < 1:
+    def capped(self, max_per_user: int) -> Self:
+        """At most ``max_per_user`` entries of each user, as in ``Ratings.capped``, chosen when a block is read."""
+        if max_per_user < 1:
             raise DataError("a cap keeps at least one item of each user: cap must be 1 or more")
-        capped: Self = replace(cast(Any, self), cap=cap if self.cap is None else min(cap, self.cap))
+        capped: Self = replace(
+            cast(Any, self),
+            max_per_user=max_per_user if self.max_per_user is None else min(max_per_user, self.max_per_user),
+        )
         return capped
 
 

@@ -9,7 +9,7 @@
     000000/items.npy    index in the catalogue, int32
     000000/steps.npy    of ratings: steps above the bottom of the scale, uint8
     000000/occurrences.npy    of interactions with counts: how often the item was given, uint8
-    000000/timestamps.npy, 000000/asked.npy    if present, int64 and float64
+    000000/timestamps.npy, 000000/personal_epsilon.npy    if present, int64 and float64
     000001/…
 
 Each user is in exactly one block. The files are private: only their owner may read them.
@@ -49,7 +49,7 @@ from hushrec.data.people import PublicFacts
 from hushrec.data.ratings import Ratings
 from hushrec.documents import html
 from hushrec.errors import DataError
-from hushrec.progress import share
+from hushrec.progress import fraction
 
 __all__ = ["MANIFEST", "RATINGS_PER_BLOCK", "Blocks"]
 
@@ -65,7 +65,7 @@ class Blocks(InBlocks):
         domain: the public domain.
         folder: the folder of the files.
         dropped: how many records the loader read, and what it dropped or changed.
-        cap: the most entries of each user that count, None for all; a block is capped when it is read.
+        max_per_user: the most entries of each user that count, None for all; a block is capped when it is read.
 
     Privacy: private. ``repr`` shows folder and domain, no counts.
     """
@@ -75,7 +75,7 @@ class Blocks(InBlocks):
     dropped: Dropped
     _optional: frozenset[str]
     _parts: tuple[StoredBlock, ...]
-    cap: int | None = None
+    max_per_user: int | None = None
     _temporary: Temporary | None = None
 
     @classmethod
@@ -149,7 +149,7 @@ class Blocks(InBlocks):
     @property
     def facts(self) -> PublicFacts:
         """As in ``People``. Privacy: public."""
-        return PublicFacts(self.domain, self.personal, self.sums_only)
+        return PublicFacts(self.domain, self.has_personal_epsilon, self.sums_only)
 
     @property
     def sums_only(self) -> bool:
@@ -161,10 +161,10 @@ class Blocks(InBlocks):
         return (self.n_entries if gathered else RATINGS_PER_BLOCK), self.n_users
 
     @property
-    def personal(self) -> bool:
+    def has_personal_epsilon(self) -> bool:
         """Whether users request their own ε. Privacy: public, determined by the source's columns."""
         # Read from the manifest, so that it is known even with no blocks: whether there are users is private.
-        return "asked" in self._optional
+        return "personal_epsilon" in self._optional
 
     def blocks(self) -> Iterator[Any]:  # the domain says of which kind, which no type checker sees
         """``Ratings`` or ``Interactions`` block by block, each read from its files when needed.
@@ -174,7 +174,7 @@ class Blocks(InBlocks):
         """
         for number in range(self.n_blocks):
             block = self._block(number)
-            yield block if self.cap is None else block.capped(self.cap)
+            yield block if self.max_per_user is None else block.capped(self.max_per_user)
 
     def gathered(self) -> Any:
         """All blocks as ``Ratings`` or ``Interactions`` in memory, users in ascending order.
@@ -198,8 +198,15 @@ class Blocks(InBlocks):
             return np.concatenate([np.zeros(0, TYPES[name]), *(getattr(b, name) for b in blocks)])[places]
 
         arrays = {name: joined(name, rows) for name in ("items", kind.VALUES, "timestamps")}
-        asked = joined("asked", order)
-        return kind(self.domain, users.gather(order), ends, **arrays, dropped=self.dropped, asked=asked)
+        personal_epsilon = joined("personal_epsilon", order)
+        return kind(
+            self.domain,
+            users.gather(order),
+            ends,
+            **arrays,
+            dropped=self.dropped,
+            personal_epsilon=personal_epsilon,
+        )
 
     def verify(self) -> None:
         """Read every file and compare its hash with the manifest.
@@ -207,7 +214,7 @@ class Blocks(InBlocks):
         Raises:
             DataError: a file differs from what was written. Names the file.
         """
-        with share("verifying") as shared:
+        with fraction("verifying") as shared:
             for number, part in enumerate(self._parts):
                 for name, sha256 in part.sha256.items():
                     path = self._path(number, name)
@@ -225,7 +232,12 @@ class Blocks(InBlocks):
             DataError: a file differs from what was written.
         """
         self.verify()
-        told = [self.domain.digest, self.cap, sorted(self._optional), [part.sha256 for part in self._parts]]
+        told = [
+            self.domain.digest,
+            self.max_per_user,
+            sorted(self._optional),
+            [part.sha256 for part in self._parts],
+        ]
         return hashlib.sha256(f"{FORMAT} {json.dumps(told, sort_keys=True)}".encode()).hexdigest()
 
     def _path(self, number: int, name: str) -> Path:

@@ -85,14 +85,18 @@ def _assembled(
     spool: Partitions, intake: Cleaner, domain: Domain, ratings_per_block: int
 ) -> Iterator[Feedback]:
     """Rows of as many partitions at a time as fit in a block, after an empty one with ``dropped``."""
-    yield assemble([], domain, intake.dropped, personal=intake.personal, timed=intake.timed)
+    yield assemble(
+        [], domain, intake.dropped, personal_epsilon=intake.has_personal_epsilon, timed=intake.timed
+    )
     parts = list(range(len(spool.sizes)))
     while parts:
         batches, size = spool.take(parts[0]), spool.sizes[parts.pop(0)]
         while parts and size + spool.sizes[parts[0]] <= ratings_per_block:
             size += spool.sizes[parts[0]]
             batches += spool.take(parts.pop(0))
-        yield assemble(batches, domain, Dropped(), personal=intake.personal, timed=intake.timed)
+        yield assemble(
+            batches, domain, Dropped(), personal_epsilon=intake.has_personal_epsilon, timed=intake.timed
+        )
 
 
 def _parts(sources: Sequence[Any], ratings_per_block: int) -> int:

@@ -17,7 +17,7 @@ from hushrec.data.cleaning import Batch
 from hushrec.errors import DataError
 
 _FILES = 64  # at most; all stay open
-_TYPES = {"users": "<i4", "items": "<i4", "values": "u1", "timestamps": "<i8", "asked": "<f8"}
+_TYPES = {"users": "<i4", "items": "<i4", "values": "u1", "timestamps": "<i8", "personal_epsilon": "<f8"}
 
 __all__ = ["Partitions", "of_bytes", "split", "to_bytes"]
 
@@ -100,7 +100,7 @@ def split(batch: Batch, parts: int) -> Iterator[tuple[int, Batch]]:
                 batch.items[theirs],
                 batch.values[theirs],
                 None if batch.timestamps is None else batch.timestamps[theirs],
-                None if batch.asked is None else batch.asked[mine],
+                None if batch.personal_epsilon is None else batch.personal_epsilon[mine],
             ),
         )
 
@@ -126,4 +126,4 @@ def of_bytes(given: Mapping[str, bytes | None]) -> Batch:
 def _read(stream: IO[bytes]) -> Batch:
     lengths = np.frombuffer(stream.read(8 * len(Batch._fields)), dtype=np.int64)
     given = {name: stream.read(n) for name, n in zip(Batch._fields, lengths.tolist(), strict=True)}
-    return of_bytes(given | {name: given[name] or None for name in ("timestamps", "asked")})
+    return of_bytes(given | {name: given[name] or None for name in ("timestamps", "personal_epsilon")})

@@ -8,18 +8,18 @@ from collections.abc import Container, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from hushrec.data.readers import advice
+from hushrec.data.readers import column_errors
 from hushrec.data.reading import Columns
 from hushrec.errors import DataError
 
 Roles = tuple[str, ...]
-RATED: Roles = ("user_id", "item_id", "rating", "timestamp", "epsilon")
-UNRATED: Roles = ("user_id", "item_id", "timestamp", "epsilon")
-COUNTED: Roles = ("user_id", "item_id", "count", "timestamp", "epsilon")
+RATED: Roles = ("user_id", "item_id", "rating", "timestamp", "personal_epsilon")
+UNRATED: Roles = ("user_id", "item_id", "timestamp", "personal_epsilon")
+COUNTED: Roles = ("user_id", "item_id", "count", "timestamp", "personal_epsilon")
 """The roles of the columns of ratings, of interactions, and of interactions with counts."""
 OTHERS = "unread"
 """In place of a role: the columns without one that may hold times, each as ``unread NAME``, for a check."""
-_OPTIONAL = ("count", "timestamp", "epsilon", OTHERS)
+_OPTIONAL = ("count", "timestamp", "personal_epsilon", OTHERS)
 _MOST_OTHERS = 16
 _KNOWN = {
     "userid": "user_id",
@@ -30,8 +30,8 @@ _KNOWN = {
     "rating": "rating",
     "count": "count",
     "timestamp": "timestamp",
-    "epsilon": "epsilon",
-    "privacy": "epsilon",
+    "personal_epsilon": "personal_epsilon",
+    "privacy": "personal_epsilon",
 }
 
 _TIMES = {
@@ -120,8 +120,8 @@ def by_position(
     if missing or not all(0 <= position < width for position in found.values()):
         raise DataError(
             f"{source}: a line has {width} field(s), which is too few for {', '.join(others)} and {last}; "
-            f"{advice.divided(line) or 'check format= and separator='}, or give positions: "
-            f"{advice.positions(required)}"
+            f"{column_errors.divided(line) or 'check format= and separator='}, or give positions: "
+            f"{column_errors.positions(required)}"
         )
     return found
 
@@ -158,7 +158,9 @@ def by_name(
         matches = [
             place for place, name in enumerate(names) if name == (wanted if wanted is not None else role)
         ]
-        if wanted is None and (not matches or role == "epsilon"):  # of two ε columns, neither may be ignored
+        if wanted is None and (
+            not matches or role == "personal_epsilon"
+        ):  # of two ε columns, neither may be ignored
             matches = [place for place, name in enumerate(names) if role_of(name) == role]
         if len(matches) == 1:
             found[role] = matches[0]
@@ -170,7 +172,7 @@ def by_name(
             # Many titles contain "count", and a title is not a header.
             words, user = set(_KNOWN) - {"count"}, columns.get("user_id")
             users = [name for name in names if name == user or (user is None and role_of(name) == "user_id")]
-            fix = advice.named(names, required, missing, words, users[0] if len(users) == 1 else "")
+            fix = column_errors.named(names, required, missing, words, users[0] if len(users) == 1 else "")
             raise DataError(f"{source}: {what} {role}; {fix}")
     if OTHERS in roles and "timestamp" not in found:
         others = [

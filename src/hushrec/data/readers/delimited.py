@@ -91,7 +91,7 @@ def read(
             table = pl.concat([table, _repeated(stated, table.height)], how="horizontal")
         table = table.select(pl.nth(position).alias(role) for role, position in found.items())
         if dialect.decimal == ",":
-            numbers = ("rating", "count", "epsilon")
+            numbers = ("rating", "count", "personal_epsilon")
             table = table.with_columns(_pointed(role) for role in numbers if role in found)
         yield table
 
@@ -131,7 +131,7 @@ def _pointed(role: str) -> pl.Expr:
     cell = pl.col(role)
     # With a decimal comma, a point is a thousands separator or a mistake; neither is parsed as a number.
     number = pl.when(~cell.str.contains(".", literal=True)).then(cell.str.replace(",", ".", literal=True))
-    named = cell.str.contains("[^-+0-9., \t]") if role == "epsilon" else pl.lit(False)
+    named = cell.str.contains("[^-+0-9., \t]") if role == "personal_epsilon" else pl.lit(False)
     return pl.when(named).then(cell).otherwise(number).alias(role)
 
 

@@ -16,7 +16,7 @@ from hushrec.data.readers.dataframes import from_table
 from hushrec.data.readers.sources import Part, parts
 from hushrec.data.reading import Reading
 from hushrec.errors import DataError
-from hushrec.progress import share
+from hushrec.progress import fraction
 from hushrec.uris import scheme_of
 
 __all__ = ["found", "tables"]
@@ -26,7 +26,7 @@ def tables(source: Any, roles: Roles, reading: Reading) -> Iterator[tuple[pl.Dat
     """The tables of a source, with columns of these roles, each with its name; arguments as for ``load``."""
     listed = found(source, reading)
     sizes = [part.size if isinstance(part, Part) else 1 for part in listed]
-    with share("reading") as read:
+    with fraction("reading") as read:
         for place, part in enumerate(listed):
             for table in _read(part, roles, reading):
                 yield table, _called(part)

@@ -28,7 +28,7 @@ _RECORDS = 1 << 17  # in a part, about
 _MOST = 1 << 12  # parts
 _AT_ONCE = 1 << 20  # records cleaned at once: fewer make more and smaller rows
 _PIECES = (
-    "part int, names binary, users binary, items binary, values binary, timestamps binary, asked binary, "
+    "part int, names binary, users binary, items binary, values binary, timestamps binary, personal_epsilon binary, "
     "dropped binary"
 )
 """A piece of a part: the arrays of a ``Batch`` as bytes; or counts alone, where ``names`` is null."""
@@ -72,8 +72,10 @@ def load_spark(
         n = parts or min(contained(frame.count) // _RECORDS + 1, _MOST)
         pieces = frame.mapInArrow(partial(_cleaned, domain=domain, parts=n), _PIECES)
         together = pieces.repartitionById(n, "part")
-        made = partial(_assembled, domain=domain, personal=intake.personal, timed=intake.timed)
-        return SparkFeedback.keeping(together.mapInArrow(made, SCHEMA), domain, intake.personal)
+        made = partial(
+            _assembled, domain=domain, personal_epsilon=intake.has_personal_epsilon, timed=intake.timed
+        )
+        return SparkFeedback.keeping(together.mapInArrow(made, SCHEMA), domain, intake.has_personal_epsilon)
 
 
 def _cleaned(batches: Iterator[Any], domain: Domain, parts: int) -> Iterator[Any]:
@@ -101,7 +103,9 @@ def _several(batches: Iterator[Any]) -> Iterator[Any]:
         yield pa.Table.from_batches(waiting)
 
 
-def _assembled(batches: Iterator[Any], domain: Domain, *, personal: bool, timed: bool) -> Iterator[Any]:
+def _assembled(
+    batches: Iterator[Any], domain: Domain, *, personal_epsilon: bool, timed: bool
+) -> Iterator[Any]:
     """Blocks of the parts that come to one task, and what was dropped on the way."""
     pieces: defaultdict[int, list[Batch]] = defaultdict(list)
     dropped: defaultdict[int, Dropped] = defaultdict(Dropped)
@@ -112,7 +116,9 @@ def _assembled(batches: Iterator[Any], domain: Domain, *, personal: bool, timed:
             else:
                 pieces[row["part"]].append(of_bytes(row))
     for part in sorted({*pieces, *dropped}):
-        people = assemble(pieces.pop(part, []), domain, dropped[part], personal=personal, timed=timed)
+        people = assemble(
+            pieces.pop(part, []), domain, dropped[part], personal_epsilon=personal_epsilon, timed=timed
+        )
         rows: list[dict[str, Any]] = [{"part": part, "cut": 0, "dropped": counted(people.dropped)}]
         yield from table_of(rows).to_batches()
         for cut, block in enumerate(people.cuts(RATINGS_PER_ROW)):

@@ -8,7 +8,7 @@
     items         index in the catalogue, int32
     values        of ratings: steps above the bottom of the scale; of interactions: how often, uint8
     timestamps    int64
-    asked         the ε that each user requests, float64
+    personal_epsilon         the ε that each user requests, float64
     dropped       what the loader read, dropped or changed on the way to this row, int64, as in ``Dropped``
 
 All but ``part`` and ``cut`` are bytes of little-endian arrays, null for what there is not. These are the
@@ -35,10 +35,10 @@ from hushrec.errors import DataError
 RATINGS_PER_ROW = 1 << 20
 SCHEMA = (
     "part int, cut int, users binary, indptr binary, items binary, values binary, timestamps binary, "
-    "asked binary, dropped binary"
+    "personal_epsilon binary, dropped binary"
 )
 """The schema, as Spark writes it."""
-ARRAYS = ("users", "indptr", "items", "values", "timestamps", "asked")
+ARRAYS = ("users", "indptr", "items", "values", "timestamps", "personal_epsilon")
 
 __all__ = [
     "ARRAYS",

@@ -39,7 +39,7 @@ class SparkFeedback(InBlocks):
         frame: a DataFrame with a row for every block: ``block``, its number from 0, and the arrays of
             ``hushrec.data.spark.packed_rows``. Caps are not applied to it.
         dropped: how many records the loader read, and what it dropped or changed.
-        cap: the most entries of each user that count, None for all; ``read`` applies it.
+        max_per_user: the most entries of each user that count, None for all; ``read`` applies it.
 
     Privacy: private. ``repr`` shows the domain, no counts.
     """
@@ -47,10 +47,10 @@ class SparkFeedback(InBlocks):
     domain: Domain
     frame: Any
     dropped: Dropped
-    personal: bool
+    has_personal_epsilon: bool
     _kept: Any
     _parts: tuple[StoredBlock, ...]
-    cap: int | None = None
+    max_per_user: int | None = None
 
     @classmethod
     def of(cls, session: Any, source: Feedback | Iterable[Feedback], *, n_blocks: int = 1) -> Self:
@@ -65,7 +65,7 @@ class SparkFeedback(InBlocks):
             DataError: there are none, they belong to several domains, or a person is in two of them.
         """
         given = [source] if isinstance(source, Feedback) else [*source]
-        if len({(one.domain.digest, one.personal) for one in given}) != 1:
+        if len({(one.domain.digest, one.has_personal_epsilon) for one in given}) != 1:
             raise DataError(
                 "send at least one Ratings or Interactions, all loaded with one domain and the same columns"
             )
@@ -73,17 +73,19 @@ class SparkFeedback(InBlocks):
         size = min(RATINGS_PER_ROW, max(max(len(one.items) for one in given) // n_blocks, 1))
         blocks = [block for one in given for block in one.cuts(size)]
         rows = session.createDataFrame(table_of(to_row(one, part) for part, one in enumerate(blocks)))
-        kept = cls.keeping(rows.repartitionById(len(blocks) or 1, "part"), given[0].domain, given[0].personal)
+        kept = cls.keeping(
+            rows.repartitionById(len(blocks) or 1, "part"), given[0].domain, given[0].has_personal_epsilon
+        )
         return replace(kept, dropped=sum((one.dropped for one in given), Dropped()))
 
     @classmethod
-    def keeping(cls, rows: Any, domain: Domain, personal: bool) -> Self:
+    def keeping(cls, rows: Any, domain: Domain, personal_epsilon: bool) -> Self:
         """Compute rows of ``hushrec.data.spark.packed_rows`` once, and keep them in the cluster.
 
         Args:
             rows: a DataFrame.
             domain: the public domain.
-            personal: whether users request their own ε.
+            personal_epsilon: whether users request their own ε.
 
         Raises:
             DataError: Spark fails.
@@ -98,12 +100,12 @@ class SparkFeedback(InBlocks):
         starts = sql.lit([first.get(part, 0) for part in range(max(first, default=0) + 1)])
         number = sql.get(starts, sql.col("part")) + sql.col("cut")
         people = kept.where(sql.col("users").isNotNull()).select(number.alias("block"), *ARRAYS)
-        return cls(domain, people, dropped, personal, kept, parts)
+        return cls(domain, people, dropped, personal_epsilon, kept, parts)
 
     @property
     def facts(self) -> PublicFacts:
         """As in ``People``. Privacy: public."""
-        return PublicFacts(self.domain, self.personal, self.sums_only)
+        return PublicFacts(self.domain, self.has_personal_epsilon, self.sums_only)
 
     @property
     def sums_only(self) -> bool:
@@ -130,7 +132,7 @@ class SparkFeedback(InBlocks):
         rows = contained(self.frame.toLocalIterator)
         while (row := contained(lambda: next(rows, None))) is not None:
             made = from_row(row.asDict(), self.domain)
-            yield made if self.cap is None else made.capped(self.cap)
+            yield made if self.max_per_user is None else made.capped(self.max_per_user)
 
     def gathered(self) -> Any:
         """Refuses: ratings in a cluster are not brought into the memory of one machine.
@@ -162,7 +164,12 @@ class SparkFeedback(InBlocks):
             DataError: a block differs from what was loaded, or Spark fails.
         """
         self.verify()
-        told = [self.domain.digest, self.cap, self.personal, [part.sha256 for part in self._parts]]
+        told = [
+            self.domain.digest,
+            self.max_per_user,
+            self.has_personal_epsilon,
+            [part.sha256 for part in self._parts],
+        ]
         return hashlib.sha256(f"hushrec spark 1 {json.dumps(told, sort_keys=True)}".encode()).hexdigest()
 
     def __repr__(self) -> str:

@@ -81,9 +81,9 @@ def weighted_factors(
     precision = np.full(left.sum(), 2 / largest)
     for start in range(0, n, _ROWS):
         rows = slice(start, start + _ROWS)
-        share = weights[rows] / (sigma**2 + kappa * (1 + weights[rows]) + np.float32(1e-9))
-        covariance[rows] *= share
-        weights[rows] *= share
+        fraction = weights[rows] / (sigma**2 + kappa * (1 + weights[rows]) + np.float32(1e-9))
+        covariance[rows] *= fraction
+        weights[rows] *= fraction
     for matrix in (covariance, weights):
         np.fill_diagonal(matrix, 0)
     first, second = np.triu_indices(factors.shape[1])

@@ -34,7 +34,7 @@ def choose(chosen: Ints32, width: int, key: Words32, run: int) -> None:
     """Choose columns for each row, uniform among subsets of that size, ascending (Bentley & Floyd 1987).
 
     Args:
-        chosen: receives the columns, shape (rows, asked), asked at most ``width``.
+        chosen: receives the columns, shape (rows, answered), answered at most ``width``.
         width: number of columns, below 2³¹.
         key: ChaCha20's key, shape (8,).
         run: the stream of the key to use.
@@ -44,9 +44,9 @@ def choose(chosen: Ints32, width: int, key: Words32, run: int) -> None:
     words, read = np.empty(WORDS, np.uint64), np.zeros(1, np.int64)
     taken = np.zeros(-(-width // 8) * 8, np.uint8)
     eights = taken.view(np.uint64)
-    rows, asked = chosen.shape
+    rows, answered = chosen.shape
     for row in range(rows):
-        for last in range(width - asked, width):
+        for last in range(width - answered, width):
             column = _below(last + 1, words, read, key, run)
             taken[last if taken[column] else column] = 1
         place = 0
@@ -72,15 +72,15 @@ def restrict(
 
     Privacy: private.
     """
-    asked = chosen.shape[1]
+    answered = chosen.shape[1]
     size = 0
     starts[0] = 0
     for row in range(chosen.shape[0]):
         place = 0
         for cell in range(indptr[row], indptr[row + 1]):
-            while place < asked and chosen[row, place] < columns[cell]:
+            while place < answered and chosen[row, place] < columns[cell]:
                 place += 1
-            if place < asked and chosen[row, place] == columns[cell]:
+            if place < answered and chosen[row, place] == columns[cell]:
                 places[size], kept[size] = place, marks[cell]
                 size += 1
         starts[row + 1] = size

@@ -15,12 +15,12 @@ def centre(
     offsets: Ints,
     limit: int,
     prior: int,
-    strength: int,
+    reg: int,
     bound: int,
 ) -> Ints32:
     """Centre each user's ratings on their own shrunk mean and clamp them, all in grid integers.
 
-    x = clamp(r − offset_i, ±limit);  mean = ⌊(Σ x + strength · prior)/(c + strength)⌋;
+    x = clamp(r − offset_i, ±limit);  mean = ⌊(Σ x + reg · prior)/(c + reg)⌋;
     entry = clamp(x − mean, ±bound).
 
     Args:
@@ -31,7 +31,7 @@ def centre(
         offsets: subtracted from the ratings of each item, shape (n_items,).
         limit: bound on |x|.
         prior: mean of the fictitious ratings.
-        strength: number of fictitious ratings; if negative, no mean is subtracted.
+        reg: number of fictitious ratings; if negative, no mean is subtracted.
         bound: bound on |entry|.
 
     Returns:
@@ -46,8 +46,8 @@ def centre(
             entries[position] = x
             total += x
         mean = np.int64(0)
-        if strength >= 0 and stop - start + strength > 0:
-            mean = (total + strength * prior) // (stop - start + strength)
+        if reg >= 0 and stop - start + reg > 0:
+            mean = (total + reg * prior) // (stop - start + reg)
         for position in range(start, stop):
             entries[position] = min(max(entries[position] - mean, -bound), bound)
     return entries
@@ -61,15 +61,15 @@ def reference_centre(
     offsets: Ints,
     limit: int,
     prior: int,
-    strength: int,
+    reg: int,
     bound: int,
 ) -> Ints32:
     """The same as ``centre``, user by user in NumPy: slow."""
     x = np.clip(grid_values[steps] - offsets[items], -limit, limit)
     parts = []
     for own in np.split(x, indptr[1:-1]):
-        weight = len(own) + strength
-        mean = (own.sum() + strength * prior) // weight if strength >= 0 and weight else 0
+        weight = len(own) + reg
+        mean = (own.sum() + reg * prior) // weight if reg >= 0 and weight else 0
         parts.append(np.clip(own - mean, -bound, bound))
     return np.concatenate(parts).astype(np.int32) if parts else np.zeros(0, dtype=np.int32)
 

@@ -88,12 +88,12 @@ class BiasSettings(Frozen):
     def _sums(self, domain: Domain, terms: Terms, norm: Norm) -> tuple[EffectSums, PeopleSums]:
         items = EffectSums(
             domain,
-            "rating",
+            "record",
             terms.adjacency,
             norm,
             clip=domain.scale.span,
             contribution_cap=1.0,
-            strength=0,
+            reg=0,
             origin=domain.scale.mid,
         )
         return items, PeopleSums(domain, terms.adjacency, norm, self.clip * domain.scale.span)
@@ -116,7 +116,7 @@ def biases_footprint(domain: Domain, terms: Terms) -> Footprint:
     return Footprint(1e7 + memory + LISTED * people + 100 * items, 40, 32, seconds + drawn, 0.3)
 
 
-def average_shares(terms: Terms, part: float) -> dict[str, float]:
+def average_split(terms: Terms, part: float) -> dict[str, float]:
     """Parts of the budget by name of measurement: more for users than items, a fifth of each for its counts.
 
     Args:
@@ -124,7 +124,7 @@ def average_shares(terms: Terms, part: float) -> dict[str, float]:
         part: the part of both averages.
     """
     counted = 0.0 if terms.adjacency == "replace" else 0.2
-    shares: dict[str, float] = {}
+    split: dict[str, float] = {}
     for side, own in (("item", 0.3 * part), ("user", 0.7 * part)):
-        shares |= {f"{side} sums": (1 - counted) * own, f"{side} counts": (counted or 0.5) * own}
-    return shares
+        split |= {f"{side} sums": (1 - counted) * own, f"{side} counts": (counted or 0.5) * own}
+    return split

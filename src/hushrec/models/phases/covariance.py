@@ -19,7 +19,7 @@ from hushrec.estimation.head import Head
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.kernels.sums.segments import LABEL_BITS
 from hushrec.models.phases.item_effects import ItemEffects
-from hushrec.models.visibility import effects_share, head_size, shown_pairs
+from hushrec.models.visibility import effects_split, head_size, shown_pairs
 from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.bounded import Noisy, Norm
 from hushrec.privacy.run import Run
@@ -61,9 +61,9 @@ class CovarianceSettings(Frozen):
 
     clip: float = Field(default=0.1625, gt=0, le=0.25)
     """B, bound on a centred rating as a fraction of the scale's width."""
-    strength: int = Field(default=300, ge=0, le=10**6)
+    reg: int = Field(default=300, ge=0, le=10**6)
     """β_p, fictitious ratings in a user's mean."""
-    offset: Annotated[float, only(unit="rating")] = Field(default=5, ge=0, allow_inf_nan=False)
+    offset: Annotated[float, only(unit="record")] = Field(default=5, ge=0, allow_inf_nan=False)
     """added to c in the weights 1/√c."""
     contribution_cap: Annotated[float | None, only(unit="user")] = Field(default=None, ge=1, lt=LARGEST_CAP)
     """K, the number of ratings up to which a user counts in full; by default 0.18 of what the declared
@@ -90,7 +90,7 @@ class CovarianceSettings(Frozen):
             norm=norm,
             limit=domain.scale.span / 2,
             clip=self.clip * domain.scale.span,
-            strength=self.strength,
+            reg=self.reg,
             contribution_cap=self._cap(domain),
             offset=self.offset,
             threads=self.threads,
@@ -110,9 +110,9 @@ class CovarianceSettings(Frozen):
         """Noise is not made for users who rate more than a fifth of the usual or so."""
         return self.contribution_cap or min(max(0.18 * domain.crowd.each, 2.0), 30.0)
 
-    def shares(self, domain: Domain, terms: Terms, norm: Norm) -> Mapping[str, float]:
+    def budget_split(self, domain: Domain, terms: Terms, norm: Norm) -> Mapping[str, float]:
         """Parts of the budget by name of measurement: what the noise would hide gets next to nothing."""
-        effects = effects_share(self._shown(domain, terms, norm))
+        effects = effects_split(self._shown(domain, terms, norm))
         rest = 1 - effects
         return {
             **dict.fromkeys(OVERALL, 0.01 * effects),

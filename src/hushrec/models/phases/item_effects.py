@@ -56,14 +56,14 @@ class EffectSettings(Frozen):
     """bound on a rating minus its user's mean; by default 0.2 (1 + ε/40). It is small where ε is: a tight
     clip takes more from the noise than from the effects, and what it takes from them is undone.
     """
-    strength: Annotated[int, only(unit="user")] = Field(default=5, ge=0, le=10**6)
+    reg: Annotated[int, only(unit="user")] = Field(default=5, ge=0, le=10**6)
     """fictitious ratings at the middle of the scale in a user's own mean."""
     contribution_cap: Annotated[float | None, only(unit="user")] = Field(default=None, ge=1, lt=LARGEST_CAP)
     """K, number of ratings up to which a user counts in full; by default ε^0.9 √c/2 for c expected
     ratings of a user, because less noise leaves room for more of each user's ratings.
     """
 
-    def sums(self, domain: Domain, terms: Terms, norm: Norm, *, personal: bool = False) -> EffectSums:
+    def sums(self, domain: Domain, terms: Terms, norm: Norm, *, personal_epsilon: bool = False) -> EffectSums:
         """The sums that are measured under a budget."""
         epsilon = terms.epsilon
         clip = self.clip or min(0.2 * (1 + epsilon / 40), 2.0)
@@ -77,9 +77,9 @@ class EffectSettings(Frozen):
             norm=norm,
             clip=clip * domain.scale.span,
             contribution_cap=self.contribution_cap or usual,
-            strength=self.strength,
+            reg=self.reg,
             origin=domain.scale.mid,
-            personal=personal,
+            personal_epsilon=personal_epsilon,
         )
 
     def measure(self, sums: EffectSums, people: Population, run: Run) -> ItemEffects:

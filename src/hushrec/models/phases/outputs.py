@@ -165,7 +165,7 @@ def linear_release(model: Model, domain: Domain, linear: LinearWeights, scores: 
 def _ranking(model: Model, domain: Domain, kind: str, tensors: Mapping[str, Floats]) -> Release:
     return Release(
         model=type(model).__name__,
-        config=model.settings(),
+        settings=model.settings(),
         kind=kind,
         items=domain.items,
         scale=domain.rating_scale,
@@ -196,7 +196,7 @@ def _release(
     }
     return Release(
         model=type(model).__name__,
-        config=model.settings(),
+        settings=model.settings(),
         kind=kind,
         items=domain.items,
         scale=(lo, hi, step),

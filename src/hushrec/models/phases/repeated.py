@@ -9,7 +9,7 @@ from hushrec.release.artefact import Release
 from hushrec.statistics.item_sums import OVERALL
 from hushrec.statistics.series.dated_sums import DatedCounts
 
-EFFECT_SHARES = {**dict.fromkeys(OVERALL, 0.01), "item sums": 0.82, "item counts": 0.15}
+EFFECTS_SPLIT = {**dict.fromkeys(OVERALL, 0.01), "item sums": 0.82, "item counts": 0.15}
 """Parts of the budget of item effects."""
 
 
@@ -19,12 +19,12 @@ class Repeated:
 
     Args:
         sums: what every release measures.
-        shares: parts of the budget by name of measurement.
+        split: parts of the budget by name of measurement.
         made: the release from the estimated running sums, by name, and what is publicly known of the items.
 
     Privacy: public.
     """
 
     sums: DatedCounts
-    shares: Mapping[str, float]
+    split: Mapping[str, float]
     made: Callable[[Mapping[str, Noisy], ItemPrior], Release]

@@ -10,7 +10,7 @@ from hushrec.errors import BudgetError
 from hushrec.figures import above
 from hushrec.privacy.accounting import fixed_point
 
-Unit = Literal["rating", "user"]
+Unit = Literal["record", "user"]
 Adjacency = Literal["add-remove", "replace", "replace-items"]
 
 
@@ -51,9 +51,9 @@ class Budget(BaseModel):
         epsilon: largest privacy loss ε, above 0.
         delta: probability δ that the loss is larger, at least 0 and below 0.01. A plan also requires
             δ < 1/(10 · users).
-        unit: ``"user"`` protects all ratings of one user together, ``"rating"`` each single rating.
+        unit: ``"user"`` protects all ratings of one user together, ``"record"`` each single rating or interaction.
         adjacency: ``"add-remove"`` hides whether the unit is present at all. ``"replace"`` hides only its
-            content; for unit ``"rating"``, who rated what is then public. ``"replace-items"`` hides only
+            content; for unit ``record``, who rated what is then public. ``"replace-items"`` hides only
             which items were rated; the number of ratings and their stars are then public.
 
     Raises:
@@ -76,7 +76,7 @@ class Budget(BaseModel):
                 # Pydantic's text is long; the names of the fields are enough to correct the call.
                 wrong = ", ".join(sorted({str(part["loc"][0]) for part in error.errors() if part["loc"]}))
                 raise BudgetError(
-                    "a budget needs epsilon, delta, unit ('rating' or 'user') and adjacency ('add-remove', "
+                    "a budget needs epsilon, delta, unit ('record' or 'user') and adjacency ('add-remove', "
                     f"'replace' or, for released data, 'replace-items'), and nothing else; correct: {wrong}"
                 ) from None
             if not 0 < self.epsilon < math.inf or fixed_point.allowance(self.epsilon) < 1:

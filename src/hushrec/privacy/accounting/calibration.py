@@ -22,33 +22,33 @@ _FAINTEST = 1e-12
 """Smallest ε of a response; below it, rounding of the probabilities dominates."""
 
 
-def split_gaussian(budget: Budget, shares: Mapping[str, float]) -> dict[str, int]:
+def split_gaussian(budget: Budget, split: Mapping[str, float]) -> dict[str, int]:
     """Divide the largest ρ that fits a budget: name → integer ρ, rounded down.
 
     Args:
         budget: with δ > 0.
-        shares: name → part of ρ; they add to at most 1.
+        split: name → part of ρ; they add to at most 1.
 
     Returns:
         ρ of each in units of 1e-12, for ``gaussian``; together at most the whole.
     """
     total = largest_rho(budget)
-    return {name: math.floor(part * total) for name, part in whole("the split", shares).items()}
+    return {name: math.floor(part * total) for name, part in whole("the split", split).items()}
 
 
-def split_laplace(budget: Budget, shares: Mapping[str, float]) -> dict[str, int]:
+def split_laplace(budget: Budget, split: Mapping[str, float]) -> dict[str, int]:
     """Divide the largest Σε that fits a budget: name → integer ε, rounded down.
 
     At δ = 0 the sum is the budget's ε. At δ > 0 many small measurements may sum to more, by their zCDP bound.
 
     Args:
         budget: any.
-        shares: name → part of Σε; they add to at most 1.
+        split: name → part of Σε; they add to at most 1.
 
     Returns:
         ε of each in units of 1e-12, for ``laplace``.
     """
-    parts = whole("the split", shares)
+    parts = whole("the split", split)
     kept_back = Fraction(1 - sum(parts.values()))
     total = largest_pure(budget, [*parts.values(), kept_back])
     return {name: math.floor(part * total) for name, part in parts.items()}
@@ -197,10 +197,10 @@ def _widened(event: Callable[[float], _Event], noise: float, fits: Callable[[Spe
     return event(noise)
 
 
-def whole(owner: str, shares: Mapping[str, float]) -> dict[str, Fraction]:
+def whole(owner: str, split: Mapping[str, float]) -> dict[str, Fraction]:
     """Shares as exact fractions that sum to at most 1; a sum above 1 by float rounding is scaled down."""
-    exact = {name: Fraction(share) for name, share in shares.items()}
+    exact = {name: Fraction(share) for name, share in split.items()}
     total = sum(exact.values())
     if not exact or min(exact.values()) <= 0 or total > 1 + Fraction(1, 10**9):
-        raise BudgetError(f"{owner}: shares must be positive and add to at most 1, not {float(total):.6g}")
+        raise BudgetError(f"{owner}: split must be positive and add to at most 1, not {float(total):.6g}")
     return {name: share / max(total, 1) for name, share in exact.items()}

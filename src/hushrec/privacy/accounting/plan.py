@@ -22,7 +22,7 @@ from hushrec.privacy.accounting.ages import Part
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import whole
 from hushrec.privacy.accounting.events import EVERY_RATING, Event
-from hushrec.privacy.accounting.weights import promises
+from hushrec.privacy.accounting.weights import classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +30,15 @@ class Measurement:
     """One event of a plan and its part of the budget.
 
     Args:
-        share: its part of the plan's ρ, or of its ε if all noise is Laplace; in (0, 1].
+        split: its part of the plan's ρ, or of its ε if all noise is Laplace; in (0, 1].
     """
 
     event: Event
-    share: float
+    split: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.share <= 1:
-            raise BudgetError(f"{self.event.name}: a share must be above 0 and at most 1")
+        if not 0 < self.split <= 1:
+            raise BudgetError(f"{self.event.name}: a part must be above 0 and at most 1")
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ class Plan:
     """All measurements of a model's fit. It depends on public declarations only.
 
     Args:
-        config: its settings, as JSON values.
+        settings: its settings, as JSON values.
         domain_digest: digest of the public domain.
         max_users: the domain's upper bound on the number of users.
         budget: what the user allows for this release.
         measurements: every event with its share.
-        asked: classes of users by name, with the ε that their members ask for; empty if the model does not
+        personal_epsilon: classes of users by name, with the ε that their members ask for; empty if the model does not
             support personal ε.
         uncovered: the caveat of published values that the measurements do not cover; None without any.
         foreign: names of code outside hushrec that declares measurements; ``models.authors`` finds them.
@@ -63,12 +63,12 @@ class Plan:
     """
 
     model: str
-    config: Mapping[str, Any]
+    settings: Mapping[str, Any]
     domain_digest: str
     max_users: int
     budget: Budget
     measurements: tuple[Measurement, ...]
-    asked: Mapping[str, float] = field(default_factory=dict)
+    personal_epsilon: Mapping[str, float] = field(default_factory=dict)
     uncovered: Clause | None = None
     foreign: tuple[str, ...] = ()
     needs: str = field(default="", compare=False)
@@ -78,17 +78,17 @@ class Plan:
 
     def __post_init__(self) -> None:
         # The copy through JSON checks that it can be stored, and guards against later changes.
-        object.__setattr__(self, "config", json.loads(_canonical(dict(self.config))))
+        object.__setattr__(self, "settings", json.loads(_canonical(dict(self.settings))))
         require_small_delta(self.budget.delta, self.max_users)
         names = [event.name for event in self.events]
         if not names or len(set(names)) < len(names):
             raise BudgetError(f"{self.model}: a plan needs measurements, each with a unique name")
-        whole(self.model, {m.event.name: m.share for m in self.measurements})
-        public = (self.budget.unit, self.budget.adjacency) == ("rating", "replace")
+        whole(self.model, {m.event.name: m.split for m in self.measurements})
+        public = (self.budget.unit, self.budget.adjacency) == ("record", "replace")
         if not public and EVERY_RATING in (event.size for event in self.events):
             raise BudgetError(
                 f"{self.model}: an entry for every rating would publish who rated what; choose unit "
-                '"rating" and adjacency "replace", under which this is public'
+                '"record" and adjacency "replace", under which this is public'
             )
         sampled = any(event.rate < 1 for event in self.events)
         if sampled and (self.budget.unit, self.budget.adjacency) != ("user", "add-remove"):
@@ -96,7 +96,7 @@ class Plan:
                 f'{self.model}: what a sample of people costs is known only for unit "user" and adjacency '
                 '"add-remove"; choose these, or let everybody take part'
             )
-        if self.asked and (self.budget.unit, self.budget.adjacency) != ("user", "add-remove"):
+        if self.personal_epsilon and (self.budget.unit, self.budget.adjacency) != ("user", "add-remove"):
             raise BudgetError(
                 f'{self.model}: personal ε needs unit "user" and adjacency "add-remove"; choose these, or a '
                 "domain without privacy classes"
@@ -109,7 +109,7 @@ class Plan:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """The measurements without their shares."""
+        """The measurements without their split."""
         return tuple(measurement.event for measurement in self.measurements)
 
     @cached_property
@@ -122,10 +122,10 @@ class Plan:
         return self.spent.epsilon(self.budget.delta)
 
     @cached_property
-    def promises(self) -> tuple[Promised, ...]:
+    def classes(self) -> tuple[Promised, ...]:
         """What each class of users is promised."""
-        made = promises(self.events, self.budget.delta, self.asked)
-        return tuple(Promised(of.name, of.asked, of.weight, of.promised) for of in made)
+        made = classes(self.events, self.budget.delta, self.personal_epsilon)
+        return tuple(Promised(of.name, of.personal_epsilon, of.weight, of.promised) for of in made)
 
     def cost(self, event: Event) -> float:
         """Cost of one measurement, rounded up: ρ for Gaussian noise, ε for any other.
@@ -166,7 +166,7 @@ class Plan:
 
     def _line(self, measurement: Measurement) -> Measured:
         event = measurement.event
-        figures = event.sensitivity, event.noise, event.size, measurement.share, self.cost(event), event.rate
+        figures = event.sensitivity, event.noise, event.size, measurement.split, self.cost(event), event.rate
         return Measured(event.name, event.mechanism, *figures)
 
     def key(self, ledger_id: str, release_index: int) -> str:
@@ -176,7 +176,7 @@ class Plan:
             "release_index": release_index,
             "version": version(),
             "model": self.model,
-            "config": self.config,
+            "settings": self.settings,
             "domain": self.domain_digest,
             "max_users": self.max_users,
             "budget": self.budget.model_dump(),
@@ -202,7 +202,7 @@ class Plan:
         """The plan as JSON values, named as in a statement."""
         return {
             "model": self.model,
-            "settings": dict(self.config),
+            "settings": dict(self.settings),
             **self.budget.model_dump(exclude={"epsilon"}),
             "epsilon": self.epsilon,
             "budget_epsilon": self.budget.epsilon,
@@ -212,7 +212,7 @@ class Plan:
             "beforehand": [known.to_json() for known in self.beforehand],
             "measurements": [line.to_json() for line in self.measured()],
             "reading": self.guarantee.odds.to_json(),
-            "promises": [asdict(one) for one in self.promises],
+            "classes": [asdict(one) for one in self.classes],
             **({"parts": self.part.of} if self.part else {}),
         }
 
@@ -242,8 +242,8 @@ class Plan:
             guarantee.told(english),
             Section(english("plan.measured"), [table_of(self.measured(), english, folded=True)]),
         ]
-        if self.promises:
-            table = promised_table(self.promises, english)
+        if self.classes:
+            table = promised_table(self.classes, english)
             blocks.append(Section(table.title, [table, Paragraph(english("personal.column"))]))
         return Document("plan", "Plan", blocks, facts=self.facts)
 

@@ -28,33 +28,33 @@ class Promise:
     """The promise to one privacy class of users.
 
     Attributes:
-        asked: the ε that its members ask for.
+        personal_epsilon: the ε that its members ask for.
         weight: the weight of each member.
         promised: bound on the ε that each member loses; at most ``asked``.
     """
 
     name: str
-    asked: float
+    personal_epsilon: float
     weight: float
     promised: float
 
 
 @lru_cache(maxsize=2**18)
-def weight(events: tuple[Event, ...], delta: float, asked: float) -> float:
+def weight(events: tuple[Event, ...], delta: float, personal_epsilon: float) -> float:
     """The largest weight at which a plan costs a user at most the ε at δ that they ask for.
 
     The search runs once for all blocks and passes, so the time of a fit grows with the number of distinct ε
     that users ask for. Only the curator can observe this; no release shows it.
 
     Args:
-        asked: ε ≥ 0, as it is written in decimal digits.
+        personal_epsilon: ε ≥ 0, as it is written in decimal digits.
 
     Returns:
         A multiple of 1/GRID in [0, 1]: 1 if they ask for the plan's ε or more, 0 if they ask for 0.
 
     Privacy: public in, public out; the ε that one user asks for, and so their weight, is private.
     """
-    allowed = fixed_point.allowance(asked)
+    allowed = fixed_point.allowance(personal_epsilon)
     if not allowed:
         return 0.0
     if _fits(events, delta, GRID, allowed):
@@ -69,20 +69,20 @@ def weight(events: tuple[Event, ...], delta: float, asked: float) -> float:
     return low / GRID
 
 
-def weights(events: tuple[Event, ...], delta: float, asked: Floats) -> Floats:
+def weights(events: tuple[Event, ...], delta: float, personal_epsilon: Floats) -> Floats:
     """``weight`` of every user, computed once per distinct ε.
 
     Args:
-        asked: ε ≥ 0 of each user, any shape.
+        personal_epsilon: ε ≥ 0 of each user, any shape.
 
     Returns:
         Weights of the same shape.
 
     Privacy: private in, private out; each weight depends only on the ε that this user asks for.
     """
-    values, places = np.unique(asked, return_inverse=True)
+    values, places = np.unique(personal_epsilon, return_inverse=True)
     found = np.array([weight(events, delta, value) for value in values.tolist()], np.float64)
-    return found[places].reshape(asked.shape)
+    return found[places].reshape(personal_epsilon.shape)
 
 
 def promised(events: tuple[Event, ...], delta: float, weight: float) -> float:
@@ -90,16 +90,16 @@ def promised(events: tuple[Event, ...], delta: float, weight: float) -> float:
     return _spent(events, round(weight * GRID)).epsilon(delta) if weight else 0.0
 
 
-def promises(
-    events: tuple[Event, ...], delta: float, asked: Mapping[str, float] | None
+def classes(
+    events: tuple[Event, ...], delta: float, personal_epsilon: Mapping[str, float] | None
 ) -> tuple[Promise, ...]:
     """What a plan promises each privacy class of users.
 
     Args:
-        asked: name of each class → the ε that its members ask for.
+        personal_epsilon: name of each class → the ε that its members ask for.
     """
     found = []
-    for name, epsilon in (asked or {}).items():
+    for name, epsilon in (personal_epsilon or {}).items():
         part = weight(events, delta, epsilon)
         # The loss is at most the ε asked for; only rounding up its decimals could exceed it.
         found.append(Promise(name, float(epsilon), part, min(float(epsilon), promised(events, delta, part))))

@@ -14,7 +14,7 @@ from hushrec.privacy.accounting.accountant import Spent
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.confined import Confined
-from hushrec.privacy.ledger import summary, witnesses
+from hushrec.privacy.ledger import release_anchors, summary
 from hushrec.privacy.ledger.booking import commitment, finished, parts, planned_budget
 from hushrec.privacy.ledger.history import Charge, Entry, Head, History
 from hushrec.privacy.ledger.remainder import Remainder
@@ -183,19 +183,19 @@ class Balance(Confined):
 
     @contextmanager
     def _reading(self) -> Iterator[Session]:
-        beside = self._witnesses()
+        beside = self._anchors()
         with self._store.reading() as session:
             self._compare(session.history, beside)
             yield session
         self._seen = session.history.head
 
-    def _witnesses(self) -> list[witnesses.Witness]:
+    def _anchors(self) -> list[release_anchors.ReleaseAnchor]:
         # Read before the history: a release that appears in between names a record that will be there.
-        return witnesses.among(*self._folders)
+        return release_anchors.among(*self._folders)
 
-    def _compare(self, history: History, beside: list[witnesses.Witness]) -> None:
+    def _compare(self, history: History, beside: list[release_anchors.ReleaseAnchor]) -> None:
         """Refuse a history that lacks a record that a release, or this process, has seen."""
-        witnesses.require_known(beside, self.name, history)
+        release_anchors.require_known(beside, self.name, history)
         if self._seen and not history.holds(self._seen):
             raise LedgerStale(
                 "the ledger was restored to an earlier state while it was open; put the latest copy back"

@@ -12,7 +12,7 @@ from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan, require_strong
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
-from hushrec.privacy.day import today
+from hushrec.privacy.dates import today
 from hushrec.privacy.ledger.caveats import Caveats, has
 from hushrec.privacy.ledger.history import Charge, History, booking
 from hushrec.privacy.ledger.remainder import Remainder
@@ -168,7 +168,7 @@ def series_of(plan: Plan, ledger: str) -> str:
     if plan.part is None:
         return ""
     noise = [{**event.facts(), "size": 0} for event in plan.events]
-    facts: dict[str, Any] = {"ledger": ledger, "model": plan.model, "config": plan.config}
+    facts: dict[str, Any] = {"ledger": ledger, "model": plan.model, "settings": plan.settings}
     facts |= {"series": plan.part.series, "releases": plan.part.of}
     facts |= {"max_users": plan.max_users, "budget": plan.budget.model_dump(), "measurements": noise}
     return hashlib.sha256(json.dumps(facts, sort_keys=True, allow_nan=False).encode()).hexdigest()

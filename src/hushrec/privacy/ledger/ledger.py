@@ -18,7 +18,7 @@ from hushrec.privacy.accounting.plan import Plan, require_same_population
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.grant import SEAL, Grant, sampler
-from hushrec.privacy.ledger import surroundings, witnesses
+from hushrec.privacy.ledger import other_ledgers, release_anchors
 from hushrec.privacy.ledger.balance import Balance, folders
 from hushrec.privacy.ledger.booking import book, commitment, finished, ledger_reference, resume
 from hushrec.privacy.ledger.caveats import Caveats, conditional, inherited
@@ -75,9 +75,9 @@ class Ledger(Balance):
         store = store_of(path)
         told = _declared(population=population, controller=controller, contact=contact)
         first = opening(total, max_releases) | ({"declared": told} if told else {})
-        told_of = witnesses.among(*folders(store, releases))
-        surroundings.require_startable(store, total, domain, told_of)
-        beside = surroundings.beside(store, told_of)
+        told_of = release_anchors.among(*folders(store, releases))
+        other_ledgers.require_startable(store, total, domain, told_of)
+        beside = other_ledgers.beside(store, told_of)
         store.create(first)
         if beside:
             warnings.warn(
@@ -107,8 +107,8 @@ class Ledger(Balance):
         """
         store = store_of(path)
         if not store.exists():
-            witnesses.require_new(witnesses.among(*folders(store, releases)), store)
-            raise surroundings.missing(store)
+            release_anchors.require_new(release_anchors.among(*folders(store, releases)), store)
+            raise other_ledgers.missing(store)
         store.inspect()
         return cls(store, releases)
 
@@ -195,8 +195,8 @@ class Ledger(Balance):
             require_same_population(plan, history.total)
             caveats = inherited(caveats, history.entries())
             if self.name and not caveats and not history.covers(plan.domain_digest):
-                around = self._witnesses()
-                surroundings.require_alone(self._store, plan.domain_digest, history.total, around)
+                around = self._anchors()
+                other_ledgers.require_alone(self._store, plan.domain_digest, history.total, around)
             caveats = conditional(caveats, plan, [*history.entries()])
             charge = resume(session, plan, release_index, mark) or book(
                 session,
@@ -328,7 +328,7 @@ class Ledger(Balance):
 
     @contextmanager
     def _writing(self) -> Iterator[Session]:
-        beside = self._witnesses()
+        beside = self._anchors()
         with self._store.writing() as session:
             self._compare(session.history, beside)
             yield session

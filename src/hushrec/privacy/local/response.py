@@ -36,14 +36,14 @@ class ResponseRandomizer:
     Args:
         symbols: number of symbols of a cell, one of which means empty.
         exponent: −ln of the probability of an untrue answer.
-        asked: number of cells of a row that are answered, chosen at random; None for all of them.
+        answered: number of cells of a row that are answered, chosen at random; None for all of them.
 
     Privacy: public.
     """
 
     symbols: int
     exponent: float
-    asked: int | None = None
+    answered: int | None = None
 
     def __post_init__(self) -> None:
         cell_loss(self.symbols, self.exponent)
@@ -62,7 +62,7 @@ class ResponseRandomizer:
                 f"{rows.name}: a cell's answer loses more than the booked ε = {above(float(event.loss))}; "
                 "use the booked symbols and exponent"
             )
-        answered = rows.width if self.asked is None else self.asked
+        answered = rows.width if self.answered is None else self.answered
         if answered != event.size or not 1 <= answered <= rows.width <= _WIDEST:
             raise GrantError(
                 f"{rows.name}: {answered} of {rows.width} cells of a row would be answered, booked were "
@@ -79,7 +79,7 @@ class ResponseRandomizer:
     def draw(
         self, rows: Rows, key: Callable[[str], bytes], count_draws: Draw, *, threads: int = 2
     ) -> tuple[Ints, Ints32, Bytes]:
-        """Answer every asked cell: with probability e^−exponent by one of the other symbols, else truly.
+        """Answer every answered cell: with probability e^−exponent by one of the other symbols, else truly.
 
         Args:
             rows: private, and as booked.
@@ -97,7 +97,7 @@ class ResponseRandomizer:
         distribution = geometric_gaps(Fraction(self.exponent), _WIDEST + 1)
         draw = functools.partial(count_draws, key("cells"))
         symbols, sample = (np.frombuffer(key(use), "<u4").astype(np.uint32) for use in ("symbols", "sample"))
-        answered = rows.width if self.asked is None else self.asked
+        answered = rows.width if self.answered is None else self.answered
         tall = max(1, _RUN // rows.width)
 
         def run(number: int) -> tuple[Ints, Ints32, Bytes]:
@@ -105,8 +105,8 @@ class ResponseRandomizer:
             there = slice(bounds[0], bounds[-1])
             starts, columns, marks = bounds - bounds[0], rows.columns[there], rows.marks[there]
             counts = np.empty(starts.size - 1, np.int64)
-            chosen = np.empty((counts.size, self.asked or 0), np.int32)
-            if self.asked is not None:
+            chosen = np.empty((counts.size, self.answered or 0), np.int32)
+            if self.answered is not None:
                 symbol_flips.choose(chosen, rows.width, sample, number)
                 whole = starts, columns, marks
                 starts, columns, marks = np.empty_like(starts), np.empty_like(columns), np.empty_like(marks)
@@ -128,7 +128,7 @@ class ResponseRandomizer:
                 counts,
             )
             listed = listed[:size].copy()
-            if self.asked is not None:
+            if self.answered is not None:
                 listed = chosen[np.repeat(np.arange(counts.size), counts), listed]
             return counts, listed, reported[:size].copy()
 

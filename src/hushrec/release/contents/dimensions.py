@@ -55,7 +55,7 @@ def dimensions(kind: str, tensors: Mapping[str, NDArray[Any]], constants: Mappin
 def tastes(
     found: int,
     model: str,
-    config: Mapping[str, Any],
+    settings: Mapping[str, Any],
     epsilon: float | None,
     known: float = 0.0,
     words: Words = english,
@@ -64,44 +64,44 @@ def tastes(
 
     Args:
         found: number of dimensions.
-        config: its settings, which say whether it learns tastes and what it cleans.
+        settings: its settings, which say whether it learns tastes and what it cleans.
         epsilon: ε of the noise; None without noise.
         known: how many of them are from public features of items, the constant ``known_factors``.
     """
     if 0 < known < found:
-        learned = tastes(found - int(known), model, config, epsilon, words=words)
+        learned = tastes(found - int(known), model, settings, epsilon, words=words)
         return words.join([learned, words("taste.more_known", n=int(known))])
     if not found:
-        return words("taste.same", why=words.clause(why_same(model, config, epsilon)))
+        return words("taste.same", why=words.clause(why_same(model, settings, epsilon)))
     if known > 0:
         return words("taste.known", n=found)
     if epsilon is None:
         return words("taste.no_noise", n=found)
-    return words("taste.survived" if _cleans(model, config) else "taste.at_most", n=found, model=model)
+    return words("taste.survived" if _cleans(model, settings) else "taste.at_most", n=found, model=model)
 
 
-def why_same(model: str, config: Mapping[str, Any], epsilon: float | None) -> Clause:
+def why_same(model: str, settings: Mapping[str, Any], epsilon: float | None) -> Clause:
     """Why a release without dimensions gives everybody the same list."""
-    if not _learns(config):
+    if not _learns(settings):
         return Clause("why_same.learns_none", {"model": model})
     if epsilon is None:
         return Clause("why_same.none_found")
     return Clause("why_same.noise", {"epsilon": float(above(epsilon))})
 
 
-def remedy(feedback: str, config: Mapping[str, Any]) -> Said:
+def remedy(feedback: str, settings: Mapping[str, Any]) -> Said:
     """Say what to change where lists are the same for everybody, from public facts alone."""
-    kind = "helps" if _learns(config) else "choose"
+    kind = "helps" if _learns(settings) else "choose"
     return english(f"remedy.{kind}_{feedback}")
 
 
-def _learns(config: Mapping[str, Any]) -> bool:
-    return "rank" in config or "n_neighbours" in config
+def _learns(settings: Mapping[str, Any]) -> bool:
+    return "rank" in settings or "n_neighbours" in settings
 
 
-def _cleans(model: str, config: Mapping[str, Any]) -> bool:
+def _cleans(model: str, settings: Mapping[str, Any]) -> bool:
     """Whether the model leaves out what the noise hides."""
-    covariance = config.get("covariance")
+    covariance = settings.get("covariance")
     weighted = isinstance(covariance, Mapping) and covariance.get("cleaning") == "weighted"
     return weighted or model == "PrivateEASE"
 

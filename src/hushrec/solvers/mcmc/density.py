@@ -35,7 +35,7 @@ class ChainSettings(Frozen):
     epochs: int = Field(default=1000, ge=1, le=10**7)
     """passes of each chain."""
     burn_in: float = Field(default=0.5, ge=0, lt=1)
-    """share of the epochs that the diagnostics leave out."""
+    """fraction of the epochs that the diagnostics leave out."""
     rate: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     """step size of the first epoch, in units of 1/(curvature of the effect of the heaviest person)."""
     offset: float = Field(default=100.0, gt=0, allow_inf_nan=False)
@@ -111,8 +111,8 @@ class Posterior:
 
     def weights(self, ratings: Ratings, own: Floats | None = None) -> Floats:
         """w_u of each person, shape (n_users,). Privacy: private."""
-        share = np.minimum(1.0, self.bound / (ratings.counts * self.largest(ratings.domain)))
-        return np.asarray(share if own is None else share * own, dtype=np.float64)
+        fraction = np.minimum(1.0, self.bound / (ratings.counts * self.largest(ratings.domain)))
+        return np.asarray(fraction if own is None else fraction * own, dtype=np.float64)
 
 
 class ChainBatch(NamedTuple):

@@ -23,7 +23,7 @@ class Diagnostics:
     Attributes:
         rhat: the largest rank-normalised split R̂ of all functionals; infinite if one has none.
         ess: the smallest bulk effective sample size, over all chains together.
-        apart: share of the functionals with R̂ > 1.01.
+        apart: fraction of the functionals with R̂ > 1.01.
         draws: number of draws per chain.
 
     Privacy: private; functions of the ratings that no guarantee covers.

@@ -13,7 +13,7 @@ from hushrec.arrays import Ints, Shape
 from hushrec.data.feedback import Feedback
 from hushrec.data.people import People
 from hushrec.data.spark.spark_feedback import SparkFeedback
-from hushrec.progress import share
+from hushrec.progress import fraction
 from hushrec.statistics.engines.spark_engine import SparkRows
 
 __all__ = ["BlockFiles", "Engine", "Memory", "engine_of", "rows_here"]
@@ -131,7 +131,7 @@ def _total(
     blocks: Iterable[Any], n_blocks: int, add: Callable[..., None], shapes: Iterable[Shape]
 ) -> list[Ints]:
     sums = [np.zeros(shape, dtype=np.int64) for shape in shapes]
-    with share("summing") as shared:
+    with fraction("summing") as shared:
         for number, block in enumerate(blocks):
             shared.part(number, n_blocks)
             add(block, *sums)

@@ -72,7 +72,7 @@ class SparkRows:
         """
         source = self._source
         every = (*shapes, source.n_blocks)
-        work = _Partial(source.domain, source.cap, self._functions, add, every, version())
+        work = _Partial(source.domain, source.max_per_user, self._functions, add, every, version())
         sums = [np.zeros(shape, dtype=np.int64) for shape in every]
         contained(partial(_read, _added_up(source.frame, work, sum(one.size for one in sums)), sums))
         *wanted, times = sums
@@ -106,13 +106,13 @@ class _Partial:
     def __init__(
         self,
         domain: Domain,
-        cap: int | None,
+        max_per_user: int | None,
         functions: Iterable[Callable[[Any], Any]],
         add: Callable[..., None],
         shapes: Iterable[Shape],
         version: str,
     ) -> None:
-        self._domain, self._cap, self._functions = domain, cap, functions
+        self._domain, self._cap, self._functions = domain, max_per_user, functions
         self._add, self._shapes, self._version = add, shapes, version
 
     def __call__(self, batches: Batches) -> Iterator[Any]:

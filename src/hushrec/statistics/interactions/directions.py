@@ -23,9 +23,9 @@ from hushrec.kernels.csr import kept_rows
 ENTRY_BITS, DIRECTION_BITS = 10, 12
 LARGEST = 1 << 15
 """Most items that are weighted, so that every sum of one user's squares fits 64 bits."""
-WEIGHT_BITS = {"user": 37, "rating": 31}
-"""Bits of a user's weight, 1/‖z‖² for unit ``user`` and 1/‖z‖ for unit ``rating``, with z in steps."""
-_LEAST = {"user": 2**13, "rating": 2**14}
+WEIGHT_BITS = {"user": 37, "record": 31}
+"""Bits of a user's weight, 1/‖z‖² for unit ``user`` and 1/‖z‖ for unit ``record``, with z in steps."""
+_LEAST = {"user": 2**13, "record": 2**14}
 """The smallest ‖z‖², in squared steps, that counts: the weights then fit the 24 bits of the Gram kernel."""
 _LEAST_SHARE_BITS = 9
 """Unit ``user``: below 2^-9 of ‖y‖², ‖z‖² counts as 0, so that sums of a billion users fit 64 bits."""
@@ -121,7 +121,7 @@ def directed(block: Feedback, lens: ItemWeights, unit: str) -> Directed:
 def largest_pull(n_items: int, unit: str) -> float:
     """A bound on w τ y_i of one user, and on w τ² v_i/2, in steps, whatever they give.
 
-    Unit ``user``: w ≤ 2^(37 + 9)/‖y‖², |τ| ≤ ‖y‖ and y_i ≤ ‖y‖. Unit ``rating``: w ≤ 2^(31 − 7),
+    Unit ``user``: w ≤ 2^(37 + 9)/‖y‖², |τ| ≤ ‖y‖ and y_i ≤ ‖y‖. Unit ``record``: w ≤ 2^(31 − 7),
     |τ| ≤ 2^10 √n and y_i ≤ 2^10. The length of v in steps is 1 but for 3 %.
 
     Args:

@@ -23,7 +23,7 @@ class ItemCounts:
     """How many people gave each item: N_i = Σ_u w_u [u gave i].
 
     Unit ``user``: w_u = min(1, √(K/c_u)) for a user with c_u items, so the norm of a user's whole
-    contribution is at most √K. Unit ``rating``: w_u = 1, so one rating or interaction moves one count by 1.
+    contribution is at most √K. Unit ``record``: w_u = 1, so one rating or interaction moves one count by 1.
 
     Args:
         unit: unit of the guarantee, under add-remove.
@@ -40,13 +40,13 @@ class ItemCounts:
     def weights(self) -> Weights:
         """A user's weight by number of items."""
         n = self.domain.n_items
-        if self.unit == "rating":
+        if self.unit == "record":
             return Weights(n, _WEIGHT_BITS, 0.5, n)
-        return Weights(min(self.domain.cap, n), _WEIGHT_BITS, 0.5, self.contribution_cap)
+        return Weights(min(self.domain.max_per_user, n), _WEIGHT_BITS, 0.5, self.contribution_cap)
 
     @property
     def query(self) -> Sum:
-        change = 1.0 if self.unit == "rating" else vector_user(self.weights.values, 1.0, 0.0, "l2")
+        change = 1.0 if self.unit == "record" else vector_user(self.weights.values, 1.0, 0.0, "l2")
         return Sum("item counts", change, "l2", self.weights.step, self.domain.n_items)
 
     def measure(self, people: Population) -> Ints:
@@ -68,7 +68,7 @@ class ItemCounts:
 
 @dataclass(frozen=True)
 class CrowdSize:
-    """How large the population is: Σ_u 1 for unit ``user``, Σ_u √c_u for unit ``rating``.
+    """How large the population is: Σ_u 1 for unit ``user``, Σ_u √c_u for unit ``record``.
 
     One interaction moves √c by at most 1, which the grid rounds down.
 

@@ -36,7 +36,7 @@ class PairSums:
     """Σ_u w_u z_u z_uᵀ above the diagonal, and how much of the users' vectors lies along the direction v.
 
     A user's vector y = d ∘ x is split into its part along v and the rest, z. Unit ``user``: w = 1/‖z‖², so
-    one user's whole contribution has norm 1. Unit ``rating``: w = 1/‖z‖, so one interaction moves it by 1.
+    one user's whole contribution has norm 1. Unit ``record``: w = 1/‖z‖, so one interaction moves it by 1.
 
     Args:
         n_items: number of weighted items.
@@ -57,20 +57,20 @@ class PairSums:
         if self.unit == "user":
             change = sensitivity.pairs_user(n, step)
         else:
-            entry, weight = 2.0**-ENTRY_BITS, 2.0 ** (ENTRY_BITS - WEIGHT_BITS["rating"])
+            entry, weight = 2.0**-ENTRY_BITS, 2.0 ** (ENTRY_BITS - WEIGHT_BITS["record"])
             change = sensitivity.pairs_interaction(n, step, entry, weight)
         return Sum("item pairs", change, "l2", step, n * (n - 1) // 2)
 
     @property
     def popular_part(self) -> Sum:
-        """Description of Σ_u ⟨v, y⟩²/‖y‖², or /‖y‖ for unit ``rating``."""
+        """Description of Σ_u ⟨v, y⟩²/‖y‖², or /‖y‖ for unit ``record``."""
         step = 2.0**-_SHARE_BITS
         change = 1.0 if self.unit == "user" else sensitivity.part_along(step)
         return Sum("popular part", change, "l2", step, 1)
 
     @property
     def lengths(self) -> Sum:
-        """Description of Σ_u ‖y‖, for unit ``rating``."""
+        """Description of Σ_u ‖y‖, for unit ``record``."""
         step = 2.0**-_SHARE_BITS
         return Sum("vector lengths", 1 + step, "l2", step, 1)
 
@@ -81,7 +81,7 @@ class PairSums:
 
     def queries(self) -> Iterator[Sum]:
         yield self.popular_part
-        if self.unit == "rating":
+        if self.unit == "record":
             yield self.lengths
         yield self.pairs
 
@@ -101,7 +101,7 @@ class PairSums:
         rows = people.in_full.map(project)
         part, lengths, largest = rows.total(self._add_parts(lens), 1, 1, 1)
         yield self.popular_part, part
-        if self.unit == "rating":
+        if self.unit == "record":
             yield self.lengths, lengths
         yield self.pairs, self._pairs(rows, lens, int(largest[0]))
 
@@ -111,10 +111,10 @@ class PairSums:
         def add(rows: Directed, part: Ints, lengths: Ints, largest: Ints) -> None:
             length = np.sqrt(rows.square)
             along = rows.product.astype(np.float64) ** 2 / lens.square
-            share = np.minimum(along / np.maximum(rows.square, 1), 1)
-            if self.unit == "rating":
-                share = share * length * 2.0**-ENTRY_BITS
-            part += int(np.floor(share * steps).astype(np.int64).sum())
+            fraction = np.minimum(along / np.maximum(rows.square, 1), 1)
+            if self.unit == "record":
+                fraction = fraction * length * 2.0**-ENTRY_BITS
+            part += int(np.floor(fraction * steps).astype(np.int64).sum())
             lengths += int(np.floor(length * 2.0**-ENTRY_BITS * steps).astype(np.int64).sum())
             largest += int(((rows.weight * rows.square >> _COARSE_BITS) + 1).sum())
 
@@ -123,7 +123,7 @@ class PairSums:
     @property
     def _dropped(self) -> int:
         """Bits of a product of weight and entries below the published grid."""
-        bits = WEIGHT_BITS[self.unit] + (ENTRY_BITS if self.unit == "rating" else 0)
+        bits = WEIGHT_BITS[self.unit] + (ENTRY_BITS if self.unit == "record" else 0)
         return bits - _STEP_BITS
 
     def _pairs(self, rows: Engine[Directed], lens: ItemWeights, largest: int) -> Ints:

@@ -98,7 +98,7 @@ class DatedSums(DatedCounts):
         if ratings.n_users:
             means = np.add.reduceat(values, ratings.indptr[:-1]) // ratings.counts
             level = np.sign(means) * ((np.abs(means) * people) >> BITS)
-        strength = -1 if self.of.strength is None else self.of.strength
+        reg = -1 if self.of.reg is None else self.of.reg
         entries = centre(
             ratings.indptr,
             ratings.items,
@@ -107,7 +107,7 @@ class DatedSums(DatedCounts):
             np.zeros(self.domain.n_items, dtype=np.int64),
             2 * self._largest,
             0,
-            strength,
+            reg,
             self._bound,
         )
         slopes = np.zeros(0, dtype=np.int64)
@@ -127,7 +127,7 @@ class DatedSums(DatedCounts):
 
     @cached_property
     def _bound(self) -> int:
-        if self.of.strength is None:
+        if self.of.reg is None:
             return self._largest
         return min(self._largest * 2, self.of.grid.count(self.of.clip))
 

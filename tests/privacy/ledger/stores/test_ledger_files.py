@@ -1,4 +1,4 @@
-"""Which files are ledgers is told by SQLite; the rest of it stands in test_surroundings."""
+"""Which files are ledgers is told by SQLite; the rest of it stands in test_other_ledgers."""
 
 from pathlib import Path
 

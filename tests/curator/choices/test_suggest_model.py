@@ -6,15 +6,15 @@ import re
 import pytest
 
 import hushrec as hr
-from hushrec.curator.choices import recommended as module
-from hushrec.curator.choices.recommended import choice, choice_of_share
+from hushrec.curator.choices import suggest_model as module
+from hushrec.curator.choices.suggest_model import choice, choice_within
 from hushrec.errors import BudgetUnsupported, ConfigError, DataError, MemoryExceeded
 from hushrec.models.visibility import pairs
 
 ITEMS = range(500)
-MANY = {"max_users": 200_000, "expected_users": 100_000, "expected_ratings": 5_000_000}
-SOME = {"max_users": 50_000, "expected_users": 25_000, "expected_ratings": 1_250_000}
-FEW = {"max_users": 500, "expected_users": 300, "expected_ratings": 3_000}
+MANY = {"max_users": 200_000, "expected_users": 100_000, "expected_records": 5_000_000}
+SOME = {"max_users": 50_000, "expected_users": 25_000, "expected_records": 1_250_000}
+FEW = {"max_users": 500, "expected_users": 300, "expected_records": 3_000}
 
 
 def stars(**crowd):
@@ -31,32 +31,32 @@ def clicks(**crowd):
         (stars(**SOME), "user", 1.0, hr.PosteriorMF()),
         # Many people tell a covariance more than descent, and the more of them the more they rate each.
         (stars(**MANY), "user", 1.0, hr.CovarianceSVD()),
-        (stars(**{**SOME, "expected_ratings": 5_000_000}), "user", 1.0, hr.PosteriorMF()),
-        (stars(**{**SOME, "expected_ratings": 5_000_000}), "user", 20.0, hr.CovarianceSVD()),
+        (stars(**{**SOME, "expected_records": 5_000_000}), "user", 1.0, hr.PosteriorMF()),
+        (stars(**{**SOME, "expected_records": 5_000_000}), "user", 20.0, hr.CovarianceSVD()),
         (stars(**FEW), "user", 1.0, hr.GlobalEffects()),
-        (stars(**MANY), "rating", 1.0, hr.CovarianceSVD()),
-        (stars(**FEW), "rating", 1.0, hr.GlobalEffects()),
+        (stars(**MANY), "record", 1.0, hr.CovarianceSVD()),
+        (stars(**FEW), "record", 1.0, hr.GlobalEffects()),
         # Few ratings each tell little of a user's vector, and many of them of a covariance.
-        (stars(**{**MANY, "expected_ratings": 1_000_000}), "user", 1.0, hr.CovarianceSVD()),
+        (stars(**{**MANY, "expected_records": 1_000_000}), "user", 1.0, hr.CovarianceSVD()),
         (clicks(**MANY), "user", 1.0, hr.PrivateEASE()),
-        (clicks(**MANY), "rating", 1.0, hr.PrivateEASE()),
+        (clicks(**MANY), "record", 1.0, hr.PrivateEASE()),
         (clicks(**FEW), "user", 1.0, hr.Popularity()),
-        (clicks(**FEW), "rating", 0.5, hr.Popularity()),
+        (clicks(**FEW), "record", 0.5, hr.Popularity()),
         # Nobody learns taste from one or two items each, however many people there are.
-        (clicks(**{**MANY, "expected_ratings": 200_000}), "user", 1.0, hr.Popularity()),
+        (clicks(**{**MANY, "expected_records": 200_000}), "user", 1.0, hr.Popularity()),
     ],
 )
 def test_the_crowd_and_the_noise_decide(domain, unit, epsilon, model, budget):
     asked = budget(epsilon, unit=unit, delta=1e-7)
-    assert hr.recommended(domain, asked) == model
+    assert hr.suggest_model(domain, asked) == model
     assert choice(domain, asked).reason
 
 
 def test_more_people_and_less_noise_never_lead_back_to_effects(budget):
     """One threshold on one signal, which grows in ε, in ratings and with a smaller catalogue."""
-    for unit in ("user", "rating"):
+    for unit in ("user", "record"):
         simple = [
-            hr.recommended(stars(**{**FEW, "expected_ratings": ratings}), budget(epsilon, unit=unit))
+            hr.suggest_model(stars(**{**FEW, "expected_records": ratings}), budget(epsilon, unit=unit))
             == hr.GlobalEffects()
             for ratings in (1_000, 30_000, 100_000, 1_000_000)
             for epsilon in (0.2, 2.0, 20.0)
@@ -74,9 +74,9 @@ def test_a_wide_catalogue_needs_a_larger_crowd_for_its_covariance(budget):
     for n, users in ((2_000, 20_000), (10_000, 90_000)):
         descended = []
         for ratings in range(20 * users, 60 * users, users):
-            crowd = {"max_users": users, "expected_users": users, "expected_ratings": ratings}
+            crowd = {"max_users": users, "expected_users": users, "expected_records": ratings}
             told = hr.Domain(range(n), scale=(1, 5, 1), **crowd)
-            if isinstance(hr.recommended(told, asked), hr.PosteriorMF):
+            if isinstance(hr.suggest_model(told, asked), hr.PosteriorMF):
                 descended.append(pairs(told, asked))
         largest.append(max(descended))
     assert largest == pytest.approx([3_000, 3_000 * 5**0.5], rel=0.04)
@@ -84,7 +84,7 @@ def test_a_wide_catalogue_needs_a_larger_crowd_for_its_covariance(budget):
 
 def test_it_does_not_depend_on_the_ratings(budget):
     """Two populations of one domain, one of which has hardly any ratings, get the same model."""
-    crowd = {"max_users": 2_000, "expected_users": 1_000, "expected_ratings": 100_000}
+    crowd = {"max_users": 2_000, "expected_users": 1_000, "expected_records": 100_000}
     asked = budget(8.0, unit="user")
     made = []
     for size in (100, 1_600):
@@ -92,19 +92,19 @@ def test_it_does_not_depend_on_the_ratings(budget):
         domain = hr.Domain(drawn.domain.items, scale=(1, 5, 1), **crowd)
         people = hr.Ratings(domain, drawn.users, drawn.indptr, drawn.items, drawn.steps)
         made.append(hr.testing.fit(people, budget=asked, entropy=hr.testing.Seeded(1)))
-    assert {release.model for release in made} == {type(hr.recommended(domain, asked)).__name__}
-    assert made[0].config == made[1].config
+    assert {release.model for release in made} == {type(hr.suggest_model(domain, asked)).__name__}
+    assert made[0].settings == made[1].settings
 
 
 def test_noise_of_pure_epsilon_and_one_sided_adjacency(budget):
     exact = budget(1.0, delta=0.0)
-    assert hr.recommended(stars(**MANY), exact) == hr.GlobalEffects(noise="laplace")
+    assert hr.suggest_model(stars(**MANY), exact) == hr.GlobalEffects(noise="laplace")
     content = budget(8.0, adjacency="replace", delta=1e-7)
-    assert hr.recommended(stars(**MANY), content) == hr.CovarianceSVD()
+    assert hr.suggest_model(stars(**MANY), content) == hr.CovarianceSVD()
 
 
 @pytest.mark.parametrize(
-    ("domain", "asked", "told"),
+    ("domain", "personal_epsilon", "told"),
     [
         (stars(**MANY), {"unit": "user", "adjacency": "replace"}, "choose adjacency 'add-remove'"),
         (clicks(**MANY), {"unit": "user", "adjacency": "replace"}, "choose adjacency 'add-remove'"),
@@ -114,7 +114,7 @@ def test_noise_of_pure_epsilon_and_one_sided_adjacency(budget):
 def test_what_no_model_supports_is_refused_and_charges_nothing(domain, asked, told, budget):
     asked = budget(**{"delta": 1e-7, **asked})
     with pytest.raises(BudgetUnsupported, match=told):
-        hr.recommended(domain, asked)
+        hr.suggest_model(domain, asked)
     ledger = hr.Ledger.ephemeral(asked)
     make = hr.synthetic.netflix_like if domain.feedback == "ratings" else hr.synthetic.interactions
     for given in (asked, "auto"):
@@ -125,34 +125,34 @@ def test_what_no_model_supports_is_refused_and_charges_nothing(domain, asked, to
 
 def test_a_task_needs_its_kind_of_feedback(budget):
     with pytest.raises(ConfigError, match="declare the lowest rating that is a like"):
-        hr.recommended(stars(**MANY), budget(), task="lists")
+        hr.suggest_model(stars(**MANY), budget(), task="lists")
     with pytest.raises(ConfigError, match="only where people rate"):
-        hr.recommended(clicks(**MANY), budget(), task="ratings")
+        hr.suggest_model(clicks(**MANY), budget(), task="ratings")
     likes = hr.Domain(ITEMS, scale=(1, 5, 1), likes=4, **MANY)
-    assert hr.recommended(likes, budget(delta=1e-7), task="lists") == hr.PrivateEASE()
+    assert hr.suggest_model(likes, budget(delta=1e-7), task="lists") == hr.PrivateEASE()
 
 
 def test_a_small_catalogue_has_a_small_rank(budget):
     tiny = hr.Domain(range(3), scale=(1, 5, 1), **MANY)
-    for unit in ("user", "rating"):
-        chosen = hr.recommended(tiny, budget(unit=unit, delta=1e-7))
+    for unit in ("user", "record"):
+        chosen = hr.suggest_model(tiny, budget(unit=unit, delta=1e-7))
         assert chosen.rank == 3
         hr.plan(tiny, chosen, budget(unit=unit, delta=1e-7))
 
 
 def test_people_with_an_epsilon_of_their_own_get_a_model_that_heeds_it(budget):
-    classes = stars(**FEW, privacy_classes={"strict": 0.5})
-    assert hr.recommended(classes, budget(1.0, unit="user")) == hr.PosteriorMF()
+    classes = stars(**FEW, personal_epsilon={"strict": 0.5})
+    assert hr.suggest_model(classes, budget(1.0, unit="user")) == hr.PosteriorMF()
     with pytest.raises(BudgetUnsupported, match="an ε per user needs unit 'user'"):
-        hr.recommended(classes, budget(1.0))
+        hr.suggest_model(classes, budget(1.0))
     with pytest.raises(BudgetUnsupported, match="drop the column epsilon"):
-        choice(clicks(**FEW), budget(1.0, unit="user"), personal=True)
+        choice(clicks(**FEW), budget(1.0, unit="user"), personal_epsilon=True)
 
 
 def test_what_does_not_fit_into_this_machine_is_not_chosen(budget, monkeypatch):
     asked, domain = budget(8.0, delta=1e-7), hr.Domain(range(5_000), scale=(1, 5, 1), **MANY)
     monkeypatch.setattr(module, "machine", lambda: (1 << 50, 0))
-    assert hr.recommended(domain, asked) == hr.CovarianceSVD(), "what is free is not public"
+    assert hr.suggest_model(domain, asked) == hr.CovarianceSVD(), "what is free is not public"
     effects = hr.GlobalEffects().footprint(domain, asked)
     room = effects.held(int(domain.crowd.ratings), int(domain.crowd.users))
     monkeypatch.setattr(module, "machine", lambda: (int(room), 0))
@@ -160,7 +160,7 @@ def test_what_does_not_fit_into_this_machine_is_not_chosen(budget, monkeypatch):
     assert simple.model == hr.GlobalEffects()
     assert "memory" in simple.reason
     monkeypatch.setattr(module, "machine", lambda: (1, 1))
-    assert hr.recommended(domain, asked) == hr.GlobalEffects()
+    assert hr.suggest_model(domain, asked) == hr.GlobalEffects()
 
 
 def test_a_recommended_fit_that_cannot_fit_is_refused_with_the_ledger_untouched(budget, monkeypatch):
@@ -176,15 +176,15 @@ def test_a_recommended_fit_that_cannot_fit_is_refused_with_the_ledger_untouched(
 def test_a_share_of_a_ledger_decides_not_its_total(budget):
     """52 releases within ε = 8 leave each so much noise that factors are hidden; one release does not."""
     domain, total = (
-        stars(max_users=2_000, expected_users=1_000, expected_ratings=60_000),
+        stars(max_users=2_000, expected_users=1_000, expected_records=60_000),
         budget(8.0, unit="user"),
     )
     assert choice(domain, total).model == hr.PosteriorMF()
 
     def share(model):
-        return hr.share(domain, model, total, 52)
+        return hr.split_budget(domain, model, total, 52)
 
-    assert choice_of_share(share, domain, total).model == hr.GlobalEffects()
+    assert choice_within(share, domain, total).model == hr.GlobalEffects()
     drawn = hr.synthetic.netflix_like(60, 500, 600, 1)
     people = hr.Ratings(domain, drawn.users, drawn.indptr, drawn.items, drawn.steps)
     for releases, model in ((52, "GlobalEffects"), (1, "PosteriorMF")):
@@ -203,7 +203,7 @@ def test_without_a_budget_it_is_the_baseline_of_the_kind():
         hr.baseline("ratings.csv")
 
 
-@pytest.mark.parametrize("unit", ["user", "rating"])
+@pytest.mark.parametrize("unit", ["user", "record"])
 @pytest.mark.parametrize("n_items", [2, 500, 6_000])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
 @pytest.mark.parametrize("each", [1, 2, 3, 12, 90, None])
@@ -212,7 +212,7 @@ def test_choice_and_prospects_never_contradict_each_other(unit, n_items, epsilon
     asked, ease = budget(epsilon, unit=unit, delta=1e-8), hr.PrivateEASE()
 
     def clicks_of(users):
-        hints = {} if each is None else {"expected_users": users, "expected_ratings": users * each}
+        hints = {} if each is None else {"expected_users": users, "expected_records": users * each}
         return hr.Domain(range(n_items), max_users=users if each is None else 1_000_000, **hints)
 
     needed = ease.users_needed(clicks_of(1_000_000), asked)
@@ -245,6 +245,6 @@ def test_words_name_the_crowd_and_what_would_be_better(budget):
     declared = choice(stars(**FEW), budget(1.0, unit="user")).reason
     assert "about 300 users with 10 ratings each" in declared
     assumed = choice(stars(max_users=500), budget(1.0, unit="user")).reason
-    assert "assumed: declare expected_users and expected_ratings" in assumed
+    assert "assumed: declare expected_users and expected_records" in assumed
     many = choice(stars(**MANY), budget(1.0, unit="user", delta=1e-7)).reason
     assert many.endswith("from 3,000 on a covariance tells more than descent")

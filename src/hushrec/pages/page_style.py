@@ -17,11 +17,11 @@ LARGEST_CSS = 2**18
 """Bytes in a style, which every reader fetches."""
 _OWN_CSS = "own.css"
 
-__all__ = ["LARGEST_CSS", "Look", "texts"]
+__all__ = ["LARGEST_CSS", "PageStyle", "texts"]
 
 
 @dataclass(frozen=True)
-class Look:
+class PageStyle:
     """What a site decides about its page.
 
     Args:
@@ -44,7 +44,7 @@ class Look:
             )
 
     def files(self, assets: Traversable) -> dict[str, bytes]:
-        """The files of a page that depend on its look, by name."""
+        """The files of a page that depend on its style, by name."""
         told = texts(assets, self.lang)
         title = self.title or told["title"]
         own = f'\n<link rel="stylesheet" href="{_OWN_CSS}">' if self.css is not None else ""

@@ -27,7 +27,7 @@ _MOST_PARTS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
+class ReleaseAnchor:
     """What one release states about its ledger."""
 
     release: str
@@ -38,7 +38,7 @@ class Witness:
     """Domain (its digest), unit and adjacency."""
 
 
-def among(*places: Path) -> list[Witness]:
+def among(*places: Path) -> list[ReleaseAnchor]:
     """Read the anchors of all releases in these folders or files, whichever ledger they name.
 
     Files that are not releases are ignored.
@@ -51,11 +51,11 @@ def among(*places: Path) -> list[Witness]:
         elif place.exists():
             files.append((place, _text if place.name.endswith(".json") else _header))
     return [
-        anchor for path, read in sorted(files, key=lambda found: found[0]) for anchor in _witness(path, read)
+        anchor for path, read in sorted(files, key=lambda found: found[0]) for anchor in _anchor(path, read)
     ]
 
 
-def require_new(found: list[Witness], store: Store) -> None:
+def require_new(found: list[ReleaseAnchor], store: Store) -> None:
     """Refuse to create a ledger under a name that a release mentions."""
     for anchor in found:
         if anchor.ledger_file == store.name:
@@ -66,7 +66,7 @@ def require_new(found: list[Witness], store: Store) -> None:
             )
 
 
-def require_known(found: list[Witness], name: str, history: History) -> None:
+def require_known(found: list[ReleaseAnchor], name: str, history: History) -> None:
     """Refuse a ledger that contradicts a release.
 
     Args:
@@ -88,7 +88,7 @@ def require_known(found: list[Witness], name: str, history: History) -> None:
             )
 
 
-def _witness(path: Path, read: Callable[[Path], Any]) -> Iterator[Witness]:
+def _anchor(path: Path, read: Callable[[Path], Any]) -> Iterator[ReleaseAnchor]:
     try:
         facts = read(path)
         statement = facts["statement"] if isinstance(facts, Mapping) and "statement" in facts else {}
@@ -96,7 +96,7 @@ def _witness(path: Path, read: Callable[[Path], Any]) -> Iterator[Witness]:
         if not ledger:  # another kind of file, or made without a ledger
             return
         # Malformed values are kept: they match no history, so a ledger that they name stays closed.
-        yield Witness(
+        yield ReleaseAnchor(
             path.name,
             ledger["id"],
             ledger["file"],

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.curator import release_data
-from hushrec.curator.release_data import reported
+from hushrec.curator import randomize
+from hushrec.curator.randomize import reported
 from hushrec.errors import (
     BudgetError,
     BudgetExceeded,
@@ -42,7 +42,7 @@ def rows_of(ratings):
 
 def test_a_release_says_what_a_cell_and_a_person_lose_and_is_charged(ratings, tmp_path):
     Ledger.create(tmp_path / "ledger.db", budget())
-    data = hr.release_data(
+    data = hr.randomize(
         ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db", accept="weak"
     )
     said = data.statement
@@ -54,10 +54,8 @@ def test_a_release_says_what_a_cell_and_a_person_lose_and_is_charged(ratings, tm
     assert set(data.table.columns) == {"user_id", "item_id", "rating"}
     assert data.n_people == ratings.n_users
     with pytest.raises(BudgetExceeded):
-        hr.release_data(
-            ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db", accept="weak"
-        )
-    again = hr.release_data(
+        hr.randomize(ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db", accept="weak")
+    again = hr.randomize(
         ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db", release_index=0
     )
     assert again.to_bytes() == data.to_bytes()
@@ -90,9 +88,7 @@ def test_a_device_reports_and_whoever_collects_only_post_processes(tmp_path):
         device = tmp_path / person
         device.mkdir()
         ledger = Ledger.create(device / "ledger.db", budget(60.0), domain=mine.digest)
-        reports.append(
-            hr.release_data(own, hr.RandomizedResponse(), budget(60.0), ledger=ledger, accept="weak")
-        )
+        reports.append(hr.randomize(own, hr.RandomizedResponse(), budget(60.0), ledger=ledger, accept="weak"))
         assert ledger.remaining < 1e-6
         assert mine.digest.encode() in ledger.path.read_bytes()
         assert mine.digest not in str(reports[-1].statement.to_json())  # an id could be tried against it
@@ -104,16 +100,16 @@ def test_a_device_reports_and_whoever_collects_only_post_processes(tmp_path):
 
 
 def test_seeded_releases_promise_nothing(ratings):
-    data = hr.testing.release_data(ratings, hr.RandomizedResponse(), budget(), entropy=Seeded(1))
+    data = hr.testing.randomize(ratings, hr.RandomizedResponse(), budget(), entropy=Seeded(1))
     assert not data.statement.private
     with pytest.raises(LedgerError):
-        hr.release_data(ratings, hr.RandomizedResponse(), budget(), ledger=None)
+        hr.randomize(ratings, hr.RandomizedResponse(), budget(), ledger=None)
 
 
 def test_whose_epsilon_is_his_own_is_refused(ratings):
-    asking = ratings.with_asked(np.ones(ratings.n_users))
+    asking = ratings.with_personal_epsilon(np.ones(ratings.n_users))
     with pytest.raises(DataError, match="column epsilon"):
-        hr.testing.release_data(asking, hr.RandomizedResponse(), budget(), entropy=Seeded(1))
+        hr.testing.randomize(asking, hr.RandomizedResponse(), budget(), entropy=Seeded(1))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +117,7 @@ def test_whose_epsilon_is_his_own_is_refused(ratings):
     [
         (hr.RandomizedResponse(), None, BudgetError),
         (hr.RandomizedResponse(), budget(adjacency="add-remove"), BudgetUnsupported),
-        (hr.RandomizedResponse(), budget(unit="rating"), BudgetUnsupported),
+        (hr.RandomizedResponse(), budget(unit="record"), BudgetUnsupported),
         (hr.RandomizedResponse(sample=21), budget(), ConfigError),
         (hr.DistanceBased(**ALTER), budget(), BudgetUnsupported),
     ],
@@ -129,13 +125,13 @@ def test_whose_epsilon_is_his_own_is_refused(ratings):
 def test_what_cannot_be_promised_is_refused_before_it_is_charged(ratings, tmp_path, method, paid, error):
     ledger = Ledger.create(tmp_path / "l.db", budget())
     with pytest.raises(error):
-        hr.release_data(ratings, method, paid, ledger=ledger)
+        hr.randomize(ratings, method, paid, ledger=ledger)
     assert ledger.entries() == ()
 
 
 def test_a_release_starts_no_ledger(ratings, tmp_path):
     with pytest.raises(LedgerMissing, match=r"there is no ledger l\.db in the folder"):
-        hr.release_data(ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "l.db", accept="weak")
+        hr.randomize(ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "l.db", accept="weak")
     assert not [*tmp_path.iterdir()]
 
 
@@ -149,7 +145,7 @@ def test_a_release_that_fails_burns_its_charge_or_resumes(
         raise MemoryError("unable to allocate an array of shape (2999983,)")  # as NumPy says it
 
     def call():
-        return hr.release_data(
+        return hr.randomize(
             ratings,
             hr.RandomizedResponse(),
             budget(),
@@ -160,7 +156,7 @@ def test_a_release_that_fails_burns_its_charge_or_resumes(
 
     Ledger.create(tmp_path / "l.db", budget())
     with monkeypatch.context() as patch:
-        patch.setattr(release_data, "numbered", fail)
+        patch.setattr(randomize, "numbered", fail)
         with pytest.raises(MemoryError) as caught:
             call()
     assert note in caught.value.__notes__[0]
@@ -174,7 +170,7 @@ def test_a_release_that_fails_burns_its_charge_or_resumes(
 
 def test_what_is_made_from_a_data_set_says_what_the_data_set_says(ratings, tmp_path):
     ledger = Ledger.create(tmp_path / "l.db", budget(100.0))
-    data = hr.release_data(ratings, hr.RandomizedResponse(), budget(100.0), ledger=ledger, accept="weak")
+    data = hr.randomize(ratings, hr.RandomizedResponse(), budget(100.0), ledger=ledger, accept="weak")
     for model in (
         hr.UserKNN(n_neighbours=5),
         hr.ItemKNN(),

@@ -27,16 +27,16 @@ def ledger(tmp_path, total):
 
 
 def test_a_share_is_read_off_public_facts(small, total):
-    share = hr.share(small.domain, MODEL, total, WEEKS)
+    share = hr.split_budget(small.domain, MODEL, total, WEEKS)
     assert share == total.model_copy(update={"epsilon": 0.4659})
     assert hr.plan(small.domain, MODEL, share).epsilon <= 0.4659
-    assert hr.share(small.domain, MODEL, total, 1) == total
+    assert hr.split_budget(small.domain, MODEL, total, 1) == total
     with pytest.raises(BudgetError, match="one release or more"):
-        hr.share(small.domain, MODEL, total, 0)
+        hr.split_budget(small.domain, MODEL, total, 0)
 
 
 def test_auto_takes_the_next_share(small, ledger, total):
-    planned = hr.share(small.domain, MODEL, total, WEEKS)
+    planned = hr.split_budget(small.domain, MODEL, total, WEEKS)
     release = hr.fit(small, MODEL, "auto", ledger=ledger)
     assert release.statement.private
     assert release.statement.epsilon <= planned.epsilon
@@ -83,9 +83,9 @@ def test_released_data_is_held_to_its_share_too(small, tmp_path):
     budget = hr.Budget(epsilon=8.0, delta=0.0, unit="user", adjacency="replace")
     ledger = hr.Ledger.create(tmp_path / "ledger.db", budget, max_releases=2)
     with pytest.raises(ShareExceeded, match=r"An equal share is ε = 4:"):
-        hr.release_data(small, hr.RandomizedResponse(), budget, ledger=ledger)
-    data = hr.release_data(small, hr.RandomizedResponse(), budget, ledger=ledger, accept="share")
-    again = hr.release_data(small, hr.RandomizedResponse(), budget, ledger=ledger, release_index=0)
+        hr.randomize(small, hr.RandomizedResponse(), budget, ledger=ledger)
+    data = hr.randomize(small, hr.RandomizedResponse(), budget, ledger=ledger, accept="share")
+    again = hr.randomize(small, hr.RandomizedResponse(), budget, ledger=ledger, release_index=0)
     assert (data.repeated, again.repeated) == (False, True)
     assert again.table.equals(data.table)
 
@@ -96,7 +96,7 @@ def test_settings_that_decide_the_cost_have_no_smaller_share(small, tmp_path):
     total = hr.Budget(epsilon=1.5 * cost, delta=0.0, unit="user", adjacency="replace-items")
     ledger = hr.Ledger.create(tmp_path / "ledger.db", total, max_releases=2)
     with pytest.raises(ShareExceeded) as refusal:
-        hr.release_data(small, method, ledger=ledger)
+        hr.randomize(small, method, ledger=ledger)
     assert "An equal share is" not in str(refusal.value)
 
 

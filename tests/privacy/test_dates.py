@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from hushrec.privacy.day import today
+from hushrec.privacy.dates import today
 
 
 def test_the_day_is_that_of_utc():

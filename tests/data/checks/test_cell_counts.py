@@ -4,12 +4,12 @@ import datetime
 
 import polars as pl
 
-from hushrec.data.checks import witness
-from hushrec.data.checks.witness import Witness
+from hushrec.data.checks import cell_counts
+from hushrec.data.checks.cell_counts import CellCounts
 
 
 def seen(*tables):
-    found = Witness()
+    found = CellCounts()
     for table in tables:
         found.see(pl.DataFrame(table))
     return found
@@ -34,7 +34,7 @@ def test_values_are_counted_as_written_until_there_are_too_many(monkeypatch):
     rated = {"user_id": ["x", "y"], "item_id": ["a", "b"], "rating": ["3,5", "3,5"]}
     assert counts(seen(rated, rated).values) == {"3,5": 4}
     assert counts(seen({"user_id": ["x"], "item_id": ["a"], "count": [2]}).values) == {"2": 1}
-    monkeypatch.setattr(witness, "MOST_VALUES", 1)
+    monkeypatch.setattr(cell_counts, "MOST_VALUES", 1)
     assert counts(seen(rated).values) == {"3,5": 2}
     assert seen(rated | {"rating": ["1", "2"]}, rated).values is None
 

@@ -7,7 +7,7 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.ledger.remainder import Remainder
 
 
-def share(domain: Domain, model: Model, total: Budget, releases: int) -> Budget:
+def split_budget(domain: Domain, model: Model, total: Budget, releases: int) -> Budget:
     """The largest budget that each of several equal releases may have, so that together they fit a total.
 
     ε is rounded down to four significant digits, so it is at most 0.1 % below the largest. A ledger that is

@@ -9,11 +9,11 @@ from hushrec.release.artefact import Release
 from hushrec.release.signing.signature import UNSIGNED, Signature
 from hushrec.release.statement import Statement
 
-__all__ = ["Subject", "on_scale"]
+__all__ = ["ReviewedFile", "on_scale"]
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ReviewedFile:
     """What a file is, from public facts alone.
 
     Attributes:
@@ -52,7 +52,7 @@ class Subject:
         return cls(
             sort="release",
             maker=release.model,
-            settings=release.config,
+            settings=release.settings,
             n_items=len(release.items),
             gives=release.gives,
             holds=Clause("card.about.listed", {"n": len(release.users)}) if release.users else None,

@@ -1,11 +1,11 @@
-"""``hushrec pilot``: what it writes and charges, and the fit after it."""
+"""``hushrec estimate-crowd``: what it writes and charges, and the fit after it."""
 
 import json
 from pathlib import Path
 
 import hushrec as hr
 
-LINE = "pilot train.csv --domain domain.json --ledger ledger.db -o counted.json"
+LINE = "estimate-crowd train.csv --domain domain.json --ledger ledger.db -o counted.json"
 
 
 def test_the_numbers_are_written_charged_and_used(here, hushrec, budget):
@@ -13,7 +13,7 @@ def test_the_numbers_are_written_charged_and_used(here, hushrec, budget):
     shown = hushrec(LINE)
     counted = hr.Domain.open("counted.json")
     assert counted.crowd.declared
-    assert f"about {counted.expected_users:,} users and {counted.expected_ratings:,} ratings" in shown.out
+    assert f"about {counted.expected_users:,} users and {counted.expected_records:,} ratings" in shown.out
     assert "number of users" in shown.out
     ledger = hr.Ledger.open("ledger.db")
     assert 0.8 < ledger.remaining < 1

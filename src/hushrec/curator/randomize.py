@@ -10,7 +10,7 @@ import numpy as np
 from hushrec.arrays import Bytes, Ints, Ints32
 from hushrec.curator.authors import signed
 from hushrec.curator.charging import Accept, Request, Resolve, Work, require_rows
-from hushrec.curator.room import data_size
+from hushrec.curator.disk_space import data_size
 from hushrec.curator.statements import describe_data
 from hushrec.data.domain import Domain
 from hushrec.data.people import People, PublicFacts
@@ -28,7 +28,7 @@ from hushrec.privacy.local.rows import Rows
 from hushrec.privacy.local.substitution import SubstitutionRandomizer
 
 
-def release_data(
+def randomize(
     data: People,
     method: Method,
     budget: Budget | None = None,
@@ -73,16 +73,16 @@ def release_data(
 
 
 def randomizing(method: Method, budget: Budget | None) -> Resolve[ReleasedData]:
-    """The first step of ``release_data``, with its arguments."""
+    """The first step of ``randomize``, with its arguments."""
     if not isinstance(method, Method):
         raise DataError(
-            "release_data takes RandomizedResponse or DistanceBased; to train a model, call hushrec.fit"
+            "randomize takes RandomizedResponse or DistanceBased; to train a model, call hushrec.fit"
         )
     return partial(Randomizing, method, budget)
 
 
 def data_plan(domain: Domain, method: Method, budget: Budget | None) -> Plan:
-    """What ``release_data`` charges. Reads no data."""
+    """What ``randomize`` charges. Reads no data."""
     return signed(method.plan(domain, budget), method, domain)
 
 
@@ -91,7 +91,7 @@ class Randomizing(Work[ReleasedData]):
 
     Args:
         method: how rows are randomized.
-        budget: as for ``release_data``.
+        budget: as for ``randomize``.
         facts, account, release_index, mark: as of ``charging.Resolve``.
 
     Privacy: public until it is prepared; ``make`` is charged.
@@ -110,7 +110,7 @@ class Randomizing(Work[ReleasedData]):
         mark: str,
     ) -> None:
         require_rows(facts, type(method).__name__)
-        if facts.personal or facts.domain.privacy_classes:
+        if facts.has_personal_epsilon or facts.domain.personal_epsilon:
             raise DataError(
                 "these ratings carry per-user ε, which a released data set does not support; drop the column "
                 "epsilon, and declare a domain without privacy classes"

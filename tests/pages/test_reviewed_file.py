@@ -5,7 +5,7 @@ import math
 import pytest
 
 from hushrec.documents.words import LANGUAGES, Clause, Words, english
-from hushrec.pages.subject import Subject, on_scale
+from hushrec.pages.reviewed_file import ReviewedFile, on_scale
 from support.releases import ranker, release, statement
 from support.statements import KINDS
 
@@ -24,11 +24,11 @@ from support.statements import KINDS
     ],
 )
 def test_a_release_is_one_line(made, about):
-    assert Subject.of(made).about(english) == about
+    assert ReviewedFile.of(made).about(english) == about
 
 
 def test_a_data_set_is_called_one():
-    made = Subject(
+    made = ReviewedFile(
         "data_set",
         "RandomizedResponse",
         {},
@@ -43,12 +43,12 @@ def test_a_data_set_is_called_one():
 
 def test_a_file_promises_something_on_a_condition_and_nothing_without_a_finite_epsilon():
     for changes, promises in (({}, True), (KINDS["conditional"], True), (KINDS["seeded"], False)):
-        assert Subject.of(release(statement=statement(**changes))).promises == promises
-    assert not Subject.of(release(statement=statement(epsilon=math.inf))).promises
+        assert ReviewedFile.of(release(statement=statement(**changes))).classes == promises
+    assert not ReviewedFile.of(release(statement=statement(epsilon=math.inf))).classes
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_every_language_has_the_line(lang):
     words = Words(lang)
-    assert Subject.of(release()).about(words)
+    assert ReviewedFile.of(release()).about(words)
     assert not words.fell_back

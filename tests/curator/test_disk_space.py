@@ -10,7 +10,7 @@ import pytest
 
 import hushrec as hr
 from hushrec import registry
-from hushrec.curator.room import data_size, kept_size, release_size, require_writable, reserved
+from hushrec.curator.disk_space import data_size, kept_size, release_size, require_writable, reserved
 from hushrec.errors import ReleaseError
 from hushrec.models.private import PrivateModel
 
@@ -32,9 +32,9 @@ def world(kind):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_what_is_held_is_enough_for_every_model(name, monkeypatch):
-    from hushrec.curator import room
+    from hushrec.curator import disk_space
 
-    monkeypatch.setattr(room, "_FRAME", 1 << 16)
+    monkeypatch.setattr(disk_space, "_FRAME", 1 << 16)
     kind = registry.class_of(name)
     data = world(kind)
     unit, adjacency = sorted(kind.supports)[-1]
@@ -67,8 +67,8 @@ def small_plan():
 VERBS = {
     "fit": "hr.fit(data, hr.GlobalEffects(), budget, ledger=ledger)",
     "series": "hr.fit(data, hr.GlobalEffects(), series=folder / 'series', ledger=ledger)",
-    "pilot": "hr.pilot(data, ledger)",
-    "release_data": "hr.release_data(data, hr.RandomizedResponse(), rows, ledger=other)",
+    "estimate_crowd": "hr.estimate_crowd(data, ledger)",
+    "randomize": "hr.randomize(data, hr.RandomizedResponse(), rows, ledger=other)",
 }
 
 
@@ -96,9 +96,7 @@ except hr.errors.ReleaseError as error:
     assert "has too little room" in done.stdout, done.stderr
     assert "Nothing was charged; make room" in done.stdout
     assert done.stdout.split()[-1] == "0"
-    assert (" MB there" in done.stdout) is (verb != "release_data"), (
-        "the size of rows follows from the people"
-    )
+    assert (" MB there" in done.stdout) is (verb != "randomize"), "the size of rows follows from the people"
 
 
 METHODS = {
@@ -113,12 +111,12 @@ METHODS = {
 
 @pytest.mark.parametrize("name", METHODS)
 def test_what_is_held_is_enough_for_every_method(name, tmp_path, monkeypatch):
-    from hushrec.curator import room
+    from hushrec.curator import disk_space
 
-    monkeypatch.setattr(room, "_FRAME", 1 << 13)
+    monkeypatch.setattr(disk_space, "_FRAME", 1 << 13)
     data, (method, epsilon) = hr.synthetic.netflix_like(300, 40, 6000, seed=1), METHODS[name]
     budget = epsilon and hr.Budget(epsilon=epsilon, delta=0.0, unit="user", adjacency="replace")
-    made = hr.testing.release_data(data, method, budget, entropy=hr.testing.Seeded(1))
+    made = hr.testing.randomize(data, method, budget, entropy=hr.testing.Seeded(1))
     planned = method.plan(data.domain, budget)
     assert len(made.for_ledger()) <= data_size(planned, data) <= 2**13 + 8 * 300 * 40 + 2**13
     for suffix in (".csv", ".parquet"):

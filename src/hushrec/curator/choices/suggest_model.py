@@ -35,10 +35,10 @@ class Choice(NamedTuple):
     reason: str
 
 
-def recommended(domain: Domain, budget: Budget | None = None, task: Task | None = None) -> Model:
+def suggest_model(domain: Domain, budget: Budget | None = None, task: Task | None = None) -> Model:
     """The model to fit, with its settings, from public facts alone.
 
-    They are the declared crowd (``expected_users``, ``expected_ratings``, or else the bound on users), the
+    They are the declared crowd (``expected_users``, ``expected_records``, or else the bound on users), the
     catalogue, what people give, the budget, and this machine's memory. ``hr.fit`` without a model takes it.
 
     Args:
@@ -55,46 +55,48 @@ def recommended(domain: Domain, budget: Budget | None = None, task: Task | None 
 
 
 def choice(
-    domain: Domain, budget: Budget | None = None, task: Task | None = None, *, personal: bool = False
+    domain: Domain, budget: Budget | None = None, task: Task | None = None, *, personal_epsilon: bool = False
 ) -> Choice:
-    """As ``recommended``, with the reason.
+    """As ``suggest_model``, with the reason.
 
     Args:
-        domain, budget, task: as for ``recommended``.
-        personal: whether people ask for their own ε.
+        domain, budget, task: as for ``suggest_model``.
+        personal_epsilon: whether people ask for their own ε.
     """
     _require_task(domain, task)
-    personal = personal or bool(domain.privacy_classes)
+    personal_epsilon = personal_epsilon or bool(domain.personal_epsilon)
     able = [
-        one for one in _suited(domain, budget, personal) if _supports(one.model, domain, budget, personal)
+        one
+        for one in _suited(domain, budget, personal_epsilon)
+        if _supports(one.model, domain, budget, personal_epsilon)
     ]
     if not able:
-        raise BudgetUnsupported(_none_supports(domain, budget, personal))
+        raise BudgetUnsupported(_none_supports(domain, budget, personal_epsilon))
     # If nothing fits, the fit of the smallest is refused before its charge, with what it needs.
     return next((one for one in able if _has_room(one.model, domain, budget)), able[-1])
 
 
-def choice_of_share(
-    share: Callable[[Model], Budget], domain: Domain, total: Budget, *, personal: bool = False
+def choice_within(
+    share: Callable[[Model], Budget], domain: Domain, total: Budget, *, personal_epsilon: bool = False
 ) -> Choice:
     """As ``choice``, for one of several releases, whose budget depends a little on the model.
 
     Args:
         share: the budget of one release of a model.
         total: the budget of all releases.
-        personal: whether people ask for their own ε.
+        personal_epsilon: whether people ask for their own ε.
     """
-    anyone = choice(domain, total, personal=personal).model
-    return choice(domain, share(anyone), personal=personal)
+    anyone = choice(domain, total, personal_epsilon=personal_epsilon).model
+    return choice(domain, share(anyone), personal_epsilon=personal_epsilon)
 
 
-def _suited(domain: Domain, budget: Budget | None, personal: bool) -> Iterator[Choice]:
+def _suited(domain: Domain, budget: Budget | None, personal_epsilon: bool) -> Iterator[Choice]:
     """The rule: what suits these facts, best first, and with less memory from one to the next."""
     if domain.feedback == "interactions":
         yield from _of_interactions(domain, budget)
     elif budget is None:
         yield Choice(_covariance(domain), "without noise, a covariance tells most")
-    elif personal:
+    elif personal_epsilon:
         yield Choice(_posterior(domain), "it lets people ask for their own ε")
     elif budget.delta == 0:
         laplace = "δ = 0 needs Laplace noise, which hides all but item effects"
@@ -112,7 +114,7 @@ def _of_factors(domain: Domain, budget: Budget, found: float) -> Iterator[Choice
     shown = f"the signal of {_crowd(domain)} is {found:,.0f}"
     visible = f"{shown}: factors show through noise from {factors_from(budget):g} on"
     many, descent = covariance_from(domain), _posterior(domain)
-    if budget.unit == "rating" or not descent.learns_factors(domain, budget):
+    if budget.unit == "record" or not descent.learns_factors(domain, budget):
         yield Choice(_covariance(domain), visible)
     elif found < many:
         yield from (Choice(descent, visible), Choice(_covariance(domain), visible))
@@ -149,10 +151,12 @@ def _crowd(domain: Domain) -> str:
     return domain.crowd.in_words(domain.feedback)
 
 
-def _supports(model: Model, domain: Domain, budget: Budget | None, personal: bool) -> bool:
+def _supports(model: Model, domain: Domain, budget: Budget | None, personal_epsilon: bool) -> bool:
     if budget is None:
         return True
-    if personal and not (type(model).personal and (budget.unit, budget.adjacency) == ("user", "add-remove")):
+    if personal_epsilon and not (
+        type(model).personal_epsilon and (budget.unit, budget.adjacency) == ("user", "add-remove")
+    ):
         return False
     try:
         model.plan(domain, budget)
@@ -183,11 +187,11 @@ def _require_task(domain: Domain, task: Task | None) -> None:
         )
 
 
-def _none_supports(domain: Domain, budget: Budget | None, personal: bool) -> str:
+def _none_supports(domain: Domain, budget: Budget | None, personal_epsilon: bool) -> str:
     assert budget is not None  # every model has a non-private baseline
-    if personal and domain.feedback == "ratings":
+    if personal_epsilon and domain.feedback == "ratings":
         return f"an ε per user needs unit 'user', adjacency 'add-remove' and delta > 0, not {budget}"
-    if personal:
+    if personal_epsilon:
         return "no model of interactions lets people ask for their own ε; drop the column epsilon"
     return (
         f"no model of {domain.feedback} protects {budget}; choose adjacency 'add-remove', and delta > 0 for "

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _SHOWN = 10
 
 
-def called(client: "Client", names: Iterable[str]) -> dict[str, str]:
+def item_ids(client: "Client", names: Iterable[str]) -> dict[str, str]:
     """The id of the item that each name means; the name itself where it means none of the catalogue.
 
     What a title was taken for, and what is not there, is said on standard error.
@@ -42,7 +42,7 @@ def called(client: "Client", names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def said(client: "Client", item: str) -> dict[str, str | None]:
+def item_json(client: "Client", item: str) -> dict[str, str | None]:
     """An item in JSON: its id, and its title or null."""
     title = client.title(item)
     return {"id": item, "title": title if client.release.titles and title != item else None}

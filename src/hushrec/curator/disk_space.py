@@ -27,7 +27,7 @@ _LINE = 32
 """Bytes of a data set's cell in CSV beside the item's id: the user's number, the rating, and commas."""
 
 
-class Room:
+class DiskSpace:
     """Space of a disk that a file without a name holds: nothing of it is left, however the process ends.
 
     Args:
@@ -62,13 +62,13 @@ def reserved(place: Path | None, size: int, *, private: bool = False) -> Iterato
 
     Args:
         place: a file or folder that will be written, there already or not; None for nothing to hold.
-        size, private: as of ``Room``.
+        size, private: as of ``DiskSpace``.
     """
     if place is None or not size:
         yield lambda: None
         return
     folder = next(one for one in (place, *place.absolute().parents) if one.is_dir())
-    with closing(Room(folder, size, private=private)) as room:
+    with closing(DiskSpace(folder, size, private=private)) as room:
         yield room.free
 
 

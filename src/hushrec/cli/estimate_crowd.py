@@ -1,4 +1,4 @@
-"""``hushrec pilot``: tell about how large the crowd is, charged to the ledger."""
+"""``hushrec estimate-crowd``: tell about how large the crowd is, charged to the ledger."""
 
 from pathlib import Path
 from shlex import quote
@@ -12,7 +12,7 @@ from hushrec.cli.sources import Given
 
 
 @grouped
-def pilot(
+def estimate_crowd(
     ratings: Annotated[
         list[str],
         typer.Argument(help="The private ratings or interactions, or a packed folder, as for fit."),
@@ -26,10 +26,10 @@ def pilot(
     """Count users and ratings under noise, for 2 % of the total.
 
     Only where nobody knows publicly about how many there are: hushrec domain --expected-users
-    --expected-ratings costs nothing. The domain that is written declares both numbers, for plan and fit.
+    --expected-records costs nothing. The domain that is written declares both numbers, for plan and fit.
     """
     from hushrec.curator.charging import Request
-    from hushrec.curator.choices.pilot import Counting
+    from hushrec.curator.choices.estimate_crowd import Counting
     from hushrec.data.domain import Domain
     from hushrec.documents.document import Block, Commands, Paragraph
     from hushrec.documents.measured import table_of
@@ -41,9 +41,9 @@ def pilot(
         request,
         charges.facts(declared, given.reading.columns),
         lambda _: given.load(ratings, declared),
-        given.called(ratings),
+        given.described(ratings),
     )
-    about = f"about {found.expected_users:,} users and {found.expected_ratings:,} {found.feedback}"
+    about = f"about {found.expected_users:,} users and {found.expected_records:,} {found.feedback}"
     blocks: list[Block] = [
         Paragraph(f"Wrote {out}: {about}"),
         Paragraph(work.plan.guarantee.loss(english)),

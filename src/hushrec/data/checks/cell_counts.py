@@ -15,10 +15,10 @@ _SAMPLE = 10_000  # cells of a column that is not read
 _RECENT = 4e8  # Unix seconds of 1982; ten times as many are of 2096
 _MILLISECONDS = 1e11  # Unix seconds reach this in the year 5138, milliseconds in 1973
 
-__all__ = ["MOST_VALUES", "Witness"]
+__all__ = ["MOST_VALUES", "CellCounts"]
 
 
-class Witness:
+class CellCounts:
     """Counts the cells of tables of records, one table after another.
 
     Attributes:

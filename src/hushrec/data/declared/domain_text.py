@@ -4,10 +4,10 @@ from typing import Any
 
 from hushrec.figures import above
 
-__all__ = ["in_words"]
+__all__ = ["domain_text"]
 
 
-def in_words(domain: Any) -> str:
+def domain_text(domain: Any) -> str:
     """One line of a ``Domain``: catalogue, what people give, bounds, hints, roster."""
     given = "interactions"
     if domain.likes is not None:
@@ -18,15 +18,15 @@ def in_words(domain: Any) -> str:
         given = f"interactions counted up to {domain.counts}"
     roster = f", roster of {domain.n_users:,} people" if domain.users else ""
     listed = ", ".join(
-        f"{name} ε = {above(epsilon)}" for name, epsilon in (domain.privacy_classes or {}).items()
+        f"{name} ε = {above(epsilon)}" for name, epsilon in (domain.personal_epsilon or {}).items()
     )
-    asked = f", classes {listed}" if listed else ""
+    personal_epsilon = f", classes {listed}" if listed else ""
     hints = "".join(
         f", about {number:,} {what}"
-        for number, what in ((domain.expected_users, "users"), (domain.expected_ratings, "ratings"))
+        for number, what in ((domain.expected_users, "users"), (domain.expected_records, "ratings"))
         if number
     )
     return (
-        f"{domain.n_items} items, {given}, cap {domain.cap}, "
-        f"at most {domain.max_users} users{hints}{roster}{asked}{', titles' * bool(domain.titles)}"
+        f"{domain.n_items} items, {given}, cap {domain.max_per_user}, "
+        f"at most {domain.max_users} users{hints}{roster}{personal_epsilon}{', titles' * bool(domain.titles)}"
     )

@@ -9,16 +9,16 @@ adjacencies do not add, so people who lose under both need a ledger for each.)
 from hushrec.errors import LedgerError, LedgerMissing
 from hushrec.escapes import shown
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.ledger import witnesses
+from hushrec.privacy.ledger import release_anchors
+from hushrec.privacy.ledger.release_anchors import ReleaseAnchor
 from hushrec.privacy.ledger.stores.sqlite import TAKEN
 from hushrec.privacy.ledger.stores.store import Store
-from hushrec.privacy.ledger.witnesses import Witness
 
 _RELEASES = (".safetensors", ".statement.json")
 _LISTED = 4
 
 
-def beside(store: Store, releases: list[Witness]) -> str:
+def beside(store: Store, releases: list[ReleaseAnchor]) -> str:
     """Names of the ledgers and releases beside a ledger, as part of a sentence; empty without any."""
     found = [shown(other.name) for other in store.neighbours()]
     return _listed(found + [shown(anchor.release) for anchor in releases])
@@ -41,7 +41,7 @@ def missing(store: Store) -> LedgerError:
     )
 
 
-def require_startable(store: Store, total: Budget, domain: str | None, releases: list[Witness]) -> None:
+def require_startable(store: Store, total: Budget, domain: str | None, releases: list[ReleaseAnchor]) -> None:
     """Refuse to create a ledger that exists, that existed before, or whose people have another one.
 
     Args:
@@ -56,12 +56,12 @@ def require_startable(store: Store, total: Budget, domain: str | None, releases:
         raise LedgerError(
             f"{shown(store.name)} is the name of a release; choose another for the ledger, such as .db"
         )
-    witnesses.require_new(releases, store)
+    release_anchors.require_new(releases, store)
     if domain is not None:
         require_alone(store, domain, total, releases)
 
 
-def require_alone(store: Store, domain: str, total: Budget, releases: list[Witness]) -> None:
+def require_alone(store: Store, domain: str, total: Budget, releases: list[ReleaseAnchor]) -> None:
     """Refuse a ledger if another ledger, or its releases, in the same place are of the same people.
 
     Args:

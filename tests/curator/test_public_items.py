@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.curator.known_items import known
+from hushrec.curator.public_items import known
 from hushrec.data.ratings import Ratings
 from hushrec.data.split import holdout
 from hushrec.documents.words import Clause, english
@@ -135,7 +135,7 @@ def part_of(ratings: Ratings, people: slice) -> Ratings:
 def crowd() -> Ratings:
     """Generated people, of whom the first 500 made their ratings public."""
     made = hr.synthetic.netflix_like(2000, 200, 60_000, 3)
-    hints = {"expected_users": 2000, "expected_ratings": 50_000}
+    hints = {"expected_users": 2000, "expected_records": 50_000}
     return dataclasses.replace(made, domain=made.domain.model_copy(update=hints))
 
 
@@ -161,7 +161,7 @@ def test_factors_that_start_at_public_ones_end_nearer():
     everybody = crowd()
     public = hr.baseline(part_of(everybody, slice(0, 500)), hr.PosteriorMF(rank=3))
     train, test = holdout(part_of(everybody, slice(500, 2000)), 0.1, seed=0)
-    budget, model = BUDGET.model_copy(update={"epsilon": 8.0}), hr.PosteriorMF(rank=3, rounds=32)
+    budget, model = BUDGET.model_copy(update={"epsilon": 8.0}), hr.PosteriorMF(rank=3, epochs=32)
     informed, alone = (
         hr.evaluate(
             hr.testing.fit(train, model, budget, entropy=hr.testing.Seeded(0), prior=prior),

@@ -9,7 +9,7 @@ import pytest
 
 from hushrec.errors import ConfigError
 from hushrec.pages import look as looks
-from hushrec.pages.look import Look, texts
+from hushrec.pages.page_style import PageStyle, texts
 
 ASSETS = Path(looks.__file__).with_name("assets") / "recommender"
 LANGUAGES = sorted(path.stem for path in (ASSETS / "texts").iterdir())
@@ -134,7 +134,7 @@ def test_a_text_elsewhere_is_found():
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_a_page_is_in_its_language(lang):
-    files = Look(lang=lang).files(ASSETS)
+    files = PageStyle(lang=lang).files(ASSETS)
     told = texts(ASSETS, lang)
     index = files["index.html"].decode()
     assert f'<html lang="{lang}">' in index
@@ -153,28 +153,28 @@ def test_a_page_is_in_its_language(lang):
 def test_an_unknown_language_is_refused_with_those_that_exist():
     for lang in ("fr", "../texts/en", ""):
         with pytest.raises(ConfigError, match=r"no texts in .*; choose one of de, en$"):
-            Look(lang=lang).files(ASSETS)
+            PageStyle(lang=lang).files(ASSETS)
 
 
 def test_a_title_is_text_and_never_markup():
-    files = Look('<img src=x> & "Söhne"').files(ASSETS)
+    files = PageStyle('<img src=x> & "Söhne"').files(ASSETS)
     index = files["index.html"].decode()
     assert "<img" not in index
     assert index.count("&lt;img src=x&gt; &amp; &quot;Söhne&quot;") == 2
     assert json.loads(files["page.webmanifest"])["name"] == '<img src=x> & "Söhne"'
     with pytest.raises(ConfigError, match="title of the page is empty"):
-        Look(" ")
+        PageStyle(" ")
 
 
 def test_an_own_style_is_loaded_last(monkeypatch):
-    files = Look(css=b"h1 { color: hotpink }").files(ASSETS)
+    files = PageStyle(css=b"h1 { color: hotpink }").files(ASSETS)
     assert files["own.css"] == b"h1 { color: hotpink }"
     sheets = re.findall(r'<link rel="stylesheet" href="([^"]+)">', files["index.html"].decode())
     assert sheets == ["style.css", "own.css"]
-    plain = Look().files(ASSETS)
+    plain = PageStyle().files(ASSETS)
     assert "own.css" not in plain
     assert b"own.css" not in plain["index.html"]
     monkeypatch.setattr(looks, "LARGEST_CSS", 3)
-    assert Look(css=b"a{}").css
+    assert PageStyle(css=b"a{}").css
     with pytest.raises(ConfigError, match="4 bytes, and every reader fetches it; at most 3"):
-        Look(css=b"a{ }")
+        PageStyle(css=b"a{ }")

@@ -9,7 +9,7 @@ import numpy as np
 
 from hushrec.arrays import Floats
 from hushrec.curator.charging import Accept, Request, Work
-from hushrec.curator.room import kept_size
+from hushrec.curator.disk_space import kept_size
 from hushrec.data.domain import Domain
 from hushrec.data.people import People, PublicFacts
 from hushrec.errors import BudgetError, BudgetUnsupported, LedgerError
@@ -25,12 +25,12 @@ from hushrec.statistics.crowd_totals import CrowdTotals
 from hushrec.statistics.population import Population
 
 PART = Fraction(1, 50)
-"""Part of a ledger's total that a pilot costs: of its ρ, or at δ = 0 of its ε."""
-_USERS = {"user": 0.2, "rating": 0.5}
+"""Part of a ledger's total that an estimate of the crowd costs: of its ρ, or at δ = 0 of its ε."""
+_USERS = {"user": 0.2, "record": 0.5}
 """Share of the number of users, by unit; for unit ``user`` the other sum has a far larger Δ."""
 
 
-def pilot(
+def estimate_crowd(
     data: People,
     ledger: Ledger | str | Path,
     *,
@@ -40,7 +40,7 @@ def pilot(
 ) -> Domain:
     """Count people and ratings under noise, for 2 % of a ledger's total, and declare both.
 
-    Where the size of the crowd is public knowledge, declare it instead: that costs nothing. A pilot is a
+    Where the size of the crowd is public knowledge, declare it instead: that costs nothing. An estimate of the crowd is a
     release of its own: it takes a release index, and its numbers may be published. Load the ratings again
     under the domain that it returns, and fit with ``budget="auto"``, which takes what the ledger has left.
 
@@ -49,15 +49,15 @@ def pilot(
         ledger, release_index, checkpoint, accept: as for ``fit``.
 
     Returns:
-        The domain with ``expected_users`` and ``expected_ratings``, of two digits. For unit ``user``, up to
+        The domain with ``expected_users`` and ``expected_records``, of two digits. For unit ``user``, up to
         200 ratings of each user are counted, so the second may be low.
 
     Raises:
         BudgetUnsupported: The ledger's adjacency is not ``add-remove``, or the ratings carry per-user ε.
-        BudgetError: The ledger has no release left for a fit after the pilot.
+        BudgetError: The ledger has no release left for a fit after it.
         HushrecError: As for ``fit``.
 
-    Privacy: charged (the two events of ``pilot_plan``).
+    Privacy: charged (the two events of ``crowd_plan``).
     """
     request = Request(
         Counting, ledger=ledger, release_index=release_index, checkpoint=checkpoint, accept=accept
@@ -79,24 +79,26 @@ class Counting(Work[Domain]):
     def __init__(
         self, facts: PublicFacts, account: Ledger | None, release_index: int | None, mark: str
     ) -> None:
-        if facts.personal or facts.domain.privacy_classes:
+        if facts.has_personal_epsilon or facts.domain.personal_epsilon:
             raise BudgetUnsupported(
-                "a pilot counts everybody in full, so it does not support per-user ε: declare expected_users "
-                "and expected_ratings instead"
+                "an estimate of the crowd counts everybody in full, so it does not support per-user ε: declare expected_users "
+                "and expected_records instead"
             )
         if account is None:
-            raise LedgerError("a pilot takes a part of a ledger's total: create the ledger first")
+            raise LedgerError(
+                "an estimate of the crowd takes a part of a ledger's total: create the ledger first"
+            )
         self.domain = facts.domain
-        self.totals, self.plan = pilot_plan(facts.domain, account.total)
+        self.totals, self.plan = crowd_plan(facts.domain, account.total)
         repeats = account.under(mark) or (release_index is not None and account.made(release_index))
         if account.releases_left < 2 and not repeats:
             raise BudgetError(
-                "a pilot takes a release index of its own, and the ledger has none left for the fit after "
+                "an estimate of the crowd takes a release index of its own, and the ledger has none left for the fit after "
                 "it; create the ledger with one release more (max_releases, --max-releases)"
             )
 
     def plan_at(self, budget: Budget) -> Plan:
-        raise BudgetError("a pilot costs 2 % of a ledger's total, whatever is left")
+        raise BudgetError("an estimate of the crowd costs 2 % of a ledger's total, whatever is left")
 
     def largest(self, people: People, suffix: str = "") -> int:
         text = len(self.domain.model_dump_json(exclude_none=True).encode()) if suffix else 0
@@ -104,12 +106,12 @@ class Counting(Work[Domain]):
 
     def make(self, people: People, grant: Grant) -> Domain:
         queries = (self.totals.users, self.totals.given)
-        population = people.capped(self.domain.cap) if self.plan.budget.unit == "user" else people
+        population = people.capped(self.domain.max_per_user) if self.plan.budget.unit == "user" else people
         run, measured = ChargedRun(self.plan, queries, grant), self.totals.measure(Population(population))
         return self._declared(_told([run.measure(*pair).values for pair in measured], self.domain))
 
     def content(self, made: Domain) -> bytes:
-        told = {"expected_users": made.expected_users, "expected_ratings": made.expected_ratings}
+        told = {"expected_users": made.expected_users, "expected_records": made.expected_records}
         return json.dumps(told).encode()
 
     def read(self, content: bytes) -> Domain:
@@ -120,29 +122,29 @@ class Counting(Work[Domain]):
         return Domain(**{**known, **told})
 
 
-def pilot_plan(domain: Domain, total: Budget) -> tuple[CrowdTotals, Plan]:
-    """What a pilot measures, with how much noise, at what cost."""
+def crowd_plan(domain: Domain, total: Budget) -> tuple[CrowdTotals, Plan]:
+    """What an estimate of the crowd measures, with how much noise, at what cost."""
     if total.adjacency != "add-remove":
         raise BudgetUnsupported(
-            f"{total.adjacency} leaves the number of users and ratings unprotected, so a pilot has nothing "
-            "to count under noise: declare expected_users and expected_ratings"
+            f"{total.adjacency} leaves the number of users and ratings unprotected, so an estimate of the crowd has nothing "
+            "to count under noise: declare expected_users and expected_records"
         )
     totals = CrowdTotals(domain, total.unit, "l1" if total.delta == 0 else "l2")
     budget = _part(total)
-    shares = {totals.users.name: _USERS[total.unit], totals.given.name: 1 - _USERS[total.unit]}
-    events = calibrated((totals.users, totals.given), shares, budget)
+    split = {totals.users.name: _USERS[total.unit], totals.given.name: 1 - _USERS[total.unit]}
+    events = calibrated((totals.users, totals.given), split, budget)
     return totals, Plan(
         model="Pilot",
-        config={"most": totals.most},
+        settings={"most": totals.most},
         domain_digest=domain.digest,
         max_users=domain.max_users,
         budget=budget,
-        measurements=tuple(Measurement(event, shares[event.name]) for event in events),
+        measurements=tuple(Measurement(event, split[event.name]) for event in events),
     )
 
 
 def _part(total: Budget) -> Budget:
-    """The part of a total that a pilot costs."""
+    """The part of a total that an estimate of the crowd costs."""
     if total.delta == 0:
         epsilon = fixed_point.float_below(Fraction(total.epsilon_units, fixed_point.PER_ONE) * PART)
     else:
@@ -154,8 +156,8 @@ def _told(found: list[Floats], domain: Domain) -> dict[str, int]:
     """Two digits of each noisy number, within what the domain allows."""
     users, given = (float(value[0]) for value in found)
     people = _two_digits(min(max(users, 1.0), domain.max_users))
-    most = people * min(domain.cap, domain.n_items)
-    return {"expected_users": people, "expected_ratings": _two_digits(min(max(given, people), most))}
+    most = people * min(domain.max_per_user, domain.n_items)
+    return {"expected_users": people, "expected_records": _two_digits(min(max(given, people), most))}
 
 
 def _two_digits(number: float) -> int:
