@@ -86,7 +86,7 @@ def release_of(name):
     """The source of a model's ``release``, and of the part of it that a base leaves to the model."""
     made = registry.class_of(name)
     parts = [part for part in ("_factors", "_finished") if hasattr(made, part)]
-    return "\n".join(dedent(inspect.getsource(getattr(made, part))) for part in ("release", *parts))
+    return "\n".join(dedent(inspect.getsource(getattr(made, part))) for part in ("fit", *parts))
 
 
 def algorithms(names):

@@ -29,7 +29,7 @@ def test_a_split_is_integers_that_add_to_at_most_the_whole() -> None:
 
 def test_shares_may_not_exceed_the_whole() -> None:
     for split in ({"a": 0.6, "b": 0.5}, {"a": 0.0}, {"a": -0.1}, {}):
-        with pytest.raises(BudgetError, match="part must be above 0"):
+        with pytest.raises(BudgetError, match="parts must be positive"):
             split_gaussian(BUDGET, split)
 
 

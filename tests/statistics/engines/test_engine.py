@@ -258,7 +258,7 @@ def test_a_planted_fault_is_found(ratings, stored, monkeypatch, owner, name, fau
     sources = {key: list(source.blocks()) for key, source in stored.items()}  # read before the fault
 
     class Read:
-        domain, personal, n_users = ratings.domain, True, ratings.n_users
+        domain, has_personal_epsilon, n_users = ratings.domain, True, ratings.n_users
 
         def __init__(self, key):
             self._key, self.n_blocks = key, len(sources[key])

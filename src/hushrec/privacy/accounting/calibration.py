@@ -202,5 +202,5 @@ def whole(owner: str, split: Mapping[str, float]) -> dict[str, Fraction]:
     exact = {name: Fraction(share) for name, share in split.items()}
     total = sum(exact.values())
     if not exact or min(exact.values()) <= 0 or total > 1 + Fraction(1, 10**9):
-        raise BudgetError(f"{owner}: split must be positive and add to at most 1, not {float(total):.6g}")
+        raise BudgetError(f"{owner}: parts must be positive and add to at most 1, not {float(total):.6g}")
     return {name: share / max(total, 1) for name, share in exact.items()}
