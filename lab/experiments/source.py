@@ -100,7 +100,7 @@ class Data(Frozen):
         generated: or made-up ratings or interactions.
         domain: of the file: a table, or a file that ``hushrec domain`` wrote.
         folder: of named data sets; by default they are where ``python -m lab data get`` keeps them.
-        personal_epsilon: ε that people ask for to the share of people who do, drawn by their ids: an experiment's own
+        personal_epsilon: ε → the fraction of people who ask for it, drawn by their ids: an experiment's own
             choice, in place of what the file says.
     """
 

@@ -1,4 +1,4 @@
-"""An estimate of the crowd and a data set that are killed and called again, each in a process of its own: a script for a test.
+"""An estimate and a data set that are killed and called again, each in its own process: a script for a test.
 
 It says as JSON, by verb and point, how both calls ended, how many charges there are, in which state, and how
 often noise or randomized rows were drawn twice. It runs no compiled loop with threads itself, neither of

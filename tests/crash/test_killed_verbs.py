@@ -1,4 +1,4 @@
-"""kill -9 of an estimate of the crowd and of a data set: both resume under their charge, with what was drawn before."""
+"""kill -9 of an estimate and of a data set: both resume under their charge, with what was drawn before."""
 
 import json
 import subprocess

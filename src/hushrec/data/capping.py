@@ -41,7 +41,7 @@ def chosen(users: pl.Series, indptr: Ints, items: Ints32, max_per_user: int) -> 
 def chosen_latest(
     users: pl.Series, indptr: Ints, items: Ints32, timestamps: Ints, max_per_user: int
 ) -> Bools | None:
-    """Mark the ``max_per_user`` most recent entries of each user as kept; the hash of ``chosen`` orders equal times.
+    """Mark the ``max_per_user`` most recent entries of each user; the hash of ``chosen`` orders equal times.
 
     Args:
         users, indptr, items, cap: as for ``chosen``.
@@ -98,7 +98,7 @@ def chosen_slots(
 
 
 def _heavy(indptr: Ints, counts: Ints, max_per_user: int) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Users with more than ``max_per_user`` ratings, in groups: the users, where each one's ratings start within the
+    """Users with more than ``max_per_user`` ratings, in groups: users, where their ratings start within the
     group, and the positions of the group's ratings among all ratings."""
     heavy = np.flatnonzero(counts > max_per_user)
     parts = np.cumsum(counts[heavy]) // _CHUNK

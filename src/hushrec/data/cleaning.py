@@ -40,7 +40,7 @@ class Batch(NamedTuple):
         items: index in the catalogue, int32.
         values: rating in steps above the bottom of the scale, or count less 1, uint8.
         timestamps: Unix seconds, int64, or None.
-        personal_epsilon: the smallest ε that each of ``names`` requests in any record, clean or not, float64, or None.
+        personal_epsilon: the smallest ε that each of ``names`` requests in any record, float64, or None.
     """
 
     names: pl.Series

@@ -52,7 +52,7 @@ class Domain(BaseModel):
         counts: the largest number of times, 2 to 255, that an item given repeatedly counts; without a scale
             only. By default, how often an item is given does not matter.
         max_users: a public upper bound on the number of users.
-        max_per_user: the most ratings, or interactions, of one user that count, for the privacy unit ``user``.
+        max_per_user: the most ratings or interactions of one user that count, for the unit ``user``.
         users: the roster, if the list of users is public: unique ids, strings or integers, in any order;
             stored in ascending order of their UTF-8 bytes, as in ``Ratings.users``. Only models that publish
             a vector per person need it. Only ratings of people on the roster are read.

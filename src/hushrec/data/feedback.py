@@ -38,7 +38,7 @@ class Feedback(ABC):
         items: int32 index into ``domain.items``, ascending inside a user, shape (n_entries,).
         timestamps: int64 Unix seconds in [0, 2^40], shape (n_entries,), or None.
         dropped: how many records the loader read, and what it dropped or changed.
-        personal_epsilon: float64, the ε that each user requests, finite and not negative, shape (n_users,): the smallest
+        personal_epsilon: float64, the ε that each user requests, at least 0, shape (n_users,): the smallest
             of all their records. None if the source has no column for it, whether or not there are users. A
             user who requests 0 must not have any influence.
 
@@ -297,7 +297,8 @@ class Feedback(ABC):
 
     def digest(self) -> str:
         """SHA-256, in hex, of all that a fit reads: domain, users, rows, values and requested ε."""
-        head = f"hushrec {self.KIND} {self.domain.digest} {self.n_users} {len(self.items)} {self.has_personal_epsilon}"
+        sizes = f"{self.n_users} {len(self.items)} {self.has_personal_epsilon}"
+        head = f"hushrec {self.KIND} {self.domain.digest} {sizes}"
         total = hashlib.sha256(head.encode())
         for start in range(0, self.n_users, _CHUNK):
             total.update("\0".join(self.users[start : start + _CHUNK].to_list()).encode() + b"\0")

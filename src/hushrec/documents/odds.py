@@ -24,7 +24,7 @@ class Odds:
         mu: adjacent data sets are as hard to tell apart as N(0, 1) and N(μ, 1), or harder (Dong, Roth & Su
             2022); None where no μ is known, as for samples of people.
         right_guess: how often a guess between two equally likely adjacent data sets is right, at most.
-        best_attack: the largest fraction of true positives of an attack that tells two adjacent data sets apart
+        best_attack: the largest true positive rate of an attack that tells two adjacent data sets apart
             with ``FALSE_POSITIVES`` false positives.
     """
 

@@ -129,7 +129,7 @@ def user_gradient_step(
         remaining_variance: fraction of the prior variance that remains, in (0, 1].
 
     Returns:
-        The factors after the step, and the fraction of the remaining way that each row's step covers, in (0, 1).
+        The factors after the step, and the fraction of the remaining way that each step covers, in (0, 1).
 
     Privacy: post-processing.
     """
@@ -193,7 +193,7 @@ def langevin_step(
         variance: v of each row, shape (n_items,).
 
     Returns:
-        The factors after the step, and the fraction of the remaining way that each row's step covers, in (0, 1).
+        The factors after the step, and the fraction of the remaining way that each step covers, in (0, 1).
 
     Privacy: post-processing.
     """

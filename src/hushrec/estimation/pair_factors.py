@@ -6,7 +6,7 @@ Items are muted before the Gram matrix is formed: rare ones are lost in its nois
 what is left of each user's unit vector. Above its diagonal, the matrix is L Lᵀ plus noise of known variance
 σ², with L_ik ~ N(0, t_i/α_k) and t_i public: how much of the users' vectors falls on item i. Mean-field
 variational Bayes with one α_k per factor lets factors that the noise hides vanish (Lim & Teh 2007). It is the
-idea of ``low_rank.weighted_factors``, with noise that is equal everywhere, so that all rows fraction one k × k
+idea of ``low_rank.weighted_factors``, with noise that is equal everywhere, so that all rows share one k × k
 eigendecomposition.
 """
 

@@ -45,7 +45,7 @@ def of_release(release: Release, items: tuple[str, ...], scale: tuple[float, flo
     shared = np.flatnonzero(theirs >= 0)
     if not len(shared):
         raise ConfigError(
-            "the prior fractions no item with the domain's catalogue; ids must be the same in both"
+            "the prior shares no item with the domain's catalogue; ids must be the same in both"
         )
     theirs = theirs[shared]
     effects, variance = np.full(len(items), np.nan), np.zeros(len(items))

@@ -130,7 +130,7 @@ class DistanceBased(Method):
         return self._randomizer(self._groups(ratings.domain))
 
     def cap_contributions(self, ratings: Ratings) -> Ratings:
-        """At most ``max_per_user`` ratings per user, chosen so that their stars reveal nothing about the items."""
+        """At most ``max_per_user`` ratings per user, chosen so that stars reveal nothing about items."""
         parts = ratings.users, ratings.indptr, ratings.items, ratings.steps
         mask = chosen_slots(*parts, ratings.domain.max_per_user)
         return ratings if mask is None else ratings.select(mask)

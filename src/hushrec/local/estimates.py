@@ -42,7 +42,7 @@ def estimates(ratings: Ratings, n_people: int, method: str, settings: Mapping[st
         ratings: the answers.
         n_people: how many people answered.
         method: the method by which they answered.
-        settings: the law of the answers: ``symbols``, ``exponent``, ``answered`` (answered cells of a row; None
+        settings: the law of the answers: ``symbols``, ``exponent``, ``answered`` (cells of a row; None
             for all) and ``cells`` (of a row).
 
     Returns:

@@ -46,7 +46,7 @@ class EffectSums:
             neither centred nor clamped.
         origin: subtracted from every rating before summing, in rating units.
         overall: whether to measure the global sum and count in unit ``record`` too.
-        personal_epsilon: whether users have individual weights, which scale their whole contribution (unit ``user``).
+        personal_epsilon: whether users have weights, which scale their whole contribution (unit ``user``).
 
     Privacy: public.
     """
@@ -124,7 +124,7 @@ class EffectSums:
         """The sums themselves, in the order of ``queries``, in one pass over the blocks.
 
         Args:
-            people: people with private ratings. If ``personal_epsilon``, each has a weight w, and contributes at most
+            people: people with private ratings. If ``personal_epsilon``, each has a weight w and adds at most
                 w times each query's sensitivity.
 
         Privacy: bounded, each by its query's sensitivity; unit ``user`` needs ratings capped to the

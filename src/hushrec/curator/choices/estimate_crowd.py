@@ -40,7 +40,7 @@ def estimate_crowd(
 ) -> Domain:
     """Count people and ratings under noise, for 2 % of a ledger's total, and declare both.
 
-    Where the size of the crowd is public knowledge, declare it instead: that costs nothing. An estimate of the crowd is a
+    Where the size of the crowd is public knowledge, declare it instead: that costs nothing. An estimate is a
     release of its own: it takes a release index, and its numbers may be published. Load the ratings again
     under the domain that it returns, and fit with ``budget="auto"``, which takes what the ledger has left.
 
@@ -81,7 +81,8 @@ class Counting(Work[Domain]):
     ) -> None:
         if facts.has_personal_epsilon or facts.domain.personal_epsilon:
             raise BudgetUnsupported(
-                "an estimate of the crowd counts everybody in full, so it does not support per-user ε: declare expected_users "
+                "an estimate counts everybody in full, so it does not support personal_epsilon: declare "
+                "expected_users "
                 "and expected_records instead"
             )
         if account is None:
@@ -93,7 +94,8 @@ class Counting(Work[Domain]):
         repeats = account.under(mark) or (release_index is not None and account.made(release_index))
         if account.releases_left < 2 and not repeats:
             raise BudgetError(
-                "an estimate of the crowd takes a release index of its own, and the ledger has none left for the fit after "
+                "an estimate takes a release index of its own, and the ledger has none left for the fit "
+                "after "
                 "it; create the ledger with one release more (max_releases, --max-releases)"
             )
 
@@ -126,7 +128,8 @@ def crowd_plan(domain: Domain, total: Budget) -> tuple[CrowdTotals, Plan]:
     """What an estimate of the crowd measures, with how much noise, at what cost."""
     if total.adjacency != "add-remove":
         raise BudgetUnsupported(
-            f"{total.adjacency} leaves the number of users and ratings unprotected, so an estimate of the crowd has nothing "
+            f"{total.adjacency} leaves the number of users and ratings unprotected, so an estimate has "
+            "nothing "
             "to count under noise: declare expected_users and expected_records"
         )
     totals = CrowdTotals(domain, total.unit, "l1" if total.delta == 0 else "l2")

@@ -133,9 +133,11 @@ def _items(seen: CellCounts, catalogue: pl.DataFrame, records: int) -> Iterator[
     covered = elsewhere.height > 0.9 * catalogue.height and there > 0.95 * records
     if (there > 1.25 * here and 2 * there > records) or (covered and known.height < 0.75 * elsewhere.height):
         yield (
-            f"The columns user_id and item_id may be exchanged: {fraction(there, records)} of the records have "
+            "The columns user_id and item_id may be exchanged: "
+            f"{fraction(there, records)} of the records have "
             f"a user id that is an item of the catalogue ({elsewhere.height:,} different ones), and "
-            f"{fraction(here, records)} an item id that is one ({known.height:,} different ones). If they are, "
+            f"{fraction(here, records)} an item id that is one ({known.height:,} different ones). "
+            "If they are, "
             f"say which is which ({_COLUMNS})."
         )
     if 2 * here < records:

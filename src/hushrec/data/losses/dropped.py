@@ -125,7 +125,7 @@ def _texts(domain: Domain) -> dict[str, str]:
         "user_id": f"dropped: {wrong}" + (", or is not on the roster" if domain.users else ""),
         "item_id": "dropped: the item is not in the catalogue",
         "rating": "dropped: the rating is missing or not a number",
-        "personal_epsilon": "dropped: the requested ε is neither a number from 0 on nor a class of the domain",
+        "personal_epsilon": "dropped: the requested ε is neither a number from 0 nor a class of the domain",
         "duplicate": "merged: the user gave the item again; the last by timestamp counts, else the largest",
         "clamped": f"changed: the rating is outside the scale {domain.rating_scale}; its nearer end counts",
         "rounded": f"changed: the rating is not on the scale {domain.rating_scale}; its nearest value counts",

@@ -90,7 +90,7 @@ class InBlocks:
         return self.n_users > self.domain.max_users
 
     def capped(self, max_per_user: int) -> Self:
-        """At most ``max_per_user`` entries of each user, as in ``Ratings.capped``, chosen when a block is read."""
+        """At most ``max_per_user`` entries of each user, as in ``Ratings.capped``, when a block is read."""
         if max_per_user < 1:
             raise DataError("a cap keeps at least one item of each user: cap must be 1 or more")
         capped: Self = replace(

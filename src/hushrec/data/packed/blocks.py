@@ -65,7 +65,7 @@ class Blocks(InBlocks):
         domain: the public domain.
         folder: the folder of the files.
         dropped: how many records the loader read, and what it dropped or changed.
-        max_per_user: the most entries of each user that count, None for all; a block is capped when it is read.
+        max_per_user: the most entries of each user that count, None for all; applied when a block is read.
 
     Privacy: private. ``repr`` shows folder and domain, no counts.
     """

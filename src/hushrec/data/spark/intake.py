@@ -28,7 +28,8 @@ _RECORDS = 1 << 17  # in a part, about
 _MOST = 1 << 12  # parts
 _AT_ONCE = 1 << 20  # records cleaned at once: fewer make more and smaller rows
 _PIECES = (
-    "part int, names binary, users binary, items binary, values binary, timestamps binary, personal_epsilon binary, "
+    "part int, names binary, users binary, items binary, values binary, timestamps binary, "
+    "personal_epsilon binary, "
     "dropped binary"
 )
 """A piece of a part: the arrays of a ``Batch`` as bytes; or counts alone, where ``names`` is null."""

@@ -51,7 +51,7 @@ class Budget(BaseModel):
         epsilon: largest privacy loss ε, above 0.
         delta: probability δ that the loss is larger, at least 0 and below 0.01. A plan also requires
             δ < 1/(10 · users).
-        unit: ``"user"`` protects all ratings of one user together, ``"record"`` each single rating or interaction.
+        unit: ``"user"`` protects all records of one user together, ``"record"`` each rating or interaction.
         adjacency: ``"add-remove"`` hides whether the unit is present at all. ``"replace"`` hides only its
             content; for unit ``record``, who rated what is then public. ``"replace-items"`` hides only
             which items were rated; the number of ratings and their stars are then public.

@@ -51,7 +51,7 @@ class Plan:
         max_users: the domain's upper bound on the number of users.
         budget: what the user allows for this release.
         measurements: every event with its share.
-        personal_epsilon: classes of users by name, with the ε that their members ask for; empty if the model does not
+        personal_epsilon: classes of users by name, with the ε they ask for; empty if the model does not
             support personal ε.
         uncovered: the caveat of published values that the measurements do not cover; None without any.
         foreign: names of code outside hushrec that declares measurements; ``models.authors`` finds them.
