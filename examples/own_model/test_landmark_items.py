@@ -39,6 +39,15 @@ def test_the_sum_is_its_formula(clicks):
     assert lost.max() <= clicks.n_users * sums.query.step, "each weight is rounded down by less than a step"
 
 
+def test_block_files_have_the_same_sum(clicks, tmp_path):
+    halves = [clicks.select(clicks.user_index() % 2 == part) for part in (1, 0)]
+    files = hr.Blocks.write(halves, tmp_path / "blocks")
+    landmarks, sums = np.array([7, 0, 33]), LandmarkPairs(3, clicks.domain.n_items)
+    one, other = (sums.measure(Population(source), landmarks) for source in (clicks, files))
+    assert files.n_blocks > 1
+    assert np.array_equal(one, other)
+
+
 def test_delta_holds():
     assert max(search_neighbours(LandmarkItems(rank=4), BUDGET).values()) <= 1
 
