@@ -15,7 +15,7 @@ from hushrec.privacy.grant import Grant
 from lab.published import FriedmanInputMF, analysis, fit
 from lab.published.paper_run import PaperRun
 
-PUBLISHED = FriedmanInputMF(rank=8, epochs=5, item_strength=15, user_strength=20)
+PUBLISHED = FriedmanInputMF(rank=8, epochs=5, item_reg=15, user_reg=20)
 """As in the table of lab/results/friedman.md; rank and epochs as the corrected form's."""
 
 

@@ -46,8 +46,8 @@ class Friedman(PublishedModel):
 
     supports: ClassVar = frozenset({("record", "add-remove"), ("record", "replace")})
 
-    item_strength: float = Field(default=10.0, ge=0, allow_inf_nan=False)
-    user_strength: float = Field(default=100.0, ge=0, allow_inf_nan=False)
+    item_reg: float = Field(default=10.0, ge=0, allow_inf_nan=False)
+    user_reg: float = Field(default=100.0, ge=0, allow_inf_nan=False)
 
     @property
     def noise_distribution(self) -> Law:
@@ -81,11 +81,11 @@ class Friedman(PublishedModel):
         items, users = self._averages(domain, run.terms)
         noisy = {query.name: run.measure(query, values) for query, values in items.measure(people)}
         global_mean = float(np.clip(ratio(noisy["global sum"], noisy["global count"]), lo, hi))
-        of_items = damped(noisy["item sums"], noisy["item counts"], global_mean, self.item_strength)
+        of_items = damped(noisy["item sums"], noisy["item counts"], global_mean, self.item_reg)
         effects = np.clip(of_items.mean, lo, hi)
         noisy |= {query.name: run.measure(query, values) for query, values in users.measure(people, effects)}
         mean_residual = ratio(noisy["residual sum"], noisy["global count"])
-        of_users = damped(noisy["user sums"], noisy["user counts"], mean_residual, self.user_strength)
+        of_users = damped(noisy["user sums"], noisy["user counts"], mean_residual, self.user_reg)
         levels = np.clip(of_users.mean, -span / 2, span / 2)
         return Biases(
             effects,
@@ -119,8 +119,8 @@ class FriedmanEffects(Friedman):
     μ_i = (Σ_u r_ui + β_m G + noise)/(n_i + β_m + noise), and b_u likewise from r_ui − μ_i with β_u.
 
     Args:
-        item_strength: β_m, fictitious ratings at the global mean.
-        user_strength: β_u, fictitious residuals at their global mean.
+        item_reg: β_m, fictitious ratings at the global mean.
+        user_reg: β_u, fictitious residuals at their global mean.
     """
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
@@ -142,7 +142,7 @@ class FriedmanInputMF(Friedman):
     descent. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
     Args:
-        item_strength, user_strength: β_m and β_u of the averages.
+        item_reg, user_reg: β_m and β_u of the averages.
         rank: d, number of factors.
         solver: ``sgd``, or ``als``.
         epochs: number of passes of the solver; by default 20 of ``sgd`` or 6 of ``als``.
@@ -216,7 +216,7 @@ class FriedmanALS(Friedman):
     norm p_max; the same for every item, with q_max. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
     Args:
-        item_strength, user_strength: β_m and β_u of the averages.
+        item_reg, user_reg: β_m and β_u of the averages.
         rank: d, number of factors.
         epochs: k, how often each side is solved.
         clip: B, bound on a residual, as a fraction of the scale's width.

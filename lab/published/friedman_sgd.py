@@ -82,7 +82,7 @@ class FriedmanBoundedSGD(_Descent):
     too, whose lines do not say when: after each epoch is our reading.
 
     Args:
-        item_strength, user_strength: β_m and β_u of the averages.
+        item_reg, user_reg: β_m and β_u of the averages.
         rank: d, number of factors.
         epochs: k, number of passes.
         clip: bound on a residual, as a fraction of the scale's width.
@@ -125,7 +125,7 @@ class FriedmanUnboundedSGD(_Descent):
     Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
     Args:
-        item_strength, user_strength: β_m and β_u of the averages.
+        item_reg, user_reg: β_m and β_u of the averages.
         rank: d, number of factors.
         epochs: k, number of passes.
         clip: bound on a residual, as a fraction of the scale's width.

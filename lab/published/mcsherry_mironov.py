@@ -48,7 +48,7 @@ class _McSherry(PublishedModel):
     supports: ClassVar = frozenset({("record", "add-remove"), ("record", "replace"), ("user", "add-remove")})
 
     noise: Noise = "gaussian"
-    item_strength: float = Field(default=15.0, ge=0, allow_inf_nan=False)
+    item_reg: float = Field(default=15.0, ge=0, allow_inf_nan=False)
 
     @property
     def noise_distribution(self) -> Noise:
@@ -82,7 +82,7 @@ class _McSherry(PublishedModel):
         sums = self._effects(domain, run.terms)
         noisy = {query.name: run.measure(query, values) for query, values in sums.measure(people)}
         global_mean = float(np.clip(ratio(noisy["global sum"], noisy["global count"]), lo, hi))
-        found = damped(noisy["item sums"], noisy["item counts"], global_mean, self.item_strength)
+        found = damped(noisy["item sums"], noisy["item counts"], global_mean, self.item_reg)
         effects = np.clip(found.mean, lo, hi)
         user_mean = mean_residual(noisy["item sums"], found.counts, effects)
         span = domain.scale.span
@@ -115,7 +115,7 @@ class McSherryEffects(_McSherry):
 
     Args:
         noise: ``gaussian`` (needs δ > 0) or ``laplace``.
-        item_strength: β_m, fictitious ratings at the global mean.
+        item_reg: β_m, fictitious ratings at the global mean.
     """
 
     def _finished(self, domain: Domain, baseline: ItemEffects, people: Population, run: Run) -> Release:
@@ -205,7 +205,7 @@ class McSherrySVD(_McSherryCovariance):
 
     Args:
         noise: ``gaussian`` (needs δ > 0) or ``laplace``.
-        item_strength: β_m, fictitious ratings at the global mean.
+        item_reg: β_m, fictitious ratings at the global mean.
         covariance: how the covariance is measured and cleaned.
         rank: k, number of factors.
     """
@@ -235,7 +235,7 @@ class McSherryKNN(_McSherryCovariance):
 
     Args:
         noise: ``gaussian`` (needs δ > 0) or ``laplace``.
-        item_strength: β_m, fictitious ratings at the global mean.
+        item_reg: β_m, fictitious ratings at the global mean.
         covariance: how the covariance is measured and cleaned.
         n_neighbours: k, number of a user's ratings that a prediction uses.
         rank: rank of the cleaned covariance.

@@ -111,7 +111,7 @@ def test_published_defaults_are_what_the_page_says_that_the_paper_has():
         assert {name: 4 * own[name] for name in star if name in own} == {
             name: value for name, value in star.items() if name in own
         }
-        assert (own["item_strength"], own["user_strength"]) == (10, 100)
+        assert (own["item_reg"], own["user_reg"]) == (10, 100)
 
 
 def test_what_published_answers_cost():

@@ -29,7 +29,7 @@ PAIR = PAIRS["a user of the highest ratings"]
 ONE = hr.GlobalEffects(
     split={"item sums": 1.0, "item counts": 1e-6, "global sum": 1e-6, "global count": 1e-6, "slopes": 1e-6}
 )
-WIDE = {"clip": 0.35, "strength": 20, "contribution_cap": 52.0}
+WIDE = {"clip": 0.35, "reg": 20, "contribution_cap": 52.0}
 """Bounds on the effects that the canaries reach."""
 FOUR = hr.GlobalEffects()
 SIX = hr.CovarianceSVD(rank=2, effects=WIDE, covariance={"contribution_cap": 30.0})

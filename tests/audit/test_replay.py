@@ -22,13 +22,13 @@ def beside(monkeypatch):
     """Adds something to what ``GlobalEffects`` does with its ratings."""
 
     def add(act):
-        release = hr.GlobalEffects.release
+        release = hr.GlobalEffects.fit
 
         def also(model, ratings, *rest):
             act(ratings)
             return release(model, ratings, *rest)
 
-        monkeypatch.setattr(hr.GlobalEffects, "release", also)
+        monkeypatch.setattr(hr.GlobalEffects, "fit", also)
 
     return add
 

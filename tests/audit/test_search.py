@@ -108,7 +108,7 @@ def test_a_fit_that_fails_on_some_ratings_is_a_leak(monkeypatch):
             raise ValueError("too few")
         return release(model, ratings, *rest)
 
-    monkeypatch.setattr(hr.GlobalEffects, "release", refusing)
+    monkeypatch.setattr(hr.GlobalEffects, "fit", refusing)
     budget, pairs = budget_of("user", "add-remove"), WORLD.pairs("user", "add-remove")
     for pair, who in ((pairs["a usual user"], "only the neighbour"), (pairs["the only user"], "a fit")):
         with pytest.raises(Leak, match=f"{who} fails: ValueError"):

@@ -17,7 +17,7 @@ def test_pack_makes_a_folder_that_fit_reads(here, hushrec, refused):
     domain = Domain.open("domain.json")
     packed = load(here / "packed", domain)
     assert isinstance(packed, Blocks)
-    assert packed.personal
+    assert packed.has_personal_epsilon
     everybody = sum(block.n_ratings for block in packed.blocks())
     assert everybody == load("train.csv", domain).n_ratings
     assert "exists" in refused("pack train.csv --domain domain.json --to packed")

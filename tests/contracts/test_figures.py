@@ -223,7 +223,7 @@ def test_what_the_crowd_shows_and_shares_of_factors(unit, adjacency, epsilon):
         start = start if isinstance(given, PrivateALS) else f"`{unit}`, {start}"
         if (unit, adjacency) in given.supports:
             planned = type(given)().plan(domain, allowed)
-            rounds = sum(m.split for m in planned.measurements if "round" in m.event.name)
+            rounds = sum(m.split for m in planned.measurements if "epoch" in m.event.name)
             shown, *stated = row(page, start)
             assert float(shown.replace(",", "")) == pytest.approx(directions(domain, allowed), abs=0.5)
             assert [float(share) for share in stated] == pytest.approx([1 - rounds, rounds], abs=0.0051)
@@ -238,7 +238,7 @@ def test_rounds_of_the_certified_form(epsilon):
     planned = PosteriorMF().plan(of(4000).model_copy(update=crowd), budget(epsilon))
     found = {m.event.name: m for m in planned.measurements}
     first = found["items, epoch 1"].event
-    rounds = sum(m.split for name, m in found.items() if "round" in name)
+    rounds = sum(m.split for name, m in found.items() if "epoch" in name)
     stated = [float(cell) for cell in row("models/posterior_mf.md", f"{epsilon:g}")]
     assert stated == pytest.approx(
         [first.sensitivity, first.noise, 1 - rounds, rounds], rel=0.002, abs=0.0051

@@ -323,20 +323,20 @@ def test_the_sweep_finds_a_fit_that_fails_after_its_charge(monkeypatch):
     def singular(*_: Any) -> Any:
         raise np.linalg.LinAlgError("Singular matrix")
 
-    monkeypatch.setattr(hr.GlobalEffects, "release", singular)
+    monkeypatch.setattr(hr.GlobalEffects, "fit", singular)
     surprises, ends = lost(sweep([hr.GlobalEffects()], {"plain": World()}, LOSSES))
     assert "LinAlgError" in surprises[0]
     assert ends["lost"] == ends.total() - ends["refused"] > 0
 
 
 def test_the_sweep_finds_a_release_that_predicts_nothing(monkeypatch):
-    release = hr.GlobalEffects.release
+    release = hr.GlobalEffects.fit
 
     def spoilt(*arguments: Any) -> hr.Release:
         made = release(*arguments)
         made.tensors["item_factors"] = np.full_like(made.tensors["item_factors"], np.nan)
         return dataclasses.replace(made, constants={**made.constants, "user_mean": np.nan})
 
-    monkeypatch.setattr(hr.GlobalEffects, "release", spoilt)
+    monkeypatch.setattr(hr.GlobalEffects, "fit", spoilt)
     surprises, _ = lost(sweep([hr.GlobalEffects()], {"plain": World()}, LOSSES))
     assert surprises

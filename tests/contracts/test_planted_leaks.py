@@ -49,7 +49,7 @@ def test_a_search_finds_a_sensitivity_that_is_too_small(fault):
 def test_a_canary_hears_noise_that_is_too_small(fault):
     world = world_of(fault.config)
     planned = hr.plan(world.domain, fault.config, fault.budget)
-    gaps = search(fault.config, fault.budget, world, random=0, epochs=0).gaps
+    gaps = search(fault.config, fault.budget, world, random=0, rounds=0).gaps
     assert 0.8 * planned.epsilon < listen(planned, gaps).epsilon <= planned.epsilon
     with fault.planted():
         assert listen(planned, gaps).epsilon > planned.epsilon

@@ -112,7 +112,9 @@ def world(name, n_people, seed):
         }
     )
     found = hr.load(table, domain)
-    return found.with_personal_epsilon(rng.choice([0.0, 1.0, 4.0], n_people)) if kind.personal else found
+    return (
+        found.with_personal_epsilon(rng.choice([0.0, 1.0, 4.0], n_people)) if kind.personal_epsilon else found
+    )
 
 
 @pytest.mark.parametrize(("name", "pair"), [fit for fit in fits() if class_of(fit.values[0]).sums_alone])

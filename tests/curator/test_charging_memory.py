@@ -48,7 +48,7 @@ def test_a_covariance_of_a_hundred_thousand_items_is_not_charged(tmp_path, small
 
 def test_of_ratings_in_spark_the_driver_holds_none(small):
     many = (StoredBlock(10**9, 10**11, {}),)
-    there = SparkFeedback(of(3).domain, None, Dropped(), personal_epsilon=False, _kept=None, _parts=many)
+    there = SparkFeedback(of(3).domain, None, Dropped(), has_personal_epsilon=False, _kept=None, _parts=many)
     require_memory("Model", Footprint(GB / 20, 40, 400), there)
     with pytest.raises(MemoryExceeded, match="Nothing was charged"):
         require_memory("Model", Footprint(GB, 0), there)
@@ -163,7 +163,7 @@ def test_a_fit_that_runs_out_anyway_says_what_is_spent(tmp_path, monkeypatch):
     def starved(*_):
         raise MemoryError("Unable to allocate 12.3 GiB for an array with shape (314159,)")
 
-    monkeypatch.setattr(hr.GlobalEffects, "release", starved)
+    monkeypatch.setattr(hr.GlobalEffects, "fit", starved)
     ledger = Ledger.create(tmp_path / "ledger.db", BUDGET)
     with pytest.raises(MemoryExceeded) as caught:
         hr.fit(of(4), hr.GlobalEffects(), BUDGET, ledger=ledger, checkpoint=False)

@@ -111,7 +111,7 @@ def test_people_who_ask_are_refused_where_nobody_is_weighed(small, budget):
         with pytest.raises(BudgetUnsupported, match=able):
             fit(asking, config)
     short = hr.PosteriorMF(rank=2, epochs=2)
-    assert hr.testing.fit(asking, short, user, entropy=hr.testing.Seeded(1)).statement.personal
+    assert hr.testing.fit(asking, short, user, entropy=hr.testing.Seeded(1)).statement.personal_epsilon
     assert hr.baseline(asking, short).kind == "factors"
 
 

@@ -71,7 +71,9 @@ def test_partitions_change_nothing(spark, release, rated, n_blocks, monkeypatch)
         lists = recommend_on_spark(release, kept, 7)
         assert lists.rdd.getNumPartitions() >= n_blocks
         shuffled = kept.frame.orderBy("items").repartition(3)
-        moved = SparkFeedback(kept.domain, shuffled, kept.dropped, kept.personal, kept._kept, kept._parts)
+        moved = SparkFeedback(
+            kept.domain, shuffled, kept.dropped, kept.has_personal_epsilon, kept._kept, kept._parts
+        )
         for found in (lists, recommend_on_spark(release, moved, 7)):
             assert collected(found).equals(here(release, rated, 7))
 

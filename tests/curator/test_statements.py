@@ -47,7 +47,7 @@ def fitted(tmp_path: Path, asked: float | None, model: Model, seed: int | None =
 def test_classes_are_listed_only_where_people_were_asked(tmp_path: Path) -> None:
     """Where nobody was, everybody counts in full, the strict as well."""
     statement = fitted(tmp_path, None, PosteriorMF(epochs=2)).statement
-    assert not statement.personal
+    assert not statement.personal_epsilon
     assert statement.classes == ()
     assert "strict" not in str(statement)
     (tmp_path / "ledger.db").unlink()
@@ -59,7 +59,7 @@ def test_classes_are_listed_only_where_people_were_asked(tmp_path: Path) -> None
 
 def test_a_seeded_experiment_tells_nobody_what_he_loses(tmp_path: Path) -> None:
     statement = fitted(tmp_path, 0.25, PosteriorMF(epochs=2), seed=1).statement
-    assert statement.personal
+    assert statement.personal_epsilon
     for said in ("Each person", "  is promised"):
         assert said not in str(statement)
     assert "would be promised" in str(statement)

@@ -67,7 +67,7 @@ def test_ids_are_normalised_to_nfc():
         ({"scale": (1, float("nan"), 1)}, "is not a scale"),
         ({"scale": (0, 256, 1)}, "257 values are more than 256"),
         ({"scale": (1, 5)}, "scale"),
-        ({"max_per_user": 0}, "cap: .* greater than or equal to 1"),
+        ({"max_per_user": 0}, "max_per_user: .* greater than or equal to 1"),
         ({"max_per_user": 1.5}, "max_per_user"),
         ({"max_users": 0}, "max_users"),
         ({"max_users": "many"}, "max_users"),

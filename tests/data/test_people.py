@@ -17,7 +17,7 @@ KINDS = {"ratings": ({"scale": (1, 5, 1)}, Ratings), "interactions": ({}, Intera
 def rows(request):
     declared, kind = KINDS[request.param]
     table = pl.DataFrame({"user_id": ["x", "x", "y"], "item_id": ["10", "20", "10"], "rating": [1, 2, 3]})
-    loaded = load(table.with_columns(epsilon=1.0), Domain(["10", "20"], max_users=9, **declared))
+    loaded = load(table.with_columns(personal_epsilon=1.0), Domain(["10", "20"], max_users=9, **declared))
     assert isinstance(loaded, kind)
     return loaded
 
@@ -35,7 +35,7 @@ def people(request, rows, tmp_path):
 
 def test_they_are_people_with_the_same_rows(rows, people):
     assert {name for name in vars(People) if not name.startswith("_")} <= {*dir(people)}
-    assert (people.n_users, people.n_entries, people.personal) == (2, 3, True)
+    assert (people.n_users, people.n_entries, people.has_personal_epsilon) == (2, 3, True)
     assert people.domain == rows.domain
     people.verify()
     assert len(people.digest()) == 64

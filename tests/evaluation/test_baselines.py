@@ -23,10 +23,10 @@ def test_item_average_leans_on_the_global_one(parts):
     overall = 8 / 3
     wanted = [(6 + 10 * overall) / 12, (2 + 10 * overall) / 11, overall]
     assert item_average(*parts) == pytest.approx(wanted)
-    assert item_average(*parts, item_strength=0) == pytest.approx([3, 2, overall])
+    assert item_average(*parts, item_reg=0) == pytest.approx([3, 2, overall])
 
 
-def by_hand(train, test, item_strength, user_strength):
+def by_hand(train, test, item_reg, user_reg):
     """Friedman et al. 2016, Alg. 1 and 2, rating by rating."""
     lo, hi, _ = train.domain.scale
     rows = [(row["user_id"], row["item_id"], row["rating"]) for row in train.to_polars().to_dicts()]
@@ -36,21 +36,20 @@ def by_hand(train, test, item_strength, user_strength):
         return (sum(values) + reg * centre) / (len(values) + reg)
 
     items = {
-        item: average([r for _, i, r in rows if i == item], item_strength, overall)
-        for item in train.domain.items
+        item: average([r for _, i, r in rows if i == item], item_reg, overall) for item in train.domain.items
     }
     residuals = [(user, r - items[item]) for user, item, r in rows]
     mean = sum(r for _, r in residuals) / len(residuals)
     found = []
     for row in test.to_polars().to_dicts():
         own = [r for user, r in residuals if user == row["user_id"]]
-        level = min(max(average(own, user_strength, mean), -2), 2)
+        level = min(max(average(own, user_reg, mean), -2), 2)
         found.append(min(max(items[row["item_id"]] + level, lo), hi))
     return found
 
 
-@pytest.mark.parametrize(("item_strength", "user_strength"), [(10, 100), (1, 0.5), (0.25, 3)])
-def test_global_effects_are_the_published_algorithm(ratings, item_strength, user_strength):
+@pytest.mark.parametrize(("item_reg", "user_reg"), [(10, 100), (1, 0.5), (0.25, 3)])
+def test_global_effects_are_the_published_algorithm(ratings, item_reg, user_reg):
     rng = np.random.default_rng(0)
     cells = {f"u{u}": {i: int(rng.integers(1, 6)) for i in "abcd"} for u in range(9)}
     train = {
@@ -58,12 +57,12 @@ def test_global_effects_are_the_published_algorithm(ratings, item_strength, user
     }
     test = {u: {i: s for i, s in row.items() if i not in train[u]} for u, row in cells.items()}
     train, test = ratings(train), ratings(test | {"stranger": {"a": 3}})
-    found = global_effects(train, test, item_strength=item_strength, user_strength=user_strength)
-    wanted = by_hand(train, test, item_strength, user_strength)
+    found = global_effects(train, test, item_reg=item_reg, user_reg=user_reg)
+    wanted = by_hand(train, test, item_reg, user_reg)
     assert found == pytest.approx(wanted, abs=1e-12)
-    if (item_strength, user_strength) == (10, 100):
+    if (item_reg, user_reg) == (10, 100):
         assert global_effects(train, test) == pytest.approx(wanted, abs=1e-12)
-    other = by_hand(train, test, item_strength, user_strength + 1)
+    other = by_hand(train, test, item_reg, user_reg + 1)
     assert np.abs(found - other).max() > 1e-4  # the check is sharp
 
 
@@ -73,10 +72,10 @@ def test_global_effects_without_strength_and_without_ratings(ratings):
         {"u": {"a": 1, "b": 1}, "v": {"a": 5, "b": 5}, "w": {"a": 5, "b": 5}, "x": {"a": 5, "b": 5}}
     )
     test = ratings({"new": {"c": 3}, "u": {"c": 1, "d": 2}, "v": {"d": 5}})
-    found = global_effects(train, test, item_strength=0, user_strength=0)
+    found = global_effects(train, test, item_reg=0, user_reg=0)
     assert found == pytest.approx([4, 2, 2, 5])  # item averages 4, u at −3, clamped to −2
     assert global_effects(ratings({}), test) == pytest.approx([3] * 4)
-    assert global_effects(ratings({}), test, user_strength=0, item_strength=0) == pytest.approx([3] * 4)
+    assert global_effects(ratings({}), test, user_reg=0, item_reg=0) == pytest.approx([3] * 4)
 
 
 @pytest.mark.full

@@ -178,7 +178,7 @@ def test_ratings_that_are_no_released_ones_are_refused():
         data(n_people=118, ratings=good.ratings)
     with pytest.raises(ReleaseError, match="anonymous_ids"):
         data(n_people=1200, ratings=good.ratings)  # as many digits as the number of people has
-    answered = good.ratings.with_asked(np.ones(good.ratings.n_users))
+    answered = good.ratings.with_personal_epsilon(np.ones(good.ratings.n_users))
     with pytest.raises(ReleaseError, match="per-user ε"):
         data(ratings=answered)
     with pytest.raises(ReleaseError, match="JSON values"):

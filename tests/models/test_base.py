@@ -16,7 +16,7 @@ def test_a_model_is_a_plan_and_a_release_and_says_what_it_protects(kind):
     assert issubclass(kind, Model)
     assert kind.supports <= {(unit, how) for unit in ("record", "user") for how in ("add-remove", "replace")}
     assert kind.slopes
-    assert not kind.personal or ("user", "add-remove") in kind.supports
+    assert not kind.personal_epsilon or ("user", "add-remove") in kind.supports
 
 
 def test_half_a_model_is_none():

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from hushrec.errors import ConfigError
-from hushrec.pages import look as looks
+from hushrec.pages import page_style as styles
 from hushrec.pages.page_style import PageStyle, texts
 
-ASSETS = Path(looks.__file__).with_name("assets") / "recommender"
+ASSETS = Path(styles.__file__).with_name("assets") / "recommender"
 LANGUAGES = sorted(path.stem for path in (ASSETS / "texts").iterdir())
 READ_ALOUD = ("aria-label", "aria-description", "alt", "title", "placeholder")
 SPOKEN = re.compile(r"[^\W\d_]{2,}")
@@ -174,7 +174,7 @@ def test_an_own_style_is_loaded_last(monkeypatch):
     plain = PageStyle().files(ASSETS)
     assert "own.css" not in plain
     assert b"own.css" not in plain["index.html"]
-    monkeypatch.setattr(looks, "LARGEST_CSS", 3)
+    monkeypatch.setattr(styles, "LARGEST_CSS", 3)
     assert PageStyle(css=b"a{}").css
     with pytest.raises(ConfigError, match="4 bytes, and every reader fetches it; at most 3"):
         PageStyle(css=b"a{ }")

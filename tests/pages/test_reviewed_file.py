@@ -43,8 +43,8 @@ def test_a_data_set_is_called_one():
 
 def test_a_file_promises_something_on_a_condition_and_nothing_without_a_finite_epsilon():
     for changes, promises in (({}, True), (KINDS["conditional"], True), (KINDS["seeded"], False)):
-        assert ReviewedFile.of(release(statement=statement(**changes))).classes == promises
-    assert not ReviewedFile.of(release(statement=statement(epsilon=math.inf))).classes
+        assert ReviewedFile.of(release(statement=statement(**changes))).promises == promises
+    assert not ReviewedFile.of(release(statement=statement(epsilon=math.inf))).promises
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)

@@ -96,7 +96,7 @@ def test_the_format_is_what_it_was(release, opened):
     del facts["sha256"]
     rest = json.dumps(facts, sort_keys=True).encode()
     assert (
-        hashlib.sha256(rest).hexdigest() == "4e4ee4e2c38652d218c029ae351e493596bfa32a84768d3f12d1b8c54901720a"
+        hashlib.sha256(rest).hexdigest() == "774da1531650c1e956304211637dc755ff7cb73511cd3dbb624a2134d70dd87c"
     )
 
 

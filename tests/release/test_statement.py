@@ -272,7 +272,7 @@ def test_of_interactions_no_word_is_about_ratings(statement):
         Statement.from_json(made.to_json() | {"interactions": 1})
 
 
-OPTIONAL = {"beside", "diagnostics", "interactions", "classes", "local", "personal"} | {
+OPTIONAL = {"beside", "diagnostics", "interactions", "classes", "local", "personal_epsilon"} | {
     *("model", "settings", "hushrec")
 }
 

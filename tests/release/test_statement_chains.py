@@ -15,7 +15,7 @@ REFUTED = {"verdict": "NOT CONVERGED", "R̂, the largest": 1.9}
 
 def test_a_file_without_chains_samples_or_classes_is_what_it_always_was(statement):
     values = statement().to_json()
-    assert not {"diagnostics", "classes", "personal"} & set(values)
+    assert not {"diagnostics", "classes", "personal_epsilon"} & set(values)
     assert all("rate" not in line for line in values["measurements"])
 
 
@@ -149,7 +149,7 @@ LINE = {
 @pytest.mark.parametrize(
     "changes",
     [
-        *({name: BEYOND} for name in ("epsilon", "delta", "unit", "caveats", "personal")),
+        *({name: BEYOND} for name in ("epsilon", "delta", "unit", "caveats", "personal_epsilon")),
         *({"measurements": [LINE | {name: BEYOND}]} for name in (*LINE, "rate")),
         *({"classes": [LEVEL | {name: BEYOND}]} for name in LEVEL),
         *(

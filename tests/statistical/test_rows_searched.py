@@ -56,7 +56,7 @@ def loss(items, levels, cap, exponent, sample):
     return float(np.log(table.max(axis=0) / table.min(axis=0)).max())
 
 
-@pytest.mark.parametrize(("items", "levels", "max_per_user", "sample"), CASES)
+@pytest.mark.parametrize(("items", "levels", "cap", "sample"), CASES)
 def test_no_two_rows_are_told_apart_by_more(items, levels, cap, sample):
     budget = hr.Budget(epsilon=3.0, delta=0.0, unit="user", adjacency="replace")
     (event,) = hr.RandomizedResponse(sample=sample).plan(domain(items, levels, cap), budget).events

@@ -42,19 +42,19 @@ def averages(config, ratings, run):
 # -- the averages -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("item_strength", "user_strength"), [(15.0, 20.0), (10.0, 100.0), (0.0, 0.0)])
-def test_without_noise_they_are_algorithms_1_and_2(listed, item_strength, user_strength):
+@pytest.mark.parametrize(("item_reg", "user_reg"), [(15.0, 20.0), (10.0, 100.0), (0.0, 0.0)])
+def test_without_noise_they_are_algorithms_1_and_2(listed, item_reg, user_reg):
     train, _ = listed
     values, users = train.values(), np.repeat(np.arange(train.domain.n_users), np.diff(train.roster_indptr()))
     n = np.bincount(train.items, minlength=150)
     level = values.mean()
-    sums = np.bincount(train.items, values, minlength=150) + item_strength * level
-    items = np.clip(sums / np.maximum(n + item_strength, 1), 1, 5)
+    sums = np.bincount(train.items, values, minlength=150) + item_reg * level
+    items = np.clip(sums / np.maximum(n + item_reg, 1), 1, 5)
     left = values - items[train.items]
     counts = np.bincount(users, minlength=train.domain.n_users)
-    sums = np.bincount(users, left, minlength=train.domain.n_users) + user_strength * left.mean()
-    people = np.clip(sums / np.maximum(counts + user_strength, 1), -2, 2)
-    config = FriedmanEffects(item_strength=item_strength, user_strength=user_strength)
+    sums = np.bincount(users, left, minlength=train.domain.n_users) + user_reg * left.mean()
+    people = np.clip(sums / np.maximum(counts + user_reg, 1), -2, 2)
+    config = FriedmanEffects(item_reg=item_reg, user_reg=user_reg)
     found = averages(config, train, exact())
     rated = n > 0
     np.testing.assert_allclose(found.item_effects[rated], items[rated], atol=1e-3)
@@ -219,7 +219,7 @@ def test_each_epoch_solves_each_side_once(listed, budget):
 
 
 def test_without_noise_it_is_weighted_least_squares(listed_rmse):
-    assert listed_rmse(FriedmanALS(rank=4, item_strength=15, user_strength=20)) < 0.93
+    assert listed_rmse(FriedmanALS(rank=4, item_reg=15, user_reg=20)) < 0.93
 
 
 @pytest.mark.parametrize("kind", [FriedmanALS, FriedmanUnboundedSGD])

@@ -20,15 +20,15 @@ def small(kind, **settings):
     )
 
 
-@pytest.mark.parametrize("item_strength", [0.0, 7.0, 15.0])
-def test_without_noise_an_item_leans_on_the_global_mean(world, item_strength):
+@pytest.mark.parametrize("item_reg", [0.0, 7.0, 15.0])
+def test_without_noise_an_item_leans_on_the_global_mean(world, item_reg):
     """(Σ r + β G)/(n + β) (§4.2); the bias on the device takes what is left on average."""
     train, _ = world
     values, n = train.values(), np.bincount(train.items, minlength=150)
-    by_hand = (np.bincount(train.items, values, minlength=150) + item_strength * values.mean()) / np.maximum(
-        n + item_strength, 1
+    by_hand = (np.bincount(train.items, values, minlength=150) + item_reg * values.mean()) / np.maximum(
+        n + item_reg, 1
     )
-    release = hr.baseline(train, McSherryEffects(item_strength=item_strength))
+    release = hr.baseline(train, McSherryEffects(item_reg=item_reg))
     rated = n > 0
     np.testing.assert_allclose(release.tensors["item_effects"][rated], by_hand[rated], atol=1e-3)
     predicted = by_hand[train.items] + release.constants["user_mean"]

@@ -125,7 +125,7 @@ def facts(domain: "Domain", columns: "Columns | None", spark: bool = False) -> "
     """What is public of records before they are read: whether people ask for their own ε is declared."""
     from hushrec.data.people import PublicFacts
 
-    return PublicFacts(domain, bool(domain.personal_epsilon) or "epsilon" in (columns or {}), spark)
+    return PublicFacts(domain, bool(domain.personal_epsilon) or "personal_epsilon" in (columns or {}), spark)
 
 
 def charged(

@@ -129,7 +129,7 @@ class Cleaner:
             user_id=before.user_id + int((~person).sum()),
             item_id=before.item_id + int((person & stated & (items < 0)).sum()),
             rating=before.rating + int((known & ~valid).sum()),
-            epsilon=before.epsilon + int((person & ~stated).sum()),
+            personal_epsilon=before.personal_epsilon + int((person & ~stated).sum()),
             clamped=before.clamped + int((~inside).sum()),
             rounded=before.rounded + int((inside & off).sum()),
             timestamp=before.timestamp + untimed,

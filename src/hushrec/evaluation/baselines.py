@@ -31,7 +31,7 @@ def global_average(train: Ratings, test: Ratings) -> Floats:
     return np.full(test.n_ratings, _overall(train))
 
 
-def item_average(train: Ratings, test: Ratings, *, item_strength: float = ITEM_STRENGTH) -> Floats:
+def item_average(train: Ratings, test: Ratings, *, item_reg: float = ITEM_STRENGTH) -> Floats:
     """The item's mean training rating, (Σ_u r_ui + β_m G)/(c_i + β_m), with the global average G.
 
     Friedman et al. 2016, Alg. 1, without noise. Without β_m, the prediction for an item with one training
@@ -40,22 +40,22 @@ def item_average(train: Ratings, test: Ratings, *, item_strength: float = ITEM_S
     Args:
         train: gives the averages.
         test: the ratings to predict.
-        item_strength: β_m ≥ 0.
+        item_reg: β_m ≥ 0.
 
     Returns:
         Shape (test.n_ratings,).
 
     Privacy: private.
     """
-    return _item_averages(train, item_strength)[test.items]
+    return _item_averages(train, item_reg)[test.items]
 
 
 def global_effects(
     train: Ratings,
     test: Ratings,
     *,
-    item_strength: float = ITEM_STRENGTH,
-    user_strength: float = USER_STRENGTH,
+    item_reg: float = ITEM_STRENGTH,
+    user_reg: float = USER_STRENGTH,
 ) -> Floats:
     """Item average plus the user's average residual, IAvg(i) + UAvg(u), clamped to the scale.
 
@@ -66,8 +66,8 @@ def global_effects(
     Args:
         train: gives the averages.
         test: the ratings to predict.
-        item_strength: β_m ≥ 0.
-        user_strength: β_u ≥ 0.
+        item_reg: β_m ≥ 0.
+        user_reg: β_u ≥ 0.
 
     Returns:
         Shape (test.n_ratings,).
@@ -75,10 +75,10 @@ def global_effects(
     Privacy: private.
     """
     scale = train.domain.scale
-    items = _item_averages(train, item_strength)
+    items = _item_averages(train, item_reg)
     residuals = train.values() - items[train.items]
     mean = float(residuals.mean()) if train.n_ratings else 0.0
-    averages = _averages(train.user_index(), residuals, train.n_users, user_strength, mean)
+    averages = _averages(train.user_index(), residuals, train.n_users, user_reg, mean)
     biases = dict(zip(train.users.to_list(), averages.tolist(), strict=True))
     people = np.array([biases.get(user, mean) for user in test.users.to_list()], dtype=np.float64)
     people = np.clip(people, -scale.span / 2, scale.span / 2)

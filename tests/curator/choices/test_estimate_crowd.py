@@ -90,9 +90,13 @@ def test_what_it_cannot_count_is_refused_and_charges_nothing(people, budget):
     refused(BudgetUnsupported, "unprotected", ledger=hr.Ledger.ephemeral(budget(adjacency="replace"), 2))
     refused(DataError, r"load it first with hushrec\.load", ratings="ratings.csv")
     classes = hr.Domain(people.domain.items, scale=(1, 5, 1), max_users=5_000, personal_epsilon={"low": 0.5})
-    refused(BudgetUnsupported, "per-user ε", ratings=dataclasses.replace(people, domain=classes))
+    refused(
+        BudgetUnsupported,
+        "does not support personal_epsilon",
+        ratings=dataclasses.replace(people, domain=classes),
+    )
     asking = people.with_personal_epsilon(np.full(people.n_users, 0.5))
-    refused(BudgetUnsupported, "per-user ε", ratings=asking)
+    refused(BudgetUnsupported, "does not support personal_epsilon", ratings=asking)
 
 
 def test_a_population_that_lost_most_records_is_refused_before_the_charge(people, budget, tmp_path):

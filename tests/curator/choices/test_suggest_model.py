@@ -104,7 +104,7 @@ def test_noise_of_pure_epsilon_and_one_sided_adjacency(budget):
 
 
 @pytest.mark.parametrize(
-    ("domain", "personal_epsilon", "told"),
+    ("domain", "asked", "told"),
     [
         (stars(**MANY), {"unit": "user", "adjacency": "replace"}, "choose adjacency 'add-remove'"),
         (clicks(**MANY), {"unit": "user", "adjacency": "replace"}, "choose adjacency 'add-remove'"),

@@ -174,7 +174,7 @@ def test_of_a_user_no_more_counts_than_the_domain_says(ledger, year, monkeypatch
     assert seen == [[6, 1], [6, 1]]
 
 
-@pytest.mark.parametrize("max_per_user", [2.0**29, 2.0**31, 1e300])
+@pytest.mark.parametrize("cap", [2.0**29, 2.0**31, 1e300])
 def test_a_contribution_cap_that_leaves_64_bits_is_refused_where_it_is_declared(cap):
     for declared in (
         lambda: hr.Popularity(contribution_cap=cap),

@@ -106,7 +106,7 @@ def test_its_facts_are_one_object_for_json(domain):
     assert facts["confidential"].startswith("Confidential")
     assert (facts["records"], facts["users"], facts["items"], facts["ratings"]) == (100, 20, 5, 100)
     (loss,) = facts["dropped"]
-    assert (loss["reason"], loss["records"], loss["share"]) == ("clamped", 11, 0.11)
+    assert (loss["reason"], loss["records"], loss["fraction"]) == ("clamped", 11, 0.11)
     assert facts["refused"] == ["dropped"]
 
 

@@ -36,7 +36,7 @@ def asked(ratings):
 
 def test_classes_are_public_and_in_the_digest_only_when_given(domain, tmp_path):
     plain = Domain(["a", "b", "007"], scale=(1, 5, 1), max_per_user=2, max_users=3)
-    assert plain.digest == "2d40413e92f1dee7b8640a6874aa8d054a95a63d3673103aa315817b2a2d1e72"
+    assert plain.digest == "bba27d50771607632f660d71fbdf7b61bb7031ce3b562ff41e40a00ae99386cf"
     assert plain.digest != domain.digest
     assert domain.personal_epsilon == {"strict": 0.5, "default": 2.0, "caf\u00e9": 8.0}
     assert "classes strict ε = 0.5, default ε = 2" in repr(domain)
@@ -97,7 +97,7 @@ def test_nobody_is_used_at_an_epsilon_that_he_has_not_asked_for(domain, cell, it
         assert asked(ratings) == {"x": 0, "z": 3}
         assert ratings.n_ratings == 2
         # Counted whatever else is wrong with them: it may be a slip of the pen that leaves people out.
-        assert ratings.dropped == Dropped(epsilon=2, records=4)
+        assert ratings.dropped == Dropped(personal_epsilon=2, records=4)
 
 
 def test_the_least_of_several_counts_whatever_the_order_and_the_tables(domain, tmp_path):
@@ -136,7 +136,7 @@ def test_a_roster_takes_nobody_in_for_what_he_asks(domain):
 
 
 def test_two_columns_that_may_be_the_wish_are_not_chosen_between():
-    with pytest.raises(DataError, match="more than one column for epsilon"):
+    with pytest.raises(DataError, match="more than one column for personal_epsilon"):
         by_name({}, ["user_id", "item_id", "rating", "personal_epsilon", "privacy"], "the table")
     named = {"personal_epsilon": "privacy"}
     assert (
@@ -175,7 +175,7 @@ def test_a_decimal_comma_is_one_in_epsilons_too(tmp_path):
     (tmp_path / "r.csv").write_text("\n".join(lines) + "\n")
     ratings = load(tmp_path / "r.csv", domain, Reading(separator=";", decimal=","))
     assert asked(ratings) == {"w": 3, "x": 4, "y": 0.5}
-    assert ratings.dropped.epsilon == 1
+    assert ratings.dropped.personal_epsilon == 1
 
 
 def test_numbers_may_be_of_any_type_of_number(domain):
@@ -189,7 +189,7 @@ def test_numbers_may_be_of_any_type_of_number(domain):
         table = frame(*rows, ("y", "b", "1", None)).with_columns(pl.col("personal_epsilon").cast(cells))
         assert asked(load(table, domain)) == {"w": 0.25, "x": 0.5}
     wrong = frame(("x", "a", "1", "2")).with_columns(pl.lit(True).alias("personal_epsilon"))
-    with pytest.raises(DataError, match="column epsilon is of type Boolean"):
+    with pytest.raises(DataError, match="column personal_epsilon is of type Boolean"):
         load(wrong, domain)
 
 
@@ -197,7 +197,7 @@ def test_whether_people_were_asked_does_not_depend_on_whether_there_are_any(doma
     (tmp_path / "r.csv").write_text("user_id,item_id,rating,epsilon\n")
     for source in (tmp_path / "r.csv", frame(("x", "nosuch", "1", "2")), frame()):
         found = load(source, domain)
-        assert found.personal
+        assert found.has_personal_epsilon
         assert (found.personal_epsilon.dtype, found.personal_epsilon.shape, found.timestamps) == (
             np.float64,
             (0,),
@@ -205,7 +205,7 @@ def test_whether_people_were_asked_does_not_depend_on_whether_there_are_any(doma
         )
         timed = source if isinstance(source, pl.DataFrame) else pl.read_csv(source)
         assert load(timed.with_columns(timestamp=pl.lit(7)), domain).timestamps.shape == (0,)
-    assert not load(frame().drop("personal_epsilon"), domain).personal
+    assert not load(frame().drop("personal_epsilon"), domain).has_personal_epsilon
 
 
 def test_every_part_of_ratings_carries_it(domain):

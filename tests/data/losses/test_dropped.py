@@ -40,7 +40,7 @@ def test_more_than_a_tenth_of_any_reason_is_too_many(kind, reason):
 
 
 def test_the_reasons_add_up_to_too_many():
-    tenth = Dropped(user_id=2, item_id=2, rating=2, epsilon=2, clamped=2, records=100)
+    tenth = Dropped(user_id=2, item_id=2, rating=2, personal_epsilon=2, clamped=2, records=100)
     assert not tenth.too_many(RATED)
     assert (tenth + Dropped(rounded=1)).too_many(RATED)
 

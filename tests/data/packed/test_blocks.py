@@ -83,7 +83,7 @@ def test_they_open_again_and_only_with_their_domain(ratings, blocks):
 def test_what_has_no_timestamps_and_no_epsilons_keeps_none(ratings, tmp_path):
     plain = replace(ratings, timestamps=None, personal_epsilon=None)
     blocks = Blocks.write(plain, tmp_path / "p")
-    assert not blocks.personal
+    assert not blocks.has_personal_epsilon
     (block,) = blocks.blocks()
     assert block.timestamps is None
     assert block.personal_epsilon is None
@@ -128,8 +128,8 @@ def test_what_columns_there_are_does_not_tell_whether_there_is_anybody(ratings, 
     whole = replace(ratings, **kept)
     for name, some in (("all", whole), ("none", whole.slice(0, 0))):
         blocks = Blocks.write(some, tmp_path / name)
-        assert blocks.personal is asks
-        assert Blocks.open(blocks.folder, ratings.domain).personal is asks
+        assert blocks.has_personal_epsilon is asks
+        assert Blocks.open(blocks.folder, ratings.domain).has_personal_epsilon is asks
         manifest = json.loads((blocks.folder / "manifest.json").read_text())
         assert manifest["optional"] == ["personal_epsilon"] * asks + ["timestamps"] * timed
     plain = Blocks.write(

@@ -64,7 +64,7 @@ def sorted_rows(parts):
 def check(blocks, ratings):
     assert sorted_rows(blocks.blocks()).equals(ratings.to_polars())
     assert blocks.dropped == ratings.dropped
-    assert blocks.personal == ratings.personal
+    assert blocks.has_personal_epsilon == ratings.has_personal_epsilon
     people = [user for block in blocks.blocks() for user in block.users.to_list()]
     assert sorted(people) == ratings.users.to_list()  # nobody is in two blocks
     assert all(len(block.items) <= 200 for block in blocks.blocks())
@@ -91,8 +91,10 @@ def test_an_opt_out_counts_wherever_it_stands(table, domain, tmp_path, timed):
     """Also in a file of its own of which nothing is kept, for people of every part."""
     people = table["user_id"].unique().sort()
     out = people[::3]
-    refusals = table[: len(out)].with_columns(user_id=out, item_id=pl.lit("nosuch"), epsilon=pl.lit("0"))
-    mine = table.with_columns(epsilon=pl.lit("3"))
+    refusals = table[: len(out)].with_columns(
+        user_id=out, item_id=pl.lit("nosuch"), personal_epsilon=pl.lit("0")
+    )
+    mine = table.with_columns(personal_epsilon=pl.lit("3"))
     sources = [refusals, mine] if timed else [refusals.drop("timestamp"), mine.drop("timestamp")]
     names = set(out.str.normalize("NFC"))
     for number, both in enumerate((sources, sources[::-1])):
@@ -116,7 +118,12 @@ def test_nobody_has_the_columns_of_somebody(table, domain, tmp_path, column):
         ("bad", table[:9].with_columns(item_id=pl.lit("nosuch"))),
     ):
         blocks = load_blocks(source.drop(column), domain, tmp_path / name)
-        told.append((blocks.personal, json.loads((blocks.folder / "manifest.json").read_text())["optional"]))
+        told.append(
+            (
+                blocks.has_personal_epsilon,
+                json.loads((blocks.folder / "manifest.json").read_text())["optional"],
+            )
+        )
         assert (blocks.n_users > 0) is (name == "full")
     assert told[0][0] is ("personal_epsilon" not in column)
     assert told[1:] == told[:1] * 2

@@ -94,7 +94,7 @@ def test_an_exact_name_is_taken_before_others_unless_two_tell_an_epsilon():
     """Of two columns that might tell what people ask for, neither may be passed over."""
     names = ["user_id", "userId", "item_id", "rating"]
     assert by_name({}, names, "the table")["user_id"] == 0
-    with pytest.raises(DataError, match="more than one column for epsilon"):
+    with pytest.raises(DataError, match="more than one column for personal_epsilon"):
         by_name({}, [*names, "personal_epsilon", "privacy"], "the table")
 
 

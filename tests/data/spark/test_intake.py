@@ -59,7 +59,7 @@ def same(made, ratings):
     rows = pl.concat([ratings.to_polars()[:0], *blocks]).sort("user_id", maintain_order=True)
     assert rows.equals(ratings.to_polars())
     assert made.dropped == ratings.dropped
-    assert made.personal == ratings.personal
+    assert made.has_personal_epsilon == ratings.has_personal_epsilon
     assert (made.n_users, made.n_entries) == (ratings.n_users, len(ratings.items))
     return True
 
@@ -199,7 +199,7 @@ def test_nothing_at_all(spark):
     frame = spark.createDataFrame([], "user_id string, item_id string, rating double, epsilon double")
     with load_spark(frame, domain) as made:
         assert (made.n_blocks, made.n_users, made.dropped) == (0, 0, Dropped())
-        assert made.personal, "which columns there are is known without a record"
+        assert made.has_personal_epsilon, "which columns there are is known without a record"
 
 
 def test_parts_are_as_many_as_they_can_be(spark):

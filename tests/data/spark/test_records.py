@@ -82,9 +82,9 @@ def test_an_opt_out_in_one_file_alone_is_seen(spark, table, tmp_path):
     plain = table.filter(pl.col("userId") == "café")
     for name in ("a", "c"):
         plain.write_parquet(tmp_path / f"{name}.parquet")
-    plain.with_columns(epsilon=pl.lit("0")).write_parquet(tmp_path / "b.parquet")
+    plain.with_columns(personal_epsilon=pl.lit("0")).write_parquet(tmp_path / "b.parquet")
     with load_spark(tmp_path, DOMAIN, parts=1) as made:
-        assert made.personal
+        assert made.has_personal_epsilon
         assert [block.personal_epsilon.tolist() for block in made.blocks()] == [[0.0]]
 
 

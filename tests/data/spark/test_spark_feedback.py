@@ -44,7 +44,7 @@ def test_it_is_the_same_people(kept, people):
     assert (kept.n_users, kept.n_entries) == (people.n_users, len(people.items))
     assert kept.dropped == people.dropped
     assert kept.domain is people.domain
-    assert not kept.personal
+    assert not kept.has_personal_epsilon
     assert not kept.exceeds_declared_users
     assert kept.frame.columns == [
         "block",
@@ -66,7 +66,7 @@ def test_several_go_together_if_they_fit(spark, people):
         assert rows(kept.blocks()).equals(people.to_polars())
     asking = people.with_personal_epsilon(np.ones(people.n_users))
     with SparkFeedback.of(spark, asking) as kept:
-        assert kept.personal
+        assert kept.has_personal_epsilon
         assert rows(kept.blocks()).equals(asking.to_polars())
     for wrong in ([], [people, synthetic.netflix_like(60, 13, 400, 7)], [halves[0], asking.slice(20, 60)]):
         with pytest.raises(DataError, match="all loaded with one domain and the same columns"):

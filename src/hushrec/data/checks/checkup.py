@@ -65,7 +65,9 @@ class Check:
         if self.domain.likes is None:
             return None
         dropped = self.dropped
-        gone = dropped.user_id + dropped.item_id + dropped.rating + dropped.epsilon + dropped.duplicate
+        gone = (
+            dropped.user_id + dropped.item_id + dropped.rating + dropped.personal_epsilon + dropped.duplicate
+        )
         return max(dropped.records - gone - self.n_entries, 0)
 
     def facts(self) -> Mapping[str, Any]:

@@ -66,9 +66,9 @@ def hints(seen: CellCounts, domain: Domain, dropped: Dropped, n_users: int) -> I
         yield from _ratings(seen, domain.rating_scale, dropped)
     elif domain.counts is not None and 10 * dropped.rating > dropped.records:
         yield f"Many counts are not numbers from 1 on: is count the right column? Name it ({_COLUMNS})."
-    if 10 * dropped.epsilon > dropped.records:
+    if 10 * dropped.personal_epsilon > dropped.records:
         yield (
-            "The column epsilon (or privacy) often holds neither a number nor a class of the domain: "
+            "The column personal_epsilon (or epsilon, privacy) often holds neither a number nor a class of the domain: "
             "declare the classes (hushrec domain --privacy-class), or leave the column out if it means "
             "something else."
         )

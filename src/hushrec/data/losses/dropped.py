@@ -39,7 +39,7 @@ class Dropped:
         user_id: dropped, user id is empty, too long, contains NUL, or is not on the domain's roster.
         item_id: dropped, item is not in the catalogue.
         rating: dropped, rating or count is missing, unparsable or not finite, or the count is below 1.
-        epsilon: dropped, record lacks a valid requested ε although the source has a column for it; the user's
+        personal_epsilon: dropped, record lacks a valid requested ε although the source has a column for it; the user's
             other records, if any, stay and request ε = 0.
         duplicate: dropped, the same user gave the item again; of counts, which add up, none is dropped.
         clamped: kept, rating moved to the nearer end of the scale, or count to the largest that counts.
@@ -54,7 +54,7 @@ class Dropped:
     user_id: int = 0
     item_id: int = 0
     rating: int = 0
-    epsilon: int = 0
+    personal_epsilon: int = 0
     duplicate: int = 0
     clamped: int = 0
     rounded: int = 0
@@ -71,7 +71,9 @@ class Dropped:
         Of interactions, neither a repeated item counts, nor a count above the largest that the domain lets
         count: a log of events has many of both. Of ratings, which people rarely give twice, repeats do.
         """
-        lost = self.user_id + self.item_id + self.rating + self.epsilon + self.rounded + self.timestamp
+        lost = (
+            self.user_id + self.item_id + self.rating + self.personal_epsilon + self.rounded + self.timestamp
+        )
         if domain.rating_scale is not None:
             lost += self.duplicate
         return lost if domain.counts else lost + self.clamped

@@ -30,7 +30,8 @@ _KNOWN = {
     "rating": "rating",
     "count": "count",
     "timestamp": "timestamp",
-    "personal_epsilon": "personal_epsilon",
+    "personalepsilon": "personal_epsilon",
+    "epsilon": "personal_epsilon",
     "privacy": "personal_epsilon",
 }
 
@@ -138,7 +139,7 @@ def by_name(
 
     A role that is not mapped is recognised by its usual names, in any case: ``user_id``, ``userId``,
     ``UserID``, ``user``; ``item_id``, ``movieId``, ``item``; ``rating``; and, optionally, ``count``,
-    ``timestamp`` and ``epsilon`` or ``privacy``.
+    ``timestamp`` and ``personal_epsilon``, ``epsilon`` or ``privacy``.
 
     Args:
         columns: role to column name; roles left out are recognised.

@@ -145,7 +145,7 @@ def raw_average(covariance: Some, weights: Some) -> Some:
     return average
 
 
-def shrunk_average(covariance: Floats32, weights: Floats32, strength: tuple[float, float]) -> Floats32:
+def shrunk_average(covariance: Floats32, weights: Floats32, reg: tuple[float, float]) -> Floats32:
     """Avg_ij = (Cov_ij + β mean Cov)/(Wgt_ij + β mean Wgt), with one β for the diagonal and one for the rest.
 
     McSherry & Mironov 2009, §4.6. Not in the paper: weights that the noise made negative count as zero, and
@@ -154,7 +154,7 @@ def shrunk_average(covariance: Floats32, weights: Floats32, strength: tuple[floa
     n = len(covariance)
     off = ~np.eye(n, dtype=np.bool_)
     average = np.empty_like(covariance)
-    for where, beta in ((~off, strength[0]), (off, strength[1])):
+    for where, beta in ((~off, reg[0]), (off, reg[1])):
         if not where.any():
             continue
         if not beta:
