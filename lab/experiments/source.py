@@ -135,7 +135,7 @@ class Data(Frozen):
         if (self.generated is None) == (self.domain is None):
             raise ValueError("ratings need a domain, and generated ratings bring their own")
         if self.personal_epsilon and not math.isclose(sum(share for _, share in self.personal_epsilon), 1):
-            raise ValueError("personal_epsilon: the split of people add to 1")
+            raise ValueError("personal_epsilon: the fractions of people add to 1")
         return self
 
     @property

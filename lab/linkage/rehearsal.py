@@ -85,5 +85,5 @@ def _channel(method: Method, data: ReleasedData) -> Floats:
     rows, law = data.ratings, data.settings
     if isinstance(method, DistanceBased):
         return substitution_channel(rows, method.keep_probability)
-    asked = (law["asked"] or rows.domain.n_items) / rows.domain.n_items
+    asked = (law["answered"] or rows.domain.n_items) / rows.domain.n_items
     return response_channel(rows.domain.scale.n_values, law["exponent"], asked=asked)

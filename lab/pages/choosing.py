@@ -153,8 +153,7 @@ def measured():
             span = f"{low:,} to {high:,}" if low and high < math.inf else f"from {low:,}"
             span = span if low else f"below {high:,}"
             cases = there.filter(model="the rule").height
-            shown = {"record": "record"}.get(unit, unit)
-            yield f"| `{shown}` | {span} | {' | '.join(cells)} | {cases} |"
+            yield f"| `{unit}` | {span} | {' | '.join(cells)} | {cases} |"
 
 
 # -- the pages --------------------------------------------------------------------------------------------
@@ -179,11 +178,8 @@ def picture():
         gain.set_ylim(0, 101)
         gain.set_ylabel("best attack finds, % (1 % false positives)")
         gain.legend(frameon=False)
-        for unit, name, colour, mark in (
-            ("user", "user", "#0072B2", "o"),
-            ("record", "record", "#009E73", "s"),
-        ):
-            cost.plot(COSTS, [lost(unit, e) for e in COSTS], color=colour, marker=mark, label=f"unit {name}")
+        for unit, colour, mark in (("user", "#0072B2", "o"), ("record", "#009E73", "s")):
+            cost.plot(COSTS, [lost(unit, e) for e in COSTS], color=colour, marker=mark, label=f"unit {unit}")
         cost.set_ylim(0, None)
         cost.set_ylabel("error above that without noise, %")
         cost.legend(frameon=False)

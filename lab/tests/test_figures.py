@@ -53,7 +53,7 @@ def test_errata_of_private_matrix_factorisation():
     published = FriedmanALS()
     paid = Budget(epsilon=1.0, delta=0.0, unit="record", adjacency="replace")
     people = published.printed(LISTED, paid)["users, epoch 1"]
-    worth = people.loss / people.noise / published.split(LISTED, paid)["users, epoch 1"]
+    worth = people.loss / people.noise / published.budget_split(LISTED, paid)["users, epoch 1"]
     assert f"**{worth:.2f} times** its charge" in errata
     assert f"worth {cost(published, LISTED, paid).true:.4f} times the claim" in errata
     assert f"**{7 * math.log(2):.2f}**" in errata
@@ -161,7 +161,6 @@ def test_the_model_of_a_situation_is_the_suggested_one(give, people, protected, 
     n, (unit, adjacency) = int(people.replace(",", "")), re.findall("`([a-z-]+)`", protected)
     facts = {"max_users": 2 * n, "expected_users": n, "expected_records": 50 * n}
     declared = hr.Domain(range(2_000), scale=(1, 5, 1) if give == "ratings" else None, **facts)
-    unit = {"record": "rating"}.get(unit, unit)
     delta = 1e-6 if n < 50_000 else 1e-8
     budget = hr.Budget(epsilon=float(epsilon), delta=delta, unit=unit, adjacency=adjacency)
     assert f"`{type(hr.suggest_model(declared, budget)).__name__}`" == model

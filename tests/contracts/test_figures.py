@@ -207,9 +207,9 @@ def test_sensitivities_of_gradients_and_right_hand_sides(unit, adjacency):
 def test_sensitivities_of_cells_and_levels(adjacency):
     name = {"replace": "ratings", "add-remove": "cells"}[adjacency]
     found = events(InputPerturbationMF(epochs=6), "record", adjacency)[name].event.sensitivity
-    assert row("models/input_perturbation_mf.md", f"`rating`, {adjacency}", name)[0] == f"{found:g}"
+    assert row("models/input_perturbation_mf.md", f"`record`, {adjacency}", name)[0] == f"{found:g}"
     levels = events(GlobalEffects(user_biases="released"), "record", adjacency)
-    stated = row("models/global_effects.md", f"`rating`, {adjacency}", "user sums")[0]
+    stated = row("models/global_effects.md", f"`record`, {adjacency}", "user sums")[0]
     assert stated == f"{levels['user sums'].event.sensitivity:g}"
 
 

@@ -252,14 +252,14 @@ def half_of_the_matrix(pairs_user, n_items, unit):
 
 EFFECTS = hr.GlobalEffects
 REPLAYED = [
-    *(Fault(leak.__name__, EFFECTS, "release", leaking(leak)) for leak in (constant, popularity)),
-    *(Fault(leak.__name__, EFFECTS, "release", leaking(leak)) for leak in (error_on_training, progress)),
-    *(Fault(leak.__name__, EFFECTS, "release", leaking(leak)) for leak in (log, refusal)),
-    Fault("branch", EFFECTS, "release", leaking(branch), "lines"),
+    *(Fault(leak.__name__, EFFECTS, "fit", leaking(leak)) for leak in (constant, popularity)),
+    *(Fault(leak.__name__, EFFECTS, "fit", leaking(leak)) for leak in (error_on_training, progress)),
+    *(Fault(leak.__name__, EFFECTS, "fit", leaking(leak)) for leak in (log, refusal)),
+    Fault("branch", EFFECTS, "fit", leaking(branch), "lines"),
     Fault("order", EffectSums, "measure", largest_first, "was not made by the neighbour", RATING),
     Fault("unbounded", EffectSums, "measure", unbounded, "item counts: the neighbour lies further away"),
     Fault("fickle cap", hr.Ratings, "capped", fickle_cap, "further away"),
-    Fault("cap of ratings", EFFECTS, "release", cap_of_ratings, "further away", RATING),
+    Fault("cap of ratings", EFFECTS, "fit", cap_of_ratings, "further away", RATING),
     Fault("exact counts", EffectSums, "queries", exact_counts, ".", RATING),
     *(
         Fault("exact user counts", BiasSettings, "measure", exact_user_counts, "another release", RATING, m)

@@ -103,7 +103,7 @@ def test_what_failed_is_listed_and_tried_again(grid, lab):
     )
     for _ in range(2):
         result = lab("grid grid.toml --out some.parquet", code=1)
-        assert result.err.count("failed: effects, ε = 5 at δ = 0 per rating, add-remove, split 1: ") == 2
+        assert result.err.count("failed: effects, ε = 5 at δ = 0 per record, add-remove, split 1: ") == 2
         assert "8 failed\nRun the same command to retry the failed runs." in result.out
     assert "36 runs, 8 of them now" in result.out
 

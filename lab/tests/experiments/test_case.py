@@ -28,9 +28,9 @@ def test_a_label_changes_no_key():
         {"split": 1},
         {"seed": 1},
         {"fold_in": True},
-        {"settings": CovarianceSVD(rank=4)},
-        {"settings": McSherrySVD(rank=3)},
-        {"settings": GlobalEffects()},
+        {"config": CovarianceSVD(rank=4)},
+        {"config": McSherrySVD(rank=3)},
+        {"config": GlobalEffects()},
         {"budget": None},
         *(
             {"budget": BUDGET.model_copy(update=other)}

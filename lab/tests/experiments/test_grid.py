@@ -189,14 +189,14 @@ def test_a_key_changes_with_what_changes_a_result_and_with_nothing_else(grid):
 ASKED = """
 [data]
 generated = { users = 3000, items = 20, ratings = 9000, seed = 3 }
-asked = { "0.5" = 0.5, "2" = 0.3, "8" = 0.2 }
+personal_epsilon = { "0.5" = 0.5, "2" = 0.3, "8" = 0.2 }
 [split]
 kind = "kfold"
 folds = 3
 [[run]]
 name = "everybody his own"
 model = "PosteriorMF"
-settings = { rank = 2, rounds = 2 }
+settings = { rank = 2, epochs = 2 }
 unit = "user"
 adjacency = "add-remove"
 epsilon = 8

@@ -176,7 +176,7 @@ def test_crossings_are_covered(monkeypatch):
 
 def test_what_is_not_there_or_is_several_is_an_error_with_its_fix():
     rows = straight(1.0)
-    with pytest.raises(ConfigError, match=r"no curve theirs.*ours, rating, replace, corrected"):
+    with pytest.raises(ConfigError, match=r"no curve theirs.*ours, record, replace, corrected"):
         crossing(rows, OURS._replace(name="theirs"), "average")
     with pytest.raises(ConfigError, match="neither a reference 'best'"):
         crossing(rows, OURS, "best")

@@ -108,7 +108,7 @@ def test_all_of_the_averages_noise_is_laplace(listed, budget, kind):
             configured(kind).printed(domain, allowed),
             configured(kind).budget_split(domain, allowed),
         )
-        averages = [name for name in noises if "round" not in name]
+        averages = [name for name in noises if "epoch" not in name]
         assert all(isinstance(noises[name], Laplace) for name in averages)
         part = 1.0 if kind is FriedmanEffects else 0.3
         own = math.fsum(split[name] for name in averages if name not in ("ratings", "cells"))
@@ -134,7 +134,7 @@ def test_without_a_budget_it_says_that_it_is_not_private(listed, listed_rmse, ki
 
 @each_kind
 def test_protected_people_are_not_in_the_paper(listed, budget, kind):
-    with pytest.raises(BudgetUnsupported, match=f"{kind.__name__} protects rating under"):
+    with pytest.raises(BudgetUnsupported, match=f"{kind.__name__} protects record under"):
         configured(kind).printed(listed[0].domain, budget(unit="user"))
 
 

@@ -54,7 +54,7 @@ def test_bounded_the_noise_is_fresh_and_on_the_same_ratings(monkeypatch, listed,
 
 def test_bounded_and_unbounded_are_for_one_adjacency_each(listed, budget):
     for kind, other in ((FriedmanBoundedSGD, "add-remove"), (FriedmanUnboundedSGD, "replace")):
-        with pytest.raises(BudgetUnsupported, match=f"{kind.__name__} protects rating under"):
+        with pytest.raises(BudgetUnsupported, match=f"{kind.__name__} protects record under"):
             kind().printed(listed[0].domain, budget(adjacency=other))
 
 

@@ -123,7 +123,7 @@ def test_less_noise_is_more_accurate_and_much_budget_approaches_none(rmse, budge
 
 
 def test_what_is_not_in_the_paper_is_refused(world, budget):
-    with pytest.raises(BudgetUnsupported, match="McSherrySVD protects rating under add-remove, rating under"):
+    with pytest.raises(BudgetUnsupported, match="McSherrySVD protects record under add-remove, record under"):
         McSherrySVD().printed(world[0].domain, budget(unit="user", adjacency="replace"))
     for wrong in ({"cleaning": "weighted"}, {"offset": 5}, {"contribution_cap": 30}, {"clip": 0.3}):
         with pytest.raises(ConfigError, match="McSherrySVD"):

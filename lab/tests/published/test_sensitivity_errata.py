@@ -109,4 +109,4 @@ def test_rounding_a_weight_to_nearest_would_break_the_bound():
 
 def test_a_cap_would_make_one_more_rating_displace_another():
     """Under unit ``record`` no cap applies: with one, adding a rating can change which others count."""
-    assert sums().weights.largest == DOMAIN.n_items > DOMAIN.cap
+    assert sums().weights.largest == DOMAIN.n_items > DOMAIN.max_per_user

@@ -321,7 +321,7 @@ def test_no_bound_is_known_for_unbounded_als():
 
 
 @pytest.mark.parametrize(
-    ("settings", "ours"),
+    ("config", "ours"),
     [
         (FriedmanEffects(), hr.GlobalEffects(user_biases="released")),
         (FriedmanInputMF(), hr.InputPerturbationMF()),

@@ -70,7 +70,7 @@ def test_page_figures_and_csv_from_finished_runs(tables, tmp_path):
     (tmp_path / "pages").mkdir()
     mcsherry.page(tmp_path, tmp_path / "pages")
     names = {path.name for path in (tmp_path / "pages").iterdir()}
-    drawn = {"mm-fig1-rating.svg", "mm-fig1-user.svg", "mm-fig2.svg"}
+    drawn = {"mm-fig1-record.svg", "mm-fig1-user.svg", "mm-fig2.svg"}
     written = {f"mcsherry-mironov{part}" for part in (".md", ".csv", "-time.csv", "-refit.csv")}
     assert names == drawn | written
     page = (tmp_path / "pages" / "mcsherry-mironov.md").read_text("utf-8")
@@ -124,5 +124,5 @@ def test_claimed_epsilon_is_that_of_theorem_3():
 
 def test_the_small_part_draws_published_and_corrected_curves(tables):
     drawn = mcsherry.REPRODUCTION.draw(tables["mm-100k"])
-    for said in ("kNN, cleaned", "CovarianceKNN", "true ε of a rating", "MovieLens 100K"):
+    for said in ("kNN, cleaned", "CovarianceKNN", "true ε of a record", "MovieLens 100K"):
         assert said in drawn
