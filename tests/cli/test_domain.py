@@ -71,13 +71,13 @@ def test_a_list_of_people(here, hushrec, refused):
 
 def test_classes_of_privacy(here, hushrec, refused):
     line = "domain --items catalogue.csv --scale 1 5 1 --max-users 200 -o d.json"
-    shown = hushrec(f"{line} --privacy-class strict=0.5 --privacy-class default=2").out
+    shown = hushrec(f"{line} --personal-epsilon strict=0.5 --personal-epsilon default=2").out
     assert "classes strict ε = 0.5, default ε = 2" in " ".join(shown.split())
     assert hr.Domain.open("d.json").personal_epsilon == {"strict": 0.5, "default": 2.0}
-    assert "--privacy-class strict=0.5" in refused(f"{line} --privacy-class strict")
-    assert "must be a number" in refused(f"{line} --privacy-class strict=much")
-    assert "more than once" in refused(f"{line} --privacy-class a=1 --privacy-class a=2")
-    assert "0 or more" in refused(f"{line} --privacy-class a=-1")
+    assert "--personal-epsilon strict=0.5" in refused(f"{line} --personal-epsilon strict")
+    assert "must be a number" in refused(f"{line} --personal-epsilon strict=much")
+    assert "more than once" in refused(f"{line} --personal-epsilon a=1 --personal-epsilon a=2")
+    assert "0 or more" in refused(f"{line} --personal-epsilon a=-1")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,8 @@ def test_what_nobody_can_give_is_refused(here, refused, options, message):
 
 
 def test_the_facts_of_a_domain_are_one_object(here, hushrec):
-    line = "domain --items catalogue.csv --scale 1 5 1 --likes 4 --max-users 200 --privacy-class strict=0.5"
+    line = "domain --items catalogue.csv --scale 1 5 1 --likes 4 --max-users 200"
+    line += " --personal-epsilon strict=0.5"
     facts = json.loads(hushrec(f"{line} -o d.json --json").out)
     domain = hr.Domain.open("d.json")
     assert facts["file"] == "d.json"

@@ -62,7 +62,7 @@ def test_classes_have_one_epsilon_each():
     for given, told in (
         (["strict=0.5", "strict=1"], "more than once"),
         (["strict=low"], "must be a number"),
-        (["strict"], "for example --privacy-class strict=0.5"),
+        (["strict"], "for example --personal-epsilon strict=0.5"),
     ):
         with pytest.raises(DomainError, match=told):
             options.personal_epsilon(given)

@@ -31,7 +31,7 @@ DECLARED = "--domain domain.json"
 RESPONSE = f"{DECLARED} --method randomized-response --epsilon 30 --delta 0 --unit user --adjacency replace"
 PARTS = f"--train ratings.csv --test test.csv {DECLARED}"
 MADE = f"""
-domain --items items.txt --scale 1 5 1 --max-per-user 10 --max-users 60 --privacy-class all=4 -o classes.json
+domain --items items.txt --scale 1 5 1 --max-per-user 9 --max-users 60 --personal-epsilon a=4 -o classes.json
 domain --items items.txt --scale 1 5 1 --max-per-user 10 --max-users 60 -o domain.json
 domain --items items.txt --interactions --max-per-user 10 --max-users 3000 --expected-users 2000 \
 --expected-records 20000 -o clicks.json

@@ -212,9 +212,9 @@ def test_classes_that_nobody_is_in_are_an_error(world, budget):
     train = world[0]
     domain = hr.Domain(train.domain.items, scale=(1, 5, 1), max_users=2000, personal_epsilon={"strict": 0.5})
     moved = hr.Ratings(domain, train.users, train.indptr, train.items, train.steps)
-    with pytest.raises(DataError, match="no column epsilon"):
+    with pytest.raises(DataError, match="no column personal_epsilon"):
         fitted(moved, hr.PosteriorMF(), user(budget))
-    with pytest.raises(DataError, match="no column epsilon"):
+    with pytest.raises(DataError, match="no column personal_epsilon"):
         hr.baseline(moved, hr.PosteriorMF())
 
 

@@ -67,7 +67,7 @@ def domain(
         typer.Option(help="The public list of accounts, if any: csv, users.dat, u.user, or a list."),
     ] = None,
     user_column: Annotated[str | None, typer.Option(help="Column of the ids in --users.")] = None,
-    privacy_class: Annotated[
+    personal_epsilon: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=EPSILON",
@@ -101,7 +101,7 @@ def domain(
         separator=separator,
         users=users,
         user_column=user_column,
-        personal_epsilon=options.personal_epsilon(privacy_class),
+        personal_epsilon=options.personal_epsilon(personal_epsilon),
         expected_users=expected_users,
         expected_records=expected_records,
     )

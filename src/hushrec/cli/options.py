@@ -262,14 +262,14 @@ def named_columns(given: list[str] | None) -> dict[str, str | int] | None:
 def personal_epsilon(given: list[str] | None) -> dict[str, float] | None:
     """Privacy classes, name to ε."""
     named: dict[str, float] = {}
-    for name, value in (_pair(chosen, "--privacy-class") for chosen in given or []):
+    for name, value in (_pair(chosen, "--personal-epsilon") for chosen in given or []):
         if name in named:
-            raise DomainError(f"--privacy-class {name} is given more than once; give each class one ε")
+            raise DomainError(f"--personal-epsilon {name} is given more than once; give each class one ε")
         try:
             named[name] = float(value)
         except ValueError:
             raise DomainError(
-                f"--privacy-class {name}: the ε of a class must be a number, as in strict=0.5"
+                f"--personal-epsilon {name}: the ε of a class must be a number, as in strict=0.5"
             ) from None
     return named or None
 
@@ -282,8 +282,8 @@ def _pair(text: str, option: str) -> tuple[str, str]:
     return name, value
 
 
-_ERRORS = {"--column": DataError, "--privacy-class": DomainError}
-_EXAMPLES = {"--set": "rank=20", "--column": "user_id=customer", "--privacy-class": "strict=0.5"}
+_ERRORS = {"--column": DataError, "--personal-epsilon": DomainError}
+_EXAMPLES = {"--set": "rank=20", "--column": "user_id=customer", "--personal-epsilon": "strict=0.5"}
 
 
 def _value(text: str) -> Any:

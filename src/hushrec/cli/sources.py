@@ -38,8 +38,8 @@ class Written(Group):
         typer.Option(
             "--column",
             metavar="NAME=COLUMN",
-            help="The column of user_id, item_id, rating, count, timestamp or personal_epsilon (each user's own): a "
-            "name, or a position from 0.",
+            help="The column of user_id, item_id, rating, count, timestamp or personal_epsilon (each user's "
+            "own): a name, or a position from 0.",
         ),
     ] = None
     format: Annotated[

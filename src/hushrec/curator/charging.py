@@ -375,9 +375,9 @@ def require_classes(facts: PublicFacts) -> None:
     """Refuse data of which nobody knows who is in which of the domain's privacy classes."""
     if facts.domain.personal_epsilon and not facts.has_personal_epsilon:
         raise DataError(
-            "the domain declares privacy classes, but the data have no column epsilon that says who is in "
-            "which; name the column with Reading(columns=…) or --column, or declare a domain without privacy "
-            "classes"
+            "the domain declares privacy classes, but the data have no column personal_epsilon that says who "
+            "is in which; name the column with Reading(columns=…) or --column, or declare a domain without "
+            "privacy classes"
         )
 
 

@@ -1,4 +1,4 @@
-"""Choose which ratings or interactions of a user count when a contribution cap applies."""
+"""Choose which ratings or interactions of a user count when a user has more than ``max_per_user``."""
 
 import hashlib
 from collections.abc import Iterator
@@ -44,7 +44,7 @@ def chosen_latest(
     """Mark the ``max_per_user`` most recent entries of each user; the hash of ``chosen`` orders equal times.
 
     Args:
-        users, indptr, items, cap: as for ``chosen``.
+        users, indptr, items, max_per_user: as for ``chosen``.
         timestamps: time of each entry.
 
     Returns:
@@ -74,7 +74,7 @@ def chosen_slots(
     stars do not depend on which items were rated.
 
     Args:
-        users, indptr, items, cap: as for ``chosen``.
+        users, indptr, items, max_per_user: as for ``chosen``.
         steps: stars of each rating, in steps.
 
     Returns:

@@ -82,8 +82,7 @@ class Counting(Work[Domain]):
         if facts.has_personal_epsilon or facts.domain.personal_epsilon:
             raise BudgetUnsupported(
                 "an estimate counts everybody in full, so it does not support personal_epsilon: declare "
-                "expected_users "
-                "and expected_records instead"
+                "expected_users and expected_records instead"
             )
         if account is None:
             raise LedgerError(
@@ -95,8 +94,7 @@ class Counting(Work[Domain]):
         if account.releases_left < 2 and not repeats:
             raise BudgetError(
                 "an estimate takes a release index of its own, and the ledger has none left for the fit "
-                "after "
-                "it; create the ledger with one release more (max_releases, --max-releases)"
+                "after it; create the ledger with one release more (max_releases, --max-releases)"
             )
 
     def plan_at(self, budget: Budget) -> Plan:
@@ -129,8 +127,7 @@ def crowd_plan(domain: Domain, total: Budget) -> tuple[CrowdTotals, Plan]:
     if total.adjacency != "add-remove":
         raise BudgetUnsupported(
             f"{total.adjacency} leaves the number of users and ratings unprotected, so an estimate has "
-            "nothing "
-            "to count under noise: declare expected_users and expected_records"
+            "nothing to count under noise: declare expected_users and expected_records"
         )
     totals = CrowdTotals(domain, total.unit, "l1" if total.delta == 0 else "l2")
     budget = _part(total)

@@ -68,9 +68,9 @@ def hints(seen: CellCounts, domain: Domain, dropped: Dropped, n_users: int) -> I
         yield f"Many counts are not numbers from 1 on: is count the right column? Name it ({_COLUMNS})."
     if 10 * dropped.personal_epsilon > dropped.records:
         yield (
-            "The column personal_epsilon (or epsilon, privacy) often holds neither a number nor a class of the domain: "
-            "declare the classes (hushrec domain --privacy-class), or leave the column out if it means "
-            "something else."
+            "The column personal_epsilon (or epsilon, privacy) often holds neither a number nor a class of "
+            "the domain: declare the classes (hushrec domain --personal-epsilon), or leave the column out "
+            "if it means something else."
         )
     if domain.rating_scale is not None and 10 * dropped.duplicate > dropped.records:
         yield (

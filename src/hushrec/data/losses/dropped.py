@@ -39,8 +39,8 @@ class Dropped:
         user_id: dropped, user id is empty, too long, contains NUL, or is not on the domain's roster.
         item_id: dropped, item is not in the catalogue.
         rating: dropped, rating or count is missing, unparsable or not finite, or the count is below 1.
-        personal_epsilon: dropped, record lacks a valid requested ε although the source has a column for it; the user's
-            other records, if any, stay and request ε = 0.
+        personal_epsilon: dropped, record lacks a valid requested ε although the source has a column for
+            it; the user's other records, if any, stay and request ε = 0.
         duplicate: dropped, the same user gave the item again; of counts, which add up, none is dropped.
         clamped: kept, rating moved to the nearer end of the scale, or count to the largest that counts.
         rounded: kept, rating moved to the nearest step, or count to the nearest whole number.

@@ -38,7 +38,8 @@ export function sayings({ en, ...others }) {
 }
 
 function loss({ epsilon, delta, interactions, unit }) {
-  const of = interactions && unit === "rating" ? "interaction" : unit;
+  const record = interactions ? "interaction" : "rating"; // words of the reader for a record
+  const of = unit === "record" ? record : unit;
   const found = { epsilon: figure(epsilon), delta: figure(delta) };
   return words(Number.isFinite(epsilon) ? `epsilon_${of}` : "epsilon_none", found);
 }
