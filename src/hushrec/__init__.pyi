@@ -15,6 +15,7 @@ from .curator.recommend_all import recommend_all as recommend_all
 from .curator.recommend_on_spark import recommend_on_spark as recommend_on_spark
 from .curator.series.series_plan import plan_series as plan_series
 from .curator.sign import sign as sign
+from .curator.split_budget import split_budget as split_budget
 from .data import synthetic as synthetic
 from .data.checks.checkup import Check as Check
 from .data.checks.checkup import check as check

@@ -20,7 +20,7 @@ SHA = "5a" * 32
 SCORE = {"name": "films", "metric": "rmse", "value": 0.9123, "error": 0.0021}
 ACCURACY = json.dumps({"releases": [{"name": "films", "sha256": SHA}], "scores": [SCORE]})
 SIZES, SCHEMES = (360, 1440), ("light", "dark")
-SHOWN = "one of several", "seeded", "conditional", "personal", "released rows", "declared"
+SHOWN = "one of several", "seeded", "conditional", "personal_epsilon", "released rows", "declared"
 RECORDED = Clause("card.ledger.history", {"file": "history.json", "records": 3, "release": 1})
 
 

@@ -27,7 +27,7 @@ CHAIN = {"R̂": 1.0125, "effective sample size": 812.0, "chains": "4, of 2,000 r
 class Rounds(GlobalEffects):
     """Item effects as usual, and beside them rounds of samples that nothing is made from."""
 
-    personal: ClassVar = True
+    personal_epsilon: ClassVar = True
 
     rate: float = 0.1
     chain: bool = False
@@ -203,12 +203,12 @@ def test_what_costs_nothing_has_no_share(small) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("config", "said"),
     [
         (GlobalEffects(split={"covariance": 1.0}), "'covariance' is not measured here; name one of global"),
         (GlobalEffects(split={"item sums": 0.0}), "must be a positive, finite number"),
         (GlobalEffects(split={"item sums": math.inf}), "must be a positive, finite number"),
-        (Halved(), "Halved.default_split has no share for 'global count'"),
+        (Halved(), "Halved.default_split has no part for 'global count'"),
     ],
 )
 def test_shares_that_add_up_to_nothing_are_refused(small, config, said) -> None:
@@ -226,12 +226,12 @@ def test_what_a_model_does_not_protect_is_refused_with_what_it_does(small) -> No
     changed = BUDGET.model_copy(update={"adjacency": "replace"})
     with pytest.raises(
         BudgetUnsupported,
-        match="GlobalEffects protects rating under add-remove, rating under replace, user under add-remove;",
+        match="GlobalEffects protects record under add-remove, record under replace, user under add-remove;",
     ):
         hr.plan(small.domain, GlobalEffects(), changed)
 
 
-@pytest.mark.parametrize(("settings", "free"), [(GlobalEffects(), True), (hr.UserLevelSGD(rank=2), False)])
+@pytest.mark.parametrize(("config", "free"), [(GlobalEffects(), True), (hr.UserLevelSGD(rank=2), False)])
 def test_without_delta_laplace_noise_is_advised_where_it_may_be_had(small, config, free) -> None:
     with pytest.raises(BudgetUnsupported, match="needs delta > 0; set delta") as refused:
         hr.plan(small.domain, config, BUDGET.model_copy(update={"delta": 0.0}))

@@ -25,7 +25,7 @@ def weighing(ratings, weight):
 
 
 @pytest.mark.parametrize("weight", WEIGHTS)
-@pytest.mark.parametrize("max_per_user", [15 * 0.5**0.9, 15 * 8.0**0.9])
+@pytest.mark.parametrize("cap", [15 * 0.5**0.9, 15 * 8.0**0.9])
 @pytest.mark.parametrize("scale", SCALES)
 def test_weighted_effects_move_by_no_more_than_the_weight_of_delta(search, weight, cap, scale):
     """All rows of few items with the ends of the scale, and long ones: counts at which weights bite."""

@@ -127,7 +127,7 @@ class PrivateModel(Model):
             raise ConfigError(f"split: {sorted(unknown)[0]!r} is not measured here; name one of {names}")
         parts = {**self.default_split(domain, budget), **self.split}
         if missing := {query.name for query in queries} - set(parts):
-            raise ConfigError(f"{type(self).__name__}.default_split has no share for {sorted(missing)[0]!r}")
+            raise ConfigError(f"{type(self).__name__}.default_split has no part for {sorted(missing)[0]!r}")
         if not all(0 < part < math.inf for part in parts.values()):
             raise ConfigError("split: every part of the budget must be a positive, finite number")
         charged = {query.name: parts[query.name] for query in queries if not query.is_exact}

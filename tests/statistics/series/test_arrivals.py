@@ -81,7 +81,7 @@ def test_nobody_at_all_is_remembered_too():
     assert dataclasses.replace(seen) is not seen
 
 
-@pytest.mark.parametrize("max_per_user", [1.0, 2.5, 30.0, 1e5])
+@pytest.mark.parametrize("cap", [1.0, 2.5, 30.0, 1e5])
 @pytest.mark.parametrize("arriving", [1, 2, 3, 7, 39, 40])
 def test_squares_of_weights_never_exceed_the_cap(cap, arriving):
     _, dated = Arrivals().joined(given({1: range(arriving)}), 0, cap)
