@@ -97,7 +97,7 @@ def test_a_number_of_users_as_a_total_would_be_noticed(tmp_path, monkeypatch):
     def leaking(self, done, of):
         self._step()
 
-    monkeypatch.setattr(progress.Share, "reach", leaking)
+    monkeypatch.setattr(progress.Fraction, "reach", leaking)
     found = [everything(MODELS[0], n, tmp_path).calls for n in (60, 10)]
     assert found[0] != found[1]
 

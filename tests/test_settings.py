@@ -85,7 +85,7 @@ def test_a_setting_that_does_nothing_beside_the_others_is_refused(given, said):
         {"epochs": 9},
         {"inner": {"shrinkage": 2.0}, "rank": 3},
         {"solver": "exact"},
-        {"inner": {"cleaning": "none", "max_per_user": 7}},
+        {"inner": {"cleaning": "none", "cap": 7}},
     ],
     ids=str,
 )
@@ -94,11 +94,11 @@ def test_what_is_left_out_or_has_an_effect_is_taken(given):
 
 
 def test_a_public_fact_is_known_only_to_the_plan():
-    made = Outer(inner={"max_per_user": 5})
+    made = Outer(inner={"cap": 5})
     made.require_effect(unit="user", adjacency="replace")
-    with pytest.raises(ConfigError, match=r"^Outer: inner\.cap has no effect with unit 'record'"):
-        made.require_effect(unit="record", adjacency="replace")
-    Outer().require_effect(unit="record", adjacency="replace")  # a default is no wish
+    with pytest.raises(ConfigError, match=r"^Outer: inner\.cap has no effect with unit 'rating'"):
+        made.require_effect(unit="rating", adjacency="replace")
+    Outer().require_effect(unit="rating", adjacency="replace")  # a default is no wish
 
 
 def test_a_release_lists_the_settings_that_have_an_effect():
@@ -106,10 +106,10 @@ def test_a_release_lists_the_settings_that_have_an_effect():
         "solver": "als",
         "epochs": 5,
         "rank": 4,
-        "inner": {"cleaning": "shrink", "shrinkage": 10.0, "max_per_user": 3},
+        "inner": {"cleaning": "shrink", "shrinkage": 10.0, "cap": 3},
     }
     bare = Outer(solver="exact", inner={"cleaning": "none"})
-    assert bare.settings() == {"solver": "exact", "inner": {"cleaning": "none", "max_per_user": 3}}
+    assert bare.settings() == {"solver": "exact", "inner": {"cleaning": "none", "cap": 3}}
     assert Outer(**Outer(solver="sgd").settings()).settings() == Outer(solver="sgd").settings()
 
 
@@ -119,6 +119,6 @@ def test_a_settings_own_reason_is_named_before_those_within_it():
         inner: Annotated[Inner, only(on=True)] = Inner()
 
     with pytest.raises(ConfigError, match="inner has no effect with on = False"):
-        Switched(inner={"max_per_user": 2})
+        Switched(inner={"cap": 2})
     assert Switched().settings() == {"on": False}
-    assert Switched(on=True, inner={"max_per_user": 2}).inner.cap == 2
+    assert Switched(on=True, inner={"cap": 2}).inner.cap == 2

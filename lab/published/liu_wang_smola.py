@@ -34,7 +34,7 @@ class LiuPosterior(PublishedModel, PosteriorSampleMF):
             until all predictions are within (``reject``); lines 5 and 6 draw anew instead.
     """
 
-    personal: ClassVar = False
+    personal_epsilon: ClassVar = False
 
     out_of_range: Literal["clamp", "reject"] = "clamp"
 

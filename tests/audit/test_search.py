@@ -101,7 +101,7 @@ def test_a_measurement_that_only_one_of_them_makes_is_a_leak(monkeypatch):
 
 
 def test_a_fit_that_fails_on_some_ratings_is_a_leak(monkeypatch):
-    release = hr.GlobalEffects.release
+    release = hr.GlobalEffects.fit
 
     def refusing(model, ratings, *rest):
         if ratings.n_users < 5:

@@ -112,7 +112,7 @@ def test_a_text_in_a_script_is_noticed(page, visit, films, titles, marks):
 
 
 def test_all_that_a_refusal_says_is_in_its_texts(page, films, titles, signed, host, marks):
-    given = {"titles": numbered(films(), titles), "look": PageStyle(lang="qq")}
+    given = {"titles": numbered(films(), titles), "style": PageStyle(lang="qq")}
     served = host(signed(version=5, **given))
     page.goto(served.url)
     page.wait_for_selector(READY)

@@ -212,7 +212,7 @@ def facts(client):
         "feedback": made.feedback,
         "constants": made.constants,
         "dimensions": made.dimensions,
-        "personal_epsilon": made.personal,
+        "personal": made.personal,
         "said": opened(made.to_bytes())[0]["said"],
         "statement": {name: stated[name] for name in ("caveats", "assumes", "ledger", "said")},
     }

@@ -54,7 +54,7 @@ def is_a_matrix(noisy: NoisyMatrix, threshold: int, limit: int) -> bool:
 @pytest.mark.parametrize("filled", [0.0, 0.2, 1.0])
 @pytest.mark.parametrize(("threshold", "limit"), [(1, 1), (20, 32), (200, 2**31 - 1)])
 def test_the_cells_that_reach_the_threshold_are_listed(filled: float, threshold: int, limit: int) -> None:
-    noisy = grant_for(CELLS).release_matrix(matrix(filled), threshold=threshold, limit=limit)
+    noisy = grant_for(CELLS).measure_matrix(matrix(filled), threshold=threshold, limit=limit)
     assert is_a_matrix(noisy, threshold, limit)
     assert (noisy.event, noisy.sigma, noisy.step) == (CELLS, math.sqrt(2) * SCALE * STEP, STEP)
     assert noisy.columns.size < CELLS.size
@@ -64,7 +64,7 @@ def test_the_cells_that_reach_the_threshold_are_listed(filled: float, threshold:
 def test_nothing_given_is_written_to() -> None:
     bounded = matrix()
     before = bounded.values.copy(), bounded.columns.copy(), bounded.indptr.copy()
-    grant_for(CELLS).release_matrix(bounded, threshold=20, limit=32)
+    grant_for(CELLS).measure_matrix(bounded, threshold=20, limit=32)
     for now, then in zip((bounded.values, bounded.columns, bounded.indptr), before, strict=True):
         np.testing.assert_array_equal(now, then)
 
@@ -78,13 +78,13 @@ def test_cells_that_are_there_and_empty_ones_have_keys_of_their_own() -> None:
             asked.append((name, purpose))
             return super().key(name, purpose)
 
-    grant_for(CELLS, entropy=Watched(1)).release_matrix(matrix(), threshold=20, limit=60)
+    grant_for(CELLS, entropy=Watched(1)).measure_matrix(matrix(), threshold=20, limit=60)
     assert len(set(asked)) == len(asked) == 2
 
 
 def test_values_may_be_32_bits_wide() -> None:
     wide, narrow = matrix(), matrix(values=matrix().values.astype(np.int32))
-    one, two = (grant_for(CELLS).release_matrix(m, threshold=9, limit=32) for m in (wide, narrow))
+    one, two = (grant_for(CELLS).measure_matrix(m, threshold=9, limit=32) for m in (wide, narrow))
     np.testing.assert_array_equal(one.values, two.values)
 
 
@@ -96,14 +96,14 @@ def digest(noisy: NoisyMatrix) -> str:
 
 def test_the_same_seed_gives_the_same_bytes_and_the_system_never_does() -> None:
     def released(entropy: Entropy) -> str:
-        return digest(grant_for(CELLS, entropy=entropy).release_matrix(matrix(), threshold=9, limit=32))
+        return digest(grant_for(CELLS, entropy=entropy).measure_matrix(matrix(), threshold=9, limit=32))
 
     assert released(Seeded(5)) == released(Seeded(5)) != released(Seeded(6))
     assert released(OperatingSystem()) != released(OperatingSystem())
 
 
 def test_the_cells_are_the_known_ones() -> None:
-    noisy = grant_for(CELLS).release_matrix(matrix(), threshold=20, limit=32)
+    noisy = grant_for(CELLS).measure_matrix(matrix(), threshold=20, limit=32)
     assert digest(noisy)[:16] == "514243056a1f9b6e"
 
 
@@ -120,30 +120,30 @@ def test_the_cells_are_the_known_ones() -> None:
 def test_what_was_not_booked_is_refused_and_spends_nothing(change: dict[str, object], complaint: str) -> None:
     grant = grant_for(CELLS)
     with pytest.raises(GrantError, match=complaint):
-        grant.release_matrix(matrix(**change), threshold=20, limit=32)
-    grant.release_matrix(matrix(), threshold=20, limit=32)
+        grant.measure_matrix(matrix(**change), threshold=20, limit=32)
+    grant.measure_matrix(matrix(), threshold=20, limit=32)
     with pytest.raises(GrantError, match="already made"):
-        grant.release_matrix(matrix(), threshold=20, limit=32)
+        grant.measure_matrix(matrix(), threshold=20, limit=32)
 
 
 def test_every_release_adds_its_own_kind_of_noise() -> None:
     size = SHAPE[0] * SHAPE[1]
     grant = grant_for(Gaussian("cells", 1.0, 40.0, STEP, size))
     with pytest.raises(GrantError, match="booked was gaussian"):
-        grant.release_matrix(matrix(norm="l2"), threshold=20, limit=32)
+        grant.measure_matrix(matrix(norm="l2"), threshold=20, limit=32)
 
 
 @pytest.mark.parametrize(("threshold", "limit"), [(0, 5), (-3, 5), (6, 5), (1, 2**31)])
 def test_thresholds_have_an_order(threshold: int, limit: int) -> None:
     with pytest.raises(GrantError, match="1 ≤ threshold ≤ limit"):
-        grant_for(CELLS).release_matrix(matrix(), threshold=threshold, limit=limit)
+        grant_for(CELLS).measure_matrix(matrix(), threshold=threshold, limit=limit)
 
 
 def test_a_threshold_out_of_reach_is_refused_before_anything_is_used() -> None:
     grant = grant_for(CELLS)
     with pytest.raises(SamplerError, match=r"at most 2.4e\+03 steps"):
-        grant.release_matrix(matrix(), threshold=2402, limit=3000)
-    grant.release_matrix(matrix(), threshold=2400, limit=3000)
+        grant.measure_matrix(matrix(), threshold=2402, limit=3000)
+    grant.measure_matrix(matrix(), threshold=2400, limit=3000)
 
 
 def test_a_size_of_every_rating_is_checked_in_all_but_its_number(
@@ -160,4 +160,4 @@ def test_a_size_of_every_rating_is_checked_in_all_but_its_number(
         assert noisy.values.shape == (size,)
     every = replace(CELLS, size=EVERY_RATING)
     with pytest.raises(GrantError, match="size"):
-        grant_for(every, budget=hidden).release_matrix(matrix(), threshold=9, limit=32)
+        grant_for(every, budget=hidden).measure_matrix(matrix(), threshold=9, limit=32)

@@ -26,7 +26,7 @@ class Door:
         self.came.append(bounded)
         return Noisy(bounded.name, np.full(4, 7.0), 1.0, bounded.step, None)
 
-    def release_matrix(self, bounded, *, threshold, limit):
+    def measure_matrix(self, bounded, *, threshold, limit):
         self.came.append((bounded, threshold, limit))
         return "noisy cells"
 

@@ -23,7 +23,7 @@ class Door:
         self.came = bounded, bounded.values
         return Noisy(bounded.name, bounded.values * bounded.step, 1.0, bounded.step, None)
 
-    def release_matrix(self, bounded, *, threshold, limit):
+    def measure_matrix(self, bounded, *, threshold, limit):
         assert 1 <= threshold <= limit
         dense = np.zeros(bounded.shape, dtype=np.int64)
         rows = np.repeat(np.arange(bounded.shape[0]), np.diff(bounded.indptr))

@@ -195,8 +195,8 @@ def rated_cells_only(measure, cells, run, entries):
     return NoisyRatings(*entries[:2], np.ones(len(entries.columns), np.float32), noisy.sigma)
 
 
-def fitted_threshold(release_matrix, grant, bounded, *, threshold, limit):
-    return release_matrix(grant, bounded, threshold=threshold + len(bounded.columns), limit=2**30)
+def fitted_threshold(measure_matrix, grant, bounded, *, threshold, limit):
+    return measure_matrix(grant, bounded, threshold=threshold + len(bounded.columns), limit=2**30)
 
 
 def unclipped(measure, home, *arguments):
@@ -273,7 +273,7 @@ REPLAYED = [
     Fault(
         "fitted threshold",
         grant_module.Grant,
-        "release_matrix",
+        "measure_matrix",
         fitted_threshold,
         "other public settings",
         RATING,

@@ -114,7 +114,7 @@ class Grant(Confined):
 
         Privacy: charged (the event booked under ``bounded.name``).
         """
-        event = self._booking(bounded, "release")
+        event = self._booking(bounded, "measure")
         if (before := self.already_released(event.name)) is not None:
             return before
         self._use(event)
@@ -123,7 +123,7 @@ class Grant(Confined):
         values = in_own_units(steps, event.step)
         return self._saved(Noisy(event.name, values, event.deviation, event.step, event), bounded)
 
-    def release_matrix(self, bounded: BoundedMatrix, *, threshold: int, limit: int) -> NoisyMatrix:
+    def measure_matrix(self, bounded: BoundedMatrix, *, threshold: int, limit: int) -> NoisyMatrix:
         """Add the booked Laplace noise to every cell of a matrix, and list the cells that reach a threshold.
 
         The result has the distribution of adding noise to every cell, n + round(X), and dropping those below
@@ -141,7 +141,7 @@ class Grant(Confined):
         Privacy: charged (the event booked under ``bounded.name``).
         """
         require_range(bounded.name, threshold, limit)
-        event = self._booking(bounded, "release_matrix")
+        event = self._booking(bounded, "measure_matrix")
         require_threshold(_width(event), threshold)
         if (before := self._already_released(event.name, NoisyMatrix)) is not None:
             return before

@@ -144,7 +144,7 @@ class CellSum:
     def measure(self, grant: Grant, values: CSR) -> NoisyMatrix:
         """The noisy cells that reach the threshold. Privacy: charged (the event booked under ``name``)."""
         bounded = BoundedMatrix(self.name, self.shape, *values, self.sensitivity, "l1", self.step)
-        return grant.release_matrix(bounded, threshold=self.threshold, limit=self.limit)
+        return grant.measure_matrix(bounded, threshold=self.threshold, limit=self.limit)
 
     def exact(self, values: CSR) -> NoisyMatrix:
         """The stored cells, clamped, even if they are below the threshold. Privacy: private."""

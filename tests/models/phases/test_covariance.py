@@ -47,7 +47,7 @@ def test_shares_are_the_whole_budget_and_more_of_it_goes_to_what_can_be_seen(bud
     crowd = {"expected_users": 5_000, "expected_records": 250_000}
     domain = hr.Domain(range(120), scale=(1, 5, 1), max_users=10_000, **crowd)
     for epsilon in (0.1, 1.0, 10.0):
-        split = settings.split(domain, budget(epsilon, unit), "l2")
+        split = settings.budget_split(domain, budget(epsilon, unit), "l2")
         assert sum(split.values()) == pytest.approx(1)
         assert min(split.values()) > 0
         parts.append(split["covariance"])

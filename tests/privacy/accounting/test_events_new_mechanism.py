@@ -130,7 +130,7 @@ def test_it_is_released_through_its_own_door_alone(event: Event) -> None:
     charged = ledger.charge(plan(event), entropy=Seeded(1))
     calls: dict[str, Callable[[], object]] = {
         "measure": lambda: charged.measure(sums()),
-        "release_matrix": lambda: charged.release_matrix(matrix, threshold=1, limit=9),
+        "measure_matrix": lambda: charged.measure_matrix(matrix, threshold=1, limit=9),
         "randomize": lambda: charged.randomize(rows, ResponseRandomizer(3, 1.0)),
         "sample": lambda: charged.sample("sums"),
         "sample_key": lambda: charged.sample_key("sums"),

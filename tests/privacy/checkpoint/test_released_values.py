@@ -35,7 +35,7 @@ def test_a_matrix_comes_back_too(path: Path, folder: Path) -> None:
         with bound(folder, ledger) as checkpoint:
             grant = ledger.charge(plan, entropy=checkpoint)
             assert grant.already_released("cells") is None  # it is for vectors
-            found.append(grant.release_matrix(matrix, threshold=10, limit=100))
+            found.append(grant.measure_matrix(matrix, threshold=10, limit=100))
             if drop:
                 lose(folder)
     assert found[0].indptr[-1] >= 2

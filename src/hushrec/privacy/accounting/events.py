@@ -161,7 +161,7 @@ class AdditiveNoise(Calibrated):
     @property
     def doors(self) -> tuple[str, ...]:
         """Its one method of the grant."""
-        return ("release",)
+        return ("measure",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class Gaussian(AdditiveNoise):
     @property
     def doors(self) -> tuple[str, ...]:
         """A sample is drawn before its sum is released."""
-        return ("release",) if self.rate == 1 else ("sample", "release")
+        return ("measure",) if self.rate == 1 else ("sample", "measure")
 
     def spent(self) -> Spent:
         """ρ = Δ²/(2σ²), or the divergences of a sample."""
@@ -212,7 +212,7 @@ class Laplace(AdditiveNoise):
 
     mechanism: ClassVar[str] = "laplace"
     norm: ClassVar[str] = "l1"
-    doors: ClassVar[tuple[str, ...]] = ("release", "release_matrix")
+    doors: ClassVar[tuple[str, ...]] = ("measure", "measure_matrix")
 
     @property
     def deviation(self) -> float:
