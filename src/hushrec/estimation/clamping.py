@@ -32,10 +32,10 @@ def clamped_slope(slopes: Noisy, people: Noisy, clip: float) -> float:
     """
     n = max(float(people.values[0]), 1.0)
     expected = math.erf(clip / _SPREAD / math.sqrt(2))
-    found = float(slopes.values[0]) / n
-    variance = (slopes.sigma**2 + (found * people.sigma) ** 2) / n**2
+    slope = float(slopes.values[0]) / n
+    variance = (slopes.sigma**2 + (slope * people.sigma) ** 2) / n**2
     trust = _DOUBT**2 / (_DOUBT**2 + variance)
-    return float(np.clip(expected + trust * (found - expected), _LEAST, 1.0))
+    return float(np.clip(expected + trust * (slope - expected), _LEAST, 1.0))
 
 
 def clamped_variance(clip: float, slope: float) -> float:

@@ -37,7 +37,7 @@ class Reach(NamedTuple):
 
     @property
     def prospect(self) -> float:
-        """Share of the variance of tastes that may be predicted: what people and items both show of it."""
+        """Fraction of the variance of tastes that may be predicted: what people and items both show of it."""
         return self.information / (1 + self.noise**2)
 
 
@@ -58,11 +58,11 @@ def reach(
         mu: μ of the whole budget, infinite without noise.
     """
     spread = np.exp(_ACTIVITY * ndtri(_PEOPLE))
-    own = np.clip(ratings / people * spread / spread.mean(), 1, items)
-    known = own * ratio / (1 + own * ratio)
-    kept = np.minimum(1.0, clip_norm / np.sqrt(own * rank * known))
-    information = float(np.average(known, weights=own))
-    through = float(np.average(known * kept, weights=own))
+    counts = np.clip(ratings / people * spread / spread.mean(), 1, items)
+    determined = counts * ratio / (1 + counts * ratio)
+    kept = np.minimum(1.0, clip_norm / np.sqrt(counts * rank * determined))
+    information = float(np.average(determined, weights=counts))
+    through = float(np.average(determined * kept, weights=counts))
     typical = min(_CONCENTRATION * ratings / items, people)
     noise = clip_norm / (math.sqrt(_OF_BUDGET) * mu * typical * through * math.sqrt(ratio))
     return Reach(information, through / information, noise)

@@ -59,19 +59,19 @@ class _Line(NamedTuple):
     Attributes:
         columns: shape (n_items, n_columns).
         groups: of each column; −1 where the variance is known, shape (n_columns,).
-        known: prior variance of the coefficients where it is known, shape (n_columns,).
+        variances: prior variance of the coefficients where it is known, shape (n_columns,).
     """
 
     columns: Floats
     groups: Ints
-    known: Floats
+    variances: Floats
 
-    def plus(self, columns: Floats, groups: Ints, known: float = 0.0) -> "_Line":
+    def plus(self, columns: Floats, groups: Ints, variance: float = 0.0) -> "_Line":
         """With more columns."""
         return _Line(
             np.column_stack([self.columns, columns]),
             np.concatenate([self.groups, groups]),
-            np.concatenate([self.known, np.full(columns.shape[1], known)]),
+            np.concatenate([self.variances, np.full(columns.shape[1], variance)]),
         )
 
     def of(self, rows: Bools) -> "_Line":
@@ -98,21 +98,27 @@ def effect_prior(
     line = line.plus(popular[:, None], np.array([-1]), _POPULARITY * span**2)
     if prior.design.size:
         line = line.plus(prior.design, prior.groups)
-    found = _fitted(line, sums, n, noise, np.zeros_like(n), span, _APART)
-    known = np.isfinite(prior.effects)
-    if known.any():
+    expected = _fitted(line, sums, n, noise, np.zeros_like(n), span, _APART)
+    public_items = np.isfinite(prior.effects)
+    if public_items.any():
         # These people judge as those did, give or take: the line says how their judgement differs.
-        public = prior.effects[known] - origin
-        level = float(np.average(public, weights=n[known]))
-        nearly = line.known * np.where(np.arange(len(line.known)) == _POPULAR, _SLOPE, 1.0)
-        better = line.of(known)._replace(known=nearly).plus((public - level)[:, None], np.array([-1]), _SLOPE)
-        rest, extra = sums[known] - n[known] * public, prior.effect_variance[known]
-        of_known = _fitted(better, rest, n[known], noise[known], extra, span, _APART_FROM_PUBLIC)
-        found.mean[known] = public + of_known.mean
-        found.variance[known] = of_known.variance
-        found.doubt[known] = of_known.doubt
-        found.slope[known] = of_known.slope
-    return found
+        public = prior.effects[public_items] - origin
+        level = float(np.average(public, weights=n[public_items]))
+        variances = line.variances * np.where(np.arange(len(line.variances)) == _POPULAR, _SLOPE, 1.0)
+        better = (
+            line.of(public_items)
+            ._replace(variances=variances)
+            .plus((public - level)[:, None], np.array([-1]), _SLOPE)
+        )
+        rest, extra = sums[public_items] - n[public_items] * public, prior.effect_variance[public_items]
+        of_public = _fitted(
+            better, rest, n[public_items], noise[public_items], extra, span, _APART_FROM_PUBLIC
+        )
+        expected.mean[public_items] = public + of_public.mean
+        expected.variance[public_items] = of_public.variance
+        expected.doubt[public_items] = of_public.doubt
+        expected.slope[public_items] = of_public.slope
+    return expected
 
 
 def _fitted(
@@ -133,25 +139,25 @@ def _fitted(
         normal = columns.T @ (columns * (weights * n * n)[:, None])
         moment = columns.T @ (weights * n * sums)
         for _ in range(_STEPS):
-            scales = line.known.copy()
+            scales = line.variances.copy()
             for k, value in zip(groups, within, strict=True):
                 scales[line.groups == k] = value
             coefficients, covariance = _posterior(normal, moment, scales)
             for place, k in enumerate(groups):
-                own = line.groups == k
+                members = line.groups == k
                 if within[place] > 0:
                     # MacKay's γ, the number of coefficients that the sums determine.
-                    determined = own.sum() - np.diag(covariance)[own].sum() / within[place]
-                    value = float(np.square(coefficients[own]).sum() / max(determined, 1e-9))
+                    determined = members.sum() - np.diag(covariance)[members].sum() / within[place]
+                    value = float(np.square(coefficients[members]).sum() / max(determined, 1e-9))
                     within[place] = value if value * sizes[place] > _GONE * span**2 else 0.0
         mean = columns @ coefficients
         doubt = np.einsum("ij,ij->i", columns @ covariance, columns)
         # E (S − n x·β̂)² = noise + n² t v − n² x Cov x, where β̂ was fitted to the same sums.
         residuals = (sums - n * mean) ** 2 - noise + n * n * doubt
         # The moment estimate of t has variance 2/Σ w² n⁴ v²; without sums it is 1, give or take 1.
-        known = float((weights * n * n * expected) @ (weights * n * n * expected)) / 2
+        information = float((weights * n * n * expected) @ (weights * n * n * expected)) / 2
         before = scale
-        scale = (float(((weights * n) ** 2 * expected) @ residuals) / 2 + 1) / (known + 1)
+        scale = (float(((weights * n) ** 2 * expected) @ residuals) / 2 + 1) / (information + 1)
         scale = min(max(scale, _LEAST), _MOST)
         if abs(scale - before) < _SETTLED * before:
             break

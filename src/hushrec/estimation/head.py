@@ -78,8 +78,8 @@ class Head:
         if self.is_whole:
             return packed
         spread = np.zeros(packed_size(self.n_items), packed.dtype)
-        rows, own = diagonal_positions(self.n_items), diagonal_positions(len(self.items))
+        rows, head_rows = diagonal_positions(self.n_items), diagonal_positions(len(self.items))
         for place, item in enumerate(self.items):
             others = self.items[place:]
-            spread[rows[item] + others - item] = packed[own[place] : own[place] + len(others)]
+            spread[rows[item] + others - item] = packed[head_rows[place] : head_rows[place] + len(others)]
         return spread

@@ -188,8 +188,11 @@ def ease(factors: Floats, weights: Muting, part: float, total: float) -> LinearW
     part = min(max(part, 1e-3 * total), 0.95 * total)
     directions = np.column_stack([factors, weights.direction])
     values = np.append(np.full(factors.shape[1], 1 - part / total), part)
-    own = total * weights.variance / weights.variance.sum()
-    left = np.maximum(own - (directions**2) @ values, _FLOOR * own) + _RIDGE * own.mean()
+    own_variance = total * weights.variance / weights.variance.sum()
+    left = (
+        np.maximum(own_variance - (directions**2) @ values, _FLOOR * own_variance)
+        + _RIDGE * own_variance.mean()
+    )
     inner = np.diag(1 / values) + directions.T @ (directions / left[:, None])
     loaded = np.linalg.solve(np.linalg.cholesky(inner), directions.T).T
     precision = 1 / left - (loaded**2).sum(axis=1) / left**2

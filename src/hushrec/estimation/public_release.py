@@ -18,7 +18,7 @@ __all__ = ["of_release"]
 
 
 def of_release(release: Release, items: tuple[str, ...], scale: tuple[float, float, float]) -> ItemPrior:
-    """Effects and factors of the items that a release fractions with a catalogue, by their ids.
+    """Effects and factors of the items that a release has in common with a catalogue, by their ids.
 
     Args:
         release: any that predicts ratings from effects of items.
@@ -59,8 +59,10 @@ def of_release(release: Release, items: tuple[str, ...], scale: tuple[float, flo
         factors = np.zeros((len(items), learned.shape[1]))
         factors[shared] = learned[theirs]
     digest = hashlib.sha256(release.to_bytes()).hexdigest()
-    told = Clause("assumes.prior_public", {"sha256": digest, "model": release.model, "n_items": len(shared)})
+    clause = Clause(
+        "assumes.prior_public", {"sha256": digest, "model": release.model, "n_items": len(shared)}
+    )
     if statement.private:
-        paid = {**told.values, "epsilon": float(above(statement.epsilon))}
-        told = Clause("assumes.prior_paid", paid)
-    return ItemPrior(effects=effects, effect_variance=variance, factors=factors, told=(told,))
+        paid = {**clause.values, "epsilon": float(above(statement.epsilon))}
+        clause = Clause("assumes.prior_paid", paid)
+    return ItemPrior(effects=effects, effect_variance=variance, factors=factors, told=(clause,))

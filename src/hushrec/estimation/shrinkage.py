@@ -73,43 +73,44 @@ def shrink(
     Privacy: post-processing.
     """
     n = denoised_counts(counts)
-    own = RATING_VARIANCE * span**2 if rating_variance is None else rating_variance
-    noise = sums.sigma**2 + own * n
+    if rating_variance is None:
+        rating_variance = RATING_VARIANCE * span**2
+    noise = sums.sigma**2 + rating_variance * n
     expected = effect_prior(sums.values, n, noise, span, prior, origin)
     gain = n / (n * n + noise / expected.variance)
     mean = expected.mean + gain * (sums.values - n * expected.mean)
     left = 1 - gain * n
-    found = ShrunkMeans(mean, left * (expected.variance + left * expected.doubt), n.copy())
+    estimates = ShrunkMeans(mean, left * (expected.variance + left * expected.doubt), n.copy())
     hidden = np.flatnonzero(counts.values <= _CLEAR * counts.sigma)
     if counts.sigma and len(hidden):
         of_hidden = EffectPrior(*(column[hidden] for column in expected))
-        _integrate(found, hidden, sums, counts, of_hidden, n[hidden], own)
-    return found
+        _integrate(estimates, hidden, sums, counts, of_hidden, n[hidden], rating_variance)
+    return estimates
 
 
 def _integrate(
-    found: ShrunkMeans,
+    estimates: ShrunkMeans,
     rows: Ints,
     sums: Noisy,
     counts: Noisy,
     expected: EffectPrior,
     centre: Floats,
-    own: float,
+    rating_variance: float,
 ) -> None:
     """Replace the estimates of ``rows`` by those that count for every number of ratings they may have.
 
     Args:
-        found: estimates, changed in place.
+        estimates: changed in place.
         rows: items whose counts the noise hides.
         sums, counts: of all items.
         expected: of ``rows``, at the numbers of ratings ``centre``.
         centre: shape of ``rows``.
-        own: variance of a rating, in squared rating units.
+        rating_variance: variance of a rating, in squared rating units.
     """
     totals = sums.values[rows]
     grid, likelihood = _likelihood(counts.values[rows], counts.sigma)
     apart = np.log1p(grid)
-    noise = sums.sigma**2 + own * grid
+    noise = sums.sigma**2 + rating_variance * grid
 
     def parts(at: slice) -> tuple[Floats, Floats, Floats]:
         """Mean of the effect for each count, what its sum misses of that, and the sum's variance."""
@@ -127,13 +128,13 @@ def _integrate(
         gain = expected.variance[at, None] * grid / variance
         left = 1 - gain * grid
         mean += gain * missed
-        found.counts[rows[at]] = np.maximum(posterior[at] @ grid, _LEAST)
+        estimates.counts[rows[at]] = np.maximum(posterior[at] @ grid, _LEAST)
         weights = posterior[at] * np.maximum(grid, _LEAST)
         weights /= weights.sum(axis=1, keepdims=True)
         average = (weights * mean).sum(axis=1)
         around = left * (expected.variance[at, None] + left * expected.doubt[at, None])
-        found.mean[rows[at]] = average
-        found.variance[rows[at]] = (weights * (around + (mean - average[:, None]) ** 2)).sum(axis=1)
+        estimates.mean[rows[at]] = average
+        estimates.variance[rows[at]] = (weights * (around + (mean - average[:, None]) ** 2)).sum(axis=1)
 
 
 def damped(sums: Noisy, counts: Noisy, global_mean: float, reg: float) -> ShrunkMeans:

@@ -15,14 +15,14 @@ TASKS = 16
 """Per thread, of loops whose cost is not known exactly: the last to finish determines the time."""
 
 
-def spans(done: Ints, number: int) -> list[tuple[int, int]]:
+def spans(work: Ints, number: int) -> list[tuple[int, int]]:
     """So many spans of rows, from begin to end, with about equally much work; some may be empty.
 
     Args:
-        done: work up to each row, then all of it, ascending from 0, shape (n_rows + 1,), as ``indptr``.
+        work: up to each row, then all of it, ascending from 0, shape (n_rows + 1,), as ``indptr``.
     """
-    cuts = np.searchsorted(done, np.linspace(0, done[-1], number + 1)[1:-1])
-    return list(pairwise([0, *cuts.tolist(), len(done) - 1]))
+    cuts = np.searchsorted(work, np.linspace(0, work[-1], number + 1)[1:-1])
+    return list(pairwise([0, *cuts.tolist(), len(work) - 1]))
 
 
 def in_threads(

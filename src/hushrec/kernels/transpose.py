@@ -34,18 +34,18 @@ def transpose(indptr: Ints, columns: Ints32, n_columns: int, *, threads: int = 2
     check_rows(indptr, columns, n_columns)
     n_ratings = len(columns)
     indptr, columns = frozen(indptr, np.int64), frozen(columns, np.int32)
-    shares = spans(indptr, threads)
+    parts = spans(indptr, threads)
     rows = np.empty(n_ratings, np.int32)
     order = np.empty(n_ratings, np.int32 if n_ratings < 1 << 31 else np.int64)
     counts = np.zeros((threads, n_columns), np.int64)
     with ThreadPoolExecutor(threads) as pool:
 
-        def each_share(kernel: Any, table: Ints, *common: Any) -> None:
-            list(pool.map(lambda t: kernel(*shares[t], indptr, columns, table[t], *common), range(threads)))
+        def each_part(kernel: Any, table: Ints, *common: Any) -> None:
+            list(pool.map(lambda t: kernel(*parts[t], indptr, columns, table[t], *common), range(threads)))
 
-        each_share(_count, counts)
+        each_part(_count, counts)
         starts = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
-        each_share(_scatter, starts[:-1] + np.cumsum(counts, axis=0) - counts, rows, order)
+        each_part(_scatter, starts[:-1] + np.cumsum(counts, axis=0) - counts, rows, order)
     return starts, rows, order
 
 

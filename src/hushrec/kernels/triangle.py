@@ -54,18 +54,18 @@ def renumbered(packed: Ints, places: Ints32, *, threads: int = 2) -> Ints:
     n = len(places)
     if packed.shape != (packed_size(n),) or not np.array_equal(np.sort(places), np.arange(n)):
         raise ValueError("places must name each row of the triangle once")
-    made, given, rows = np.empty_like(packed), frozen(packed, np.int64), frozen(places, np.int32)
+    target, source, rows = np.empty_like(packed), frozen(packed, np.int64), frozen(places, np.int32)
     tasks = ((begin, min(begin + _ROWS, n)) for begin in range(0, n, _ROWS))
-    in_threads(_gather, tasks, given, rows, made, threads=threads)
-    return made
+    in_threads(_gather, tasks, source, rows, target, threads=threads)
+    return target
 
 
 @numba.njit(cache=True, nogil=True)
-def _gather(begin: int, end: int, packed: Ints, places: Ints32, made: Ints) -> None:
+def _gather(begin: int, end: int, packed: Ints, places: Ints32, target: Ints) -> None:
     n = np.int64(len(places))
     for i in range(begin, end):
         row, start = np.int64(places[i]), i * (2 * n - 1 - i) >> 1
         for j in range(i, n):
             column = np.int64(places[_U(j)])
             low, high = min(row, column), max(row, column)
-            made[_U(start + j)] = packed[_U((low * (2 * n - 1 - low) >> 1) + high)]
+            target[_U(start + j)] = packed[_U((low * (2 * n - 1 - low) >> 1) + high)]

@@ -82,8 +82,8 @@ class GlobalEffects(PrivateModel):
     def settled(self, domain: Domain, budget: Budget) -> Self:
         """With the clip and the contribution cap."""
         sums = self.effects.sums(domain, budget, "l2")
-        found = {"clip": sums.clip / domain.scale.span, "contribution_cap": sums.contribution_cap}
-        return self.model_copy(update={"effects": self.effects.model_copy(update=found)})
+        bounds = {"clip": sums.clip / domain.scale.span, "contribution_cap": sums.contribution_cap}
+        return self.model_copy(update={"effects": self.effects.model_copy(update=bounds)})
 
     def repeated(self, domain: Domain, budget: Budget, releases: int) -> Repeated:
         """Sums and counts by item, and the level of people, with Gaussian noise."""
@@ -92,11 +92,11 @@ class GlobalEffects(PrivateModel):
         once = self.effects.sums(domain, budget, "l2")
         sums = DatedSums(domain, releases, once.contribution_cap, once)
 
-        def made(noisy: Mapping[str, Noisy], prior: ItemPrior) -> Release:
+        def build(noisy: Mapping[str, Noisy], prior: ItemPrior) -> Release:
             effects = effects_of(once, noisy, prior)
             return factor_release(self, domain, effects, prior.factors_of(domain.n_items))
 
-        return Repeated(sums, EFFECTS_SPLIT, made)
+        return Repeated(sums, EFFECTS_SPLIT, build)
 
     def fit(self, feedback: People, run: Run) -> Release:
         """Measure, shrink, publish.

@@ -110,10 +110,10 @@ class InputPerturbationMF(PrivateModel):
         """The averages, then all cells that are kept; empty cells are kept by noise alone."""
         if not self._learns(domain, budget):
             return biases_footprint(domain, budget)
-        share = self.budget_split(domain, budget)[self._cells(domain, budget).query.name]
+        part = self.budget_split(domain, budget)[self._cells(domain, budget).query.name]
         pace = (self.epochs or 10) * self.rank / 200  # seconds per million ratings or kept cells
         biases, cells = biases_footprint(domain, budget), self._cells(domain, budget)
-        return cells_footprint(biases, cells, budget.epsilon * share, pace)
+        return cells_footprint(biases, cells, budget.epsilon * part, pace)
 
     def fit(self, feedback: People, run: Run) -> Release:
         """Biases (Algorithms 1 and 2), noise on every residual, clamp, factorise (Algorithm 3).
@@ -126,12 +126,12 @@ class InputPerturbationMF(PrivateModel):
             return people_release(self, domain, biases)
         cells = self._cells(domain, run.terms)
         residuals = cells.residuals.entries(people, biases.item_effects, biases.user_effects)
-        found = self._factorised(cells.measure(run, residuals), biases, cells)
+        factors = self._factorised(cells.measure(run, residuals), biases, cells)
         released = biases._replace(
-            item_effects=biases.item_effects + found.column_effects,
-            user_effects=biases.user_effects + found.row_effects,
+            item_effects=biases.item_effects + factors.column_effects,
+            user_effects=biases.user_effects + factors.row_effects,
         )
-        return people_release(self, domain, released, found.rows, found.columns)
+        return people_release(self, domain, released, factors.rows, factors.columns)
 
     def _learns(self, domain: Domain, terms: Terms) -> bool:
         """Whether factors are asked for, or show of the declared crowd."""

@@ -100,12 +100,12 @@ class MatrixFactorization(Noiseless):
         indptr = ratings.indptr if domain.users is None else ratings.roster_indptr()
         global_mean = float(values.mean()) if len(values) else domain.scale.mid
         residuals = ((values - global_mean) / domain.scale.star).astype(np.float32)
-        known = Sparse(indptr, ratings.items, residuals, domain.n_items)
+        sparse = Sparse(indptr, ratings.items, residuals, domain.n_items)
         scale = 1.0 if self.effects else 0.0
         effects = {"row_scale": scale, "column_scale": scale}
-        found = least_squares(known, self.rank, self.epochs, reg=self.reg, power=self.power, **effects)
+        factors = least_squares(sparse, self.rank, self.epochs, reg=self.reg, power=self.power, **effects)
         item_counts = np.bincount(ratings.items, minlength=domain.n_items)
-        return self._listed(domain, ratings.users, global_mean, known.counts, item_counts, found)
+        return self._listed(domain, ratings.users, global_mean, sparse.counts, item_counts, factors)
 
     def _descending(self, feedback: People) -> Release:
         global_mean, source = survey(feedback, feedback.domain.scale.star)
@@ -132,33 +132,33 @@ class MatrixFactorization(Noiseless):
         mean: float,
         person_counts: Ints,
         item_counts: Ints,
-        found: Factors,
+        factors: Factors,
     ) -> Release:
         """Items, and the users of the roster or the ratings."""
-        found = found.times(domain.scale.star)
+        factors = factors.times(domain.scale.star)
         counts = item_counts.astype(np.float64)
         biases = Biases(
-            mean + found.column_effects,
+            mean + factors.column_effects,
             np.zeros(domain.n_items),
             counts,
-            known_popularity(counts, found.column_effects, domain.scale.span),
-            found.row_effects,
-            np.zeros(len(found.rows)),
+            known_popularity(counts, factors.column_effects, domain.scale.span),
+            factors.row_effects,
+            np.zeros(len(factors.rows)),
             person_counts.astype(np.float64),
         )
         listed = () if domain.users else tuple(users)
-        return people_release(self, domain, biases, found.rows, found.columns, listed)
+        return people_release(self, domain, biases, factors.rows, factors.columns, listed)
 
-    def _unlisted(self, domain: Domain, mean: float, source: DescentData, found: Factored) -> Release:
+    def _unlisted(self, domain: Domain, mean: float, source: DescentData, learned: Factored) -> Release:
         """Only items, rotated as in ``people_release``; there are too many users to copy their factors."""
         star, weights = domain.scale.star, source.person_counts + 1e-9
-        effects = found.person_effects if self.effects else np.zeros(len(weights))
+        effects = learned.person_effects if self.effects else np.zeros(len(weights))
         user_mean = star * float(np.average(effects, weights=weights)) if len(weights) else 0.0
-        parts = (found.people[at : at + _ROWS].astype(np.float64) for at in range(0, len(weights), _ROWS))
+        parts = (learned.people[at : at + _ROWS].astype(np.float64) for at in range(0, len(weights), _ROWS))
         squares = sum((part.T @ part for part in parts), np.zeros((self.rank, self.rank)))
         squares *= star**2 / max(len(weights), 1)
         root = second_moment_root(squares, star)
-        effects = star * (found.item_effects if self.effects else np.zeros(domain.n_items))
+        effects = star * (learned.item_effects if self.effects else np.zeros(domain.n_items))
         counts = source.item_counts.astype(np.float64)
         baseline = ItemEffects(
             (mean + effects).astype(np.float64),
@@ -167,4 +167,4 @@ class MatrixFactorization(Noiseless):
             user_mean,
             known_popularity(counts, effects.astype(np.float64), domain.scale.span),
         )
-        return factor_release(self, domain, baseline, found.items.astype(np.float64) @ root)
+        return factor_release(self, domain, baseline, learned.items.astype(np.float64) @ root)

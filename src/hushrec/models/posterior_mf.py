@@ -30,10 +30,10 @@ from hushrec.statistics.person_gradients import MarginalGradients
 from hushrec.statistics.population import Population
 
 _REMAINING = 0.27
-"""Assumed share of the prior variance that remains before the last round; it falls geometrically."""
+"""Assumed fraction of the prior variance that remains before the last epoch; it falls geometrically."""
 _AVERAGED = 0.3
-"""Share of the rounds whose states are averaged."""
-_ROUNDS = 32
+"""Fraction of the epochs whose states are averaged."""
+_EPOCHS = 32
 _DOUBT = 0.3
 """Variance of an item's factors around public ones, over that of factors of which nothing is known."""
 _CLIP_NORM = 0.6
@@ -87,31 +87,31 @@ class PosteriorMF(PrivateModel):
     """how the item effects are measured."""
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
-        """The item effects, then every round's gradients."""
+        """List the item effects, then every epoch's gradients."""
         require_rank(self.rank, domain)
         return [*self._effects(domain, terms).queries(), *self._gradients(domain, terms).queries()]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """Rounds get equal split, together the more the noisier they are; effects get the rest."""
-        rounds = self._rounds(domain, budget)
-        if not rounds:
+        """Give every epoch the same part, more in all the noisier they are, and effects the rest."""
+        epochs = self._epochs(domain, budget)
+        if not epochs:
             return EFFECTS_SPLIT
         noise = self._reach(domain, budget).noise ** 2
         rest = 0.6 + 0.3 * noise / (1 + noise)
         effects = {**dict.fromkeys(OVERALL, 0.02), "item sums": 0.8, "item counts": 0.14}
         split = {name: part * (1 - rest) for name, part in effects.items()}
-        return split | {f"items, epoch {t + 1}": rest / rounds for t in range(rounds)}
+        return split | {f"items, epoch {t + 1}": rest / epochs for t in range(epochs)}
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """The item effects, then a round's gradients and the states to average."""
+        """The item effects, then an epoch's gradients and the states to average."""
         n, items = self.rank, domain.n_items
-        rounds = self._rounds(domain, budget)
-        if not rounds:
+        epochs = self._epochs(domain, budget)
+        if not epochs:
             return effects_footprint(domain, budget)
-        states = 2 + _AVERAGED * rounds
+        states = 2 + _AVERAGED * epochs
         memory = 1e7 + 8 * items * n * (states + 12) + COPIED * items * n
-        per_million = rounds * (1 + n**2 / 20) / 10
-        steps = Footprint(memory, 48, 64, rounds * items * n / DRAWS, per_million)
+        per_million = epochs * (1 + n**2 / 20) / 10
+        steps = Footprint(memory, 48, 64, epochs * items * n / DRAWS, per_million)
         return effects_footprint(domain, budget).then(steps)
 
     def fit(self, feedback: People, run: Run) -> Release:
@@ -156,15 +156,15 @@ class PosteriorMF(PrivateModel):
         )
 
     def learns_factors(self, domain: Domain, terms: Terms) -> bool:
-        """Whether there are any rounds: not where noise or few ratings each would hide what they show."""
-        return self._rounds(domain, terms) > 0
+        """Whether there are any epochs: not where noise or few ratings each would hide what they show."""
+        return self._epochs(domain, terms) > 0
 
-    def _rounds(self, domain: Domain, terms: Terms) -> int:
+    def _epochs(self, domain: Domain, terms: Terms) -> int:
         """None where the noise would hide the factors of the declared crowd."""
         if self.epochs is not None:
             return self.epochs
         seen = self._reach(domain, terms)
-        return _ROUNDS if not seen.noise or seen.prospect >= MARGINAL_GRADIENTS else 0
+        return _EPOCHS if not seen.noise or seen.prospect >= MARGINAL_GRADIENTS else 0
 
     def _prior(self, domain: Domain) -> float:
         return prior_variance(self.factor_variance, self.rank, domain.scale.span)
@@ -189,7 +189,7 @@ class PosteriorMF(PrivateModel):
         return MarginalGradients(
             domain=domain,
             rank=self.rank,
-            epochs=self._rounds(domain, terms),
+            epochs=self._epochs(domain, terms),
             rate=self.sample_rate,
             noise=RATING_VARIANCE * span**2,
             clip=self.clip * span,
@@ -206,6 +206,6 @@ def _gradient(
     items: Floats,
     scales: Floats,
 ) -> Ints:
-    """The sum of a round over all users, or over the sample that the run draws."""
+    """The sum of an epoch over all users, or over the sample that the run draws."""
     sample = run.sample(query)
     return gradients.measure(people if sample is None else people.sampled(sample), effects, items, scales)

@@ -73,7 +73,7 @@ class PrivateModel(Model):
         Raises:
             DataError: The model learns from another kind of feedback than the domain declares.
             BudgetUnsupported: The model does not support this unit, adjacency or noise.
-            BudgetError: δ is too large for the domain, or a share is too small.
+            BudgetError: δ is too large for the domain, or a measurement's part of the budget is too small.
             ConfigError: A setting has no effect under this budget.
 
         Privacy: public.
@@ -120,7 +120,7 @@ class PrivateModel(Model):
         )
 
     def budget_split(self, domain: Domain, budget: Budget) -> dict[str, float]:
-        """The share of the budget of each measurement that costs anything; split sum to one."""
+        """Return the part of the budget of each measurement that costs anything; parts sum to one."""
         queries = self.queries(domain, budget)
         if unknown := set(self.split) - {query.name for query in queries}:
             names = ", ".join(query.name for query in queries)

@@ -93,14 +93,14 @@ class PrivateEASE(PrivateModel):
             return ""
         learned = self.finds_taste(domain, budget)
         expected = "Taste is expected" if learned else "Taste is not expected"
-        said = f"{expected} to be learned from {domain.crowd.in_words(domain.feedback)}: "
-        said += f"{self.requirement(domain, budget)}. "
+        expectation = f"{expected} to be learned from {domain.crowd.in_words(domain.feedback)}: "
+        expectation += f"{self.requirement(domain, budget)}. "
         if len(self.queries(domain, budget)) == 1:
-            return f"{said}All of the budget goes to item counts, and everybody gets the same list."
+            return f"{expectation}All of the budget goes to item counts, and everybody gets the same list."
         lists = "Otherwise lists are" if learned else "Lists are then"
         noise = 1 / math.sqrt(self.budget_split(domain, budget)["item counts"])
         counts = f"counts with {noise:.1f} times the noise of Popularity at the same ε"
-        return f"{said}{lists} by popularity, from {counts}."
+        return f"{expectation}{lists} by popularity, from {counts}."
 
     def finds_taste(self, domain: Domain, budget: Budget) -> bool:
         """Whether the declared crowd is large enough for lists that are not by popularity alone."""
@@ -162,26 +162,26 @@ class PrivateEASE(PrivateModel):
         lens = ItemWeights(head, weights.weights[head.items], weights.direction[head.items])
         sums = self._pairs(domain, run.terms)
         noisy = {query.name: run.measure(query, values) for query, values in sums.measure(people, lens)}
-        given = float(popularity.sum())
-        lengths = self._lengths(size, given, run.terms)
-        few = given < FEWEST_ITEMS[run.terms.unit] * size
+        count_sum = float(popularity.sum())
+        lengths = self._lengths(size, count_sum, run.terms)
+        few = count_sum < FEWEST_ITEMS[run.terms.unit] * size
         if few or whole_users(domain, run.terms, lengths) < TASTE:
             return score_release(self, domain, popularity)
         pairs, reach = noisy["item pairs"], mu(run.terms) * lengths
-        found = cleaned(pairs.values, pairs.sigma, weights.variance[head.items], signal, reach, self.rank)
+        factors = cleaned(pairs.values, pairs.sigma, weights.variance[head.items], signal, reach, self.rank)
         total = noisy["vector lengths"].values[0] if run.terms.unit == "record" else size
         part = noisy["popular part"].values[0]
-        linear = ease(head.spread(found), weights, float(part), float(total))
+        linear = ease(head.spread(factors), weights, float(part), float(total))
         return linear_release(self, domain, linear, popularity)
 
-    def _lengths(self, size: float, given: float, terms: Terms) -> float:
+    def _lengths(self, size: float, count_sum: float, terms: Terms) -> float:
         """Σ √c of users with c items; half of it for unit ``user``.
 
         Args:
             size: the measured crowd, which is Σ √c for unit ``record``.
             given: the sum of the item counts, in which c ≥ K items weigh √(c K) for unit ``user``.
         """
-        return size if terms.unit == "record" else given / math.sqrt(self.contribution_cap) / 2
+        return size if terms.unit == "record" else count_sum / math.sqrt(self.contribution_cap) / 2
 
     def _pairs(self, domain: Domain, terms: Terms) -> PairSums:
         sums = PairSums(min(self.pair_items, domain.n_items), terms.unit, self.threads)

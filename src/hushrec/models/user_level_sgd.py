@@ -27,7 +27,7 @@ from hushrec.statistics.item_sums import OVERALL, EffectSums
 from hushrec.statistics.person_gradients import RidgeGradients
 from hushrec.statistics.population import Population
 
-_ROUNDS = 12
+_EPOCHS = 12
 
 
 class UserLevelSGD(PrivateModel):
@@ -73,7 +73,7 @@ class UserLevelSGD(PrivateModel):
         return [*self._effects(domain, terms).queries(), *self._gradients(domain, terms).queries()]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """Rounds get equal split, together at most half of the budget; effects get the rest."""
+        """Give every epoch the same part, at most half of the budget in all, and effects the rest."""
         epochs = self._epochs(domain, budget)
         if not epochs:
             return EFFECTS_SPLIT
@@ -122,7 +122,7 @@ class UserLevelSGD(PrivateModel):
         """None where the noise would hide the factors of the declared crowd."""
         if self.epochs is not None:
             return self.epochs
-        return _ROUNDS if shows_gradients(domain, terms) else 0
+        return _EPOCHS if shows_gradients(domain, terms) else 0
 
     def _gradients(self, domain: Domain, terms: Terms) -> RidgeGradients:
         clip = self.clip * domain.scale.span

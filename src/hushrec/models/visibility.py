@@ -13,7 +13,8 @@ are proportional to B² Σ_u w_u c²/n for what people tell and to (Δ/μ) √n 
 μ Σ_u w_u c²/n^{3/2}: over n^¾, the signal of directions times √c for unit ``record``, where w = 1/√c.
 
 *Whole users*, as vectors of length one, show by μ · users/√n: √n is the edge of the noise of a matrix.
-*Gradients* show by the share of the variance of tastes that they tell (``estimation/clipped_gradients.py``).
+*Gradients* show by the fraction of the variance of tastes that they reveal
+(``estimation/clipped_gradients.py``).
 
 Privacy: public; all of it follows from public facts.
 """
@@ -51,7 +52,7 @@ GRADIENTS = 700.0
 animated series and generated ratings, or cost less than 0.2 %; at 590 and less they lost up to 1.2 %.
 """
 MARGINAL_GRADIENTS = 0.435
-"""Share of the variance of tastes: 32 marginal gradients, docs/models/posterior_mf.md. From 0.44 on they
+"""Fraction of the variance of tastes: 32 marginal gradients, docs/models/posterior_mf.md. From 0.44 on they
 gained on films, animated series and generated ratings; on MovieLens 1M they lost 0.9 % at 0.41, and of a
 generated crowd at ε = 0.25 0.3 % at 0.46.
 """
@@ -153,9 +154,9 @@ def shows_listed(domain: Domain, terms: Terms) -> bool:
 
 
 def listed_split(domain: Domain, terms: Terms) -> float:
-    """Share of the budget for the factors of a model that lists people; less where noise hides them.
+    """Return the part of the budget for factors of a model that lists people; less where noise hides them.
 
-    Of split of 0.2 to 0.8 for averages where factors show, 0.35 was the best or within 0.3 % of it, on the
+    Of parts from 0.2 to 0.8 for averages where factors show, 0.35 was the best or within 0.3 % of it, on the
     runs of ``LISTED``.
     """
     return 0.65 * min(directions(domain, terms) / LISTED, 1.0)
@@ -167,9 +168,10 @@ def shows_gradients(domain: Domain, terms: Terms) -> bool:
 
 
 def gradients_split(domain: Domain, terms: Terms) -> float:
-    """Share s/(s + s₀)/2 of the budget for such gradients, given the signal s and the least that shows, s₀.
+    """Return s/(s + s₀)/2, the part of the budget for such gradients.
 
-    What factors gain grows with the signal; what effects lose by sharing the budget does not.
+    s is the signal, s₀ the least that shows. Factors gain more as the signal grows; what effects lose by
+    sharing the budget stays the same.
     """
     shown = directions(domain, terms)
     return 0.5 if math.isinf(shown) else 0.5 * shown / (shown + GRADIENTS)
@@ -181,7 +183,7 @@ def shows_noisy(domain: Domain, terms: Terms) -> bool:
 
 
 def noisy_split(domain: Domain, terms: Terms) -> float:
-    """Share of the budget for ratings under noise: four fifths, or less where the noise hides factors."""
+    """Return the part of the budget for noisy ratings: four fifths, or less where noise hides factors."""
     return 0.8 * min(noisy_ratings(domain, terms) / NOISY_RATINGS, 1.0)
 
 
@@ -195,8 +197,8 @@ def shown_pairs(domain: Domain, terms: Terms, norm: Norm, contribution_cap: floa
         contribution_cap: K, the number of ratings up to which a user counts in full (unit ``user``).
     """
     crowd = domain.crowd
-    told = min(crowd.each / contribution_cap, 1.0) if terms.unit == "user" else math.sqrt(crowd.each)
-    signal = mu(terms, norm) * crowd.ratings * told / math.pow(_rated(domain), 0.75)
+    per_rating = min(crowd.each / contribution_cap, 1.0) if terms.unit == "user" else math.sqrt(crowd.each)
+    signal = mu(terms, norm) * crowd.ratings * per_rating / math.pow(_rated(domain), 0.75)
     return signal / SHARING[terms.unit] / (_L1 if norm == "l1" else 1.0)
 
 

@@ -89,9 +89,9 @@ class Factored:
         """Visit each person of this turn once."""
         at, rows = batch
         people, effects = self.people[at], self.person_effects[at] if len(self.item_effects) else None
-        known = *rows, np.arange(len(people), dtype=np.int32)
+        visits = *rows, np.arange(len(people), dtype=np.int32)
         biases = effects, None if effects is None else self.item_effects
-        descend(*known, people, self.items, *biases, person_reg[at], item_reg, rate, threads=threads)
+        descend(*visits, people, self.items, *biases, person_reg[at], item_reg, rate, threads=threads)
         if not isinstance(at, slice):  # then these were copies
             self.people[at] = people
             if effects is not None:
@@ -123,11 +123,11 @@ def survey(people: People, star: float) -> tuple[float, DescentData]:
     def learned(block: Ratings) -> tuple[slice | Ints | None, CSR]:
         return _places(block), CSR(block.indptr, block.items, table[block.steps])
 
-    known = engine.map(learned)
+    residuals = engine.map(learned)
 
     def batches() -> Iterator[Batch]:
         first = 0
-        for places, rows in known.blocks():
+        for places, rows in residuals.blocks():
             n = len(rows.indptr) - 1
             yield _at(first, n, places), rows
             first += n
@@ -171,14 +171,14 @@ def gradient_descent(
     """
     sizes = len(source.person_counts), len(source.item_counts)
     penalties = lru_cache(maxsize=1)(lambda reg: source.penalties(reg, power))
-    found = Factored.start(*sizes, rank, effects=effects)
+    factored = Factored.start(*sizes, rank, effects=effects)
     with stage("epochs", len(rates)) as ended, closing(_ahead(_steps(source, len(rates)))) as steps:
         for epoch, batch in steps:
             if batch is None:
                 ended()
             else:
-                found.learn(batch, *penalties(regs[epoch]), rates[epoch], threads)
-    return found
+                factored.learn(batch, *penalties(regs[epoch]), rates[epoch], threads)
+    return factored
 
 
 def _steps(source: DescentData, epochs: int) -> Iterator[_Step]:

@@ -67,15 +67,15 @@ class Sparse:
         changed = rows.astype(np.float32), columns.astype(np.float32)
         row_reg, column_reg = (np.full(len(side), reg, dtype=np.float32) for side in changed)
         order = np.arange(len(rows), dtype=np.int32)
-        known = self.indptr, self.columns, self.values
-        descend(*known, order, *changed, None, None, row_reg, column_reg, rate, limit)
+        ratings = self.indptr, self.columns, self.values
+        descend(*ratings, order, *changed, None, None, row_reg, column_reg, rate, limit)
         return changed[0].astype(np.float64), changed[1].astype(np.float64)
 
     def solve(self, others: Floats, reg: Floats) -> Floats:
         """Each row's ridge regression on the others' factors, shape (n_rows, rank)."""
         out = np.zeros((len(self.indptr) - 1, others.shape[1]), dtype=np.float32)
-        known = self.indptr, self.columns, self.values
-        solve_rows(*known, others.astype(np.float32), reg, out, weights=self.weights, threads=THREADS)
+        ratings = self.indptr, self.columns, self.values
+        solve_rows(*ratings, others.astype(np.float32), reg, out, weights=self.weights, threads=THREADS)
         return out.astype(np.float64)
 
 
@@ -95,12 +95,12 @@ class Factors(NamedTuple):
     column_effects: Floats
 
     @classmethod
-    def of(cls, found: descent.Factored) -> Self:
+    def of(cls, factored: descent.Factored) -> Self:
         """In double precision, with effects of 0 if there are none."""
-        effects = found.person_effects, found.item_effects
-        sides = zip((found.people, found.items), effects, strict=True)
+        effects = factored.person_effects, factored.item_effects
+        sides = zip((factored.people, factored.items), effects, strict=True)
         biases = (effect if len(effect) else np.zeros(len(side)) for side, effect in sides)
-        parts = (found.people, found.items, *biases)
+        parts = (factored.people, factored.items, *biases)
         return cls(*(part.astype(np.float64) for part in parts))
 
     def times(self, star: float) -> "Factors":
@@ -148,10 +148,10 @@ def _side(
 ) -> tuple[Floats, Floats]:
     left = ratings.less(other_effects.astype(np.float32))
     constant = np.full((len(others), 1 if scale else 0), scale)
-    found = left.solve(np.hstack([others, constant]), reg)
+    solution = left.solve(np.hstack([others, constant]), reg)
     rank = others.shape[1]
-    effects = found[:, rank] * scale if scale else np.zeros(len(found))
-    return found[:, :rank], effects
+    effects = solution[:, rank] * scale if scale else np.zeros(len(solution))
+    return solution[:, :rank], effects
 
 
 def gradient_descent(
@@ -180,7 +180,7 @@ def gradient_descent(
     everybody = slice(0, len(ratings.counts))
     batch = everybody, CSR(ratings.indptr, ratings.columns, ratings.values)
     counts = np.bincount(ratings.columns, minlength=ratings.n_columns)
-    found = descent.gradient_descent(
+    factored = descent.gradient_descent(
         descent.DescentData(lambda: iter([batch]), ratings.counts, counts),
         rank,
         rates=descent.scheduled(rate, decay, epochs),
@@ -188,4 +188,4 @@ def gradient_descent(
         power=power,
         effects=effects,
     )
-    return Factors.of(found)
+    return Factors.of(factored)

@@ -17,14 +17,14 @@ def noise_of(rng):
     return (upper + np.triu(upper, 1).T + 100 * np.eye(N)).astype(np.float32)
 
 
-def fitted(covariance, *, own=0.0, sigma=SIGMA, rank=5, prior=None):
+def fitted(covariance, *, row_variance=0.0, sigma=SIGMA, rank=5, prior=None):
     weights = np.full((N, N), WEIGHT, dtype=np.float32)
     return weighted_factors(
         covariance.copy(),
         weights,
         sigma=sigma,
         kappa=0.01,
-        own=np.broadcast_to(np.asarray(own, dtype=np.float64), (N,)),
+        row_variance=np.broadcast_to(np.asarray(row_variance, dtype=np.float64), (N,)),
         rank=rank,
         prior=prior,
     )
@@ -48,7 +48,7 @@ def test_a_component_of_popular_items_shows_though_all_items_together_hide_it():
     size = np.where(popular, np.sqrt(WEIGHT), 1.0)
     weights = np.outer(size, size).astype(np.float32)
     covariance = noise_of(rng) + weights * np.outer(planted, planted).astype(np.float32)
-    found = weighted_factors(covariance, weights, sigma=SIGMA, kappa=0.01, own=np.zeros(N), rank=5)
+    found = weighted_factors(covariance, weights, sigma=SIGMA, kappa=0.01, row_variance=np.zeros(N), rank=5)
     recovered = (found @ found.T)[:60, :60][np.triu_indices(60, 1)]
     truth = np.outer(planted, planted)[:60, :60][np.triu_indices(60, 1)]
     assert np.corrcoef(recovered, truth)[0, 1] > 0.5
@@ -115,9 +115,14 @@ def test_an_item_of_few_raters_is_not_trusted_as_its_many_pairs_suggest():
     for seed in range(40):
         covariance, weights, truth, variance = simulated(np.random.default_rng(seed), raters=3)
         counts = np.diag(weights).astype(np.float64)
-        for name, own in (("with", variance / counts), ("without", np.zeros(len(counts)))):
+        for name, row_variance in (("with", variance / counts), ("without", np.zeros(len(counts)))):
             found = weighted_factors(
-                covariance.copy(), weights.copy(), sigma=0.0, kappa=variance**2, own=own, rank=1
+                covariance.copy(),
+                weights.copy(),
+                sigma=0.0,
+                kappa=variance**2,
+                row_variance=row_variance,
+                rank=1,
             )[:, 0]
             sign = np.sign(found[:-1] @ truth[:-1])
             errors[name].append((sign * found[-1] - truth[-1]) ** 2)
@@ -148,7 +153,7 @@ def test_without_noise_a_fit_is_no_worse_than_with_a_little():
                 weights.copy(),
                 sigma=sigma,
                 kappa=variance**2,
-                own=variance / counts,
+                row_variance=variance / counts,
                 rank=10,
             )
             common = np.sqrt(np.outer(counts, counts)) * (1 - np.eye(items))
@@ -179,7 +184,7 @@ def test_weighing_does_not_depend_on_how_many_rows_are_processed_at_a_time(rows,
     rng = np.random.default_rng(6)
     factors = rng.normal(size=(N, 3))
     signal = (WEIGHT * factors @ factors.T).astype(np.float32)
-    expected = fitted(signal, own=0.01)
+    expected = fitted(signal, row_variance=0.01)
     monkeypatch.setattr(weighted_fit, "_ROWS", rows)
-    found = fitted(signal, own=0.01)
+    found = fitted(signal, row_variance=0.01)
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, rtol=1e-4, atol=1e-4)

@@ -234,7 +234,7 @@ def test_what_does_not_fit_is_refused():
             user_knn(*good[:place], fault, *good[place + 1 :])
     with pytest.raises(ValueError, match="rates its target"):
         user_knn(*good[:3], *rows_of(rates_its_target), *good[6:])
-    with pytest.raises(ValueError, match="own must name"):
+    with pytest.raises(ValueError, match="excluded must name"):
         user_knn(*good[:8], own + len(table), *good[9:])
     with pytest.raises(ValueError, match="thread"):
         user_knn(*good, threads=0)

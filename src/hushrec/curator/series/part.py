@@ -117,7 +117,7 @@ class Part(Work[Release]):
             event.name: running_sum(self.folder.measured(event, self.domain.items), self.number)
             for event in self.plan.events
         }
-        release = self.measures.made(running, self.public)
+        release = self.measures.build(running, self.public)
         release = replace(release, titles=self.domain.titles or (), features=self.domain.features or {})
         return describe(release, queries, self.plan, grant, self.domain)
 

@@ -37,10 +37,10 @@ LEAST_WEIGHT = 1.0
 
 def full(matrix: Noisy, n: int, star: float = 1.0) -> Floats32:
     """The symmetric float32 matrix of a released upper triangle, in units of ``star``, shape (n, n)."""
-    found: Floats32 = unpack(matrix.values, n, np.float32)
+    square: Floats32 = unpack(matrix.values, n, np.float32)
     if star != 1:
-        found /= np.float32(star)
-    return found
+        square /= np.float32(star)
+    return square
 
 
 def leading(matrix: Floats32, rank: int) -> tuple[Floats, Floats]:

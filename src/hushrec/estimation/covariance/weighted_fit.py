@@ -44,7 +44,7 @@ def weighted_factors(
     *,
     sigma: float,
     kappa: float,
-    own: Floats,
+    row_variance: Floats,
     rank: int,
     prior: Floats | None = None,
 ) -> Floats:
@@ -56,7 +56,7 @@ def weighted_factors(
         sigma: standard deviation of the noise on the covariance.
         kappa: variance of an entry due to the ratings themselves, per unit of weight. One unit is added to
             every weight: that nobody rated both items says nothing about what those would say who rate both.
-        own: S, variance of each item's factors given exact factors of its raters, shape (n,).
+        row_variance: S, variance of each item's factors given exact factors of its raters, shape (n,).
         rank: k.
         prior: mean of the factors before anything is measured, shape (n, at most k); zero by default.
 
@@ -65,17 +65,19 @@ def weighted_factors(
     """
     n = len(covariance)
     rank = min(rank, n - 1)
-    known = np.zeros((n, 0)) if prior is None else prior
-    if known.any():  # the others start from what it leaves unexplained
-        _subtract(covariance, weights, known)
-    factors = np.hstack([known, _start(covariance, weights, sigma, kappa, rank - known.shape[1])])
-    if known.any():
-        _subtract(covariance, weights, -known, known)
-    mean = np.hstack([known, np.zeros((n, rank - known.shape[1]))])
-    found = np.zeros((n, rank))
+    prior_factors = np.zeros((n, 0)) if prior is None else prior
+    if prior_factors.any():  # the others start from what it leaves unexplained
+        _subtract(covariance, weights, prior_factors)
+    factors = np.hstack(
+        [prior_factors, _start(covariance, weights, sigma, kappa, rank - prior_factors.shape[1])]
+    )
+    if prior_factors.any():
+        _subtract(covariance, weights, -prior_factors, prior_factors)
+    mean = np.hstack([prior_factors, np.zeros((n, rank - prior_factors.shape[1]))])
+    fitted = np.zeros((n, rank))
     left: Bools = np.any(factors != 0, axis=0)
     if not left.any():
-        return found
+        return fitted
     factors, mean = factors[:, left], mean[:, left]
     largest = max(_scale(covariance, weights), 1e-6)  # no component is more than all that is there
     precision = np.full(left.sum(), 2 / largest)
@@ -89,8 +91,8 @@ def weighted_factors(
     first, second = np.triu_indices(factors.shape[1])
     moments = (factors[:, first] * factors[:, second]).astype(np.float32)
     for number in steps("cleaning", range(ROUNDS)):
-        found_squares, spreads = _round(weights, covariance, factors, moments, mean, precision, own)
-        precision = np.maximum(_updated(precision, n, found_squares, spreads), 1 / largest)
+        squares, spreads = _round(weights, covariance, factors, moments, mean, precision, row_variance)
+        precision = np.maximum(_updated(precision, n, squares, spreads), 1 / largest)
         visible = np.einsum("ni,ni->i", factors, factors) > _LEAST * n
         if number >= _SETTLED and not visible.all():
             first, second = np.triu_indices(len(visible))
@@ -99,8 +101,8 @@ def weighted_factors(
             factors, mean, precision = factors[:, visible], mean[:, visible], precision[visible]
             if not left.any():
                 break
-    found[:, left] = factors
-    return found
+    fitted[:, left] = factors
+    return fitted
 
 
 def _updated(precision: Floats, n: int, squares: Floats, spreads: Floats) -> Floats:
@@ -127,7 +129,7 @@ def _round(
     moments: Floats32,
     mean: Floats,
     precision: Floats,
-    own: Floats,
+    row_variance: Floats,
 ) -> tuple[Floats, Floats]:
     """Update all items in place, some at a time; each update sees those before it, as mean-field requires.
 
@@ -136,7 +138,7 @@ def _round(
         factors: posterior means, shape (n, k).
         moments: E f_k f_l of every item, packed, shape (n, k (k + 1)/2).
         mean, precision: of the prior, shapes (n, k) and (k,).
-        own: as in ``weighted_factors``.
+        row_variance: as in ``weighted_factors``.
 
     Returns:
         Σ_i (E f_i − mean_i)² and Σ_i Var f_i of every component, shapes (rank,).
@@ -148,7 +150,7 @@ def _round(
         normal = np.empty((len(factors[part]), rank, rank))
         normal[:, first, second] = normal[:, second, first] = trust[part] @ moments
         target = (pull[part] @ factors.astype(np.float32)).astype(np.float64)
-        noisy = own[part, None, None] * normal
+        noisy = row_variance[part, None, None] * normal
         inverse = np.linalg.inv(normal + (np.eye(rank) + noisy) * precision)
         spread = inverse + inverse @ noisy
         updated = np.einsum("nij,nj->ni", inverse, target)
@@ -185,7 +187,7 @@ def _start(covariance: Floats32, weights: Floats32, sigma: float, kappa: float, 
     scaled = covariance * (even / size)[:, None].astype(np.float32)
     scaled *= (even / size).astype(np.float32)
     np.fill_diagonal(scaled, 0)
-    found = np.zeros((len(covariance), rank))
+    factors = np.zeros((len(covariance), rank))
     for head in _heads(size):
         m = len(head)
         part = scaled if m == len(scaled) else scaled[np.ix_(head, head)]
@@ -194,9 +196,9 @@ def _start(covariance: Floats32, weights: Floats32, sigma: float, kappa: float, 
         # fluctuations of order m^(−1/6) (Tracy & Widom 1994). If one shows, weaker ones may by their weights.
         if values[0] >= 2 * math.sqrt(m) * (1 + _BEYOND * m ** (-2 / 3)):
             scaled_up = np.sqrt(np.maximum(values, 1e-3)) / 2
-            found[head, : len(values)] = vectors * scaled_up / even[head, None]
+            factors[head, : len(values)] = vectors * scaled_up / even[head, None]
             break
-    return found
+    return factors
 
 
 def _heads(size: Floats) -> Iterator[Ints]:

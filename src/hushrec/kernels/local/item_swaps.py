@@ -34,9 +34,9 @@ def extremes(starts: Ints, members: Ints32, most: Floats, least: Floats, holders
     """
     for i in range(most.size):
         for place in range(starts[i], starts[i + 1]):
-            share, j = 1.0 / (starts[i + 1] - starts[i]), members[place]
-            most[j] = max(most[j], share)
-            least[j] = min(least[j], share)
+            chance, j = 1.0 / (starts[i + 1] - starts[i]), members[place]
+            most[j] = max(most[j], chance)
+            least[j] = min(least[j], chance)
             holders[j] += 1
 
 

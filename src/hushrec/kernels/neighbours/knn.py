@@ -21,7 +21,7 @@ from hushrec.kernels.transpose import transpose
 SQUARED, COSINE, PEARSON = 0, 1, 2
 """Distances: ‖a − b‖²; 1 − cos(a, b); and 1 − cos after subtracting each row's mean rating."""
 NEGLIGIBLE = 1e-10
-"""Share of Σ r² below which the centred rest is rounding error: the row is constant, similar to none."""
+"""Fraction of Σ r² below which the centred rest is rounding error: the row is constant, similar to none."""
 _GRID = 1 << 23  # of similarities
 _U = np.uint64
 
@@ -37,7 +37,7 @@ def user_knn(
     query_values: Floats32,
     targets_query: Ints,
     targets_item: Ints,
-    own: Ints,
+    excluded: Ints,
     k_values: Ints,
     distance: int,
     *,
@@ -55,7 +55,7 @@ def user_knn(
         query_indptr, query_items, query_values: the same for the n_queries queries.
         targets_query: query of each target, shape (n_targets,).
         targets_item: item of each target, which its query must not rate.
-        own: for each query, the row to exclude from its neighbours, −1 for none, shape (n_queries,).
+        excluded: for each query, the row to exclude from its neighbours, −1 for none, shape (n_queries,).
         k_values: the values of K ≥ 1, shape (n_k,).
         distance: ``SQUARED``, ``COSINE`` or ``PEARSON``.
         threads: number of threads; the result does not depend on it.
@@ -69,12 +69,12 @@ def user_knn(
     queries = checked(query_indptr, query_items, query_values, targets_query, targets_item, k_values, n_items)
     if rows_values.shape != rows_items.shape or distance not in (SQUARED, COSINE, PEARSON):
         raise ValueError("each rating must have a value, and distance must be one of the three")
-    if own.shape != (len(query_indptr) - 1,) or not (own < len(rows_indptr) - 1).all():
-        raise ValueError("own must name a row, or -1, for each query")
+    if excluded.shape != (len(query_indptr) - 1,) or not (excluded < len(rows_indptr) - 1).all():
+        raise ValueError("excluded must name a row, or -1, for each query")
     starts, raters, order = transpose(rows_indptr, rows_items, n_items, threads=threads)
     columns = frozen(starts, np.int64), frozen(raters, np.int32), frozen(rows_values[order], np.float32)
     facts = _facts(frozen(rows_indptr, np.int64), frozen(rows_values, np.float32))
-    common = *columns, facts, frozen(own, np.int64), distance
+    common = *columns, facts, frozen(excluded, np.int64), distance
     return each_query(_nearest_rows, queries, common, threads)
 
 
@@ -201,13 +201,13 @@ def _nearest_rows(
     raters: Ints32,
     ratings: Floats32,
     facts: Floats,
-    own: Ints,
+    excluded: Ints,
     distance: int,
-    found: Floats,
+    predictions: Floats,
 ) -> bool:
-    """Answer the targets ``begin`` to ``end`` in the order of their queries, into ``found``.
+    """Answer the targets ``begin`` to ``end`` in the order of their queries, into ``predictions``.
 
-    Returns whether no query rates its own target.
+    Return whether no query rates its own target.
     """
     products, totals = np.zeros(len(facts)), np.zeros(len(facts) if distance == PEARSON else 1)
     heap = np.empty(min(k_values.max(), max(len(facts), 1)), np.uint64)
@@ -227,7 +227,7 @@ def _nearest_rows(
         start, size, count, everybody = starts[targets[t]], 0, 0, 0.0
         for c in range(start, starts[targets[t] + 1]):
             row = raters[c]
-            if row == own[query]:
+            if row == excluded[query]:
                 continue
             rating = np.float64(ratings[c])
             count += 1
@@ -238,14 +238,14 @@ def _nearest_rows(
         nearest = np.sort(heap[:size])
         for k in range(len(k_values)):
             if count == 0:
-                found[t, k] = np.nan
+                predictions[t, k] = np.nan
             elif first == stop or k_values[k] >= count:
-                found[t, k] = everybody / count
+                predictions[t, k] = everybody / count
             else:
                 mean = 0.0
                 for n in range(k_values[k]):
                     mean += ratings[start + np.int64(nearest[n] & _U(LOW))]
-                found[t, k] = mean / k_values[k]
+                predictions[t, k] = mean / k_values[k]
     return True
 
 
@@ -261,9 +261,12 @@ def _nearest_items(
     k_values: Ints,
     similarity: Floats32,
     means: Floats,
-    found: Floats,
+    predictions: Floats,
 ) -> bool:
-    """Answer the targets ``begin`` to ``end`` into ``found``; whether no query rates its own target."""
+    """Answer the targets ``begin`` to ``end``, into ``predictions``.
+
+    Return whether no query rates its own target.
+    """
     n = len(means)
     heap = np.empty(min(k_values.max(), max(n, 1)), np.uint64)
     for t in range(begin, end):
@@ -283,5 +286,5 @@ def _nearest_items(
                 weight = np.float64(np.uint32(_U(LOW) - (nearest[m] >> _U(32))).view(np.float32))
                 weights += weight
                 total += weight * (values[place] - means[items[place]])
-            found[t, k] = means[target] + (total / weights if weights > 0 else 0.0)
+            predictions[t, k] = means[target] + (total / weights if weights > 0 else 0.0)
     return True

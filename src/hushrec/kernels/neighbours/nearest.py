@@ -52,14 +52,14 @@ def each_query(
         raise ValueError("use 1 thread or more")
     order = np.argsort(who, kind="stable")
     who, targets = frozen(who[order], np.int64), frozen(targets[order], np.int64)
-    found = np.empty((len(who), len(k_values)))
+    predictions = np.empty((len(who), len(k_values)))
     ends = np.concatenate([[0], np.flatnonzero(np.diff(who, append=-1)) + 1])  # of each query's targets
     tasks = [(ends[begin], ends[end]) for begin, end in spans(ends, TASKS * threads)]
-    arguments = indptr, items, values, who, targets, k_values, *common, found
+    arguments = indptr, items, values, who, targets, k_values, *common, predictions
     if not all(in_threads(kernel, tasks, *arguments, threads=threads)):
         raise ValueError("a query rates its target; leave that rating out of the query")
-    result = np.empty_like(found)
-    result[order] = found
+    result = np.empty_like(predictions)
+    result[order] = predictions
     return result
 
 

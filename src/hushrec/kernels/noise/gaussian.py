@@ -79,8 +79,8 @@ def reference_draw(count: int, key: Words32, nonce: tuple[int, int, int]) -> Flo
         across = (second >> np.uint32(30)) & np.uint32(1) == 1
         part[:, :, 0] = radius * np.where(across, sine, cosine)
         part[:, :, 1] = radius * np.where(across, cosine, sine)
-    found: Floats = normals.reshape(-1)[:count]
-    return found
+    sequence: Floats = normals.reshape(-1)[:count]
+    return sequence
 
 
 @numba.njit(cache=True, nogil=True)
@@ -186,9 +186,9 @@ def _sixteen(
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         into, secret = (data_of(context, builder, signature.args[a], arguments[a]) for a in (0, 2))
         at, pairs = arguments[1], arguments[7]
-        given = [builder.load(builder.gep(secret, [_INT(w)])) for w in range(8)] + list(arguments[3:7])
+        inputs = [builder.load(builder.gep(secret, [_INT(w)])) for w in range(8)] + list(arguments[3:7])
         start = [_every(word) for word in _STATE]
-        start += [builder.bitcast(spread(builder, builder.bitcast(w, _FLOAT)), _WORDS) for w in given]
+        start += [builder.bitcast(spread(builder, builder.bitcast(w, _FLOAT)), _WORDS) for w in inputs]
         start[12] = builder.add(start[12], ir.Constant(_WORDS, list(range(TILE))))
         words = cgutils.alloca_once(builder, ir.ArrayType(_WORDS, 16))
         for w, word in enumerate(_cipher(builder, start)):

@@ -33,8 +33,8 @@ def transition(
 def table(precision: Floats | Floats32, rate: float, temperature: float, parts: int) -> Floats32:
     """``transition`` for the times 0, 1 / parts, …, 1, shape (2, parts + 1, number of coordinates)."""
     times = np.arange(parts + 1)[:, None] / parts
-    found: Floats32 = np.stack(transition(precision, rate, temperature, times)).astype(np.float32)
-    return found
+    transitions: Floats32 = np.stack(transition(precision, rate, temperature, times)).astype(np.float32)
+    return transitions
 
 
 @_intrinsic  # type: ignore[untyped-decorator]

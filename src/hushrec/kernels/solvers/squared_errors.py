@@ -67,13 +67,13 @@ def _losses(
 ) -> float:
     total = 0.0
     for u in range(len(user_effects)):
-        own = 0.0
+        user_loss = 0.0
         for at in range(indptr[u], indptr[u + 1]):
             i = items[at]
             predicted = user_effects[u] + item_effects[i]
             for f in range(user_factors.shape[1]):
                 predicted += user_factors[u, f] * item_factors[i, f]
             error = np.float64(values[at] - min(max(predicted, low), high))
-            own += error * error
-        total += user_scales[u] * own
+            user_loss += error * error
+        total += user_scales[u] * user_loss
     return total

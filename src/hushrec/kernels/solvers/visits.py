@@ -250,7 +250,7 @@ def _visit(
     biased = len(user_effects) > 0
     users, at, left = np.empty(at_once, np.uint64), np.empty(at_once, np.int64), np.empty(at_once, np.int64)
     p, b_u = aligned(at_once * width).reshape((at_once, width)), np.zeros(at_once, np.float32)
-    own, of_items = np.empty(at_once, np.float32), aligned(room(rank + 1))
+    paces, of_items = np.empty(at_once, np.float32), aligned(room(rank + 1))
     z = np.empty((at_once, 0 if diffusion is None else room(2 * rank + 2)), np.float32)
     way = 1 if diffusion is None else -1 if diffusion[3][5] % np.uint32(2) else 1
     present = 0
@@ -263,9 +263,9 @@ def _visit(
             p[s, :rank] = user_factors[user]
             if biased:
                 b_u[s] = user_effects[user]
-            own[s] = pace[user]
+            paces[s] = pace[user]
             if diffusion is not None:
-                left[s] = left[s] if own[s] > 0 else 0
+                left[s] = left[s] if paces[s] > 0 else 0
                 rated, time = items[at[s] : at[s] + left[s]], diffusion[2][0][begin]
                 catalogue = of_items, item_factors, width, item_effects
                 b_u[s] = _arrive(p[s], b_u[s], z[s], user, rated, time, catalogue, diffusion[3])
@@ -288,12 +288,12 @@ def _visit(
                     error = values[here] - product
                     error = error - (b_u[s] + item_effects[item]) if biased else error
                     move = descent[1] * min(max(error, -descent[2]), descent[2])
-                    keep_p, keep_q = own[s], descent[0][item]
+                    keep_p, keep_q = paces[s], descent[0][item]
                 if diffusion is not None:
                     predicted = product + (b_u[s] + item_effects[item]) if biased else product
                     # No branch here: it would be unpredictable for the processor.
                     inside = np.float32(min(max(predicted, diffusion[0]), diffusion[1]) == predicted)
-                    move = own[s] * inside * (values[here] - predicted)
+                    move = paces[s] * inside * (values[here] - predicted)
                 step(p[s], item_factors, row, width, lanes, keep_p, keep_q, move)
                 if biased:
                     b_u[s] = keep_p * b_u[s] + move
@@ -302,7 +302,7 @@ def _visit(
         for s in range(present):
             if left[s] > run:
                 users[stay], at[stay], left[stay] = users[s], at[s] + way * run, left[s] - run
-                p[stay], b_u[stay], own[stay], z[stay] = p[s], b_u[s], own[s], z[s]
+                p[stay], b_u[stay], paces[stay], z[stay] = p[s], b_u[s], paces[s], z[s]
                 stay += 1
                 continue
             if diffusion is not None:

@@ -67,10 +67,10 @@ def reference_centre(
     """The same as ``centre``, user by user in NumPy: slow."""
     x = np.clip(grid_values[steps] - offsets[items], -limit, limit)
     parts = []
-    for own in np.split(x, indptr[1:-1]):
-        weight = len(own) + reg
-        mean = (own.sum() + reg * prior) // weight if reg >= 0 and weight else 0
-        parts.append(np.clip(own - mean, -bound, bound))
+    for ratings in np.split(x, indptr[1:-1]):
+        weight = len(ratings) + reg
+        mean = (ratings.sum() + reg * prior) // weight if reg >= 0 and weight else 0
+        parts.append(np.clip(ratings - mean, -bound, bound))
     return np.concatenate(parts).astype(np.int32) if parts else np.zeros(0, dtype=np.int32)
 
 

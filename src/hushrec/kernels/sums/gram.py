@@ -91,16 +91,16 @@ def weighted_gram(
     entries = frozen(np.empty(0, np.int32) if entries is None else entries, np.int32)
     weights = frozen(weights, np.int64)
 
-    shares = spans(indptr, threads)
+    parts = spans(indptr, threads)
     blocks = -(-n_items // LANES)
     with ThreadPoolExecutor(threads) as pool:
         each = pool.map if threads > 1 else map  # a thread costs more than a small sum
 
-        def each_share(kernel: Callable[..., Any], *common: Any) -> list[Any]:
-            return list(each(lambda t: kernel(t, *shares[t], *common), range(threads)))
+        def each_part(kernel: Callable[..., Any], *common: Any) -> list[Any]:
+            return list(each(lambda t: kernel(t, *parts[t], *common), range(threads)))
 
         raters, diagonal = np.zeros((threads, n_items), np.int64), np.zeros((threads, n_items))
-        if not all(each_share(survey, *rows, entries, weights, raters, diagonal)):
+        if not all(each_part(survey, *rows, entries, weights, raters, diagonal)):
             raise ValueError(
                 "items must lie in 0 to n_items - 1, entries in -2^12 to 2^12, weights in 0 to 2^24: "
                 "use a coarser grid"
@@ -113,19 +113,19 @@ def weighted_gram(
         label[order] = np.arange(n_items, dtype=np.int32)
 
         words, visits = np.empty(len(items), np.int32), np.zeros((threads, blocks), np.int64)
-        if not all(each_share(relabel, *rows, entries, label, words, visits)):
+        if not all(each_part(relabel, *rows, entries, label, words, visits)):
             raise ValueError("a user has an item twice; keep one rating of each user and item")
 
         first = np.concatenate([[0], np.cumsum(visits.sum(axis=0))])
         cursors = first[:-1] + np.cumsum(visits, axis=0) - visits
         visitor, entrance = np.empty(first[-1], np.int32), np.empty(first[-1], np.uint32)
-        each_share(index, rows[0], words, cursors, visitor, entrance)
+        each_part(index, rows[0], words, cursors, visitor, entrance)
 
         packed = np.zeros(packed_size(n_items), np.int64) if out is None else out
         tasks = range(0, blocks, _TASK)
         arguments = rows[0], words, weights, first, visitor, entrance, order, label, packed
-        for done, _ in enumerate(each(lambda b: _accumulate(b, min(b + _TASK, blocks), *arguments), tasks)):
-            reach(done + 1, len(tasks))
+        for task, _ in enumerate(each(lambda b: _accumulate(b, min(b + _TASK, blocks), *arguments), tasks)):
+            reach(task + 1, len(tasks))
     # Not before: reading memory that was never written to makes writing to it slower.
     if packed[diagonal_positions(n_items)].max(initial=0) >= 1 << 62:
         raise OverflowError(_TOO_LARGE)

@@ -83,7 +83,7 @@ def _visit(
         if not fit_user(start, stop, items, values, item_factors, noise, normal, spread, mean):
             continue
         spread *= noise
-        given = np.empty((stop - start, rank))
+        contribution = np.empty((stop - start, rank))
         total = 0.0
         for place in range(start, stop):
             row, scale = item_factors[items[place]], scales[items[place]]
@@ -91,7 +91,7 @@ def _visit(
             np.dot(spread, row, pulled)
             for f in range(rank):
                 part = scale * (error * mean[f] - pulled[f])
-                given[place - start, f] = part
+                contribution[place - start, f] = part
                 total += part * part
         norm = np.sqrt(total)
         if not np.isfinite(norm):
@@ -99,7 +99,7 @@ def _visit(
         shrink = min(1.0, clips[person] / max(norm, 1e-300)) * _ROUNDING / step
         for place in range(start, stop):
             for f in range(rank):
-                sums[items[place], f] += np.int64(given[place - start, f] * shrink)
+                sums[items[place], f] += np.int64(contribution[place - start, f] * shrink)
     return sums
 
 
@@ -117,14 +117,14 @@ def reference_marginal_gradients(
     """The same as ``marginal_gradients``, in NumPy; a user's entry may differ by a grid step."""
     sums = np.zeros(item_factors.shape, dtype=np.int64)
     for person, clip in enumerate(clips):
-        own = slice(indptr[person], indptr[person + 1])
-        rows = item_factors[items[own]]
+        entries = slice(indptr[person], indptr[person + 1])
+        rows = item_factors[items[entries]]
         if not len(rows) or clip <= 0:
             continue
         inverse = np.linalg.inv(rows.T @ rows + noise * np.eye(rows.shape[1]))
-        mean = inverse @ (rows.T @ values[own])
-        errors = np.clip(values[own] - rows @ mean, -bound, bound)
-        given = scales[items[own], None] * (errors[:, None] * mean - rows @ (noise * inverse))
-        given *= min(1.0, clip / max(float(np.sqrt((given**2).sum())), 1e-300)) * _ROUNDING
-        np.add.at(sums, items[own], np.trunc(given / step).astype(np.int64))
+        mean = inverse @ (rows.T @ values[entries])
+        errors = np.clip(values[entries] - rows @ mean, -bound, bound)
+        contribution = scales[items[entries], None] * (errors[:, None] * mean - rows @ (noise * inverse))
+        contribution *= min(1.0, clip / max(float(np.sqrt((contribution**2).sum())), 1e-300)) * _ROUNDING
+        np.add.at(sums, items[entries], np.trunc(contribution / step).astype(np.int64))
     return sums

@@ -4,7 +4,7 @@ A *label* is an item's rank in popularity; a *block* is ``LANES`` consecutive la
 32-bit *word*, ``entry << LABEL_BITS | label``, and a user's words ascend by label. A *visit* is a user with
 ratings in a block; it is identified by the position of the user's first word there, its *entrance*.
 
-Each kernel processes the users ``begin`` to ``end`` of one share, and writes only to that share's part.
+Each kernel processes the users ``begin`` to ``end``, one part of all, and writes only to that part's rows.
 """
 
 import numba
@@ -25,7 +25,7 @@ __all__ = ["LABEL_BITS", "LANES", "index", "relabel", "survey"]
 
 @numba.njit(cache=True, nogil=True)
 def survey(
-    share: int,
+    part: int,
     begin: int,
     end: int,
     indptr: Ints,
@@ -38,15 +38,15 @@ def survey(
     """Count raters and sum w_u a_ui² for each item; returns whether items, entries and weights are in range.
 
     Args:
-        share: row of ``raters`` and ``diagonal`` to write.
+        part: row of ``raters`` and ``diagonal`` to write.
         begin: first user.
         end: the user after the last.
         indptr: where each user's ratings start and end.
         items: item of each rating.
         entries: entry of each rating; empty for 1 everywhere.
         weights: weight of each user.
-        raters: added to, shape (shares, n_items).
-        diagonal: added to, shape (shares, n_items), accurate to 10 digits.
+        raters: added to, shape (parts, n_items).
+        diagonal: added to, shape (parts, n_items), accurate to 10 digits.
     """
     n_items = raters.shape[1]
     ones = len(entries) == 0
@@ -59,14 +59,14 @@ def survey(
             entry = np.int64(1) if ones else np.int64(entries[p])
             if item < 0 or item >= n_items or abs(entry) > _LARGEST_ENTRY:
                 return False
-            raters[share, _U(item)] += 1
-            diagonal[share, _U(item)] += float(weight * entry * entry)
+            raters[part, _U(item)] += 1
+            diagonal[part, _U(item)] += float(weight * entry * entry)
     return True
 
 
 @numba.njit(cache=True, nogil=True)
 def relabel(
-    share: int,
+    part: int,
     begin: int,
     end: int,
     indptr: Ints,
@@ -79,7 +79,7 @@ def relabel(
     """Write each user's words, ascending by label, and count visits; returns whether items are distinct.
 
     Args:
-        share: row of ``visits`` to write.
+        part: row of ``visits`` to write.
         begin: first user.
         end: the user after the last.
         indptr: where each user's ratings start and end.
@@ -87,7 +87,7 @@ def relabel(
         entries: entry of each rating; empty for 1 everywhere.
         label: label of each item.
         words: receives the words, shape of ``items``.
-        visits: added to, shape (shares, blocks).
+        visits: added to, shape (parts, blocks).
     """
     # Scatter a user's entries over one 16-bit slot per label, shifted to be above 0, then collect them in
     # order, four slots at a time: faster than sorting.
@@ -112,7 +112,7 @@ def relabel(
                     p += _U(1)
                     if np.int64(q) // LANES != block:
                         block = np.int64(q) // LANES
-                        visits[share, block] += 1
+                        visits[part, block] += 1
         if p != stop:
             return False
     return True
@@ -120,7 +120,7 @@ def relabel(
 
 @numba.njit(cache=True, nogil=True)
 def index(
-    share: int,
+    part: int,
     begin: int,
     end: int,
     indptr: Ints,
@@ -132,12 +132,12 @@ def index(
     """List the visits to every block, in the order of users.
 
     Args:
-        share: row of ``cursors`` to use.
+        part: row of ``cursors`` to use.
         begin: first user.
         end: the user after the last.
         indptr: where each user's words start and end.
         words: every user's ratings.
-        cursors: position of this share's next visit to each block, shape (shares, blocks); advanced.
+        cursors: position of this part's next visit to each block, shape (parts, blocks); advanced.
         visitor: receives the user of each visit.
         entrance: receives the position of each visit's first word.
     """
@@ -147,7 +147,7 @@ def index(
             here = (words[p] & _LABEL) // LANES
             if here != block:
                 block = here
-                at = _U(cursors[share, block])
-                cursors[share, block] += 1
+                at = _U(cursors[part, block])
+                cursors[part, block] += 1
                 visitor[at] = user
                 entrance[at] = p

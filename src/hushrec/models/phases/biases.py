@@ -125,6 +125,6 @@ def average_split(terms: Terms, part: float) -> dict[str, float]:
     """
     counted = 0.0 if terms.adjacency == "replace" else 0.2
     split: dict[str, float] = {}
-    for side, own in (("item", 0.3 * part), ("user", 0.7 * part)):
-        split |= {f"{side} sums": (1 - counted) * own, f"{side} counts": (counted or 0.5) * own}
+    for side, side_part in (("item", 0.3 * part), ("user", 0.7 * part)):
+        split |= {f"{side} sums": (1 - counted) * side_part, f"{side} counts": (counted or 0.5) * side_part}
     return split

@@ -35,7 +35,7 @@ _LARGEST_DENSE = 10_000
 _MOST_ITEMS = 20_000
 _LEAST_RATED = 0.3
 _OF_PRIOR = 4
-"""Share of the factors that may be those of a public prior: one in so many."""
+"""One factor in this many may come from a public prior: chosen by hand."""
 
 
 class Matrices(NamedTuple):
@@ -161,20 +161,20 @@ class CovarianceSettings(Frozen):
         variance = min(max(float(np.trace(covariance, dtype=np.float64)) / weight_sum, 0.0), bound)
         rated = np.maximum(counts[head.items], _LEAST_RATED)
         restored = star * low_rank.unclipped(variance, sums.clip / star)
-        known = prior.factors_of(sums.domain.n_items)
-        known = _longest(known, rank, n) if known.size else known
+        prior_factors = prior.factors_of(sums.domain.n_items)
+        prior_factors = _longest(prior_factors, rank, n) if prior_factors.size else prior_factors
         factors = weighted_factors(
             covariance,
             weights,
             sigma=sigma,
             kappa=variance**2 * min(1.0, weight_sum / float(rated.sum())),
-            own=variance / rated,
+            row_variance=variance / rated,
             rank=rank,
-            prior=known[head.items] / restored,
+            prior=prior_factors[head.items] / restored,
         )
-        found = np.pad(known, ((0, 0), (0, factors.shape[1] - known.shape[1])))
-        found[head.items] = restored * factors
-        return found
+        catalogue_factors = np.pad(prior_factors, ((0, 0), (0, factors.shape[1] - prior_factors.shape[1])))
+        catalogue_factors[head.items] = restored * factors
+        return catalogue_factors
 
     def _expected_weights(self, sums: CovarianceSums, counts: Floats) -> Floats:
         """w with w_i w_j ≈ a tenth of Wgt_ij, if users chose items independently by popularity.
@@ -189,11 +189,11 @@ class CovarianceSettings(Frozen):
     def footprint(self, domain: Domain, terms: Terms, norm: Norm, rank: int) -> Footprint:
         """As ``covariance_footprint``, for as many items as ``head_size`` says."""
         n = self.head_size(domain, terms, norm)
-        found = covariance_footprint(n, rank, weighted=self.cleaning == "weighted")
+        of_head = covariance_footprint(n, rank, weighted=self.cleaning == "weighted")
         return replace(
-            found,
-            memory=found.memory + 16.0 * rank * (domain.n_items - n),
-            each_rating=found.each_rating + (5 if n < domain.n_items else 0),
+            of_head,
+            memory=of_head.memory + 16.0 * rank * (domain.n_items - n),
+            each_rating=of_head.each_rating + (5 if n < domain.n_items else 0),
             lowered_by="covariance.pair_items",
         )
 
@@ -260,8 +260,8 @@ def dense(matrices: Matrices) -> dict[str, Floats32]:
     """``raw_average`` and Wgt, packed, for the whole catalogue. Privacy: post-processing."""
     weights, head = matrices.weights.values, matrices.head
     average = low_rank.raw_average(matrices.covariance.values, weights)
-    found = {"covariance": average.astype(np.float32), "similarity": weights.astype(np.float32)}
-    return {name: head.spread_triangle(triangle) for name, triangle in found.items()}
+    triangles = {"covariance": average.astype(np.float32), "similarity": weights.astype(np.float32)}
+    return {name: head.spread_triangle(triangle) for name, triangle in triangles.items()}
 
 
 def require_dense(domain: Domain) -> None:

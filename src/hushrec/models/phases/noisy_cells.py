@@ -70,13 +70,13 @@ def factorised(
     """
     star = domain.scale.star
     values = noisy.values / np.float32(star)
-    known = Sparse(noisy.indptr, noisy.columns, values, domain.n_items, weights)
+    sparse = Sparse(noisy.indptr, noisy.columns, values, domain.n_items, weights)
     if solver == "sgd":
-        return gradient_descent(known, rank, epochs or 20, rate=rate, reg=reg).times(star)
+        return gradient_descent(sparse, rank, epochs or 20, rate=rate, reg=reg).times(star)
     variance = float(np.mean(values.astype(np.float64) ** 2)) if len(values) else 1.0
     ridge = 25.0 if weights is None else 10.0
-    found = least_squares(
-        known,
+    factors = least_squares(
+        sparse,
         rank,
         epochs or 6,
         reg=ridge * variance,
@@ -84,4 +84,4 @@ def factorised(
         row_scale=float(np.sqrt(ridge * biases.user_variance.mean())) / star,
         column_scale=float(np.sqrt(ridge * biases.item_variance.mean())) / star,
     )
-    return found.times(star)
+    return factors.times(star)

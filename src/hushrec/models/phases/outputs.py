@@ -48,12 +48,12 @@ def factor_release(
             average user: the trace of the factors' posterior covariance, in squared rating units, shape
             (n_items,). It is added to the variance of the item's ratings. 0 by default.
     """
-    known = feature_tastes(baseline.prior, baseline.popularity, domain.scale.span)
-    factors = np.hstack([factors, known])
+    feature_factors = feature_tastes(baseline.prior, baseline.popularity, domain.scale.span)
+    factors = np.hstack([factors, feature_factors])
     noise = FACTOR_NOISE if factors.shape[1] else RATING_VARIANCE
     constants = _of_users(model, domain, baseline.user_mean)
-    if known.shape[1]:
-        constants["known_factors"] = float(known.shape[1])
+    if feature_factors.shape[1]:
+        constants["known_factors"] = float(feature_factors.shape[1])
     if factor_variance is not None:
         baseline = baseline._replace(variance=baseline.variance + factor_variance)
     return _release(model, domain, "factors", baseline, noise, constants, {"item_factors": factors})

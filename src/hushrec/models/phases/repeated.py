@@ -20,11 +20,11 @@ class Repeated:
     Args:
         sums: what every release measures.
         split: parts of the budget by name of measurement.
-        made: the release from the estimated running sums, by name, and what is publicly known of the items.
+        build: makes a release from the estimated running sums, by name, and the items' public prior.
 
     Privacy: public.
     """
 
     sums: DatedCounts
     split: Mapping[str, float]
-    made: Callable[[Mapping[str, Noisy], ItemPrior], Release]
+    build: Callable[[Mapping[str, Noisy], ItemPrior], Release]

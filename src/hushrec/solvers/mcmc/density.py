@@ -109,10 +109,10 @@ class Posterior:
         """L: the largest squared error of a rating."""
         return float((domain.scale.span + self.margin) ** 2)
 
-    def weights(self, ratings: Ratings, own: Floats | None = None) -> Floats:
+    def weights(self, ratings: Ratings, own_weights: Floats | None = None) -> Floats:
         """w_u of each person, shape (n_users,). Privacy: private."""
         fraction = np.minimum(1.0, self.bound / (ratings.counts * self.largest(ratings.domain)))
-        return np.asarray(fraction if own is None else fraction * own, dtype=np.float64)
+        return np.asarray(fraction if own_weights is None else fraction * own_weights, dtype=np.float64)
 
 
 class ChainBatch(NamedTuple):

@@ -80,9 +80,9 @@ def diagnose(draws: Floats) -> Diagnostics:
     # A chain that does not move says nothing, wherever it is.
     moving = np.isfinite(draws).all(axis=(0, 1)) & (np.ptp(draws, axis=1) > 0).all(axis=0)
     if length >= _FEWEST and moving.any():
-        known, axes = draws[:, :, moving], {"chain_axis": 0, "draw_axis": 1}
-        found = array_stats.rhat(known, **axes), array_stats.ess(known, **axes)  # type: ignore[no-untyped-call]
-        rhat[moving], ess[moving] = np.nan_to_num(found[0], nan=np.inf), np.nan_to_num(found[1])
+        moving_draws, axes = draws[:, :, moving], {"chain_axis": 0, "draw_axis": 1}
+        statistics = array_stats.rhat(moving_draws, **axes), array_stats.ess(moving_draws, **axes)  # type: ignore[no-untyped-call]
+        rhat[moving], ess[moving] = np.nan_to_num(statistics[0], nan=np.inf), np.nan_to_num(statistics[1])
     return Diagnostics(
         rhat=float(rhat.max(initial=0)),
         ess=float(ess.min(initial=np.inf)),
