@@ -214,10 +214,10 @@ def gaussian_noise(epsilon: float, delta: float, times: int = 1, sample: float |
     return smallest_that(fits)
 
 
-def _exact(what: str, figure: float | Fraction) -> Fraction:
+def _exact(name: str, figure: float | Fraction) -> Fraction:
     """A figure as it is written, within range."""
     if not 0 < figure <= _LARGEST:
-        raise BudgetError(f"{what} must be above 0 and at most a million; choose another")
+        raise BudgetError(f"{name} must be above 0 and at most a million; choose another")
     return figure if isinstance(figure, Fraction) else fixed_point.as_written(figure)
 
 
@@ -227,6 +227,6 @@ def _require_delta(delta: float) -> None:
 
 
 def _loss(spent: Spent) -> Loss:
-    made = Loss()
-    object.__setattr__(made, "_spent", spent)
-    return made
+    loss = Loss()
+    object.__setattr__(loss, "_spent", spent)
+    return loss

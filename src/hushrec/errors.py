@@ -92,9 +92,9 @@ class ChargeUnpublished(BudgetError):
 class ShareExceeded(BudgetError):
     """A charge would leave less than equal shares for the releases that are still planned."""
 
-    def naming(self, share: float) -> "ShareExceeded":
-        """The same refusal, with the ε that is an equal share."""
-        return ShareExceeded(f"{self}. An equal share is ε = {below(share)}: --epsilon auto takes it")
+    def naming(self, epsilon: float) -> "ShareExceeded":
+        """Return the same refusal, with ε of an equal share."""
+        return ShareExceeded(f"{self}. An equal share is ε = {below(epsilon)}: --epsilon auto takes it")
 
 
 class WeakBudget(BudgetError):

@@ -23,12 +23,12 @@ CURATOR = frozenset(
 """The packages of the extra, by the names under which they are imported."""
 
 
-def require_curator(what: str, error: ModuleNotFoundError) -> None:
+def require_curator(name: str, error: ModuleNotFoundError) -> None:
     """Say which install brings a package that an import did not find.
 
     Args:
-        what: what was asked for, such as ``hushrec.fit``.
+        name: what was used, such as ``hushrec.fit``.
         error: of the import.
     """
     if (error.name or "").partition(".")[0] in CURATOR:
-        raise ExtraMissing(f"{what} needs what makes releases: pip install 'hushrec[curator]'") from None
+        raise ExtraMissing(f"{name} needs what makes releases: pip install 'hushrec[curator]'") from None

@@ -56,8 +56,8 @@ def odds(epsilon: float, digits: int = 3) -> Number:
     factor = _EXPONENTIAL.exp(Decimal(repr(float(epsilon))))
     if epsilon:
         factor = _EXPONENTIAL.next_plus(factor)
-    kept = Context(prec=digits, rounding=ROUND_CEILING).plus(factor)
-    return Number(f"{kept:,.0f}" if kept >= 1000 else f"{float(kept):.{digits}g}")
+    rounded = Context(prec=digits, rounding=ROUND_CEILING).plus(factor)
+    return Number(f"{rounded:,.0f}" if rounded >= 1000 else f"{float(rounded):.{digits}g}")
 
 
 def percent(fraction: float, digits: int = 3) -> Number:
@@ -75,15 +75,15 @@ def one_in(chance: float) -> Number:
     Args:
         chance: above 0 and at most 1.
     """
-    most = 10**15
+    largest = 10**15
     whole = Decimal(1) / Decimal(repr(float(chance)))
-    if whole >= most:
-        return Number(f"{most:,}")
+    if whole >= largest:
+        return Number(f"{largest:,}")
     return Number(f"{Context(prec=3, rounding=ROUND_FLOOR).plus(Decimal(int(whole))):,.0f}")
 
 
 def _rounded(figure: float | None, digits: int, rounding: str) -> Number:
     if figure is None or math.isinf(figure):
         return Number("∞")
-    kept = Context(prec=digits, rounding=rounding).create_decimal(repr(float(figure)))
-    return Number(f"{float(kept):.{digits}g}")  # a double keeps up to 15 digits
+    rounded = Context(prec=digits, rounding=rounding).create_decimal(repr(float(figure)))
+    return Number(f"{float(rounded):.{digits}g}")  # a double keeps up to 15 digits

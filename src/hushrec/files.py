@@ -119,16 +119,16 @@ def whole(path: Path, *, mode: int = 0o666, new: bool = False) -> Iterator[Binar
         OSError: it cannot be written.
     """
     with suppress(FileNotFoundError):
-        there = path.lstat().st_mode
+        mode_there = path.lstat().st_mode
         if new:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-        if not stat.S_ISREG(there):
+        if not stat.S_ISREG(mode_there):
             raise OSError(errno.EINVAL, "it is a link, a folder or a device")
     with draft(path) as folder:
-        part = folder / _NEW
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        unfinished = folder / _NEW
+        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             yield file
-        publish(part, path, new=new)
+        publish(unfinished, path, new=new)
 
 
 @contextmanager
@@ -144,29 +144,29 @@ def whole_folder(folder: Path, *, mode: int = 0o700, new: bool = False) -> Itera
         OSError: it cannot be written.
     """
     with draft(folder) as aside:
-        made = aside / _NEW
-        made.mkdir(mode=mode)
-        yield made
+        finished = aside / _NEW
+        finished.mkdir(mode=mode)
+        yield finished
         if not new and folder.exists():
             (aside / _EARLIER).mkdir()
             os.rename(folder, aside / _EARLIER / folder.name)
-        publish(made, folder)
+        publish(finished, folder)
 
 
-def publish(part: Path, path: Path, *, new: bool = False) -> None:
+def publish(finished: Path, path: Path, *, new: bool = False) -> None:
     """Move a finished file or folder to its place, and all of it to the disk before its name.
 
     Args:
-        part: on the same file system.
+        finished: on the same file system.
         new: whether a file that is there is refused instead of replaced.
     """
-    for inner in part.rglob("*"):
+    for inner in finished.rglob("*"):
         sync(inner)
-    sync(part)
+    sync(finished)
     if new:
-        _move_to_free(part, path)
+        _move_to_free(finished, path)
     else:
-        os.replace(part, path)
+        os.replace(finished, path)
     sync(path.parent)
 
 
@@ -193,40 +193,40 @@ def draft(path: Path) -> Iterator[Path]:
     """
     sweep(path.parent)
     while True:
-        made = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=SUFFIX, dir=path.parent))
-        lock = _locked(made, wait=True)
-        if made.exists():  # it was not removed as a leftover before it was locked
+        folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=SUFFIX, dir=path.parent))
+        lock = _locked(folder, wait=True)
+        if folder.exists():  # it was not removed as a leftover before it was locked
             break
     try:
-        yield made
+        yield folder
     finally:
-        _remove(made)
+        _remove(folder)
         if lock is not None:
             os.close(lock)
 
 
 def sweep(folder: Path) -> None:
     """Remove the drafts that killed processes left in a folder, with a warning that names them."""
-    for found in sorted(folder.glob(f".*{SUFFIX}")):
-        lock = _locked(found, wait=False)
+    for leftover in sorted(folder.glob(f".*{SUFFIX}")):
+        lock = _locked(leftover, wait=False)
         if lock is None:
             continue
-        full = found.exists() and any(found.iterdir())  # its process may have ended meanwhile
-        _remove(found)
+        full = leftover.exists() and any(leftover.iterdir())  # its process may have ended meanwhile
+        _remove(leftover)
         if full:
-            warnings.warn(f"removed {escaped(str(found))}: a killed run had left it", stacklevel=5)
+            warnings.warn(f"removed {escaped(str(leftover))}: a killed run had left it", stacklevel=5)
         os.close(lock)
 
 
-def _move_to_free(part: Path, path: Path) -> None:
+def _move_to_free(finished: Path, path: Path) -> None:
     """Rename a file, unless the name is taken, which ``os.rename`` would not notice."""
     try:
-        os.link(part, path)
+        os.link(finished, path)
     except FileExistsError:
         raise
     except OSError:  # this file system has no hard links: hold the name with an empty file
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
-        os.replace(part, path)
+        os.replace(finished, path)
 
 
 def _remove(draft: Path) -> None:

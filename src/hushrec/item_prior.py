@@ -63,11 +63,11 @@ class ItemPrior:
         )
         if not any(array.size for array in arrays):
             return ""
-        found = hashlib.sha256(repr(self.told).encode())
+        sha256 = hashlib.sha256(repr(self.told).encode())
         for array in arrays:
-            found.update(f"{array.shape}".encode())
-            found.update(np.ascontiguousarray(array).tobytes())
-        return found.hexdigest()
+            sha256.update(f"{array.shape}".encode())
+            sha256.update(np.ascontiguousarray(array).tobytes())
+        return sha256.hexdigest()
 
 
 NOTHING_KNOWN = ItemPrior()

@@ -47,42 +47,42 @@ class Progress(Protocol):
         ...
 
 
-_told: ContextVar[Progress | None] = ContextVar("progress", default=None)
+_listener: ContextVar[Progress | None] = ContextVar("progress", default=None)
 _open: ContextVar[tuple[str, ...]] = ContextVar("stages", default=())
 
 
 @contextmanager
 def telling(progress: Progress | None) -> Iterator[None]:
     """Tell all stages inside to ``progress``; None leaves it to the caller's."""
-    before = _told.get()
-    _told.set(progress or before)
+    outer = _listener.get()
+    _listener.set(progress or outer)
     try:
         yield
     finally:
-        _told.set(before)
+        _listener.set(outer)
 
 
 @contextmanager
 def stage(name: str, total: int | None = None) -> Iterator[Callable[[], None]]:
     """A stage of public length, and what tells a step of it; not told inside another of the same name."""
-    told = _told.get()
-    if told is None or name in _open.get():
+    listener = _listener.get()
+    if listener is None or name in _open.get():
         yield lambda: None
         return
     _open.set((*_open.get(), name))
-    told.stage(name, total)
+    listener.stage(name, total)
     try:
-        yield lambda: told.advance(name)
+        yield lambda: listener.advance(name)
     finally:
-        told.done(name)
+        listener.done(name)
         _open.set(tuple(other for other in _open.get() if other != name))
 
 
 def advance(name: str) -> None:
     """A step is done, if the stage is open."""
-    told = _told.get()
-    if told is not None and name in _open.get():
-        told.advance(name)
+    listener = _listener.get()
+    if listener is not None and name in _open.get():
+        listener.advance(name)
 
 
 def steps(name: str, sequence: Sequence[T]) -> Iterator[T]:
@@ -101,42 +101,42 @@ class Fraction:
     """
 
     def __init__(self, step: Callable[[], None]) -> None:
-        self._step, self._told = step, 0
+        self._step, self._reported = step, 0
         self._part, self._parts = 0, 1
 
     def part(self, number: int, of: int) -> None:
         """What is reached from now on is reached in one of so many equal parts."""
         self._part, self._parts = number, of
 
-    def reach(self, done: int, of: int) -> None:
+    def reach(self, reached: int, of: int) -> None:
         """So much is done of so much: tells every hundredth that is reached for the first time."""
-        done, of = self._part * of + done, self._parts * of
-        while self._told < HUNDREDTHS and (self._told + 1) * of <= HUNDREDTHS * done:
-            self._told += 1
+        reached, of = self._part * of + reached, self._parts * of
+        while self._reported < HUNDREDTHS and (self._reported + 1) * of <= HUNDREDTHS * reached:
+            self._reported += 1
             self._step()
 
 
-_shared: ContextVar[Fraction | None] = ContextVar("shared", default=None)
+_innermost: ContextVar[Fraction | None] = ContextVar("fraction", default=None)
 
 
 @contextmanager
 def fraction(name: str) -> Iterator[Fraction]:
     """A stage of a hundred steps; all of them are told unless it is broken off."""
     with stage(name, HUNDREDTHS) as step:
-        shared, before = Fraction(step), _shared.get()
-        _shared.set(shared)
+        hundredths, outer = Fraction(step), _innermost.get()
+        _innermost.set(hundredths)
         try:
-            yield shared
+            yield hundredths
         finally:
-            _shared.set(before)
-        shared.part(0, 1)
-        shared.reach(1, 1)
+            _innermost.set(outer)
+        hundredths.part(0, 1)
+        hundredths.reach(1, 1)
 
 
-def reach(done: int, of: int) -> None:
+def reach(reached: int, of: int) -> None:
     """So much is done of so much in the innermost open ``fraction``, for loops that know none."""
-    if (shared := _shared.get()) is not None:
-        shared.reach(done, of)
+    if (innermost := _innermost.get()) is not None:
+        innermost.reach(reached, of)
 
 
 class _Bars:

@@ -93,8 +93,8 @@ def load(name: str) -> object:
     if name not in HOMES:
         raise AttributeError(f"module 'hushrec' has no attribute {name!r}")
     home = HOMES[name]
-    if home != "hushrec" and hasattr(found := import_module(home), name):
-        return getattr(found, name)
+    if home != "hushrec" and hasattr(module := import_module(home), name):
+        return getattr(module, name)
     return import_module(f"{home}.{name}")
 
 
@@ -109,15 +109,15 @@ def class_of(name: str, among: Sequence[str] = ()) -> type:
     if ":" in name:
         return _outside(name)
     every = among or (*MODELS, *METHODS)
-    known = {key: own for own in every for key in (own, command_name(own))}
-    if name not in known:
+    by_name = {key: class_name for class_name in every for key in (class_name, command_name(class_name))}
+    if name not in by_name:
         raise ConfigError(
             f"there is no model {name!r}; there are {', '.join(map(command_name, every))}; a model of your "
             "own is named by its module and class, as in mypackage.mine:MyModel"
         )
-    found = load(known[name])
-    assert isinstance(found, type)
-    return found
+    kind = load(by_name[name])
+    assert isinstance(kind, type)
+    return kind
 
 
 def name_of(kind: type) -> str:
@@ -130,11 +130,11 @@ def _outside(name: str) -> type:
     """The class of a model of one's own. Errors in its module pass: its author wants to see them."""
     if not re.fullmatch(r"\w+(\.\w+)*:\w+", name):
         raise ConfigError(f"{name!r} is not a module and a class; write it as in mypackage.mine:MyModel")
-    module, _, own = name.partition(":")
-    if (here := os.getcwd()) not in sys.path:
-        sys.path.append(here)  # for good: experiments send models to processes that import them again
+    module, _, class_name = name.partition(":")
+    if (folder := os.getcwd()) not in sys.path:
+        sys.path.append(folder)  # for good: experiments send models to processes that import them again
     try:
-        found = getattr(import_module(module), own, None)
+        kind = getattr(import_module(module), class_name, None)
     except ModuleNotFoundError as error:
         if not f"{module}.".startswith(f"{error.name}."):
             raise  # the module is there, and what it imports is not
@@ -142,10 +142,10 @@ def _outside(name: str) -> type:
             f"there is no module {module!r} for the model {name}; install its package, or run the command in "
             "the folder that holds it"
         ) from None
-    if not (isinstance(found, type) and issubclass(found, import_module("hushrec.models.base").Model)):
-        what = "does not exist" if found is None else "is not a model"
+    if not (isinstance(kind, type) and issubclass(kind, import_module("hushrec.models.base").Model)):
+        fault = "does not exist" if kind is None else "is not a model"
         raise ConfigError(
-            f"{name} {what}; name a class of {module} that extends hushrec.models.private.PrivateModel, as "
+            f"{name} {fault}; name a class of {module} that extends hushrec.models.private.PrivateModel, as "
             f"in {module}:MyModel"
         )
-    return found
+    return kind

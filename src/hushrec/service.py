@@ -110,37 +110,37 @@ class Lister:
         self._client = client
         self._catalogue = frozenset(client.release.items)
 
-    def answer(self, own: Own) -> Answer:
+    def answer(self, body: Own) -> Answer:
         """The list of one user."""
-        given = self._given(own)
-        rows = self._client.recommend(given, own.n, exclude=own.exclude)
+        feedback = self._given(body)
+        rows = self._client.recommend(feedback, body.n, exclude=body.exclude)
         if any(name in self._catalogue for name in rows.ignored):
             raise ReleaseError("an own item counts less than one time; leave it out")
-        named = dict.fromkeys([*given, *own.exclude])
-        unknown = [name for name in named if normalize("NFC", name) not in self._catalogue]
-        return Answer(rows=[self._row(row, given, own.reasons) for row in rows], unknown=unknown)
+        item_ids = dict.fromkeys([*feedback, *body.exclude])
+        unknown = [name for name in item_ids if normalize("NFC", name) not in self._catalogue]
+        return Answer(rows=[self._row(row, feedback, body.reasons) for row in rows], unknown=unknown)
 
-    def _given(self, own: Own) -> dict[str, float] | list[str]:
-        if own.ratings is not None:
-            return own.ratings
-        if own.items is not None:
-            return own.items
+    def _given(self, body: Own) -> dict[str, float] | list[str]:
+        if body.ratings is not None:
+            return body.ratings
+        if body.items is not None:
+            return body.items
         return {} if self._client.release.feedback == "ratings" else []
 
-    def _row(self, row: Recommendation, given: dict[str, float] | list[str], n: int) -> Row:
+    def _row(self, row: Recommendation, feedback: dict[str, float] | list[str], n: int) -> Row:
         title = self._client.title
         return Row(
             **row._asdict(),
             title=title(row.item_id),
             reasons=[
                 WhyListed(**why._asdict(), title=title(why.item_id))
-                for why in self._reasons(row.item_id, given, n)
+                for why in self._reasons(row.item_id, feedback, n)
             ],
         )
 
-    def _reasons(self, item: str, given: dict[str, float] | list[str], n: int) -> list[Reason]:
+    def _reasons(self, item: str, feedback: dict[str, float] | list[str], n: int) -> list[Reason]:
         try:
-            return self._client.reasons(given, item, n) if given and n else []
+            return self._client.reasons(feedback, item, n) if feedback and n else []
         except ReleaseError:  # this kind of release does not add up own items
             return []
 
@@ -177,10 +177,10 @@ def application(site: Path, client: Client) -> FastAPI:
             422: {"description": "Nothing can be listed for this.", "model": Refusal},
         },
     )
-    def lists(own: Own, response: Response) -> Answer:
+    def lists(body: Own, response: Response) -> Answer:
         """List items for a user, from their own items or ratings. Nothing of it is kept or logged."""
         response.headers.update(_NOT_KEPT)
-        return lister.answer(own)
+        return lister.answer(body)
 
     app.mount("/", _Files(directory=site.resolve(), html=True))
     return app
@@ -189,9 +189,9 @@ def application(site: Path, client: Client) -> FastAPI:
 class _Files(StaticFiles):
     """The files of a site, each with how long it may be kept."""
 
-    def file_response(self, full_path: str | PathLike[str], *given: Any, **named: Any) -> Response:
+    def file_response(self, full_path: str | PathLike[str], *arguments: Any, **options: Any) -> Response:
         """The framework's answer, with ``Cache-Control``."""
-        response = super().file_response(full_path, *given, **named)
+        response = super().file_response(full_path, *arguments, **options)
         name = Path(full_path).relative_to(str(self.directory)).as_posix()
         response.headers["Cache-Control"] = cached(name)
         return response

@@ -95,15 +95,15 @@ class Frozen(BaseModel):
         return name in self.model_fields_set and (not rest or getattr(self, name).given(rest))
 
     def _unmet(self, mark: Only, facts: Mapping[str, object]) -> str:
-        found = []
+        unmet = []
         for name, allowed in mark.where.items():
-            own = name.partition(".")[0] in type(self).model_fields
-            if not own and name not in facts:
+            is_setting = name.partition(".")[0] in type(self).model_fields
+            if not is_setting and name not in facts:
                 continue
-            value = attrgetter(name)(self) if own else facts[name]
+            value = attrgetter(name)(self) if is_setting else facts[name]
             if value not in allowed:
-                found.append(f"{name} {value!r}" if isinstance(value, str) else f"{name} = {value}")
-        return " and ".join(found)
+                unmet.append(f"{name} {value!r}" if isinstance(value, str) else f"{name} = {value}")
+        return " and ".join(unmet)
 
 
 class Settings(Frozen):
@@ -116,9 +116,9 @@ class Settings(Frozen):
             super().__init__(**settings)
         except ValidationError as error:
             parts = (f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-            known = ", ".join(type(self).model_fields)
+            valid = ", ".join(type(self).model_fields)
             raise ConfigError(
-                f"invalid settings for {type(self).__name__}: {'; '.join(parts)}; valid settings are {known}"
+                f"invalid settings for {type(self).__name__}: {'; '.join(parts)}; valid settings are {valid}"
             ) from None
         self.require_effect()
 
@@ -136,14 +136,14 @@ class Settings(Frozen):
 
     def settings(self) -> dict[str, Any]:
         """All settings that affect the release, as JSON values."""
-        found = self.model_dump(mode="json")
+        values = self.model_dump(mode="json")
         for path, _ in self.idle():
             *outer, last = path.split(".")
-            place = found
+            place = values
             for name in outer:
                 place = place[name]
             place.pop(last, None)
-        return found
+        return values
 
 
 def _type(annotation: Any) -> str:

@@ -10,8 +10,8 @@ __all__ = ["is_address", "scheme_of"]
 
 def scheme_of(text: str) -> str:
     """What stands before ``://``, in small letters; empty if nothing does."""
-    found = _SCHEME.match(text)
-    return found[1].lower() if found and text.startswith("/", found.end()) else ""
+    match = _SCHEME.match(text)
+    return match[1].lower() if match and text.startswith("/", match.end()) else ""
 
 
 def is_address(text: str) -> bool:

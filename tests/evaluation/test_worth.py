@@ -98,7 +98,7 @@ def test_a_smaller_crowd_has_the_signal_of_the_declared_one(unit, budget, monkey
 def gains(domain, asked, seeds):
     """What lists find beyond popularity, and their dimensions, a row for every crowd."""
     crowd = module._crowd(domain)
-    one = module._Share(1, hr.PrivateEASE(), asked)
+    one = module._Schedule(1, hr.PrivateEASE(), asked)
     found = (module._trial(one, crowd.ratio, *module._people(crowd, seed), seed) for seed in range(seeds))
     return np.array([(trial.recall - trial.popularity, trial.dimensions) for trial in found])
 

@@ -80,9 +80,13 @@ def listen(plan: Plan, gaps: Sequence[Gap], *, runs: int = RUNS, seed: int = 0) 
     test = Trial(gaussian, plan.budget.delta)
     for batch in range(BATCHES):
         test.hear(_ratios(plan, audible, runs // BATCHES, (seed * BATCHES + batch) << 32))
-    found = test.proven()
-    noticed = (short for short, epsilon in zip(SHORTFALLS, found[1:], strict=True) if epsilon > plan.epsilon)
-    return Heard(found[0], next(noticed, None), runs)
+    epsilons = test.proven()
+    noticed = (
+        shortfall
+        for shortfall, epsilon in zip(SHORTFALLS, epsilons[1:], strict=True)
+        if epsilon > plan.epsilon
+    )
+    return Heard(epsilons[0], next(noticed, None), runs)
 
 
 class Trial:
@@ -117,10 +121,10 @@ class Trial:
 
     def _best(self, absent: Floats, present: Floats) -> float:
         n, absent, present = len(absent), np.sort(absent), np.sort(present)
-        tried = np.quantile(np.concatenate([absent, present]), np.linspace(0.001, 0.999, _THRESHOLDS))
-        positives = n - np.searchsorted(absent, tried, "right")
-        negatives = np.searchsorted(present, tried, "right")
-        return float(tried[np.argmax(self._score(positives, negatives, n))])
+        thresholds = np.quantile(np.concatenate([absent, present]), np.linspace(0.001, 0.999, _THRESHOLDS))
+        positives = n - np.searchsorted(absent, thresholds, "right")
+        negatives = np.searchsorted(present, thresholds, "right")
+        return float(thresholds[np.argmax(self._score(positives, negatives, n))])
 
     def _score(self, positives: Ints, negatives: Ints, n: int) -> Floats:
         """μ or ε at δ that these errors among n prove."""
@@ -158,10 +162,10 @@ def at_most(errors: Ints, n: int) -> Floats:
 
 def _ratios(plan: Plan, gaps: Sequence[Gap], runs: int, seed: int) -> Floats:
     """Log-likelihood ratios for the booked noise and for each shortfall, shape (2, 1 + shortfalls, runs)."""
-    ratios, most, seeds = np.zeros((2, 1 + len(SHORTFALLS), runs)), max(1, _AT_ONCE // runs), count(seed)
+    ratios, n_entries, seeds = np.zeros((2, 1 + len(SHORTFALLS), runs)), max(1, _AT_ONCE // runs), count(seed)
     for gap in gaps:
         event, size = gap.measured.event, gap.change.size
-        cut = size if _rate(event) < 1 else most  # who takes part is drawn once for all entries
+        cut = size if _rate(event) < 1 else n_entries  # who takes part is drawn once for all entries
         for start in range(0, size, cut):
             for world in (0, 1):
                 change, entropy = gap.change[start : start + cut], Seeded(next(seeds))
@@ -181,14 +185,14 @@ def _heard(plan: Plan, event: Any, change: Ints, runs: int, second: bool, entrop
         # Every run is a canary of its own: any nonces do that are all different.
         present &= grant.sample(event.name).of(np.indices((runs, 3))[0].astype(np.uint32))
     sums = present[:, None] * change
-    heard = grant.measure(Bounded(event.name, sums.ravel(), event.sensitivity, event.norm, event.step))
-    noise = heard.values.reshape(sums.shape) / event.step - sums
+    noisy = grant.measure(Bounded(event.name, sums.ravel(), event.sensitivity, event.norm, event.step))
+    noise = noisy.values.reshape(sums.shape) / event.step - sums
     if event.mechanism != "laplace":  # sums matter only along the change
         sums, noise = (along @ change for along in (sums, noise))
     ratios = []
-    for short in (0.0, *SHORTFALLS):
-        width = event.noise / event.step * (1 - short)
-        values = sums + (1 - short) * noise
+    for shortfall in (0.0, *SHORTFALLS):
+        width = event.noise / event.step * (1 - shortfall)
+        values = sums + (1 - shortfall) * noise
         if event.mechanism == "laplace":
             ratio = (np.abs(values) - np.abs(values - change)).sum(axis=1) / width
         else:

@@ -51,7 +51,7 @@ class Audit:
             **self.claim,
             "epsilon": None if math.isinf(self.epsilon) else self.epsilon,
             "holds": self.holds,
-            "findings": [asdict(one) | {"holds": one.holds(self.epsilon)} for one in self.findings],
+            "findings": [asdict(item) | {"holds": item.holds(self.epsilon)} for item in self.findings],
         }
         return Document("audit", "Audit", blocks, facts=facts)
 

@@ -28,7 +28,7 @@ def audit(
     domain: Domain | None = None,
     runs: int = RUNS,
     seed: int = 0,
-    progress: Callable[[int, int], object] = lambda done, total: None,
+    progress: Callable[[int, int], object] = lambda step, total: None,
 ) -> Audit:
     """Attack a model's fits on made-up ratings, and compare what is found with what is claimed.
 
@@ -47,23 +47,23 @@ def audit(
     world, kind = World.of(domain, model.feedback), (budget.unit, budget.adjacency)
     planned, replayed = plan(world.domain, model, budget), replayed_pairs(world, budget, seed)
     total = len(world.pairs(*kind)) + RANDOM + ROUNDS + len(replayed) + 1
-    done = itertools.count(1)
+    number = itertools.count(1)
 
     def step() -> None:
-        progress(next(done), total)
+        progress(next(number), total)
 
     first = record(world.ratings(world.everybody), model, budget)  # loads what only a first fit loads
-    found, findings = Found(), [_unaudited(name) for name in first.samples]
+    result, findings = Found(), [_unaudited(name) for name in first.samples]
     if first.measured:
         try:
-            found = search(model, budget, world, seed=seed, progress=step)
-            findings.append(_searched(found))
+            result = search(model, budget, world, seed=seed, progress=step)
+            findings.append(_searched(result))
         except Leak as leak:
             findings.append(_refuted("search", leak))
     if not first.samples:
         findings.append(_replayed(model, budget, world, replayed, step))
-    if any(gap.change.size for gap in found.gaps):
-        findings.append(_listened(listen(planned, found.gaps, runs=runs, seed=seed)))
+    if any(gap.change.size for gap in result.gaps):
+        findings.append(_listened(listen(planned, result.gaps, runs=runs, seed=seed)))
     progress(total, total)
     claim = {"model": type(model).__name__, "settings": model.settings(), **budget.model_dump()}
     return Audit(f"{planned.model}, {budget}", planned.epsilon, tuple(findings), claim)
@@ -78,9 +78,9 @@ def replayed_pairs(world: World, budget: Budget, seed: int = 0) -> list[Pair]:
     return [*world.pairs(*kind).values(), *(world.at_random(*kind, rng) for _ in range(REPLAYED))]
 
 
-def _searched(found: Found) -> Finding:
-    largest, least = max(found.ratios.values()), min(found.ratios.values())
-    return Finding("search", found.pairs, min(largest, LARGEST), noticed=max(100 * (1 - least), 0.1))
+def _searched(result: Found) -> Finding:
+    largest, least = max(result.ratios.values()), min(result.ratios.values())
+    return Finding("search", result.pairs, min(largest, LARGEST), noticed=max(100 * (1 - least), 0.1))
 
 
 def _replayed(

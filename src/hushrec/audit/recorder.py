@@ -80,13 +80,13 @@ class Recorder:
         if isinstance(value, bytes):
             self.samples.append(event.name)  # type: ignore[attr-defined]
             return value
-        place, made = len(self.measured), Measured(event, _sums(private), public, value)
+        place, measurement = len(self.measured), Measured(event, _sums(private), public, value)
         if self._tape is not None:
-            if place >= len(self._tape) or self._tape[place].name != made.name:
-                raise Leak(f"measurement {place}, {made.name}, was not made by the neighbour")
-            made = replace(made, value=self._tape[place].value)
-        self.measured.append(replace(made, value=_copied(made.value)))
-        return _copied(made.value)  # type: ignore[no-any-return]
+            if place >= len(self._tape) or self._tape[place].name != measurement.name:
+                raise Leak(f"measurement {place}, {measurement.name}, was not made by the neighbour")
+            measurement = replace(measurement, value=self._tape[place].value)
+        self.measured.append(replace(measurement, value=_copied(measurement.value)))
+        return _copied(measurement.value)  # type: ignore[no-any-return]
 
 
 def ratio(one: Measured, other: Measured) -> float:
@@ -103,8 +103,8 @@ def ratio(one: Measured, other: Measured) -> float:
     step, bound = Fraction(event.step), Fraction(event.sensitivity)
     power = 1 if event.norm == "l1" else 2
     exact = distance * step**power / bound**power
-    found = math.sqrt(exact) if power == 2 else float(exact)
-    return found if exact <= 1 else max(found, math.nextafter(1, 2))
+    rounded = math.sqrt(exact) if power == 2 else float(exact)
+    return rounded if exact <= 1 else max(rounded, math.nextafter(1, 2))
 
 
 def moved(norm: str, one: Ints, other: Ints) -> int:

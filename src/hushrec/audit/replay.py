@@ -103,9 +103,9 @@ def compare(model: Model, budget: Budget, one: Feedback, other: Feedback) -> See
     for here, there in zip(first.measured, second.measured, strict=True):
         if ratio(here, there) > 1:
             raise Leak(f"{here.name}: the neighbour lies further away than what was booked")
-    for part, what in _SEEN.items():
-        if getattr(first, part) != getattr(second, part):
-            raise Leak(f"the neighbour has another {what}")
+    for attribute, description in _SEEN.items():
+        if getattr(first, attribute) != getattr(second, attribute):
+            raise Leak(f"the neighbour has another {description}")
     return first
 
 
@@ -134,7 +134,7 @@ def _printed(seen: Seen) -> Iterator[None]:
     sys.stdout.flush()
     sys.stderr.flush()
     with TemporaryFile() as out, TemporaryFile() as err:
-        kept = os.dup(1), os.dup(2)
+        saved = os.dup(1), os.dup(2)
         text = [os.fdopen(os.dup(file.fileno()), "w", encoding="utf-8") for file in (out, err)]
         os.dup2(out.fileno(), 1)
         os.dup2(err.fileno(), 2)
@@ -144,8 +144,8 @@ def _printed(seen: Seen) -> Iterator[None]:
         finally:
             for number, stream in enumerate(text):
                 stream.close()
-                os.dup2(kept[number], number + 1)
-                os.close(kept[number])
+                os.dup2(saved[number], number + 1)
+                os.close(saved[number])
         out.seek(0)
         err.seek(0)
         seen.output = out.read(), err.read()
@@ -175,9 +175,9 @@ def _traced(seen: Seen) -> Iterator[None]:
     def call(frame: FrameType, kind: str, argument: Any) -> Any:
         return line if frame.f_code.co_filename.startswith(PUBLIC_CODE) else None
 
-    before = sys.gettrace()
+    earlier = sys.gettrace()
     sys.settrace(call)
     try:
         yield
     finally:
-        sys.settrace(before)
+        sys.settrace(earlier)

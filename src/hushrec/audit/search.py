@@ -112,17 +112,17 @@ def search(
 
     Privacy: private.
     """
-    rng, found, kind = choices(seed), Found(), (budget.unit, budget.adjacency)
+    rng, result, kind = choices(seed), Found(), (budget.unit, budget.adjacency)
 
     def attempt(pair: Pair) -> None:
         gaps = distances(model, budget, world, pair)
-        found.pairs += 1
+        result.pairs += 1
         for gap in gaps:
             name = gap.measured.name
-            if gap.ratio >= found.ratios.get(name, 0.0):
-                found.ratios[name], found.nearest[name] = gap.ratio, pair
-        if not found.gaps or _audible(gaps) > _audible(found.gaps):
-            found.worst, found.gaps = pair, gaps
+            if gap.ratio >= result.ratios.get(name, 0.0):
+                result.ratios[name], result.nearest[name] = gap.ratio, pair
+        if not result.gaps or _audible(gaps) > _audible(result.gaps):
+            result.worst, result.gaps = pair, gaps
         progress()
 
     for pair in world.pairs(*kind).values():
@@ -130,12 +130,12 @@ def search(
     for _ in range(random):
         attempt(world.at_random(*kind, rng))
     for turn in range(rounds):
-        weakest = min(found.ratios, key=lambda name: found.ratios[name])
-        one, other = found.worst if turn % 2 == 0 else found.nearest[weakest]
+        weakest = min(result.ratios, key=lambda name: result.ratios[name])
+        one, other = result.worst if turn % 2 == 0 else result.nearest[weakest]
         user = next(user for user in {**one, **other} if one.get(user) != other.get(user))
         people = world.changed(one if user in one else other, user, rng)
         attempt((people, world.neighbour(people, user, *kind, rng)))
-    return found
+    return result
 
 
 def _audible(gaps: list[Gap]) -> tuple[float, int]:

@@ -72,7 +72,7 @@ class World:
             },
             "extreme": {3: top, 4: top},
         }
-        return {user: {item % n: steps for item, steps in own.items()} for user, own in rows.items()}
+        return {user: {item % n: steps for item, steps in row.items()} for user, row in rows.items()}
 
     @property
     def top(self) -> int:
@@ -85,13 +85,13 @@ class World:
         lo, _, step = self.domain.rating_scale or (1, 1, 1)
         rows = [
             (user, self.domain.items[item], lo + step * steps)
-            for user, own in people.items()
-            for item, steps in own.items()
+            for user, row in people.items()
+            for item, steps in row.items()
         ]
         value = "rating" if self.domain.feedback == "ratings" else "count"
         schema = {"user_id": pl.String, "item_id": pl.String, value: pl.Float64}
-        made: Feedback = load(pl.DataFrame(rows, schema=schema, orient="row"), self.domain)
-        return made
+        feedback: Feedback = load(pl.DataFrame(rows, schema=schema, orient="row"), self.domain)
+        return feedback
 
     def pairs(self, unit: str, adjacency: str) -> dict[str, Pair]:
         """Neighbours with extreme differences, by what differs."""
@@ -159,19 +159,19 @@ class World:
 
     def changed(self, people: People, user: str, rng: Generator) -> People:
         """These people with a few ratings of this user, or of another one, changed; the user keeps some."""
-        whose = user if rng.random() < 0.7 else str(rng.choice(list(people)))
-        own = dict(people[whose])
+        changed_user = user if rng.random() < 0.7 else str(rng.choice(list(people)))
+        row = dict(people[changed_user])
         match int(rng.integers(4)):
             case 0:
-                own = self._row(rng)
+                row = self._row(rng)
             case 1:
-                own = {item: self._steps(rng) for item in own}
+                row = {item: self._steps(rng) for item in row}
             case 2:
-                own = dict.fromkeys(range(self.domain.n_items), self._steps(rng))
+                row = dict.fromkeys(range(self.domain.n_items), self._steps(rng))
             case _:
                 for item in rng.integers(self.domain.n_items, size=int(rng.integers(1, 4))):
-                    own[int(item)] = self._steps(rng)
-        return {**people, whose: own}
+                    row[int(item)] = self._steps(rng)
+        return {**people, changed_user: row}
 
     def _row(self, rng: Generator) -> dict[int, int]:
         n = self.domain.n_items
@@ -195,9 +195,9 @@ def without(people: People, user: str, item: int | None = None) -> People:
 
     Privacy: public, made up.
     """
-    own = {i: steps for i, steps in people[user].items() if item not in (None, i)}
-    rest = {name: row for name, row in people.items() if name != user}
-    return {**rest, user: own} if own else rest
+    remaining = {i: steps for i, steps in people[user].items() if item not in (None, i)}
+    others = {name: row for name, row in people.items() if name != user}
+    return {**others, user: remaining} if remaining else others
 
 
 def rated(people: People, user: str, item: int, steps: int) -> People:

@@ -44,9 +44,9 @@ def require_apart(train: Feedback, test: Feedback) -> None:
     if not len(test.items):
         raise DataError("the test part holds nothing of a known item; choose another test part")
     rows, n_items = rows_of(train, test), test.domain.n_items
-    known = np.full(train.n_users, -1, dtype=np.int64)
-    known[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
-    of_train = known[train.user_index()]
+    row_in_test = np.full(train.n_users, -1, dtype=np.int64)
+    row_in_test[rows[rows >= 0]] = np.flatnonzero(rows >= 0)
+    of_train = row_in_test[train.user_index()]
     codes = of_train[of_train >= 0] * n_items + train.items[of_train >= 0]
     if np.isin(codes, test.user_index().astype(np.int64) * n_items + test.items).any():
         raise DataError(
@@ -60,5 +60,5 @@ def rows_of(train: Feedback, test: Feedback) -> Ints:
 
     Privacy: private.
     """
-    where = {user: row for row, user in enumerate(train.users.to_list())}
-    return np.array([where.get(user, -1) for user in test.users.to_list()], dtype=np.int64)
+    row_of = {user: row for row, user in enumerate(train.users.to_list())}
+    return np.array([row_of.get(user, -1) for user in test.users.to_list()], dtype=np.int64)

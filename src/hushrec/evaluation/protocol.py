@@ -82,8 +82,8 @@ class Evaluation(Mapping[str, float]):
         return {"warning": WARNING, **counts, "scores": scores}
 
     def __repr__(self) -> str:
-        found = ", ".join(f"{name} = {value:.4g}" for name, value in self.items())
-        return f"Evaluation({self.model}, {found}; NOT PRIVATE)"
+        values = ", ".join(f"{name} = {value:.4g}" for name, value in self.items())
+        return f"Evaluation({self.model}, {values}; NOT PRIVATE)"
 
     def document(self) -> Document:
         """What was measured, and that it is not private."""
@@ -142,9 +142,9 @@ def evaluate(
     Privacy: private. No guarantee covers the values, which are functions of the test part: tune with them
     only on other people's data, and do not publish them.
     """
-    chosen = named(DEFAULT_METRICS[release.feedback] if metrics is None else metrics)
-    ranked = {name: at for name, at in chosen.items() if at}
-    errors = [name for name, at in chosen.items() if not at]
+    by_name = named(DEFAULT_METRICS[release.feedback] if metrics is None else metrics)
+    ranked = {name: at for name, at in by_name.items() if at}
+    errors = [name for name, at in by_name.items() if not at]
     if errors and release.feedback == "interactions":
         raise ConfigError(
             f"{errors[0]} is an error of predicted ratings, and this release ranks items; choose a metric of "
@@ -159,20 +159,20 @@ def evaluate(
             "likes and fitted are for rankings; leave them out, or choose one such as recall@20"
         )
     require_same_domain(release, test)
-    found: dict[str, Score] = {}
+    by_metric: dict[str, Score] = {}
     predicted, lists = None, None
     if errors:
-        ratings, known = (Ratings.of(part, by="evaluate") for part in (test, train))
+        ratings, folded_in = (Ratings.of(part, by="evaluate") for part in (test, train))
         with telling(progress), stage("predicting"):
-            predicted = predictions(release, train=known, test=ratings, fold_in=fold_in)
-        found |= {name: ERROR_SCORES[name](ratings, predicted) for name in errors}
+            predicted = predictions(release, train=folded_in, test=ratings, fold_in=fold_in)
+        by_metric |= {name: ERROR_SCORES[name](ratings, predicted) for name in errors}
     if ranked:
         longest = max(at.k for at in ranked.values())
-        given: dict[str, Any] = {"likes": likes, "fold_in": fold_in, "fitted": fitted}
+        options: dict[str, Any] = {"likes": likes, "fold_in": fold_in, "fitted": fitted}
         with telling(progress), stage("ranking"):
-            lists = rank(release, train=train, test=test, n=longest, **given)
-        found |= {name: at.score(lists) for name, at in ranked.items()}
-    scores = {name: found[name] for name in chosen}
+            lists = rank(release, train=train, test=test, n=longest, **options)
+        by_metric |= {name: at.score(lists) for name, at in ranked.items()}
+    scores = {name: by_metric[name] for name in by_name}
     return Evaluation(release.model, scores, test.n_users, len(test.items), predicted, lists)
 
 
@@ -205,13 +205,13 @@ def predictions(release: Release, *, train: Ratings, test: Ratings, fold_in: boo
         people = ListedPeople(release)
         listed = people.find(test.users.to_list())
         persons = listed[test.user_index()]
-        known = persons >= 0
-        predicted[known] = people.predict(persons[known], test.items[known].astype(np.int64))
+        of_listed = persons >= 0
+        predicted[of_listed] = people.predict(persons[of_listed], test.items[of_listed].astype(np.int64))
     predict, own_ratings = predictor(release).predict, train.values()
     for user in np.flatnonzero(listed < 0):
         row = rows[user]
-        own = slice(train.indptr[row], train.indptr[row + 1]) if row >= 0 else slice(0)
+        folded_in = slice(train.indptr[row], train.indptr[row + 1]) if row >= 0 else slice(0)
         held_out = slice(test.indptr[user], test.indptr[user + 1])
-        rated, targets = train.items[own].astype(np.int64), test.items[held_out].astype(np.int64)
-        predicted[held_out] = predict(rated, own_ratings[own], targets)
+        rated, targets = train.items[folded_in].astype(np.int64), test.items[held_out].astype(np.int64)
+        predicted[held_out] = predict(rated, own_ratings[folded_in], targets)
     return np.clip(predicted, lo, hi)

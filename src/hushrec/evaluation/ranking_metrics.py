@@ -155,11 +155,11 @@ def named(names: Iterable[str]) -> dict[str, AtK | None]:
 
     Privacy: public.
     """
-    chosen: dict[str, AtK | None] = {}
+    metrics: dict[str, AtK | None] = {}
     for name in names:
-        found = _NAME.fullmatch(name)
-        if not found and name not in METRICS:
-            known = ", ".join([*METRICS, *(f"{ranked}@K" for ranked in (*PER_USER, COVERAGE))])
-            raise ConfigError(f"unknown metric {name!r}; choose from {known}, with a number for K: recall@20")
-        chosen[name] = AtK(found[1], int(found[2])) if found else None
-    return chosen
+        match = _NAME.fullmatch(name)
+        if not match and name not in METRICS:
+            valid = ", ".join([*METRICS, *(f"{ranked}@K" for ranked in (*PER_USER, COVERAGE))])
+            raise ConfigError(f"unknown metric {name!r}; choose from {valid}, with a number for K: recall@20")
+        metrics[name] = AtK(match[1], int(match[2])) if match else None
+    return metrics

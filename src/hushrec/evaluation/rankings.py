@@ -62,24 +62,26 @@ class Lists:
             raise ConfigError(f"these lists have {self.items.shape[1]} places, not {k}; rank with n={k}")
         return self.items[:, :k], self.hits[:, :k]
 
-    def finding(self, wanted: Bools) -> Self:
+    def finding(self, sought: Bools) -> Self:
         """The same lists where only some items are to be found; users without any of them are left out.
 
         Args:
-            wanted: shape (n_items,).
+            sought: whether each item is to be found, shape (n_items,).
         """
-        kept = wanted[self.held_out]
-        counts = np.add.reduceat(kept, self.indptr[:-1], dtype=np.int64) if len(self.users) else self.n_own
-        left = counts > 0
+        still_sought = sought[self.held_out]
+        counts = (
+            np.add.reduceat(still_sought, self.indptr[:-1], dtype=np.int64) if len(self.users) else self.n_own
+        )
+        has_any = counts > 0
         return replace(
             self,
-            users=self.users.filter(pl.Series(left)),
-            items=self.items[left],
-            hits=self.hits[left] & wanted[self.items[left]],
-            indptr=np.concatenate([[0], np.cumsum(counts[left])]),
-            held_out=self.held_out[kept],
-            n_own=self.n_own[left],
-            n_left_out=self.n_left_out + int((~left).sum()),
+            users=self.users.filter(pl.Series(has_any)),
+            items=self.items[has_any],
+            hits=self.hits[has_any] & sought[self.items[has_any]],
+            indptr=np.concatenate([[0], np.cumsum(counts[has_any])]),
+            held_out=self.held_out[still_sought],
+            n_own=self.n_own[has_any],
+            n_left_out=self.n_left_out + int((~has_any).sum()),
         )
 
 
@@ -113,27 +115,27 @@ def rank(
             "the release and the parts have different catalogues; load all with the release's domain"
         )
     require_apart(train, test)
-    wanted = _liked(test, likes)
-    rows = rows_of(train, wanted)
-    own = _own(train, rows)
-    listed = np.full(wanted.n_users, -1, dtype=np.int64)
+    sought = _liked(test, likes)
+    rows = rows_of(train, sought)
+    own_rows = _own(train, rows)
+    listed = np.full(sought.n_users, -1, dtype=np.int64)
     if release.users and not fold_in:
-        listed = ListedPeople(release).find(wanted.users.to_list())
-    items = np.empty((wanted.n_users, n), dtype=np.int32)
-    _put(items, listed >= 0, _of_listed(release, listed[listed >= 0], _some(own, listed >= 0), n))
-    at_home = (block.items for block in top_n(release, _some(own, listed < 0), n))
+        listed = ListedPeople(release).find(sought.users.to_list())
+    items = np.empty((sought.n_users, n), dtype=np.int32)
+    _put(items, listed >= 0, _of_listed(release, listed[listed >= 0], _some(own_rows, listed >= 0), n))
+    at_home = (block.items for block in top_n(release, _some(own_rows, listed < 0), n))
     _put(items, listed < 0, at_home)
     everybody = train.n_users + test.n_users - int((rows_of(train, test) >= 0).sum())
     return Lists(
-        users=wanted.users,
+        users=sought.users,
         items=items,
-        hits=_hits(items, wanted),
-        indptr=wanted.indptr,
-        held_out=wanted.items,
-        n_own=np.diff(own.indptr),
+        hits=_hits(items, sought),
+        indptr=sought.indptr,
+        held_out=sought.items,
+        n_own=np.diff(own_rows.indptr),
         popularity=np.bincount(fitted.items, minlength=fitted.domain.n_items),
         n_fitted=fitted.n_users,
-        n_left_out=everybody - wanted.n_users,
+        n_left_out=everybody - sought.n_users,
     )
 
 
@@ -150,10 +152,10 @@ def _liked(test: Feedback, likes: float | None) -> Feedback:
         raise ConfigError(
             f"likes = {likes:g} is not on the scale {scale}; give the lowest rating that is a like"
         )
-    wanted = test.select(test.values() > likes - scale.step / 2)
-    if not wanted.n_users:
+    liked = test.select(test.values() > likes - scale.step / 2)
+    if not liked.n_users:
         raise DataError("no test rating is a like, so there is nothing to be found; lower likes")
-    return wanted
+    return liked
 
 
 def _own(train: Feedback, rows: Ints) -> Rows:
@@ -167,19 +169,19 @@ def _own(train: Feedback, rows: Ints) -> Rows:
 
 def _some(rows: Rows, users: Bools) -> Rows:
     counts = np.diff(rows.indptr)
-    kept = np.repeat(users, counts)
+    entries = np.repeat(users, counts)
     indptr = np.concatenate([[0], np.cumsum(counts[users])])
-    return Rows(indptr, rows.items[kept], rows.values[kept])
+    return Rows(indptr, rows.items[entries], rows.values[entries])
 
 
-def _of_listed(release: Release, people: Ints, own: Rows, n: int) -> Iterator[Ints]:
+def _of_listed(release: Release, people: Ints, own_rows: Rows, n: int) -> Iterator[Ints]:
     """The best items of people whom the release lists, by the vectors that it holds."""
     if not len(people):
         return
     vectors, every = ListedPeople(release), np.arange(len(release.items))
-    for person, start, stop in zip(people, own.indptr[:-1], own.indptr[1:], strict=True):
+    for person, start, stop in zip(people, own_rows.indptr[:-1], own_rows.indptr[1:], strict=True):
         scores = vectors.rank(np.full(len(every), person), every)
-        scores[own.items[start:stop]] = -np.inf
+        scores[own_rows.items[start:stop]] = -np.inf
         best = np.argsort(-scores, kind="stable")[:n]
         best = np.where(np.isfinite(scores[best]), best, -1)
         yield np.pad(best, (0, n - len(best)), constant_values=-1)[None]
@@ -193,10 +195,10 @@ def _put(items: Ints32, users: Bools, blocks: Iterator[Ints]) -> None:
         start += len(block)
 
 
-def _hits(items: Ints32, wanted: Feedback) -> Bools:
+def _hits(items: Ints32, sought: Feedback) -> Bools:
     """Which listed items are to be found by their user, shape of ``items``."""
-    n_items = wanted.domain.n_items
-    codes = wanted.user_index().astype(np.int64) * n_items + wanted.items  # ascending
+    n_items = sought.domain.n_items
+    codes = sought.user_index().astype(np.int64) * n_items + sought.items  # ascending
     hits = np.empty(items.shape, dtype=np.bool_)
     for start in range(0, len(items), _BLOCK):
         block = items[start : start + _BLOCK]

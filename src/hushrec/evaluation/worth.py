@@ -72,7 +72,9 @@ class Worth:
         return asdict(self)
 
 
-class _Share(NamedTuple):
+class _Schedule(NamedTuple):
+    """A number of equal releases, their model, and the budget of each."""
+
     releases: int
     model: Model
     budget: Budget
@@ -124,25 +126,25 @@ def worth(
     """
     if reason := unknown(domain):
         raise ConfigError(reason)
-    shares = [_share(domain, model, total, number) for number in _numbers(releases)]
+    schedules = [_schedule(domain, model, total, number) for number in _numbers(releases)]
     crowd = _crowd(domain)
-    trials: list[list[_Trial]] = [[] for _ in shares]
-    with telling(progress), stage("trying lists on made-up people", SEEDS * len(shares)) as step:
+    trials: list[list[_Trial]] = [[] for _ in schedules]
+    with telling(progress), stage("trying lists on made-up people", SEEDS * len(schedules)) as step:
         for seed in range(SEEDS):
-            people, known, sought = _people(crowd, seed)
-            for one, tried in zip(shares, trials, strict=True):
-                tried.append(_trial(one, crowd.ratio, people, known, sought, seed))
+            people, folded_in, sought = _people(crowd, seed)
+            for schedule, of_schedule in zip(schedules, trials, strict=True):
+                of_schedule.append(_trial(schedule, crowd.ratio, people, folded_in, sought, seed))
                 step()
     return tuple(
         Worth(
-            releases=one.releases,
-            epsilon=one.budget.epsilon,
-            model=type(one.model).__name__,
-            **_Trial(*map(fmean, zip(*tried, strict=True)))._asdict(),
+            releases=schedule.releases,
+            epsilon=schedule.budget.epsilon,
+            model=type(schedule.model).__name__,
+            **_Trial(*map(fmean, zip(*of_schedule, strict=True)))._asdict(),
             users=crowd.users,
             seeds=SEEDS,
         )
-        for one, tried in zip(shares, trials, strict=True)
+        for schedule, of_schedule in zip(schedules, trials, strict=True)
     )
 
 
@@ -183,12 +185,13 @@ def _numbers(releases: int) -> list[int]:
     return sorted({releases, releases // 2, round(releases * 12 / 52)} - {0}, reverse=True)
 
 
-def _share(domain: Domain, model: Model | None, total: Budget, releases: int) -> _Share:
+def _schedule(domain: Domain, model: Model | None, total: Budget, releases: int) -> _Schedule:
     def budget(of: Model) -> Budget:
         return split_budget(domain, of, total, releases)
 
-    chosen = choice_within(budget, domain, total).model if model is None else model
-    return _Share(releases, chosen, budget(chosen))
+    if model is None:
+        model = choice_within(budget, domain, total).model
+    return _Schedule(releases, model, budget(model))
 
 
 def _crowd(domain: Domain) -> _Crowd:
@@ -197,8 +200,8 @@ def _crowd(domain: Domain) -> _Crowd:
     users = max(int(min(declared.users, MOST_USERS, MOST_INTERACTIONS / each)), 1)
     smaller = declared.users / users
     bound = max(math.ceil(domain.max_users / smaller), users)
-    made_up = Domain(range(items), max_users=bound, max_per_user=domain.max_per_user)
-    return _Crowd(made_up, users, each, smaller * math.sqrt(items / domain.n_items))
+    smaller_domain = Domain(range(items), max_users=bound, max_per_user=domain.max_per_user)
+    return _Crowd(smaller_domain, users, each, smaller * math.sqrt(items / domain.n_items))
 
 
 def _people(crowd: _Crowd, seed: int) -> tuple[Interactions, Interactions, Interactions]:
@@ -209,21 +212,27 @@ def _people(crowd: _Crowd, seed: int) -> tuple[Interactions, Interactions, Inter
     drawn = replace(drawn, domain=crowd.domain)
     fitted = drawn.user_index() < crowd.users
     others = drawn.select(~fitted)
-    _, known, sought = held_out_people(others, int((others.counts >= 2).sum()), seed, least=2)
-    return drawn.select(fitted), known, sought
+    _, folded_in, sought = held_out_people(others, int((others.counts >= 2).sum()), seed, least=2)
+    return drawn.select(fitted), folded_in, sought
 
 
 def _trial(
-    one: _Share, ratio: float, people: Interactions, known: Interactions, sought: Interactions, seed: int
+    schedule: _Schedule,
+    ratio: float,
+    people: Interactions,
+    folded_in: Interactions,
+    sought: Interactions,
+    seed: int,
 ) -> _Trial:
-    budget = _less_noise(one.budget, ratio)
+    budget = _less_noise(schedule.budget, ratio)
     lists, popular = (
-        seeded.fit(people, model, budget, entropy=Seeded(seed)) for model in (one.model, Popularity())
+        seeded.fit(people, model, budget, entropy=Seeded(seed)) for model in (schedule.model, Popularity())
     )
-    found, popularity = (
-        evaluate(made, train=known, test=sought, metrics=(METRIC,))[METRIC] for made in (lists, popular)
+    recall, popularity = (
+        evaluate(release, train=folded_in, test=sought, metrics=(METRIC,))[METRIC]
+        for release in (lists, popular)
     )
-    return _Trial(found, popularity, lists.dimensions)
+    return _Trial(recall, popularity, lists.dimensions)
 
 
 def _less_noise(budget: Budget, ratio: float) -> Budget:

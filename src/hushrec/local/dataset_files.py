@@ -47,8 +47,9 @@ def anonymous_ids(n_people: int, numbers: Ints | None = None) -> pl.Series:
         n_people: how many people there are; decides the width of a number.
         numbers: numbers whose ids are wanted, from 1; all of them by default.
     """
-    wanted = np.arange(1, n_people + 1) if numbers is None else numbers
-    return pl.Series(wanted, dtype=pl.Int64).cast(pl.String).str.zfill(len(str(n_people)))
+    if numbers is None:
+        numbers = np.arange(1, n_people + 1)
+    return pl.Series(numbers, dtype=pl.Int64).cast(pl.String).str.zfill(len(str(n_people)))
 
 
 def digest(facts: Mapping[str, Any], ratings: Ratings) -> str:
@@ -148,9 +149,9 @@ def read_rows(path: Path, domain: Domain) -> Ratings:
             names.append(runs["value"])
             counts.append(runs["len"].to_numpy().astype(np.int64))
             columns.append(table["item_id"].cast(items).to_physical().to_numpy().astype(np.int32))
-            found = table["rating"].cast(pl.Float64).to_numpy()
-            steps = domain.scale.nearest(found)
-            if table.null_count().sum_horizontal().item() or not np.array_equal(values[steps], found):
+            ratings_read = table["rating"].cast(pl.Float64).to_numpy()
+            steps = domain.scale.nearest(ratings_read)
+            if table.null_count().sum_horizontal().item() or not np.array_equal(values[steps], ratings_read):
                 raise ValueError("a cell is empty or off the scale")
             marks.append(steps)
         users, lengths = _joined(pl.concat(names), np.concatenate(counts))

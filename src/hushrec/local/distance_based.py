@@ -140,12 +140,14 @@ class DistanceBased(Method):
         (event,) = plan.events
         assert isinstance(event, Substitutions)
         randomizer = None if self._uncovered() else self._randomizer(self._groups(domain))
-        few = randomizer is not None and float((np.diff(randomizer.indptr).astype(float) ** 2).sum()) < _PAIRS
+        is_quick = (
+            randomizer is not None and float((np.diff(randomizer.indptr).astype(float) ** 2).sum()) < _PAIRS
+        )
         return Local(
             what="slot",
             epsilon=event.per_slot,
             expected=randomizer.expected if randomizer else event.per_slot,
-            claimed=randomizer.distance_epsilon if randomizer and few else None,
+            claimed=randomizer.distance_epsilon if randomizer and is_quick else None,
             count=event.cells,
             changed=event.noise,
         )
@@ -167,20 +169,20 @@ class DistanceBased(Method):
         """The release that the groups were made from, if it makes a promise."""
         if not isinstance(self.groups, Release) or not self.groups.statement.private:
             return None
-        made = self.groups.statement
-        at = {"epsilon": float(above(made.epsilon)), "delta": float(above(made.delta))}
+        statement = self.groups.statement
+        at = {"epsilon": float(above(statement.epsilon)), "delta": float(above(statement.delta))}
         model = self.groups.model
         return Clause(
-            "beside.release", {"model": model, **at, "unit": made.unit, "adjacency": made.adjacency}
+            "beside.release", {"model": model, **at, "unit": statement.unit, "adjacency": statement.adjacency}
         )
 
     def _near(self) -> Clause:
         """Which items are in each other's groups, and by what."""
-        what = {"threshold": self.threshold, "distance": self.distance}
+        values = {"threshold": self.threshold, "distance": self.distance}
         if isinstance(self.groups, Release):
-            return Clause("assumes.near_release", {**what, "model": self.groups.model})
+            return Clause("assumes.near_release", {**values, "model": self.groups.model})
         return Clause(
-            "assumes.near_ratings" if isinstance(self.groups, str) else "assumes.near_features", what
+            "assumes.near_ratings" if isinstance(self.groups, str) else "assumes.near_features", values
         )
 
     def groups_in(self, domain: Domain) -> str:
@@ -204,14 +206,14 @@ class DistanceBased(Method):
         )
 
 
-def _together(made: Statement, epsilon: float) -> Clause:
+def _together(statement: Statement, epsilon: float) -> Clause:
     """What the rows and the release that grouped their items cost together."""
-    if made.unit == "record":
+    if statement.unit == "record":
         return Clause("assumes.groups_of_ratings")
     # Changing the items of a row removes one row and adds another.
-    twice = made.adjacency == "add-remove"
-    delta = made.delta * (1 + math.exp(min(made.epsilon, 700.0))) if twice else made.delta
-    total = epsilon + made.epsilon * (2 if twice else 1)
+    twice = statement.adjacency == "add-remove"
+    delta = statement.delta * (1 + math.exp(min(statement.epsilon, 700.0))) if twice else statement.delta
+    total = epsilon + statement.epsilon * (2 if twice else 1)
     figures = {"epsilon": float(above(total)), "delta": float(above(min(delta, 1.0), 3))}
     return Clause("assumes.groups_together", figures)
 

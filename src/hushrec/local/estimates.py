@@ -56,17 +56,17 @@ def estimates(ratings: Ratings, n_people: int, method: str, settings: Mapping[st
         )
     scale = ratings.domain.scale
     q, keep, other = _law(settings, scale.n_values)
-    seen = _seen(ratings)
+    answers = _answers(ratings)
     gain = q * (keep - other)
-    true = (seen - q * other * n_people) / gain
+    true = (answers - q * other * n_people) / gain
     count = true.sum(axis=1)
-    count_error = _error(seen, true, n_people, np.ones_like(seen), (q, keep, other))
+    count_error = _error(answers, true, n_people, np.ones_like(answers), (q, keep, other))
     clear = count > _CLEAR * count_error
     whole = np.where(clear, count, np.nan)
     stars = scale.lo + scale.step * np.arange(scale.n_values)
     mean = true @ stars / whole
     weights = (stars - mean[:, None]) / whole[:, None]
-    mean_error = _error(seen, true, n_people, weights, (q, keep, other))
+    mean_error = _error(answers, true, n_people, weights, (q, keep, other))
     return pl.DataFrame(
         {
             "item_id": pl.Series(ratings.domain.items, dtype=pl.String),
@@ -94,23 +94,25 @@ def _law(settings: Mapping[str, Any], n_values: int) -> tuple[float, float, floa
     return q, keep, other
 
 
-def _seen(ratings: Ratings) -> Floats:
+def _answers(ratings: Ratings) -> Floats:
     """Answers by item and symbol, shape (n_items, n_values)."""
     n_items, n_values = ratings.domain.n_items, ratings.domain.scale.n_values
     total = np.zeros(n_items * n_values, dtype=np.int64)
     for start in range(0, ratings.n_ratings, _CELLS):
-        part = slice(start, start + _CELLS)
-        cell = ratings.items[part].astype(np.int64) * n_values + ratings.steps[part]
+        cells = slice(start, start + _CELLS)
+        cell = ratings.items[cells].astype(np.int64) * n_values + ratings.steps[cells]
         total += np.bincount(cell, minlength=len(total))
     return total.reshape(n_items, n_values).astype(np.float64)
 
 
-def _error(seen: Floats, true: Floats, n_people: int, v: Floats, law: tuple[float, float, float]) -> Floats:
+def _error(
+    answers: Floats, true: Floats, n_people: int, v: Floats, law: tuple[float, float, float]
+) -> Floats:
     """Standard error of Σ_b v_b T_b, by item."""
     q, keep, other = law
     gain = q * (keep - other)
     base = q * other * v.sum(axis=1)
     nothing = n_people - true.sum(axis=1)
-    variance = (v**2 * seen).sum(axis=1) - nothing * base**2
+    variance = (v**2 * answers).sum(axis=1) - nothing * base**2
     variance -= (true * (base[:, None] + gain * v) ** 2).sum(axis=1)
     return np.asarray(np.sqrt(np.maximum(variance, 0)) / gain)

@@ -137,9 +137,9 @@ def quantile_threshold(
     products = _products(source)
     n = products.squares.size
     items = np.unique(np.linspace(0, n - 1, max(1, min(n, 4 * _CELLS // n))).astype(np.int64))
-    found = np.concatenate([block.ravel() for block in _blocks(products, distance, items)])
-    last = min(max(math.ceil(fraction * items.size * (n - 1)) - 1, 0), found.size - 1)
-    return max(float(np.partition(found, last)[last]) * (1 + 2 * _ROUNDING), _ROUNDING)
+    distances = np.concatenate([block.ravel() for block in _blocks(products, distance, items)])
+    last = min(max(math.ceil(fraction * items.size * (n - 1)) - 1, 0), distances.size - 1)
+    return max(float(np.partition(distances, last)[last]) * (1 + 2 * _ROUNDING), _ROUNDING)
 
 
 class _Products(NamedTuple):
@@ -170,8 +170,8 @@ def _products(source: ItemFeatures | Release | Ratings) -> _Products:
     if _FILLED * n * length < vectors.nnz and n * length < _DENSE:
         vectors = vectors.toarray()
         return _Products(squares, lambda items: vectors[items] @ vectors.T, sums, length)
-    turned = vectors.T.tocsr()
-    return _Products(squares, lambda items: (vectors[items] @ turned).toarray(), sums, length)
+    transposed = vectors.T.tocsr()
+    return _Products(squares, lambda items: (vectors[items] @ transposed).toarray(), sums, length)
 
 
 def _of_covariance(release: Release) -> _Products:
@@ -206,23 +206,23 @@ def _blocks(products: _Products, distance: Distance, items: Ints) -> Iterator[Fl
 def _distances(products: _Products, distance: Distance, items: Ints) -> Floats:
     """Distances of some items from all; infinite to themselves and where undefined."""
     dots, squares = products.rows(items), products.squares
-    known = squares > 0
+    defined = squares > 0
     if distance == "pearson":
         length = max(products.length, 1)
         dots -= products.sums[items, None] * (products.sums / length)
         squares = squares - products.sums**2 / length
-        known &= squares > 1e-12 * products.squares  # else constant up to rounding
+        defined &= squares > 1e-12 * products.squares  # else constant up to rounding
     if distance == "squared":
-        found = squares[items, None] + squares - 2 * dots
+        distances = squares[items, None] + squares - 2 * dots
     else:
-        norms = np.sqrt(np.where(known, squares, 1.0))
+        norms = np.sqrt(np.where(defined, squares, 1.0))
         cosines = np.clip(dots / norms / norms[items, None], -1.0, 1.0)
-        found = 1 - cosines
+        distances = 1 - cosines
         if distance == "d2p":
             near = cosines > 0
-            np.divide(found, cosines, out=found, where=near)  # 1/cos − 1
-            found[~near] = np.inf
-    found[~known[items]] = np.inf
-    found[:, ~known] = np.inf
-    found[np.arange(items.size), items] = np.inf
-    return found
+            np.divide(distances, cosines, out=distances, where=near)  # 1/cos − 1
+            distances[~near] = np.inf
+    distances[~defined[items]] = np.inf
+    distances[:, ~defined] = np.inf
+    distances[np.arange(items.size), items] = np.inf
+    return distances

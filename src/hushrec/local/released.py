@@ -59,7 +59,7 @@ class ReleasedData:
     repeated: bool = False
 
     def __post_init__(self) -> None:
-        given = self.ratings
+        rows = self.ratings
         try:
             settings = json.loads(json.dumps(dict(self.settings), allow_nan=False))
         except (TypeError, ValueError):
@@ -67,10 +67,10 @@ class ReleasedData:
         object.__setattr__(self, "settings", settings)
         if not (
             self.method.isprintable()
-            and self.n_people >= given.n_users
-            and given.timestamps is None
-            and given.personal_epsilon is None
-            and _numbers(given.users, self.n_people)
+            and self.n_people >= rows.n_users
+            and rows.timestamps is None
+            and rows.personal_epsilon is None
+            and _numbers(rows.users, self.n_people)
         ):
             raise ReleaseError(
                 "the users of a data set are numbered: take their ids from "
@@ -80,9 +80,9 @@ class ReleasedData:
             raise ReleaseError(
                 "by the settings a cell loses more than the statement says; fetch the data again"
             )
-        frame = public_domain(given.domain.items, tuple(given.domain.scale), self.n_people)
-        if given.domain != frame:
-            object.__setattr__(self, "ratings", replace(given, domain=frame))
+        frame = public_domain(rows.domain.items, tuple(rows.domain.scale), self.n_people)
+        if rows.domain != frame:
+            object.__setattr__(self, "ratings", replace(rows, domain=frame))
 
     @property
     def table(self) -> pl.DataFrame:
@@ -169,30 +169,30 @@ class ReleasedData:
                 one was collected before; or δ is too large for so many users.
         """
         opened = (cls.open(report) if isinstance(report, str | Path) else report for report in reports)
-        found = sorted(
+        by_digest = sorted(
             ((str(report._facts()["sha256"]), report) for report in opened), key=lambda one: one[0]
         )
-        given = [report for _, report in found]
-        if not given:
+        ordered = [report for _, report in by_digest]
+        if not ordered:
             raise ReleaseError("there is no report to collect; give at least one")
-        first = given[0]
-        if any(_sort(report) != _sort(first) for report in given):
+        first = ordered[0]
+        if any(_sort(report) != _sort(first) for report in ordered):
             raise ReleaseError(
                 "these reports differ in catalogue, scale, method, settings or guarantee; collect only "
                 "reports that agree in all of them"
             )
-        if len(given) > 1 and any(r.statement.private and not r.statement.ledger for r in given):
+        if len(ordered) > 1 and any(r.statement.private and not r.statement.ledger for r in ordered):
             raise ReleaseError(
                 "one of these was collected before, and no longer names its reports: collect the original "
                 "reports, all at once"
             )
-        ledgers = [report.statement.ledger["id"] for report in given if "id" in report.statement.ledger]
-        if len(set(ledgers)) < len(ledgers) or len({digest for digest, _ in found}) < len(found):
+        ledgers = [report.statement.ledger["id"] for report in ordered if "id" in report.statement.ledger]
+        if len(set(ledgers)) < len(ledgers) or len({digest for digest, _ in by_digest}) < len(by_digest):
             raise ReleaseError(
                 "two of these reports have the same ledger, or one is given twice: the same users would "
                 "count as others, and their losses would not add up; give one report per ledger"
             )
-        starts = np.cumsum([0, *(report.n_people for report in given)])
+        starts = np.cumsum([0, *(report.n_people for report in ordered)])
         n_people = int(starts[-1])
         if n_people > _MOST or first.statement.delta * 10 * n_people >= 1:
             raise ReleaseError(
@@ -202,17 +202,17 @@ class ReleasedData:
             )
         each = [
             report.ratings.users.cast(pl.Int64).to_numpy() - 1 + start
-            for report, start in zip(given, starts, strict=False)
+            for report, start in zip(ordered, starts, strict=False)
         ]
-        counts = np.concatenate([report.ratings.counts for report in given])
+        counts = np.concatenate([report.ratings.counts for report in ordered])
         ratings = Ratings(
             public_domain(first.ratings.domain.items, tuple(first.ratings.domain.scale), n_people),
             dataset_files.anonymous_ids(n_people, np.concatenate(each) + 1),
             np.concatenate([[0], np.cumsum(counts)]),
-            np.concatenate([report.ratings.items for report in given]),
-            np.concatenate([report.ratings.steps for report in given]),
+            np.concatenate([report.ratings.items for report in ordered]),
+            np.concatenate([report.ratings.steps for report in ordered]),
         )
-        return cls(first.method, first.settings, ratings, n_people, _together(given))
+        return cls(first.method, first.settings, ratings, n_people, _together(ordered))
 
     def _keeps_its_word(self) -> bool:
         """Whether, by the settings, a cell loses no more than the statement says."""
@@ -266,7 +266,7 @@ class ReleasedData:
 
     def document(self, lang: str = "en") -> Document:
         """What the data set is and what it promises, in a language of ``LANGUAGES``."""
-        stated = self.statement.document(lang)
+        statement = self.statement.document(lang)
         facts = {
             "method": self.method,
             "settings": dict(self.settings),
@@ -274,9 +274,9 @@ class ReleasedData:
             "n_cells": self.ratings.n_ratings,
             "n_items": self.ratings.domain.n_items,
             "scale": list(self.ratings.domain.scale),
-            "statement": stated.facts,
+            "statement": statement.facts,
         }
-        title, blocks = f"Data set by {self.method}", [Paragraph(self._about()), *stated.blocks]
+        title, blocks = f"Data set by {self.method}", [Paragraph(self._about()), *statement.blocks]
         return Document("data_set", title, blocks, facts=facts, lang=lang)
 
     def _repr_html_(self) -> str:
@@ -306,8 +306,8 @@ def _numbers(users: pl.Series, n_people: int) -> bool:
 
 def _sort(report: ReleasedData) -> tuple[Any, ...]:
     """What all collected reports must have in common."""
-    domain, said = report.ratings.domain, report.statement
-    promise = said.unit, said.adjacency, said.delta
+    domain, statement = report.ratings.domain, report.statement
+    promise = statement.unit, statement.adjacency, statement.delta
     return report.method, report.settings, domain.items, domain.scale, promise
 
 
@@ -316,13 +316,15 @@ _ONCE = Clause("assumes.once")
 
 def _together(reports: Sequence[ReleasedData]) -> Statement:
     """What all reports together promise to each user."""
-    said = [report.statement for report in reports]
-    caveats = dict.fromkeys(caveat for one in said for caveat in one.caveats)
+    statements = [report.statement for report in reports]
+    caveats = dict.fromkeys(caveat for statement in statements for caveat in statement.caveats)
     gravest = [caveat for caveat in caveats if caveat.kind == "unprotected"]
     # In a report the roster is one user.
-    alike = dict.fromkeys(line for one in said for line in one.assumes if line.name != "assumes.roster")
+    alike = dict.fromkeys(
+        line for statement in statements for line in statement.assumes if line.name != "assumes.roster"
+    )
     return replace(
-        max(said, key=lambda one: one.epsilon),
+        max(statements, key=lambda statement: statement.epsilon),
         caveats=tuple(gravest[:1] or sorted(caveats, key=lambda caveat: CAVEATS.index(caveat.kind))),
         assumes=(*alike, *([_ONCE] if all(report.n_people <= 1 for report in reports) else [])),
         ledger={},
