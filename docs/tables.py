@@ -1,4 +1,4 @@
-"""Writes the tables of models into the README and the documentation: ``make tables``.
+"""Writes the tables of models and the signatures into the README and the documentation: ``make tables``.
 
 They follow from the registry, and from what each class says of itself: what it supports, what it is at a
 glance, its settings with their docstrings, and the code of its algorithm.
@@ -12,6 +12,9 @@ from pathlib import Path
 from textwrap import dedent
 
 from hushrec import registry
+
+sys.path.append(str(Path(__file__).parent))  # tests load this file by its path
+import signatures
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ROOT / "docs" / "models"
@@ -146,6 +149,10 @@ def tables():
         "algorithms": "\n".join(algorithms(registry.MODELS)),
         "rooms": markdown(["package", "rule"], [*rooms()]),
         "classes": classes(registry.MODELS),
+        **{f"signatures to {subject}": signatures.by_subject(subject) for subject in signatures.REFERENCE},
+        "signatures of models": signatures.by_class(registry.MODELS),
+        "signatures of methods": signatures.by_class(registry.METHODS),
+        "errors": signatures.by_error(),
         **{
             f"glance of {name}": markdown(["at a glance", ""], map(list, glance(name).items()))
             for name in both

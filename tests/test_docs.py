@@ -98,7 +98,11 @@ def test_every_page_of_a_model_has_a_model():
 
 @pytest.mark.parametrize("name", hushrec.__all__)
 def test_every_public_name_is_in_the_reference(name):
-    assert re.search(rf"\bhushrec\.{name}\b", (DOCS / "reference.md").read_text("utf-8"))
+    text = (DOCS / "reference.md").read_text("utf-8")
+    assert re.search(rf"\bhushrec\.{name}\b", text)
+    assert re.search(
+        rf"^(- `|class )?hr\.{name}\b|^ *- `{name}`|\b(hushrec|hr)\.{name}[.`]", text, re.MULTILINE
+    )
 
 
 @pytest.mark.parametrize("command", COMMANDS)
