@@ -107,18 +107,18 @@ class Cleaner:
             if self.has_personal_epsilon
             else None
         )
-        stated = (
+        valid_epsilon = (
             np.ones_like(valid)
             if personal_epsilon is None
             else (personal_epsilon >= 0) & (personal_epsilon < np.inf)
         )
-        known = person & stated & (items >= 0)
-        keep = known & valid
+        identified = person & valid_epsilon & (items >= 0)
+        keep = identified & valid
         times: Ints | None = None
         untimed = 0
         if self.timed:
-            moments, told = seconds(table["timestamp"])
-            times, untimed = moments[keep], int((keep & ~told).sum())
+            moments, is_time = seconds(table["timestamp"])
+            times, untimed = moments[keep], int((keep & ~is_time).sum())
 
         values = values[keep]
         inside = (values >= scale.lo) & (values <= scale.hi)
@@ -127,9 +127,9 @@ class Cleaner:
         before = self.dropped
         self.dropped = Dropped(
             user_id=before.user_id + int((~person).sum()),
-            item_id=before.item_id + int((person & stated & (items < 0)).sum()),
-            rating=before.rating + int((known & ~valid).sum()),
-            personal_epsilon=before.personal_epsilon + int((person & ~stated).sum()),
+            item_id=before.item_id + int((person & valid_epsilon & (items < 0)).sum()),
+            rating=before.rating + int((identified & ~valid).sum()),
+            personal_epsilon=before.personal_epsilon + int((person & ~valid_epsilon).sum()),
             clamped=before.clamped + int((~inside).sum()),
             rounded=before.rounded + int((inside & off).sum()),
             timestamp=before.timestamp + untimed,
@@ -139,7 +139,7 @@ class Cleaner:
         if personal_epsilon is not None:
             # An opt-out (ε = 0) counts even in a dropped record, and an unreadable ε may be an opt-out.
             least = np.full(len(names), np.inf)
-            np.minimum.at(least, users[person], np.where(stated, personal_epsilon, 0)[person])
+            np.minimum.at(least, users[person], np.where(valid_epsilon, personal_epsilon, 0)[person])
         used = np.zeros(len(names), dtype=np.bool_)
         used[users[keep if personal_epsilon is None else person]] = True
         places = np.cumsum(used, dtype=np.int32) - 1
@@ -154,8 +154,8 @@ class Cleaner:
 
     def _values(self, table: pl.DataFrame) -> tuple[Floats, Bools]:
         """The rating or count of each record, 1 if the table has neither, and whether it is valid."""
-        found = {"rating", "count"} & set(self.roles) & set(table.columns)
-        values = _numbers(table[found.pop()]) if found else np.ones(table.height)
+        columns = {"rating", "count"} & set(self.roles) & set(table.columns)
+        values = _numbers(table[columns.pop()]) if columns else np.ones(table.height)
         valid = np.isfinite(values)
         return values, valid if "rating" in self.roles else valid & (values >= 0.5)
 
@@ -226,18 +226,18 @@ def _check_type(role: str, dtype: pl.DataType, source: str) -> None:
         return
     if role in ("user_id", "item_id"):
         fits = dtype in (pl.Categorical, pl.Enum)
-        wanted = "ids must be text or integers, because other types merge ids; cast the column at its source"
+        rule = "ids must be text or integers, because other types merge ids; cast the column at its source"
     elif role == "personal_epsilon":
         fits = dtype.is_numeric() or dtype in (pl.Categorical, pl.Enum)
-        wanted = "each person's ε must be a number, or the name of one of the domain's classes"
+        rule = "each person's ε must be a number, or the name of one of the domain's classes"
     elif role in ("rating", "count"):
         fits = dtype.is_numeric()
-        wanted = f"{role}s must be numbers, or text that holds numbers"
+        rule = f"{role}s must be numbers, or text that holds numbers"
     else:
         fits = dtype.is_numeric() or dtype in (pl.Date, pl.Datetime)
-        wanted = "timestamps must be dates, ISO 8601 text or Unix seconds"
+        rule = "timestamps must be dates, ISO 8601 text or Unix seconds"
     if not fits:
-        raise DataError(f"{source}: column {role} is of type {dtype.base_type()}; {wanted}")
+        raise DataError(f"{source}: column {role} is of type {dtype.base_type()}; {rule}")
 
 
 def _index(texts: pl.Series) -> pl.DataFrame:
@@ -254,8 +254,8 @@ def _codes(column: pl.Series, index: pl.DataFrame) -> Ints32:
     """The code in ``index`` of each id, −1 if it has none. Only distinct ids are compared as text."""
     column = _plain(column)
     raw, text = _distinct(column)
-    found = text.to_frame("text").join(index, on="text", how="left", maintain_order="left")["code"]
-    return _spread(column, raw, found.fill_null(-1))
+    codes = text.to_frame("text").join(index, on="text", how="left", maintain_order="left")["code"]
+    return _spread(column, raw, codes.fill_null(-1))
 
 
 def _users(column: pl.Series, roster: pl.DataFrame | None) -> tuple[pl.Series, Ints32]:

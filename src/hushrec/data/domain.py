@@ -140,14 +140,14 @@ class Domain(BaseModel):
     @field_validator("titles", mode="before")
     @classmethod
     def _one_title_each(cls, titles: Any, info: ValidationInfo) -> tuple[str, ...] | None:
-        known = info.data.get("items")  # missing if the catalogue is wrong, which is told already
-        return None if titles is None or known is None else texts_of(titles, known, "titles")
+        items = info.data.get("items")  # missing if the catalogue is wrong, which is told already
+        return None if titles is None or items is None else texts_of(titles, items, "titles")
 
     @field_validator("features", mode="before")
     @classmethod
     def _one_feature_each(cls, features: Any, info: ValidationInfo) -> dict[str, tuple[str, ...]] | None:
-        known = info.data.get("items")
-        return None if features is None or known is None else features_of(features, known)
+        items = info.data.get("items")
+        return None if features is None or items is None else features_of(features, items)
 
     @field_validator("rating_scale")
     @classmethod
@@ -326,9 +326,11 @@ class Domain(BaseModel):
         if users is None and user_column is not None:
             raise DomainError("user_column= names a column of the file users=, which is missing; give users=")
         roster = None if users is None else read_ids(Path(users), user_column, separator)
-        found = read_catalogue(Path(path), column, titles, features, separator)
-        require_items(Path(path), found.ids, column, separator)
-        return cls(found.ids, users=roster, titles=found.titles, features=found.features, **declared)
+        catalogue = read_catalogue(Path(path), column, titles, features, separator)
+        require_items(Path(path), catalogue.ids, column, separator)
+        return cls(
+            catalogue.ids, users=roster, titles=catalogue.titles, features=catalogue.features, **declared
+        )
 
     def _fields(self) -> dict[str, Any]:
         return self.model_dump(mode="json", exclude_none=True, by_alias=True)

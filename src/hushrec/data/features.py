@@ -84,21 +84,21 @@ def read(
         features = [name for name in names if name != ids and name.lower() != _TITLE]
         if not features:
             raise DomainError(f"{path} has no columns except ids and titles; name some with features=")
-    found = read_catalogue(path, column, features=features)
-    if not found.features:
+    catalogue = read_catalogue(path, column, features=features)
+    if not catalogue.features:
         raise DomainError(f"{path} does not hold features; give a list of items with genres or other columns")
-    rows = np.array([domain.positions.get(item, -1) for item in found.ids], dtype=np.int64)
-    known = np.flatnonzero(rows >= 0)
-    _, first = np.unique(rows[known], return_index=True)
-    known = known[first]
-    if not known.size:
+    rows = np.array([domain.positions.get(item, -1) for item in catalogue.ids], dtype=np.int64)
+    listed_rows = np.flatnonzero(rows >= 0)
+    _, first = np.unique(rows[listed_rows], return_index=True)
+    listed_rows = listed_rows[first]
+    if not listed_rows.size:
         raise DomainError(
             f"{path} lists none of the catalogue's items; give another list, or name the ids with column="
         )
-    shape = domain.n_items, len(found.ids)
-    place = sparse.csr_array((np.ones(known.size), (rows[known], known)), shape=shape)
-    own = of_texts(found.features, named=bool(names))
-    return ItemFeatures(sparse.csr_array(place @ own.matrix), own.names)
+    shape = domain.n_items, len(catalogue.ids)
+    place = sparse.csr_array((np.ones(listed_rows.size), (rows[listed_rows], listed_rows)), shape=shape)
+    listed_features = of_texts(catalogue.features, named=bool(names))
+    return ItemFeatures(sparse.csr_array(place @ listed_features.matrix), listed_features.names)
 
 
 def of_texts(texts: Mapping[str, Sequence[str]], *, named: bool = True) -> ItemFeatures:
@@ -110,8 +110,8 @@ def of_texts(texts: Mapping[str, Sequence[str]], *, named: bool = True) -> ItemF
         texts: name → one text for each item; there is at least one.
         named: whether labels begin with the text's name: ``genres=Drama`` in place of ``Drama``.
     """
-    parts = [_column(own, f"{name}=" if named else "", name) for name, own in texts.items()]
-    matrices, names = [matrix for matrix, _ in parts], [name for _, own in parts for name in own]
+    parts = [_column(cells, f"{name}=" if named else "", name) for name, cells in texts.items()]
+    matrices, names = [matrix for matrix, _ in parts], [name for _, labels in parts for name in labels]
     return ItemFeatures(sparse.csr_array(sparse.hstack(matrices, format="csr")), tuple(names))
 
 
@@ -133,7 +133,7 @@ def _indicators(cells: Sequence[str], prefix: str) -> _Part:
     words = [{word.strip() for word in cell.split("|")}.difference(_NOTHING) for cell in cells]
     names = sorted(set().union(*words))
     places = {name: place for place, name in enumerate(names)}
-    rows = np.repeat(np.arange(len(cells)), [len(own) for own in words])
-    columns = np.array([places[word] for own in words for word in own], dtype=np.int64)
+    rows = np.repeat(np.arange(len(cells)), [len(cell_words) for cell_words in words])
+    columns = np.array([places[word] for cell_words in words for word in cell_words], dtype=np.int64)
     matrix = sparse.csr_array((np.ones(rows.size), (rows, columns)), shape=(len(cells), len(names)))
     return matrix, [f"{prefix}{name}" for name in names]

@@ -109,10 +109,10 @@ class Feedback(ABC):
             )
 
     @classmethod
-    def of(cls, given: "Feedback", *, by: str) -> Self:
-        """``given``, known to be of this kind; ``by`` is who needs it, for the error."""
-        given.domain.require(cls.KIND, by=by)
-        return cast(Self, given)
+    def of(cls, feedback: "Feedback", *, by: str) -> Self:
+        """Return ``feedback`` itself, checked to be of this kind; the error names ``by``, which needs it."""
+        feedback.domain.require(cls.KIND, by=by)
+        return cast(Self, feedback)
 
     @abstractmethod
     def values(self) -> Floats:
@@ -165,8 +165,8 @@ class Feedback(ABC):
 
     def places(self) -> Ints:
         """Position of each user on the domain's roster, −1 if they are not on it, shape (n_users,)."""
-        known = self.domain.user_positions
-        return np.array([known.get(user, -1) for user in self.users.to_list()], dtype=np.int64)
+        positions = self.domain.user_positions
+        return np.array([positions.get(user, -1) for user in self.users.to_list()], dtype=np.int64)
 
     def select(self, mask: Bools) -> Self:
         """The entries where ``mask``, one boolean for each, holds; users without any are left out."""
@@ -211,8 +211,8 @@ class Feedback(ABC):
 
     def _entries(self, where: Any) -> dict[str, Any]:
         """The arrays with a value per entry, at these entries."""
-        found = {name: getattr(self, name) for name in ("items", self.VALUES, "timestamps")}
-        return {name: None if array is None else array[where] for name, array in found.items()}
+        arrays = {name: getattr(self, name) for name in ("items", self.VALUES, "timestamps")}
+        return {name: None if array is None else array[where] for name, array in arrays.items()}
 
     def with_personal_epsilon(self, personal_epsilon: Floats | Mapping[str, float]) -> Self:
         """The same rows with these requested ε, for experiments.

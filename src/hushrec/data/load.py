@@ -143,8 +143,8 @@ def load(
 def packed_folder(source: Any) -> Path | None:
     """The folder of blocks that a source is, if it is one."""
     (one, *others) = source if isinstance(source, list | tuple) and source else [source]
-    found = Path(one) if isinstance(one, str | Path) and not others else None
-    return found if found is not None and (found / MANIFEST).is_file() else None
+    folder = Path(one) if isinstance(one, str | Path) and not others else None
+    return folder if folder is not None and (folder / MANIFEST).is_file() else None
 
 
 def in_memory(
@@ -176,9 +176,9 @@ def _in_spark(source: Any, domain: Domain, reading: Reading, where: Where | Path
     if where == "disk" or isinstance(where, Path):
         raise DataError("a DataFrame of Spark stays in Spark; write it to files to load it elsewhere")
     queries = [one for one in (source if isinstance(source, list) else [source]) if isinstance(one, Database)]
-    if said := [*reading.of_text, *["query="] * bool(queries)]:
+    if settings := [*reading.of_text, *["query="] * bool(queries)]:
         raise DataError(
-            f"Spark does not take {' and '.join(said)}: it reads Parquet, or .csv and .tsv with a header; "
-            "open others with one of its readers, and load the DataFrame"
+            f"Spark does not take {' and '.join(settings)}: it reads Parquet, or .csv and .tsv with a "
+            "header; open others with one of its readers, and load the DataFrame"
         )
     return load_spark(source, domain, columns=reading.columns)

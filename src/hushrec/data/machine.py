@@ -11,20 +11,20 @@ _FILES = {"": ("memory.max", "memory.current"), "memory": ("memory.limit_in_byte
 __all__ = ["machine"]
 
 
-def machine(root: Path = _ROOT, own: Path = Path("/proc/self/cgroup")) -> tuple[int, int]:
+def machine(root: Path = _ROOT, cgroup_list: Path = Path("/proc/self/cgroup")) -> tuple[int, int]:
     """Bytes of memory that this process may use at most, and that are still free for it.
 
     The smaller of the machine's and the process's control group's.
 
     Args:
         root: where control groups are mounted.
-        own: the file that names the process's groups.
+        cgroup_list: the file that names the process's groups.
 
     Privacy: public; free memory depends on the ratings in memory, so no message may show it.
     """
     memory = psutil.virtual_memory()
     whole, free = memory.total, memory.available
-    for group in _groups(root, own):
+    for group in _groups(root, cgroup_list):
         for names in _FILES.values():
             try:
                 limit, used = (int((group / name).read_text()) for name in names)
@@ -35,23 +35,23 @@ def machine(root: Path = _ROOT, own: Path = Path("/proc/self/cgroup")) -> tuple[
     return whole, max(free, 0)
 
 
-def _groups(root: Path, own: Path) -> list[Path]:
+def _groups(root: Path, cgroup_list: Path) -> list[Path]:
     """The folders of this process's groups and of their parents, which also limit it."""
     try:
-        lines = own.read_text().splitlines()
+        lines = cgroup_list.read_text().splitlines()
     except OSError:  # not Linux
         return []
-    found = []
+    groups = []
     for line in lines:
         _, kind, name = line.split(":", 2)
         if kind in _FILES:
             place = root / kind / name.lstrip("/")
-            found += [folder for folder in (place, *place.parents) if folder.is_relative_to(root / kind)]
-    return found
+            groups += [folder for folder in (place, *place.parents) if folder.is_relative_to(root / kind)]
+    return groups
 
 
 def _cached(group: Path) -> int:
     """The part of a group's usage that the kernel frees on demand: cached files."""
     lines = (group / "memory.stat").read_text().splitlines()
-    stated = dict(line.split() for line in lines)
-    return int(stated.get("total_inactive_file", stated.get("inactive_file", "0")))
+    statistics = dict(line.split() for line in lines)
+    return int(statistics.get("total_inactive_file", statistics.get("inactive_file", "0")))

@@ -62,9 +62,9 @@ class Reading:
     @property
     def of_text(self) -> list[str]:
         """What is said of files of text alone: no table has these."""
-        said = {"format": self.format, "separator": self.separator}
-        said["decimal"] = None if self.decimal == "." else self.decimal
-        return [f"{name}=" for name, value in said.items() if value is not None]
+        settings = {"format": self.format, "separator": self.separator}
+        settings["decimal"] = None if self.decimal == "." else self.decimal
+        return [f"{name}=" for name, value in settings.items() if value is not None]
 
 
 PLAIN = Reading()

@@ -120,13 +120,13 @@ def listed(feedback: _Kind, pairs: pl.DataFrame) -> tuple[_Kind, _Kind]:
     if not {"user_id", "item_id"} <= set(pairs.columns):
         raise DataError("pairs must be a table with the columns user_id and item_id")
     catalogue = pl.Series("item_id", feedback.domain.items, dtype=pl.String)
-    found = pairs.join(_positions(feedback.users, "user_id"), on="user_id").join(
+    matches = pairs.join(_positions(feedback.users, "user_id"), on="user_id").join(
         _positions(catalogue, "item_id"), on="item_id", suffix="_item"
     )
     n_items = feedback.domain.n_items
-    wanted = found["at"].to_numpy() * n_items + found["at_item"].to_numpy()
+    listed_codes = matches["at"].to_numpy() * n_items + matches["at_item"].to_numpy()
     codes = feedback.user_index().astype(np.int64) * n_items + feedback.items
-    return _parted(feedback, np.isin(codes, wanted))
+    return _parted(feedback, np.isin(codes, listed_codes))
 
 
 def latest(feedback: _Kind, n: int) -> tuple[_Kind, _Kind]:

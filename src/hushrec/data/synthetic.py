@@ -117,13 +117,13 @@ def interactions(
     log_weights -= np.log1p(np.exp(log_weights) / _FAMOUS)
     tastes, factors = rng.standard_normal((users, rank)), rng.standard_normal((items, rank))
     factors *= _TASTE / math.sqrt(max(rank, 1))
-    given = np.empty(interactions, dtype=np.int32)
+    drawn = np.empty(interactions, dtype=np.int32)
     for user, count in enumerate(counts):
         # The largest of log weights with Gumbel noise are draws without replacement.
         keys = log_weights + factors @ tastes[user] + rng.gumbel(size=items)
-        given[indptr[user] : indptr[user + 1]] = np.sort(np.argpartition(-keys, count - 1)[:count])
+        drawn[indptr[user] : indptr[user + 1]] = np.sort(np.argpartition(-keys, count - 1)[:count])
     domain = _domain(users, items, titles)
-    return Interactions(domain, _ids("u", users), indptr, given)
+    return Interactions(domain, _ids("u", users), indptr, drawn)
 
 
 def made_up_titles(items: int) -> dict[str, list[str]]:
@@ -154,10 +154,10 @@ def _domain(users: int, items: int, titles: bool, scale: tuple[float, float, flo
     return Domain(ids, scale=scale, max_users=round_up(users), features=columns or None)
 
 
-def _require_possible(users: int, items: int, wanted: int, what: str) -> None:
-    if not users <= wanted <= users * items or users < 1:
+def _require_possible(users: int, items: int, size: int, what: str) -> None:
+    if not users <= size <= users * items or users < 1:
         most = users * items
-        raise DataError(f"{users} users and {items} items have {users} to {most} {what}, not {wanted}")
+        raise DataError(f"{users} users and {items} items have {users} to {most} {what}, not {size}")
 
 
 def round_up(users: int) -> int:
@@ -165,8 +165,8 @@ def round_up(users: int) -> int:
 
     Privacy: public, as a number that is declared.
     """
-    found: int = next(n * 10**k for k in range(19) for n in (1, 2, 5) if n * 10**k >= users)
-    return found
+    bound: int = next(n * 10**k for k in range(19) for n in (1, 2, 5) if n * 10**k >= users)
+    return bound
 
 
 def _ids(letter: str, count: int) -> pl.Series:
@@ -265,16 +265,16 @@ def _rated(
             last = np.partition(keys, len(mine) - 1)[len(mine) - 1]
             mine[:] = np.flatnonzero(keys <= last)[: len(mine)]
         else:
-            found = 0
-            while found < len(mine):
+            n_drawn = 0
+            while n_drawn < len(mine):
                 word = _next(state)
                 slot = ((word >> np.uint64(32)) * np.uint64(n_items)) >> np.uint64(32)
                 here = np.float64(word & np.uint64(0xFFFFFFFF)) * 2.0**-32 < stay[slot]
                 drawn = np.int32(slot) if here else other[slot]
                 if not taken[drawn]:
                     taken[drawn] = True
-                    mine[found] = drawn
-                    found += 1
+                    mine[n_drawn] = drawn
+                    n_drawn += 1
             for place in range(len(mine)):
                 taken[mine[place]] = False
         mine.sort()

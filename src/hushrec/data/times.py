@@ -38,12 +38,12 @@ def seconds(column: pl.Series) -> tuple[Ints, Bools]:
     numbers = column.cast(pl.Float64, strict=False)
     if dtype == pl.String and numbers.null_count() > column.null_count():
         rest = numbers.is_null() & column.is_not_null()
-        told = numbers.fill_null(np.nan).to_numpy().copy()
-        told[rest.to_numpy()] = _from_iso(column.filter(rest)).fill_null(np.nan).to_numpy()
+        moments = numbers.fill_null(np.nan).to_numpy().copy()
+        moments[rest.to_numpy()] = _from_iso(column.filter(rest)).fill_null(np.nan).to_numpy()
     else:
-        told = numbers.fill_null(np.nan).to_numpy()
-    read = (told >= 0) & (told <= MAX_TIMESTAMP)
-    return np.clip(np.nan_to_num(told, nan=0.0), 0, MAX_TIMESTAMP).astype(np.int64), read
+        moments = numbers.fill_null(np.nan).to_numpy()
+    read = (moments >= 0) & (moments <= MAX_TIMESTAMP)
+    return np.clip(np.nan_to_num(moments, nan=0.0), 0, MAX_TIMESTAMP).astype(np.int64), read
 
 
 def _from_iso(text: pl.Series) -> pl.Series:
@@ -57,8 +57,8 @@ def _from_iso(text: pl.Series) -> pl.Series:
     ahead = 3600 * _number(hours) + 60 * _number(minutes)
     ahead = pl.when(sign == "-").then(-ahead).otherwise(ahead)
     total = _DAY * days + 3600 * hour + 60 * minute + second - ahead
-    told = pl.when(cell.str.contains(_ISO)).then(total).cast(pl.Float64)
-    return text.to_frame("text").select(told).to_series()
+    moment = pl.when(cell.str.contains(_ISO)).then(total).cast(pl.Float64)
+    return text.to_frame("text").select(moment).to_series()
 
 
 def _number(digits: pl.Expr) -> pl.Expr:

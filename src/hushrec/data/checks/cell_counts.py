@@ -57,11 +57,11 @@ class CellCounts:
             text = table[role].cast(pl.String).str.normalize("NFC")
             self.ids[role] = _both(seen, _counted(text))
         if named := {"rating", "count"} & set(table.columns):
-            found = _counted(table[named.pop()].cast(pl.String))
+            counts = _counted(table[named.pop()].cast(pl.String))
             if not self._valued:
-                self._valued, self.values = True, found
+                self._valued, self.values = True, counts
             elif self.values is not None:
-                self.values = _both(self.values, found)
+                self.values = _both(self.values, counts)
             if self.values is not None and self.values.height > MOST_VALUES:
                 self.values = None
         if "timestamp" in table.columns and not table["timestamp"].dtype.is_temporal():

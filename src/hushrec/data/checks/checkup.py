@@ -162,5 +162,5 @@ def _summed(loaded: People, seen: CellCounts | None = None) -> Check:
     for block in loaded.blocks():
         occurs[block.items] = True
         n_entries += len(block.items)
-    found = () if seen is None else tuple(hints(seen, domain, loaded.dropped, loaded.n_users))
-    return Check(domain, loaded.n_users, n_entries, int(occurs.sum()), loaded.dropped, found)
+    advice = () if seen is None else tuple(hints(seen, domain, loaded.dropped, loaded.n_users))
+    return Check(domain, loaded.n_users, n_entries, int(occurs.sum()), loaded.dropped, advice)

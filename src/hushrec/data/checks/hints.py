@@ -117,44 +117,49 @@ def _sheet(seen: CellCounts, scale: Scale, dropped: Dropped) -> bool:
     items = seen.ids["item_id"]
     number = pl.col("text").cast(pl.Float64, strict=False)
     rated = items.filter(number.is_between(scale.lo, scale.hi))
-    given = _records(items)
-    return given < dropped.records < 2 * dropped.item_id and 10 * _records(rated) > 9 * given > 0
+    n_given = _records(items)
+    return n_given < dropped.records < 2 * dropped.item_id and 10 * _records(rated) > 9 * n_given > 0
 
 
 def _items(seen: CellCounts, catalogue: pl.DataFrame, records: int) -> Iterator[str]:
     items, users = seen.ids["item_id"], seen.ids["user_id"]
-    known, elsewhere = _known(items, catalogue), _known(users, catalogue)
-    here, there = _records(known), _records(elsewhere)
-    told = list(_written(items, catalogue, "items of the catalogue", records))
-    yield from told
-    if told:
+    item_matches, user_matches = _matching(items, catalogue), _matching(users, catalogue)
+    by_item, by_user = _records(item_matches), _records(user_matches)
+    advice = list(_written(items, catalogue, "items of the catalogue", records))
+    yield from advice
+    if advice:
         return
     # Ids that are small numbers are in every catalogue of small numbers: then the number of ids decides.
-    covered = elsewhere.height > 0.9 * catalogue.height and there > 0.95 * records
-    if (there > 1.25 * here and 2 * there > records) or (covered and known.height < 0.75 * elsewhere.height):
+    covered = user_matches.height > 0.9 * catalogue.height and by_user > 0.95 * records
+    if (by_user > 1.25 * by_item and 2 * by_user > records) or (
+        covered and item_matches.height < 0.75 * user_matches.height
+    ):
         yield (
             "The columns user_id and item_id may be exchanged: "
-            f"{fraction(there, records)} of the records have "
-            f"a user id that is an item of the catalogue ({elsewhere.height:,} different ones), and "
-            f"{fraction(here, records)} an item id that is one ({known.height:,} different ones). "
+            f"{fraction(by_user, records)} of the records have "
+            f"a user id that is an item of the catalogue ({user_matches.height:,} different ones), and "
+            f"{fraction(by_item, records)} an item id that is one ({item_matches.height:,} different ones). "
             "If they are, "
             f"say which is which ({_COLUMNS})."
         )
-    if 2 * here < records:
+    if 2 * by_item < records:
         yield (
-            f"Only {fraction(here, records)} of the records are of items of the catalogue. Their ids mostly "
-            f"look like {_shape(items)}, those of the catalogue like {_shape(catalogue)} (a: letters, 9: "
-            f"digits). Is item_id the right column ({_COLUMNS}), and is the catalogue of the same source?"
+            f"Only {fraction(by_item, records)} of the records are of items of the catalogue. Their ids "
+            f"mostly look like {_shape(items)}, those of the catalogue like {_shape(catalogue)} (a: letters, "
+            f"9: digits). Is item_id the right column ({_COLUMNS}), and is the catalogue of the same source?"
         )
 
 
-def _written(ids: pl.DataFrame, known: pl.DataFrame, what: str, records: int) -> Iterator[str]:
+def _written(ids: pl.DataFrame, public_ids: pl.DataFrame, what: str, records: int) -> Iterator[str]:
     """Ids that are known but for the way in which they are written."""
-    strange = ids.join(known, on="text", how="anti")
+    strange = ids.join(public_ids, on="text", how="anti")
     for difference, (form, fix) in _FORMS.items():
-        found = _records(strange.with_columns(form).join(known.with_columns(form), on="text", how="semi"))
-        if found and 10 * found >= _records(strange):
-            yield f"{found:,} records ({fraction(found, records)}) name {what} but for {difference}: {fix}."
+        n_similar = _records(
+            strange.with_columns(form).join(public_ids.with_columns(form), on="text", how="semi")
+        )
+        if n_similar and 10 * n_similar >= _records(strange):
+            size = f"{n_similar:,} records ({fraction(n_similar, records)})"
+            yield f"{size} name {what} but for {difference}: {fix}."
 
 
 def _ratings(seen: CellCounts, scale: Scale, dropped: Dropped) -> Iterator[str]:
@@ -199,13 +204,13 @@ def _another_scale(values: Floats, times: Ints, scale: Scale) -> str:
     """What ratings look like that are not on the scale."""
     inside = (values >= scale.lo) & (values <= scale.hi)
     off = int(times[~inside].sum())
-    told = f"{fraction(off, int(times.sum()))} of the ratings are written outside the scale {scale}"
+    problem = f"{fraction(off, int(times.sum()))} of the ratings are written outside the scale {scale}"
     if not off:
-        told = f"Many ratings are between the values of the scale {scale}"
+        problem = f"Many ratings are between the values of the scale {scale}"
     if len(values) > MAX_VALUES:
         return (
-            f"{told}, and there are {len(values):,} different ones: is rating the right column ({_COLUMNS})? "
-            f"A scale has at most {MAX_VALUES} values."
+            f"{problem}, and there are {len(values):,} different ones: is rating the right column "
+            f"({_COLUMNS})? A scale has at most {MAX_VALUES} values."
         )
     strange = values[~inside]
     stand_in = ""
@@ -213,8 +218,8 @@ def _another_scale(values: Floats, times: Ints, scale: Scale) -> str:
         which = " or ".join(f"{value:g}" for value in strange)
         stand_in = f" If {which} stands for «not rated», leave out those records."
     fits = _fitting(values)
-    held = "no usual scale holds them all" if fits is None else f"the scale {fits} holds them all"
-    return f"{told}; {held}.{stand_in} {_PUBLIC}"
+    verdict = "no usual scale holds them all" if fits is None else f"the scale {fits} holds them all"
+    return f"{problem}; {verdict}.{stand_in} {_PUBLIC}"
 
 
 def _fitting(values: Floats) -> Scale | None:
@@ -228,8 +233,8 @@ def _fitting(values: Floats) -> Scale | None:
     return None
 
 
-def _known(ids: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-    return ids.join(known, on="text", how="semi")
+def _matching(ids: pl.DataFrame, public_ids: pl.DataFrame) -> pl.DataFrame:
+    return ids.join(public_ids, on="text", how="semi")
 
 
 def _records(ids: pl.DataFrame) -> int:
@@ -240,5 +245,5 @@ def _shape(ids: pl.DataFrame) -> str:
     """The most frequent shape of ids: "tt0111161" is "a9"."""
     shape = pl.col("text").str.replace_all(r"\p{L}+", "a").str.replace_all(r"\p{N}+", "9").str.slice(0, 40)
     weight = pl.col("records").sum() if "records" in ids.columns else pl.len()
-    found = ids.group_by(shape).agg(weight.alias("weight")).sort("weight", "text", descending=True)
-    return f"«{found['text'][0]}»" if found.height else "nothing"
+    shapes = ids.group_by(shape).agg(weight.alias("weight")).sort("weight", "text", descending=True)
+    return f"«{shapes['text'][0]}»" if shapes.height else "nothing"

@@ -35,10 +35,10 @@ class Crowd(NamedTuple):
         Args:
             feedback: what they give: ratings or interactions.
         """
-        told = f"{self.users:,.0f} users with {self.each:,.3g} {feedback} each"
+        size = f"{self.users:,.0f} users with {self.each:,.3g} {feedback} each"
         if self.declared:
-            return f"about {told}"
-        return f"{told} (assumed: declare expected_users and expected_records)"
+            return f"about {size}"
+        return f"{size} (assumed: declare expected_users and expected_records)"
 
     @classmethod
     def of(cls, users: int | None, ratings: int | None, max_users: int, most: int) -> "Crowd":
@@ -50,5 +50,5 @@ class Crowd(NamedTuple):
             most: the most ratings of one person that count.
         """
         people = float(users or max_users)
-        given = float(ratings or people * min(USUAL, most))
-        return cls(people, given, users is not None and ratings is not None)
+        n_ratings = float(ratings or people * min(USUAL, most))
+        return cls(people, n_ratings, users is not None and ratings is not None)

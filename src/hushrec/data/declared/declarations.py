@@ -108,20 +108,20 @@ class Scale(NamedTuple):
         return f"{self.lo:g} to {self.hi:g} by {self.step:g}"
 
 
-def ids_of(given: Any) -> tuple[str, ...]:
+def ids_of(ids: Any) -> tuple[str, ...]:
     """Ids as text in Unicode NFC, in their order."""
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+    if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
         raise ValueError("give the ids as a list, an array or a column")
-    return tuple(_id(one, position) for position, one in enumerate(given))
+    return tuple(_id(one, position) for position, one in enumerate(ids))
 
 
-def catalogue_of(given: Any) -> tuple[str, ...]:
+def catalogue_of(items: Any) -> tuple[str, ...]:
     """Ids of a catalogue, as ``ids_of`` has them."""
-    ids = ids_of(given)
+    ids = ids_of(items)
     if not ids:
         raise ValueError("the catalogue is empty; a domain needs at least one item")
-    if (found := again(ids)) is not None:
-        one, other = found
+    if (repeat := again(ids)) is not None:
+        one, other = repeat
         raise ValueError(f"the id at positions {one} and {other} occurs more than once; list every item once")
     return ids
 
@@ -135,13 +135,13 @@ def again(ids: Sequence[str]) -> tuple[int, int] | None:
     return None
 
 
-def roster_of(given: Any, most: int | None) -> tuple[str, ...]:
+def roster_of(people: Any, most: int | None) -> tuple[str, ...]:
     """Ids of people in ascending order of their UTF-8 bytes.
 
     Args:
         most: the declared bound on their number; None if it is wrong, which is told already.
     """
-    ids = ids_of(given)
+    ids = ids_of(people)
     if not ids:
         raise ValueError("the list of people is empty; leave it out if it is not public")
     if len(set(ids)) != len(ids):
@@ -151,21 +151,21 @@ def roster_of(given: Any, most: int | None) -> tuple[str, ...]:
     return tuple(sorted(ids))  # Python compares text by code points, which matches UTF-8 byte order
 
 
-def texts_of(given: Any, items: tuple[str, ...], what: str) -> tuple[str, ...] | None:
+def texts_of(cells: Any, items: tuple[str, ...], what: str) -> tuple[str, ...] | None:
     """One printable line for each item, "" where there is none; None if there are none at all.
 
     Args:
-        given: texts by id, of which those of other items are left out; or in the order of ``items``.
+        cells: texts by id, in which other items are ignored; or in the order of ``items``.
         what: what they are, for errors.
     """
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+    if isinstance(cells, str | bytes) or not isinstance(cells, Iterable):
         raise ValueError(f"give {what} by id, {{id: text}}, or one for each item in the catalogue's order")
-    if isinstance(given, Mapping):
-        by_id = dict(zip(ids_of(given), given.values(), strict=True))
+    if isinstance(cells, Mapping):
+        by_id = dict(zip(ids_of(cells), cells.values(), strict=True))
         if by_id and by_id.keys().isdisjoint(items):
             raise ValueError(f"no id of the {what} is in the catalogue; give them by the same ids")
-        given = [by_id.get(item, "") for item in items]
-    texts = tuple("" if text is None else text for text in given)
+        cells = [by_id.get(item, "") for item in items]
+    texts = tuple("" if text is None else text for text in cells)
     if len(texts) != len(items):
         raise ValueError(f"{len(texts):,} {what} are given for {len(items):,} items; give one each, or by id")
     if not all(isinstance(text, str) for text in texts):
@@ -176,30 +176,30 @@ def texts_of(given: Any, items: tuple[str, ...], what: str) -> tuple[str, ...] |
     return texts if any(texts) else None
 
 
-def features_of(given: Any, items: tuple[str, ...]) -> dict[str, tuple[str, ...]] | None:
+def features_of(features: Any, items: tuple[str, ...]) -> dict[str, tuple[str, ...]] | None:
     """Texts about each item by name, as ``texts_of`` has them; None if there are none."""
-    if not isinstance(given, Mapping):
+    if not isinstance(features, Mapping):
         raise ValueError("give features by name, each by id: {'genres': {'7': 'Drama|War'}}")
-    found = {}
-    for name, texts in given.items():
+    by_name = {}
+    for name, texts in features.items():
         if not isinstance(name, str) or not name or one_line(name) != name:
             raise ValueError("the name of a feature must be one line of printable text")
         if (lines := texts_of(texts, items, name)) is not None:
-            found[name] = lines
-    return found or None
+            by_name[name] = lines
+    return by_name or None
 
 
-def classes(given: Any) -> dict[str, float]:
+def classes(epsilons: Any) -> dict[str, float]:
     """Map names, normalised to Unicode NFC, to ε.
 
     A name must not be a number, so that a cell that holds a name or an ε has one meaning.
     """
-    if not isinstance(given, Mapping) or not given:
+    if not isinstance(epsilons, Mapping) or not epsilons:
         raise ValueError('give classes as {"strict": 0.5, "default": 2}, or leave them out')
-    found = {_name(name): _epsilon(name, epsilon) for name, epsilon in given.items()}
-    if len(found) != len(given):
+    by_name = {_name(name): _epsilon(name, epsilon) for name, epsilon in epsilons.items()}
+    if len(by_name) != len(epsilons):
         raise ValueError("two names are the same text; give every class a name of its own")
-    return found
+    return by_name
 
 
 def explain(error: "ValidationError") -> str:
@@ -211,13 +211,13 @@ def explain(error: "ValidationError") -> str:
     return "wrong domain: " + "; ".join(lines)
 
 
-def _id(given: Any, position: int) -> str:
+def _id(value: Any, position: int) -> str:
     try:
-        if isinstance(given, bool):
+        if isinstance(value, bool):
             raise TypeError
-        text = given if isinstance(given, str) else str(operator.index(given))
+        text = value if isinstance(value, str) else str(operator.index(value))
     except TypeError:
-        raise ValueError(f"ids are strings or integers, not {type(given).__name__} (at {position})") from None
+        raise ValueError(f"ids are strings or integers, not {type(value).__name__} (at {position})") from None
     text = unicodedata.normalize("NFC", text)
     try:
         size = len(text.encode())
@@ -230,10 +230,10 @@ def _id(given: Any, position: int) -> str:
     return text
 
 
-def _name(given: Any) -> str:
-    if not isinstance(given, str) or given != given.strip():
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or value != value.strip():
         raise ValueError("names of classes must be text without blanks at either end")
-    name = unicodedata.normalize("NFC", given)
+    name = unicodedata.normalize("NFC", value)
     size = len(name.encode(errors="replace"))
     # Privacy statements list the names, so names that are invisible or break lines are refused.
     if not 1 <= size <= MAX_ID_BYTES or not name.isprintable() or _is_number(name):
@@ -251,8 +251,8 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _epsilon(name: Any, given: Any) -> float:
-    fits = isinstance(given, int | float) and not isinstance(given, bool)
-    if not fits or not 0 <= given < math.inf:
+def _epsilon(name: Any, value: Any) -> float:
+    fits = isinstance(value, int | float) and not isinstance(value, bool)
+    if not fits or not 0 <= value < math.inf:
         raise ValueError(f"the ε of class {name!r} must be a finite number, 0 or more")
-    return float(given)
+    return float(value)

@@ -9,13 +9,13 @@ __all__ = ["domain_text"]
 
 def domain_text(domain: Any) -> str:
     """One line of a ``Domain``: catalogue, what people give, bounds, hints, roster."""
-    given = "interactions"
+    feedback = "interactions"
     if domain.likes is not None:
-        given = f"likes: ratings of at least {domain.likes:g} on the scale {domain.rating_scale}"
+        feedback = f"likes: ratings of at least {domain.likes:g} on the scale {domain.rating_scale}"
     elif domain.rating_scale is not None:
-        given = f"scale {domain.rating_scale}"
+        feedback = f"scale {domain.rating_scale}"
     elif domain.counts is not None:
-        given = f"interactions counted up to {domain.counts}"
+        feedback = f"interactions counted up to {domain.counts}"
     roster = f", roster of {domain.n_users:,} people" if domain.users else ""
     listed = ", ".join(
         f"{name} ε = {above(epsilon)}" for name, epsilon in (domain.personal_epsilon or {}).items()
@@ -27,6 +27,6 @@ def domain_text(domain: Any) -> str:
         if number
     )
     return (
-        f"{domain.n_items} items, {given}, cap {domain.max_per_user}, "
+        f"{domain.n_items} items, {feedback}, cap {domain.max_per_user}, "
         f"at most {domain.max_users} users{hints}{roster}{personal_epsilon}{', titles' * bool(domain.titles)}"
     )

@@ -43,8 +43,8 @@ def described(titles: Sequence[str], features: Mapping[str, Sequence[str]]) -> I
     if not tables:
         return NOTHING_KNOWN
     groups = np.repeat(np.arange(len(tables)), [table.shape[1] for table in tables])
-    told = Clause("assumes.catalogue_says", {"names": ", ".join(names)})
-    return ItemPrior(design=np.column_stack(tables), groups=groups, told=(told,))
+    assumption = Clause("assumes.catalogue_says", {"names": ", ".join(names)})
+    return ItemPrior(design=np.column_stack(tables), groups=groups, told=(assumption,))
 
 
 def _kinds(
@@ -52,8 +52,8 @@ def _kinds(
 ) -> Iterator[tuple[str, Sequence[str], Columns]]:
     """The kinds of texts by name, each with the function that makes columns of them."""
     for name, texts in features.items():
-        given = [text for text in texts if text.strip()]
-        yield name, texts, _tenths if all(map(_is_number, given)) else _labels
+        nonblank = [text for text in texts if text.strip()]
+        yield name, texts, _tenths if all(map(_is_number, nonblank)) else _labels
     if titles:
         if "year" not in {name.lower() for name in features}:
             years = [match[1] if (match := _YEAR.search(title)) else "" for title in titles]

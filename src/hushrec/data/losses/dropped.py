@@ -92,16 +92,16 @@ class Dropped:
         """
         if not n_users:
             return ("nobody",) if self.records else ("empty",)
-        found: dict[Refusal, bool] = {
+        excesses: dict[Refusal, bool] = {
             "dropped": self.too_many(domain),
             "users": n_users > _TIMES * domain.max_users,
         }
-        return tuple(reason for reason, holds in found.items() if holds)
+        return tuple(reason for reason, holds in excesses.items() if holds)
 
     def losses(self, domain: Domain) -> list[Loss]:
         """The reasons that occurred, with counts and words."""
-        found = [Loss(reason, getattr(self, reason), text) for reason, text in _texts(domain).items()]
-        return [loss for loss in found if loss.count]
+        possible = [Loss(reason, getattr(self, reason), text) for reason, text in _texts(domain).items()]
+        return [loss for loss in possible if loss.count]
 
     def __repr__(self) -> str:
         return "Dropped(confidential)"

@@ -127,16 +127,16 @@ def write_all(source: Iterable[Feedback], folder: Path, ratings_per_block: int) 
     """
     domain: Domain | None = None
     optional: set[str] = set()
-    told: list[StoredBlock] = []
+    stored: list[StoredBlock] = []
     dropped = Dropped()
     people: list[pl.Series] = []
     for ratings in source:
-        found = {name for name in OPTIONAL if getattr(ratings, name) is not None}
+        present = {name for name in OPTIONAL if getattr(ratings, name) is not None}
         if domain is None:
-            domain, optional = ratings.domain, found
+            domain, optional = ratings.domain, present
         if ratings.domain.digest != domain.digest:
             raise DataError("the ratings belong to several domains; load all of them with one domain")
-        if found != optional:
+        if present != optional:
             raise DataError(
                 "some of the ratings have timestamps or requested ε, and others have not; "
                 "load all of them with the same columns"
@@ -144,7 +144,7 @@ def write_all(source: Iterable[Feedback], folder: Path, ratings_per_block: int) 
         dropped = dropped + ratings.dropped
         people.append(ratings.users)
         for block in ratings.cuts(ratings_per_block):
-            told.append(_written(block, folder / f"{len(told):06d}"))
+            stored.append(_written(block, folder / f"{len(stored):06d}"))
     if domain is None:
         raise DataError("there are no ratings to write; give at least one Ratings, which may be empty")
     require_disjoint(people)
@@ -153,7 +153,7 @@ def write_all(source: Iterable[Feedback], folder: Path, ratings_per_block: int) 
         "domain": domain.digest,
         "optional": sorted(optional),
         "dropped": asdict(dropped),
-        "blocks": [block._asdict() for block in told],
+        "blocks": [block._asdict() for block in stored],
     }
     with _created(folder / MANIFEST) as file:
         file.write(json.dumps(manifest, indent=1).encode())

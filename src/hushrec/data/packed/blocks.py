@@ -103,12 +103,12 @@ class Blocks(InBlocks):
             raise DataError("a block holds ratings: ratings_per_block must be 1 or more")
         if folder.exists():
             raise DataError(f"{folder} exists; choose another folder")
-        given = [source] if isinstance(source, Feedback) else source
+        sources = [source] if isinstance(source, Feedback) else source
         with (
             files.refusing(folder, "written", DataError, "choose another folder"),
             files.whole_folder(folder, new=True) as written,
         ):
-            domain = write_all(given, written, ratings_per_block)
+            domain = write_all(sources, written, ratings_per_block)
         return cls.open(folder, domain)
 
     @classmethod
@@ -120,16 +120,18 @@ class Blocks(InBlocks):
         """
         folder = Path(folder)
         path = folder / MANIFEST
-        known: Any = None
+        manifest: Any = None
         with suppress(OSError, ValueError):
-            known = json.loads(path.read_bytes())
-        if isinstance(known, dict) and known.get("format", FORMAT) != FORMAT:
+            manifest = json.loads(path.read_bytes())
+        if isinstance(manifest, dict) and manifest.get("format", FORMAT) != FORMAT:
             raise DataError(f"{path} is of another version of hushrec; pack the ratings again")
         try:
-            _, digest = known["format"], known["domain"]
-            dropped = Dropped(**{field.name: int(known["dropped"][field.name]) for field in fields(Dropped)})
-            optional = _optional(known["optional"])
-            parts = tuple(_described(one) for one in known["blocks"])
+            _, digest = manifest["format"], manifest["domain"]
+            dropped = Dropped(
+                **{field.name: int(manifest["dropped"][field.name]) for field in fields(Dropped)}
+            )
+            optional = _optional(manifest["optional"])
+            parts = tuple(_described(one) for one in manifest["blocks"])
         except (LookupError, TypeError, ValueError):
             raise DataError(f"{path} describes no blocks or is damaged; pack the ratings again") from None
         if digest != domain.digest:
@@ -218,10 +220,10 @@ class Blocks(InBlocks):
             for number, part in enumerate(self._parts):
                 for name, sha256 in part.sha256.items():
                     path = self._path(number, name)
-                    found = None
+                    digest = None
                     with suppress(OSError):
-                        found = files.sha256(path)
-                    if found != sha256:
+                        digest = files.sha256(path)
+                    if digest != sha256:
                         raise DataError(f"{path} is not what was written; pack the ratings again")
                 shared.reach(number + 1, self.n_blocks)
 
@@ -232,22 +234,22 @@ class Blocks(InBlocks):
             DataError: a file differs from what was written.
         """
         self.verify()
-        told = [
+        content = [
             self.domain.digest,
             self.max_per_user,
             sorted(self._optional),
             [part.sha256 for part in self._parts],
         ]
-        return hashlib.sha256(f"{FORMAT} {json.dumps(told, sort_keys=True)}".encode()).hexdigest()
+        return hashlib.sha256(f"{FORMAT} {json.dumps(content, sort_keys=True)}".encode()).hexdigest()
 
     def _path(self, number: int, name: str) -> Path:
         return self.folder / f"{number:06d}" / f"{name}.npy"
 
     def _block(self, number: int) -> Feedback:
         part = self._parts[number]
-        found: dict[str, Any] = {name: self._array(number, name) for name in part.sha256}
+        arrays: dict[str, Any] = {name: self._array(number, name) for name in part.sha256}
         with suppress(ValueError, DataError):
-            block: Feedback = decoded(self.domain, found.pop("users").tobytes(), found)
+            block: Feedback = decoded(self.domain, arrays.pop("users").tobytes(), arrays)
             if (block.n_users, block.n_entries) == (part.users, part.ratings):
                 return block
         raise _damaged(self._path(number, "users").parent)
@@ -273,10 +275,10 @@ def _damaged(path: Path) -> DataError:
     return DataError(f"{path} is missing, damaged or cut short; pack the ratings again")
 
 
-def _optional(given: list[str]) -> frozenset[str]:
-    if not set(given) <= OPTIONAL:
+def _optional(names: list[str]) -> frozenset[str]:
+    if not set(names) <= OPTIONAL:
         raise ValueError
-    return frozenset(given)
+    return frozenset(names)
 
 
 def _values(domain: Domain) -> set[str]:
@@ -285,6 +287,6 @@ def _values(domain: Domain) -> set[str]:
     return {Ratings.VALUES} if domain.feedback == "ratings" else counted
 
 
-def _described(given: dict[str, Any]) -> StoredBlock:
-    sha256 = {str(name): str(sha) for name, sha in given["sha256"].items()}
-    return StoredBlock(int(given["users"]), int(given["ratings"]), sha256)
+def _described(entry: dict[str, Any]) -> StoredBlock:
+    sha256 = {str(name): str(sha) for name, sha in entry["sha256"].items()}
+    return StoredBlock(int(entry["users"]), int(entry["ratings"]), sha256)

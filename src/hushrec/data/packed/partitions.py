@@ -64,20 +64,20 @@ class Partitions:
     def take(self, part: int) -> list[Batch]:
         """The records of a partition. Take each once, in ascending order; this frees disk space."""
         file = self._files[part // self._parts_of_a_file]
-        found: list[Batch] = []
+        batches: list[Batch] = []
         for start in self._starts[part]:
             file.seek(start)
-            found.append(_read(file))
+            batches.append(_read(file))
         if (part + 1) % self._parts_of_a_file == 0:
             file.close()
-        return found
+        return batches
 
     def _append(self, part: int, batch: Batch) -> None:
         file = self._files[part // self._parts_of_a_file]
         self._starts[part].append(file.seek(0, 2))
-        given = [value or b"" for value in to_bytes(batch).values()]
-        file.write(np.array([len(value) for value in given], dtype=np.int64).tobytes())
-        file.write(b"".join(given))
+        arrays = [value or b"" for value in to_bytes(batch).values()]
+        file.write(np.array([len(value) for value in arrays], dtype=np.int64).tobytes())
+        file.write(b"".join(arrays))
 
 
 def split(batch: Batch, parts: int) -> Iterator[tuple[int, Batch]]:
@@ -108,22 +108,24 @@ def split(batch: Batch, parts: int) -> Iterator[tuple[int, Batch]]:
 def to_bytes(batch: Batch) -> dict[str, bytes | None]:
     """The arrays of a batch by name, as little-endian bytes, None for what there is not."""
     arrays = {name: getattr(batch, name) for name in _TYPES}
-    told = {
+    encoded = {
         name: None if a is None else a.astype(_TYPES[name], copy=False).tobytes()
         for name, a in arrays.items()
     }
-    return {"names": "\0".join(batch.names.to_list()).encode(), **told}
+    return {"names": "\0".join(batch.names.to_list()).encode(), **encoded}
 
 
-def of_bytes(given: Mapping[str, bytes | None]) -> Batch:
+def of_bytes(fields: Mapping[str, bytes | None]) -> Batch:
     """A batch of what ``to_bytes`` made."""
-    names = (given["names"] or b"").decode().split("\0")
-    told = {name: given[name] for name in _TYPES}
-    arrays = {name: None if one is None else np.frombuffer(one, _TYPES[name]) for name, one in told.items()}
+    names = (fields["names"] or b"").decode().split("\0")
+    encoded = {name: fields[name] for name in _TYPES}
+    arrays = {
+        name: None if one is None else np.frombuffer(one, _TYPES[name]) for name, one in encoded.items()
+    }
     return Batch(pl.Series(names, dtype=pl.String), **arrays)  # type: ignore[arg-type]
 
 
 def _read(stream: IO[bytes]) -> Batch:
     lengths = np.frombuffer(stream.read(8 * len(Batch._fields)), dtype=np.int64)
-    given = {name: stream.read(n) for name, n in zip(Batch._fields, lengths.tolist(), strict=True)}
-    return of_bytes(given | {name: given[name] or None for name in ("timestamps", "personal_epsilon")})
+    fields = {name: stream.read(n) for name, n in zip(Batch._fields, lengths.tolist(), strict=True)}
+    return of_bytes(fields | {name: fields[name] or None for name in ("timestamps", "personal_epsilon")})

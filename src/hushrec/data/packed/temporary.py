@@ -22,18 +22,18 @@ class Temporary:
     """
 
     def __init__(self) -> None:
-        held = ExitStack()
+        resources = ExitStack()
         try:
-            self.folder = held.enter_context(draft(Path(tempfile.gettempdir()) / "ratings"))
+            self.folder = resources.enter_context(draft(Path(tempfile.gettempdir()) / "ratings"))
         except OSError as error:
             reason = f"temporary files cannot be written: {error.strerror}"
             raise DataError(f"{reason}; name another folder for them in TMPDIR") from None
-        self._end = finalize(self, _closed, held, os.getpid())
+        self._end = finalize(self, _closed, resources, os.getpid())
 
     def close(self) -> None:
         self._end()
 
 
-def _closed(held: ExitStack, owner: int) -> None:
+def _closed(resources: ExitStack, owner: int) -> None:
     if os.getpid() == owner:  # not in a copy of the process
-        held.close()
+        resources.close()

@@ -61,7 +61,7 @@ def members(archive: Path, pattern: str | None = None) -> list[Member]:
         archive: a zip archive.
         pattern: the name of a member, or a pattern with ``*`` and ``?``; None for all.
     """
-    found: list[Member] | None = None
+    listing: list[Member] | None = None
     try:
         file = archive.open("rb")
         try:
@@ -70,12 +70,12 @@ def members(archive: Path, pattern: str | None = None) -> list[Member]:
             file.close()
             raise
         finalize(whole, file.close)  # when its last member is forgotten, in whatever order that happens
-        found = [Member(archive, whole, info) for info in whole.infolist() if not info.is_dir()]
+        listing = [Member(archive, whole, info) for info in whole.infolist() if not info.is_dir()]
     except (OSError, ValueError, BadZipFile, NotImplementedError):
         pass
-    if found is None:
+    if listing is None:
         raise DataError(f"{archive} is not a zip archive, or is damaged; fetch or pack it again")
-    kept = sorted((member for member in found if _wanted(member, pattern)), key=str)
+    kept = sorted((member for member in listing if _wanted(member, pattern)), key=str)
     if not kept:
         raise DataError(
             f"{archive} holds no file{'' if pattern is None else ' ' + pattern}; name another one"

@@ -45,16 +45,24 @@ def read(
             lazy = scan(path, glob=False, hive_partitioning=False)
             schema = lazy.collect_schema()
             names, temporal = schema.names(), {name for name, dtype in schema.items() if dtype.is_temporal()}
-            stated = of_folders(constants, names)
-            found = by_name(reading.columns, [*names, *stated], str(path), roles, temporal=temporal)
+            folder_columns = of_folders(constants, names)
+            positions = by_name(
+                reading.columns, [*names, *folder_columns], str(path), roles, temporal=temporal
+            )
             if not start:  # by what the file states, before any of its data is unpacked
                 rows = lazy.select(pl.len()).collect().item()
-                refuse_bomb(path, rows * _CELL * len(found), reading.max_bytes)
-            read = {role: names[place] for role, place in found.items() if place < len(names)}
-            given = {role: [*stated.values()][found[role] - len(names)] for role in found if role not in read}
-            wanted = lazy.select(pl.col(name).alias(role) for role, name in read.items())
-            table = wanted.slice(start, _ROWS).collect()
-            table = table.with_columns(pl.lit(cell, pl.String).alias(role) for role, cell in given.items())
+                refuse_bomb(path, rows * _CELL * len(positions), reading.max_bytes)
+            read = {role: names[place] for role, place in positions.items() if place < len(names)}
+            folder_cells = {
+                role: [*folder_columns.values()][positions[role] - len(names)]
+                for role in positions
+                if role not in read
+            }
+            selection = lazy.select(pl.col(name).alias(role) for role, name in read.items())
+            table = selection.slice(start, _ROWS).collect()
+            table = table.with_columns(
+                pl.lit(cell, pl.String).alias(role) for role, cell in folder_cells.items()
+            )
         if table is None:
             raise DataError(f"{path} is not {kind}, or is damaged or cut short; write it again")
         refuse_bomb(path, int(table.estimated_size()), reading.max_bytes)

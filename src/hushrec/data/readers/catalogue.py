@@ -91,9 +91,9 @@ def read_catalogue(
             raise DomainError(f"{path} has no header, so there are no columns to choose; leave them out")
         return Catalogue(ids, *_listed(path))
     table = _table(path, separator)
-    own = column or table.columns[0]
-    named = {name.lower(): name for name in reversed(table.columns) if name != own}
-    titles = titles or titles_column(table.columns, own)
+    id_column = column or table.columns[0]
+    named = {name.lower(): name for name in reversed(table.columns) if name != id_column}
+    titles = titles or titles_column(table.columns, id_column)
     if features is None:
         features = [named[name] for name in _FEATURES if name in named]
     for name in (*features, *([titles] if titles else [])):
@@ -129,14 +129,16 @@ def require_items(
     """
     names = headings(path, separator)
     users = [name for name in names if _USERS.fullmatch(re.sub(r"[\W_]", "", name).lower())]
-    given = [name for name in names if role_of(name) in ("item_id", "rating", "count", "timestamp")]
-    if users and (given or (column or names[0]) in users):
+    feedback_columns = [
+        name for name in names if role_of(name) in ("item_id", "rating", "count", "timestamp")
+    ]
+    if users and (feedback_columns or (column or names[0]) in users):
         raise DomainError(
             f"{path} is not a catalogue: its column {users[0]!r} seems to hold users, as in ratings; "
             f"{_PUBLIC}. If it is such a list, leave that column out"
         )
-    if (found := again(ids)) is not None:
-        one, other = (place + 1 for place in found)
+    if (repeat := again(ids)) is not None:
+        one, other = (place + 1 for place in repeat)
         raise DomainError(
             f"{path} is not a catalogue: the ids of its records {one} and {other} are the same, as in "
             f"ratings or clicks; {_PUBLIC}. If it is such a list, choose the column of the ids (--column, "
@@ -213,7 +215,7 @@ def _listed(path: Path) -> tuple[list[str] | None, dict[str, list[str]]]:
         rows, name = [line.split("|") for line in lines], "genres"
         if all(len(row) > len(GENRES) + 1 for row in rows):
             flags = [zip(GENRES, row[-len(GENRES) :], strict=True) for row in rows]
-            genres = ["|".join(genre for genre, flag in own if flag == "1") for own in flags]
+            genres = ["|".join(genre for genre, flag in item_flags if flag == "1") for item_flags in flags]
             return [row[1] for row in rows], {name: genres}
     return None, {}
 

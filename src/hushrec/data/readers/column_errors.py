@@ -73,11 +73,11 @@ def named(
 
 def _unpivoted(required: Sequence[str], user: str) -> str:
     """How to turn a sheet with a column for each item into one row per record."""
-    value, given = ("rating", "") if "rating" in required else ("given", '.filter(pl.col("given") > 0)')
+    value, selection = ("rating", "") if "rating" in required else ("given", '.filter(pl.col("given") > 0)')
     index = json.dumps(user or "USER", ensure_ascii=False)
     where = "" if user else ", where USER is the column of the users"
     return (
         "if it is a wide sheet with one column per item, make one row per record of it first, with polars: "
         f'table.unpivot(index={index}, variable_name="item_id", value_name="{value}")'
-        f".drop_nulls(){given}{where}"
+        f".drop_nulls(){selection}{where}"
     )

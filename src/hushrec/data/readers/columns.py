@@ -75,8 +75,8 @@ NONE: Mapping[str, Any] = MappingProxyType({})
 def headerless(columns: Columns, roles: Roles = RATED) -> bool:
     """Whether the mapping gives positions, which means that the file has no header."""
     if unknown := sorted(set(columns) - set(roles)):
-        known = ", ".join(role for role in roles if role != OTHERS)
-        raise DataError(f"columns= has the unknown key {unknown[0]!r}; the keys for this domain are {known}")
+        keys = ", ".join(role for role in roles if role != OTHERS)
+        raise DataError(f"columns= has the unknown key {unknown[0]!r}; the keys for this domain are {keys}")
     numbers = {isinstance(column, int) for column in columns.values()}
     if len(numbers) > 1:
         raise DataError("columns= mixes names and positions; give names if there is a header, else positions")
@@ -108,23 +108,23 @@ def by_position(
         line: the line, if it is one field: the error names the separator that it holds instead.
         constants: columns that the file's folders state, none of which may have a role: it would be ignored.
     """
-    if stated := sorted(name for name in constants if _KNOWN.get(_folded(name)) in roles):
+    if folder_columns := sorted(name for name in constants if _KNOWN.get(_folded(name)) in roles):
         raise DataError(
-            f"{source}: its folders state the column {stated[0]}, but the file has no header; "
+            f"{source}: its folders state the column {folder_columns[0]}, but the file has no header; "
             "add a header, or rename the folder"
         )
-    found = {role: place for place, role in enumerate(RATED[:4]) if role in roles and place < width}
+    positions = {role: place for place, role in enumerate(RATED[:4]) if role in roles and place < width}
     if columns:
-        found = {role: int(column) for role, column in columns.items()}
+        positions = {role: int(column) for role, column in columns.items()}
     *others, last = required = _required(roles)
-    missing = [role for role in required if role not in found]
-    if missing or not all(0 <= position < width for position in found.values()):
+    missing = [role for role in required if role not in positions]
+    if missing or not all(0 <= position < width for position in positions.values()):
         raise DataError(
             f"{source}: a line has {width} field(s), which is too few for {', '.join(others)} and {last}; "
             f"{column_errors.divided(line) or 'check format= and separator='}, or give positions: "
             f"{column_errors.positions(required)}"
         )
-    return found
+    return positions
 
 
 def by_name(
@@ -151,21 +151,21 @@ def by_name(
     """
     if headerless(columns, roles):
         raise DataError(f"{source} has named columns; give names in columns=, not positions")
-    found: dict[str, int] = {}
+    positions: dict[str, int] = {}
     for role in roles:
         if role == OTHERS:
             continue
-        wanted = columns.get(role)
+        mapped = columns.get(role)
         matches = [
-            place for place, name in enumerate(names) if name == (wanted if wanted is not None else role)
+            place for place, name in enumerate(names) if name == (mapped if mapped is not None else role)
         ]
-        if wanted is None and (
+        if mapped is None and (
             not matches or role == "personal_epsilon"
         ):  # of two ε columns, neither may be ignored
             matches = [place for place, name in enumerate(names) if role_of(name) == role]
         if len(matches) == 1:
-            found[role] = matches[0]
-        elif matches or wanted is not None or role not in _OPTIONAL:
+            positions[role] = matches[0]
+        elif matches or mapped is not None or role not in _OPTIONAL:
             what = "more than one column for" if matches else "no column for"
             usual = {role_of(name) for name in names} | set(columns)
             required = _required(roles)
@@ -175,15 +175,15 @@ def by_name(
             users = [name for name in names if name == user or (user is None and role_of(name) == "user_id")]
             fix = column_errors.named(names, required, missing, words, users[0] if len(users) == 1 else "")
             raise DataError(f"{source}: {what} {role}; {fix}")
-    if OTHERS in roles and "timestamp" not in found:
+    if OTHERS in roles and "timestamp" not in positions:
         others = [
             place
             for place, name in enumerate(names)
-            if place not in found.values()
+            if place not in positions.values()
             and (temporal is None or name in temporal or sounds_like_time(name))
         ]
-        found |= {f"{OTHERS} {names[place]}": place for place in others[:_MOST_OTHERS]}
-    return found
+        positions |= {f"{OTHERS} {names[place]}": place for place in others[:_MOST_OTHERS]}
+    return positions
 
 
 def role_of(name: str) -> str | None:

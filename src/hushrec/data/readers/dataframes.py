@@ -57,8 +57,8 @@ def from_table(source: Any, columns: Columns, roles: Roles = RATED) -> Iterator[
             "ratings are read from a path, or from a table of polars, pandas, pyarrow or DuckDB, not from "
             f"{type(source).__name__}"
         )
-    found = by_name(columns, opened.names, "the table", roles, temporal=opened.temporal)
-    batches = _contained(lambda: opened.read(found))
+    positions = by_name(columns, opened.names, "the table", roles, temporal=opened.temporal)
+    batches = _contained(lambda: opened.read(positions))
     while (table := _contained(lambda: next(batches, None))) is not None:
         yield table
 
@@ -72,30 +72,36 @@ def arrow_reader(relation: Any, rows: int) -> Any:
 
 
 def _contained(read: Callable[[], Result]) -> Result:
-    told = "the table cannot be read, or its query fails; write it to a Parquet file, ids as text"
-    return contained(read, lambda _: told)
+    message = "the table cannot be read, or its query fails; write it to a Parquet file, ids as text"
+    return contained(read, lambda _: message)
 
 
 def _opened(source: Any) -> _Table | None:
     source = nw.to_native(source, pass_through=True)
     arrow: Any = nw.dependencies.get_pyarrow()
     if isinstance(source, pl.DataFrame):
-        return _Table(*_columns(source.schema), lambda found: iter([source.select(_named(found))]))
+        return _Table(*_columns(source.schema), lambda positions: iter([source.select(_named(positions))]))
     if isinstance(source, pl.LazyFrame):
-        return _Table(*_columns(source.collect_schema()), lambda found: _lazy(source.select(_named(found))))
+        return _Table(
+            *_columns(source.collect_schema()), lambda positions: _lazy(source.select(_named(positions)))
+        )
     if arrow and isinstance(source, arrow.RecordBatch | arrow.Table | arrow.RecordBatchReader):
-        return _Table(*_fields(source.schema), lambda found: _stream(_reader(source), found))
+        return _Table(*_fields(source.schema), lambda positions: _stream(_reader(source), positions))
     if type(source).__module__.startswith("pyarrow.") and hasattr(source, "scanner"):  # a Dataset
         names, timed = _fields(source.schema)
-        return _Table(names, timed, lambda found: _stream(_scanned(source, names, found), found, cut=False))
+        return _Table(
+            names, timed, lambda positions: _stream(_scanned(source, names, positions), positions, cut=False)
+        )
     table: Any = nw.from_native(source, pass_through=True)
     if isinstance(table, nw.LazyFrame):
         names, timed = _columns(table.collect_schema())
         return _Table(
-            names, timed, lambda found: _collected(table.select([names[at] for at in found.values()]), found)
+            names,
+            timed,
+            lambda positions: _collected(table.select([names[at] for at in positions.values()]), positions),
         )
     if isinstance(table, nw.DataFrame):
-        return _Table(*_columns(table.schema), lambda found: iter([_eager(table, found)]))
+        return _Table(*_columns(table.schema), lambda positions: iter([_eager(table, positions)]))
     return None
 
 
@@ -110,8 +116,8 @@ def _fields(schema: Any) -> tuple[list[str], set[str]]:
     return list(schema.names), {field.name for field in schema if kinds.is_temporal(field.type)}
 
 
-def _named(found: dict[str, int]) -> list[pl.Expr]:
-    return [pl.nth(place).alias(role) for role, place in found.items()]
+def _named(positions: dict[str, int]) -> list[pl.Expr]:
+    return [pl.nth(place).alias(role) for role, place in positions.items()]
 
 
 def _lazy(table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
@@ -130,38 +136,38 @@ def _reader(source: Any) -> Any:
     return source.to_reader(_ROWS) if isinstance(source, arrow.Table) else source
 
 
-def _scanned(source: Any, names: list[str], found: dict[str, int]) -> Any:
-    return source.scanner([names[at] for at in found.values()], batch_size=_ROWS).to_reader()
+def _scanned(source: Any, names: list[str], positions: dict[str, int]) -> Any:
+    return source.scanner([names[at] for at in positions.values()], batch_size=_ROWS).to_reader()
 
 
-def _stream(reader: Any, found: dict[str, int], *, cut: bool = True) -> Iterator[pl.DataFrame]:
+def _stream(reader: Any, positions: dict[str, int], *, cut: bool = True) -> Iterator[pl.DataFrame]:
     """The batches of an Arrow stream; ``cut`` chooses the columns, if the stream has others too."""
-    places = [*found.values()] if cut else [*range(len(found))]
+    places = [*positions.values()] if cut else [*range(len(positions))]
     for batch in chain([reader.schema.empty_table()], reader):
-        yield _from_arrow(batch.select(places), found)
+        yield _from_arrow(batch.select(places), positions)
 
 
-def _from_arrow(batch: Any, found: dict[str, int]) -> pl.DataFrame:
+def _from_arrow(batch: Any, positions: dict[str, int]) -> pl.DataFrame:
     table = pl.from_arrow(batch)
     assert isinstance(table, pl.DataFrame)
-    return table.rename(dict(zip(table.columns, found, strict=True)))
+    return table.rename(dict(zip(table.columns, positions, strict=True)))
 
 
-def _collected(table: Any, found: dict[str, int]) -> Iterator[pl.DataFrame]:
+def _collected(table: Any, positions: dict[str, int]) -> Iterator[pl.DataFrame]:
     """A lazy table of another library than polars; of DuckDB in batches, of others at once."""
     if table.implementation.is_duckdb():
-        yield from _stream(arrow_reader(table.to_native(), _ROWS), found, cut=False)
+        yield from _stream(arrow_reader(table.to_native(), _ROWS), positions, cut=False)
     else:
-        yield _eager(table.collect(), {role: place for place, role in enumerate(found)})
+        yield _eager(table.collect(), {role: place for place, role in enumerate(positions)})
 
 
-def _eager(table: Any, found: dict[str, int]) -> pl.DataFrame:
+def _eager(table: Any, positions: dict[str, int]) -> pl.DataFrame:
     read: dict[str, pl.Series] = {}
-    for role, place in found.items():
+    for role, place in positions.items():
         with suppress(Exception, *GIVEN_UP):
-            given = table[table.columns[place]]
-            read[role] = _column(given, timed=role == "timestamp")
-            if role.startswith(OTHERS) and given.dtype.is_temporal():
+            cells = table[table.columns[place]]
+            read[role] = _column(cells, timed=role == "timestamp")
+            if role.startswith(OTHERS) and cells.dtype.is_temporal():
                 read[role] = pl.from_epoch(read[role].cast(pl.Int64, strict=False))
         if role not in read:
             raise DataError(f"the table: column {role} cannot be read; cast it to text or to numbers")

@@ -70,29 +70,29 @@ def read(
     Yields:
         tables, in the order of the file; none for an empty file.
     """
-    found: dict[str, int] | None = None
+    positions: dict[str, int] | None = None
     columns = reading.columns
     width = 0
-    stated: dict[str, str | None] = {}
+    folder_columns: dict[str, str | None] = {}
     for block in blocks(path, reading.max_bytes, quoted=dialect.quoted):
-        if found is None:
+        if positions is None:
             first, _, rest = block.data.partition(b"\n")
             names = _fields(first, dialect)
             width = len(names)
             if dialect.header and not headerless(columns, roles):
-                stated = of_folders(constants, names)
-                found = by_name(columns, [*names, *stated], str(path), roles, temporal=None)
+                folder_columns = of_folders(constants, names)
+                positions = by_name(columns, [*names, *folder_columns], str(path), roles, temporal=None)
                 block = Block(block.row + 1, rest)
             else:
                 line = names[0] if width == 1 else ""
-                found = by_position(columns, width, str(path), roles, constants, line=line)
+                positions = by_position(columns, width, str(path), roles, constants, line=line)
         table = cells(path, block, dialect, width)
-        if stated:
-            table = pl.concat([table, _repeated(stated, table.height)], how="horizontal")
-        table = table.select(pl.nth(position).alias(role) for role, position in found.items())
+        if folder_columns:
+            table = pl.concat([table, _repeated(folder_columns, table.height)], how="horizontal")
+        table = table.select(pl.nth(position).alias(role) for role, position in positions.items())
         if dialect.decimal == ",":
             numbers = ("rating", "count", "personal_epsilon")
-            table = table.with_columns(_pointed(role) for role in numbers if role in found)
+            table = table.with_columns(_pointed(role) for role in numbers if role in positions)
         yield table
 
 
@@ -118,9 +118,9 @@ def cells(path: File, block: Block, dialect: Dialect, width: int) -> pl.DataFram
     return table.filter(~pl.all_horizontal(pl.all().is_null())) if quoted else table
 
 
-def _repeated(stated: Mapping[str, str | None], n: int) -> pl.DataFrame:
+def _repeated(folder_columns: Mapping[str, str | None], n: int) -> pl.DataFrame:
     """Columns that hold the same cell in every row, under names that no cell's column has."""
-    cells = {f"folder {place}": cell for place, cell in enumerate(stated.values())}
+    cells = {f"folder {place}": cell for place, cell in enumerate(folder_columns.values())}
     return pl.DataFrame(
         {name: pl.repeat(cell, n, dtype=pl.String, eager=True) for name, cell in cells.items()}
     )
@@ -197,6 +197,6 @@ def _ragged(path: File, block: Block, dialect: Dialect, width: int) -> str:
     with suppress(csv.Error):
         for row, fields in numbered:
             if fields not in ([], [""]) and len(fields) != width:
-                found = f"{len(fields)} field(s) where the first line has {width}"
-                return f"{path}, row {row}: {found}; repair the line"
+                problem = f"{len(fields)} field(s) where the first line has {width}"
+                return f"{path}, row {row}: {problem}; repair the line"
     return f"{path}, from row {block.row} on: quotes do not enclose whole fields; quote as RFC 4180 says"

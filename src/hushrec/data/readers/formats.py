@@ -82,6 +82,6 @@ def read(
     elif isinstance(path, Path) and format in BINARY:
         yield from binary.read(path, format, reading, roles, constants)
     else:
-        known = _DIALECTS[format]
-        dialect = replace(known, separator=separator or known.separator, decimal=decimal)
+        standard = _DIALECTS[format]
+        dialect = replace(standard, separator=separator or standard.separator, decimal=decimal)
         yield from delimited.read(path, dialect, reading, roles, constants)

@@ -37,16 +37,16 @@ def read(path: File, max_bytes: int) -> Iterator[pl.DataFrame]:
 def files(folder: Path) -> list[Path]:
     """The files of the Netflix Prize in a folder, all of one kind. Privacy: public."""
     for name in ("combined_data_*.txt", "mv_*.txt"):
-        if found := sorted([*folder.glob(name), *folder.glob(name + ".gz")]):
-            return found
+        if paths := sorted([*folder.glob(name), *folder.glob(name + ".gz")]):
+            return paths
     return []
 
 
 def _named(path: File) -> list[Path] | list[File]:
     if not isinstance(path, Path) or not path.is_dir():
         return [path]
-    if found := files(path):
-        return found
+    if paths := files(path):
+        return paths
     raise DataError(f"{path} is a folder without combined_data_*.txt or mv_*.txt; name a file instead")
 
 

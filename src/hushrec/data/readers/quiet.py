@@ -29,15 +29,15 @@ Result = TypeVar("Result")
 __all__ = ["GIVEN_UP", "contained", "quiet"]
 
 
-def contained(read: Callable[[], Result], told: Callable[[BaseException], str]) -> Result:
-    """What a library returns; of its failure, only what is ``told``: its own message may hold cells."""
+def contained(read: Callable[[], Result], explain: Callable[[BaseException], str]) -> Result:
+    """Call a library; if it fails, raise only what ``explain`` says: its own message may hold cells."""
     with quiet():
         try:
             return read()
         except DataError:
             raise
         except (Exception, *GIVEN_UP) as error:
-            message = told(error)
+            message = explain(error)
     raise DataError(message)
 
 

@@ -68,15 +68,15 @@ def parts(source: str | Path, reading: Reading) -> list[Part]:
             return _in_archive(archive, path.relative_to(archive).as_posix(), reading)
     if not glob.has_magic(str(path)):
         raise DataError(f"{_shown(path)} does not exist")
-    found = sorted(glob.glob(str(path), recursive=True))
+    names = sorted(glob.glob(str(path), recursive=True))
     if "**" in path.parts:  # which matches folders beside the files in them, and what a folder passes over
-        found = [name for name in found if not (Path(name).is_dir() or Path(name).name.startswith("_"))]
-    if not found:
+        names = [name for name in names if not (Path(name).is_dir() or Path(name).name.startswith("_"))]
+    if not names:
         raise DataError(f"{_shown(path)} matches no file; check the pattern and the current folder")
     root = next(parent for parent in path.parents if not glob.has_magic(str(parent)))
     return [
         part._replace(constants={**_stated(Path(name).relative_to(root)), **part.constants})
-        for name in found
+        for name in names
         for part in parts(name, reading)
     ]
 
@@ -98,10 +98,10 @@ def _shown(path: Path) -> str:
 
 
 def _in_archive(archive: Path, pattern: str | None, reading: Reading) -> list[Part]:
-    found = [_part(member, reading.format) for member in members(archive, pattern)]
-    _require_one_format(archive, found)
-    refuse_bomb(archive, sum(part.size for part in found), reading.max_bytes)
-    return found
+    contents = [_part(member, reading.format) for member in members(archive, pattern)]
+    _require_one_format(archive, contents)
+    refuse_bomb(archive, sum(part.size for part in contents), reading.max_bytes)
+    return contents
 
 
 def _in_folder(folder: Path, format: str | None) -> list[Part]:
@@ -116,19 +116,19 @@ def _in_folder(folder: Path, format: str | None) -> list[Part]:
     if format == "netflix" or (format is None and netflix.files(folder)):
         return [Part(folder, "netflix")]
     inside = [(path, path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]
-    found = [
+    files = [
         _part(path, format)._replace(constants=_stated(place.parent))
         for path, place in inside
         if not any(name.startswith((".", "_")) for name in place.parts)
     ]
-    if not found:
+    if not files:
         raise DataError(f"{folder} is a folder without files of ratings; name another one")
-    _require_one_format(folder, found)
-    return found
+    _require_one_format(folder, files)
+    return files
 
 
-def _require_one_format(where: Path, found: Iterable[Part]) -> None:
-    kinds = sorted({part.format for part in found})
+def _require_one_format(where: Path, files: Iterable[Part]) -> None:
+    kinds = sorted({part.format for part in files})
     if len(kinds) > 1:
         raise DataError(
             f"{where} holds files of several formats ({', '.join(kinds)}); choose some by a pattern, such as "

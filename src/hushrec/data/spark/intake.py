@@ -73,10 +73,12 @@ def load_spark(
         n = parts or min(contained(frame.count) // _RECORDS + 1, _MOST)
         pieces = frame.mapInArrow(partial(_cleaned, domain=domain, parts=n), _PIECES)
         together = pieces.repartitionById(n, "part")
-        made = partial(
+        assembled = partial(
             _assembled, domain=domain, personal_epsilon=intake.has_personal_epsilon, timed=intake.timed
         )
-        return SparkFeedback.keeping(together.mapInArrow(made, SCHEMA), domain, intake.has_personal_epsilon)
+        return SparkFeedback.keeping(
+            together.mapInArrow(assembled, SCHEMA), domain, intake.has_personal_epsilon
+        )
 
 
 def _cleaned(batches: Iterator[Any], domain: Domain, parts: int) -> Iterator[Any]:

@@ -73,9 +73,9 @@ def counted(dropped: Dropped) -> bytes:
     return np.array(astuple(dropped), dtype="<i8").tobytes()
 
 
-def counts_in(given: bytes | None) -> Dropped:
+def counts_in(counts: bytes | None) -> Dropped:
     """Counts of what was dropped, from bytes."""
-    return Dropped(*np.frombuffer(given or b"", dtype="<i8").tolist())
+    return Dropped(*np.frombuffer(counts or b"", dtype="<i8").tolist())
 
 
 def table_of(rows: Iterable[dict[str, Any]], schema: str = SCHEMA) -> Any:
@@ -95,11 +95,11 @@ def from_row(row: Mapping[str, Any], domain: Domain) -> Any:  # the domain says 
     """
     values = kind_of(domain).VALUES
     with suppress(ValueError, TypeError, DataError):
-        found = {
+        arrays = {
             name: _array(row["values" if name == values else name], name)
             for name in ("indptr", "items", values, *sorted(OPTIONAL))
         }
-        return decoded(domain, bytes(row["users"]), found)
+        return decoded(domain, bytes(row["users"]), arrays)
     raise DataError("a row of people is damaged; load the ratings into Spark again")
 
 
@@ -113,12 +113,12 @@ def feedback_in(batch: Any, domain: Domain) -> Iterator[tuple[int, Any]]:
         yield number, from_row({name: batch.column(name)[place].as_buffer() for name in ARRAYS}, domain)
 
 
-def _array(given: Any, name: str) -> NDArray[Any] | None:
-    if given is None:
+def _array(buffer: Any, name: str) -> NDArray[Any] | None:
+    if buffer is None:
         return None
     dtype = np.dtype(TYPES[name])
-    found = np.frombuffer(given, dtype=dtype.newbyteorder("<")).astype(dtype, copy=False)
-    return np.require(found, requirements="A")  # a row may begin at any byte of a batch
+    array = np.frombuffer(buffer, dtype=dtype.newbyteorder("<")).astype(dtype, copy=False)
+    return np.require(array, requirements="A")  # a row may begin at any byte of a batch
 
 
 def _little(array: NDArray[Any]) -> NDArray[Any]:

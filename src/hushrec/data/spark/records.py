@@ -58,11 +58,11 @@ def opened(source: Any) -> Records:
             "records in Spark are a DataFrame of Spark, the name of a table, or paths; load others with "
             "another where="
         )
-    found = session()
-    if isinstance(source, str) and _is_table(found, source):
-        return Records(contained(lambda: found.table(source)), source)
+    active = session()
+    if isinstance(source, str) and _is_table(active, source):
+        return Records(contained(lambda: active.table(source)), source)
     # Java does not follow a change of the working directory.
-    return _read(found, [str(Path(one).absolute() if Path(one).exists() else one) for one in several])
+    return _read(active, [str(Path(one).absolute() if Path(one).exists() else one) for one in several])
 
 
 def of_roles(records: Records, columns: Columns, roles: Roles) -> Any:
@@ -76,10 +76,10 @@ def of_roles(records: Records, columns: Columns, roles: Roles) -> Any:
     from pyspark.sql import functions as sql
 
     frame = records.frame
-    found = by_name(columns, frame.columns, records.name, roles)
+    positions = by_name(columns, frame.columns, records.name, roles)
     # By position, because Spark reads dots and quotes in names, and does not tell A from a.
     placed = frame.toDF(*(f"column_{place}" for place in range(len(frame.columns))))
-    return placed.select(*(sql.col(f"column_{place}").alias(role) for role, place in found.items()))
+    return placed.select(*(sql.col(f"column_{place}").alias(role) for role, place in positions.items()))
 
 
 def empty_of(frame: Any, name: str) -> Any:

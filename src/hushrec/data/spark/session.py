@@ -68,10 +68,10 @@ def contained(action: Callable[[], Result]) -> Result:
     except DataError:
         raise
     except Exception as error:  # of Spark, of py4j, or of its sockets
-        told = str(error)
-    if (ours := _OURS.search(told)) is not None:
+        message = str(error)
+    if (ours := _OURS.search(message)) is not None:
         raise DataError(ours[1])
-    if "ModuleNotFoundError" in told:
+    if "ModuleNotFoundError" in message:
         raise DataError(
             "a Python module is missing on an executor of Spark; install hushrec[spark] there, in the "
             "Python that PYSPARK_PYTHON names (docs/spark.md says how)"

@@ -64,19 +64,19 @@ class SparkFeedback(InBlocks):
         Raises:
             DataError: there are none, they belong to several domains, or a person is in two of them.
         """
-        given = [source] if isinstance(source, Feedback) else [*source]
-        if len({(one.domain.digest, one.has_personal_epsilon) for one in given}) != 1:
+        sources = [source] if isinstance(source, Feedback) else [*source]
+        if len({(one.domain.digest, one.has_personal_epsilon) for one in sources}) != 1:
             raise DataError(
                 "send at least one Ratings or Interactions, all loaded with one domain and the same columns"
             )
-        require_disjoint(one.users for one in given)
-        size = min(RATINGS_PER_ROW, max(max(len(one.items) for one in given) // n_blocks, 1))
-        blocks = [block for one in given for block in one.cuts(size)]
+        require_disjoint(one.users for one in sources)
+        size = min(RATINGS_PER_ROW, max(max(len(one.items) for one in sources) // n_blocks, 1))
+        blocks = [block for one in sources for block in one.cuts(size)]
         rows = session.createDataFrame(table_of(to_row(one, part) for part, one in enumerate(blocks)))
         kept = cls.keeping(
-            rows.repartitionById(len(blocks) or 1, "part"), given[0].domain, given[0].has_personal_epsilon
+            rows.repartitionById(len(blocks) or 1, "part"), sources[0].domain, sources[0].has_personal_epsilon
         )
-        return replace(kept, dropped=sum((one.dropped for one in given), Dropped()))
+        return replace(kept, dropped=sum((one.dropped for one in sources), Dropped()))
 
     @classmethod
     def keeping(cls, rows: Any, domain: Domain, personal_epsilon: bool) -> Self:
@@ -131,8 +131,8 @@ class SparkFeedback(InBlocks):
         """
         rows = contained(self.frame.toLocalIterator)
         while (row := contained(lambda: next(rows, None))) is not None:
-            made = from_row(row.asDict(), self.domain)
-            yield made if self.max_per_user is None else made.capped(self.max_per_user)
+            block = from_row(row.asDict(), self.domain)
+            yield block if self.max_per_user is None else block.capped(self.max_per_user)
 
     def gathered(self) -> Any:
         """Refuses: ratings in a cluster are not brought into the memory of one machine.
@@ -164,13 +164,13 @@ class SparkFeedback(InBlocks):
             DataError: a block differs from what was loaded, or Spark fails.
         """
         self.verify()
-        told = [
+        content = [
             self.domain.digest,
             self.max_per_user,
             self.has_personal_epsilon,
             [part.sha256 for part in self._parts],
         ]
-        return hashlib.sha256(f"hushrec spark 1 {json.dumps(told, sort_keys=True)}".encode()).hexdigest()
+        return hashlib.sha256(f"hushrec spark 1 {json.dumps(content, sort_keys=True)}".encode()).hexdigest()
 
     def __repr__(self) -> str:
         return f"SparkFeedback({self.domain!r}, private)"

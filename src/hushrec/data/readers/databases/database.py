@@ -89,8 +89,8 @@ class Database:
             named = source.columns(selection.whole(query))
             temporal = {column.name for column in named if column.temporal}
             names = [column.name for column in named]
-            found = by_name(columns, names, self.place, roles, temporal=temporal)
-            selected = {role: named[place] for role, place in found.items()}
+            positions = by_name(columns, names, self.place, roles, temporal=temporal)
+            selected = {role: named[place] for role, place in positions.items()}
             yield pl.DataFrame(schema=dict.fromkeys(selected, pl.String))
             statement = selection.of_roles(query, selected, self.place)
             with stage("reading a query"):  # nobody knows beforehand how many rows

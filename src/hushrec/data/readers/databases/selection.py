@@ -132,14 +132,14 @@ def library(module: str, place: str) -> Any:
     raise DataError(f"{place}: reading from this database needs pip install 'hushrec[databases]'")
 
 
-def streamed(reader: Any, place: str, told: Callable[[BaseException], str]) -> Iterator[pl.DataFrame]:
+def streamed(reader: Any, place: str, explain: Callable[[BaseException], str]) -> Iterator[pl.DataFrame]:
     """The batches of an Arrow stream of text; an empty text is a missing cell, as in a CSV file.
 
     Privacy: private.
     """
     arrow, batches = library("pyarrow", place), iter(reader)
     waiting: list[Any] = []
-    while (batch := contained(lambda: next(batches, None), told)) is not None:
+    while (batch := contained(lambda: next(batches, None), explain)) is not None:
         waiting.append(batch)
         if sum(map(len, waiting)) >= _ROWS:  # what follows takes as long for a few rows as for many
             yield _table(arrow.Table.from_batches(waiting), place)
