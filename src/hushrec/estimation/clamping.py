@@ -15,10 +15,11 @@ from hushrec.estimation.shrinkage import RATING_VARIANCE
 from hushrec.privacy.bounded import Noisy
 
 _SPREAD = 0.25
-"""Usual deviation of ratings around their user's mean, in widths of the scale."""
+"""Usual deviation of ratings around their user's mean, in widths of the scale: one star of five; by hand."""
 _DOUBT = 0.1
-"""Standard deviation of a slope around that of normal ratings of the usual deviation."""
+"""Standard deviation of a slope around that of normal ratings of the usual deviation. Chosen by hand."""
 _LEAST = 0.1
+"""Smallest slope, so that dividing by it makes noise at most ten times as wide. Chosen by hand."""
 
 __all__ = ["clamped_slope", "clamped_variance"]
 

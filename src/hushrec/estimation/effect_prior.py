@@ -21,20 +21,21 @@ from hushrec.item_prior import ItemPrior
 
 __all__ = ["EffectPrior", "effect_prior"]
 
+# Chosen by hand, all of them. Variances are in squared widths of the scale; stars are those of one to five.
 _ROUNDS, _STEPS, _SETTLED = 12, 5, 1e-3
 """Most updates of t, those of the groups' variances for each of them, and the change that ends them."""
 _APART, _APART_FROM_PUBLIC = 0.0125, 0.0025
-"""s² of e_i, where the sums say nothing of it, in squared widths of the scale: 0.45 and 0.2 stars of five."""
+"""s² of e_i where the sums say nothing of it: (0.45 stars)², and (0.2 stars)² around public ratings."""
 _LEAST, _MOST = 0.01, 10.0
-"""Bounds of t, the variance over what was expected of it."""
+"""Bounds of t, the variance over its expectation."""
 _SLOPE = 0.02
 """Prior variance of c around 1."""
 _POPULARITY = 0.0025
-"""Prior variance of a_1, in squared widths of the scale: 0.2 stars of five for e times as many ratings."""
+"""Prior variance of a_1: (0.2 stars)² for e times as many ratings."""
 _POPULAR = 1
-"""Which column is the popularity."""
+"""The column of the popularity, which follows that of the constant."""
 _GONE = 1e-7
-"""Variance of a group, in squared widths of the scale, below which it says nothing."""
+"""Variance below which a group of features says nothing: (0.001 stars)²."""
 
 
 class EffectPrior(NamedTuple):

@@ -16,9 +16,9 @@ from hushrec.item_prior import ItemPrior
 __all__ = ["feature_tastes"]
 
 _EXPLAINED = 0.002
-"""Variance v that a kind of feature explains of a user's ratings, in squared widths of the scale."""
+"""Variance v of a user's ratings that a kind of feature explains, in squared widths of the scale; by hand."""
 _MOST = 32
-"""The most directions."""
+"""The most directions. Chosen by hand."""
 
 
 def feature_tastes(prior: ItemPrior, popularity: Floats, span: float) -> Floats:

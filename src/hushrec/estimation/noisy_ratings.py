@@ -8,11 +8,11 @@ from scipy.special import ndtri
 from hushrec.arrays import Floats, Floats32, Ints, Ints32
 
 _SPREAD = 0.22
-"""Standard deviation of a residual, in widths of the scale, before it is clamped."""
+"""Standard deviation of a residual before the clamp, in widths of the scale: about √RATING_VARIANCE."""
 _SURE = 60.0
-"""Largest logarithm of a density ratio; larger ones count as certainty."""
+"""Largest logarithm of a density ratio: e^60 is certainty, and its float32 does not overflow (e^88 would)."""
 _LEAST, _MOST = 0.02, 0.95
-"""Cells whose posterior is below the first are dropped; prior probabilities are at most the second."""
+"""Cells whose posterior is below the first are dropped; priors are at most the second. Chosen by hand."""
 
 
 class NoisyRatings(NamedTuple):

@@ -21,6 +21,7 @@ from hushrec.estimation.covariance.low_rank import leading
 # The constants were tried on MovieLens 1M, on other draws of people than those that are shown, and checked on
 # MovieLens 100K, latest-small, FilmTrust and animated series: lab/results/top_n.md.
 _MOST_ROUNDS, _FEWEST_ROUNDS, _FACTOR_ROUNDS = 100, 40, 2500
+"""Bounds of ``rounds``, and its product with the number of factors."""
 _MUTING = 270.0
 """Times √n/(μ n̂): the count, over the average, of an item that is muted to half."""
 _FEWEST_FACTORS, _FEW_FACTORS, _REACH_PER_FACTOR, _SIGNAL_PER_FACTOR = 4, 16, 100.0, 200.0
@@ -28,8 +29,9 @@ _FEWEST_FACTORS, _FEW_FACTORS, _REACH_PER_FACTOR, _SIGNAL_PER_FACTOR = 4, 16, 10
 _FEWEST_ITEMS, _ITEMS_PER_CROWD = 500, 1.25
 """The fewest items to start with, and how many for each unit of μ n̂."""
 _LEAST = 1e-8
+"""Smallest weight, t and eigenvalue, so that nothing is divided by zero."""
 _RIDGE = 1.0
-"""Of the mean of the diagonal; docs/models/private_ease.md says so."""
+"""Of the mean of the diagonal; docs/models/private_ease.md says so, docs/decisions/one-shot-ease.md why."""
 _FLOOR = 0.05
 """Smallest part of an item's own variance that its factors leave."""
 
@@ -195,5 +197,5 @@ def ease(factors: Floats, weights: Muting, part: float, total: float) -> LinearW
     )
     inner = np.diag(1 / values) + directions.T @ (directions / left[:, None])
     loaded = np.linalg.solve(np.linalg.cholesky(inner), directions.T).T
-    precision = 1 / left - (loaded**2).sum(axis=1) / left**2
+    precision = 1 / left - (loaded**2).sum(axis=1) / left**2  # P_jj, by which eq. 8 divides
     return LinearWeights(loaded / left[:, None], weights.weights, 1 / (precision * weights.weights))

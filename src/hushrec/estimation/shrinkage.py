@@ -24,14 +24,17 @@ from hushrec.privacy.bounded import Noisy
 from hushrec.release.predictors.choice import LEAST_POPULARITY, LIKING
 
 RATING_VARIANCE = 0.05
-"""Variance of a rating around its averages, in squared widths of the scale: 0.8 on one to five stars."""
-_GRID = 200  # counts with positive prior probability, in addition to 0
-_STEPS = 30  # of EM
+"""Variance of a rating around its averages, in squared widths of the scale: 0.8 on one to five stars.
+
+Chosen by hand.
+"""
+_GRID = 200  # counts with positive prior probability, in addition to 0; chosen by hand
+_STEPS = 30  # of EM; chosen by hand
 _CLEAR = 6.0
-"""Deviations of the noise above which an observed count is taken as it is: the grid may be coarser."""
+"""Deviations of the noise above which an observed count stays as it is: the grid may be coarser; by hand."""
 _ROWS = 1 << 10  # of the joint posterior that are computed at once
 _LEAST = 1e-3
-"""Number of ratings assumed for an item without any."""
+"""Number of ratings assumed for an item without any, so that nothing is divided by zero."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,6 +17,7 @@ from numba.core import cgutils as untyped_cgutils
 from hushrec.arrays import Floats32
 
 TILE = 16
+"""Single-precision numbers in a cache line of 64 bytes, and in a 512-bit register."""
 cgutils: Any = untyped_cgutils
 _intrinsic: Any = extending.intrinsic  # its stub counts the typing context among the arguments
 _FLOAT, _INT = ir.FloatType(), ir.IntType(64)

@@ -12,7 +12,7 @@ from hushrec.arrays import Ints
 __all__ = ["TASKS", "in_threads", "spans"]
 
 TASKS = 16
-"""Per thread, of loops whose cost is not known exactly: the last to finish determines the time."""
+"""Per thread, of loops whose cost is not known exactly: the last to finish determines the time; by hand."""
 
 
 def spans(work: Ints, number: int) -> list[tuple[int, int]]:

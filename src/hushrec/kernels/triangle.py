@@ -10,7 +10,7 @@ from hushrec.arrays import Ints, Ints32
 from hushrec.kernels.csr import frozen
 from hushrec.kernels.tasks import in_threads
 
-_ROWS = 256  # that a thread takes at a time
+_ROWS = 256  # that a thread takes at a time; chosen by hand
 _U = np.uint64  # numba checks signed indices for wrapping from the end
 
 

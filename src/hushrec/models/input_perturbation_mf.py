@@ -30,7 +30,7 @@ from hushrec.statistics.cells import Cells
 from hushrec.statistics.footprint import Footprint
 from hushrec.statistics.population import Population
 
-_WIDEST = 4.0  # noisy cells are clamped to this many clips if their plausibility is estimated
+_WIDEST = 4.0  # chosen by hand: noisy cells whose plausibility is estimated are clamped to 4 clips
 
 
 class InputPerturbationMF(PrivateModel):
@@ -125,6 +125,7 @@ class InputPerturbationMF(PrivateModel):
         if not self._learns(domain, run.terms):
             return people_release(self, domain, biases)
         cells = self._cells(domain, run.terms)
+        # Eq. 7, then lines 1 and 2 of Algorithm 3 (add-remove: eq. 8), then line 3.
         residuals = cells.residuals.entries(people, biases.item_effects, biases.user_effects)
         factors = self._factorised(cells.measure(run, residuals), biases, cells)
         released = biases._replace(

@@ -23,7 +23,7 @@ from hushrec.solvers.descent import DescentData, Factored, Schedule, gradient_de
 from hushrec.solvers.factorizers import Factors, Sparse, least_squares
 from hushrec.statistics.engines.engine import rows_here
 
-_ALS_RANK = 120
+_ALS_RANK = 120  # chosen by hand: the kernel takes 128, of which an effect takes one
 _ROWS = 1 << 16  # users processed at once: bounds the memory
 _SGD = only(solver="sgd")
 

@@ -29,11 +29,13 @@ from hushrec.statistics.item_sums import OVERALL, EffectSums
 from hushrec.statistics.person_gradients import MarginalGradients
 from hushrec.statistics.population import Population
 
+# Chosen by hand: no page records the runs that chose these numbers.
 _REMAINING = 0.27
 """Assumed fraction of the prior variance that remains before the last epoch; it falls geometrically."""
 _AVERAGED = 0.3
 """Fraction of the epochs whose states are averaged."""
 _EPOCHS = 32
+"""Default number of epochs, with which ``MARGINAL_GRADIENTS`` of ``models/visibility.py`` was measured."""
 _DOUBT = 0.3
 """Variance of an item's factors around public ones, over that of factors of which nothing is known."""
 _CLIP_NORM = 0.6
@@ -137,6 +139,7 @@ class PosteriorMF(PrivateModel):
             sums = partial(_gradient, gradients, query, people, run, baseline.item_effects, items, scales)
             noisy, seen_part = run.measure(query, sums), query.rate * seen.kept * scales
             sampling = (1 - query.rate) / query.rate * information * gradients.noise
+            # Welling & Teh 2011, with the noise of the measurement as the noise of the dynamics.
             items, part = langevin_step(
                 items,
                 noisy.values / seen_part[:, None],

@@ -29,7 +29,7 @@ from hushrec.statistics.footprint import Footprint
 
 SAMPLE = "posterior sample"
 _NOISE = 0.11
-"""Variance of a rating around what a sample predicts, in squared widths of the scale."""
+"""Variance of a rating around the prediction of a sample, in squared widths of the scale. Chosen by hand."""
 
 
 class PosteriorSampleMF(PrivateModel):
@@ -89,7 +89,7 @@ class PosteriorSampleMF(PrivateModel):
         target = self._target(domain, run.noise(draw))
         weigh = partial(_weigh, run)
         chains = partial(sample, feedback, target, self.chain, weigh=weigh)
-        drawn = run.measure(draw, chains)
+        drawn = run.measure(draw, chains)  # lines 4 to 6, by chains that only come close to the density
         lo, hi, _ = domain.scale
         effects = np.clip(drawn.item_effects, lo, hi)
         extra_variance = np.full(domain.n_items, (_NOISE - FACTOR_NOISE) * span**2)

@@ -28,14 +28,18 @@ from hushrec.statistics.population import Population
 from hushrec.statistics.series.arrivals import LARGEST_CAP
 
 FEWEST_ITEMS = {"user": 3.0, "record": math.sqrt(3.0)}
-"""Smallest Σ c/n, or Σ c/Σ √c for unit ``record``, at which own items tell more than popularity does."""
+"""Smallest Σ c/n, or Σ c/Σ √c for unit ``record``, at which own items tell more than popularity does.
+
+Three items each, for which Σ c/Σ √c is √3; at 1.9 each, EASE without noise is below popularity
+(docs/models/private_ease.md).
+"""
 LEAST_EACH = 3
-"""Items of each user, on average, from which on own items are expected to tell more than popularity."""
+"""Items of each user, on average, at which own items are expected to tell more than popularity; as above."""
 MORE = 2
-"""So many times as many users as are declared must fit all sums."""
+"""All sums must fit this many times the declared users. Chosen by hand."""
 UNEVEN = 0.75
-"""Σ √c, or its counterpart for unit ``user``, of people as unequal as in real data, beside equal people:
-lognormal numbers of items with σ = 1.25 have 0.71 or more."""
+"""Σ √c, or its counterpart for unit ``user``, of people as unequal as in real data, over that of equal
+people: lognormal numbers of items with σ = 1.25 have 0.71 or more."""
 
 
 class PrivateEASE(PrivateModel):

@@ -56,8 +56,10 @@ class PrivateSGD(AlternatingModel):
                 "span": domain.scale.span,
                 "remaining_variance": max(0.9 ** (epoch - 1), 0.05),
             }
+            # Lines 5 and 7, with the sum of a user's errors and noise on it; then line 13 of Algorithm 5.
             noisy = sides.users(epoch, users, items)
             users = sums.in_ball(factor_steps.step(users, noisy, raters, items, rated, **how))
+            # Lines 5 and 6, then line 17 of Algorithm 5.
             noisy = sides.items(epoch, users, items)
             items = sums.in_ball(factor_steps.step(items, noisy, rated, users, raters, **how))
         return users * sums.width, items

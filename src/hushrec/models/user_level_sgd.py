@@ -28,6 +28,7 @@ from hushrec.statistics.person_gradients import RidgeGradients
 from hushrec.statistics.population import Population
 
 _EPOCHS = 12
+"""Default number of epochs, with which ``GRADIENTS`` of ``models/visibility.py`` was measured."""
 
 
 class UserLevelSGD(PrivateModel):

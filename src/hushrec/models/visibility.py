@@ -76,10 +76,11 @@ TASTE = 20.0
 than counts. ``python -m lab bench top_n_models``; lab/results/top_n.md has the table.
 """
 _L1 = 4.7
-"""How much wider Laplace noise on pairs is taken to be at the same μ: Δ is larger in L1 than in L2."""
+"""Ratio of the noise on pairs, Laplace to Gaussian at the same μ: Δ is larger in L1. Chosen by hand."""
 _TYPICAL_ITEMS = 2_000
+"""A convention: the catalogue for which ``COVARIANCE`` and ``WHOLE`` are stated."""
 _RATED = 50
-"""Ratings of an item on average from which on pairs with it can show."""
+"""Ratings of an item, on average, from which pairs with it can show. Chosen by hand."""
 
 
 # -- μ -------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from hushrec.solvers.initial import fill_normal
 from hushrec.statistics.engines.engine import engine_of
 
 Schedule = Literal["geometric", "inverse"]
-_AHEAD = 2  # blocks
+_AHEAD = 2  # blocks that the reader may be ahead: bounds the memory; chosen by hand
 
 __all__ = ["DescentData", "Factored", "Schedule", "gradient_descent", "scheduled", "survey"]
 

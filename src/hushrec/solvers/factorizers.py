@@ -15,6 +15,7 @@ from hushrec.solvers import descent
 from hushrec.solvers.initial import normal_factors
 
 THREADS = 2
+"""The default of all kernels; results do not depend on it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -136,6 +137,7 @@ def least_squares(
     columns = normal_factors(ratings.n_columns, rank) * 0.3
     row_effects, column_effects = np.zeros(len(by_row.counts)), np.zeros(ratings.n_columns)
     rows = np.zeros((len(row_effects), rank))
+    # With a power of 1, λ n of eqs. 12 and 13 in Friedman, Berkovsky & Kaafar 2016, which _side solves.
     row_reg, column_reg = (reg * np.maximum(side.counts, 1.0) ** power for side in (by_row, by_column))
     for _ in steps("solving", range(epochs)):
         rows, row_effects = _side(by_row, columns, column_effects, row_reg, row_scale)

@@ -28,11 +28,17 @@ from hushrec.progress import steps
 Some = TypeVar("Some", Floats, Floats32)
 _POWERS = 12
 _OVERSAMPLED = 20
+"""Products with the matrix, and columns beyond the rank (Halko, Martinsson & Tropp 2011). Chosen by hand."""
 _MOST_COMPONENTS = 60
+"""The most factors of the weights. Chosen by hand."""
 _TINY = 1e-3
+"""Added to weights so that nothing is divided by zero; ours, not McSherry & Mironov's."""
 _ROWS = 256  # of a matrix that are processed at a time; limits memory only
 LEAST_WEIGHT = 1.0
-"""What a raw average divides by at least, in place of a noisy weight that is smaller (``raw_average``)."""
+"""Smallest divisor of a raw average, in place of a smaller noisy weight.
+
+Chosen on MovieLens 100K: lab/docs/published.md, "The floor of the raw average".
+"""
 
 
 def full(matrix: Noisy, n: int, star: float = 1.0) -> Floats32:

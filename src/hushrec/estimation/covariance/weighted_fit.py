@@ -23,19 +23,22 @@ from hushrec.estimation.covariance.low_rank import leading
 from hushrec.progress import steps
 
 ROUNDS = 20
-"""Number of updates of all item factors."""
+"""Number of updates of all item factors; few on purpose (``_updated``). Chosen by hand."""
 _PARTS = 8
+"""Parts of the items that are updated in turn, as mean fields require; more cost time. Chosen by hand."""
 _TINY = 1e-3
+"""Smallest sum of weights, so that nothing is divided by zero."""
 _ROWS = 256  # of a matrix that are processed at a time; limits memory only
 _LEAST = 1e-5
-"""Mean square of a component, in squared units of the scale, below which it has vanished."""
+"""Mean square of a component, in squared units of the scale, below which it has vanished. Chosen by hand."""
 _BEYOND = 1.5
 """Of the Tracy–Widom law with one degree, which is above twice that in less than 1 of 1,000 cases."""
 _SMALLEST_HEAD = 50
-"""Items of the least part of a catalogue in which a component is looked for."""
+"""Items of the smallest part of a catalogue in which a component is looked for. Chosen by hand."""
 _FAST, _LEAST_DETERMINED = 0.15, 1e-3
+"""Exponent of the fast update of ``_updated``, and the smallest γ/n and Σ m² in it. Chosen by hand."""
 _SETTLED = 3
-"""Number of rounds before a component is given up."""
+"""Number of rounds before a component is given up. Chosen by hand."""
 
 
 def weighted_factors(

@@ -15,7 +15,7 @@ from hushrec.kernels.noise.chacha import BLOCKS, WORDS, keystream
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
-_NOBODY = 2**62
+_NOBODY = 2**62  # above every priority and mark, which take 40 bits
 
 __all__ = ["extremes", "substitute"]
 
@@ -110,6 +110,7 @@ def substitute(
                 keystream(choices, key, block & 0xFFFFFFFF, (1, block >> 32, 0))
             decision, choice = decisions[slot % WORDS], choices[slot % WORDS]
             item = int(columns[slot])
+            # Du, Leighton & Patel 2019, §III.C: step 3 keeps the item, or else takes the choice of step 2.
             if np.int64(decision & _LOW) >= keep:
                 half, begin = int(np.int64(choice & _LOW)), int(starts[item])
                 n = int(starts[item + 1]) - begin

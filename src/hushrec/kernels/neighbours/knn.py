@@ -21,8 +21,11 @@ from hushrec.kernels.transpose import transpose
 SQUARED, COSINE, PEARSON = 0, 1, 2
 """Distances: ‖a − b‖²; 1 − cos(a, b); and 1 − cos after subtracting each row's mean rating."""
 NEGLIGIBLE = 1e-10
-"""Fraction of Σ r² below which the centred rest is rounding error: the row is constant, similar to none."""
-_GRID = 1 << 23  # of similarities
+"""Fraction of Σ r² below which the centred rest is rounding error: the row is constant, similar to none.
+
+Chosen by hand, between the rounding of doubles, 1e-16, and the variance of any row that is not constant.
+"""
+_GRID = 1 << 23  # of similarities: as fine as single precision just above 1
 _U = np.uint64
 
 __all__ = ["COSINE", "NEGLIGIBLE", "PEARSON", "SQUARED", "item_knn", "user_knn"]

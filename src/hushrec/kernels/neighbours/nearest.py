@@ -16,7 +16,7 @@ from hushrec.kernels.csr import check_rows, frozen
 from hushrec.kernels.tasks import TASKS, in_threads, spans
 
 LOW = 0xFFFFFFFF
-"""The bits of a word that hold the position."""
+"""The lower half of a word, which holds the position."""
 _U = np.uint64
 
 __all__ = ["LOW", "checked", "each_query", "offer"]

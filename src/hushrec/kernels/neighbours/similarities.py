@@ -17,7 +17,7 @@ from hushrec.kernels.tasks import in_threads, spans
 from hushrec.kernels.transpose import transpose
 from hushrec.kernels.triangle import packed_size
 
-_TASKS = 64  # per thread: the cost of an item is known only afterwards
+_TASKS = 64  # per thread, chosen by hand: the cost of an item is known only afterwards
 _U = np.uint64
 
 __all__ = ["similarities"]

@@ -11,7 +11,7 @@ import numpy as np
 from hushrec.arrays import Words, Words32
 
 BLOCKS = 64
-"""Blocks per call."""
+"""Blocks per call. Chosen by hand; the draws of a key depend on it."""
 WORDS = 8 * BLOCKS
 """64-bit words per call."""
 
@@ -29,6 +29,7 @@ def _rotate(x: np.uint32, n: int) -> np.uint32:
 def _quarter_round(
     a: np.uint32, b: np.uint32, c: np.uint32, d: np.uint32
 ) -> tuple[np.uint32, np.uint32, np.uint32, np.uint32]:
+    # RFC 8439, §2.1.
     a = np.uint32(a + b)
     d = _rotate(np.uint32(d ^ a), 16)
     c = np.uint32(c + d)

@@ -22,7 +22,7 @@ from hushrec.kernels.noise.chacha import BLOCKS, WORDS, keystream
 from hushrec.kernels.simd import TILE, cgutils, data_of, plus, spread, store
 
 LARGEST = math.sqrt(66 * math.log(2))
-"""The largest possible normal, about 6.76: the radius resolves its probability in units of 2⁻³²."""
+"""The largest possible normal, √(−2 ln 2⁻³³), about 6.76: the smallest uniform is half a unit of 2⁻³²."""
 
 _CALL = 16 * TILE  # normals of sixteen blocks
 _intrinsic: Any = extending.intrinsic  # its stub counts the typing context among the arguments

@@ -26,7 +26,7 @@ from hushrec.kernels.solvers.prior_transition import settle, table, transition
 from hushrec.kernels.solvers.visits import BATCH, LARGEST_RANK, Sides, in_turn, padded_width, visit_all
 from hushrec.kernels.tasks import TASKS, in_threads, spans
 
-_VISIT = 10  # a user's two transitions take as long as this many ratings
+_VISIT = 10  # a guess: a user's two transitions take as long as this many ratings; only balances threads
 
 __all__ = ["langevin", "reference_langevin"]
 

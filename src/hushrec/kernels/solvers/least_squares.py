@@ -28,8 +28,9 @@ from hushrec.kernels.simd import (
 from hushrec.kernels.tasks import in_threads, spans
 
 LARGEST_RANK = 128
-_BLOCK = 128  # factors that are gathered at once
-_TASKS = 32  # per thread; the last to finish determines the time
+_BLOCK = 128  # factors that are gathered at once; chosen by hand, as is the rank
+_TASKS = 32  # per thread, chosen by hand; the last to finish determines the time
+# Single precision rounds at 2^-24; chosen by hand so that what rounding leaves of a singular matrix is below.
 _RIDGE = 2.0**-17  # smallest ridge, relative to the mean eigenvalue
 _PIVOT = 2.0**-20  # smallest pivot, relative to its diagonal cell
 

@@ -29,7 +29,8 @@ def reference_descend(
         error = values[at] - p @ q
         if user_effects is not None and item_effects is not None:
             error -= user_effects[u] + item_effects[i]
-        error = np.clip(error, -limit, limit)
+        error = np.clip(error, -limit, limit)  # Friedman, Berkovsky & Kaafar 2016, Algorithm 4, line 5
+        # Their eq. 2.
         user_factors[u] += rate * (error * q - user_reg[u] * p)
         item_factors[i] += rate * (error * p - item_reg[i] * q)
         if user_effects is not None and item_effects is not None:

@@ -29,10 +29,14 @@ from hushrec.kernels.solvers.prior_transition import pay, pay_item
 from hushrec.kernels.tasks import TASKS, in_threads, spans
 
 LARGEST_RANK = 2048
+"""The largest that Liu, Wang & Smola 2015 train."""
 BATCH = 64
-"""Visits per batch of ``langevin``: users take turns only with others of their batch."""
-_GROUP = 4  # vectors that are processed side by side
-_SOON = 4  # ratings between prefetching an item's factors and using them, over all users in turn
+"""Visits per batch of ``langevin``: users take turns only with others of their batch. Chosen by hand.
+
+Another number changes the bits of a sample, not its law.
+"""
+_GROUP = 4  # vectors that are processed in parallel; chosen by hand
+_SOON = 4  # ratings between prefetching an item's factors and using them, over users in turn; by hand
 _intrinsic: Any = extending.intrinsic  # its stub counts the typing context among the arguments
 
 __all__ = ["BATCH", "LARGEST_RANK", "Sides", "dot", "in_turn", "padded", "padded_width", "step", "visit_all"]
@@ -284,13 +288,14 @@ def _visit(
                 row = np.int64(item) * width
                 product = dot(p[s], item_factors, row, width, lanes)
                 move, keep_p, keep_q = np.float32(0), np.float32(1), np.float32(1)
-                if descent is not None:
+                if descent is not None:  # as ``descend`` documents
                     error = values[here] - product
                     error = error - (b_u[s] + item_effects[item]) if biased else error
                     move = descent[1] * min(max(error, -descent[2]), descent[2])
                     keep_p, keep_q = paces[s], descent[0][item]
                 if diffusion is not None:
                     predicted = product + (b_u[s] + item_effects[item]) if biased else product
+                    # The gradient of Liu, Wang & Smola 2015, eq. 4; prior and noise are those of ``pay``.
                     # No branch here: it would be unpredictable for the processor.
                     inside = np.float32(min(max(predicted, diffusion[0]), diffusion[1]) == predicted)
                     move = paces[s] * inside * (values[here] - predicted)

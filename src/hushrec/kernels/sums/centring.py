@@ -42,14 +42,15 @@ def centre(
         start, stop = indptr[user], indptr[user + 1]
         total = np.int64(0)
         for position in range(start, stop):
+            # McSherry & Mironov 2009, §4.3. They do not clamp x, and without that their Theorem 4 fails.
             x = min(max(grid_values[steps[position]] - offsets[items[position]], -limit), limit)
             entries[position] = x
             total += x
         mean = np.int64(0)
         if reg >= 0 and stop - start + reg > 0:
-            mean = (total + reg * prior) // (stop - start + reg)
+            mean = (total + reg * prior) // (stop - start + reg)  # r̄_u of §4.3, with reg as β_p
         for position in range(start, stop):
-            entries[position] = min(max(entries[position] - mean, -bound), bound)
+            entries[position] = min(max(entries[position] - mean, -bound), bound)  # r̂_ui of §4.3
     return entries
 
 

@@ -33,6 +33,7 @@ from hushrec.progress import reach
 _U = np.uint64  # numba checks signed indices for wrapping from the end; it uses unsigned ones directly
 _intrinsic: Any = extending.intrinsic  # its stub counts the typing context among the arguments
 _LABEL = (1 << LABEL_BITS) - 1
+# Distances and sizes of tasks change the time alone, and were chosen by hand.
 _SOON, _LATER = 4, 16  # visits between prefetching ratings, or where they end, and using them
 _TASK = 8  # blocks that a thread takes at a time; the first, most popular ones cost most
 _TOO_LARGE = "a sum would reach 2^62: put the weights or the entries on a coarser grid"
@@ -58,11 +59,11 @@ def weighted_gram(
     threads: int = 2,
     out: Ints | None = None,
 ) -> Ints:
-    """Σ_u w_u a_u a_uᵀ as a packed upper triangle, exact.
+    """Compute Σ_u w_u a_u a_uᵀ as a packed upper triangle, exactly.
 
-    The weighted covariance of McSherry & Mironov 2009, §4.2, with a_ui the centred rating; with a_ui = 1, its
-    weights. Memory in addition to the arguments, in bytes: 4 n² for the result, at most 12 per rating (about
-    8 on Netflix-like ratings), and 64 n per thread.
+    That is Cov of McSherry & Mironov 2009, §4.4, with a_ui the centred rating, and Wgt with a_ui = 1. Memory
+    in addition to the arguments, in bytes: 4 n² for the result, at most 12 per rating (about 8 on
+    Netflix-like ratings), and 64 n per thread.
 
     Args:
         indptr: where each user's ratings start, then where the last ones end, shape (n_users + 1,).

@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 from hushrec.arrays import Floats, Ints, Ints32
 
 LANES = 8
+"""64-bit sums in a cache line of 64 bytes."""
 LABEL_BITS = 18
+"""A word has 32 bits: 14 for a signed entry of at most 2^12, the rest for the label."""
 _U = np.uint64
 _LABEL = (1 << LABEL_BITS) - 1
 _LARGEST_ENTRY = 1 << 12
 _LARGEST_WEIGHT = 1 << 24
+"""Chosen by hand: with the largest entries a term is 2^48, of which 2^14 fit below the limit of 2^62."""
 
 __all__ = ["LABEL_BITS", "LANES", "index", "relabel", "survey"]
 

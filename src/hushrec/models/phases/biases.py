@@ -71,8 +71,10 @@ class BiasSettings(Frozen):
         (lo, hi, _), span = people.domain.scale, people.domain.scale.span
         items, users = self._sums(people.domain, run.terms, norm)
         noisy = {query.name: run.measure(query, values) for query, values in items.measure(people)}
+        # Algorithm 1, lines 4 and 5; a posterior mean stands in place of the β_m fictitious ratings.
         of_items = shrink(noisy["item sums"], noisy["item counts"], span, run.prior, items.origin)
         effects = np.clip(of_items.mean + items.origin, lo, hi)
+        # Algorithm 2, lines 1 and 5; ratings are clamped before they are summed, not the averages (line 6).
         noisy |= {query.name: run.measure(query, sums) for query, sums in users.measure(people, effects)}
         of_users = shrink(noisy["user sums"], noisy["user counts"], span)
         return Biases(

@@ -32,10 +32,13 @@ from hushrec.statistics.series.arrivals import LARGEST_CAP
 
 Cleaning = Literal["weighted", "shrink", "none"]
 _LARGEST_DENSE = 10_000
+"""Chosen by hand: a release without cleaning holds two packed triangles of float32, then 400 MB."""
 _MOST_ITEMS = 20_000
+"""Chosen by hand: a bound on memory, 1.6 GB for each square (docs/decisions/head-by-released-counts.md)."""
 _LEAST_RATED = 0.3
+"""Ratings that every item of the head is taken to have, however few its noisy count says. Chosen by hand."""
 _OF_PRIOR = 4
-"""One factor in this many may come from a public prior: chosen by hand."""
+"""One factor in this many may come from a public prior. Chosen by hand."""
 
 
 class Matrices(NamedTuple):
@@ -214,6 +217,7 @@ def measured(sums: CovarianceSums, baseline: ItemEffects, people: Population, ru
     Privacy: charged (the events of ``sums``).
     """
     head = Head.of(baseline.counts, sums.n_items)
+    # McSherry & Mironov 2009, §4.3 (ratings centred by user, clamped to ±B), then Cov and Wgt of §4.4.
     values = sums.measure(people, baseline.item_effects, baseline.user_mean, head, baseline.counts)
     covariance, weights = starmap(run.measure, values)  # a loop's variable would keep a triangle
     return Matrices(covariance, weights, head)

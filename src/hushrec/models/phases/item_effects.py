@@ -90,6 +90,7 @@ class EffectSettings(Frozen):
 
         Privacy: charged (the events of ``sums``).
         """
+        # MSum and MCnt of McSherry & Mironov 2009, §4.2; for unit user, of weighted users as in §4.5.
         noisy = {query.name: run.measure(query, values) for query, values in sums.measure(people)}
         return effects_of(sums, noisy, run.prior)
 

@@ -17,7 +17,7 @@ from hushrec.solvers.factorizers import Factors, Sparse, gradient_descent, least
 from hushrec.statistics.cells import Cells
 from hushrec.statistics.footprint import DRAWS, Footprint
 
-_FARTHEST = 299.0  # largest threshold, in scales of the noise
+_FARTHEST = 299.0  # scales of the noise; just below the e^−300 that ``privacy/noise/geometric.py`` can draw
 
 
 def require_reachable(cells: Cells, scale: float) -> None:

@@ -17,7 +17,7 @@ from hushrec.kernels.solvers.visits import BATCH
 from hushrec.settings import Frozen
 from hushrec.statistics.footprint import DRAWS, Footprint
 
-_DRAWS = 500  # draws of a chain that the diagnostics use
+_DRAWS = 500  # most draws of a chain that the diagnostics use; chosen by hand
 
 Weigh = Callable[[Ratings], Floats]
 
@@ -111,6 +111,7 @@ class Posterior:
 
     def weights(self, ratings: Ratings, own_weights: Floats | None = None) -> Floats:
         """w_u of each person, shape (n_users,). Privacy: private."""
+        # Liu, Wang & Smola 2015, §6, reweight by min(1, B/(m_u L)); own weights are those of Theorem 2.
         fraction = np.minimum(1.0, self.bound / (ratings.counts * self.largest(ratings.domain)))
         return np.asarray(fraction if own_weights is None else fraction * own_weights, dtype=np.float64)
 

@@ -11,6 +11,7 @@ from hushrec.arrays import Floats
 
 LARGEST_RHAT = 1.01
 LEAST_ESS = 400
+"""The convention of Vehtari et al. 2021, §4."""
 _FEWEST = 4  # draws of a chain, so that each half has a variance
 
 __all__ = ["LARGEST_RHAT", "LEAST_ESS", "Diagnostics", "diagnose"]

@@ -24,9 +24,9 @@ from hushrec.kernels.solvers.langevin_pass import LangevinPass
 from hushrec.kernels.solvers.squared_errors import losses
 from hushrec.solvers.mcmc.density import ChainData, ChainSettings, Posterior
 
-_WATCHED = 250  # items whose effect is recorded, and whose neighbours' product with them is
+_WATCHED = 250  # items whose effect is recorded, and their products with the next ones; chosen by hand
 _PAIRS = 1 << 20  # predicted at once: bounds the memory, does not change the result
-_PATIENCE = 2  # maximal multiple of the epochs for a chain that may not end yet
+_PATIENCE = 2  # largest multiple of the epochs for a chain that may not end yet; chosen by hand
 
 __all__ = ["Chain", "State"]
 
@@ -116,6 +116,7 @@ class Chain:
     def _pass(self, state: State) -> None:
         """Visit all people, in reverse order every other time, so that errors of O(h) cancel."""
         settings, source = self._settings, self._source
+        # η_t of Liu, Wang & Smola 2015, eq. 4: it falls from pass to pass.
         rate = settings.rate * (1 + state.epoch / settings.offset) ** -settings.decay / self._curvature
         epoch = LangevinPass(
             self._key, state.epoch, source.n_users, source.domain.n_items, settings.noise_intervals
@@ -148,7 +149,7 @@ class Chain:
             raise ConfigError("an MCMC chain diverged; lower the chains' rate")
 
     def _round(self, state: State) -> None:
-        """Draw the precisions and b_0 given the rest.
+        """Draw the precisions and b_0 given the rest: the Gibbs step of Liu, Wang & Smola 2015, §5.4.
 
         With v ~ N(0, T/λ) under its full density, whose factor √λ ensures that a person without ratings has
         no influence, λ given n numbers v is Gamma(shape + n/2, rate + Σ v²/(2 T)). And b_0 − c with b + c for
@@ -200,7 +201,7 @@ class Chain:
         state.draws[look - 1] = np.concatenate([[energy], effects + state.level, products])
 
     def _ends(self, state: State) -> bool:
-        """Whether the chain may end: if losses are not clamped, only inside the range (Alg. 1)."""
+        """Return whether the chain may end: if losses are not clamped, only in the range (Alg. 1, line 5)."""
         if self._target.clamped or not self._released:
             return True
         size = max(1, _PAIRS // self._source.domain.n_items)
