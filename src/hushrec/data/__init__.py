@@ -1,1 +1,1 @@
-"""From files to immutable ratings: the declared public domain, the private ratings, cleaning and splits."""
+"""The declared public domain, the private ratings read from files, their cleaning and splits."""

@@ -1,4 +1,4 @@
-"""Choose which ratings or interactions of a user count when a user has more than ``max_per_user``."""
+"""The choice of the ratings or interactions that count when a user has more than ``max_per_user``."""
 
 import hashlib
 from collections.abc import Iterator
@@ -98,8 +98,11 @@ def chosen_slots(
 
 
 def _heavy(indptr: Ints, counts: Ints, max_per_user: int) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Users with more than ``max_per_user`` ratings, in groups: users, where their ratings start within the
-    group, and the positions of the group's ratings among all ratings."""
+    """Yield the users with more than ``max_per_user`` ratings in groups.
+
+    Each group has its users, the starts of their ratings within the group, and the positions of the group's
+    ratings among all ratings.
+    """
     heavy = np.flatnonzero(counts > max_per_user)
     parts = np.cumsum(counts[heavy]) // _CHUNK
     for group in np.split(heavy, np.flatnonzero(np.diff(parts)) + 1):
@@ -109,7 +112,7 @@ def _heavy(indptr: Ints, counts: Ints, max_per_user: int) -> Iterator[tuple[Ints
 
 
 def _smallest(hashes: Words, starts: Ints, max_per_user: int) -> Bools:
-    """Whether each hash is among the ``max_per_user`` smallest of its user; a user's hashes are distinct.
+    """Mark the ``max_per_user`` smallest hashes of each user; a user's hashes are distinct.
 
     Each word holds the user above and the hash below, so that one sort sorts the hashes of all users.
     """
@@ -119,13 +122,13 @@ def _smallest(hashes: Words, starts: Ints, max_per_user: int) -> Bools:
 
 
 def _keys(users: pl.Series, use: bytes) -> Words:
-    """A 64-bit key for each user, derived from the user's id alone and different for each use."""
+    """Derive a 64-bit key for each user from the user's id alone, different for each use."""
     digests = b"".join(hashlib.blake2b(user.encode(), digest_size=8, person=use).digest() for user in users)
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
 def _shuffled(items: Ints32, keys: Words) -> Words:
-    """A keyed permutation of the 32-bit integers, applied to ``items``: xor with half a key and mix, twice.
+    """Apply a keyed permutation of the 32-bit integers to ``items``: xor with half a key and mix, twice.
 
     The mixer is MurmurHash3's 32-bit finaliser, a bijection.
     """

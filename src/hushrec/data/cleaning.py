@@ -1,4 +1,4 @@
-"""Turn tables of raw records into clean compressed rows.
+"""The cleaning of tables of raw records into compressed rows.
 
 Content never changes control flow here: each record is kept, repaired or dropped by a rule that looks at its
 own user alone, and nothing is raised, printed or logged.
@@ -52,7 +52,7 @@ class Batch(NamedTuple):
 
 
 class Cleaner:
-    """Cleans tables of records: of ratings if the domain has a scale, else of interactions.
+    """A cleaner of tables of records: of ratings if the domain has a scale, else of interactions.
 
     Attributes:
         roles: the columns that are read, whether or not a table must have them.
@@ -73,7 +73,7 @@ class Cleaner:
 
     @property
     def has_personal_epsilon(self) -> bool:
-        """Whether the tables state the ε that each user requests."""
+        """True if the tables have a column of the ε that each user requests."""
         return "personal_epsilon" in (self._roles or ())
 
     @property
@@ -153,7 +153,7 @@ class Cleaner:
         )
 
     def _values(self, table: pl.DataFrame) -> tuple[Floats, Bools]:
-        """The rating or count of each record, 1 if the table has neither, and whether it is valid."""
+        """Return the rating or count of each record, 1 if the table has neither, and a mask of valid ones."""
         columns = {"rating", "count"} & set(self.roles) & set(table.columns)
         values = _numbers(table[columns.pop()]) if columns else np.ones(table.height)
         valid = np.isfinite(values)
@@ -163,7 +163,7 @@ class Cleaner:
 def assemble(
     batches: list[Batch], domain: Domain, dropped: Dropped, *, personal_epsilon: bool, timed: bool
 ) -> Feedback:
-    """Compressed rows of clean records, one entry per user and item.
+    """Compress clean records into rows, one entry per user and item.
 
     The latest record by timestamp counts, then the largest; counts add up. A rating that is not a like is
     left out where the domain declares likes. Users without an entry are left out.
@@ -217,7 +217,7 @@ def assemble(
 
 
 def kind_of(domain: Domain) -> type[Feedback]:
-    """``Ratings`` or ``Interactions``, as the domain declares."""
+    """Return ``Ratings`` or ``Interactions``, as the domain declares."""
     return Ratings if domain.feedback == "ratings" else Interactions
 
 
@@ -245,13 +245,13 @@ def _index(texts: pl.Series) -> pl.DataFrame:
 
 
 def _distinct(column: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """The distinct ids of a column, as written and as text in Unicode NFC."""
+    """Return the distinct ids of a column, as written and as text in Unicode NFC."""
     raw = column.drop_nulls().unique()
     return raw, raw.cast(pl.String).str.normalize("NFC")
 
 
 def _codes(column: pl.Series, index: pl.DataFrame) -> Ints32:
-    """The code in ``index`` of each id, −1 if it has none. Only distinct ids are compared as text."""
+    """Return the code in ``index`` of each id, −1 if it has none; only distinct ids are compared as text."""
     column = _plain(column)
     raw, text = _distinct(column)
     codes = text.to_frame("text").join(index, on="text", how="left", maintain_order="left")["code"]
@@ -259,7 +259,7 @@ def _codes(column: pl.Series, index: pl.DataFrame) -> Ints32:
 
 
 def _users(column: pl.Series, roster: pl.DataFrame | None) -> tuple[pl.Series, Ints32]:
-    """The valid user ids, and the position in them of each row's user, −1 if the row's id is not valid."""
+    """Return the valid user ids, and the position of each row's user in them, −1 if its id is not valid."""
     if roster is not None:
         return roster["text"], _codes(column, roster)
     column = _plain(column)
@@ -280,14 +280,14 @@ def _spread(column: pl.Series, raw: pl.Series, code: pl.Series) -> Ints32:
 
 
 def _numbers(column: pl.Series) -> Floats:
-    """Cells as numbers, NaN where a cell does not hold one."""
+    """Read cells as numbers, NaN where a cell does not hold one."""
     if column.dtype == pl.String:
         column = column.str.strip_chars(" \t")
     return column.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
 
 
 def _epsilons(column: pl.Series, personal_epsilon: Mapping[str, float] | None) -> Floats:
-    """Cells as ε, given as a number or as the name of a class; NaN where a cell holds neither."""
+    """Read cells as ε, a number or the name of a class; NaN where a cell holds neither."""
     if column.dtype.is_numeric():
         return _numbers(column)
     column = column.cast(pl.String)
@@ -304,7 +304,7 @@ def _joined(parts: list[Any], dtype: Any) -> Any:
 
 
 def _last_of_each(pairs: Ints, times: Ints | None, values: Bytes) -> Ints:
-    """Rows in ascending order of ``pairs``; of equal pairs, the one with the largest (timestamp, value)."""
+    """Sort rows by ``pairs``; of equal pairs, keep the one with the largest (timestamp, value)."""
     order = np.argsort(pairs)
     pairs = pairs[order]
     again = pairs[1:] == pairs[:-1]

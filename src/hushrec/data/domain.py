@@ -1,4 +1,4 @@
-"""The public domain: what everyone may know before any rating is read.
+"""The public domain: the facts that are public before any rating is read.
 
 A plan sees only the domain, so every size and range that reaches a release comes from here. The domain is
 never inferred from ratings: a catalogue collected from the ratings already reveals that someone rated each
@@ -140,7 +140,7 @@ class Domain(BaseModel):
     @field_validator("titles", mode="before")
     @classmethod
     def _one_title_each(cls, titles: Any, info: ValidationInfo) -> tuple[str, ...] | None:
-        items = info.data.get("items")  # missing if the catalogue is wrong, which is told already
+        items = info.data.get("items")  # missing if the catalogue is wrong, which is reported already
         return None if titles is None or items is None else texts_of(titles, items, "titles")
 
     @field_validator("features", mode="before")
@@ -159,7 +159,7 @@ class Domain(BaseModel):
     @field_validator("likes")
     @classmethod
     def _on_the_scale(cls, likes: float | None, info: ValidationInfo) -> float | None:
-        if likes is None or "rating_scale" not in info.data:  # the scale is wrong, which is told already
+        if likes is None or "rating_scale" not in info.data:  # the scale is wrong, which is reported already
             return likes
         scale = info.data["rating_scale"]
         if scale is None:
@@ -199,8 +199,8 @@ class Domain(BaseModel):
 
         Args:
             feedback: the kind that is needed.
-            by: who needs it, for the error: the name of a model, a function or a command.
-            instead: what to choose in its place, for the error; by default only what it works on.
+            by: name of the model, function or command that needs it, for the error.
+            instead: an alternative, for the error; by default one that works on this domain's kind.
 
         Raises:
             DataError: the domain declares the other kind.
@@ -221,7 +221,7 @@ class Domain(BaseModel):
 
     @property
     def crowd(self) -> Crowd:
-        """About how many people and ratings there are."""
+        """The expected numbers of people and ratings."""
         most = min(self.max_per_user, self.n_items)
         return Crowd.of(self.expected_users, self.expected_records, self.max_users, most)
 
@@ -303,7 +303,7 @@ class Domain(BaseModel):
         separator: str | None = None,
         **declared: Any,
     ) -> Self:
-        """A domain whose items, and optionally users, come from public files.
+        """Make a domain whose items, and optionally users, come from public files.
 
         Args:
             path: CSV, TSV or Parquet with a header, MovieLens ``movies.dat`` or ``u.item``, Netflix

@@ -25,7 +25,7 @@ __all__ = ["ItemFeatures", "of_texts", "read"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ItemFeatures:
-    """One feature vector per item of a catalogue; an item of which nothing is known has zeros.
+    """One feature vector per item of a catalogue; an item without any feature has zeros.
 
     Args:
         matrix: finite numbers, sparse or dense, shape (n_items, n_features), in the order of the domain;
@@ -64,7 +64,7 @@ class ItemFeatures:
 def read(
     path: str | Path, domain: Domain, column: str | None = None, features: Sequence[str] | None = None
 ) -> ItemFeatures:
-    """Features of a domain's items.
+    """Read features of a domain's items.
 
     Args:
         path: MovieLens ``movies.dat`` (``id::title::genre|genre``) or ``u.item``; or ``.csv``, ``.tsv`` or
@@ -102,13 +102,13 @@ def read(
 
 
 def of_texts(texts: Mapping[str, Sequence[str]], *, named: bool = True) -> ItemFeatures:
-    """Features of items from their texts, as a domain or a release has them.
+    """Make features of items from their texts, as a domain or a release has them.
 
     Numbers are taken as they are; other texts are split at ``|`` into features of 0 and 1.
 
     Args:
         texts: name → one text for each item; there is at least one.
-        named: whether labels begin with the text's name: ``genres=Drama`` in place of ``Drama``.
+        named: True if labels begin with the text's name: ``genres=Drama`` in place of ``Drama``.
     """
     parts = [_column(cells, f"{name}=" if named else "", name) for name, cells in texts.items()]
     matrices, names = [matrix for matrix, _ in parts], [name for _, labels in parts for name in labels]
@@ -120,7 +120,7 @@ _Part = tuple[Any, list[str]]
 
 
 def _column(texts: Sequence[str], prefix: str, name: str) -> _Part:
-    """The only feature of a column of numbers, or those of its labels."""
+    """Return the single feature of a column of numbers, or one for each label of a column of text."""
     column = pl.Series(texts, dtype=pl.String)
     numbers = column.cast(pl.Float64, strict=False)
     if numbers.null_count() > column.is_in(_NOTHING).sum():
@@ -129,7 +129,7 @@ def _column(texts: Sequence[str], prefix: str, name: str) -> _Part:
 
 
 def _indicators(cells: Sequence[str], prefix: str) -> _Part:
-    """One 0/1 feature for each word that occurs in a cell, words being separated by bars."""
+    """Return one 0/1 feature for each word that occurs in a cell; bars separate words."""
     words = [{word.strip() for word in cell.split("|")}.difference(_NOTHING) for cell in cells]
     names = sorted(set().union(*words))
     places = {name: place for place, name in enumerate(names)}

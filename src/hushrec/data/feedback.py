@@ -1,4 +1,4 @@
-"""What people gave, as private, immutable rows indexed against a public domain.
+"""People's ratings or interactions, as private, immutable rows indexed against a public domain.
 
 Compressed rows: user u's items are ``items[indptr[u]:indptr[u + 1]]``, ascending, each item once. Every user
 has at least one.
@@ -30,7 +30,7 @@ __all__ = ["Dropped", "Feedback", "require_disjoint"]
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Feedback(ABC):
-    """What the users of a population gave: the rows that ``Ratings`` and ``Interactions`` share.
+    """The feedback of a population's users: the rows that ``Ratings`` and ``Interactions`` share.
 
     Attributes:
         users: user ids, unique, in ascending order of their UTF-8 bytes, shape (n_users,).
@@ -116,14 +116,14 @@ class Feedback(ABC):
 
     @abstractmethod
     def values(self) -> Floats:
-        """Ratings on their scale, or how often each item was given, shape (n_entries,)."""
+        """Return ratings on their scale, or the counts of the items, shape (n_entries,)."""
 
     @abstractmethod
     def _values_fit(self) -> bool:
-        """Whether the values have the right number and range."""
+        """Return True if the values have the right number and range."""
 
     def _kept(self, max_per_user: int) -> Bools | None:
-        """Which entries remain under a cap, None for all of them."""
+        """Mark the entries that remain under a cap; return None if all do."""
         return chosen(self.users, self.indptr, self.items, max_per_user)
 
     @property
@@ -138,7 +138,7 @@ class Feedback(ABC):
 
     @property
     def exceeds_declared_users(self) -> bool:
-        """Whether there are more users than ``domain.max_users`` declares. Privacy: private.
+        """True if there are more users than ``domain.max_users`` declares. Privacy: private.
 
         Loading does not refuse them, and a charge only above twice as many: near the bound, one more user
         would decide whether there is a release. The curator should check this once, and declare a larger
@@ -147,11 +147,11 @@ class Feedback(ABC):
         return self.n_users > self.domain.max_users
 
     def user_index(self) -> Ints32:
-        """Index of the user of every entry, shape (n_entries,)."""
+        """Return the index of the user of every entry, shape (n_entries,)."""
         return np.repeat(np.arange(self.n_users, dtype=np.int32), self.counts)
 
     def roster_indptr(self) -> Ints:
-        """Compressed rows over the domain's roster: people who gave nothing have empty rows.
+        """Return compressed rows over the domain's roster: people without an entry have empty rows.
 
         The order is that of ``users``, so ``items`` and the values are used unchanged.
 
@@ -164,12 +164,12 @@ class Feedback(ABC):
         return np.concatenate([[0], np.cumsum(counts)])
 
     def places(self) -> Ints:
-        """Position of each user on the domain's roster, −1 if they are not on it, shape (n_users,)."""
+        """Return the position of each user on the domain's roster, −1 if they have none, shape (n_users,)."""
         positions = self.domain.user_positions
         return np.array([positions.get(user, -1) for user in self.users.to_list()], dtype=np.int64)
 
     def select(self, mask: Bools) -> Self:
-        """The entries where ``mask``, one boolean for each, holds; users without any are left out."""
+        """Keep the entries where ``mask``, one boolean for each, is true; leave out users without any."""
         mask = np.asarray(mask)
         if mask.dtype != np.bool_ or mask.shape != self.items.shape:
             raise DataError(f"select takes one boolean for each of the {self.KIND}")
@@ -186,7 +186,7 @@ class Feedback(ABC):
         )
 
     def slice(self, start: int, stop: int) -> Self:
-        """The rows of the users from ``start`` up to but excluding ``stop``, without copying."""
+        """Return the rows of the users from ``start`` up to but excluding ``stop``, without copying."""
         if not 0 <= start <= stop <= self.n_users:
             raise DataError(
                 "a slice goes from one user to a later one, at most to the last; change start or stop"
@@ -201,7 +201,7 @@ class Feedback(ABC):
         )
 
     def cuts(self, entries: int) -> Iterator[Self]:
-        """The users in blocks of at most so many entries; a user with more gets a block of their own."""
+        """Yield the users in blocks of at most ``entries`` rows; a user with more gets their own block."""
         start = 0
         while start < self.n_users:
             reach = np.searchsorted(self.indptr, self.indptr[start] + entries, side="right")
@@ -210,12 +210,12 @@ class Feedback(ABC):
             start = stop
 
     def _entries(self, where: Any) -> dict[str, Any]:
-        """The arrays with a value per entry, at these entries."""
+        """Return the arrays with a value per entry, at these entries."""
         arrays = {name: getattr(self, name) for name in ("items", self.VALUES, "timestamps")}
         return {name: None if array is None else array[where] for name, array in arrays.items()}
 
     def with_personal_epsilon(self, personal_epsilon: Floats | Mapping[str, float]) -> Self:
-        """The same rows with these requested ε, for experiments.
+        """Return the same rows with these requested ε, for experiments.
 
         Args:
             personal_epsilon: shape (n_users,), in the order of ``users``; or user id to ε for every user.
@@ -225,11 +225,11 @@ class Feedback(ABC):
         return replace(self, personal_epsilon=np.array(personal_epsilon, dtype=np.float64))
 
     def capped(self, max_per_user: int) -> Self:
-        """At most ``max_per_user`` entries of each user, chosen by a hash keyed with the user's own id.
+        """Keep at most ``max_per_user`` entries of each user, chosen by a hash keyed with the user's own id.
 
         Which ratings of a user are kept depends only on the user's id and items: not on other users, nor on
-        the order of a file. All items are equally likely to be kept, up to the quality of the hash. Of
-        interactions with timestamps, the most recent are kept, and the hash decides between equal ones.
+        the order of a file. All items are equally likely to be kept, up to the quality of the hash. If
+        interactions have timestamps, the most recent are kept, and the hash decides between equal ones.
 
         Args:
             max_per_user: the most entries that each user keeps; usually ``domain.max_per_user``.
@@ -243,7 +243,7 @@ class Feedback(ABC):
         return self if mask is None else self.select(mask)
 
     def to_polars(self) -> pl.DataFrame:
-        """A table ``user_id, item_id[, rating][, count][, timestamp][, epsilon]``, one row per entry."""
+        """Return a table of ``user_id, item_id[, rating][, count][, timestamp][, personal_epsilon]``."""
         columns = {
             "user_id": self.users.gather(self.user_index()),
             "item_id": pl.Series(self.domain.items, dtype=pl.String).gather(self.items),
@@ -257,14 +257,14 @@ class Feedback(ABC):
 
     @abstractmethod
     def _columns(self) -> dict[str, pl.Series]:
-        """The column of the values, if there are any."""
+        """Return the column of the values, if there are any."""
 
     def gathered(self) -> Self:
-        """Itself: these rows are in memory; ``Blocks`` reads its files."""
+        """Return itself: these rows are in memory; ``Blocks`` reads its files."""
         return self
 
     def blocks(self) -> Iterator[Self]:
-        """Yield itself: what is in memory is one block; ``Blocks`` has several."""
+        """Yield itself: rows in memory are one block; ``Blocks`` has several."""
         yield self
 
     @property
@@ -273,30 +273,30 @@ class Feedback(ABC):
         return len(self.items)
 
     def held(self, gathered: bool) -> tuple[int, int]:
-        """As in ``People``: all entries and users."""
+        """Return the numbers of all entries and users, as in ``People``."""
         return self.n_entries, self.n_users
 
     @property
     def facts(self) -> PublicFacts:
-        """As in ``People``. Privacy: public."""
+        """The public facts, as in ``People``. Privacy: public."""
         return PublicFacts(self.domain, self.has_personal_epsilon, self.sums_only)
 
     @property
     def sums_only(self) -> bool:
-        """As in ``People``: no, all rows are here."""
+        """False, because all rows are here, as in ``People``."""
         return False
 
     def verify(self) -> None:
-        """As in ``People``: what is in memory is what was loaded."""
+        """Accept rows in memory as the rows that were loaded, as in ``People``."""
         return
 
     @property
     def has_personal_epsilon(self) -> bool:
-        """Whether users request their own ε. Privacy: public, determined by the source's columns."""
+        """True if users request their own ε. Privacy: public, determined by the source's columns."""
         return self.personal_epsilon is not None
 
     def digest(self) -> str:
-        """SHA-256, in hex, of all that a fit reads: domain, users, rows, values and requested ε."""
+        """Return the SHA-256, in hex, of all that a fit reads: domain, users, rows, values, requested ε."""
         sizes = f"{self.n_users} {len(self.items)} {self.has_personal_epsilon}"
         head = f"hushrec {self.KIND} {self.domain.digest} {sizes}"
         total = hashlib.sha256(head.encode())
@@ -308,7 +308,7 @@ class Feedback(ABC):
         return total.hexdigest()
 
     def _read(self) -> tuple[NDArray[Any] | None, ...]:
-        """The arrays that a fit reads."""
+        """Return the arrays that a fit reads."""
         return self.indptr, self.items, getattr(self, self.VALUES), self.personal_epsilon
 
     def __repr__(self) -> str:
@@ -328,6 +328,6 @@ def require_disjoint(users: Iterable[pl.Series]) -> None:
 
 
 def _ascend(users: pl.Series) -> bool:
-    """Whether these are strings, each above the one before, as polars compares them: byte by byte."""
+    """Return True if these are strings in strictly ascending order, compared byte by byte."""
     strings = users.dtype == pl.String and users.null_count() == 0
     return strings and bool((users[1:] > users[:-1]).all())

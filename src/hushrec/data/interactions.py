@@ -17,7 +17,7 @@ __all__ = ["Interactions"]
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Interactions(Feedback):
-    """The interactions of a population: the rows of ``Feedback``, which say which items each user gave.
+    """The interactions of a population: the rows of ``Feedback``, with the items that each user gave.
 
     A timestamp is that of the last record of the item.
 
@@ -45,7 +45,7 @@ class Interactions(Feedback):
         return len(self.items)
 
     def values(self) -> Floats:
-        """How often each item was given, 1 without counts, shape (n_interactions,)."""
+        """Return the number of times that each item was given, 1 without counts, shape (n_interactions,)."""
         if self.occurrences is None:
             return np.ones(len(self.items))
         return self.occurrences.astype(np.float64)

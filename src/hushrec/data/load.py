@@ -1,4 +1,4 @@
-"""Read ratings or interactions, and keep them in memory, on disk or in Spark.
+"""Loading of ratings or interactions into memory, onto disk or into Spark.
 
 Privacy: private; which paths are folders of blocks is public.
 """
@@ -62,7 +62,7 @@ def load(
     *,
     where: Where | Path = ...,
     progress: Progress | None = ...,
-) -> Any: ...  # what the source and the domain say
+) -> Any: ...  # the kind depends on the source and the domain
 
 
 def load(
@@ -73,11 +73,11 @@ def load(
     where: Where | Path = "memory",
     progress: Progress | None = None,
 ) -> People:
-    """Read what the domain declares, ratings or interactions, from files or tables, and clean it.
+    """Read ratings or interactions, as the domain declares, from files or tables, and clean them.
 
     *Structure* that cannot be read is an error: a damaged container, a missing column, a line with too few
     fields. *Content* never is: each record is repaired or dropped by a rule that looks at its own user alone,
-    silently, and counted in ``dropped``, which is confidential. Of what is dropped, ``fit`` accepts a tenth.
+    silently, and counted in ``dropped``, which is confidential. ``fit`` refuses more than a tenth.
     The rules:
 
     * Ids are text, never numbers: "007", "NA" and 2^53 + 1 are unchanged. User ids are normalised to
@@ -104,15 +104,15 @@ def load(
             a folder of files of one format, a zip archive of text files, or files in one
             (``"all.zip/*/ratings.csv"``). Text files may be gzipped (``.gz``). A table is one of polars,
             pandas, pyarrow, DuckDB or another library that narwhals supports, in memory, lazy, or a
-            stream. A ``Database`` is what a query of one returns.
+            stream. A ``Database`` stands for the result of a query.
             A folder of blocks, which ``where`` made before, is opened; a DataFrame of Spark stays in Spark.
         domain: the public domain.
-        reading: how the records are written, as far as names and headers do not tell.
+        reading: how the records are written, where names and headers do not show it.
         where: where the people are kept: ``"memory"``; ``"disk"``, in a temporary folder of blocks, which
             is deleted at the end of a ``with`` statement, when the blocks are no longer in use, or with the
             program; the ``Path`` of a new folder of blocks; ``"auto"``, on disk if memory may not suffice;
             or ``"spark"``, in the cluster of the active session, which reads the source itself.
-        progress: is told how far reading is, in hundredths of the files; see ``hushrec.progress``.
+        progress: receives the progress of reading, in hundredths of the files; see ``hushrec.progress``.
 
     Returns:
         ``Ratings`` or ``Interactions`` in memory, ``Blocks`` on disk or ``SparkFeedback``: the same users
@@ -141,7 +141,7 @@ def load(
 
 
 def packed_folder(source: Any) -> Path | None:
-    """The folder of blocks that a source is, if it is one."""
+    """Return the folder of blocks that a source names, or None if it names none."""
     (one, *others) = source if isinstance(source, list | tuple) and source else [source]
     folder = Path(one) if isinstance(one, str | Path) and not others else None
     return folder if folder is not None and (folder / MANIFEST).is_file() else None
@@ -150,7 +150,7 @@ def packed_folder(source: Any) -> Path | None:
 def in_memory(
     source: Any, domain: Domain, reading: Reading, see: Callable[[pl.DataFrame], None] | None = None
 ) -> Feedback:
-    """The rows of a source. ``see`` is shown each table, with the unread columns that may hold times."""
+    """Return the rows of a source; ``see`` gets each table, with the unread columns that may hold times."""
     intake, batches = Cleaner(domain), list[Batch]()
     for table, name in tables(source, (*intake.roles, *([OTHERS] if see else [])), reading):
         if see:

@@ -1,4 +1,4 @@
-"""The memory of this machine, as far as this process may use it."""
+"""The memory of this machine that this process may use."""
 
 from pathlib import Path
 
@@ -12,9 +12,9 @@ __all__ = ["machine"]
 
 
 def machine(root: Path = _ROOT, cgroup_list: Path = Path("/proc/self/cgroup")) -> tuple[int, int]:
-    """Bytes of memory that this process may use at most, and that are still free for it.
+    """Return the bytes of memory that this process may use at most, and those that are still free for it.
 
-    The smaller of the machine's and the process's control group's.
+    Each is the smaller of the machine's and of its control groups'.
 
     Args:
         root: where control groups are mounted.
@@ -36,7 +36,7 @@ def machine(root: Path = _ROOT, cgroup_list: Path = Path("/proc/self/cgroup")) -
 
 
 def _groups(root: Path, cgroup_list: Path) -> list[Path]:
-    """The folders of this process's groups and of their parents, which also limit it."""
+    """Return the folders of this process's groups and of their parents, which also limit it."""
     try:
         lines = cgroup_list.read_text().splitlines()
     except OSError:  # not Linux
@@ -51,7 +51,7 @@ def _groups(root: Path, cgroup_list: Path) -> list[Path]:
 
 
 def _cached(group: Path) -> int:
-    """The part of a group's usage that the kernel frees on demand: cached files."""
+    """Return the bytes of a group's usage that the kernel frees on demand: cached files."""
     lines = (group / "memory.stat").read_text().splitlines()
     statistics = dict(line.split() for line in lines)
     return int(statistics.get("total_inactive_file", statistics.get("inactive_file", "0")))

@@ -10,12 +10,12 @@ __all__ = ["People", "PublicFacts"]
 
 
 class PublicFacts(NamedTuple):
-    """What is public of people's data before any record is read.
+    """The public facts of people's data before any record is read.
 
     Attributes:
         domain: the public domain.
-        has_personal_epsilon: whether a column says the ε that each user requests.
-        sums_only: whether the rows stay in a cluster, and only sums over users come from there.
+        has_personal_epsilon: True if a column holds the ε that each user requests.
+        sums_only: True if the rows stay in a cluster, and only sums over users come from there.
 
     Privacy: public.
     """
@@ -26,11 +26,11 @@ class PublicFacts(NamedTuple):
 
 
 class People(Protocol):
-    """The users of one population with what each of them gave, as a fit needs them.
+    """The users of one population with their ratings or interactions, as a fit needs them.
 
     ``Ratings`` and ``Interactions`` hold them in memory, ``Blocks`` in files, ``SparkFeedback`` in a cluster.
 
-    Privacy: private, but for ``domain``, ``has_personal_epsilon`` and ``sums_only``.
+    Privacy: private, except ``domain``, ``has_personal_epsilon`` and ``sums_only``.
     """
 
     @property
@@ -40,22 +40,22 @@ class People(Protocol):
 
     @property
     def has_personal_epsilon(self) -> bool:
-        """Whether users request their own ε. Privacy: public, determined by the source's columns."""
+        """True if users request their own ε. Privacy: public, determined by the source's columns."""
         ...
 
     @property
     def sums_only(self) -> bool:
-        """Whether only sums over users leave the place of the rows. Privacy: public."""
+        """True if only sums over users leave the place of the rows. Privacy: public."""
         ...
 
     @property
     def facts(self) -> PublicFacts:
-        """All that is public of them. Privacy: public."""
+        """All public facts. Privacy: public."""
         ...
 
     @property
     def dropped(self) -> Dropped:
-        """How many records were read, and what was dropped or changed."""
+        """The numbers of records that were read, dropped and changed."""
         ...
 
     @property
@@ -69,10 +69,10 @@ class People(Protocol):
         ...
 
     def held(self, gathered: bool) -> tuple[int, int]:
-        """The most entries and users whose rows this machine's memory holds at once during a fit.
+        """Return the most entries and users whose rows this machine's memory holds at once during a fit.
 
         Args:
-            gathered: whether the fit brings all rows together.
+            gathered: True if the fit brings all rows together.
         """
         ...
 
@@ -80,7 +80,7 @@ class People(Protocol):
         """Refuse rows that are not what was loaded, or a cluster that is not ready to sum them.
 
         Raises:
-            DataError: What differs, and what to do.
+            DataError: rows differ, or the cluster is not ready.
         """
         ...
 
@@ -89,17 +89,17 @@ class People(Protocol):
         ...
 
     def capped(self, max_per_user: int) -> Self:
-        """At most ``max_per_user`` entries of each user."""
+        """Keep at most ``max_per_user`` entries of each user."""
         ...
 
     def blocks(self) -> Iterator[Any]:
-        """``Ratings`` or ``Interactions``, block by block: each user is in exactly one."""
+        """Yield ``Ratings`` or ``Interactions`` block by block; each user is in exactly one."""
         ...
 
     def gathered(self) -> Any:
-        """All rows in memory.
+        """Return all rows in memory.
 
         Raises:
-            DataError: They stay in a cluster.
+            DataError: the rows stay in a cluster.
         """
         ...

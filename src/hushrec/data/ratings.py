@@ -44,7 +44,7 @@ class Ratings(Feedback):
         return len(self.items)
 
     def values(self) -> Floats:
-        """Ratings on their scale, lo + step · steps, shape (n_ratings,)."""
+        """Return ratings on their scale, lo + step · steps, shape (n_ratings,)."""
         lo, _, step = self.domain.scale
         return lo + step * self.steps.astype(np.float64)
 

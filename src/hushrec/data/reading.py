@@ -1,4 +1,4 @@
-"""How records are written in files: one value, which every reader takes whole."""
+"""The description of how records are written in files, which every reader takes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,6 +16,7 @@ FORMATS = {
     "ipc": "Arrow IPC file, Feather version 2",
 }
 MAX_BYTES = 16 << 30
+"""The default limit on unpacked bytes, 16 GiB: chosen by hand."""
 Columns = Mapping[str, str | int]
 """Role to column: names, or positions from 0. A role that is left out is recognised by its usual names."""
 
@@ -24,10 +25,10 @@ __all__ = ["FORMATS", "MAX_BYTES", "PLAIN", "Columns", "Reading"]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How records are written in a file or table, as far as its name and its header do not tell.
+    """A description of the records in a file or table, where its name and its header do not show it.
 
     Args:
-        columns: which column holds what: by name, ``{"user_id": "who"}``, or, for text without a header, by
+        columns: the column of each role: by name, ``{"user_id": "who"}``, or, for text without a header, by
             position from 0, ``{"user_id": 0, "item_id": 1, "rating": 2}``. Usual names, such as
             ``userId`` and ``movieId``, need no mapping. ``count`` is how often an item was given, ``epsilon``
             the ε that a user requests, a number or one of ``domain.personal_epsilon``.
@@ -61,11 +62,11 @@ class Reading:
 
     @property
     def of_text(self) -> list[str]:
-        """What is said of files of text alone: no table has these."""
+        """The settings that apply to files of text alone: no table has these."""
         settings = {"format": self.format, "separator": self.separator}
         settings["decimal"] = None if self.decimal == "." else self.decimal
         return [f"{name}=" for name, value in settings.items() if value is not None]
 
 
 PLAIN = Reading()
-"""What names and headers tell."""
+"""The default: names and headers tell everything."""

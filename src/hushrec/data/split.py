@@ -1,11 +1,11 @@
-"""Split ratings or interactions into a training part and a test part.
+"""Splits of ratings or interactions into a training part and a test part.
 
-Every split returns pairs ``(train, test)`` of what it is given, ``Ratings`` or ``Interactions``; only
+Every split returns pairs ``(train, test)`` of the kind that it gets, ``Ratings`` or ``Interactions``; only
 ``held_out_people`` has a third part between them. It is the same for the same rows and seed, whatever the
 order of the records in their file. A user who has nothing in a part is left out of that part.
 
 Privacy: a split does not spend any budget, but no guarantee covers an error measured on a test part: it is a
-function of what the test users gave.
+function of the test users' data.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 _Kind = TypeVar("_Kind", bound=Feedback)
-_AFTER_ALL = 1 << 41  # a moment after every timestamp
+_AFTER_ALL = 1 << 41  # a moment after every timestamp, as cleaning clamps them to 2^40
 
 
 def holdout(feedback: _Kind, fraction: float, seed: int) -> tuple[_Kind, _Kind]:
@@ -49,7 +49,7 @@ def holdout(feedback: _Kind, fraction: float, seed: int) -> tuple[_Kind, _Kind]:
 
 
 def kfold(feedback: _Kind, k: int, seed: int) -> Iterator[tuple[_Kind, _Kind]]:
-    """k pairs whose test parts are disjoint, differ in size by at most one, and together hold everything.
+    """Yield k pairs with disjoint test parts that together hold everything and differ in size by at most one.
 
     Args:
         k: number of folds, 2 to 255.
@@ -71,15 +71,15 @@ def held_out_people(
 ) -> tuple[_Kind, _Kind, _Kind]:
     """Hold out whole users: strong generalisation (Marlin 2004; Liang et al. 2018, §4.1).
 
-    A model is fitted to the other users. Of each user who is held out, a random part of the items is to be
-    found from the rest, which they fold in. For validation users, hold people out of ``train`` once more.
+    A model is fitted to the other users. Each user who is held out folds in a random part of their items,
+    and the rest is to be predicted. For validation users, hold people out of ``train`` once more.
 
     Args:
         people: number of users who are held out, chosen among those with at least ``least`` items. Users with
-            fewer are in the training part like everybody else: a fit never leaves anybody out.
+            fewer are in the training part like everyone else: a fit never leaves anyone out.
         seed: seed of the choice of users, and of their items.
-        fraction: part of a held-out user's items that is to be found, rounded to a whole number from 1 to all
-            but one.
+        fraction: part of a held-out user's items that is to be predicted, rounded to a whole number from 1 to
+            all but one.
         least: 2 or more.
 
     Returns:
@@ -110,7 +110,7 @@ def held_out_people(
 
 
 def listed(feedback: _Kind, pairs: pl.DataFrame) -> tuple[_Kind, _Kind]:
-    """The listed pairs are the test part, as with the Netflix Prize's ``probe.txt``.
+    """Hold out the listed pairs as the test part, as with the Netflix Prize's ``probe.txt``.
 
     Args:
         pairs: a table ``user_id, item_id`` of text. Pairs that are not there are skipped.
@@ -130,7 +130,7 @@ def listed(feedback: _Kind, pairs: pl.DataFrame) -> tuple[_Kind, _Kind]:
 
 
 def latest(feedback: _Kind, n: int) -> tuple[_Kind, _Kind]:
-    """Each user's n latest entries are the test part; of equal timestamps, the later item in the catalogue.
+    """Hold out each user's n latest entries; of equal timestamps, the later item in the catalogue.
 
     Privacy: private.
     """
@@ -138,10 +138,10 @@ def latest(feedback: _Kind, n: int) -> tuple[_Kind, _Kind]:
 
 
 def since(feedback: _Kind, *, time: int | None = None, fraction: float | None = None) -> tuple[_Kind, _Kind]:
-    """Everything from one moment on is the test part, the same moment for all users.
+    """Hold out everything from one moment on, the same moment for all users.
 
     Args:
-        feedback: what to split, with timestamps.
+        feedback: with timestamps.
         time: the moment, in Unix seconds.
         fraction: choose the moment so that about this part of all ratings, or interactions, comes at it or
             later; more than that if several have its timestamp.
@@ -161,10 +161,10 @@ def since(feedback: _Kind, *, time: int | None = None, fraction: float | None = 
 
 
 def netflix_probe(feedback: _Kind, seed: int) -> tuple[_Kind, _Kind]:
-    """McSherry & Mironov 2009, §5: each user's 9 latest ratings, each in the test part with probability 1/3.
+    """Hold out each of a user's 9 latest ratings with probability 1/3 (McSherry & Mironov 2009, §5).
 
     Args:
-        feedback: what to split, with timestamps.
+        feedback: with timestamps.
 
     Privacy: private.
     """

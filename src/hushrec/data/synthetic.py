@@ -51,7 +51,7 @@ __all__ = ["interactions", "made_up_titles", "netflix_like"]
 def netflix_like(
     users: int, items: int, ratings: int, seed: int, rank: int = 20, titles: bool = False
 ) -> Ratings:
-    """Synthetic ratings of exactly the requested size, the same for the same arguments.
+    """Make synthetic ratings of exactly the requested size, the same for the same arguments.
 
     Args:
         users: number of users; each rates at least one item.
@@ -92,7 +92,7 @@ def netflix_like(
 def interactions(
     users: int, items: int, interactions: int, seed: int, rank: int = 8, titles: bool = False
 ) -> Interactions:
-    """Synthetic interactions of exactly the requested size, the same for the same arguments.
+    """Make synthetic interactions of exactly the requested size, the same for the same arguments.
 
     User u draws distinct items in proportion to exp(log w_i + ⟨p_u, q_i⟩), with the long-tailed w and the
     activity of ``netflix_like`` and Gaussian p and q. Time grows with ``users · items``.
@@ -161,7 +161,7 @@ def _require_possible(users: int, items: int, size: int, what: str) -> None:
 
 
 def round_up(users: int) -> int:
-    """The next of 1, 2, 5, 10, …
+    """Return the next of 1, 2, 5, 10, …
 
     Privacy: public, as a number that is declared.
     """
@@ -176,7 +176,7 @@ def _ids(letter: str, count: int) -> pl.Series:
 
 
 def _counts(normals: Floats, items: int, ratings: int) -> Ints:
-    """Ratings per user, m (1 − exp(−c exp(σ z)/m)), from 1 to m, with c such that they add up."""
+    """Return ratings per user, m (1 − exp(−c exp(σ z)/m)), from 1 to m, with c such that they add up."""
     weights = np.exp(_ACTIVITY * normals)
 
     def smooth(log_scale: float) -> Floats:
@@ -196,7 +196,7 @@ def _counts(normals: Floats, items: int, ratings: int) -> Ints:
 
 
 def _alias_table(weights: Floats) -> tuple[Floats, Ints32]:
-    """Vose's alias table: slot i yields item i with probability ``stay[i]``, otherwise ``other[i]``."""
+    """Build Vose's alias table: slot i yields item i with probability ``stay[i]``, otherwise ``other[i]``."""
     stay = weights * (len(weights) / weights.sum())
     other = np.arange(len(weights), dtype=np.int32)
     _fill_alias(stay, other)
@@ -230,7 +230,7 @@ def _next(state: Any) -> Any:
 
 @numba.njit(cache=True)
 def _uniform(state: Any) -> Any:
-    """In (0, 1]."""
+    """Draw a number in (0, 1], by the upper 53 bits of a word."""
     return ((_next(state) >> np.uint64(11)) + np.uint64(1)) * 2.0**-53
 
 
@@ -246,7 +246,7 @@ def _rated(
     user_factors: Floats32,
     item_factors: Floats32,
 ) -> tuple[Ints32, Bytes]:
-    """Items and steps of every user in turn; a user's depend only on the seed and the user's index."""
+    """Draw items and steps of every user in turn; a user's depend only on the seed and the user's index."""
     n_items = len(weights)
     items = np.empty(indptr[-1], dtype=np.int32)
     steps = np.empty(indptr[-1], dtype=np.uint8)

@@ -1,6 +1,6 @@
 """Cells of a column as Unix seconds, whatever the source has in it: numbers, dates, or ISO 8601 text.
 
-Privacy: private in, private out; what is not a time is told beside it, and nothing is raised.
+Privacy: private in, private out; a mask marks the cells that hold a time, and nothing is raised.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ __all__ = ["MAX_TIMESTAMP", "seconds"]
 
 
 def seconds(column: pl.Series) -> tuple[Ints, Bools]:
-    """Unix seconds, clamped to [0, 2^40], and whether each cell holds a time that lies there.
+    """Return Unix seconds, clamped to [0, 2^40], and a mask of cells that hold a time within these bounds.
 
     Fractions of a second are cut off. Text holds a number of seconds; or a date, ``2024-01-31``; or a date
     and time, ``2024-01-31T12:30[:59[.9]][Z|+01:00|+0100|+01]``, with ``T`` or a blank between. A time without
@@ -47,7 +47,7 @@ def seconds(column: pl.Series) -> tuple[Ints, Bools]:
 
 
 def _from_iso(text: pl.Series) -> pl.Series:
-    """Unix seconds, null where the text is not ISO 8601; floats are exact for all its years."""
+    """Read ISO 8601 as Unix seconds, null where it is none; floats are exact for all its years."""
     cell = pl.col("text")
     days = cell.str.head(10).str.to_date("%Y-%m-%d", strict=False, cache=False).cast(pl.Int32).cast(pl.Int64)
     hour, minute = _number(cell.str.slice(11, 2)), _number(cell.str.slice(14, 2))

@@ -1,1 +1,1 @@
-"""What a source looks like, for the curator alone, before anything is charged."""
+"""Checks of a source before anything is charged, for the curator alone."""

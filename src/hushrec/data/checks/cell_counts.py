@@ -1,4 +1,4 @@
-"""What the cells of a source look like: distinct ids and values, each with its number of records."""
+"""Distinct ids and values in the cells of a source, each with its number of records."""
 
 from contextlib import suppress
 
@@ -19,7 +19,7 @@ __all__ = ["MOST_VALUES", "CellCounts"]
 
 
 class CellCounts:
-    """Counts the cells of tables of records, one table after another.
+    """A count of the cells of tables of records, one table after another.
 
     Attributes:
         ids: by role, ``user_id`` and ``item_id``: a table ``text, records`` of the distinct ids, as text in
@@ -69,7 +69,7 @@ class CellCounts:
             self.milliseconds += int((seconds > _MILLISECONDS).sum())
 
     def _unread(self, name: str, column: pl.Series) -> None:
-        """Note a column without a role if it looks like times: by its cells, or by its name if they may."""
+        """Note a column without a role if its cells are times, or may be times by the column's name."""
         cells, temporal = column.drop_nulls(), column.dtype in (pl.Date, pl.Datetime)
         if not temporal and column.dtype != pl.String and not column.dtype.is_numeric():
             return

@@ -1,4 +1,4 @@
-"""Check a source before a budget is spent on it."""
+"""A check of a source before any budget is spent on it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ __all__ = ["CONFIDENTIAL", "Check", "check"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Check:
-    """What loading made of a source. Print it to read it.
+    """The result of loading a source. Print it to read it.
 
     Attributes:
         domain: the public domain.
@@ -71,7 +71,7 @@ class Check:
         return max(dropped.records - gone - self.n_entries, 0)
 
     def facts(self) -> Mapping[str, Any]:
-        """The same facts as one object for JSON."""
+        """Return the same facts as one object for JSON."""
         records = self.dropped.records
         return {
             "confidential": CONFIDENTIAL,
@@ -96,7 +96,7 @@ class Check:
         }
 
     def document(self) -> Document:
-        """What was read, dropped or changed, and whether a fit would be refused."""
+        """Return a document of the records read, dropped and changed, and of the reasons to refuse a fit."""
         records, domain = self.dropped.records, self.domain
         rows = [
             ("records", f"{records:,}"),
@@ -123,7 +123,6 @@ class Check:
 
 
 def _lost(dropped: Dropped, domain: Domain) -> Block:
-    """What was dropped or changed, with counts."""
     losses = dropped.losses(domain)
     if not losses:
         return Paragraph("None were dropped or changed.")
@@ -132,16 +131,16 @@ def _lost(dropped: Dropped, domain: Domain) -> Block:
 
 
 def check(source: Any, domain: Domain, reading: Reading = PLAIN) -> Check:
-    """Load a source as ``load`` does, and say what it looks like: what was dropped or changed, and why.
+    """Load a source as ``load`` does, and report the records dropped or changed, with reasons and hints.
 
     Args:
-        source: as for ``load``; or ``Ratings``, ``Interactions`` or ``Blocks``. Of these, and of a folder of
-            blocks, only counts are known, so there are no hints.
+        source: as for ``load``; or ``Ratings``, ``Interactions`` or ``Blocks``. For these, and for a folder
+            of blocks, only counts are known, so there are no hints.
         domain: the public domain.
         reading: as for ``load``.
 
     Returns:
-        What loading made of the source, for the curator alone.
+        The result of loading the source, for the curator alone.
 
     Raises:
         DataError: the structure cannot be read.

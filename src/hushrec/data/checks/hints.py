@@ -1,7 +1,7 @@
-"""From what the cells of a source look like to what is probably wrong with it, and the fix.
+"""Hints at probable faults of a source, and their fixes, from the look of its cells.
 
 A hint may show ratings, because a scale cannot be mended without them. It never shows an id: where columns
-are exchanged, a user's id stands where an item's is expected. Of ids it shows the shape alone, such as "a9".
+are exchanged, a user's id stands where an item's is expected. It shows only the shape of ids, such as "a9".
 
 Privacy: private; hints are for the curator alone.
 """
@@ -32,7 +32,7 @@ _FORMS = {
     ),
     "quotes": (pl.col("text").str.strip_chars("\"'"), "write the ids without quotes in both"),
 }
-"""How an id and its item may be written differently, and what to do."""
+"""Differences in writing between an id and its item, each with its fix."""
 _STEPS = (1, 0.5, 0.25, 0.2, 0.1, 0.05, 0.01, 2, 5, 10, 20, 25)
 _COLUMNS = "--column NAME=COLUMN, columns={NAME: COLUMN}"
 
@@ -40,11 +40,11 @@ __all__ = ["hints"]
 
 
 def hints(seen: CellCounts, domain: Domain, dropped: Dropped, n_users: int) -> Iterator[str]:
-    """What is probably wrong, a sentence or two each, the most basic first.
+    """Yield the probable faults, a sentence or two each, the most basic first.
 
     Args:
-        seen: what the cells look like.
-        dropped: what cleaning made of the records.
+        seen: the counts of the cells.
+        dropped: the records that cleaning dropped or changed.
         n_users: number of users with an item left.
     """
     if seen.headed:
@@ -93,7 +93,7 @@ def hints(seen: CellCounts, domain: Domain, dropped: Dropped, n_users: int) -> I
 
 
 def _unread(seen: CellCounts, domain: Domain) -> Iterator[str]:
-    """Columns that seem to say when, and are not read; of names, which are public, as much as fits a line."""
+    """Yield hints at unread columns that seem to hold times. Names are public; a line shows their start."""
     use = "the last of repeated ratings counts"
     if domain.rating_scale is None:
         use = "a cap keeps the most recent interactions"
@@ -113,7 +113,7 @@ def _unread(seen: CellCounts, domain: Domain) -> Iterator[str]:
 
 
 def _sheet(seen: CellCounts, scale: Scale, dropped: Dropped) -> bool:
-    """Whether the cells of ``item_id`` are ratings or empty, and not items of the catalogue."""
+    """Return True if the cells of ``item_id`` are ratings or empty, and not items of the catalogue."""
     items = seen.ids["item_id"]
     number = pl.col("text").cast(pl.Float64, strict=False)
     rated = items.filter(number.is_between(scale.lo, scale.hi))
@@ -151,7 +151,7 @@ def _items(seen: CellCounts, catalogue: pl.DataFrame, records: int) -> Iterator[
 
 
 def _written(ids: pl.DataFrame, public_ids: pl.DataFrame, what: str, records: int) -> Iterator[str]:
-    """Ids that are known but for the way in which they are written."""
+    """Yield hints at ids that differ from public ones only in the way in which they are written."""
     strange = ids.join(public_ids, on="text", how="anti")
     for difference, (form, fix) in _FORMS.items():
         n_similar = _records(
@@ -201,7 +201,7 @@ _PUBLIC = (
 
 
 def _another_scale(values: Floats, times: Ints, scale: Scale) -> str:
-    """What ratings look like that are not on the scale."""
+    """Describe ratings that are not on the scale."""
     inside = (values >= scale.lo) & (values <= scale.hi)
     off = int(times[~inside].sum())
     problem = f"{fraction(off, int(times.sum()))} of the ratings are written outside the scale {scale}"
@@ -223,7 +223,7 @@ def _another_scale(values: Floats, times: Ints, scale: Scale) -> str:
 
 
 def _fitting(values: Floats) -> Scale | None:
-    """The coarsest usual scale that holds all values."""
+    """Return the coarsest usual scale that holds all values."""
     lo, hi = float(values[0]), float(values[-1])
     for step in sorted(_STEPS, reverse=True):
         steps = (values - lo) / step
@@ -242,7 +242,7 @@ def _records(ids: pl.DataFrame) -> int:
 
 
 def _shape(ids: pl.DataFrame) -> str:
-    """The most frequent shape of ids: "tt0111161" is "a9"."""
+    """Return the most frequent shape of ids: "tt0111161" is "a9"."""
     shape = pl.col("text").str.replace_all(r"\p{L}+", "a").str.replace_all(r"\p{N}+", "9").str.slice(0, 40)
     weight = pl.col("records").sum() if "records" in ids.columns else pl.len()
     shapes = ids.group_by(shape).agg(weight.alias("weight")).sort("weight", "text", descending=True)

@@ -1,4 +1,4 @@
-"""What a domain declares: each fact with its checks, and all of them in words.
+"""The facts that a domain declares, with their checks and their description in words.
 
 Privacy: public where nothing else is said.
 """

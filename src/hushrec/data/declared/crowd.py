@@ -1,6 +1,6 @@
-"""How much there is to see: about how many people, and how many ratings, as everybody may know.
+"""The expected numbers of people and of ratings, which are public.
 
-Privacy: public. A crowd is declared, never read off the data; it need not be exact.
+A crowd is declared, never read off the data. It need not be exact.
 """
 
 from typing import NamedTuple
@@ -12,12 +12,12 @@ __all__ = ["USUAL", "Crowd"]
 
 
 class Crowd(NamedTuple):
-    """A declared crowd, by which models divide a budget and choose clips, ranks and rounds.
+    """A declared crowd, by which models divide a budget and choose clips, ranks and epochs.
 
     Attributes:
         users: about how many people take part.
         ratings: about how many ratings, or interactions, they give in all.
-        declared: whether both were declared; otherwise they follow from the bound on users.
+        declared: True if both were declared; otherwise they follow from the bound on users.
     """
 
     users: float
@@ -30,10 +30,10 @@ class Crowd(NamedTuple):
         return self.ratings / self.users
 
     def in_words(self, feedback: str) -> str:
-        """How many people with how much each, and whether that is assumed.
+        """Describe the numbers of people and of entries per person; say so if they are assumed.
 
         Args:
-            feedback: what they give: ratings or interactions.
+            feedback: ratings or interactions.
         """
         size = f"{self.users:,.0f} users with {self.each:,.3g} {feedback} each"
         if self.declared:
@@ -42,7 +42,7 @@ class Crowd(NamedTuple):
 
     @classmethod
     def of(cls, users: int | None, ratings: int | None, max_users: int, most: int) -> "Crowd":
-        """What was declared; what was not, from the bounds.
+        """Return the declared crowd, with missing numbers derived from the bounds.
 
         Args:
             users, ratings: as declared, or None.

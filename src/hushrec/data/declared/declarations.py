@@ -1,4 +1,4 @@
-"""What a domain declares and how it is checked: ids, a rating scale, privacy classes, texts about items."""
+"""Checks of the facts that a domain declares: ids, a rating scale, privacy classes, texts about items."""
 
 import math
 import operator
@@ -67,7 +67,7 @@ class Scale(NamedTuple):
         return self.span / 4
 
     def nearest(self, ratings: Floats) -> Bytes:
-        """Number of steps from ``lo`` to the nearest rating on the scale; halves round up.
+        """Return the number of steps from ``lo`` to the nearest rating on the scale; halves round up.
 
         Args:
             ratings: finite values of any shape, on or off the rating scale.
@@ -81,7 +81,7 @@ class Scale(NamedTuple):
         return np.clip(steps, 0, self.n_values - 1).astype(np.uint8)
 
     def holds(self, rating: float) -> bool:
-        """Whether this is one of the scale's ratings."""
+        """Return True if this is one of the scale's ratings."""
         if not self.lo <= rating <= self.hi:
             return False
         steps = (rating - self.lo) / self.step
@@ -109,14 +109,14 @@ class Scale(NamedTuple):
 
 
 def ids_of(ids: Any) -> tuple[str, ...]:
-    """Ids as text in Unicode NFC, in their order."""
+    """Return ids as text in Unicode NFC, in their order."""
     if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
         raise ValueError("give the ids as a list, an array or a column")
     return tuple(_id(one, position) for position, one in enumerate(ids))
 
 
 def catalogue_of(items: Any) -> tuple[str, ...]:
-    """Ids of a catalogue, as ``ids_of`` has them."""
+    """Return the ids of a catalogue as ``ids_of`` does; refuse an empty one, and repeated ids."""
     ids = ids_of(items)
     if not ids:
         raise ValueError("the catalogue is empty; a domain needs at least one item")
@@ -127,7 +127,7 @@ def catalogue_of(items: Any) -> tuple[str, ...]:
 
 
 def again(ids: Sequence[str]) -> tuple[int, int] | None:
-    """The positions of the first id that occurred before: there, and here; None if there is none."""
+    """Find the first id that repeats: its first and its second position, or None if no id does."""
     seen: dict[str, int] = {}
     for position, one in enumerate(ids):
         if (before := seen.setdefault(one, position)) != position:
@@ -136,10 +136,10 @@ def again(ids: Sequence[str]) -> tuple[int, int] | None:
 
 
 def roster_of(people: Any, most: int | None) -> tuple[str, ...]:
-    """Ids of people in ascending order of their UTF-8 bytes.
+    """Return the ids of people in ascending order of their UTF-8 bytes.
 
     Args:
-        most: the declared bound on their number; None if it is wrong, which is told already.
+        most: the declared bound on their number; None if it is wrong, which is reported already.
     """
     ids = ids_of(people)
     if not ids:
@@ -152,11 +152,11 @@ def roster_of(people: Any, most: int | None) -> tuple[str, ...]:
 
 
 def texts_of(cells: Any, items: tuple[str, ...], what: str) -> tuple[str, ...] | None:
-    """One printable line for each item, "" where there is none; None if there are none at all.
+    """Return one printable line for each item, "" where there is none; None if there are none at all.
 
     Args:
         cells: texts by id, in which other items are ignored; or in the order of ``items``.
-        what: what they are, for errors.
+        what: name of the texts, for errors.
     """
     if isinstance(cells, str | bytes) or not isinstance(cells, Iterable):
         raise ValueError(f"give {what} by id, {{id: text}}, or one for each item in the catalogue's order")
@@ -177,7 +177,7 @@ def texts_of(cells: Any, items: tuple[str, ...], what: str) -> tuple[str, ...] |
 
 
 def features_of(features: Any, items: tuple[str, ...]) -> dict[str, tuple[str, ...]] | None:
-    """Texts about each item by name, as ``texts_of`` has them; None if there are none."""
+    """Return texts about each item by name, as ``texts_of`` does; None if there are none."""
     if not isinstance(features, Mapping):
         raise ValueError("give features by name, each by id: {'genres': {'7': 'Drama|War'}}")
     by_name = {}
@@ -203,7 +203,7 @@ def classes(epsilons: Any) -> dict[str, float]:
 
 
 def explain(error: "ValidationError") -> str:
-    """What is wrong with each field of a domain, in our words instead of pydantic's."""
+    """Describe the errors in a domain's fields, in our words instead of pydantic's."""
     lines = []
     for detail in error.errors(include_url=False):
         field = ".".join(map(str, detail["loc"]))

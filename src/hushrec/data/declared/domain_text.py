@@ -1,4 +1,4 @@
-"""What a domain declares, in words, for people who look at one."""
+"""The short description of a domain that its ``repr`` and notebooks show."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ __all__ = ["domain_text"]
 
 
 def domain_text(domain: Any) -> str:
-    """One line of a ``Domain``: catalogue, what people give, bounds, hints, roster."""
+    """Describe a ``Domain`` in one line: catalogue, feedback, bounds, expected numbers, roster."""
     feedback = "interactions"
     if domain.likes is not None:
         feedback = f"likes: ratings of at least {domain.likes:g} on the scale {domain.rating_scale}"

@@ -1,4 +1,4 @@
-"""Columns of numbers from what a domain says about its items: labels, tenths of numbers, words of titles."""
+"""Columns of numbers from a domain's titles and features: labels, tenths of numbers, words of titles."""
 
 import hashlib
 import math
@@ -19,15 +19,15 @@ _LABELS, _WORDS, _BINS = 64, 256, 10
 _ENTRIES = 4_000_000
 """The most entries of the whole table, so that a large catalogue is described in fewer columns."""
 Columns = Callable[[Sequence[str], int], tuple[Floats, Bools]]
-"""From texts of all items to at most so many columns, and which items have any."""
+"""A function from texts of all items to at most a number of columns, and a mask of items that have any."""
 _YEAR = re.compile(r"\((\d{4})\)\s*$")
 
 
 def described(titles: Sequence[str], features: Mapping[str, Sequence[str]]) -> ItemPrior:
-    """Titles and features of a catalogue's items, as columns; either may be empty.
+    """Turn titles and features of a catalogue's items into columns; either may be empty.
 
     Features that are numbers are cut into tenths, each of about as many items. Others are labels, such as
-    ``Drama|War``; a column says which items have the label, for the most frequent ones. Titles give a bag of
+    ``Drama|War``; each of the most frequent ones gets a column that marks its items. Titles give a bag of
     words, hashed, and the year in ``Title (1995)`` if no feature is named year. Columns have mean 0 over the
     items that have the feature, and are 0 for the others.
     """
@@ -50,7 +50,7 @@ def described(titles: Sequence[str], features: Mapping[str, Sequence[str]]) -> I
 def _kinds(
     titles: Sequence[str], features: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, Sequence[str], Columns]]:
-    """The kinds of texts by name, each with the function that makes columns of them."""
+    """Yield the kinds of texts by name, each with the function that turns them into columns."""
     for name, texts in features.items():
         nonblank = [text for text in texts if text.strip()]
         yield name, texts, _tenths if all(map(_is_number, nonblank)) else _labels
@@ -62,7 +62,7 @@ def _kinds(
 
 
 def _tenths(texts: Sequence[str], most: int) -> tuple[Floats, Bools]:
-    """One column for each tenth of the numbers, and which items have one."""
+    """Return one column for each tenth of the numbers, and a mask of items that have a number."""
     has = np.array([_is_number(text) for text in texts])
     bins = min(_BINS, most)
     table = np.zeros((len(texts), bins))
@@ -74,7 +74,7 @@ def _tenths(texts: Sequence[str], most: int) -> tuple[Floats, Bools]:
 
 
 def _labels(texts: Sequence[str], most: int) -> tuple[Floats, Bools]:
-    """One column for each of the most frequent labels, and which items have any label."""
+    """Return one column for each of the most frequent labels, and a mask of items that have a label."""
     each = [[label for part in text.split("|") if (label := part.strip())] for text in texts]
     often = Counter(label for labels in each for label in dict.fromkeys(labels))
     chosen = sorted((label for label in often if often[label] > 1), key=lambda label: (-often[label], label))
@@ -86,7 +86,7 @@ def _labels(texts: Sequence[str], most: int) -> tuple[Floats, Bools]:
 
 
 def _words(texts: Sequence[str], most: int) -> tuple[Floats, Bools]:
-    """One column for each hash of a word, and which items have any word."""
+    """Return one column for each hash of a word, and a mask of items that have a word."""
     size = min(_WORDS, most)
     each = [set(re.findall(r"\w{2,}", text.casefold())) for text in texts]
     places = {

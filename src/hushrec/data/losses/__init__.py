@@ -1,1 +1,1 @@
-"""What cleaning dropped or changed, for the curator alone."""
+"""Counts of the records that cleaning dropped or changed, for the curator alone."""

@@ -1,4 +1,4 @@
-"""How many records of a source were read, dropped or changed, in numbers and in words."""
+"""Counts of the records of a source that were read, dropped or changed, in numbers and in words."""
 
 from dataclasses import dataclass, fields
 from typing import Literal, Self
@@ -6,22 +6,22 @@ from typing import Literal, Self
 from hushrec.data.declared.declarations import MAX_ID_BYTES
 from hushrec.data.domain import Domain
 
-_MOST = 10  # more than one record in so many is too much
-_TIMES = 2  # more users than so many times the declared bound are too many
+_MOST = 10  # more than one record in ten is too much: chosen by hand
+_TIMES = 2  # more than twice the declared bound of users is too much: chosen by hand
 
 Refusal = Literal["nobody", "empty", "dropped", "users"]
-"""Why a charge is refused."""
+"""The reasons to refuse a charge."""
 
 __all__ = ["Dropped", "Loss", "Refusal", "fraction"]
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Why records were dropped or changed, and how many.
+    """A reason why records were dropped or changed, and their number.
 
     Attributes:
         reason: name of the field of ``Dropped``.
-        text: what was wrong and what became of them, in words.
+        text: the fault and the repair, in words.
 
     Privacy: private.
     """
@@ -33,7 +33,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Dropped:
-    """How many records of a source were dropped or changed, for the curator only.
+    """Numbers of the records of a source that were dropped or changed, for the curator only.
 
     Attributes:
         user_id: dropped, user id is empty, too long, contains NUL, or is not on the domain's roster.
@@ -41,7 +41,7 @@ class Dropped:
         rating: dropped, rating or count is missing, unparsable or not finite, or the count is below 1.
         personal_epsilon: dropped, record lacks a valid requested ε although the source has a column for
             it; the user's other records, if any, stay and request ε = 0.
-        duplicate: dropped, the same user gave the item again; of counts, which add up, none is dropped.
+        duplicate: dropped, the same user gave the item again; counts add up, so none of them is dropped.
         clamped: kept, rating moved to the nearer end of the scale, or count to the largest that counts.
         rounded: kept, rating moved to the nearest step, or count to the nearest whole number.
         timestamp: kept, timestamp is missing, unreadable, or outside [0, 2^40] Unix seconds, to whose
@@ -66,10 +66,10 @@ class Dropped:
         return type(self)(*both)
 
     def lost(self, domain: Domain) -> int:
-        """How many records were dropped or changed against what the domain declares.
+        """Count the records that were dropped or changed because they do not fit the domain.
 
-        Of interactions, neither a repeated item counts, nor a count above the largest that the domain lets
-        count: a log of events has many of both. Of ratings, which people rarely give twice, repeats do.
+        For interactions, neither a repeated item counts, nor a count above the largest that the domain lets
+        count: a log of events has many of both. For ratings, which people rarely give twice, repeats count.
         """
         lost = (
             self.user_id + self.item_id + self.rating + self.personal_epsilon + self.rounded + self.timestamp
@@ -79,11 +79,11 @@ class Dropped:
         return lost if domain.counts else lost + self.clamped
 
     def too_many(self, domain: Domain) -> bool:
-        """Whether more than a tenth of the records were dropped or changed."""
+        """Return True if more than a tenth of the records were dropped or changed."""
         return _MOST * self.lost(domain) > self.records
 
     def refused(self, domain: Domain, n_users: int) -> tuple[Refusal, ...]:
-        """Every reason why a charge for what is left is refused; empty if it is not.
+        """Return every reason to refuse a charge for the remaining records; empty if there is none.
 
         Returns:
             "nobody": there were records, and no user has an item left; this cannot be accepted. "empty":
@@ -99,7 +99,7 @@ class Dropped:
         return tuple(reason for reason, holds in excesses.items() if holds)
 
     def losses(self, domain: Domain) -> list[Loss]:
-        """The reasons that occurred, with counts and words."""
+        """Return the reasons that occurred, with counts and words."""
         possible = [Loss(reason, getattr(self, reason), text) for reason, text in _texts(domain).items()]
         return [loss for loss in possible if loss.count]
 
@@ -112,7 +112,7 @@ class Dropped:
 
 
 def fraction(count: int, records: int) -> str:
-    """A count as a fraction of all records, in words.
+    """Write a count as a percentage of all records.
 
     Privacy: private in, private out.
     """
@@ -121,7 +121,7 @@ def fraction(count: int, records: int) -> str:
 
 
 def _texts(domain: Domain) -> dict[str, str]:
-    """What was wrong with records, and what became of them, by reason."""
+    """Return the fault of the records and its repair, by reason."""
     wrong = f"the user id is empty, over {MAX_ID_BYTES} bytes or holds NUL"
     texts = {
         "user_id": f"dropped: {wrong}" + (", or is not on the roster" if domain.users else ""),

@@ -1,1 +1,1 @@
-"""From file formats to columns of text: readers know formats, never the domain."""
+"""Readers of file formats, which return columns of text; they know formats, never the domain."""

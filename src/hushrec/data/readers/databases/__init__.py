@@ -1,1 +1,1 @@
-"""Ratings in databases: what one SELECT returns, read-only and in batches, every cell as text."""
+"""Ratings in databases: the rows of one SELECT, read-only and in batches, every cell as text."""
