@@ -1,4 +1,4 @@
-"""The files of blocks and how they are written; ``hushrec.data.packed.blocks`` describes and reads them.
+"""The files of blocks and their writing; ``hushrec.data.packed.blocks`` describes and reads them.
 
 Privacy: private.
 """
@@ -50,7 +50,7 @@ __all__ = [
 
 
 class StoredBlock(NamedTuple):
-    """What a manifest says of one block.
+    """The entry of one block in a manifest.
 
     Attributes:
         sha256: SHA-256 of each array's file.
@@ -62,7 +62,7 @@ class StoredBlock(NamedTuple):
 
 
 class InBlocks:
-    """People who are kept in blocks, by what is known of each block."""
+    """People kept in blocks, with the numbers of users and entries of each block."""
 
     __slots__ = ()
     domain: Domain
@@ -86,11 +86,11 @@ class InBlocks:
 
     @property
     def exceeds_declared_users(self) -> bool:
-        """Whether there are more users than ``domain.max_users`` declares."""
+        """True if there are more users than ``domain.max_users`` declares."""
         return self.n_users > self.domain.max_users
 
     def capped(self, max_per_user: int) -> Self:
-        """At most ``max_per_user`` entries of each user, as in ``Ratings.capped``, when a block is read."""
+        """Keep at most ``max_per_user`` entries of each user, as ``Ratings.capped`` does, while reading."""
         if max_per_user < 1:
             raise DataError("a cap keeps at least one item of each user: cap must be 1 or more")
         capped: Self = replace(
@@ -101,15 +101,15 @@ class InBlocks:
 
 
 def encoded(users: pl.Series) -> bytes:
-    """Ids of users, each followed by NUL."""
+    """Encode ids of users, each followed by NUL."""
     return "\0".join([*users.to_list(), ""]).encode()
 
 
 def decoded(domain: Domain, ids: bytes, arrays: Mapping[str, Any]) -> Any:
-    """The ``Ratings`` or ``Interactions`` of a block, as the domain says.
+    """Decode a block as ``Ratings`` or ``Interactions``, as the domain declares.
 
     Raises:
-        ValueError, DataError: The ids are not text, or the arrays do not fit together.
+        ValueError, DataError: the ids are not text, or the arrays do not fit together.
     """
     *users, rest = ids.decode().split("\0")
     if rest:
@@ -118,7 +118,7 @@ def decoded(domain: Domain, ids: bytes, arrays: Mapping[str, Any]) -> Any:
 
 
 def write_all(source: Iterable[Feedback], folder: Path, ratings_per_block: int) -> Domain:
-    """Write all blocks and the manifest; returns the domain.
+    """Write all blocks and the manifest, and return the domain.
 
     Args:
         source: one or more, of disjoint sets of users.

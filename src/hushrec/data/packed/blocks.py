@@ -2,7 +2,7 @@
 
 ::
 
-    manifest.json       the format, the domain's digest, which optional arrays exist, what loading dropped;
+    manifest.json       the format, the domain's digest, the optional arrays, the counts of dropped records;
                         for each block its number of users and entries and the SHA-256 of its files
     000000/users.npy    ids of the block's users, UTF-8, each followed by NUL, uint8
     000000/indptr.npy   where each user's entries start, then where the last ones end, int64
@@ -150,26 +150,26 @@ class Blocks(InBlocks):
 
     @property
     def facts(self) -> PublicFacts:
-        """As in ``People``. Privacy: public."""
+        """The public facts, as in ``People``. Privacy: public."""
         return PublicFacts(self.domain, self.has_personal_epsilon, self.sums_only)
 
     @property
     def sums_only(self) -> bool:
-        """As in ``People``: no, every block can be read here."""
+        """False, because every block can be read here, as in ``People``."""
         return False
 
     def held(self, gathered: bool) -> tuple[int, int]:
-        """As in ``People``: one block, or all of them."""
+        """Return the entries of one block, or of all, and all users, as in ``People``."""
         return (self.n_entries if gathered else RATINGS_PER_BLOCK), self.n_users
 
     @property
     def has_personal_epsilon(self) -> bool:
-        """Whether users request their own ε. Privacy: public, determined by the source's columns."""
+        """True if users request their own ε. Privacy: public, determined by the source's columns."""
         # Read from the manifest, so that it is known even with no blocks: whether there are users is private.
         return "personal_epsilon" in self._optional
 
-    def blocks(self) -> Iterator[Any]:  # the domain says of which kind, which no type checker sees
-        """``Ratings`` or ``Interactions`` block by block, each read from its files when needed.
+    def blocks(self) -> Iterator[Any]:  # the kind depends on the domain, which no type checker sees
+        """Yield ``Ratings`` or ``Interactions`` block by block, each read from its files when needed.
 
         Raises:
             DataError: a file is damaged.
@@ -179,7 +179,7 @@ class Blocks(InBlocks):
             yield block if self.max_per_user is None else block.capped(self.max_per_user)
 
     def gathered(self) -> Any:
-        """All blocks as ``Ratings`` or ``Interactions`` in memory, users in ascending order.
+        """Read all blocks into memory as ``Ratings`` or ``Interactions``, users in ascending order.
 
         Raises:
             DataError: a file is damaged.
@@ -228,7 +228,7 @@ class Blocks(InBlocks):
                 shared.reach(number + 1, self.n_blocks)
 
     def digest(self) -> str:
-        """SHA-256, in hex, of domain, cap and all files; verifies the files.
+        """Verify the files, and return the SHA-256, in hex, of domain, cap and all files.
 
         Raises:
             DataError: a file differs from what was written.
@@ -282,7 +282,7 @@ def _optional(names: list[str]) -> frozenset[str]:
 
 
 def _values(domain: Domain) -> set[str]:
-    """The array that adds a value to each item, if the domain has one."""
+    """Return the name of the array that adds a value to each item, if the domain has one."""
     counted = set() if domain.counts is None else {Interactions.VALUES}
     return {Ratings.VALUES} if domain.feedback == "ratings" else counted
 

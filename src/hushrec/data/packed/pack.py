@@ -1,4 +1,4 @@
-"""Read ratings or interactions that exceed memory into blocks."""
+"""Packing of ratings or interactions that exceed memory into blocks."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -54,7 +54,7 @@ def load_blocks(
         ratings_per_block: the most entries in a block; a user with more gets a block of their own.
 
     Returns:
-        the blocks: the same users with the same rows as ``load`` finds, in another order.
+        the blocks: the same users with the same rows as from ``load``, in another order.
 
     Raises:
         DataError: the structure cannot be read, or the folder cannot be written.
@@ -84,7 +84,7 @@ def load_blocks(
 def _assembled(
     spool: Partitions, intake: Cleaner, domain: Domain, ratings_per_block: int
 ) -> Iterator[Feedback]:
-    """Rows of as many partitions at a time as fit in a block, after an empty one with ``dropped``."""
+    """Yield the rows of as many partitions as fit in a block, after empty rows that carry ``dropped``."""
     yield assemble(
         [], domain, intake.dropped, personal_epsilon=intake.has_personal_epsilon, timed=intake.timed
     )
@@ -100,7 +100,7 @@ def _assembled(
 
 
 def _parts(sources: Sequence[Any], ratings_per_block: int) -> int:
-    """Enough partitions that each is smaller than a block, estimated from the sizes of the files."""
+    """Choose so many partitions that each is smaller than a block, by the sizes of the files."""
     records = sum(map(_most_records, sources))
     return min(records // max(ratings_per_block, 1) + 1, _MAX_PARTS)
 
@@ -113,9 +113,9 @@ def _most_records(source: Any) -> int:
 
 
 def too_large(source: Any, reading: Reading, memory: int) -> bool:
-    """Whether files are so large that loading them may need more than this memory, judged by their sizes.
+    """Return True if loading files may need more than this memory, judged by their sizes.
 
-    How much a query of a database returns is not known before it runs: it counts as large.
+    A query of a database counts as large, because the size of its result is not known before it runs.
 
     Args:
         source, reading: as for ``load``.

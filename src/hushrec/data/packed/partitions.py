@@ -62,7 +62,7 @@ class Partitions:
             self._append(number, piece)
 
     def take(self, part: int) -> list[Batch]:
-        """The records of a partition. Take each once, in ascending order; this frees disk space."""
+        """Return the records of a partition. Take each once, in ascending order; this frees disk space."""
         file = self._files[part // self._parts_of_a_file]
         batches: list[Batch] = []
         for start in self._starts[part]:
@@ -81,7 +81,7 @@ class Partitions:
 
 
 def split(batch: Batch, parts: int) -> Iterator[tuple[int, Batch]]:
-    """The records of each part that has people in a batch: a person's part is a hash of their id."""
+    """Yield the records of each part that has people in a batch; a hash of their id chooses the part."""
     part = np.array([crc32(name.encode()) % parts for name in batch.names.to_list()], dtype=np.int64)
     by_part = np.argsort(part, kind="stable")
     place = np.empty(len(part), dtype=np.int32)
@@ -106,7 +106,7 @@ def split(batch: Batch, parts: int) -> Iterator[tuple[int, Batch]]:
 
 
 def to_bytes(batch: Batch) -> dict[str, bytes | None]:
-    """The arrays of a batch by name, as little-endian bytes, None for what there is not."""
+    """Return the arrays of a batch by name, as little-endian bytes, None for absent ones."""
     arrays = {name: getattr(batch, name) for name in _TYPES}
     encoded = {
         name: None if a is None else a.astype(_TYPES[name], copy=False).tobytes()
@@ -116,7 +116,7 @@ def to_bytes(batch: Batch) -> dict[str, bytes | None]:
 
 
 def of_bytes(fields: Mapping[str, bytes | None]) -> Batch:
-    """A batch of what ``to_bytes`` made."""
+    """Rebuild a batch from the bytes of ``to_bytes``."""
     names = (fields["names"] or b"").decode().split("\0")
     encoded = {name: fields[name] for name in _TYPES}
     arrays = {

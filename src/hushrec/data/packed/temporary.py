@@ -1,4 +1,4 @@
-"""A temporary folder for private ratings, which does not outlive their use."""
+"""A temporary folder for private ratings, deleted after use."""
 
 import os
 import tempfile
@@ -16,7 +16,7 @@ class Temporary:
     """A folder for private ratings among the temporary files of this machine, which only its owner may read.
 
     It is deleted when it is closed or forgotten, or when the program ends; if the program is killed, the next
-    that makes one deletes it.
+    program that makes such a folder deletes it.
 
     Privacy: private.
     """

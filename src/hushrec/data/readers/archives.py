@@ -1,6 +1,6 @@
 """Members of zip archives, read as streams: nothing is unpacked to disk, so no path in an archive matters.
 
-Privacy: private; errors name the archive and the member, never what it holds.
+Privacy: private; errors name the archive and the member, never its content.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Member:
 
     Attributes:
         whole: the archive, open while any of its members is in use.
-        info: what the archive states of the file.
+        info: the archive's entry for the file.
     """
 
     archive: Path
@@ -39,7 +39,7 @@ class Member:
         return PurePosixPath(self.info.filename).suffix
 
     def open(self) -> BinaryIO:
-        """A stream of the unpacked bytes, at most as many as the archive states."""
+        """Open a stream of the unpacked bytes, at most as many as the archive states."""
         try:
             return cast(BinaryIO, self.whole.open(self.info))
         except (OSError, BadZipFile, RuntimeError, NotImplementedError):
@@ -55,7 +55,7 @@ File = Path | Member
 
 
 def members(archive: Path, pattern: str | None = None) -> list[Member]:
-    """The files in an archive, in the order of their names, without hidden ones.
+    """List the files in an archive, in the order of their names, without hidden ones.
 
     Args:
         archive: a zip archive.

@@ -1,4 +1,4 @@
-"""Ratings as Parquet or Arrow IPC (Feather) files, as polars reads them."""
+"""A reader of Parquet and Arrow IPC (Feather) files, through polars."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -30,7 +30,7 @@ def read(
     roles: Roles = RATED,
     constants: Mapping[str, str | None] = NONE,
 ) -> Iterator[pl.DataFrame]:
-    """The columns with these roles, such as ``user_id, item_id, rating[, timestamp]``.
+    """Yield tables of the columns with these roles, such as ``user_id, item_id, rating[, timestamp]``.
 
     Args:
         format: parquet, or ipc: Arrow IPC, which is Feather version 2.
@@ -49,7 +49,7 @@ def read(
             positions = by_name(
                 reading.columns, [*names, *folder_columns], str(path), roles, temporal=temporal
             )
-            if not start:  # by what the file states, before any of its data is unpacked
+            if not start:  # by the number of rows that the file states, before any of its data is unpacked
                 rows = lazy.select(pl.len()).collect().item()
                 refuse_bomb(path, rows * _CELL * len(positions), reading.max_bytes)
             read = {role: names[place] for role, place in positions.items() if place < len(names)}

@@ -1,4 +1,4 @@
-"""Read ids, titles and features from a list of items or accounts that its publisher has made public."""
+"""Readers of ids, titles and features from a public list of items or accounts."""
 
 import re
 from collections.abc import Sequence
@@ -52,10 +52,10 @@ __all__ = [
 
 
 class Catalogue(NamedTuple):
-    """What a public list says about each of its items, in the order of the file.
+    """The ids, titles and features of a public list, in the order of the file.
 
     Attributes:
-        ids: as ``read_ids`` has them.
+        ids: as ``read_ids`` returns them.
         titles: of the items, "" where there is none; None if the list has no titles.
         features: other texts, by name of the column.
 
@@ -74,7 +74,7 @@ def read_catalogue(
     features: Sequence[str] | None = None,
     separator: str | None = None,
 ) -> Catalogue:
-    """Ids, titles and features, in the order of the file.
+    """Read ids, titles and features, in the order of the file.
 
     Args:
         path: as for ``read_ids``. MovieLens and Netflix lists have titles, and genres or years.
@@ -105,10 +105,10 @@ def read_catalogue(
 
 
 def titles_column(names: Sequence[str], ids: str | None = None) -> str | None:
-    """The column of the titles if none is named: ``title`` or ``name``, in any case; None if there is none.
+    """Find the column of the titles if none is named: ``title`` or ``name``, in any case; else None.
 
     Args:
-        ids: the one of the ids; the first by default.
+        ids: the column of the ids; the first by default.
 
     Privacy: public.
     """
@@ -123,7 +123,7 @@ def require_items(
 
     Args:
         path, column, separator: as for ``read_catalogue``.
-        ids: those that it has.
+        ids: the ids in the file.
 
     Privacy: public if it is a list of items; the message of the refusal is in any case.
     """
@@ -147,7 +147,7 @@ def require_items(
 
 
 def headings(path: Path, separator: str | None = None) -> list[str]:
-    """Names of the columns; none of a list without a header. Arguments and errors as for ``read_ids``.
+    """Return the names of the columns, none for a list without a header; arguments as for ``read_ids``.
 
     Privacy: public.
     """
@@ -155,7 +155,7 @@ def headings(path: Path, separator: str | None = None) -> list[str]:
 
 
 def read_ids(path: Path, column: str | None = None, separator: str | None = None) -> list[str]:
-    """Ids, in the order of the file.
+    """Read ids, in the order of the file.
 
     Args:
         path: ``.csv``, ``.tsv`` or ``.parquet`` with a header; MovieLens ``movies.dat`` or ``users.dat``
@@ -196,7 +196,7 @@ def _is_headerless(path: Path) -> bool:
 
 
 def _listed(path: Path) -> tuple[list[str] | None, dict[str, list[str]]]:
-    """Titles and features of a list without a header; none if it is not one of the known ones."""
+    """Read titles and features of a list without a header; none if the list is of no known kind."""
     data = [line for line in path.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines() if line]
     try:
         lines = [line.decode() for line in data]

@@ -1,7 +1,7 @@
-"""What to do about columns that are not found: another separator, one row per record, names or positions.
+"""Advice on missing columns: another separator, one row per record, names or positions.
 
-Privacy: column names are treated as public, unless the first line looks like somebody's record. Cells are
-never shown: of a line that may be a record, only the separator is named.
+Privacy: column names are treated as public, unless the first line looks like a person's record. Cells are
+never shown: only the separator of a line that may be a record is named.
 """
 
 import json
@@ -14,15 +14,15 @@ _MARKS = {
     "|": '"|": give separator="|"',
     ",": 'commas: give format="csv"',
 }
-"""Separators, and what to do where a line is divided by them; the first that occurs counts."""
-_WIDE = 8  # columns; a table of records has fewer
-_SHOWN = 12  # names
+"""Separators, each with the fix for a line that it divides; the first that occurs counts."""
+_WIDE = 8  # columns; a table of records has fewer: chosen by hand
+_SHOWN = 12  # names in an error: chosen by hand
 
 __all__ = ["divided", "named", "positions"]
 
 
 def divided(line: str) -> str:
-    """What to do if a line that was read as one field holds another separator; empty if it holds none."""
+    """Advise on a line that was read as one field but holds another separator; empty if it holds none."""
     for mark, fix in _MARKS.items():
         if mark in line:
             return f"its lines are one field, and seem to be divided by {fix}"
@@ -30,12 +30,12 @@ def divided(line: str) -> str:
 
 
 def positions(required: Sequence[str]) -> str:
-    """An example of a mapping to positions."""
+    """Write an example of a mapping to positions."""
     return _mapping({role: str(place) for place, role in enumerate(required)})
 
 
 def _mapping(cells: Mapping[str, str]) -> str:
-    """A mapping of roles to columns, as it is typed in Python and on the command line."""
+    """Write a mapping of roles to columns, as typed in Python and on the command line."""
     typed = " ".join(f"--column {role}={'NAME' if cell == '...' else cell}" for role, cell in cells.items())
     named = ", ".join(f'"{role}": {cell}' for role, cell in cells.items())
     return f"Reading(columns={{{named}}}) ({typed})"
@@ -44,11 +44,11 @@ def _mapping(cells: Mapping[str, str]) -> str:
 def named(
     names: Sequence[str], required: Sequence[str], missing: Sequence[str], words: set[str], user: str = ""
 ) -> str:
-    """What to do about a table in which a column is not found.
+    """Advise on a table that lacks a column.
 
     Args:
         required: the roles that a table must have.
-        missing: those of them that no column has by its name.
+        missing: those roles that no column name stands for.
         words: usual names of columns, in lower case and without underscores.
         user: the column of the users, if it is known.
     """
@@ -72,7 +72,7 @@ def named(
 
 
 def _unpivoted(required: Sequence[str], user: str) -> str:
-    """How to turn a sheet with a column for each item into one row per record."""
+    """Advise on turning a sheet with a column for each item into one row per record."""
     value, selection = ("rating", "") if "rating" in required else ("given", '.filter(pl.col("given") > 0)')
     index = json.dumps(user or "USER", ensure_ascii=False)
     where = "" if user else ", where USER is the column of the users"

@@ -1,4 +1,4 @@
-"""Which column holds which part of a rating or interaction.
+"""The choice of the column for each part of a rating or interaction.
 
 Privacy: column names are treated as public; cells are never read here.
 """
@@ -18,9 +18,9 @@ UNRATED: Roles = ("user_id", "item_id", "timestamp", "personal_epsilon")
 COUNTED: Roles = ("user_id", "item_id", "count", "timestamp", "personal_epsilon")
 """The roles of the columns of ratings, of interactions, and of interactions with counts."""
 OTHERS = "unread"
-"""In place of a role: the columns without one that may hold times, each as ``unread NAME``, for a check."""
+"""A stand-in for a role: columns without one that may hold times, as ``unread NAME``, for a check."""
 _OPTIONAL = ("count", "timestamp", "personal_epsilon", OTHERS)
-_MOST_OTHERS = 16
+_MOST_OTHERS = 16  # unread columns that a check looks at: chosen by hand
 _KNOWN = {
     "userid": "user_id",
     "user": "user_id",
@@ -73,7 +73,7 @@ NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 def headerless(columns: Columns, roles: Roles = RATED) -> bool:
-    """Whether the mapping gives positions, which means that the file has no header."""
+    """Return True if the mapping gives positions, which means that the file has no header."""
     if unknown := sorted(set(columns) - set(roles)):
         keys = ", ".join(role for role in roles if role != OTHERS)
         raise DataError(f"columns= has the unknown key {unknown[0]!r}; the keys for this domain are {keys}")
@@ -84,7 +84,7 @@ def headerless(columns: Columns, roles: Roles = RATED) -> bool:
 
 
 def of_folders(constants: Mapping[str, str | None], names: Sequence[str]) -> dict[str, str | None]:
-    """The columns that a file's folders state and the file does not have itself: these it may repeat."""
+    """Return the columns that only a file's folders state; those that the file has too are left out."""
     return {name: cell for name, cell in constants.items() if name not in names}
 
 
@@ -97,7 +97,7 @@ def by_position(
     *,
     line: str = "",
 ) -> dict[str, int]:
-    """Position of each role in a file without a header: as mapped, or user, item, rating, timestamp.
+    """Return the position of each role in a file without a header: mapped, or user, item, rating, timestamp.
 
     The positions of a count and of the requested ε are never guessed.
 
@@ -135,7 +135,7 @@ def by_name(
     *,
     temporal: Container[str] | None = (),
 ) -> dict[str, int]:
-    """Position of each role in a table with named columns.
+    """Return the position of each role in a table with named columns.
 
     A role that is not mapped is recognised by its usual names, in any case: ``user_id``, ``userId``,
     ``UserID``, ``user``; ``item_id``, ``movieId``, ``item``; ``rating``; and, optionally, ``count``,
@@ -187,12 +187,12 @@ def by_name(
 
 
 def role_of(name: str) -> str | None:
-    """The role that a column of this name usually has, None if it is not a usual name."""
+    """Return the role that a column of this name usually has, None if it is not a usual name."""
     return _KNOWN.get(_folded(name))
 
 
 def sounds_like_time(name: str) -> bool:
-    """Whether a column of this name probably says when: ``created_at``, ``ratedOn``, ``Zeitpunkt``."""
+    """Return True if the name suggests times: ``created_at``, ``ratedOn``, ``Zeitpunkt``."""
     return any(word.lower() in _TIMES for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+", name))
 
 

@@ -1,4 +1,4 @@
-"""Tables of other libraries: polars, pandas, pyarrow, DuckDB and whatever else narwhals supports.
+"""Readers of tables of other libraries: polars, pandas, pyarrow, DuckDB and others that narwhals supports.
 
 Tables that are read in batches, such as lazy frames and streams, take the memory of one batch.
 """
@@ -18,7 +18,7 @@ from hushrec.data.readers.quiet import GIVEN_UP, contained
 from hushrec.data.reading import Columns
 from hushrec.errors import DataError
 
-_ROWS = 1 << 20  # in a batch
+_ROWS = 1 << 20  # in a batch: chosen by hand
 
 Result = TypeVar("Result")
 
@@ -31,7 +31,7 @@ class _Table(NamedTuple):
     Attributes:
         names: the names of its columns.
         temporal: those of dates and times.
-        read: takes the position of each role, and yields tables of the roles, at least one, possibly empty.
+        read: a function from the position of each role to tables of the roles, at least one, possibly empty.
     """
 
     names: list[str]
@@ -40,7 +40,7 @@ class _Table(NamedTuple):
 
 
 def from_table(source: Any, columns: Columns, roles: Roles = RATED) -> Iterator[pl.DataFrame]:
-    """The columns of any table with these roles, such as ``user_id, item_id, rating[, timestamp]``.
+    """Yield the columns of any table with these roles, such as ``user_id, item_id, rating[, timestamp]``.
 
     Args:
         source: a table that is in memory, lazy, or a stream of Arrow batches, which is used up.
@@ -64,7 +64,7 @@ def from_table(source: Any, columns: Columns, roles: Roles = RATED) -> Iterator[
 
 
 def arrow_reader(relation: Any, rows: int) -> Any:
-    """A stream of Arrow batches from a relation of DuckDB, whose older versions name the method otherwise.
+    """Open a stream of Arrow batches from a relation of DuckDB; older versions have another method for it.
 
     Privacy: private.
     """
@@ -106,12 +106,12 @@ def _opened(source: Any) -> _Table | None:
 
 
 def _columns(schema: Any) -> tuple[list[str], set[str]]:
-    """The names of a table's columns, and those of dates and times."""
+    """Return the names of a table's columns, and those of dates and times."""
     return [str(name) for name in schema], {str(name) for name, kind in schema.items() if kind.is_temporal()}
 
 
 def _fields(schema: Any) -> tuple[list[str], set[str]]:
-    """The same of a schema of Arrow."""
+    """Return the same for a schema of Arrow."""
     kinds: Any = import_module("pyarrow").types
     return list(schema.names), {field.name for field in schema if kinds.is_temporal(field.type)}
 
@@ -129,7 +129,7 @@ def _lazy(table: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 
 
 def _reader(source: Any) -> Any:
-    """A stream of the batches of anything of pyarrow that has an Arrow stream, unless it is one."""
+    """Return a stream of the batches of a pyarrow batch, table or stream."""
     arrow: Any = nw.dependencies.get_pyarrow()
     if isinstance(source, arrow.RecordBatch):
         source = arrow.Table.from_batches([source])
@@ -141,7 +141,7 @@ def _scanned(source: Any, names: list[str], positions: dict[str, int]) -> Any:
 
 
 def _stream(reader: Any, positions: dict[str, int], *, cut: bool = True) -> Iterator[pl.DataFrame]:
-    """The batches of an Arrow stream; ``cut`` chooses the columns, if the stream has others too."""
+    """Yield the batches of an Arrow stream; ``cut`` selects the columns, if the stream has others too."""
     places = [*positions.values()] if cut else [*range(len(positions))]
     for batch in chain([reader.schema.empty_table()], reader):
         yield _from_arrow(batch.select(places), positions)
@@ -154,7 +154,7 @@ def _from_arrow(batch: Any, positions: dict[str, int]) -> pl.DataFrame:
 
 
 def _collected(table: Any, positions: dict[str, int]) -> Iterator[pl.DataFrame]:
-    """A lazy table of another library than polars; of DuckDB in batches, of others at once."""
+    """Yield a lazy table of another library than polars: DuckDB's in batches, others at once."""
     if table.implementation.is_duckdb():
         yield from _stream(arrow_reader(table.to_native(), _ROWS), positions, cut=False)
     else:

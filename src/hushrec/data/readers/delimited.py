@@ -1,4 +1,4 @@
-"""Ratings as delimited text: one rating per line, fields divided by a separator.
+"""A reader of delimited text: one rating per line, fields divided by a separator.
 
 Every cell is read as text; no type is inferred. A line with another number of fields than the first is an
 error of the file; its cells are never guessed.
@@ -36,13 +36,13 @@ __all__ = ["Dialect", "cells", "read"]
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a line is divided into fields.
+    """The division of a line into fields.
 
     Attributes:
         separator: the text between two fields.
-        header: whether the first line names the columns.
-        quoted: whether double quotes protect separators and line ends.
-        blanks: whether any run of spaces and tabs is a separator; ``separator`` is then a space.
+        header: True if the first line names the columns.
+        quoted: True if double quotes protect separators and line ends.
+        blanks: True if any run of spaces and tabs is a separator; ``separator`` is then a space.
         decimal: the decimal sign of ratings, "." or ",".
     """
 
@@ -60,10 +60,10 @@ def read(
     roles: Roles = RATED,
     constants: Mapping[str, str | None] = NONE,
 ) -> Iterator[pl.DataFrame]:
-    """Tables of text cells with a column for each role, such as ``user_id, item_id, rating[, timestamp]``.
+    """Yield tables of text, a column for each role, such as ``user_id, item_id, rating[, timestamp]``.
 
     Args:
-        dialect: how its lines are divided into fields.
+        dialect: the division of its lines into fields.
         reading: its columns and its largest size; positions of columns mean that there is no header.
         constants: further columns, each with the cell of all its rows.
 
@@ -97,7 +97,7 @@ def read(
 
 
 def cells(path: File, block: Block, dialect: Dialect, width: int) -> pl.DataFrame:
-    """The cells of a block as text in ``width`` columns; blank lines are skipped, empty cells are null."""
+    """Parse a block into text in ``width`` columns; blank lines are skipped, empty cells are null."""
     data = _single(block.data, dialect)
     separator = _separator(dialect)
     quoted = dialect.quoted and b'"' in data
@@ -119,7 +119,7 @@ def cells(path: File, block: Block, dialect: Dialect, width: int) -> pl.DataFram
 
 
 def _repeated(folder_columns: Mapping[str, str | None], n: int) -> pl.DataFrame:
-    """Columns that hold the same cell in every row, under names that no cell's column has."""
+    """Return columns with the same cell in every row, under names that no column of cells has."""
     cells = {f"folder {place}": cell for place, cell in enumerate(folder_columns.values())}
     return pl.DataFrame(
         {name: pl.repeat(cell, n, dtype=pl.String, eager=True) for name, cell in cells.items()}
@@ -140,7 +140,7 @@ def _separator(dialect: Dialect) -> str:
 
 
 def _single(data: bytes, dialect: Dialect) -> bytes:
-    """The same lines with a separator of one character."""
+    """Return the same lines with a separator of one character."""
     if len(dialect.separator) > 1:
         return data.replace(dialect.separator.encode(), _STAND_IN.encode())
     if dialect.blanks:
@@ -152,7 +152,7 @@ def _single(data: bytes, dialect: Dialect) -> bytes:
 
 
 def _is_rectangular(data: bytes, mark: bytes, quoted: bool, width: int) -> bool:
-    """Whether there are lines × (width − 1) separators outside quotes.
+    """Return True if there are lines × (width − 1) separators outside quotes.
 
     The parser does not report short lines. This sum misses a long line that compensates for a short one, but
     the parser reports the long line.

@@ -1,4 +1,4 @@
-"""Choose the reader for a file.
+"""The choice of the reader for a file.
 
 Privacy: a file's name and format are public; its content is private.
 """
@@ -41,7 +41,7 @@ __all__ = ["BINARY", "read", "recognise"]
 
 
 def recognise(path: File) -> str:
-    """The format implied by a file's name; the content is never read."""
+    """Return the format implied by a file's name; the content is never read."""
     if path.name == "probe.txt":
         raise DataError(f"{path} holds pairs without ratings; leave it out, and read the files of ratings")
     name = path.name.removesuffix(".gz")
@@ -58,12 +58,12 @@ def read(
     roles: Roles = RATED,
     constants: Mapping[str, str | None] = NONE,
 ) -> Iterator[pl.DataFrame]:
-    """Tables of a file with a column for each role, such as ``user_id, item_id, rating[, timestamp]``.
+    """Yield tables of a file with a column for each role, such as ``user_id, item_id, rating[, timestamp]``.
 
     Args:
         path: a file; of a text format, also one in an archive; of the Netflix Prize, also a folder.
         format: that of the file, one of ``FORMATS``.
-        reading: how it is written otherwise.
+        reading: its other settings.
         constants: further columns, which the names of the file's folders state, each with its only cell.
 
     Privacy: private.

@@ -10,13 +10,13 @@ from hushrec.data.readers.delimited import Dialect, cells
 from hushrec.data.readers.text import blocks
 from hushrec.errors import DataError
 
-_DAY = 86_400
+_DAY = 86_400  # seconds
 
 __all__ = ["files", "read"]
 
 
 def read(path: File, max_bytes: int) -> Iterator[pl.DataFrame]:
-    """Tables ``user_id, item_id, rating, timestamp`` of ``combined_data_*.txt`` or ``mv_*.txt``.
+    """Yield tables ``user_id, item_id, rating, timestamp`` of ``combined_data_*.txt`` or ``mv_*.txt``.
 
     Args:
         path: one such file, or a folder of them.
@@ -35,7 +35,7 @@ def read(path: File, max_bytes: int) -> Iterator[pl.DataFrame]:
 
 
 def files(folder: Path) -> list[Path]:
-    """The files of the Netflix Prize in a folder, all of one kind. Privacy: public."""
+    """List the files of the Netflix Prize in a folder, all of one kind. Privacy: public."""
     for name in ("combined_data_*.txt", "mv_*.txt"):
         if paths := sorted([*folder.glob(name), *folder.glob(name + ".gz")]):
             return paths
@@ -51,7 +51,7 @@ def _named(path: File) -> list[Path] | list[File]:
 
 
 def _under_movies(path: File, max_bytes: int) -> Iterator[pl.DataFrame]:
-    """Tables of cells, with ``item_id`` from the line ``movie:`` above them."""
+    """Yield tables of cells, with ``item_id`` from the line ``movie:`` above them."""
     movie: str | None = None
     for block in blocks(path, max_bytes):
         # Once a line "movie:" has as many separators as the other lines, it parses as a row like them.

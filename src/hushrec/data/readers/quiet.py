@@ -1,4 +1,4 @@
-"""Silence standard error while polars reads an untrusted file.
+"""Redirection of standard error while polars reads an untrusted file.
 
 When polars fails on damaged data, its threads write the reason, which may include cells, straight to file
 descriptor 2 before Python is notified. So the descriptor is redirected in the meantime.
@@ -17,11 +17,11 @@ import polars as pl
 from hushrec.errors import DataError
 
 GIVEN_UP = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
-"""How polars fails. Suppress these, do not chain them: their messages may hold cells."""
-_STDERR = 2
+"""The exceptions of polars. Suppress these, do not chain them: their messages may hold cells."""
+_STDERR = 2  # the file descriptor, by POSIX
 _lock = Lock()
 _inside = 0  # open blocks, in any thread
-_noise = False  # whether one of them failed
+_noise = False  # True once one of them failed
 _held: tuple[int, int] | None = None  # the original descriptor, and the target of the redirection
 
 Result = TypeVar("Result")
@@ -75,7 +75,7 @@ def _hold() -> None:
 
 
 def _memory() -> int:
-    """A file in memory. Threads append to it: at a shared position they would overwrite each other's text."""
+    """Open a file in memory to which threads append: at a shared position they would overwrite each other."""
     from fcntl import F_SETFL, fcntl  # not on all systems
 
     aside = os.memfd_create("stderr")

@@ -1,4 +1,4 @@
-"""Every file that a path, a pattern or a folder stands for, before any of them is read.
+"""The files that a path, a pattern or a folder stands for, listed before any of them is read.
 
 Privacy: names of files and folders are public; their content is private and not read here.
 """
@@ -40,7 +40,7 @@ class Part(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of the file, unpacked as far as its archive states them."""
+        """The size of the file in bytes; of a file in an archive, its stated unpacked size."""
         if isinstance(self.file, Member):
             return self.file.info.file_size
         files = self.file.iterdir() if self.file.is_dir() else [self.file]
@@ -48,7 +48,7 @@ class Part(NamedTuple):
 
 
 def parts(source: str | Path, reading: Reading) -> list[Part]:
-    """The files of a source, in the order of their names.
+    """List the files of a source, in the order of their names.
 
     Args:
         source: a file; a zip archive; a file or pattern in an archive, ``all.zip/*/ratings.csv``; a folder of
@@ -69,7 +69,7 @@ def parts(source: str | Path, reading: Reading) -> list[Part]:
     if not glob.has_magic(str(path)):
         raise DataError(f"{_shown(path)} does not exist")
     names = sorted(glob.glob(str(path), recursive=True))
-    if "**" in path.parts:  # which matches folders beside the files in them, and what a folder passes over
+    if "**" in path.parts:  # matches folders as well as their files, and files that a folder passes over
         names = [name for name in names if not (Path(name).is_dir() or Path(name).name.startswith("_"))]
     if not names:
         raise DataError(f"{_shown(path)} matches no file; check the pattern and the current folder")
@@ -137,6 +137,6 @@ def _require_one_format(where: Path, files: Iterable[Part]) -> None:
 
 
 def _stated(place: PurePath) -> dict[str, str | None]:
-    """The columns that names of folders state, one ``column=value`` each."""
+    """Read the columns that names of folders state, one ``column=value`` each."""
     pairs = [name.split("=", 1) for name in place.parts if "=" in name]
     return {unquote(column): None if value == _ABSENT else unquote(value) for column, value in pairs}

@@ -1,4 +1,4 @@
-"""The tables of a source: of files, of tables in memory and of queries, all with columns named by role.
+"""The tables of a source: of files, in memory and of queries, all with columns named by role.
 
 Privacy: private; names of files are public.
 """
@@ -23,7 +23,7 @@ __all__ = ["found", "tables"]
 
 
 def tables(source: Any, roles: Roles, reading: Reading) -> Iterator[tuple[pl.DataFrame, str]]:
-    """The tables of a source, with columns of these roles, each with its name; arguments as for ``load``."""
+    """Yield a source's tables, with columns of these roles, and their names; arguments as for ``load``."""
     listed = found(source, reading)
     sizes = [part.size if isinstance(part, Part) else 1 for part in listed]
     with fraction("reading") as read:
@@ -34,14 +34,14 @@ def tables(source: Any, roles: Roles, reading: Reading) -> Iterator[tuple[pl.Dat
 
 
 def _called(part: Any) -> str:
-    """What errors call a file, query or table. Privacy: public."""
+    """Return the name of a file, query or table in errors. Privacy: public."""
     if isinstance(part, Database):
         return part.place
     return str(part.file) if isinstance(part, Part) else "the table"
 
 
 def _read(part: Any, roles: Roles, reading: Reading) -> Iterator[pl.DataFrame]:
-    """The tables of one file, query or table."""
+    """Yield the tables of one file, query or table."""
     if isinstance(part, Part):
         return formats.read(part.file, part.format, reading, roles, part.constants)
     if reading.of_text:
@@ -52,7 +52,7 @@ def _read(part: Any, roles: Roles, reading: Reading) -> Iterator[pl.DataFrame]:
 
 
 def found(source: Any, reading: Reading) -> list[Any]:
-    """The files and tables of a source: a ``Part`` for each file, and each table or query as it is.
+    """List the files and tables of a source: a ``Part`` for each file, each table or query unchanged.
 
     Args:
         source, reading: as for ``load``.

@@ -1,4 +1,4 @@
-"""Text files as a stream of blocks of whole records, with bounded memory.
+"""A reader of text files as a stream of blocks of whole records, with bounded memory.
 
 A block is the input of one CSV parser call. Cutting at record ends happens here so that one reader serves
 every text format, plain or gzipped, and so that size limits apply before anything is parsed.
@@ -16,9 +16,10 @@ from zipfile import BadZipFile
 from hushrec.data.readers.archives import File, Member
 from hushrec.errors import DataError
 
-BLOCK = 1 << 25
-MAX_RECORD = 1 << 20
+BLOCK = 1 << 25  # bytes read at once: bounds the memory; chosen by hand
+MAX_RECORD = 1 << 20  # bytes, far above a line of ratings: chosen by hand
 # A file may unpack to this many times its size, and always to 64 MiB. Ratings compress to a third or a tenth.
+# Both limits are chosen by hand.
 MAX_RATIO = 100
 FREE_BYTES = 1 << 26
 
@@ -51,12 +52,12 @@ def refuse_bomb(path: File, unpacked: int, max_bytes: int) -> None:
 
 
 def blocks(path: File, max_bytes: int, *, quoted: bool = False) -> Iterator[Block]:
-    """The lines of a text file, in blocks of about 32 MiB; CRLF becomes LF and a byte order mark is dropped.
+    """Yield the lines of a text file, in blocks of about 32 MiB; CRLF becomes LF, a byte order mark goes.
 
     Args:
         path: a file, on disk or in an archive, gzipped if its name ends in ``.gz``.
         max_bytes: the most bytes that the file may unpack to.
-        quoted: whether double quotes protect line ends.
+        quoted: True if double quotes protect line ends.
 
     Yields:
         blocks in the order of the file.
@@ -104,7 +105,7 @@ def _read(stream: BinaryIO, path: File) -> bytes:
 
 
 def _record_end(data: bytes, quoted: bool) -> int:
-    """The end of the last whole record: after a line end with an even number of quotes before it."""
+    """Return the end of the last whole record: after a line end with an even number of quotes before it."""
     end = data.rfind(b"\n") + 1
     odd = quoted and data.count(b'"', 0, end) % 2
     while odd and end and len(data) - end <= MAX_RECORD:
@@ -115,7 +116,7 @@ def _record_end(data: bytes, quoted: bool) -> int:
 
 
 def _endless(path: File, row: int, data: bytes, quoted: bool) -> str:
-    """Describe what is wrong with a block in which no record ends."""
+    """Describe the fault of a block in which no record ends."""
     if not quoted or b'"' not in data:
         row += data.count(b"\n")
         return f"{path}, row {row}: over {MAX_RECORD} bytes; is this text, one rating a line, ended by LF?"

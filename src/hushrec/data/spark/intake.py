@@ -1,8 +1,8 @@
-"""From records in Spark to people in Spark: cleaned where the records are, sent once, put together by person.
+"""Loading in Spark: records are cleaned in place, sent once, and put together by person.
 
 Each batch of records is cleaned by the rules of ``hushrec.load``, and its clean records are cut into parts by
-a hash of their user's id. Spark sends the pieces of a part to one place, where they become blocks. What was
-dropped is counted in rows beside the records: Spark may run a task twice, but it takes its rows once.
+a hash of their user's id. Spark sends the pieces of a part to one place, where they become blocks. Rows of
+their own count dropped records: Spark may run a task twice, but it takes its rows once.
 """
 
 from collections import defaultdict
@@ -24,9 +24,9 @@ from hushrec.data.spark.spark_feedback import SparkFeedback
 from hushrec.errors import DataError
 from hushrec.progress import stage
 
-_RECORDS = 1 << 17  # in a part, about
-_MOST = 1 << 12  # parts
-_AT_ONCE = 1 << 20  # records cleaned at once: fewer make more and smaller rows
+_RECORDS = 1 << 17  # in a part, about: chosen by hand
+_MOST = 1 << 12  # parts: chosen by hand
+_AT_ONCE = 1 << 20  # records cleaned at once, by hand: fewer make more and smaller rows
 _PIECES = (
     "part int, names binary, users binary, items binary, values binary, timestamps binary, "
     "personal_epsilon binary, "
@@ -40,14 +40,14 @@ __all__ = ["load_spark"]
 def load_spark(
     source: Any, domain: Domain, *, columns: Columns = NONE, parts: int | None = None
 ) -> SparkFeedback:
-    """Read what the domain declares, ratings or interactions, in Spark; clean it and keep it there.
+    """Read ratings or interactions, as the domain declares, in Spark; clean them and keep them there.
 
     The rules are those of ``hushrec.load``: the same records give the same people with the same rows and the
     same counts in ``dropped``, however Spark cuts the records and however often it repeats a task. Records
     never come to the driver.
 
     Args:
-        source: a DataFrame of Spark, from whichever of its readers; the name of a table or view in its
+        source: a DataFrame of Spark, from any of its readers; the name of a table or view in its
             catalogue; or one or several paths that it reads: Parquet, or text with a header if the name ends
             in ``.csv`` or ``.tsv``. Names of folders, ``year=2024``, are columns of text.
         domain: the public domain.
@@ -82,7 +82,7 @@ def load_spark(
 
 
 def _cleaned(batches: Iterator[Any], domain: Domain, parts: int) -> Iterator[Any]:
-    """Pieces of parts, from the records of one task, and a last row with what was dropped."""
+    """Yield pieces of parts from the records of one task, then a row with the counts of dropped records."""
     intake = Cleaner(domain)
     for records in _several(batches):
         for table in from_table(records, NONE, intake.roles):
@@ -93,7 +93,7 @@ def _cleaned(batches: Iterator[Any], domain: Domain, parts: int) -> Iterator[Any
 
 
 def _several(batches: Iterator[Any]) -> Iterator[Any]:
-    """Tables of many records from batches of few."""
+    """Join batches of few records into tables of many."""
     import pyarrow as pa
 
     waiting: list[Any] = []
@@ -109,7 +109,7 @@ def _several(batches: Iterator[Any]) -> Iterator[Any]:
 def _assembled(
     batches: Iterator[Any], domain: Domain, *, personal_epsilon: bool, timed: bool
 ) -> Iterator[Any]:
-    """Blocks of the parts that come to one task, and what was dropped on the way."""
+    """Yield blocks of the parts that come to one task, and the counts of dropped records."""
     pieces: defaultdict[int, list[Batch]] = defaultdict(list)
     dropped: defaultdict[int, Dropped] = defaultdict(Dropped)
     for batch in batches:

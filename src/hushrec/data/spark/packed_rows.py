@@ -2,16 +2,16 @@
 
 ::
 
-    part, cut     which part of the people the block is of, and its place among the part's blocks
+    part, cut     the part of the people that the block belongs to, and its place among the part's blocks
     users         ids of the block's users, UTF-8, each followed by NUL; null if the row holds counts alone
     indptr        where each user's entries start, then where the last ones end, int64
     items         index in the catalogue, int32
-    values        of ratings: steps above the bottom of the scale; of interactions: how often, uint8
+    values        of ratings: steps above the bottom of the scale; of interactions: counts, uint8
     timestamps    int64
     personal_epsilon         the ε that each user requests, float64
-    dropped       what the loader read, dropped or changed on the way to this row, int64, as in ``Dropped``
+    dropped       counts of records read, dropped or changed on the way to this row, int64, as in ``Dropped``
 
-All but ``part`` and ``cut`` are bytes of little-endian arrays, null for what there is not. These are the
+All but ``part`` and ``cut`` are bytes of little-endian arrays, null for absent ones. These are the
 arrays of ``hushrec.data.packed.blocks``.
 
 Privacy: private.
@@ -54,12 +54,12 @@ __all__ = [
 
 
 def to_row(block: Feedback, part: int, cut: int = 0, dropped: Dropped | None = None) -> dict[str, Any]:
-    """A row that holds a block.
+    """Write a block as a row.
 
     Args:
         block: the people of the row.
         part, cut: its place among all rows.
-        dropped: what the loader dropped on the way to it, if it is counted here.
+        dropped: the records that the loader dropped on the way to it, if they are counted here.
     """
     row: dict[str, Any] = {"part": part, "cut": cut, "users": encoded(block.users)}
     for name in ARRAYS[1:]:
@@ -69,17 +69,17 @@ def to_row(block: Feedback, part: int, cut: int = 0, dropped: Dropped | None = N
 
 
 def counted(dropped: Dropped) -> bytes:
-    """Counts of what was dropped, as bytes."""
+    """Encode counts of dropped records."""
     return np.array(astuple(dropped), dtype="<i8").tobytes()
 
 
 def counts_in(counts: bytes | None) -> Dropped:
-    """Counts of what was dropped, from bytes."""
+    """Decode counts of dropped records."""
     return Dropped(*np.frombuffer(counts or b"", dtype="<i8").tolist())
 
 
 def table_of(rows: Iterable[dict[str, Any]], schema: str = SCHEMA) -> Any:
-    """Rows as an Arrow table of a schema of integers and bytes."""
+    """Return rows as an Arrow table of a schema of integers and bytes."""
     import pyarrow as pa
 
     fields = [field.split() for field in schema.split(", ")]
@@ -87,8 +87,8 @@ def table_of(rows: Iterable[dict[str, Any]], schema: str = SCHEMA) -> Any:
     return pa.Table.from_pylist([*rows], schema=pa.schema([(name, types[kind]) for name, kind in fields]))
 
 
-def from_row(row: Mapping[str, Any], domain: Domain) -> Any:  # the domain says of which kind
-    """The block of a row, ``Ratings`` or ``Interactions``; arrays are views of the row's bytes.
+def from_row(row: Mapping[str, Any], domain: Domain) -> Any:  # the kind depends on the domain
+    """Read the block of a row, ``Ratings`` or ``Interactions``; arrays are views of the row's bytes.
 
     Args:
         row: the arrays of the row by name, each as bytes, or as anything with the buffer protocol.
@@ -104,7 +104,7 @@ def from_row(row: Mapping[str, Any], domain: Domain) -> Any:  # the domain says 
 
 
 def feedback_in(batch: Any, domain: Domain) -> Iterator[tuple[int, Any]]:
-    """The blocks of an Arrow batch of rows, each with its number, one decoded at a time.
+    """Yield the blocks of an Arrow batch of rows, each with its number, decoded one at a time.
 
     Args:
         batch: a ``pyarrow.RecordBatch`` of the columns of ``SparkFeedback.frame``.

@@ -24,7 +24,7 @@ class Records(NamedTuple):
 
     Attributes:
         frame: a Spark DataFrame.
-        name: what errors call it.
+        name: its name in errors.
 
     Privacy: private.
     """
@@ -34,17 +34,17 @@ class Records(NamedTuple):
 
 
 def is_frame(source: Any) -> bool:
-    """Whether a source is a DataFrame of Spark. Privacy: public."""
+    """Return True if a source is a DataFrame of Spark. Privacy: public."""
     return type(source).__module__.startswith("pyspark.sql.") and hasattr(source, "mapInArrow")
 
 
 def opened(source: Any) -> Records:
-    """A DataFrame, a table, or files; nothing but their structure is read.
+    """Open a DataFrame, a table, or files; only their structure is read.
 
     Args:
         source: a Spark DataFrame; the name of a table or view of the session's catalogue; or a path, or
-            several, of files or folders. What ends in ``.csv`` or ``.tsv``, also before ``.gz``, is text with
-            a header, anything else Parquet. Names of folders, ``year=2024``, are columns of text.
+            several, of files or folders. Names ending in ``.csv`` or ``.tsv``, also before ``.gz``, are text
+            with a header, all others Parquet. Names of folders, ``year=2024``, are columns of text.
 
     Privacy: private.
     """
@@ -66,7 +66,7 @@ def opened(source: Any) -> Records:
 
 
 def of_roles(records: Records, columns: Columns, roles: Roles) -> Any:
-    """The columns with a role, under the names of the roles, as a DataFrame.
+    """Select the columns with a role, under the names of the roles, as a DataFrame.
 
     Args:
         columns: role to column name; roles left out are recognised, as by ``hushrec.load``.
@@ -83,11 +83,11 @@ def of_roles(records: Records, columns: Columns, roles: Roles) -> Any:
 
 
 def empty_of(frame: Any, name: str) -> Any:
-    """An Arrow table of the columns of a DataFrame, without its rows; no job runs.
+    """Return an Arrow table of the columns of a DataFrame, without its rows; no job runs.
 
     Args:
         frame: the DataFrame.
-        name: what errors call it.
+        name: its name in errors.
 
     Privacy: public.
     """
@@ -135,7 +135,7 @@ def _read(session: Any, paths: list[str]) -> Records:
 
 @contextmanager
 def _folders_as_text(session: Any) -> Iterator[None]:
-    """Spark would read the folder ``user_id=007`` as the number 7."""
+    """Keep the names of folders as text: Spark would read ``user_id=007`` as the number 7."""
     before = session.conf.get(_INFERENCE)
     session.conf.set(_INFERENCE, "false")
     try:

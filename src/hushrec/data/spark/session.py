@@ -1,4 +1,4 @@
-"""The Spark session, the one that is active or one on this machine; and what fails in it."""
+"""The Spark session, active or new on this machine, and its failures."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from hushrec.errors import DataError
 Result = TypeVar("Result")
 
 _ELSEWHERE = ("PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_HOME", "SPARK_REMOTE")
-"""Variables by which spark-submit, or whoever set up Spark here, says where it runs and how."""
+"""Variables that spark-submit or an administrator sets to choose where and how Spark runs."""
 _HERE = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -22,13 +22,13 @@ _HERE = {
 """Settings of a session on this machine."""
 
 _OURS = re.compile(r"^hushrec\.errors\.DataError: (.+)$", re.MULTILINE)
-"""An error of hushrec in what Spark repeats of the output of a worker."""
+"""An error of hushrec in a worker's output that Spark repeats."""
 
 __all__ = ["contained", "session"]
 
 
 def session() -> Any:
-    """The active Spark session, or a new one.
+    """Return the active Spark session, or a new one.
 
     A new one follows spark-submit, SPARK_REMOTE, SPARK_HOME or SPARK_CONF_DIR if there is any of them.
     Otherwise it runs on this machine alone, with all of its cores and this Python: it listens on no address
@@ -58,7 +58,7 @@ def session() -> Any:
 
 
 def contained(action: Callable[[], Result]) -> Result:
-    """What a job of Spark returns; of its failure only hushrec's own words are shown: Spark's may hold cells.
+    """Run a job of Spark; if it fails, show only hushrec's own words: Spark's may hold cells.
 
     Privacy: private.
     """
@@ -85,7 +85,7 @@ def contained(action: Callable[[], Result]) -> Result:
 
 @contextmanager
 def _unlogged() -> Iterator[None]:
-    """Without what pyspark itself writes to standard error when a job fails, which quotes cells."""
+    """Silence pyspark's own messages to standard error when a job fails: they quote cells."""
     loggers = []
     with suppress(ImportError):
         from pyspark.logger import PySparkLogger

@@ -32,7 +32,7 @@ class SparkFeedback(InBlocks):
     """The ratings or interactions of a population in the memory and on the disks of a Spark cluster.
 
     Create them with ``hushrec.load``. The cluster lets go of them at the end of a ``with`` statement,
-    or with its session. A block that it loses it reads and cleans again, so the source must not change.
+    or with its session. It reads and cleans a lost block again, so the source must not change.
 
     Attributes:
         domain: the public domain.
@@ -54,12 +54,12 @@ class SparkFeedback(InBlocks):
 
     @classmethod
     def of(cls, session: Any, source: Feedback | Iterable[Feedback], *, n_blocks: int = 1) -> Self:
-        """Send what is in memory here to a cluster.
+        """Send ratings or interactions from memory to a cluster.
 
         Args:
             session: a ``SparkSession``.
             source: ratings or interactions, or several of disjoint sets of users.
-            n_blocks: into so many blocks each, about, of nearly as many entries.
+            n_blocks: about the number of blocks of each, of nearly equal sizes.
 
         Raises:
             DataError: there are none, they belong to several domains, or a person is in two of them.
@@ -85,7 +85,7 @@ class SparkFeedback(InBlocks):
         Args:
             rows: a DataFrame.
             domain: the public domain.
-            personal_epsilon: whether users request their own ε.
+            personal_epsilon: True if users request their own ε.
 
         Raises:
             DataError: Spark fails.
@@ -104,16 +104,16 @@ class SparkFeedback(InBlocks):
 
     @property
     def facts(self) -> PublicFacts:
-        """As in ``People``. Privacy: public."""
+        """The public facts, as in ``People``. Privacy: public."""
         return PublicFacts(self.domain, self.has_personal_epsilon, self.sums_only)
 
     @property
     def sums_only(self) -> bool:
-        """As in ``People``: yes, the rows stay in the cluster."""
+        """True, because the rows stay in the cluster, as in ``People``."""
         return True
 
     def held(self, gathered: bool) -> tuple[int, int]:
-        """As in ``People``: none."""
+        """Return zeros: this machine's memory holds no rows."""
         return 0, 0
 
     def __enter__(self) -> Self:
@@ -124,7 +124,7 @@ class SparkFeedback(InBlocks):
             contained(self._kept.unpersist)
 
     def blocks(self) -> Iterator[Any]:
-        """``Ratings`` or ``Interactions`` block by block, each sent to this machine when it is needed.
+        """Yield ``Ratings`` or ``Interactions`` block by block, each sent to this machine when it is needed.
 
         Raises:
             DataError: Spark fails.
@@ -135,7 +135,7 @@ class SparkFeedback(InBlocks):
             yield block if self.max_per_user is None else block.capped(self.max_per_user)
 
     def gathered(self) -> Any:
-        """Refuses: ratings in a cluster are not brought into the memory of one machine.
+        """Refuse to bring ratings in a cluster into the memory of one machine.
 
         Raises:
             DataError: always.
@@ -146,7 +146,7 @@ class SparkFeedback(InBlocks):
         )
 
     def verify(self) -> None:
-        """Hash every block where it is, and compare with what was loaded.
+        """Hash every block in the cluster, and compare with the loaded blocks.
 
         Raises:
             DataError: a block differs: it was lost, and its source has changed since. Or Spark fails.
@@ -158,7 +158,7 @@ class SparkFeedback(InBlocks):
             )
 
     def digest(self) -> str:
-        """SHA-256, in hex, of domain, cap and all blocks; verifies the blocks.
+        """Verify the blocks, and return the SHA-256, in hex, of domain, cap and all blocks.
 
         Raises:
             DataError: a block differs from what was loaded, or Spark fails.
@@ -180,7 +180,7 @@ class SparkFeedback(InBlocks):
 
 
 def _listed(kept: Any) -> tuple[list[tuple[int, int]], tuple[StoredBlock, ...], Dropped]:
-    """The place of each block in ascending order, its facts, and what was dropped on the way to all."""
+    """List the places of blocks in ascending order, their facts, and the counts of dropped records."""
     from pyspark.sql import functions as sql
 
     hashes = [sql.sha2(name, 256).alias(name) for name in ARRAYS]

@@ -31,7 +31,7 @@ __all__ = ["Database"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Database:
-    """What a SELECT returns, for ``hushrec.load`` in place of a file; it is read when it is loaded.
+    """The result of a SELECT, for ``hushrec.load`` in place of a file; the query runs when it is loaded.
 
     The query is one statement, so all rows are of one snapshot. It runs where nothing can be written: in a
     read-only transaction of PostgreSQL, or on a file of SQLite or DuckDB that is opened read-only. Rows come
@@ -44,7 +44,7 @@ class Database:
             PGPASSWORD or ``~/.pgpass``, where no list of processes shows it.
         query: one SELECT that returns ``user_id, item_id, rating[, timestamp][, epsilon]``, or interactions.
 
-    Privacy: what it returns is private; an address is shown without its user, password and options.
+    Privacy: the rows are private; an address is shown without its user, password and options.
     """
 
     address: str | Path
@@ -52,7 +52,7 @@ class Database:
 
     @property
     def place(self) -> str:
-        """The address as it may be shown: of a server its host, port and database."""
+        """The address as it may be shown; for a server, its host, port and database."""
         address, scheme = str(self.address), self._scheme
         if scheme in _OF_FILES[1:] or not is_address(address):
             return address
@@ -61,14 +61,14 @@ class Database:
 
     @property
     def name(self) -> str:
-        """What to call it in one word."""
+        """A name in one word."""
         return self.place if self._scheme not in _OF_FILES or self.place == "…" else self._file.name
 
     def __repr__(self) -> str:
         return f"Database({self.place!r})"
 
     def tables(self, columns: Columns = NONE, roles: Roles = RATED) -> Iterator[pl.DataFrame]:
-        """The rows in batches, with a column of text for each role.
+        """Yield the rows in batches, with a column of text for each role.
 
         Args:
             columns: role to column of the query; roles left out are recognised.
@@ -93,7 +93,7 @@ class Database:
             selected = {role: named[place] for role, place in positions.items()}
             yield pl.DataFrame(schema=dict.fromkeys(selected, pl.String))
             statement = selection.of_roles(query, selected, self.place)
-            with stage("reading a query"):  # nobody knows beforehand how many rows
+            with stage("reading a query"):  # the number of rows is not known beforehand
                 yield from source.rows(statement)
 
     @property

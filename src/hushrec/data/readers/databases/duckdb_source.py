@@ -14,7 +14,7 @@ from hushrec.errors import DataError
 
 _CLOSED = {"enable_external_access": "false", "lock_configuration": "true"}
 """Settings under which a query reaches no other file, no network and no extension."""
-_ROWS = 1 << 17  # in a batch
+_ROWS = 1 << 17  # in a batch: chosen by hand
 
 __all__ = ["DuckDBSource"]
 
@@ -40,7 +40,7 @@ class DuckDBSource:
         )
 
     def columns(self, statement: str) -> list[Column]:
-        """The columns of a statement's result; it is prepared, not run. Privacy: public."""
+        """Return the columns of a statement's result; it is prepared, not run. Privacy: public."""
         contained(lambda: self._require_one(statement), self._failed)
         listed = contained(lambda: self._connection.execute(f"DESCRIBE {statement}").fetchall(), self._failed)
         return [
@@ -53,7 +53,7 @@ class DuckDBSource:
             raise DataError(f"{self._place}: the query is of several statements; give one SELECT")
 
     def rows(self, statement: str) -> Iterator[pl.DataFrame]:
-        """The rows of a statement's result."""
+        """Yield the rows of a statement's result."""
         relation = contained(lambda: self._connection.sql(statement), self._failed)
         reader = contained(lambda: arrow_reader(relation, _ROWS), self._failed)
         yield from streamed(reader, self._place, self._failed)

@@ -1,4 +1,4 @@
-"""PostgreSQL through ADBC: one COPY whose rows come as Arrow batches, of which the client holds one."""
+"""PostgreSQL through ADBC: one COPY whose rows come as Arrow batches, one in memory at a time."""
 
 from hushrec.data.readers.databases.selection import Adbc, Column, library
 from hushrec.data.readers.quiet import contained
@@ -18,7 +18,7 @@ _STATES = {
     "42": "it is not valid here",
     "53": "the server has no room for it",
 }
-"""What a SQLSTATE means, or, in its first two characters, its class (PostgreSQL's manual, appendix A)."""
+"""Meanings of SQLSTATEs, or of their classes, the first two characters (PostgreSQL's manual, appendix A)."""
 
 __all__ = ["PostgreSQLSource"]
 
@@ -46,7 +46,7 @@ class PostgreSQLSource(Adbc):
             )
 
     def columns(self, statement: str) -> list[Column]:
-        """The columns of a statement's result; it is prepared, not run. Privacy: public."""
+        """Return the columns of a statement's result; it is prepared, not run. Privacy: public."""
         types = library("pyarrow", self._place).types
         schema = contained(lambda: self._cursor.adbc_execute_schema(statement), self._failed)
         return [
@@ -65,7 +65,7 @@ class PostgreSQLSource(Adbc):
         )
 
     def _failed(self, error: BaseException) -> str:
-        """What a failure means, by its SQLSTATE alone: the server's message may quote a cell."""
+        """Explain a failure by its SQLSTATE alone: the server's message may quote a cell."""
         state = getattr(error, "sqlstate", None)
         if not isinstance(state, str) or not (state.isascii() and state.isalnum()):
             return f"{self._place}: the query cannot be run; see the server's log"
@@ -73,7 +73,7 @@ class PostgreSQLSource(Adbc):
         return f"{self._place}: the query cannot be run (SQLSTATE {state}): {means}"
 
     def _broken(self, error: BaseException) -> str:
-        """Why rows ended before their end: the library does not say, so the connection is tried."""
+        """Explain rows that stop early: the library gives no reason, so the connection is tried."""
         try:
             self._connection.rollback()
             self._cursor.execute("SELECT 1")

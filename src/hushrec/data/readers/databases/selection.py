@@ -1,4 +1,4 @@
-"""What the databases have in common: the statement around a query, and the way of its rows to tables of text.
+"""The statement around a query, and the conversion of its rows to tables of text, for all databases.
 
 Privacy: statements are public; rows are private. Messages of databases are never shown or chained, because
 they may quote cells.
@@ -15,7 +15,7 @@ import polars as pl
 from hushrec.data.readers.quiet import contained
 from hushrec.errors import DataError
 
-_ROWS = 1 << 20  # in a table, at least
+_ROWS = 1 << 20  # in a table, at least: chosen by hand
 
 __all__ = ["Adbc", "Column", "library", "of_roles", "streamed", "whole"]
 
@@ -24,8 +24,8 @@ class Column(NamedTuple):
     """A column of a query's result.
 
     Attributes:
-        floating: whether its type is a floating-point number, which merges large ids.
-        temporal: whether its type is a date or timestamp.
+        floating: True if its type is a floating-point number, which merges large ids.
+        temporal: True if its type is a date or timestamp.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Column(NamedTuple):
 
 
 class Adbc(ABC):
-    """A database through ADBC: what SQLite and PostgreSQL share.
+    """A database through ADBC: the part that SQLite and PostgreSQL share.
 
     Args:
         driver: the module of the driver.
@@ -58,25 +58,25 @@ class Adbc(ABC):
 
     @abstractmethod
     def _begin(self) -> None:
-        """Let nothing be written."""
+        """Make the connection read-only."""
 
     @abstractmethod
     def _unopened(self, error: BaseException) -> str:
-        """Why there is no connection."""
+        """Explain a missing connection."""
 
     @abstractmethod
     def _failed(self, error: BaseException) -> str:
-        """Why a statement cannot be run."""
+        """Explain a statement that cannot be run."""
 
     def _unbegun(self, error: BaseException) -> str:
         return self._failed(error)
 
     def _broken(self, error: BaseException) -> str:
-        """Why rows ended before their end."""
+        """Explain rows that stop early."""
         return self._failed(error)
 
     def rows(self, statement: str) -> Iterator[pl.DataFrame]:
-        """The rows of a statement's result."""
+        """Yield the rows of a statement's result."""
         contained(lambda: self._cursor.execute(statement), self._failed)
         reader = contained(self._cursor.fetch_record_batch, self._failed)
         yield from streamed(reader, self._place, self._broken)
@@ -88,12 +88,12 @@ class Adbc(ABC):
 
 
 def whole(query: str) -> str:
-    """All columns of a query. Privacy: public."""
+    """Select all columns of a query. Privacy: public."""
     return f"SELECT * FROM ({query}\n) AS ratings"  # the line ends a comment of the query
 
 
 def of_roles(query: str, selected: dict[str, Column], place: str) -> str:
-    """The columns of a query that have a role, each as text under the role's name.
+    """Select the columns of a query that have a role, each as text under the role's name.
 
     Args:
         query: one SELECT.
@@ -120,7 +120,7 @@ def _quoted(name: str) -> str:
 
 
 def library(module: str, place: str) -> Any:
-    """A module of an optional dependency, by which Arrow batches come.
+    """Import a module of an optional dependency that returns Arrow batches.
 
     Privacy: public.
     """
@@ -133,7 +133,7 @@ def library(module: str, place: str) -> Any:
 
 
 def streamed(reader: Any, place: str, explain: Callable[[BaseException], str]) -> Iterator[pl.DataFrame]:
-    """The batches of an Arrow stream of text; an empty text is a missing cell, as in a CSV file.
+    """Yield the batches of an Arrow stream of text; an empty text is a missing cell, as in a CSV file.
 
     Privacy: private.
     """

@@ -8,8 +8,8 @@ from hushrec.data.readers.quiet import contained
 from hushrec.errors import DataError
 
 _LEDGER = 0x68757368
-"""The application id of a ledger of hushrec."""
-_ROWS = 1 << 16  # in a batch
+"""The application id of a ledger of hushrec: "hush" in ASCII."""
+_ROWS = 1 << 16  # in a batch: chosen by hand
 
 __all__ = ["SQLiteSource"]
 
@@ -37,7 +37,7 @@ class SQLiteSource(Adbc):
             )
 
     def columns(self, statement: str) -> list[Column]:
-        """The columns of a statement's result; every cell has a type of its own. Privacy: public."""
+        """Return the columns of a statement's result; every cell has its own type. Privacy: public."""
         contained(lambda: self._cursor.execute(f"{statement} LIMIT 0"), self._failed)
         schema = contained(self._cursor.fetch_record_batch, self._failed).schema
         return [Column(name) for name in schema.names]
