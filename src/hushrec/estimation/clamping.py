@@ -25,7 +25,7 @@ __all__ = ["clamped_slope", "clamped_variance"]
 
 
 def clamped_slope(slopes: Noisy, people: Noisy, clip: float) -> float:
-    """Posterior mean of the average slope.
+    """Estimate the average slope by its posterior mean.
 
     Args:
         slopes: sum of the people's slopes, each from 0 to 1.
@@ -40,7 +40,7 @@ def clamped_slope(slopes: Noisy, people: Noisy, clip: float) -> float:
 
 
 def clamped_variance(clip: float, slope: float) -> float:
-    """Variance of a clamped value, over the squared slope.
+    """Return the variance of a clamped value, over the squared slope.
 
     Inside ±B it is spread evenly, or as a rating around its user's mean where B is wide.
 

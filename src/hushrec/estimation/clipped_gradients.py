@@ -45,7 +45,7 @@ class Reach(NamedTuple):
 def reach(
     people: float, ratings: float, items: int, rank: int, ratio: float, clip_norm: float, mu: float
 ) -> Reach:
-    """The reach of gradients that are clipped to ``clip_norm``, if they get 0.7 of a budget.
+    """Return the reach of gradients that are clipped to ``clip_norm``, if they get 0.7 of a budget.
 
     A person with m ratings knows a coordinate of their vector up to 1/(1 + b) of its variance, b = m τ²/s².
     So p̄ has the norm √(d b/(1 + b)), and their gradient, of m errors of variance s² times p̄, is √m s as long.
@@ -70,7 +70,7 @@ def reach(
 
 
 def item_scales(counts: Floats) -> Floats:
-    """Factors n_i^(−¼) of items' gradients, with mean square one over ratings.
+    """Return factors n_i^(−¼) of items' gradients, with mean square one over ratings.
 
     Under one norm for all that a person gives, the weights n_i^(−½) minimise the noise in predictions
     (Krichene et al. 2023, §4), but rare items are shrunk to their prior anyway.

@@ -68,7 +68,7 @@ class _Line(NamedTuple):
     variances: Floats
 
     def plus(self, columns: Floats, groups: Ints, variance: float = 0.0) -> "_Line":
-        """With more columns."""
+        """Append columns."""
         return _Line(
             np.column_stack([self.columns, columns]),
             np.concatenate([self.groups, groups]),
@@ -76,14 +76,14 @@ class _Line(NamedTuple):
         )
 
     def of(self, rows: Bools) -> "_Line":
-        """Of some items."""
+        """Select some items."""
         return self._replace(columns=self.columns[rows])
 
 
 def effect_prior(
     sums: Floats, n: Floats, noise: Floats, span: float, prior: ItemPrior, origin: float
 ) -> EffectPrior:
-    """Prior of every item's effect, relative to the origin of the sums.
+    """Fit the prior of every item's effect, relative to the origin of the sums.
 
     Args:
         sums: noisy Σ of ratings minus the origin, shape (n_items,).
@@ -125,7 +125,7 @@ def effect_prior(
 def _fitted(
     line: _Line, sums: Floats, n: Floats, noise: Floats, extra: Floats, span: float, apart: float
 ) -> EffectPrior:
-    """The effects' distribution around the line, of variance t (s² + v_i).
+    """Fit the effects' distribution around the line, of variance t (s² + v_i).
 
     ``apart`` is s² in squared widths of the scale, ``extra`` are the known v_i; t is estimated.
     """
@@ -166,7 +166,7 @@ def _fitted(
 
 
 def _posterior(normal: Floats, moment: Floats, scales: Floats) -> tuple[Floats, Floats]:
-    """Mean and covariance of coefficients with prior variances ``scales``, which may be zero."""
+    """Return mean and covariance of coefficients with prior variances ``scales``, which may be zero."""
     root = np.sqrt(scales)
     inner = root[:, None] * normal * root + np.eye(len(root))
     covariance = root[:, None] * np.linalg.inv(inner) * root

@@ -23,7 +23,7 @@ _TOGETHER = 0.2
 
 
 def solve(sums: Noisy, counts: Floats, others: Floats, other_counts: Floats, span: float) -> Floats:
-    """Posterior mean of each row's factors given its noisy right-hand side.
+    """Estimate each row's factors by their posterior mean, given its noisy right-hand side.
 
     p = S A (A S A + s_x² A + σ² I)⁻¹ b with A = n M and the prior p ~ N(0, S), S = I · s²/tr M.
 
@@ -62,7 +62,7 @@ def step(
     span: float,
     remaining_variance: float,
 ) -> Floats:
-    """One gradient step of each row, with a length adapted to its noise.
+    """Take one gradient step of each row, with a length adapted to its noise.
 
     p ← p + η (w g − λ p), with η = a v/(a² v + w² σ²): the posterior mean of the remaining step, for a row
     of curvature a = n w² m + λ whose coordinates have the variance v = ``remaining_variance`` · (prior
@@ -108,7 +108,7 @@ def filled(factors: Floats) -> Floats:
 
 
 def user_ridge(items: Floats, counts: Floats) -> float:
-    """Weight of the prior in a person's own fit on the item factors, s_x²/(s²/tr M).
+    """Return the weight of the prior in a person's own fit on the item factors, s_x²/(s²/tr M).
 
     Privacy: post-processing.
     """
@@ -119,7 +119,7 @@ def user_ridge(items: Floats, counts: Floats) -> float:
 def user_gradient_step(
     items: Floats, sums: Noisy, counts: Floats, *, ridge: float, span: float, remaining_variance: float
 ) -> tuple[Floats, Floats]:
-    """One gradient step of the item factors, from gradients that people computed from their own ratings.
+    """Take one step of the item factors, along gradients that people computed from their own ratings.
 
     As ``step``, with people's vectors treated as draws from their prior.
 
@@ -147,7 +147,7 @@ def user_gradient_step(
 
 
 def leading(factors: Floats, rank: int) -> tuple[Floats, Floats]:
-    """Factors rotated so that their first ``rank`` columns, the longest, come apart from the others.
+    """Rotate factors so that their first ``rank`` columns, the longest, come apart from the others.
 
     Columns of zeros are added if there are fewer.
 
@@ -166,7 +166,7 @@ def leading(factors: Floats, rank: int) -> tuple[Floats, Floats]:
 
 
 def prior_variance(factor_variance: float, rank: int, span: float) -> float:
-    """τ² such that p·q has variance ``factor_variance`` in squared widths of the scale."""
+    """Return τ² such that p·q has variance ``factor_variance`` in squared widths of the scale."""
     return factor_variance * span**2 / rank
 
 
@@ -180,7 +180,7 @@ def langevin_step(
     pull: Floats,
     variance: Floats,
 ) -> tuple[Floats, Floats]:
-    """One step of each row, with a length adapted to its noise.
+    """Take one Langevin step of each row, with a length adapted to its noise.
 
     q ← q + η (g − λ (q − m)), η = a v/(a² v + φ σ²): the posterior mean of the remaining step for a row of
     curvature a = n I + λ whose coordinates have the variance v. φ < 1 because a row is not alone: where the

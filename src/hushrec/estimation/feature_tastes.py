@@ -22,7 +22,7 @@ _MOST = 32
 
 
 def feature_tastes(prior: ItemPrior, popularity: Floats, span: float) -> Floats:
-    """Factors of the items, such that the users' vectors have unit covariance.
+    """Make factors of the items from features, such that the users' vectors have unit covariance.
 
     Args:
         prior: what is publicly known about the items.

@@ -22,8 +22,6 @@ class Head:
 
     Args:
         items: positions of the head's items in the catalogue, ascending, shape (n_head,).
-
-    Privacy: public.
     """
 
     n_items: int
@@ -31,7 +29,7 @@ class Head:
 
     @classmethod
     def of(cls, counts: Floats, most: int) -> Self:
-        """The items with the largest counts; of equal ones, the first.
+        """Take the items with the largest counts; of equal ones, the first.
 
         Args:
             counts: released number of ratings or interactions of each item, shape (n_items,).
@@ -54,7 +52,7 @@ class Head:
         return places
 
     def spread(self, rows: Floats) -> Floats:
-        """Rows of the head's items as rows of the catalogue's; those of the tail are zero.
+        """Spread rows of the head's items over the catalogue; those of the tail are zero.
 
         Args:
             rows: shape (n_head, any).
@@ -67,7 +65,7 @@ class Head:
         return spread
 
     def spread_triangle(self, packed: Floats32) -> Floats32:
-        """A packed triangle of the head as one of the catalogue, zero for pairs with an item of the tail.
+        """Spread a packed triangle of the head over the catalogue, zero for pairs with an item of the tail.
 
         Args:
             packed: shape (n_head (n_head + 1) / 2,).

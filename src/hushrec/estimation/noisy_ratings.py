@@ -35,7 +35,7 @@ class NoisyRatings(NamedTuple):
 def membership_probability(
     noisy: NoisyRatings, user_counts: Floats, item_counts: Floats, clip: float, span: float
 ) -> tuple[NoisyRatings, Floats32]:
-    """The cells that may be ratings, each with the posterior probability of being one.
+    """Select the cells that may be ratings, each with the posterior probability of being one.
 
     A cell was rated with prior probability π = n_u n_i / Σ n. The density of its noisy value y is f_1, of a
     clamped normal residual with Laplace noise, if it was rated, and f_0, of the noise, if not:
@@ -67,7 +67,7 @@ def membership_probability(
 
 
 def _ratio(sizes: Floats, clip: float, scale: float, span: float) -> Floats:
-    """f_1(y)/f_0(y) by size of y; residuals are as often positive as negative."""
+    """Return f_1(y)/f_0(y) by size of y; residuals are as often positive as negative."""
     quantiles = (np.arange(400) + 0.5) / 400
     residuals = np.clip(_SPREAD * span * ndtri(quantiles), -clip, clip)
     exponent = (sizes[:, None] - np.abs(sizes[:, None] - residuals)) / scale

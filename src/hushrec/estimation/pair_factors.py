@@ -53,7 +53,7 @@ class Muting(NamedTuple):
 
 
 def muting(counts: Floats, signal: float) -> Muting:
-    """Weights d_i = s_i/(s_i + 270 √n/(μ n̂) · mean s), scaled so that the largest is 1.
+    """Return weights d_i = s_i/(s_i + 270 √n/(μ n̂) · mean s), scaled so that the largest is 1.
 
     Args:
         counts: s, denoised counts, positive, shape (n,).
@@ -69,7 +69,7 @@ def muting(counts: Floats, signal: float) -> Muting:
 
 
 def symmetric(above: Floats, n: int) -> Floats32:
-    """The symmetric matrix of a strict upper triangle, row by row, with zeros on its diagonal."""
+    """Unpack a strict upper triangle, row by row, into a symmetric matrix with a zero diagonal."""
     matrix = np.zeros((n, n), dtype=np.float32)
     start = 0
     for i in range(n - 1):
@@ -80,7 +80,7 @@ def symmetric(above: Floats, n: int) -> Floats32:
 
 
 def cleaned(above: Floats, sigma: float, variance: Floats, signal: float, reach: float, rank: int) -> Floats:
-    """Item factors from a released strict upper triangle; rows of items that the noise hides are 0.
+    """Fit item factors to a released strict upper triangle; rows of items that noise hides are 0.
 
     Where the crowd is small for its noise, rare items and further factors only make the fit slower to tell
     signal from noise, so it starts with fewer of both.
@@ -110,7 +110,7 @@ def cleaned(above: Floats, sigma: float, variance: Floats, signal: float, reach:
 
 
 def rounds(n_factors: int) -> int:
-    """Number of updates of all item factors: 2500 of single factors, within bounds.
+    """Return the number of updates of all item factors: 2500 of single factors, within bounds.
 
     With many factors there is little noise, which few updates settle; with few, further ones silence weak
     factors that still help.
@@ -119,7 +119,7 @@ def rounds(n_factors: int) -> int:
 
 
 def pair_factors(pairs: Floats32, sigma: float, variance: Floats, rank: int) -> Floats:
-    """L with pairs ≈ L Lᵀ off the diagonal.
+    """Fit L with pairs ≈ L Lᵀ off the diagonal.
 
     Args:
         pairs: symmetric, with a zero diagonal, shape (n, n).
@@ -174,7 +174,7 @@ class LinearWeights(NamedTuple):
 
 
 def ease(factors: Floats, weights: Muting, part: float, total: float) -> LinearWeights:
-    """EASE of a covariance of low rank plus diagonal, in closed form (Steck 2019, eq. 8).
+    """Solve EASE for a covariance of low rank plus diagonal, in closed form (Steck 2019, eq. 8).
 
     C = U Λ Uᵀ + A with U = [L, v], Λ = diag(1 − ℓ/T, …, ℓ) and the diagonal A: what the factors leave of
     each item's own variance T t_i/Σ t, plus a ridge. With P = C⁻¹ = A⁻¹ − A⁻¹ H Hᵀ A⁻¹ and

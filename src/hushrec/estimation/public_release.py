@@ -18,7 +18,7 @@ __all__ = ["of_release"]
 
 
 def of_release(release: Release, items: tuple[str, ...], scale: tuple[float, float, float]) -> ItemPrior:
-    """Effects and factors of the items that a release has in common with a catalogue, by their ids.
+    """Return effects and factors of the items that a release has in common with a catalogue, by ids.
 
     Args:
         release: any that predicts ratings from effects of items.

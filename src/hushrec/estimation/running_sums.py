@@ -13,7 +13,7 @@ from hushrec.privacy.bounded import Noisy
 
 
 def running_sum(measured: Mapping[int, Noisy], part: int) -> Noisy:
-    """The sum of all that came up to a release, from the measurements of it and of those before.
+    """Estimate the sum of everything up to a release, from its measurement and those before.
 
     With y = C D + noise, C the triangle of the weights by age, the estimate is 1ᵀ D̂ for the best linear D̂.
     If nothing is missing, that is Σ_s c_{t−s} y_s. What came in before a missing measurement shows up in
@@ -38,7 +38,7 @@ def running_sum(measured: Mapping[int, Noisy], part: int) -> Noisy:
 
 
 def _weights(parts: list[int], part: int) -> Floats:
-    """The weight of each measurement, shape (len(parts),)."""
+    """Return the weight of each measurement, shape (len(parts),)."""
     ages = age_weights(part + 1) * 2.0**-BITS
     if len(parts) == part + 1:
         return np.asarray(ages[::-1], dtype=np.float64)

@@ -62,7 +62,7 @@ def shrink(
     origin: float = 0.0,
     rating_variance: float | None = None,
 ) -> ShrunkMeans:
-    """Posterior item effects from a noisy sum and a noisy count per item.
+    """Estimate item effects by their posterior, from a noisy sum and a noisy count per item.
 
     Args:
         sums: Σ of (shifted or centred) ratings, shape (n_items,).
@@ -100,7 +100,7 @@ def _integrate(
     centre: Floats,
     rating_variance: float,
 ) -> None:
-    """Replace the estimates of ``rows`` by those that count for every number of ratings they may have.
+    """Replace the estimates of ``rows`` by averages over every number of ratings they may have.
 
     Args:
         estimates: changed in place.
@@ -116,7 +116,7 @@ def _integrate(
     noise = sums.sigma**2 + rating_variance * grid
 
     def parts(at: slice) -> tuple[Floats, Floats, Floats]:
-        """Mean of the effect for each count, what its sum misses of that, and the sum's variance."""
+        """Return, for each count, the effect's mean, the rest of the sum, and the sum's variance."""
         mean = expected.mean[at, None] + expected.slope[at, None] * (apart - np.log1p(centre[at, None]))
         return mean, totals[at, None] - grid * mean, noise + expected.variance[at, None] * grid**2
 
@@ -141,7 +141,7 @@ def _integrate(
 
 
 def damped(sums: Noisy, counts: Noisy, global_mean: float, reg: float) -> ShrunkMeans:
-    """Item means as printed: (MSum_i + β G)/(MCnt_i + β) (McSherry & Mironov 2009, §4.2).
+    """Return item means as printed: (MSum_i + β G)/(MCnt_i + β) (McSherry & Mironov 2009, §4.2).
 
     Counts below zero, which can only come from noise, count as zero.
 
@@ -153,7 +153,7 @@ def damped(sums: Noisy, counts: Noisy, global_mean: float, reg: float) -> Shrunk
 
 
 def denoised_counts(counts: Noisy) -> Floats:
-    """Posterior mean of each count under a prior over a geometric grid, fitted by a few steps of EM.
+    """Estimate counts by their posterior mean under a prior over a geometric grid, fitted by EM.
 
     Privacy: post-processing.
     """
@@ -167,7 +167,7 @@ def denoised_counts(counts: Noisy) -> Floats:
 
 
 def _likelihood(observed: Floats, sigma: float) -> tuple[Floats, Floats]:
-    """A geometric grid of counts and the likelihood of each for each observation."""
+    """Return a geometric grid of counts and the likelihood of each for each observation."""
     top = max(float(observed.max()), 4 * sigma, 10.0) * 1.2
     grid = np.concatenate([[0.0], np.geomspace(min(1.0, sigma), top, _GRID)])
     likelihood = (observed[:, None] - grid) / sigma  # in place from here on: see ``shrinking``
@@ -177,7 +177,7 @@ def _likelihood(observed: Floats, sigma: float) -> tuple[Floats, Floats]:
 
 
 def _posterior(likelihood: Floats, even: float) -> Floats:
-    """Posterior over the grid of each row, under a prior fitted to all rows by a few steps of EM.
+    """Return the posterior over the grid of each row, under a prior fitted to all rows by EM.
 
     Args:
         likelihood: shape (n, grid).
@@ -196,7 +196,7 @@ def _posterior(likelihood: Floats, even: float) -> Floats:
 
 
 def popularity(sums: Noisy, counts: Noisy, span: float) -> Floats:
-    """How often each item is chosen and liked: the posterior mean of Σ_u (1 + 2 (r_ui − origin)/span).
+    """Estimate how often each item is chosen and liked: Σ_u (1 + 2 (r_ui − origin)/span), denoised.
 
     A rating counts from 0 for the lowest to 2 for the highest. This is to first order n_i exp(2 b_i/span), as
     ``hushrec.release.predictors.choice`` has it. Under noise the sums say about as much of popularity as the
@@ -216,7 +216,7 @@ def popularity(sums: Noisy, counts: Noisy, span: float) -> Floats:
 
 
 def known_popularity(counts: Floats, effects: Floats, span: float) -> Floats:
-    """The same from counts and item effects without noise: n_i (1 + 2 b_i/span), positive.
+    """Return n_i (1 + 2 b_i/span), positive: ``popularity`` of counts and effects without noise.
 
     Privacy: post-processing.
     """
@@ -224,6 +224,6 @@ def known_popularity(counts: Floats, effects: Floats, span: float) -> Floats:
 
 
 def shrinking(entries: int) -> tuple[float, float]:
-    """Peak bytes and rough seconds of ``denoised_counts`` for so many entries."""
+    """Return peak bytes and rough seconds of ``denoised_counts`` for this many entries."""
     cells = entries * (_GRID + 1.0)
     return 2 * 8 * cells, 30 * cells / 1.8e8

@@ -27,13 +27,13 @@ class CSR(NamedTuple):
 
 
 def cuts(indptr: Ints, size: int) -> bool:
-    """Whether ``indptr`` cuts so many entries into rows."""
+    """Return whether ``indptr`` cuts this many entries into rows."""
     ends = len(indptr) > 0 and indptr[0] == 0 and indptr[-1] == size
     return bool(ends and (indptr[1:] >= indptr[:-1]).all())
 
 
 def ascends(indptr: Ints, columns: Ints32) -> bool:
-    """Whether the columns of every row ascend, each once."""
+    """Return whether the columns of every row ascend, each once."""
     rising = columns[1:] > columns[:-1]
     starts = indptr[(indptr > 0) & (indptr < columns.size)]
     rising[starts - 1] = True  # where a row begins
@@ -54,12 +54,15 @@ def check_rows(indptr: Ints, columns: Ints32, n_columns: int) -> None:
 
 
 def kept_rows(indptr: Ints, kept: Bools) -> Ints:
-    """Where each row starts, and the last one ends, of the ``kept`` entries alone; rows may be empty."""
+    """Return where each row starts, and the last one ends, of the ``kept`` entries alone."""
     return np.asarray(np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])[indptr])
 
 
 def frozen(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
-    """A read-only, contiguous view of this type, or a copy: numba would compile again for writable arrays."""
+    """Return a read-only, contiguous view of this type, or a copy.
+
+    Read-only, because numba would compile again for writable arrays.
+    """
     view = np.ascontiguousarray(array.astype(dtype, casting="safe", copy=False)).view()
     view.flags.writeable = False
     return view

@@ -43,18 +43,18 @@ __all__ = [
 
 @numba.njit(cache=True, nogil=True)
 def aligned(size: int) -> Floats32:
-    """Zeros that start at a cache line: vectors that straddle two cache lines are slower."""
+    """Return zeros that start at a cache line: vectors that straddle two cache lines are slower."""
     room = np.zeros(size + TILE, np.float32)
     return room[-np.int64(room.ctypes.data) % 64 // 4 :][:size]
 
 
 def data_of(context: Any, builder: Any, kind: Any, array: Any) -> Any:
-    """Pointer to the first number of an array."""
+    """Point to the first number of an array."""
     return context.make_array(kind)(context, builder, array).data
 
 
 def load(builder: Any, data: Any, at: Any) -> Any:
-    """The sixteen numbers from ``data[at]`` on."""
+    """Load the sixteen numbers from ``data[at]`` on."""
     return builder.load(builder.bitcast(builder.gep(data, [at]), _ROW.as_pointer()), align=4)
 
 
@@ -64,7 +64,7 @@ def store(builder: Any, row: Any, data: Any, at: Any) -> None:
 
 
 def spread(builder: Any, number: Any) -> Any:
-    """A vector with ``number`` in every lane."""
+    """Put ``number`` in every lane of a vector."""
     one = builder.insert_element(ir.Constant(_ROW, ir.Undefined), number, ir.IntType(32)(0))
     return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), TILE), [0] * TILE))
 
@@ -78,12 +78,12 @@ def _minus(builder: Any, row: Any, a: Any, b: Any) -> Any:
 
 
 def _rows(builder: Any, first: Any, stride: Any) -> list[Any]:
-    """The offset of each of the sixteen rows of a tile."""
+    """Return the offset of each of the sixteen rows of a tile."""
     return [builder.add(first, builder.mul(stride, _INT(r))) for r in range(TILE)]
 
 
 def _sums(builder: Any, count: Any, step: Callable[[Any], tuple[list[Any], Any]], n: int) -> list[Any]:
-    """Σ_b x_r row, b from 0 to ``count``, for the ``n`` numbers x_r and the vector given by ``step(b)``."""
+    """Sum x_r row over b from 0 to ``count``, for the ``n`` numbers x_r and the vector of ``step(b)``."""
     cells = [cgutils.alloca_once(builder, _ROW) for _ in range(n)]
     for cell in cells:
         builder.store(ir.Constant(_ROW, [0.0] * TILE), cell)
@@ -96,7 +96,7 @@ def _sums(builder: Any, count: Any, step: Callable[[Any], tuple[list[Any], Any]]
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def multiply(_: Any, target: Any, panel: Any, stride: Any, count: Any, i: Any, j: Any, sign: Any) -> Any:
-    """``target[i:i+16, j:j+16] += sign · panel[:count, i:i+16]ᵀ panel[:count, j:j+16]``.
+    """Do ``target[i:i+16, j:j+16] += sign · panel[:count, i:i+16]ᵀ panel[:count, j:j+16]``.
 
     ``target`` and ``panel`` may be the same matrix if ``count <= i``.
     """
@@ -133,7 +133,7 @@ def multiply_diagonal(
     weights: Any,
     at: Any,
 ) -> Any:
-    """``multiply`` with j = i, and ``rhs[i:i+16] += sign · w @ panel[:count, i:i+16]``.
+    """Do ``multiply`` with j = i, and ``rhs[i:i+16] += sign · w @ panel[:count, i:i+16]``.
 
     Here w is ``weights[at : at + count]``; ``weights`` may be ``rhs`` if ``at + count <= i``.
     """
@@ -163,7 +163,7 @@ def multiply_diagonal(
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def copy_scaled(_: Any, target: Any, to: Any, source: Any, at: Any, scale: Any) -> Any:
-    """``target[to : to + 16] = scale · source[at : at + 16]``."""
+    """Do ``target[to : to + 16] = scale · source[at : at + 16]``."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         into, source = (data_of(context, builder, signature.args[a], arguments[a]) for a in (0, 2))

@@ -16,7 +16,7 @@ TASKS = 16
 
 
 def spans(work: Ints, number: int) -> list[tuple[int, int]]:
-    """So many spans of rows, from begin to end, with about equally much work; some may be empty.
+    """Cut rows into ``number`` spans, from begin to end, of about equal work; some may be empty.
 
     Args:
         work: up to each row, then all of it, ascending from 0, shape (n_rows + 1,), as ``indptr``.
@@ -28,7 +28,7 @@ def spans(work: Ints, number: int) -> list[tuple[int, int]]:
 def in_threads(
     kernel: Callable[..., Any], tasks: Iterable[tuple[int, int]], *common: Any, threads: int
 ) -> list[Any]:
-    """Results of ``kernel(begin, end, *common)`` for each task, in their order."""
+    """Return ``kernel(begin, end, *common)`` for each task, in their order."""
     if threads == 1:  # a thread costs more than a small task
         return [kernel(*task, *common) for task in tasks]
     with ThreadPoolExecutor(threads) as pool:

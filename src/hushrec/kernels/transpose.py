@@ -15,7 +15,7 @@ __all__ = ["transpose"]
 
 
 def transpose(indptr: Ints, columns: Ints32, n_columns: int, *, threads: int = 2) -> tuple[Ints, Ints32, Any]:
-    """Ratings regrouped by column, rows ascending within a column.
+    """Regroup ratings by column, rows ascending within a column.
 
     Args:
         indptr: where each row's ratings start, then where the last ones end, shape (n_rows + 1,).

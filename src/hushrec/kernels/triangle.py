@@ -15,18 +15,18 @@ _U = np.uint64  # numba checks signed indices for wrapping from the end
 
 
 def packed_size(n: int) -> int:
-    """Cells of an (n, n) upper triangle, diagonal included: n (n + 1) / 2."""
+    """Return the cells of an (n, n) upper triangle, diagonal included: n (n + 1) / 2."""
     return n * (n + 1) // 2
 
 
 def diagonal_positions(n: int) -> Ints:
-    """Positions of the diagonal in a packed (n, n) upper triangle, shape (n,): i n − i (i − 1) / 2."""
+    """Return where the diagonal is in a packed (n, n) upper triangle: i n − i (i − 1) / 2, shape (n,)."""
     i = np.arange(n, dtype=np.int64)
     return i * n - i * (i - 1) // 2
 
 
 def unpack(packed: NDArray[Any], n: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-    """The symmetric matrix of a packed upper triangle.
+    """Unpack an upper triangle to its symmetric matrix.
 
     Args:
         packed: the upper triangle, row by row, shape (n (n + 1) / 2,).
@@ -44,7 +44,7 @@ def unpack(packed: NDArray[Any], n: int, dtype: DTypeLike = np.float64) -> NDArr
 
 
 def renumbered(packed: Ints, places: Ints32, *, threads: int = 2) -> Ints:
-    """The same symmetric matrix with its rows and columns in another order.
+    """Reorder the rows and columns of a symmetric matrix.
 
     Args:
         packed: the upper triangle, row by row, shape (n (n + 1) / 2,).

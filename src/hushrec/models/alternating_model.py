@@ -45,13 +45,13 @@ class Sides:
     residuals: Engine[ResidualRows]
 
     def users(self, epoch: int, users: Floats, items: Floats) -> Noisy:
-        """Σ_i e_ui q_i of every user at these factors. Privacy: charged (the event of this epoch)."""
+        """Measure Σ_i e_ui q_i of every user at these factors. Privacy: charged (the event of this epoch)."""
         return self.run.measure(
             self.sums.query("users", epoch), self.sums.users(self.residuals, users, items)
         )
 
     def items(self, epoch: int, users: Floats, items: Floats) -> Noisy:
-        """Σ_u e_ui p_u of every item at these factors. Privacy: charged (the event of this epoch)."""
+        """Measure Σ_u e_ui p_u of every item at these factors. Privacy: charged (the event of this epoch)."""
         return self.run.measure(
             self.sums.query("items", epoch), self.sums.items(self.residuals, users, items)
         )
@@ -77,14 +77,14 @@ class AlternatingModel(PrivateModel):
 
     @abstractmethod
     def _factors(self, sides: Sides) -> tuple[Floats, Floats]:
-        """Factors of users, in rating units, and of items, after all epochs.
+        """Return the factors of users, in rating units, and of items, after all epochs.
 
         Privacy: charged (the events of every epoch).
         """
 
     @abstractmethod
     def _epoch(self, rows: int, side: int) -> Footprint:
-        """One epoch of this many ``rows`` of both sides, the larger of which has ``side`` rows."""
+        """Estimate one epoch of this many ``rows`` of both sides, the larger of which has ``side`` rows."""
 
     @property
     def _norm_bound(self) -> float:
@@ -92,18 +92,18 @@ class AlternatingModel(PrivateModel):
         return 1.0
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
-        """The averages, then both sides of every epoch."""
+        """List the averages, then both sides of every epoch."""
         require_rank(self.rank, domain)
         return [*self.biases.queries(domain, terms, self.norm), *self._sums(domain, terms).queries()]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """The averages get a third where factors show, and all where these are hidden."""
+        """Give the averages a third where factors show, and everything where noise hides them."""
         rounds = [query.name for query in self._sums(domain, budget).queries()]
         part = 1 - listed_split(domain, budget) if rounds else 1.0
         return average_split(budget, part) | dict.fromkeys(rounds, (1 - part) / max(len(rounds), 1))
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """The averages, then both sides in turn."""
+        """Estimate the averages, then both sides in turn."""
         biases, epochs = biases_footprint(domain, budget), self._epochs(domain, budget)
         if not epochs:
             return biases
@@ -113,7 +113,7 @@ class AlternatingModel(PrivateModel):
         return biases.then(Footprint(memory, each.each_rating, 32, epochs * each.seconds, epochs * n / 100))
 
     def fit(self, feedback: People, run: Run) -> Release:
-        """Biases (Algorithms 1 and 2), then the factors of what they leave, if these show.
+        """Measure biases (Algorithms 1 and 2), then factors of the residuals, if these show.
 
         Privacy: charged (the events of ``queries``).
         """
@@ -126,7 +126,7 @@ class AlternatingModel(PrivateModel):
         return people_release(self, domain, biases, *self._factors(Sides(run, sums, biases, residuals)))
 
     def _epochs(self, domain: Domain, terms: Terms) -> int:
-        """None where the noise would hide the factors of the declared crowd."""
+        """Return no epochs where the noise would hide the factors of the declared crowd."""
         if self.epochs is not None:
             return self.epochs
         return self.usual_epochs if shows_listed(domain, terms) else 0

@@ -44,19 +44,15 @@ class Model(Settings):
 
         Raises:
             DataError: The model learns from another kind of feedback than the domain declares.
-
-        Privacy: public.
         """
         domain.require(self.feedback, by=type(self).__name__, instead=_INSTEAD[domain.feedback])
 
     @abstractmethod
     def plan(self, domain: Domain, budget: Budget) -> Plan:
-        """Everything that a fit will measure, with its noise and cost, from public facts alone.
+        """Plan all measurements of a fit, with their noise and cost, from public facts alone.
 
         Raises:
             BudgetUnsupported: The model does not support this unit, adjacency or noise.
-
-        Privacy: public.
         """
 
     @abstractmethod

@@ -45,7 +45,7 @@ class CovarianceKNN(CovarianceModel):
         return 0 if self.covariance.cleaning == "none" else self.rank
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
-        """Item sums and counts, covariance, co-rating weights.
+        """List item sums and counts, covariance, co-rating weights.
 
         Raises:
             ConfigError: The catalogue is too large to release its matrices without cleaning.

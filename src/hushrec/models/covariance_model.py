@@ -50,23 +50,22 @@ class CovarianceModel(PrivateModel):
         return self.rank
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
-        """Item sums and counts, covariance, co-rating weights."""
+        """List item sums and counts, covariance, co-rating weights."""
         return [*self._effects(domain, terms).queries(), *self._sums(domain, terms).queries()]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         return self.covariance.budget_split(domain, budget, self.norm)
 
     def prospects(self, domain: Domain, budget: Budget) -> str:
-        """Which part of a large catalogue the covariance is of."""
+        """Say how much of a large catalogue the covariance covers."""
         return self.covariance.prospects(domain, budget, self.norm)
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """The item effects, then the covariance."""
         covariance = self.covariance.footprint(domain, budget, self.norm, self.n_factors)
         return effects_footprint(domain, budget).then(covariance)
 
     def fit(self, feedback: People, run: Run) -> Release:
-        """Measure item effects (§4.2), then the covariance of what they leave.
+        """Measure item effects (§4.2), then the covariance of the residuals.
 
         Privacy: charged (the events of ``queries``).
         """

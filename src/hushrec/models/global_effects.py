@@ -61,7 +61,7 @@ class GlobalEffects(PrivateModel):
         return self.noise or ("laplace" if self.user_biases == "released" else "gaussian")
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
-        """Sums and counts by item; then by user, or for unit ``user`` the overall level of all users."""
+        """List sums and counts by item; then by user, or for unit ``user`` the overall level of all users."""
         if self.user_biases == "client":
             return [*self.effects.sums(domain, terms, self.norm).queries()]
         if terms.unit == "user":
@@ -69,24 +69,23 @@ class GlobalEffects(PrivateModel):
         return [*self.biases.queries(domain, terms, self.norm)]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """Mostly sums; with released biases, users get more than items."""
+        """Give most to sums; with released biases, give users more than items."""
         if self.user_biases == "released":
             return average_split(budget, 1.0)
         return EFFECTS_SPLIT
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """That of the item effects, or of all biases."""
         of = biases_footprint if self.user_biases == "released" else effects_footprint
         return of(domain, budget)
 
     def settled(self, domain: Domain, budget: Budget) -> Self:
-        """With the clip and the contribution cap."""
+        """Write out the clip and the contribution cap."""
         sums = self.effects.sums(domain, budget, "l2")
         bounds = {"clip": sums.clip / domain.scale.span, "contribution_cap": sums.contribution_cap}
         return self.model_copy(update={"effects": self.effects.model_copy(update=bounds)})
 
     def repeated(self, domain: Domain, budget: Budget, releases: int) -> Repeated:
-        """Sums and counts by item, and the level of people, with Gaussian noise."""
+        """Repeat sums and counts by item, and the level of people, with Gaussian noise."""
         if self.user_biases == "released" or self.noise_distribution == "laplace":
             raise ConfigError('a series needs user_biases="client" and noise="gaussian"; leave both out')
         once = self.effects.sums(domain, budget, "l2")

@@ -81,13 +81,13 @@ class InputPerturbationMF(PrivateModel):
         return "laplace"
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
-        """The averages, then all ratings or all cells."""
+        """List the averages, then all ratings or all cells."""
         require_rank(self.rank, domain)
         cells = [self._cells(domain, terms).query] if self._learns(domain, terms) else []
         return [*self.biases.queries(domain, terms, self.norm), *cells]
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
-        """As ``Model.plan``; also refuses a threshold that the noise cannot reach.
+        """Plan as ``Model.plan`` does, and refuse a threshold that the noise cannot reach.
 
         Raises:
             ConfigError: ε or the threshold is so large that no empty cell would ever be kept.
@@ -100,14 +100,14 @@ class InputPerturbationMF(PrivateModel):
         return planned
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """The averages get a fifth where factors show, and all where these are hidden."""
+        """Give the averages a fifth where factors show, and everything where noise hides them."""
         if not self._learns(domain, budget):
             return average_split(budget, 1.0)
         rest = noisy_split(domain, budget)
         return average_split(budget, 1 - rest) | dict.fromkeys(("ratings", "cells"), rest)
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """The averages, then all cells that are kept; empty cells are kept by noise alone."""
+        """Estimate the averages, then all cells that are kept; empty cells are kept by noise alone."""
         if not self._learns(domain, budget):
             return biases_footprint(domain, budget)
         part = self.budget_split(domain, budget)[self._cells(domain, budget).query.name]
@@ -116,7 +116,7 @@ class InputPerturbationMF(PrivateModel):
         return cells_footprint(biases, cells, budget.epsilon * part, pace)
 
     def fit(self, feedback: People, run: Run) -> Release:
-        """Biases (Algorithms 1 and 2), noise on every residual, clamp, factorise (Algorithm 3).
+        """Measure biases (Algorithms 1 and 2), add noise to every residual, clamp, factorise (Algorithm 3).
 
         Privacy: charged (the events of ``queries``).
         """
@@ -135,11 +135,11 @@ class InputPerturbationMF(PrivateModel):
         return people_release(self, domain, released, factors.rows, factors.columns)
 
     def _learns(self, domain: Domain, terms: Terms) -> bool:
-        """Whether factors are asked for, or show of the declared crowd."""
+        """Return whether ``epochs`` is set, or factors of the declared crowd show."""
         return self.epochs is not None or shows_noisy(domain, terms)
 
     def _factorised(self, noisy: NoisyRatings, biases: Biases, cells: Cells) -> Factors:
-        """Post-processing: factors of the noisy ratings."""
+        """Factorise the noisy ratings: post-processing."""
         weights = None
         if cells.adjacency == "add-remove" and noisy.sigma:
             noisy, weights = membership_probability(

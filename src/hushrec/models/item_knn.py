@@ -43,7 +43,7 @@ class ItemKNN(Noiseless):
     """
 
     def fit(self, feedback: People, run: Run) -> Release:
-        """The mean of every item (the overall mean for unrated items), and all similarities.
+        """Compute the mean of every item (the overall mean for unrated items), and all similarities.
 
         Raises:
             ConfigError: The catalogue is too large for a matrix of similarities.

@@ -80,7 +80,7 @@ class MatrixFactorization(Noiseless):
         return self
 
     def fit(self, feedback: People, run: Run) -> Release:
-        """The mean, then factors and effects of the residuals.
+        """Fit the mean, then factors and effects of the residuals.
 
         Lists the users on the domain's roster, or else those who rated. For ``sgd`` on blocks without a
         roster it lists nobody, and everybody folds in.
@@ -134,7 +134,7 @@ class MatrixFactorization(Noiseless):
         item_counts: Ints,
         factors: Factors,
     ) -> Release:
-        """Items, and the users of the roster or the ratings."""
+        """Release the items, and the users of the roster or the ratings."""
         factors = factors.times(domain.scale.star)
         counts = item_counts.astype(np.float64)
         biases = Biases(
@@ -150,7 +150,7 @@ class MatrixFactorization(Noiseless):
         return people_release(self, domain, biases, factors.rows, factors.columns, listed)
 
     def _unlisted(self, domain: Domain, mean: float, source: DescentData, learned: Factored) -> Release:
-        """Only items, rotated as in ``people_release``; there are too many users to copy their factors."""
+        """Release only items, rotated as in ``people_release``: the users' factors are too many to copy."""
         star, weights = domain.scale.star, source.person_counts + 1e-9
         effects = learned.person_effects if self.effects else np.zeros(len(weights))
         user_mean = star * float(np.average(effects, weights=weights)) if len(weights) else 0.0

@@ -23,5 +23,5 @@ class Noiseless(Model):
     """What to do if there is a budget."""
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
-        """Not supported."""
+        """Refuse every budget."""
         raise BudgetUnsupported(f"{type(self).__name__} adds no noise, so it takes no budget; {self.instead}")

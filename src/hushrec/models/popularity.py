@@ -49,11 +49,11 @@ class Popularity(PrivateModel):
         return [self._counts(domain, terms).query]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """All of it: there is only one measurement."""
+        """Give everything to the one measurement."""
         return {"item counts": 1.0}
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """The counts, and a mark for each interaction."""
+        """Estimate the counts, and a mark for each interaction."""
         n, user = domain.n_items, budget.unit == "user"
         return Footprint(1e7 + 2 * COPIED * n, 20 if user else 4, 32, n / DRAWS, 0.1)
 

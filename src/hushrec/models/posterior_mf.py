@@ -105,7 +105,7 @@ class PosteriorMF(PrivateModel):
         return split | {f"items, epoch {t + 1}": rest / epochs for t in range(epochs)}
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """The item effects, then an epoch's gradients and the states to average."""
+        """Estimate the item effects, then an epoch's gradients and the states to average."""
         n, items = self.rank, domain.n_items
         epochs = self._epochs(domain, budget)
         if not epochs:
@@ -117,7 +117,7 @@ class PosteriorMF(PrivateModel):
         return effects_footprint(domain, budget).then(steps)
 
     def fit(self, feedback: People, run: Run) -> Release:
-        """Item effects, then Langevin steps of the item factors.
+        """Measure item effects, then take Langevin steps of the item factors.
 
         Privacy: charged (the events of ``queries``).
         """
@@ -159,11 +159,11 @@ class PosteriorMF(PrivateModel):
         )
 
     def learns_factors(self, domain: Domain, terms: Terms) -> bool:
-        """Whether there are any epochs: not where noise or few ratings each would hide what they show."""
+        """Return whether there are epochs: none where noise or few ratings each hide the factors."""
         return self._epochs(domain, terms) > 0
 
     def _epochs(self, domain: Domain, terms: Terms) -> int:
-        """None where the noise would hide the factors of the declared crowd."""
+        """Return no epochs where the noise would hide the factors of the declared crowd."""
         if self.epochs is not None:
             return self.epochs
         seen = self._reach(domain, terms)
@@ -173,11 +173,11 @@ class PosteriorMF(PrivateModel):
         return prior_variance(self.factor_variance, self.rank, domain.scale.span)
 
     def _clip_norm(self, terms: Terms) -> float:
-        """In widths of the scale."""
+        """Return C in widths of the scale."""
         return self.clip_norm or _CLIP_NORM * max(min(terms.epsilon, _WIDEST_CLIP) / 20, 1)
 
     def _reach(self, domain: Domain, terms: Terms) -> Reach:
-        """What the declared crowd's gradients show."""
+        """Expect how much the declared crowd's gradients show."""
         deviation = np.sqrt(RATING_VARIANCE)
         ratio = self.factor_variance / self.rank / RATING_VARIANCE
         clip_norm = self._clip_norm(terms) / deviation
@@ -209,6 +209,6 @@ def _gradient(
     items: Floats,
     scales: Floats,
 ) -> Ints:
-    """The sum of an epoch over all users, or over the sample that the run draws."""
+    """Sum an epoch's gradients over all users, or over the sample that the run draws."""
     sample = run.sample(query)
     return gradients.measure(people if sample is None else people.sampled(sample), effects, items, scales)

@@ -68,7 +68,7 @@ class PosteriorSampleMF(PrivateModel):
     """the length of the chains, and their priors."""
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
-        """The one sample: a user's loss is in [0, B], so the total moves by B, or under replace by 2 B."""
+        """List the one sample: a user's loss is in [0, B], so the total moves by B, under replace by 2 B."""
         require_rank(self.rank, domain)
         return [self._draw(domain, terms)]
 
@@ -76,11 +76,10 @@ class PosteriorSampleMF(PrivateModel):
         return {SAMPLE: 1.0}
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """The chains."""
         return self.chain.footprint(domain.n_items, self.rank)
 
     def fit(self, feedback: People, run: Run) -> Release:
-        """Algorithm 1: draw U and V, and release V.
+        """Draw U and V (Algorithm 1), and release V.
 
         Privacy: charged (the events of ``queries``).
         """
@@ -104,7 +103,7 @@ class PosteriorSampleMF(PrivateModel):
         return Draw(SAMPLE, change, 1.0, domain.n_items * (self.rank + 1))
 
     def _target(self, domain: Domain, noise: float) -> Posterior:
-        """The density for the booked temperature, or without noise for the ratings' own variance."""
+        """Return the density for the booked temperature, or without noise for the ratings' own variance."""
         span = domain.scale.span
         return Posterior(
             # The chains' own temperature divides the loss as well.
@@ -120,7 +119,7 @@ class PosteriorSampleMF(PrivateModel):
 
 
 def _weigh(run: Run, block: Ratings) -> Floats:
-    """Each user's weight in [0, 1]."""
+    """Return each user's weight in [0, 1]."""
     return (
         np.ones(block.n_users)
         if block.personal_epsilon is None

@@ -33,11 +33,11 @@ class PrivateModel(Model):
 
     @abstractmethod
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
-        """What will be measured, in order, from public facts alone."""
+        """List all measurements, in order, from public facts alone."""
 
     @abstractmethod
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """Parts of the budget by name of measurement, where ``split`` does not override them."""
+        """Return parts of the budget by name of measurement, where ``split`` does not override them."""
 
     @property
     def noise_distribution(self) -> Noise:
@@ -49,40 +49,38 @@ class PrivateModel(Model):
         return "l1" if self.noise_distribution == "laplace" else "l2"
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """Memory and time of a fit, from public facts alone; by default, what all queries take."""
+        """Estimate memory and time of a fit, from public facts alone; by default, those of all queries."""
         return Footprint.of(query.size for query in self.queries(domain, budget))
 
     def prospects(self, domain: Domain, budget: Budget) -> str:
-        """What the data must be for the release to use all that it measures, in words; empty if nothing."""
+        """Say which data the release needs to use all its measurements; empty if any data do."""
         return ""
 
     def settled(self, domain: Domain, budget: Budget) -> Self:
-        """The model with those settings written out that otherwise follow from the domain and the budget."""
+        """Write out the settings that otherwise follow from the domain and the budget."""
         return self
 
     def repeated(self, domain: Domain, budget: Budget, releases: int) -> Repeated:
-        """The model's measurements for a series of ``releases`` under one bound."""
+        """Return the model's measurements for a series of ``releases`` under one bound."""
         raise ConfigError(
             f"{type(self).__name__} has no series of releases under one bound; choose GlobalEffects, or "
             "Popularity for interactions, or release it each time from a share of the ledger"
         )
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
-        """As ``Model.plan``.
+        """Plan as ``Model.plan`` does.
 
         Raises:
             DataError: The model learns from another kind of feedback than the domain declares.
             BudgetUnsupported: The model does not support this unit, adjacency or noise.
             BudgetError: δ is too large for the domain, or a measurement's part of the budget is too small.
             ConfigError: A setting has no effect under this budget.
-
-        Privacy: public.
         """
         queries, split = self.noisy_queries(domain, budget), self.budget_split(domain, budget)
         return self.plan_of(calibrated(queries, split, budget), split, domain, budget)
 
     def noisy_queries(self, domain: Domain, budget: Budget) -> list[AnyQuery]:
-        """The queries that need noise, in order.
+        """List the queries that need noise, in order.
 
         Raises:
             DataError: The model learns from another kind of feedback than the domain declares.
@@ -100,7 +98,7 @@ class PrivateModel(Model):
     def plan_of(
         self, events: Sequence[Event], split: Mapping[str, float], domain: Domain, budget: Budget
     ) -> Plan:
-        """The plan that measures this, with what the model needs.
+        """Make the plan of these measurements, with the memory and time that the model needs.
 
         Args:
             events: the measurements with their noise, which costs the budget.

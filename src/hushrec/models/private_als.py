@@ -39,7 +39,7 @@ class PrivateALS(AlternatingModel):
     """B, bound on a residual x, as a fraction of the scale's width."""
 
     def _factors(self, sides: Sides) -> tuple[Floats, Floats]:
-        """Both sides solved in turn (after Algorithm 6).
+        """Solve both sides in turn (after Algorithm 6).
 
         Privacy: charged (the events of every epoch).
         """
@@ -57,7 +57,7 @@ class PrivateALS(AlternatingModel):
         return users * domain.scale.star, items / domain.scale.star
 
     def _epoch(self, rows: int, side: int) -> Footprint:
-        """The equations of the larger side are held at once."""
+        """Estimate an epoch, which holds the equations of the larger side at once."""
         n = self.rank
         memory = side * n * (COPIED + 8.0 * 3.4 * n)
         return Footprint(memory, 24, seconds=rows * n * (1 / DRAWS + 16 * n**2 / FLOPS))

@@ -77,19 +77,19 @@ class PrivateEASE(PrivateModel):
     """number of threads of the kernel; does not change the result."""
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
-        """Item counts; and where the crowd is large enough, its size, the popular part and the pairs."""
+        """List item counts; and where the crowd is large enough, its size, the popular part and the pairs."""
         counts = ItemCounts(domain, terms.unit, self.contribution_cap).query
         if whole_users(domain, terms, domain.max_users) < DECLARED[terms.unit] or domain.n_items < 2:
             return [counts]
         return [counts, CrowdSize(terms.unit).query, *self._pairs(domain, terms).queries()]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """Four fifths for the pairs, and most of the rest for the item counts."""
+        """Give the pairs four fifths, and the item counts most of the rest."""
         small = {"crowd size": 0.01, "popular part": 0.02, "vector lengths": 0.01}
         return {"item counts": 0.15, **small, "item pairs": 0.81}
 
     def prospects(self, domain: Domain, budget: Budget) -> str:
-        """Say whether taste is expected to be learned from the crowd, and what lists are if it is not.
+        """Say whether taste is expected to be learned from the crowd, and how lists are made if not.
 
         Noise moves what the release decides by a little.
         """
@@ -107,11 +107,11 @@ class PrivateEASE(PrivateModel):
         return f"{expectation}{lists} by popularity, from {counts}."
 
     def finds_taste(self, domain: Domain, budget: Budget) -> bool:
-        """Whether the declared crowd is large enough for lists that are not by popularity alone."""
+        """Return whether the declared crowd is large enough for lists that are not by popularity alone."""
         return domain.crowd.users >= self.users_needed(domain, budget)
 
     def requirement(self, domain: Domain, budget: Budget) -> str:
-        """What it takes until taste is expected to be learned, in words."""
+        """Say which crowd it takes until taste is expected to be learned."""
         if domain.n_items < 2:
             return "it takes two items"
         if len(self.queries(domain, budget)) == 1:
@@ -122,7 +122,7 @@ class PrivateEASE(PrivateModel):
         return f"it takes about {self.users_needed(domain, budget):,.0f} with as many each"
 
     def users_needed(self, domain: Domain, budget: Budget) -> float:
-        """Users, as unequal as in real data, from which on taste is expected to be learned.
+        """Return the number of users, as unequal as in real data, from which taste is expected to be learned.
 
         They have c items each on average, as many as the crowd. For unit ``user``, it takes
         μ Σ c/√K/2 ≥ 20 √m and Σ c ≥ 3 n of n users, where c ≥ K counts as √(c K); for unit ``record``,
@@ -139,7 +139,7 @@ class PrivateEASE(PrivateModel):
         return math.ceil(TASTE / whole_users(domain, budget, lengths))
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """The most of: the counts, the triangle of pairs with its noise, its cleaning, and EASE."""
+        """Estimate the largest of: counts, the triangle of pairs with its noise, its cleaning, EASE."""
         n, m = domain.n_items, min(self.pair_items, domain.n_items)
         counting, seconds = shrinking(n)
         cells = m * (m - 1) / 2
@@ -179,11 +179,11 @@ class PrivateEASE(PrivateModel):
         return linear_release(self, domain, linear, popularity)
 
     def _lengths(self, size: float, count_sum: float, terms: Terms) -> float:
-        """Σ √c of users with c items; half of it for unit ``user``.
+        """Return Σ √c of users with c items; half of it for unit ``user``.
 
         Args:
             size: the measured crowd, which is Σ √c for unit ``record``.
-            given: the sum of the item counts, in which c ≥ K items weigh √(c K) for unit ``user``.
+            count_sum: the sum of the item counts, in which c ≥ K items weigh √(c K) for unit ``user``.
         """
         return size if terms.unit == "record" else count_sum / math.sqrt(self.contribution_cap) / 2
 

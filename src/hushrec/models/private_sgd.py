@@ -42,7 +42,7 @@ class PrivateSGD(AlternatingModel):
     """bound on the factors' norms; p·q is in widths of the scale."""
 
     def _factors(self, sides: Sides) -> tuple[Floats, Floats]:
-        """Clipped gradients of both sides in turn (after Algorithm 4).
+        """Take steps along clipped gradients of both sides in turn (after Algorithm 4).
 
         Privacy: charged (the events of every epoch).
         """
@@ -65,7 +65,7 @@ class PrivateSGD(AlternatingModel):
         return users * sums.width, items
 
     def _epoch(self, rows: int, side: int) -> Footprint:
-        """The larger side's gradients are held at once."""
+        """Estimate an epoch, which holds the larger side's gradients at once."""
         return Footprint(2 * COPIED * side * self.rank, 40, seconds=rows * self.rank / DRAWS)
 
     @property

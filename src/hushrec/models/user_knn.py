@@ -37,7 +37,7 @@ class UserKNN(Noiseless):
     """
 
     def fit(self, feedback: People, run: Run) -> Release:
-        """The ratings, as rows without names.
+        """Release the ratings, as rows without names.
 
         Privacy: private, unless the ratings are public.
         """

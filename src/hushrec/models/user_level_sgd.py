@@ -69,7 +69,7 @@ class UserLevelSGD(PrivateModel):
     """how the item effects are measured."""
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
-        """The item effects, then the gradients of every round."""
+        """List the item effects, then the gradients of every epoch."""
         require_rank(self.rank, domain)
         return [*self._effects(domain, terms).queries(), *self._gradients(domain, terms).queries()]
 
@@ -84,7 +84,7 @@ class UserLevelSGD(PrivateModel):
         return {name: part * (1 - rest) for name, part in effects.items()} | rounds
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
-        """The item effects, then a round's gradients."""
+        """Estimate the item effects, then an epoch's gradients."""
         n, items, epochs = self.rank, domain.n_items, self._epochs(domain, budget)
         if not epochs:
             return effects_footprint(domain, budget)
@@ -94,7 +94,7 @@ class UserLevelSGD(PrivateModel):
         return effects_footprint(domain, budget).then(rounds)
 
     def fit(self, feedback: People, run: Run) -> Release:
-        """Item effects, then a clipped gradient of every user in each round.
+        """Measure item effects, then a clipped gradient of every user in each epoch.
 
         Privacy: charged (the events of ``queries``).
         """
@@ -120,7 +120,7 @@ class UserLevelSGD(PrivateModel):
         return self.effects.sums(domain, terms, self.norm)
 
     def _epochs(self, domain: Domain, terms: Terms) -> int:
-        """None where the noise would hide the factors of the declared crowd."""
+        """Return no epochs where the noise would hide the factors of the declared crowd."""
         if self.epochs is not None:
             return self.epochs
         return _EPOCHS if shows_gradients(domain, terms) else 0

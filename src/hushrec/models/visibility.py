@@ -87,7 +87,7 @@ _RATED = 50
 
 
 def mu(terms: Terms, norm: Norm = "l2") -> float:
-    """Δ/σ of one measurement with the noise that the whole budget pays for; infinite without noise.
+    """Return Δ/σ of one measurement that takes the whole budget; infinite without noise.
 
     For Gaussian noise it is the largest μ within ε at δ. For Laplace noise, which alone has a finite ε at
     δ = 0, it is ε/√2, because noise of scale Δ/ε has √2 times that deviation. Under replace, where a changed
@@ -108,22 +108,22 @@ def mu(terms: Terms, norm: Norm = "l2") -> float:
 
 
 def directions(domain: Domain, terms: Terms) -> float:
-    """μ · ratings/items^¾."""
+    """Return μ · ratings/items^¾."""
     return mu(terms) * domain.crowd.ratings / math.pow(domain.n_items, 0.75)
 
 
 def pairs(domain: Domain, terms: Terms) -> float:
-    """As ``directions``, and √(ratings/users) times as much for unit ``record``."""
+    """Return ``directions``, and √(ratings/users) times as much for unit ``record``."""
     return directions(domain, terms) * (math.sqrt(domain.crowd.each) if terms.unit == "record" else 1.0)
 
 
 def noisy_ratings(domain: Domain, terms: Terms) -> float:
-    """μ √(ratings/items) under Laplace noise: each of an item's ratings has noise of its own."""
+    """Return μ √(ratings/items) under Laplace noise: each of an item's ratings has noise of its own."""
     return mu(terms, "l1") * math.sqrt(domain.crowd.ratings / domain.n_items)
 
 
 def whole_users(domain: Domain, terms: Terms, users: float) -> float:
-    """μ · users/√items.
+    """Return μ · users/√items.
 
     Args:
         users: how many, or the sum of their vectors' lengths.
@@ -135,12 +135,12 @@ def whole_users(domain: Domain, terms: Terms, users: float) -> float:
 
 
 def factors_from(terms: Terms) -> float:
-    """Least signal of pairs at which factors of some model predict better than item effects alone."""
+    """Return the least signal of pairs at which factors of some model predict better than effects alone."""
     return FACTORS.get((terms.unit, terms.adjacency), math.inf)
 
 
 def covariance_from(domain: Domain) -> float:
-    """Least signal of pairs at which a covariance predicts better than descent under noise, unit ``user``.
+    """Return the least signal of pairs at which a covariance beats descent under noise, unit ``user``.
 
     Descent comes close to its best with fewer people, but stays further from the fit without noise. Users who
     rate much tell it more, so the least is also the square of the ratings per user.
@@ -150,7 +150,7 @@ def covariance_from(domain: Domain) -> float:
 
 
 def shows_listed(domain: Domain, terms: Terms) -> bool:
-    """Whether the factors of a model that lists people gain more than its averages lose by sharing."""
+    """Return whether factors of a model that lists people gain more than its averages lose by sharing."""
     return directions(domain, terms) >= LISTED
 
 
@@ -164,7 +164,7 @@ def listed_split(domain: Domain, terms: Terms) -> float:
 
 
 def shows_gradients(domain: Domain, terms: Terms) -> bool:
-    """Whether a dozen clipped gradients of whole users gain more than item effects lose by sharing."""
+    """Return whether a dozen clipped gradients of whole users gain more than item effects lose."""
     return directions(domain, terms) >= GRADIENTS
 
 
@@ -179,7 +179,7 @@ def gradients_split(domain: Domain, terms: Terms) -> float:
 
 
 def shows_noisy(domain: Domain, terms: Terms) -> bool:
-    """Whether factors of ratings under Laplace noise gain more than averages lose by sharing."""
+    """Return whether factors of ratings under Laplace noise gain more than averages lose by sharing."""
     return noisy_ratings(domain, terms) >= NOISY_RATINGS
 
 
@@ -189,7 +189,7 @@ def noisy_split(domain: Domain, terms: Terms) -> float:
 
 
 def shown_pairs(domain: Domain, terms: Terms, norm: Norm, contribution_cap: float) -> float:
-    """How often ``SHARING`` a covariance shows in the items that have ratings; infinite without noise.
+    """Return the signal of pairs of rated items, over the least that shows; infinite without noise.
 
     Args:
         domain: the public domain, whose ``crowd`` says about how much there is to see.
@@ -204,7 +204,7 @@ def shown_pairs(domain: Domain, terms: Terms, norm: Norm, contribution_cap: floa
 
 
 def effects_split(shown: float) -> float:
-    """The part of the budget that item effects keep: nearly all where a covariance shows nothing.
+    """Return the part of the budget of item effects: nearly all where a covariance shows nothing.
 
     Args:
         shown: as ``shown_pairs`` says; more than a million times makes no difference, and would overflow.
@@ -214,7 +214,7 @@ def effects_split(shown: float) -> float:
 
 
 def head_size(domain: Domain, shown: float, most: int) -> int:
-    """How many of the most rated items are worth their noise in a covariance: more of them as more shows.
+    """Return how many of the most rated items are worth their noise in a covariance.
 
     At least 200, which cost next to nothing.
 
@@ -230,5 +230,5 @@ def head_size(domain: Domain, shown: float, most: int) -> int:
 
 
 def _rated(domain: Domain) -> float:
-    """Number of items with enough ratings for pairs to show."""
+    """Count the items with enough ratings for pairs to show."""
     return max(min(float(domain.n_items), domain.crowd.ratings / _RATED), 1.0)

@@ -54,7 +54,7 @@ class DescentData:
     item_counts: Ints
 
     def penalties(self, reg: float, power: float) -> tuple[Floats32, Floats32]:
-        """λ n^power/mean of n^power over the ratings, for each person and each item."""
+        """Return λ n^power/mean of n^power over the ratings, for each person and each item."""
         return _penalty(self.person_counts, reg, power), _penalty(self.item_counts, reg, power)
 
 
@@ -76,7 +76,7 @@ class Factored:
 
     @classmethod
     def start(cls, n_people: int, n_items: int, rank: int, *, effects: bool) -> Self:
-        """Random factors, the same in every run, and effects of 0. Privacy: public."""
+        """Start with random factors, the same in every run, and effects of 0. Privacy: public."""
         biases = (np.zeros(n if effects else 0, dtype=np.float32) for n in (n_people, n_items))
         people, items = np.empty((n_people, rank), dtype=np.float32), padded(n_items, rank)
         for side in (people, items):
@@ -99,7 +99,7 @@ class Factored:
 
 
 def survey(people: People, star: float) -> tuple[float, DescentData]:
-    """The mean of all ratings, and the rest in units of ``star``; people are the roster, if there is one.
+    """Return the mean of all ratings, and the rest in units of ``star``; people are the roster, if any.
 
     Args:
         star: unit of the learned values, in rating units.
@@ -136,7 +136,7 @@ def survey(people: People, star: float) -> tuple[float, DescentData]:
 
 
 def scheduled(first: float, decay: float, epochs: int, schedule: Schedule = "geometric") -> Sequence[float]:
-    """A learning rate or a penalty for each epoch; both schedules start with first, first · decay.
+    """Return a learning rate or penalty for each epoch; schedules start with first, first · decay.
 
     ``geometric``: first · decay^t. ``inverse``: first/(1 + (1/decay − 1) t), which falls ever more slowly
     and sums to infinity, as Robbins & Monro 1951 require.
@@ -158,7 +158,7 @@ def gradient_descent(
     effects: bool = False,
     threads: int = 1,
 ) -> Factored:
-    """Stochastic gradient descent (Koren, Bell & Volinsky 2009, eq. 4), person by person.
+    """Run stochastic gradient descent (Koren, Bell & Volinsky 2009, eq. 4), person by person.
 
     Args:
         rates: γ, the learning rate of each pass.
@@ -189,7 +189,7 @@ def _steps(source: DescentData, epochs: int) -> Iterator[_Step]:
 
 
 def _ahead(steps: Iterator[_Step]) -> Generator[_Step, None, None]:
-    """The same steps, read by a thread that stays up to two ahead."""
+    """Yield the same steps, read by a thread that stays up to two ahead."""
     with ThreadPoolExecutor(1) as reader:
         coming = deque(reader.submit(next, steps, None) for _ in range(_AHEAD))
         while (step := coming.popleft().result()) is not None:
@@ -198,12 +198,12 @@ def _ahead(steps: Iterator[_Step]) -> Generator[_Step, None, None]:
 
 
 def _at(first: int, n_users: int, places: slice | Ints | None) -> slice | Ints:
-    """The rows of a block's people: rows of the roster, or the next rows if there is no roster."""
+    """Return the rows of a block's people: those of the roster, or the next ones without a roster."""
     return slice(first, first + n_users) if places is None else places
 
 
 def _places(block: Ratings) -> slice | Ints | None:
-    """The rows of the block's people on the roster, None if there is no roster."""
+    """Return the rows of the block's people on the roster, None if there is no roster."""
     if block.domain.users is None:
         return None
     rows = np.flatnonzero(np.diff(block.roster_indptr()))

@@ -39,7 +39,7 @@ class Sparse:
 
     @classmethod
     def of(cls, entries: CSR, n_items: int, step: float) -> Self:
-        """Residuals in grid steps as ratings in rating units. Privacy: as the residuals."""
+        """Convert residuals from grid steps to rating units. Privacy: as the residuals."""
         return cls(entries.indptr, entries.columns, (entries.values * step).astype(np.float32), n_items)
 
     @property
@@ -53,7 +53,7 @@ class Sparse:
         )
 
     def less(self, column_effects: Floats32) -> "Sparse":
-        """The same cells minus the column effects."""
+        """Subtract the column effects."""
         return self.with_values(self.values - column_effects[self.columns])
 
     def transposed(self) -> "Sparse":
@@ -64,7 +64,7 @@ class Sparse:
     def descend(
         self, rows: Floats, columns: Floats, rate: float, reg: float, limit: float
     ) -> tuple[Floats, Floats]:
-        """One pass of stochastic gradient descent with errors clamped to ±limit; returns the new factors."""
+        """Make one pass of stochastic gradient descent with errors clamped to ±limit; return new factors."""
         changed = rows.astype(np.float32), columns.astype(np.float32)
         row_reg, column_reg = (np.full(len(side), reg, dtype=np.float32) for side in changed)
         order = np.arange(len(rows), dtype=np.int32)
@@ -73,7 +73,7 @@ class Sparse:
         return changed[0].astype(np.float64), changed[1].astype(np.float64)
 
     def solve(self, others: Floats, reg: Floats) -> Floats:
-        """Each row's ridge regression on the others' factors, shape (n_rows, rank)."""
+        """Solve each row's ridge regression on the others' factors, shape (n_rows, rank)."""
         out = np.zeros((len(self.indptr) - 1, others.shape[1]), dtype=np.float32)
         ratings = self.indptr, self.columns, self.values
         solve_rows(*ratings, others.astype(np.float32), reg, out, weights=self.weights, threads=THREADS)
@@ -97,7 +97,7 @@ class Factors(NamedTuple):
 
     @classmethod
     def of(cls, factored: descent.Factored) -> Self:
-        """In double precision, with effects of 0 if there are none."""
+        """Convert to double precision, with effects of 0 if there are none."""
         effects = factored.person_effects, factored.item_effects
         sides = zip((factored.people, factored.items), effects, strict=True)
         biases = (effect if len(effect) else np.zeros(len(side)) for side, effect in sides)
@@ -105,7 +105,7 @@ class Factors(NamedTuple):
         return cls(*(part.astype(np.float64) for part in parts))
 
     def times(self, star: float) -> "Factors":
-        """The factors for ratings ``star`` times as large."""
+        """Scale the factors to ratings ``star`` times as large."""
         return Factors(self.rows * star, self.columns, self.row_effects * star, self.column_effects * star)
 
 
@@ -119,7 +119,7 @@ def least_squares(
     row_scale: float = 0.0,
     column_scale: float = 0.0,
 ) -> Factors:
-    """Alternating least squares with weighted-λ-regularisation (Zhou et al. 2008, §3), and effects.
+    """Run alternating least squares with weighted-λ-regularisation (Zhou et al. 2008, §3), and effects.
 
     Minimises Σ (v − a_r − b_c − p_r·q_c)² + Σ_r λ n_r^γ (‖p_r‖² + a_r²/s_r²) + the same for columns. An
     effect is the coefficient of one further factor whose value is the constant s.
@@ -167,7 +167,7 @@ def gradient_descent(
     effects: bool = False,
     decay: float = 1.0,
 ) -> Factors:
-    """Stochastic gradient descent (Koren, Bell & Volinsky 2009, eq. 4), row by row.
+    """Run stochastic gradient descent (Koren, Bell & Volinsky 2009, eq. 4), row by row.
 
     Args:
         epochs: passes over the ratings.

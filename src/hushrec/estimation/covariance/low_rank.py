@@ -42,7 +42,7 @@ Chosen on MovieLens 100K: lab/docs/published.md, "The floor of the raw average".
 
 
 def full(matrix: Noisy, n: int, star: float = 1.0) -> Floats32:
-    """The symmetric float32 matrix of a released upper triangle, in units of ``star``, shape (n, n)."""
+    """Unpack a released upper triangle to float32, in units of ``star``, shape (n, n)."""
     square: Floats32 = unpack(matrix.values, n, np.float32)
     if star != 1:
         square /= np.float32(star)
@@ -50,7 +50,7 @@ def full(matrix: Noisy, n: int, star: float = 1.0) -> Floats32:
 
 
 def leading(matrix: Floats32, rank: int) -> tuple[Floats, Floats]:
-    """The algebraically largest eigenvalues, shape (rank,), and their vectors, shape (n, rank).
+    """Return the algebraically largest eigenvalues, shape (rank,), and vectors, shape (n, rank).
 
     Block power iteration (Halko, Martinsson & Tropp 2011, Algorithm 4.4): a dozen products with a thin
     block are ten times faster here than Lanczos, and the remaining error lies within the noise.
@@ -68,7 +68,7 @@ def leading(matrix: Floats32, rank: int) -> tuple[Floats, Floats]:
 
 
 def _orthonormal(block: Floats32) -> Floats32:
-    """An orthonormal basis of the span of a thin block, by large products; missing directions are zero."""
+    """Orthonormalise a thin block by large products; missing directions are zero."""
     for _ in range(2):
         precise = block.astype(np.float64)
         values, vectors = np.linalg.eigh(precise.T @ precise)
@@ -99,7 +99,7 @@ def at_least(least: Floats, out: Floats32) -> None:
 
 
 def spectral_factors(matrix: Floats32, sigma: float, rank: int = _MOST_COMPONENTS) -> Floats:
-    """Factors H with H Hᵀ ≈ the signal in a symmetric matrix with noise of known standard deviation.
+    """Return H with H Hᵀ ≈ the signal in a symmetric matrix with noise of known standard deviation.
 
     Eigenvalues below the noise's edge 2σ√n are dropped; a larger one, λ, came from a signal of
     ℓ = (λ + √(λ² − 4σ²n))/2, and its vector holds 1 − σ²n/ℓ² of it (Benaych-Georges & Nadakuditi 2011;
@@ -119,7 +119,7 @@ def spectral_factors(matrix: Floats32, sigma: float, rank: int = _MOST_COMPONENT
 
 
 def unclipped(variance: float, clip: float) -> float:
-    """How much clamping to ±B shrank residuals z, given E min(z², B²) = ``variance`` for normal z.
+    """Return the factor that undoes half of a clamp to ±B, given E min(z², B²) = ``variance``.
 
     A small signal in z survives the clamp with factor P(|z| < B). Half of that (its square root) is
     restored: factors from finite data are partly error, and the error should not grow.
@@ -138,7 +138,7 @@ def unclipped(variance: float, clip: float) -> float:
 
 
 def raw_average(covariance: Some, weights: Some) -> Some:
-    """Avg_ij = Cov_ij/max(Wgt_ij, 1): McSherry & Mironov 2009, §4.4, without cleaning.
+    """Return Cov_ij/max(Wgt_ij, 1): McSherry & Mironov 2009, §4.4, without cleaning.
 
     The paper prints Cov_ij/Wgt_ij. Its Wgt_ij is noisy, so many are near zero or below it, and there the
     quotient is noise alone. The floor is ours: ``lab/docs/published.md`` has the runs that chose it.
@@ -152,7 +152,7 @@ def raw_average(covariance: Some, weights: Some) -> Some:
 
 
 def shrunk_average(covariance: Floats32, weights: Floats32, reg: tuple[float, float]) -> Floats32:
-    """Avg_ij = (Cov_ij + β mean Cov)/(Wgt_ij + β mean Wgt), with one β for the diagonal and one for the rest.
+    """Return (Cov_ij + β mean Cov)/(Wgt_ij + β mean Wgt), with one β for the diagonal, one for the rest.
 
     McSherry & Mironov 2009, §4.6. Not in the paper: weights that the noise made negative count as zero, and
     the divisor is 0.001 larger, so that it is above zero. With a β of 0 it is ``raw_average``.
@@ -173,7 +173,7 @@ def shrunk_average(covariance: Floats32, weights: Floats32, reg: tuple[float, fl
 
 
 def low_rank(average: Floats32, counts: Floats, rank: int) -> Floats:
-    """Factors Q (n, k) of Q Qᵀ ≈ Avg, by rank k after scaling by √(MCnt_i MCnt_j); scaled back.
+    """Factorise Avg ≈ Q Qᵀ with rank k after scaling by √(MCnt_i MCnt_j), and scale back; Q is (n, k).
 
     McSherry & Mironov 2009, §4.6, with two readings of ours. Of the eigenvalues the k *algebraically* largest
     are kept, and none below zero: the singular values of the paper may be of negative ones, which no Q Qᵀ

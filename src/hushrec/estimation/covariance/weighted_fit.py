@@ -51,7 +51,7 @@ def weighted_factors(
     rank: int,
     prior: Floats | None = None,
 ) -> Floats:
-    """Item factors F with Cov_ij ≈ Wgt_ij f_i·f_j off the diagonal.
+    """Fit item factors F with Cov_ij ≈ Wgt_ij f_i·f_j off the diagonal.
 
     Args:
         covariance: shape (n, n); overwritten, because a large catalogue leaves no room for another matrix.
@@ -109,7 +109,7 @@ def weighted_factors(
 
 
 def _updated(precision: Floats, n: int, squares: Floats, spreads: Floats) -> Floats:
-    """Precision of the prior of every component, after a round.
+    """Update the precision of the prior of every component, after a round.
 
     Two updates have the same fixed point: n/Σ E(f − m)² of expectation maximisation, and γ/Σ (E f − m)² with
     γ = n − λ Σ Var f, the number of well-determined factors (MacKay 1992). The second comes there in a few
@@ -176,12 +176,12 @@ def _subtract(covariance: Floats32, weights: Floats32, left: Floats, right: Floa
 
 
 def _scale(covariance: Floats32, weights: Floats32) -> float:
-    """Mean variance of a clamped residual, trace Cov/trace Wgt."""
+    """Return the mean variance of a clamped residual, trace Cov/trace Wgt."""
     return float(np.trace(covariance, dtype=np.float64) / max(np.trace(weights, dtype=np.float64), _TINY))
 
 
 def _start(covariance: Floats32, weights: Floats32, sigma: float, kappa: float, rank: int) -> Floats:
-    """Factors of the covariance, scaled so that its entries are about equally noisy."""
+    """Factorise the covariance, scaled so that its entries are about equally noisy."""
     if rank == 0:
         return np.zeros((len(covariance), 0))
     total = weights.sum(axis=1, dtype=np.float64)
@@ -205,7 +205,7 @@ def _start(covariance: Floats32, weights: Floats32, sigma: float, kappa: float, 
 
 
 def _heads(size: Floats) -> Iterator[Ints]:
-    """All items, then those of the largest weights, whose noise is of fewer entries: half, a quarter, …"""
+    """Yield all items, then those of the largest weights, whose noise is less: half, a quarter, …"""
     order, m = np.argsort(-size, kind="stable"), len(size)
     while m >= min(_SMALLEST_HEAD, len(size)):
         yield np.sort(order[:m])

@@ -21,7 +21,7 @@ def landing(
     most: Floats,
     least: Floats,
 ) -> None:
-    """Largest and smallest probability, over all items, to land inside GRP_j = G_j ∪ {j}.
+    """Find the largest and smallest probability, over all items, to land inside GRP_j = G_j ∪ {j}.
 
     P(out ∈ GRP_j | i) = p* [i ∈ GRP_j] + (1 − p*)(p |G_i ∩ GRP_j|/|G_i| + (1 − p)|GRP_j|/m), with p = 0 for
     an i whose group is empty. Overlaps are counted through the groups that contain members of GRP_j.

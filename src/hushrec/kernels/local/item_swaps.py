@@ -42,7 +42,7 @@ def extremes(starts: Ints, members: Ints32, most: Floats, least: Floats, holders
 
 @numba.njit(cache=True, nogil=True)
 def _below(n: int, half: int, slot: int, key: Words32, room: Words) -> int:
-    """Uniform on 0 … n − 1: the upper half of n times a 32-bit half, rejected where it would be biased.
+    """Draw from 0 … n − 1 uniformly: the upper half of n times a 32-bit half, rejected if biased.
 
     Lemire 2019, "Fast random integer generation in an interval", §4.
     """

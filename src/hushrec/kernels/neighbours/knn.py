@@ -46,7 +46,7 @@ def user_knn(
     *,
     threads: int = 2,
 ) -> Floats:
-    """Mean rating of each target over the K rows nearest to the query among rows that rate the target.
+    """Predict each target by its mean rating over the K rows nearest to the query that rate it.
 
     Du, Leighton & Patel 2019, §IV.B. Ties in distance go to the earlier row. A query without ratings has
     no near rows: its neighbours are all rows that rate the target.
@@ -93,7 +93,7 @@ def item_knn(
     *,
     threads: int = 2,
 ) -> Floats:
-    """Prediction from the K items of each query that are most similar to the target.
+    """Predict from the K items of each query that are most similar to the target.
 
     mean_i + Σ_j s_ij (r_j − mean_j) / Σ_j s_ij over those with s_ij > 0 (Sarwar et al. 2001, §3.2.1, around
     the means); mean_i if there are none. Ties in similarity go to the earlier item of the query.
@@ -119,7 +119,7 @@ def item_knn(
 
 @numba.njit(cache=True, nogil=True)
 def _facts(indptr: Ints, values: Floats32) -> Floats:
-    """Number, sum and sum of squares of every row's ratings, shape (n_rows, 3)."""
+    """Return number, sum and sum of squares of every row's ratings, shape (n_rows, 3)."""
     facts = np.zeros((len(indptr) - 1, 3))
     for row in range(len(facts)):
         for p in range(indptr[row], indptr[row + 1]):
@@ -134,7 +134,7 @@ def _facts(indptr: Ints, values: Floats32) -> Floats:
 def _apart(
     distance: int, square: float, product: float, total: float, fact: Floats, rating: float
 ) -> np.int64:
-    """Code of the distance between a row and a query, leaving out the row's rating of the target.
+    """Code the distance between a row and a query, leaving out the row's rating of the target.
 
     Args:
         distance: which distance.
@@ -168,7 +168,7 @@ def _multiply(
     products: Floats,
     totals: Floats,
 ) -> float:
-    """Inner products of a query with all rows, and Σ q over common items if it is centred; returns Σ q²."""
+    """Multiply a query by all rows, and sum q over common items if it is centred; return Σ q²."""
     products[:] = 0
     totals[:] = 0
     mean, squares, square = 0.0, 0.0, 0.0

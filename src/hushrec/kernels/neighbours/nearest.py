@@ -82,7 +82,7 @@ def _sift(heap: Words, at: int, size: int) -> None:
 
 @numba.njit(cache=True, nogil=True, inline="always")
 def offer(heap: Words, size: int, code: np.int64, position: np.int64) -> int:
-    """Offer a code to a heap that holds the smallest, ties by position; returns the heap's new size."""
+    """Offer a code to a heap that holds the smallest, ties by position; return the heap's new size."""
     word = _U(code) << _U(32) | _U(position)
     if size < len(heap):
         heap[size] = word

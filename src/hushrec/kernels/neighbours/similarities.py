@@ -26,7 +26,7 @@ __all__ = ["similarities"]
 def similarities(
     indptr: Ints, items: Ints32, values: Floats32, n_items: int, distance: int, *, threads: int = 2
 ) -> Floats32:
-    """Similarity of each pair of items' columns, 0 if an item is not rated.
+    """Compute the similarity of each pair of items' columns, 0 if an item is not rated.
 
     The cosine of their angle, for ``PEARSON`` after subtracting each item's mean rating; for ``SQUARED``
     1/(1 + ‖a − b‖²). Memory in addition to the arguments: 2 n² bytes for the result, 20 bytes per rating.

@@ -44,7 +44,7 @@ def _quarter_round(
 # A call here would take a fifth of the speed.
 @numba.njit(cache=True, nogil=True, inline="always")
 def _twenty_rounds(x: Words32) -> None:
-    """The rounds of the cipher on 64 states at once, shape (16, 64)."""
+    """Run the rounds of the cipher on 64 states at once, shape (16, 64)."""
     for _ in range(10):
         for i in range(BLOCKS):
             x0, x1, x2, x3 = x[0, i], x[1, i], x[2, i], x[3, i]

@@ -53,7 +53,7 @@ __all__ = ["LARGEST", "draw", "reference_draw", "room"]
 
 
 def reference_draw(count: int, key: Words32, nonce: tuple[int, int, int]) -> Floats:
-    """The same as ``draw``, in a few lines of NumPy and in double precision.
+    """Draw as ``draw`` does, in a few lines of NumPy and in double precision.
 
     Args:
         count: number of normals.
@@ -85,7 +85,7 @@ def reference_draw(count: int, key: Words32, nonce: tuple[int, int, int]) -> Flo
 
 @numba.njit(cache=True, nogil=True)
 def room(count: int) -> int:
-    """Size of an array into which ``count`` normals can be drawn."""
+    """Return the size of an array into which ``count`` normals can be drawn."""
     return -(-count // (2 * TILE)) * 2 * TILE
 
 
@@ -112,7 +112,7 @@ def _every(number: int) -> Any:
 
 
 def _number(number: float) -> Any:
-    """The number in every lane; LLVM requires constants that are exact in single precision."""
+    """Put the number in every lane; LLVM requires constants that are exact in single precision."""
     return ir.Constant(_ROW, [float(np.float32(number))] * TILE)
 
 
@@ -134,7 +134,7 @@ def _quarter_round(builder: Any, x: list[Any], a: int, b: int, c: int, d: int) -
 
 
 def _cipher(builder: Any, start: list[Any]) -> list[Any]:
-    """Sixteen blocks in parallel; ``start`` is their state."""
+    """Encrypt sixteen blocks in parallel; ``start`` is their state."""
     cells = [cgutils.alloca_once_value(builder, word) for word in start]
     with cgutils.for_range(builder, _INT(10)):
         x = [builder.load(cell) for cell in cells]
@@ -146,7 +146,7 @@ def _cipher(builder: Any, start: list[Any]) -> list[Any]:
 
 
 def _radius(builder: Any, word: Any) -> Any:
-    """√(−2 ln u) of u = (word + ½) / 2³² = 2^(e − 32) (1 + x)."""
+    """Compute √(−2 ln u) of u = (word + ½) / 2³² = 2^(e − 32) (1 + x)."""
     bits = builder.bitcast(builder.fadd(builder.uitofp(word, _ROW), _number(0.5)), _WORDS)
     e = builder.ashr(builder.sub(bits, _every(_SQRT_HALF)), _every(23))
     x = builder.bitcast(builder.sub(bits, builder.shl(e, _every(23))), _ROW)
@@ -161,7 +161,7 @@ def _radius(builder: Any, word: Any) -> Any:
 
 
 def _pair(builder: Any, first: Any, second: Any) -> tuple[Any, Any]:
-    """Two independent normals: the first word gives the radius, the second the direction.
+    """Make two independent normals: the first word gives the radius, the second the direction.
 
     All but the two highest bits of the second choose an angle in ±π/4, symmetrically; those two rotate it.
     """

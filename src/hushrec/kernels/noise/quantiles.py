@@ -146,7 +146,7 @@ def count(
     slack: float,
     cap: int,
 ) -> None:
-    """Draws 512 · batch, 512 · batch + 1, … of ``numbers`` in one sequence of the key.
+    """Draw numbers 512 · batch, 512 · batch + 1, … of ``numbers`` in one sequence of the key.
 
     Args:
         drawn, doubtful, table, scale, slack, cap: as for ``numbers``.

@@ -53,7 +53,7 @@ def reference_langevin(
     first_user: int = 0,
     eager: bool = False,
 ) -> None:
-    """What ``langevin`` computes with one thread, in NumPy; ``eager`` updates all items in every interval."""
+    """Do as ``langevin`` with one thread, in NumPy; ``eager`` updates all items in every interval."""
     size, n_users = user_factors.shape[1] + 1, len(user_factors)
     users = user_factors, user_effects, np.append(user_precision, effect_precision[0])
     catalogue = item_factors, item_effects, np.append(item_precision, effect_precision[1])
@@ -124,7 +124,7 @@ def langevin(
     first_user: int = 0,
     threads: int = 1,
 ) -> None:
-    """One pass, or one block of users of it, of stochastic gradient Langevin dynamics.
+    """Make one pass, or visit one block of users of it, of stochastic gradient Langevin dynamics.
 
     Liu, Wang & Smola 2015, §5.4, with the prior and the noise in one exact transition. As h goes to 0, the
     passes sample the density ∝ exp(−E / T) with

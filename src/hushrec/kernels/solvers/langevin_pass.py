@@ -45,7 +45,7 @@ class LangevinPass:
         return 2 * self.noise_intervals
 
     def times(self, order: Ints32) -> Ints32:
-        """The midpoint of the interval of each of the next visits, in half intervals."""
+        """Return the midpoint of the interval of each of the next visits, in half intervals."""
         places = self.visited + np.arange(len(order), dtype=np.int64)
         return (2 * (places * self.noise_intervals // max(self.visits, 1)) + 1).astype(np.int32)
 

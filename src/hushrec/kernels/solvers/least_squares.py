@@ -45,7 +45,7 @@ def reference_solve_rows(
     reg: Floats | Floats32,
     weights: Floats32 | None = None,
 ) -> Floats:
-    """The same as ``solve_rows``, in a few lines of NumPy and double precision."""
+    """Solve as ``solve_rows`` does, in a few lines of NumPy and double precision."""
     rank = factors.shape[1]
     w = np.ones(len(values)) if weights is None else weights.astype(np.float64)
     out = np.zeros((len(reg), rank))

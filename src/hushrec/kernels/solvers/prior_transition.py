@@ -25,13 +25,13 @@ __all__ = ["pay", "pay_item", "settle", "table", "transition"]
 def transition(
     precision: Floats | Floats32, rate: float, temperature: float, elapsed: float | Floats
 ) -> tuple[Floats, Floats]:
-    """e^(−hΛt) and √(T (1 − e^(−2hΛt)) / Λ) for the diagonal Λ, h, T and t."""
+    """Return e^(−hΛt) and √(T (1 − e^(−2hΛt)) / Λ) for the diagonal Λ, h, T and t."""
     pull = rate * elapsed * precision.astype(np.float64)
     return np.exp(-pull), np.sqrt(temperature * -np.expm1(-2 * pull) / precision)
 
 
 def table(precision: Floats | Floats32, rate: float, temperature: float, parts: int) -> Floats32:
-    """``transition`` for the times 0, 1 / parts, …, 1, shape (2, parts + 1, number of coordinates)."""
+    """Tabulate ``transition`` at the times 0, 1 / parts, …, 1, shape (2, parts + 1, coordinates)."""
     times = np.arange(parts + 1)[:, None] / parts
     transitions: Floats32 = np.stack(transition(precision, rate, temperature, times)).astype(np.float32)
     return transitions

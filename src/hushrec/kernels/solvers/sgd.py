@@ -23,7 +23,7 @@ def reference_descend(
     rate: float,
     limit: float,
 ) -> None:
-    """The same as ``descend`` with one thread, in a few lines of NumPy."""
+    """Descend as ``descend`` does with one thread, in a few lines of NumPy."""
     for u, at in in_turn(indptr, order, user_factors.shape[1]):
         i, p, q = items[at], user_factors[u].copy(), item_factors[items[at]].copy()
         error = values[at] - p @ q
@@ -54,7 +54,7 @@ def descend(
     *,
     threads: int = 1,
 ) -> None:
-    """One pass of stochastic gradient descent over the ratings of the users in ``order``.
+    """Make one pass of stochastic gradient descent over the ratings of the users in ``order``.
 
     Friedman, Berkovsky & Kaafar 2016, eq. (2), with the error clamped as in their Algorithm 4, line 5:
 

@@ -23,7 +23,7 @@ def losses(
     low: float,
     high: float,
 ) -> float:
-    """Σ_u c_u Σ_i (r_ui − clamp(b_u + b_i + ⟨p_u, q_i⟩, low, high))², in one thread and one order.
+    """Return Σ_u c_u Σ_i (r_ui − clamp(b_u + b_i + ⟨p_u, q_i⟩, low, high))², in one order.
 
     Args:
         indptr: where each user's ratings start, then where the last ones end, shape (n_users + 1,).

@@ -68,7 +68,7 @@ class Sides(NamedTuple):
         user_effects: Floats32 | None,
         item_effects: Floats32 | None,
     ) -> "Sides":
-        """Check what has the same shape in every pass."""
+        """Check the arguments that have the same shape in every pass."""
         (n_users, rank), n_items = user_factors.shape, len(item_factors)
         check_rows(indptr, items, n_items)
         if indptr.shape != (n_users + 1,) or values.shape != items.shape:
@@ -93,7 +93,7 @@ class Sides(NamedTuple):
         return cls(ratings, (user_factors, b_u), (flat, b_i), None if in_place else item_factors)
 
     def visited(self, order: Ints32) -> Bools:
-        """Which users are in ``order``, shape (n_users,), after a check that they are there once."""
+        """Return which users are in ``order``, shape (n_users,), after a check that they are there once."""
         n_users = len(self.users[0])
         inside = len(order) == 0 or bool(order.min() >= 0 and order.max() < n_users)
         visits = np.bincount(order, minlength=n_users) if inside else np.full(n_users, 2)
@@ -127,14 +127,14 @@ def visit_all(
 
 
 def padded(n_items: int, rank: int) -> Floats32:
-    """Zeros of shape (n_items, rank) that a pass modifies in place, without a copy."""
+    """Return zeros of shape (n_items, rank) that a pass modifies in place, without a copy."""
     width = padded_width(rank)
     # Run as Python: NumPy asks the system for large pages, numba does not.
     return aligned.py_func(n_items * width).reshape(n_items, width)[:, :rank]
 
 
 def padded_width(rank: int) -> int:
-    """Offset from one row of ``padded`` to the next: 16, 32 or a multiple of 64 numbers."""
+    """Return the offset from one row of ``padded`` to the next: 16, 32 or a multiple of 64."""
     group = _group(rank)
     return -(-rank // (group * TILE)) * group * TILE
 
@@ -144,7 +144,7 @@ def _group(rank: int) -> int:
 
 
 def _lies_padded(factors: Floats32) -> bool:
-    """Whether ``padded`` created the array, recognised by the shape of its base array."""
+    """Return whether ``padded`` created the array, recognised by the shape of its base array."""
     owner, width = factors.base, padded_width(factors.shape[1])
     return (
         isinstance(owner, np.ndarray)
@@ -156,12 +156,12 @@ def _lies_padded(factors: Floats32) -> bool:
 
 
 def users_at_once(rank: int) -> int:
-    """Number of users that take turns: at large ranks one rating is enough work."""
+    """Return the number of users that take turns: at large ranks one rating is enough work."""
     return 4 if rank <= TILE else 2 if rank <= _GROUP * TILE else 1
 
 
 def in_turn(indptr: Ints, order: Ints32, rank: int) -> Iterator[tuple[int, int]]:
-    """User and position of each rating, in the order of one thread at this rank. Privacy: private."""
+    """Yield user and position of each rating, in one thread's order at this rank. Privacy: private."""
     users = iter([u for u in order if indptr[u] < indptr[u + 1]])
     present: list[list[tuple[int, int]]] = []
     while True:
@@ -176,7 +176,7 @@ def in_turn(indptr: Ints, order: Ints32, rank: int) -> Iterator[tuple[int, int]]
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def dot(_: Any, p: Any, q: Any, at: Any, width: Any, lanes: Any) -> Any:
-    """``p[:width] @ q[at : at + width]``."""
+    """Return ``p[:width] @ q[at : at + width]``."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         left, right = (data_of(context, builder, signature.args[a], arguments[a]) for a in (0, 1))
@@ -201,7 +201,7 @@ def dot(_: Any, p: Any, q: Any, at: Any, width: Any, lanes: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def step(_: Any, p: Any, q: Any, at: Any, width: Any, lanes: Any, keep_p: Any, keep_q: Any, step: Any) -> Any:
-    """``p, q = keep_p · p + step · q, keep_q · q + step · p``, where q is ``q[at : at + width]``."""
+    """Do ``p, q = keep_p · p + step · q, keep_q · q + step · p``, where q is ``q[at : at + width]``."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         left, right = (data_of(context, builder, signature.args[a], arguments[a]) for a in (0, 1))
@@ -320,7 +320,7 @@ def _visit(
 
 @numba.njit(cache=True, nogil=True)
 def _joins(present: int, begin: int, when: Any) -> bool:
-    """Whether a visit takes turns with those that are ``present``: only in one batch and interval."""
+    """Return whether a visit takes turns with those ``present``: only in one batch and interval."""
     times, earlier = when
     return present == 0 or ((earlier + begin) % BATCH > 0 and times[begin] == times[begin - 1])
 

@@ -65,7 +65,7 @@ def reference_centre(
     reg: int,
     bound: int,
 ) -> Ints32:
-    """The same as ``centre``, user by user in NumPy: slow."""
+    """Centre as ``centre`` does, user by user in NumPy: slow."""
     x = np.clip(grid_values[steps] - offsets[items], -limit, limit)
     parts = []
     for ratings in np.split(x, indptr[1:-1]):
@@ -79,7 +79,7 @@ def reference_centre(
 def weighted_item_sums(
     indptr: Ints, items: Ints32, entries: Ints32, weights: Ints, dropped_bits: int, n_items: int
 ) -> Ints:
-    """Σ over the ratings of each item of ⌊user's weight · entry / 2^dropped_bits⌋, shape (n_items,)."""
+    """Sum ⌊user's weight · entry / 2^dropped_bits⌋ over the ratings of each item, shape (n_items,)."""
     sums = np.zeros(n_items, dtype=np.int64)
     for user in range(len(indptr) - 1):
         for position in range(indptr[user], indptr[user + 1]):
@@ -91,7 +91,7 @@ def weighted_item_sums(
 def truncated_item_sums(
     indptr: Ints, items: Ints32, entries: Ints32, weights: Ints, dropped_bits: int, n_items: int
 ) -> Ints:
-    """``weighted_item_sums`` with each term truncated toward zero, so a smaller weight never grows a term."""
+    """Do ``weighted_item_sums``, each term truncated toward zero: a smaller weight never grows a term."""
     sums = np.zeros(n_items, dtype=np.int64)
     for user in range(len(indptr) - 1):
         for position in range(indptr[user], indptr[user + 1]):

@@ -21,7 +21,7 @@ def residuals(
     user_offsets: Ints,
     bound: int,
 ) -> Ints32:
-    """clamp(r − offset_i − offset_u, ±bound) of every rating.
+    """Return clamp(r − offset_i − offset_u, ±bound) of every rating.
 
     Args:
         indptr: where each user's ratings start, shape (n_users + 1,).
@@ -53,7 +53,7 @@ def errors(
     shift: int,
     bound: int,
 ) -> Ints32:
-    """clamp(x − ⌊p·q⌋, ±bound) of every rating's residual x.
+    """Return clamp(x − ⌊p·q⌋, ±bound) of every rating's residual x.
 
     Args:
         indptr, items: compressed rows, as in ``residuals``.
@@ -79,7 +79,7 @@ def errors(
 
 @numba.njit(cache=True)
 def user_sums(indptr: Ints, items: Ints32, entries: Ints32, item_factors: Ints32) -> Ints:
-    """Σ over each user's ratings of entry × item factors, shape (n_users, rank)."""
+    """Sum entry × item factors over each user's ratings, shape (n_users, rank)."""
     rank = item_factors.shape[1]
     sums = np.zeros((len(indptr) - 1, rank), dtype=np.int64)
     for user in range(len(indptr) - 1):
@@ -92,7 +92,7 @@ def user_sums(indptr: Ints, items: Ints32, entries: Ints32, item_factors: Ints32
 
 @numba.njit(cache=True)
 def item_sums(indptr: Ints, items: Ints32, entries: Ints32, user_factors: Ints32, n_items: int) -> Ints:
-    """Σ over each item's ratings of entry × user factors, shape (n_items, rank)."""
+    """Sum entry × user factors over each item's ratings, shape (n_items, rank)."""
     rank = user_factors.shape[1]
     sums = np.zeros((n_items, rank), dtype=np.int64)
     for user in range(len(indptr) - 1):
@@ -112,7 +112,7 @@ def reference_residuals(
     user_offsets: Ints,
     bound: int,
 ) -> Ints32:
-    """The same as ``residuals``, in plain NumPy."""
+    """Do as ``residuals``, in plain NumPy."""
     users = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     entries = grid_values[steps] - item_offsets[items] - user_offsets[users]
     return np.asarray(np.clip(entries, -bound, bound), dtype=np.int32)
@@ -127,14 +127,14 @@ def reference_errors(
     shift: int,
     bound: int,
 ) -> Ints32:
-    """The same as ``errors``, in plain NumPy."""
+    """Do as ``errors``, in plain NumPy."""
     users = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     products = (user_factors[users].astype(np.int64) * item_factors[items]).sum(axis=1)
     return np.asarray(np.clip(entries - (products >> shift), -bound, bound), dtype=np.int32)
 
 
 def reference_sums(places: Ints32, entries: Ints32, factors: Ints32, n_rows: int) -> Ints:
-    """The same as ``user_sums`` and ``item_sums``: Σ entry × factors over the ratings of each row.
+    """Do as ``user_sums`` and ``item_sums``: sum entry × factors over the ratings of each row.
 
     Args:
         places: row of each rating.
@@ -158,7 +158,7 @@ def ridge_gradients(
     clip: float,
     step: float,
 ) -> Ints:
-    """Sum of users' gradients of the item factors, at a vector that each user fits locally, each clipped.
+    """Sum users' gradients of the item factors, at vectors fitted user by user, each user's clipped.
 
     p = (Σ q qᵀ + ridge · I)⁻¹ Σ x q;  e = clamp(x − p·q, ±bound);  a user contributes e_i p to each item i
     they rated, scaled down as a whole to L2 norm ``clip`` and truncated to the grid, toward zero.

@@ -42,7 +42,7 @@ __all__ = ["reference_gram", "weighted_gram"]
 
 
 def reference_gram(indptr: Ints, items: Ints32, entries: Ints32 | None, weights: Ints, n_items: int) -> Ints:
-    """The same as ``weighted_gram``, in three lines of NumPy: slow, and users × items in memory."""
+    """Do as ``weighted_gram``, in three lines of NumPy: slow, and users × items in memory."""
     dense = np.zeros((len(weights), n_items), dtype=np.int64)
     dense[np.repeat(np.arange(len(weights)), np.diff(indptr)), items] = 1 if entries is None else entries
     full: Ints = dense.T @ (weights[:, None] * dense)
@@ -135,7 +135,7 @@ def weighted_gram(
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def _add_scaled(_: Any, sums: Any, item: Any, vector: Any, factor: Any) -> Any:
-    """``sums[8 item : 8 item + 8] += vector * factor`` as one vector operation.
+    """Do ``sums[8 item : 8 item + 8] += vector * factor`` as one vector operation.
 
     LLVM does not vectorise this by itself: it cannot know that the sums and the vector do not overlap.
     """

@@ -25,7 +25,7 @@ def marginal_gradients(
     *,
     threads: int = 1,
 ) -> Ints:
-    """Sum of users' gradients of ``noise`` · ln p(x | Q) by the item factors, each user's clipped.
+    """Sum users' gradients of ``noise`` · ln p(x | Q) by the item factors, each user's clipped.
 
     With x_i = p·q_i + N(0, noise) and p ~ N(0, I), a user's vector given their ratings has the covariance
     S = noise · A⁻¹ with A = Σ q qᵀ + noise · I, and the mean p̄ = A⁻¹ Σ x q. By Fisher's identity a user
@@ -114,7 +114,7 @@ def reference_marginal_gradients(
     scales: Floats,
     step: float,
 ) -> Ints:
-    """The same as ``marginal_gradients``, in NumPy; a user's entry may differ by a grid step."""
+    """Do as ``marginal_gradients``, in NumPy; a user's entry may differ by a grid step."""
     sums = np.zeros(item_factors.shape, dtype=np.int64)
     for person, clip in enumerate(clips):
         entries = slice(indptr[person], indptr[person + 1])

@@ -55,7 +55,7 @@ def fit_user(
     inverse: Floats,
     vector: Floats,
 ) -> bool:
-    """p = (Σ q qᵀ + ridge · I)⁻¹ Σ x q over the ratings from ``start`` up to but excluding ``stop``.
+    """Fit p = (Σ q qᵀ + ridge · I)⁻¹ Σ x q to the ratings from ``start`` up to but excluding ``stop``.
 
     Args:
         start, stop: the user's ratings.

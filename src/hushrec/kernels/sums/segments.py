@@ -38,7 +38,7 @@ def survey(
     raters: Ints,
     diagonal: Floats,
 ) -> bool:
-    """Count raters and sum w_u a_ui² for each item; returns whether items, entries and weights are in range.
+    """Count raters and sum w_u a_ui² for each item; return whether everything is in range.
 
     Args:
         part: row of ``raters`` and ``diagonal`` to write.
@@ -79,7 +79,7 @@ def relabel(
     words: Ints32,
     visits: Ints,
 ) -> bool:
-    """Write each user's words, ascending by label, and count visits; returns whether items are distinct.
+    """Write each user's words, ascending by label, and count visits; return whether items are distinct.
 
     Args:
         part: row of ``visits`` to write.

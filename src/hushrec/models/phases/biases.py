@@ -55,14 +55,14 @@ class BiasSettings(Frozen):
     """bound on a rating minus its item's mean."""
 
     def queries(self, domain: Domain, terms: Terms, norm: Norm) -> Iterator[AnyQuery]:
-        """Sums and counts by item, then by user."""
+        """List sums and counts by item, then by user."""
         domain.require_roster()
         items, users = self._sums(domain, terms, norm)
         yield from items.queries()
         yield from users.queries()
 
     def measure(self, people: Population, run: Run, norm: Norm) -> Biases:
-        """Averages of items, then of users after them, each the posterior mean given the noise.
+        """Measure averages of items, then of users after them, each the posterior mean given the noise.
 
         After Algorithms 1 and 2 of Friedman, Berkovsky & Kaafar 2016, §4.1.
 
@@ -108,7 +108,7 @@ def require_rank(rank: int, domain: Domain) -> None:
 
 
 def biases_footprint(domain: Domain, terms: Terms) -> Footprint:
-    """Footprint of measuring and shrinking both averages; later phases add to it."""
+    """Estimate measuring and shrinking both averages; later phases add to it."""
     people, items = domain.n_users, domain.n_items
     memory, seconds = shrinking(items)  # of the popularity; all counts are exact but under add-remove
     if terms.adjacency == "add-remove":
@@ -119,7 +119,7 @@ def biases_footprint(domain: Domain, terms: Terms) -> Footprint:
 
 
 def average_split(terms: Terms, part: float) -> dict[str, float]:
-    """Parts of the budget by name of measurement: more for users than items, a fifth of each for its counts.
+    """Split between averages: more for users than items, a fifth of each for its counts.
 
     Args:
         terms: decide whether counts cost anything.

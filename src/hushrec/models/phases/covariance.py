@@ -85,7 +85,7 @@ class CovarianceSettings(Frozen):
     """number of threads of the kernel; does not change the result."""
 
     def sums(self, domain: Domain, terms: Terms, norm: Norm) -> CovarianceSums:
-        """The sums that are measured under a budget."""
+        """Return the sums that are measured under a budget."""
         return CovarianceSums(
             domain=domain,
             unit=terms.unit,
@@ -101,7 +101,7 @@ class CovarianceSettings(Frozen):
         )
 
     def head_size(self, domain: Domain, terms: Terms, norm: Norm) -> int:
-        """Number of items whose covariance is measured."""
+        """Return the number of items whose covariance is measured."""
         if self.pair_items:
             return min(self.pair_items, domain.n_items)
         return head_size(domain, self._shown(domain, terms, norm), _MOST_ITEMS)
@@ -110,11 +110,11 @@ class CovarianceSettings(Frozen):
         return shown_pairs(domain, terms, norm, self._cap(domain))
 
     def _cap(self, domain: Domain) -> float:
-        """Noise is not made for users who rate more than a fifth of the usual or so."""
+        """Return K, a fifth of the usual number of ratings or so: no noise is made for prolific users."""
         return self.contribution_cap or min(max(0.18 * domain.crowd.each, 2.0), 30.0)
 
     def budget_split(self, domain: Domain, terms: Terms, norm: Norm) -> Mapping[str, float]:
-        """Parts of the budget by name of measurement: what the noise would hide gets next to nothing."""
+        """Split the budget by name of measurement; those that noise would hide get next to nothing."""
         effects = effects_split(self._shown(domain, terms, norm))
         rest = 1 - effects
         return {
@@ -133,7 +133,7 @@ class CovarianceSettings(Frozen):
         rank: int,
         prior: ItemPrior = NOTHING_KNOWN,
     ) -> Floats:
-        """Item factors of the cleaned covariance, shape (n_items, at most rank).
+        """Return the item factors of the cleaned covariance, shape (n_items, at most rank).
 
         In the tail of the catalogue they are zero, or those of ``prior``. Of these the longest are taken, a
         quarter of the rank at most: others would leave no room for tastes that only these ratings tell.
@@ -180,7 +180,7 @@ class CovarianceSettings(Frozen):
         return catalogue_factors
 
     def _expected_weights(self, sums: CovarianceSums, counts: Floats) -> Floats:
-        """w with w_i w_j ≈ a tenth of Wgt_ij, if users chose items independently by popularity.
+        """Return w with w_i w_j ≈ a tenth of Wgt_ij, if users chose items independently by popularity.
 
         Where noise hides the weights, they are not taken for less than this: factors would explode.
         """
@@ -190,7 +190,7 @@ class CovarianceSettings(Frozen):
         return np.asarray(math.sqrt(0.1 * crowd.users * weight) * each * of_head, dtype=np.float64)
 
     def footprint(self, domain: Domain, terms: Terms, norm: Norm, rank: int) -> Footprint:
-        """As ``covariance_footprint``, for as many items as ``head_size`` says."""
+        """Estimate as ``covariance_footprint`` does, for as many items as ``head_size`` says."""
         n = self.head_size(domain, terms, norm)
         of_head = covariance_footprint(n, rank, weighted=self.cleaning == "weighted")
         return replace(
@@ -201,7 +201,7 @@ class CovarianceSettings(Frozen):
         )
 
     def prospects(self, domain: Domain, terms: Terms, norm: Norm) -> str:
-        """Which part of a large catalogue the covariance is of, in words; empty if it is of all."""
+        """Say how much of a large catalogue the covariance covers; empty if it covers everything."""
         n = self.head_size(domain, terms, norm)
         if domain.n_items == n:
             return ""
@@ -224,13 +224,13 @@ def measured(sums: CovarianceSums, baseline: ItemEffects, people: Population, ru
 
 
 def squares(matrices: Matrices, domain: Domain) -> tuple[Floats32, Floats32]:
-    """Covariance, in squared stars, and weights, as square matrices. Privacy: post-processing."""
+    """Return covariance, in squared stars, and weights, as squares. Privacy: post-processing."""
     n = len(matrices.head.items)
     return low_rank.full(matrices.covariance, n, domain.scale.star**2), low_rank.full(matrices.weights, n)
 
 
 def _longest(prior: Floats, rank: int, n: int) -> Floats:
-    """The longest factors that are known before, for a head of n items."""
+    """Return the longest factors of a prior, for a head of n items."""
     most = min(max(rank // _OF_PRIOR, 1), n - 1, prior.shape[1])
     return leading(prior, most)[0]
 
@@ -238,7 +238,7 @@ def _longest(prior: Floats, rank: int, n: int) -> Floats:
 def shrunk_factors(
     matrices: Matrices, domain: Domain, shrinkage: tuple[float, float], counts: Floats, rank: int
 ) -> Floats:
-    """Factors of the average product shrunk to the mean (McSherry & Mironov 2009, §4.6); zero in the tail.
+    """Factorise the average product, shrunk to the mean (McSherry & Mironov 2009, §4.6); zero in the tail.
 
     Args:
         shrinkage: β of the diagonal and of the rest.
@@ -252,7 +252,7 @@ def shrunk_factors(
 
 
 def similarity(matrices: Matrices) -> Floats:
-    """Factors of the cleaned co-rating weights, which serve as similarity; shape (n_items, any).
+    """Factorise the cleaned co-rating weights, which serve as similarity; shape (n_items, any).
 
     Privacy: post-processing.
     """
@@ -261,7 +261,7 @@ def similarity(matrices: Matrices) -> Floats:
 
 
 def dense(matrices: Matrices) -> dict[str, Floats32]:
-    """``raw_average`` and Wgt, packed, for the whole catalogue. Privacy: post-processing."""
+    """Return ``raw_average`` and Wgt, packed, for the whole catalogue. Privacy: post-processing."""
     weights, head = matrices.weights.values, matrices.head
     average = low_rank.raw_average(matrices.covariance.values, weights)
     triangles = {"covariance": average.astype(np.float32), "similarity": weights.astype(np.float32)}
@@ -277,7 +277,7 @@ def require_dense(domain: Domain) -> None:
 
 
 def covariance_footprint(n: int, rank: int, *, weighted: bool) -> Footprint:
-    """Square matrices of some items, and the cost of cleaning them.
+    """Estimate square matrices of some items, and the cost of cleaning them.
 
     One matrix is a triangle of 64-bit numbers or a square of 32-bit ones. Measuring holds three of them, the
     released covariance and the weights as sums and with noise, and a fourth while a checkpoint stores it.

@@ -64,7 +64,7 @@ class EffectSettings(Frozen):
     """
 
     def sums(self, domain: Domain, terms: Terms, norm: Norm, *, personal_epsilon: bool = False) -> EffectSums:
-        """The sums that are measured under a budget."""
+        """Return the sums that are measured under a budget."""
         epsilon = terms.epsilon
         clip = self.clip or min(0.2 * (1 + epsilon / 40), 2.0)
         crowd = domain.crowd
@@ -96,7 +96,7 @@ class EffectSettings(Frozen):
 
 
 def effects_of(sums: EffectSums, noisy: Mapping[str, Noisy], prior: ItemPrior) -> ItemEffects:
-    """The posterior mean of every item's effect, and the level of users.
+    """Estimate every item's effect by its posterior mean, and the level of users.
 
     Args:
         noisy: what was released, by name.
@@ -130,7 +130,7 @@ def effects_of(sums: EffectSums, noisy: Mapping[str, Noisy], prior: ItemPrior) -
 
 
 def effects_footprint(domain: Domain, terms: Terms) -> Footprint:
-    """Footprint of measuring and shrinking item effects; later phases add to it."""
+    """Estimate measuring and shrinking item effects; later phases add to it."""
     n, user = domain.n_items, terms.unit == "user"
     memory, seconds = shrinking(n)
     if user or terms.adjacency == "add-remove":
@@ -140,12 +140,12 @@ def effects_footprint(domain: Domain, terms: Terms) -> Footprint:
 
 
 def mean_residual(item_sums: Noisy, counts: Floats, item_effects: Floats) -> float:
-    """Mean rating minus item effect: (Σ_i s_i − Σ_i n_i μ_i)/Σ_i n_i. Privacy: post-processing."""
+    """Return Σ_i (s_i − n_i μ_i)/Σ_i n_i, the mean rating minus item effect. Privacy: post-processing."""
     return float((item_sums.values.sum() - counts @ item_effects) / max(counts.sum(), 1.0))
 
 
 def overall_level(total: Noisy, count: Noisy, span: float) -> float:
-    """Mean of users' means above the middle of the scale, given a noisy sum of them and their noisy number.
+    """Estimate the mean of users' means above the middle of the scale, from a noisy sum and number.
 
     The posterior mean under the prior N(α/10, (0.15 α)²), with α the width of the scale: people rate more of
     what they like. Of few people the noise would otherwise put everybody's level at an end of the scale.
@@ -159,5 +159,5 @@ def overall_level(total: Noisy, count: Noisy, span: float) -> float:
 
 
 def ratio(total: Noisy, count: Noisy) -> float:
-    """A released sum of one entry over a released count of at least one. Privacy: post-processing."""
+    """Divide a released sum of one entry by a released count of at least 1. Privacy: post-processing."""
     return float(total.values[0] / max(count.values[0], 1.0))

@@ -30,7 +30,7 @@ def require_reachable(cells: Cells, scale: float) -> None:
 
 
 def cells_footprint(before: Footprint, cells: Cells, epsilon: float, pace: float) -> Footprint:
-    """Footprint of the averages, then of all cells that are kept; empty cells are kept by noise alone.
+    """Estimate the averages, then all cells that are kept; empty cells are kept by noise alone.
 
     Args:
         before: footprint of the averages, which stay.
@@ -58,7 +58,7 @@ def factorised(
     rate: float,
     reg: float,
 ) -> Factors:
-    """Factors and effects of noisy ratings, in rating units.
+    """Fit factors and effects to noisy ratings, in rating units.
 
     Args:
         noisy: the noisy ratings.

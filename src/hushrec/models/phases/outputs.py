@@ -43,7 +43,7 @@ def factor_release(
     factors: Floats,
     factor_variance: Floats | None = None,
 ) -> Release:
-    """A release that predicts by ridge regression on item factors, and on tastes for public features.
+    """Make a release that predicts by ridge regression on item factors and on features.
 
     Args:
         model: the model that makes the release.
@@ -65,7 +65,7 @@ def factor_release(
 
 
 def _of_users(model: Model, domain: Domain, user_mean: float) -> dict[str, float]:
-    """The prior of what users differ in apart from taste: their level and, if modelled, their slopes."""
+    """Return the prior of users apart from taste: their level and, if modelled, their slopes."""
     square = domain.scale.span**2
     level = {"user_mean": user_mean, "user_variance": USER_VARIANCE * square}
     if not model.slopes:
@@ -82,7 +82,7 @@ def people_release(
     items: Floats | None = None,
     users: Sequence[str] = (),
 ) -> Release:
-    """A release that lists users: listed users are predicted from their vectors, others fold in.
+    """Make a release that lists users: these are predicted from their vectors, others fold in.
 
     Args:
         model: the model that makes the release.
@@ -116,7 +116,7 @@ def people_release(
 
 
 def second_moment_root(moment: Floats, star: float) -> Floats:
-    """Cholesky factor of the second moment of the users' factors, which may be singular.
+    """Return the Cholesky factor of the second moment of the users' factors, which may be singular.
 
     Args:
         moment: shape (rank, rank), in squared rating units.
@@ -135,7 +135,7 @@ def neighbour_release(
     n_neighbours: int,
     matrices: Mapping[str, Floats | Floats32],
 ) -> Release:
-    """A release that predicts from nearest neighbours; ``matrices`` are factors or packed triangles."""
+    """Make a release that predicts from neighbours; ``matrices`` are factors or packed triangles."""
     constants = {
         **_of_users(model, domain, baseline.user_mean),
         "bias_noise": RATING_VARIANCE * domain.scale.span**2,
@@ -146,12 +146,12 @@ def neighbour_release(
 
 
 def score_release(model: Model, domain: Domain, scores: Floats) -> Release:
-    """A release of interactions that ranks items by scores of shape (n_items,), the same for everybody."""
+    """Make a release that ranks items for everybody by the same scores, shape (n_items,)."""
     return _ranking(model, domain, "item scores", {"item_scores": scores})
 
 
 def linear_release(model: Model, domain: Domain, linear: LinearWeights, scores: Floats) -> Release:
-    """A release of interactions that ranks items by scores that are linear in a user's own items.
+    """Make a release that ranks items by scores that are linear in a user's own items.
 
     Args:
         model: the model that makes the release.

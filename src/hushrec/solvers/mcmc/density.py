@@ -58,7 +58,7 @@ class ChainSettings(Frozen):
     """prior variance of b_i."""
 
     def footprint(self, items: int, rank: int) -> Footprint:
-        """Every chain's state, twice if it is stored or released; two chains at once traverse the ratings."""
+        """Estimate every chain's state, twice if stored or released; two chains at once read the ratings."""
         state = 4.0 * (rank + 1)
         looks = self.chains * 8 * _DRAWS * 500 * 6.0
         pace = self.chains * self.epochs * (1 + rank / 16) / 30
@@ -106,11 +106,11 @@ class Posterior:
     clamped: bool = True
 
     def largest(self, domain: Domain) -> float:
-        """L: the largest squared error of a rating."""
+        """Return L, the largest squared error of a rating."""
         return float((domain.scale.span + self.margin) ** 2)
 
     def weights(self, ratings: Ratings, own_weights: Floats | None = None) -> Floats:
-        """w_u of each person, shape (n_users,). Privacy: private."""
+        """Return w_u of each person, shape (n_users,). Privacy: private."""
         # Liu, Wang & Smola 2015, §6, reweight by min(1, B/(m_u L)); own weights are those of Theorem 2.
         fraction = np.minimum(1.0, self.bound / (ratings.counts * self.largest(ratings.domain)))
         return np.asarray(fraction if own_weights is None else fraction * own_weights, dtype=np.float64)
@@ -128,7 +128,7 @@ class ChainBatch(NamedTuple):
         return slice(self.first, self.first + len(self.scales))
 
     def between(self, start: int, stop: int) -> tuple[Ints, Ints32, Bytes, Floats32]:
-        """Counts, items, steps and scales of this block's people with indices in [``start``, ``stop``)."""
+        """Return counts, items, steps and scales of people with indices in [``start``, ``stop``)."""
         indptr, items, steps = self.rows
         one, end = (min(max(at - self.first, 0), len(self.scales)) for at in (start, stop))
         some = slice(indptr[one], indptr[end])
@@ -158,7 +158,7 @@ class ChainData:
             self.n_users += len(weights)
 
     def parts(self, *, backwards: bool = False) -> Iterator[ChainBatch]:
-        """All people, part by part, in reverse order if ``backwards``."""
+        """Yield all people, part by part, in reverse order if ``backwards``."""
         if not self.n_users:  # items then follow their prior, which takes a pass too
             nothing, nobody = np.zeros((2, 0), np.float32)
             yield ChainBatch(0, CSR(np.zeros(1, np.int64), np.zeros(0, np.int32), nothing), nobody)

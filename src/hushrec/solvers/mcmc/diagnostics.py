@@ -43,7 +43,7 @@ class Diagnostics:
         return self.chains > 1 and self.rhat <= LARGEST_RHAT and self.ess >= LEAST_ESS
 
     def stated(self) -> dict[str, float | str]:
-        """Entries for a privacy statement."""
+        """Return entries for a privacy statement."""
         shown = {"R̂, the largest": self.rhat, "effective sample size, the least": self.ess}
         return {
             "verdict": "converged as far as can be seen" if self.converged else "NOT CONVERGED",
@@ -62,7 +62,7 @@ class Diagnostics:
 
 
 def diagnose(draws: Floats) -> Diagnostics:
-    """R̂ and effective sample size of every functional, and the worst of each.
+    """Compute R̂ and effective sample size of every functional, and the worst of each.
 
     Vehtari, Gelman, Simpson, Carpenter & Bürkner 2021, "Rank-normalization, folding, and localization: an
     improved R̂ for assessing convergence of MCMC", eqs. 3, 14 and 15.

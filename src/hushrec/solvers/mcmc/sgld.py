@@ -214,11 +214,11 @@ class Chain:
         return True
 
     def _range(self, state: State) -> tuple[float, float]:
-        """The range to which the loss clamps predictions, minus the level."""
+        """Return the range to which the loss clamps predictions, minus the level."""
         max_residual = self._max_residual if self._target.clamped else math.inf
         return -max_residual - state.level[0], max_residual - state.level[0]
 
     def _generator(self, purpose: str, number: int) -> Generator:
-        """A generator for one purpose and epoch, independent of earlier draws."""
+        """Make a generator for one purpose and epoch, independent of earlier draws."""
         words = hmac.digest(self._key, f"{purpose} {number}".encode(), "sha256")
         return Generator(Philox(key=int.from_bytes(words[:16], "little")))
