@@ -1,7 +1,7 @@
 """Recommender systems under differential privacy, with an ε that is true.
 
-The public names stand in ``registry.py``. Each is loaded when it is first used, so that the client needs
-NumPy and safetensors alone, which a bare install brings. What makes releases is in the extra ``curator``.
+``registry.py`` lists the public names. Each is imported on first use, so that a bare install, with NumPy and
+safetensors, runs the client. The extra ``curator`` brings the packages that make releases.
 """
 
 from hushrec import extras, registry

@@ -29,9 +29,9 @@ from hushrec.privacy.accounting.local_events import Responses
 __all__ = ["Loss", "gaussian", "gaussian_noise", "laplace", "pure", "randomized_response", "zcdp_epsilon"]
 
 _FAINTEST = 1000
-"""Binary digits of the smallest δ; below it, floats have fewer digits than the rounding counts on."""
+"""−log₂ of the smallest δ, chosen by hand: below 2^−1022 floats lose digits that the rounding counts on."""
 _LARGEST, _MOST = 10**6, 10**12
-"""Largest figure of a mechanism, and how often it may be measured: more would exceed a float."""
+"""Largest figure of a mechanism, and most measurements; chosen by hand, so that no float overflows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ def randomized_response(untrue: float | Fraction, symbols: int = 2, times: int =
 def gaussian_noise(epsilon: float, delta: float, times: int = 1, sample: float | Fraction = 1) -> float:
     """Find σ/Δ, the least Gaussian noise whose loss is at most ε at δ, rounded up.
 
-    At most some 1e-12 of it above the least for which ``gaussian`` states that ε.
+    It exceeds the least noise for which ``gaussian`` states that ε by a fraction of some 1e-12 at most.
 
     Args:
         epsilon: ε of all ``times`` together, above 0.
@@ -215,7 +215,7 @@ def gaussian_noise(epsilon: float, delta: float, times: int = 1, sample: float |
 
 
 def _exact(name: str, figure: float | Fraction) -> Fraction:
-    """A figure as it is written, within range."""
+    """Read a figure as it is written, within range."""
     if not 0 < figure <= _LARGEST:
         raise BudgetError(f"{name} must be above 0 and at most a million; choose another")
     return figure if isinstance(figure, Fraction) else fixed_point.as_written(figure)

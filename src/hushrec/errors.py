@@ -1,4 +1,4 @@
-"""Every error that hushrec raises on purpose. Messages name the fix and never contain a private value.
+"""The errors that hushrec raises on purpose. Messages name the fix and never contain a private value.
 
 ::
 
@@ -11,7 +11,7 @@
     ├── BudgetError
     │   ├── BudgetExceeded     the ledger has less left than the plan costs
     │   ├── WeakBudget         the plan's ε is too weak to promise much
-    │   ├── ChargeUnpublished  a charge was made that no release was published under, and a new one costs more
+    │   ├── ChargeUnpublished  a charge was made, no release was published under it, and a new one costs more
     │   ├── ShareExceeded      the plan leaves less than equal shares for the releases that are still planned
     │   └── BudgetUnsupported  the model offers no guarantee for that unit, adjacency or noise
     ├── LedgerError
@@ -52,7 +52,7 @@ class DataError(HushrecError, ValueError):
 
 
 class RecordsDropped(DataError):
-    """Loading dropped or changed more than a tenth of the records, or left nobody; nothing is charged."""
+    """Loading dropped or changed more than a tenth of the records, or left no user; nothing is charged."""
 
 
 class UsersExceeded(DataError):

@@ -9,7 +9,7 @@ _ACTING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _JOINERS = "\u200c\u200d"  # scripts and emoji need them inside words
 
 LARGEST_LINE = 512
-"""Bytes in a title or in another public text about an item."""
+"""Bytes in a title or in another public text about an item; chosen by hand."""
 
 __all__ = ["LARGEST_LINE", "escaped", "one_line", "shown"]
 
@@ -27,7 +27,7 @@ def escaped(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text in Unicode NFC as one escaped line, with single blanks, cut to ``LARGEST_LINE`` bytes.
+    """Return a text in Unicode NFC as one escaped line, with single blanks, cut to ``LARGEST_LINE`` bytes.
 
     Args:
         text: any text, such as a title from a public list.
@@ -39,7 +39,7 @@ def one_line(text: str) -> str:
 
 
 def shown(name: object) -> str:
-    """A name from a folder or file, escaped and cut to 80 characters."""
+    """Escape a name from a folder or file, and cut it to 80 characters."""
     text = escaped(str(name))
     return text if len(text) <= 80 else f"{text[:77]}…"
 

@@ -1,4 +1,4 @@
-"""The extra ``curator``: the packages that make releases. A bare install reads them.
+"""The extra ``curator``: the packages that make releases. A bare install reads releases.
 
 ``pip install hushrec`` brings the client, with NumPy and safetensors alone.
 """
@@ -27,7 +27,7 @@ def require_curator(name: str, error: ModuleNotFoundError) -> None:
     """Say which install brings a package that an import did not find.
 
     Args:
-        name: what was used, such as ``hushrec.fit``.
+        name: the name that needs it, such as ``hushrec.fit``.
         error: of the import.
     """
     if (error.name or "").partition(".")[0] in CURATOR:

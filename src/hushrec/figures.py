@@ -1,6 +1,6 @@
-"""How privacy figures are printed: rounded to the safe side, never to the nearest.
+"""Printed privacy figures: rounded to the safe side, never to the nearest.
 
-A float stands for the decimal that it is written as, so 0.1 prints as 0.1 and not as the double above it.
+A float stands for the decimal that Python prints for it, so 0.1 prints as 0.1 and not as the double above it.
 Budgets are read and losses are counted in the same way (see ``privacy.accounting.fixed_point``).
 """
 
@@ -13,10 +13,10 @@ class Number(str):
 
 
 _EXPONENTIAL = Context(prec=40, Emin=-999_999, Emax=999_999)
-"""Digits of e^ε before rounding; the error of this precision is far below the last printed digit."""
+"""Context of e^ε before rounding: 40 digits, far more than the 15 at most that are printed."""
 
 WEAK = 8.0
-"""The ε above which a bound promises so little that no sentence rests on it, and no charge is unasked."""
+"""ε above which statements call the bound weak, and a charge must be accepted; chosen by hand."""
 
 
 def above(figure: float | None, digits: int = 6) -> Number:

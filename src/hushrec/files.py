@@ -1,9 +1,9 @@
 """Files and folders that appear whole, and one error for those that cannot be written or read.
 
-What is written lies in a draft first: a private folder next to its place. Once all of it is on the disk it is
-renamed, and the disk keeps the new name too. So a killed process or a power cut leaves what was there before
-or what is new, never a part. Only a folder that replaces another is missing for an instant: if a process is
-killed then, the next draft in the same place puts the earlier one back.
+New content is first written to a draft, a private folder next to its place. Once it is on the disk it is
+renamed, and the new name is synced too. So a killed process or a power cut leaves the old content or the new,
+never a part. Only a folder that replaces another is missing for an instant: if a process is killed then, the
+next draft in the same place puts the earlier one back.
 """
 
 import errno
@@ -29,7 +29,7 @@ _NEW, _EARLIER = "new", "earlier"
 def refusing(
     path: str | Path, verb: Literal["read", "written"], error: type[HushrecError], fix: str
 ) -> Iterator[None]:
-    """Turn what the system says of a file into one error: which file, why, and what to do."""
+    """Turn a system error about a file into one of ours: which file, why, and what to do."""
     try:
         yield
         return
@@ -43,10 +43,10 @@ def opened(path: Path) -> Iterator[BinaryIO]:
     """Open a regular file for reading. A pipe could block, and a device might never end.
 
     Raises:
-        OSError: it is something else, or is not there.
+        OSError: The file is of another kind, or missing.
     """
     mode = path.stat().st_mode
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # of a folder the system says so itself
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # opening a folder fails with a clear message
         raise OSError(errno.EINVAL, "it is not a regular file")
     with open(path, "rb", opener=_at_once) as file:
         yield file
@@ -56,9 +56,9 @@ def read(path: Path, error: type[HushrecError], *, fix: str, largest: int | None
     """Read a regular file.
 
     Args:
-        error: what is raised if it cannot be read.
-        fix: what to do then.
-        largest: bytes that it may have; a larger one is not read.
+        error: raised if the file cannot be read.
+        fix: the second clause of that error.
+        largest: limit on its bytes; a larger file is not read.
     """
     with refusing(path, "read", error, fix), opened(path) as file:
         if largest is not None and os.fstat(file.fileno()).st_size > largest:
@@ -77,7 +77,7 @@ def read_text(path: Path, error: type[HushrecError], *, fix: str, largest: int |
 
 
 def sha256(path: Path) -> str:
-    """SHA-256, in hex, of a file.
+    """Hash a file by SHA-256, in hex.
 
     Raises:
         OSError: it cannot be read.
@@ -98,8 +98,8 @@ def write(
     """Write a file whole, as ``whole`` does; text in UTF-8.
 
     Args:
-        error: what is raised if it cannot be written.
-        fix: what to do then.
+        error: raised if the file cannot be written.
+        fix: the second clause of that error.
         mode, new: as of ``whole``.
     """
     with refusing(path, "written", error, fix), whole(path, mode=mode, new=new) as file:
@@ -111,9 +111,9 @@ def whole(path: Path, *, mode: int = 0o666, new: bool = False) -> Iterator[Binar
     """Open a file for writing that takes its place when the block ends without an error.
 
     Args:
-        path: where. A link is refused: it would be replaced, and not what it leads to.
-        mode: its permissions, less the process's umask; 0o600 for what is private.
-        new: whether a file that is there is refused instead of replaced.
+        path: its place. A link is refused, because the link would be replaced and not its target.
+        mode: its permissions, less the process's umask; 0o600 for private files.
+        new: whether to refuse to replace an existing file.
 
     Raises:
         OSError: it cannot be written.
@@ -136,9 +136,9 @@ def whole_folder(folder: Path, *, mode: int = 0o700, new: bool = False) -> Itera
     """Make a folder that takes its place when the block ends without an error.
 
     Args:
-        folder: where.
+        folder: its place.
         mode: its permissions, less the process's umask.
-        new: whether a folder that holds files is refused instead of replaced.
+        new: whether to refuse to replace a folder that holds files.
 
     Raises:
         OSError: it cannot be written.
@@ -154,11 +154,11 @@ def whole_folder(folder: Path, *, mode: int = 0o700, new: bool = False) -> Itera
 
 
 def publish(finished: Path, path: Path, *, new: bool = False) -> None:
-    """Move a finished file or folder to its place, and all of it to the disk before its name.
+    """Move a finished file or folder to its place, once all of it is on the disk.
 
     Args:
         finished: on the same file system.
-        new: whether a file that is there is refused instead of replaced.
+        new: whether to refuse to replace an existing file.
     """
     for inner in finished.rglob("*"):
         sync(inner)
@@ -171,7 +171,7 @@ def publish(finished: Path, path: Path, *, new: bool = False) -> None:
 
 
 def sync(path: Path) -> None:
-    """Bring a file, or the names in a folder, to the disk."""
+    """Flush a file, or the names in a folder, to the disk."""
     if os.name == "nt" and path.is_dir():
         return  # no handle of a folder there
     handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
@@ -186,10 +186,10 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def draft(path: Path) -> Iterator[Path]:
-    """Make a folder next to a path that only its owner may read, and remove it in the end.
+    """Make a folder next to a path, readable by its owner alone, and remove it in the end.
 
-    It is locked while its process lives. So what a killed process left can be told from what another process
-    is writing: it is removed first, with a warning that names it.
+    It is locked while its process lives, so drafts of killed processes differ from drafts in use. The former
+    are removed first, with a warning that names them.
     """
     sweep(path.parent)
     while True:
@@ -239,7 +239,7 @@ def _remove(draft: Path) -> None:
 
 
 def _locked(folder: Path, *, wait: bool) -> int | None:
-    """A lock on a folder, released when the process ends for any reason; None if it is held elsewhere."""
+    """Lock a folder until the process ends for any reason; None if another process holds the lock."""
     try:
         import fcntl  # not every system has it
     except ImportError:

@@ -1,7 +1,7 @@
-"""What is publicly known about items before any rating of these people is read.
+"""Public knowledge about items before any private rating is read.
 
 Privacy: public. Features come from the items' publishers, effects and factors from other people's public
-ratings, or from a release that is paid for already.
+ratings, or from a release that was charged already.
 """
 
 import hashlib
@@ -28,9 +28,9 @@ class ItemPrior:
     """Means of item effects and factors before the private ratings, for a catalogue.
 
     Args:
-        design: features of each item, shape (n_items, n_features); an item of which nothing is known has
-            zeros. No rows and columns if there are no features.
-        groups: which kind of feature each column belongs to, from 0, shape (n_features,): genres, words of
+        design: features of each item, shape (n_items, n_features); zeros for an item without known
+            features. No rows and columns if there are no features.
+        groups: the kind of feature of each column, from 0, shape (n_features,): genres, words of
             the title. Columns of one group are equally important before the ratings.
         effects: mean rating of each item by a user of average level, from public ratings; NaN where there are
             none; shape (n_items,), or (0,).
@@ -48,7 +48,7 @@ class ItemPrior:
     told: tuple[Clause, ...] = ()
 
     def factors_of(self, n_items: int) -> Floats:
-        """The factors, without any columns if there are none; shape (n_items, any)."""
+        """Return the factors, or a matrix without columns; shape (n_items, any)."""
         return self.factors if self.factors.size else np.zeros((n_items, 0))
 
     @property
@@ -71,4 +71,4 @@ class ItemPrior:
 
 
 NOTHING_KNOWN = ItemPrior()
-"""Nothing but the catalogue itself."""
+"""The prior that adds nothing to the catalogue."""

@@ -1,11 +1,11 @@
-"""Progress of long calls, told step by step to whoever asked for it.
+"""Progress of long calls, reported step by step to the caller's ``progress=``.
 
-A call says which stage begins, which step of it is done, and when it ends. Names and totals depend on public
-facts alone: the plan and the settings. What is private, such as the number of users, records or blocks, is
-told in hundredths: there are a hundred steps, however many users there are. So neighbouring data lead to the
+A call reports when a stage begins, when a step of it is done, and when it ends. Names and totals depend on
+public facts alone: the plan and the settings. Private lengths, such as the number of users, records or
+blocks, are reported in hundredths: a hundred steps, for any number of users. So neighbouring data lead to the
 same calls in the same order, and only the time between them differs, as it does without progress.
 
-Privacy: public, except for when the calls come. Show them to the curator alone.
+Privacy: public, except for the time of the calls. Show them to the curator alone.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol, TypeVar
 
-HUNDREDTHS = 100
+HUNDREDTHS = 100  # steps of a stage of private length, by definition
 
 T = TypeVar("T")
 
@@ -32,18 +32,18 @@ __all__ = [
 
 
 class Progress(Protocol):
-    """What ``progress=`` takes. Stages may lie inside others; no two that are open have the same name."""
+    """Protocol of ``progress=``. Stages may lie inside others; open stages have different names."""
 
     def stage(self, name: str, total: int | None) -> None:
-        """A stage begins, of so many steps, or of unknown length."""
+        """Begin a stage of ``total`` steps; None if its length is unknown."""
         ...
 
     def advance(self, name: str) -> None:
-        """A step of an open stage is done."""
+        """Complete a step of an open stage."""
         ...
 
     def done(self, name: str) -> None:
-        """A stage ends, in whatever way."""
+        """End a stage, finished or not."""
         ...
 
 
@@ -53,7 +53,7 @@ _open: ContextVar[tuple[str, ...]] = ContextVar("stages", default=())
 
 @contextmanager
 def telling(progress: Progress | None) -> Iterator[None]:
-    """Tell all stages inside to ``progress``; None leaves it to the caller's."""
+    """Report all stages inside to ``progress``; with None, to the caller's."""
     outer = _listener.get()
     _listener.set(progress or outer)
     try:
@@ -64,7 +64,10 @@ def telling(progress: Progress | None) -> Iterator[None]:
 
 @contextmanager
 def stage(name: str, total: int | None = None) -> Iterator[Callable[[], None]]:
-    """A stage of public length, and what tells a step of it; not told inside another of the same name."""
+    """Open a stage of public length, and yield a function that reports a step.
+
+    Inside a stage of the same name, nothing is reported.
+    """
     listener = _listener.get()
     if listener is None or name in _open.get():
         yield lambda: None
@@ -79,14 +82,14 @@ def stage(name: str, total: int | None = None) -> Iterator[Callable[[], None]]:
 
 
 def advance(name: str) -> None:
-    """A step is done, if the stage is open."""
+    """Report a step, if the stage is open."""
     listener = _listener.get()
     if listener is not None and name in _open.get():
         listener.advance(name)
 
 
 def steps(name: str, sequence: Sequence[T]) -> Iterator[T]:
-    """The elements of a sequence of public length, each a step."""
+    """Yield the elements of a sequence of public length, each a step."""
     with stage(name, len(sequence)) as step:
         for element in sequence:
             yield element
@@ -97,7 +100,7 @@ class Fraction:
     """Hundredths of a stage of private length.
 
     Args:
-        step: tells a step.
+        step: reports a step.
     """
 
     def __init__(self, step: Callable[[], None]) -> None:
@@ -105,11 +108,11 @@ class Fraction:
         self._part, self._parts = 0, 1
 
     def part(self, number: int, of: int) -> None:
-        """What is reached from now on is reached in one of so many equal parts."""
+        """Count from now on within part ``number`` of ``of`` equal parts."""
         self._part, self._parts = number, of
 
     def reach(self, reached: int, of: int) -> None:
-        """So much is done of so much: tells every hundredth that is reached for the first time."""
+        """Report every hundredth that ``reached`` of ``of`` completes for the first time."""
         reached, of = self._part * of + reached, self._parts * of
         while self._reported < HUNDREDTHS and (self._reported + 1) * of <= HUNDREDTHS * reached:
             self._reported += 1
@@ -121,7 +124,7 @@ _innermost: ContextVar[Fraction | None] = ContextVar("fraction", default=None)
 
 @contextmanager
 def fraction(name: str) -> Iterator[Fraction]:
-    """A stage of a hundred steps; all of them are told unless it is broken off."""
+    """Open a stage of a hundred steps; all of them are reported unless the block fails."""
     with stage(name, HUNDREDTHS) as step:
         hundredths, outer = Fraction(step), _innermost.get()
         _innermost.set(hundredths)
@@ -134,7 +137,7 @@ def fraction(name: str) -> Iterator[Fraction]:
 
 
 def reach(reached: int, of: int) -> None:
-    """So much is done of so much in the innermost open ``fraction``, for loops that know none."""
+    """Report progress to the innermost open ``fraction``, from loops that do not have it."""
     if (innermost := _innermost.get()) is not None:
         innermost.reach(reached, of)
 
@@ -166,12 +169,12 @@ class _Bars:
 
 
 def progress_bar(console: Any = None) -> Progress:
-    """Bars on a terminal or in a notebook, for ``progress=``; nothing anywhere else.
+    """Make bars on a terminal or in a notebook, for ``progress=``; elsewhere they show nothing.
 
     Args:
         console: a console of rich; standard error by default.
 
-    Privacy: public, as all progress.
+    Privacy: public, except for the time of the calls.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn

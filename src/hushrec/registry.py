@@ -1,7 +1,7 @@
 """The registry: public names, models and methods.
 
-The command line's choices follow from them, as do the tables of the documentation. ``__init__.pyi`` says the
-same to type checkers, and a test compares the two.
+The command line's choices and the tables of the documentation follow from it. ``__init__.pyi`` repeats the
+names for type checkers, and a test compares the two.
 """
 
 import os
@@ -67,12 +67,12 @@ _OTHERS = {
 
 
 def file_name(name: str) -> str:
-    """The file of a model or method, without its suffix: ``covariance_svd`` for ``CovarianceSVD``."""
+    """Return the file of a model or method, without its suffix: ``covariance_svd`` for ``CovarianceSVD``."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
 def command_name(name: str) -> str:
-    """How the command line calls a model or method: ``covariance-svd``."""
+    """Return a model's or method's name on the command line: ``covariance-svd``."""
     return file_name(name).replace("_", "-")
 
 
@@ -85,7 +85,7 @@ HOMES = MappingProxyType(
 
 
 def load(name: str) -> object:
-    """What a public name stands for.
+    """Import the object of a public name.
 
     Raises:
         AttributeError: hushrec has no such name.
@@ -99,12 +99,12 @@ def load(name: str) -> object:
 
 
 def class_of(name: str, among: Sequence[str] = ()) -> type:
-    """The class of a model or a method.
+    """Return the class of a model or a method.
 
     Args:
         name: its own name, that of the command line, or ``module:Class`` of a model outside hushrec. Such a
             module is imported, and the current folder is searched after all installed packages.
-        among: names that are meant; by default those of all models and methods.
+        among: names to choose from; by default those of all models and methods.
     """
     if ":" in name:
         return _outside(name)
@@ -121,13 +121,13 @@ def class_of(name: str, among: Sequence[str] = ()) -> type:
 
 
 def name_of(kind: type) -> str:
-    """The name by which ``class_of`` finds a class."""
+    """Return the name by which ``class_of`` finds a class."""
     ours = kind.__module__.partition(".")[0] == "hushrec"
     return kind.__name__ if ours else f"{kind.__module__}:{kind.__qualname__}"
 
 
 def _outside(name: str) -> type:
-    """The class of a model of one's own. Errors in its module pass: its author wants to see them."""
+    """Return the class of a model outside hushrec. Errors in its module pass, for its author to see."""
     if not re.fullmatch(r"\w+(\.\w+)*:\w+", name):
         raise ConfigError(f"{name!r} is not a module and a class; write it as in mypackage.mine:MyModel")
     module, _, class_name = name.partition(":")

@@ -1,6 +1,6 @@
 """The service: a site's files by the framework's own means, and a list for one user by JSON.
 
-Privacy: post-processing of a release and of what the user who asks gave. Nothing of it is kept or logged.
+Privacy: post-processing of a release and of the user's request. Nothing of it is kept or logged.
 """
 
 import mimetypes
@@ -24,12 +24,13 @@ from hushrec.release.client import Client, Recommendation
 from hushrec.release.lists import Reason
 
 MOST_ITEMS = 2_000
-"""Items or ratings in one request, and exclusions."""
+"""Items or ratings in one request, and exclusions; chosen by hand."""
 LONGEST = 200
-"""The longest list."""
+"""The longest list; chosen by hand."""
 LARGEST_BODY = 2**20
-"""Bytes in one request."""
+"""Bytes in one request; chosen by hand."""
 MOST_REASONS = 10
+"""Most reasons of one item; chosen by hand."""
 
 ItemId = Annotated[str, StringConstraints(min_length=1, max_length=LARGEST_ID)]
 _NOT_KEPT = {"Cache-Control": "no-store"}
@@ -100,7 +101,7 @@ class Answer(BaseModel):
 
 
 class Lister:
-    """Makes lists from one release.
+    """Lists from one release.
 
     Args:
         client: of the release.
@@ -111,7 +112,7 @@ class Lister:
         self._catalogue = frozenset(client.release.items)
 
     def answer(self, body: Own) -> Answer:
-        """The list of one user."""
+        """List items for one user."""
         feedback = self._given(body)
         rows = self._client.recommend(feedback, body.n, exclude=body.exclude)
         if any(name in self._catalogue for name in rows.ignored):
@@ -152,11 +153,11 @@ class Refusal(BaseModel):
 
 
 def application(site: Path, client: Client) -> FastAPI:
-    """The service as an ASGI application.
+    """Build the service as an ASGI application.
 
     Args:
         site: the folder of a site, all files of which are sent.
-        client: of the release of which lists are made.
+        client: of the release that gives the lists.
     """
     app = FastAPI(
         title="hushrec",
@@ -187,10 +188,10 @@ def application(site: Path, client: Client) -> FastAPI:
 
 
 class _Files(StaticFiles):
-    """The files of a site, each with how long it may be kept."""
+    """The files of a site, each with a ``Cache-Control`` header."""
 
     def file_response(self, full_path: str | PathLike[str], *arguments: Any, **options: Any) -> Response:
-        """The framework's answer, with ``Cache-Control``."""
+        """Add ``Cache-Control`` to the framework's answer."""
         response = super().file_response(full_path, *arguments, **options)
         name = Path(full_path).relative_to(str(self.directory)).as_posix()
         response.headers["Cache-Control"] = cached(name)
@@ -198,7 +199,7 @@ class _Files(StaticFiles):
 
 
 class _Headers:
-    """Adds the headers of a site to every answer."""
+    """Middleware that adds the headers of a site to every answer."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -215,7 +216,7 @@ class _Headers:
 
 
 async def _refused(_: Request, error: Exception) -> Response:
-    """Say what is wrong: the field by its name, and nothing of what was sent."""
+    """Name the field that is wrong, without any of the values sent."""
     if not isinstance(error, RequestValidationError):
         return JSONResponse({"detail": str(error)}, 422, _NOT_KEPT)
     first = error.errors()[0]
@@ -232,6 +233,6 @@ async def _refused(_: Request, error: Exception) -> Response:
 
 
 async def _failed(_: Request, error: Exception) -> Response:
-    """Answer what should not happen, and log its type alone: its text may hold what was sent."""
+    """Answer an unexpected error, and log only its type: its text may hold values from the request."""
     print(f"hushrec: a request failed ({type(error).__name__})", file=sys.stderr, flush=True)
     return JSONResponse({"detail": "the service failed; its operator finds more in the log"}, 500, _NOT_KEPT)

@@ -14,7 +14,7 @@ from hushrec.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class Only:
-    """Marks a setting that has an effect only if another one, or a public fact, has one of some values.
+    """The mark of a setting that has an effect only if another setting, or a public fact, has certain values.
 
     ``learning_rate: Annotated[float, only(solver="sgd")] = 0.02``; the facts are ``unit`` and ``adjacency``
     of the budget.
@@ -33,15 +33,15 @@ def only(**where: object) -> Only:
 
 
 class Setting(NamedTuple):
-    """What help and documentation say of a setting.
+    """A setting's entry in help and documentation.
 
     Attributes:
         setting: its path, ``covariance.clip``.
-        type: its type, as it is written.
+        type: its type, as written in the source.
         required: whether it has no default.
         default: a JSON value; None also if it is required, or chosen from public facts.
         meaning: its docstring.
-        only: under which values of others it has an effect; "" if always.
+        only: the values of other settings under which it has an effect; "" if always.
     """
 
     setting: str
@@ -59,7 +59,7 @@ class Frozen(BaseModel):
 
     @classmethod
     def listed(cls, outer: str = "") -> Iterator[Setting]:
-        """Every setting, nested ones by their path."""
+        """List every setting, nested ones by their path."""
         for name, field in cls.model_fields.items():
             default = field.get_default(call_default_factory=True)
             if isinstance(default, Frozen):
@@ -76,7 +76,7 @@ class Frozen(BaseModel):
             )
 
     def idle(self, **facts: object) -> Iterator[tuple[str, str]]:
-        """Settings without effect, nested ones included, each with the reason.
+        """List settings without effect, including nested ones, each with the reason.
 
         Args:
             facts: ``unit`` and ``adjacency``; a condition on a fact that is not given counts as met.
@@ -90,7 +90,7 @@ class Frozen(BaseModel):
                 yield from ((f"{name}.{inner}", reason) for inner, reason in value.idle(**facts))
 
     def given(self, path: str) -> bool:
-        """Whether a setting, by its path from here, was given and not left at its default."""
+        """Check whether a setting, by its path from here, was passed and not left at its default."""
         name, _, rest = path.partition(".")
         return name in self.model_fields_set and (not rest or getattr(self, name).given(rest))
 
@@ -135,7 +135,7 @@ class Settings(Frozen):
                 )
 
     def settings(self) -> dict[str, Any]:
-        """All settings that affect the release, as JSON values."""
+        """Return all settings that affect the release, as JSON values."""
         values = self.model_dump(mode="json")
         for path, _ in self.idle():
             *outer, last = path.split(".")
@@ -147,7 +147,7 @@ class Settings(Frozen):
 
 
 def _type(annotation: Any) -> str:
-    """A type as it is written, without modules; of a choice its values."""
+    """Write a type without modules; of a choice its values."""
     plain = getattr(annotation, "__name__", "") if isinstance(annotation, type) else ""
     if not plain or get_args(annotation):
         plain = re.sub(r"\b(?:\w+\.)+(?=\w)", "", str(annotation))

@@ -20,19 +20,19 @@ __all__ = ["Seeded", "estimate_crowd", "fit", "randomize", "search_neighbours"]
 def search_neighbours(
     model: "Model", budget: "Budget", *, domain: "Domain | None" = None, seed: int = 0
 ) -> Mapping[str, float]:
-    """How far apart neighbouring made-up ratings move each measurement, over the Δ that the model declares.
+    """Search for neighbouring made-up ratings that move measurements by more than the model's Δ.
 
     A value above 1 refutes that Δ for certain. Values up to 1 prove nothing: ``hushrec.audit.fits.audit``
-    says how small a fault a search would have noticed.
+    reports the smallest fault that a search would have noticed.
 
     Args:
         model: a model, of hushrec or of your own.
         budget: what may be spent; its unit and adjacency say who is a neighbour.
-        domain: its scale, cap and first items are those of the made-up ratings; by default made up too.
+        domain: gives scale, cap and first items of the made-up ratings; by default made up too.
         seed: of the search.
 
     Returns:
-        By name of measurement, the largest distance that was found over its declared Δ.
+        For each measurement, by name, the largest distance divided by its declared Δ.
 
     Raises:
         Leak: Neighbours are not measured in the same way, or a fit fails.

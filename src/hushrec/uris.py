@@ -1,4 +1,4 @@
-"""A database's address in place of a file's name: it may hold a password, so no message repeats it."""
+"""Addresses of databases in place of file names: they may hold passwords, so no message repeats them."""
 
 import re
 
@@ -9,11 +9,11 @@ __all__ = ["is_address", "scheme_of"]
 
 
 def scheme_of(text: str) -> str:
-    """What stands before ``://``, in small letters; empty if nothing does."""
+    """Return the text before ``://`` in lower case; empty without one."""
     match = _SCHEME.match(text)
     return match[1].lower() if match and text.startswith("/", match.end()) else ""
 
 
 def is_address(text: str) -> bool:
-    """Whether a text looks like a URL, also a mistyped one, or like settings of libpq (``host=…``)."""
+    """Check whether a text looks like a URL, also a mistyped one, or like settings of libpq (``host=…``)."""
     return bool(_SCHEME.match(text) or _SETTING.search(text))

@@ -1,1 +1,1 @@
-"""Attacks by an auditor who knows the truth: on the fits of any model."""
+"""Attacks on the fits of any model, by an auditor who knows all ratings."""

@@ -1,20 +1,20 @@
-"""A canary: how surely can its presence be told from all that was released?
+"""A canary: a test whether releases show that one user or rating is present, which bounds ε from below.
 
-An attacker knows all ratings, the canary's too, and wants to know which of two neighbouring worlds a release
-was made of. The best that they can do is the likelihood ratio of all noisy values. They hear n releases of
-either world and say "the second" where the ratio exceeds a threshold, which the first tenth of the releases
-chooses. The rates at which they err on the other releases bound ε from below:
+An attacker knows all ratings, the canary's too, and guesses from which of two neighbouring worlds a release
+was made. Their best statistic is the likelihood ratio of all noisy values. They see n releases of either
+world and guess "the second" where the ratio exceeds a threshold, which the first tenth of the releases
+chooses. Their error rates on the other releases bound ε from below:
 
 - of Gaussian noise alone, μ ≥ −Φ⁻¹(false positives) − Φ⁻¹(false negatives), and μ gives ε at the release's δ
   (Dong, Roth & Su 2022, Corollary 1);
 - of any noise, ε ≥ ln((1 − δ − false negatives)/false positives) (Kairouz, Oh & Viswanath 2015, Theorem 2.1).
 
 Only the noise is drawn n times. The sums of both worlds are those that ``search`` recorded, both on the same
-released values: ``replay`` shows that the noise is all that differs. The noise comes from charged grants,
-many draws of a measurement stacked into one. Cells that a threshold hides are heard without it.
+released values: ``replay`` shows that only the noise differs. The noise comes from charged grants,
+many draws of a measurement stacked into one. Cells that a threshold would hide are included.
 
 False alarms: each error rate is replaced by its Clopper–Pearson upper limit, which is below the true rate
-with chance 2.5e-7. So a right release is accused with chance 5e-7 at most.
+with chance 2.5e-7. So a correct release is refuted with chance 5e-7 at most.
 """
 
 import math
@@ -34,25 +34,28 @@ from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Seeded
 
 MISTAKEN = 2.5e-7
-"""Chance that one error rate is above its upper limit."""
+"""Chance that one error rate is above its upper limit, chosen by hand: two rates give 5e-7, one audit in two
+million.
+"""
 RUNS, BATCHES = 500_000, 10
+"""Releases of either world, and batches of them, which bound the memory; both chosen by hand."""
 SHORTFALLS = (0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-"""By how much the noise might be too small: which of these would have been noticed?"""
-_AT_ONCE = 1 << 21
-_THRESHOLDS = 200
+"""Fractions by which the noise might be too small, chosen by hand; an audit reports the least noticeable."""
+_AT_ONCE = 1 << 21  # noisy values drawn at once; chosen by hand
+_THRESHOLDS = 200  # candidates for the attacker's threshold, at quantiles of the ratios; chosen by hand
 
 __all__ = ["BATCHES", "MISTAKEN", "RUNS", "SHORTFALLS", "Heard", "Trial", "at_most", "epsilon_of", "listen"]
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a canary proved.
+    """The lower bound on ε that a canary proved.
 
     Attributes:
         epsilon: lower bound on ε at the budget's δ.
         noticed: the smallest shortfall of the noise, as a fraction, with which the claim would have been
             refuted; None if none would.
-        runs: how many releases of either world were heard.
+        runs: number of releases of either world.
 
     Privacy: private.
     """
@@ -63,11 +66,11 @@ class Heard:
 
 
 def listen(plan: Plan, gaps: Sequence[Gap], *, runs: int = RUNS, seed: int = 0) -> Heard:
-    """Hear ``runs`` releases of two neighbouring worlds, and bound ε from below.
+    """Draw ``runs`` releases of two neighbouring worlds, and bound ε from below.
 
     Args:
-        plan: what a fit is charged for.
-        gaps: how far apart the two worlds are in every measurement.
+        plan: the charged plan of a fit.
+        gaps: distances of the two worlds in every measurement.
         runs: number of releases of either world, at least ``BATCHES``.
         seed: of the noise.
 
@@ -90,10 +93,10 @@ def listen(plan: Plan, gaps: Sequence[Gap], *, runs: int = RUNS, seed: int = 0) 
 
 
 class Trial:
-    """Counts the errors of an attacker whose thresholds come from the first batch.
+    """A count of an attacker's errors, with thresholds from the first batch.
 
     Args:
-        gaussian: whether all noise is Gaussian, which proves more.
+        gaussian: whether all noise is Gaussian, for which the bound is tighter.
         delta: δ of the claim.
 
     Privacy: private.
@@ -115,7 +118,7 @@ class Trial:
         self._heard += ratios.shape[2]
 
     def proven(self) -> list[float]:
-        """The ε that the errors prove, by test."""
+        """Return the ε that the errors prove, by test."""
         scores = self._score(self._errors[0], self._errors[1], self._heard)
         return [epsilon_of(s, self._delta) if self._gaussian else max(s, 0.0) for s in scores.tolist()]
 
@@ -127,19 +130,19 @@ class Trial:
         return float(thresholds[np.argmax(self._score(positives, negatives, n))])
 
     def _score(self, positives: Ints, negatives: Ints, n: int) -> Floats:
-        """μ or ε at δ that these errors among n prove."""
+        """Compute the μ, or the ε at δ, that these errors among n prove."""
         positive, negative = at_most(positives, n), at_most(negatives, n)
         if self._gaussian:
+            # Dong, Roth & Su 2022, Corollary 1
             return np.asarray(-stats.norm.ppf(positive) - stats.norm.ppf(negative))
+        # Kairouz, Oh & Viswanath 2015, Theorem 2.1
         return np.log(np.maximum(1 - self._delta - negative, 1e-300) / positive)
 
 
 def epsilon_of(mu: float, delta: float) -> float:
-    """ε at δ of Gaussian differential privacy, by SciPy and not by the accountant that is audited.
+    """Find ε at δ of Gaussian differential privacy, by SciPy and not by the accountant that is audited.
 
     δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ).
-
-    Privacy: public.
     """
     if not mu > 0:
         return 0.0
@@ -152,16 +155,13 @@ def epsilon_of(mu: float, delta: float) -> float:
 
 
 def at_most(errors: Ints, n: int) -> Floats:
-    """Clopper–Pearson: rates that the true ones exceed with chance ``MISTAKEN``.
-
-    Privacy: public.
-    """
+    """Return Clopper–Pearson upper limits, which the true rates exceed with chance ``MISTAKEN``."""
     limits = stats.beta.ppf(1 - MISTAKEN, errors + 1, np.maximum(n - errors, 1))
     return np.where(errors < n, limits, 1.0)
 
 
 def _ratios(plan: Plan, gaps: Sequence[Gap], runs: int, seed: int) -> Floats:
-    """Log-likelihood ratios for the booked noise and for each shortfall, shape (2, 1 + shortfalls, runs)."""
+    """Draw log-likelihood ratios for the booked noise and each shortfall, shape (2, 1 + shortfalls, runs)."""
     ratios, n_entries, seeds = np.zeros((2, 1 + len(SHORTFALLS), runs)), max(1, _AT_ONCE // runs), count(seed)
     for gap in gaps:
         event, size = gap.measured.event, gap.change.size
@@ -174,7 +174,7 @@ def _ratios(plan: Plan, gaps: Sequence[Gap], runs: int, seed: int) -> Floats:
 
 
 def _heard(plan: Plan, event: Any, change: Ints, runs: int, second: bool, entropy: Seeded) -> list[Floats]:
-    """Log-likelihood ratios of one measurement, by shortfall."""
+    """Draw log-likelihood ratios of one measurement, by shortfall."""
     booked = replace(event, size=runs * change.size)
     planned = replace(plan, measurements=(replace(plan.measurements[0], event=booked),))
     grant = Ledger.ephemeral(
@@ -182,12 +182,12 @@ def _heard(plan: Plan, event: Any, change: Ints, runs: int, second: bool, entrop
     ).charge(planned, entropy=entropy)
     present = np.full(runs, second)
     if _rate(event) < 1:
-        # Every run is a canary of its own: any nonces do that are all different.
+        # Every run is a canary of its own, so the nonces only have to differ.
         present &= grant.sample(event.name).of(np.indices((runs, 3))[0].astype(np.uint32))
     sums = present[:, None] * change
     noisy = grant.measure(Bounded(event.name, sums.ravel(), event.sensitivity, event.norm, event.step))
     noise = noisy.values.reshape(sums.shape) / event.step - sums
-    if event.mechanism != "laplace":  # sums matter only along the change
+    if event.mechanism != "laplace":  # Gaussian ratios depend on the values only along the change
         sums, noise = (along @ change for along in (sums, noise))
     ratios = []
     for shortfall in (0.0, *SHORTFALLS):

@@ -1,4 +1,4 @@
-"""What an audit found: one line for each part, with its claim, its confidence and its power."""
+"""The findings of an audit: one line for each part, with its claim, its confidence and its power."""
 
 import math
 from collections.abc import Mapping
@@ -15,15 +15,15 @@ __all__ = ["Audit"]
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What an audit of one model and budget found.
+    """The findings of an audit of one model and budget.
 
     Attributes:
         subject: the model and its budget.
         epsilon: the ε that a release claims.
-        findings: what each part found.
+        findings: one of each part.
         claim: model, settings, δ, unit and adjacency, as JSON values.
 
-    Privacy: public, as it is of made-up ratings.
+    Privacy: public, because the ratings are made up.
     """
 
     subject: str
@@ -37,7 +37,7 @@ class Audit:
         return all(finding.holds(self.epsilon) is not False for finding in self.findings)
 
     def document(self) -> Document:
-        """The findings as a table; and first, that a claim does not hold, if one does not."""
+        """Return the findings as a table, after a caution if a claim does not hold."""
         rows = [finding.cells(self.epsilon) for finding in self.findings]
         subject = f"{self.subject}: claimed ε = {above(self.epsilon)}"
         refuted = "A claim does not hold: do not release anything with this configuration."

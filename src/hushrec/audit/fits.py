@@ -1,4 +1,4 @@
-"""Audits a model's fits on made-up ratings: by search, by replay and by a canary."""
+"""Audits of a model's fits on made-up ratings: by search, by replay and by a canary."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from hushrec.models.base import Model
 from hushrec.privacy.accounting.budget import Budget
 
 REPLAYED = 4
-"""Random pairs that are replayed, in addition to the extreme ones."""
+"""Random pairs that are replayed, in addition to the extreme ones; chosen by hand."""
 
 __all__ = ["REPLAYED", "audit", "replayed_pairs"]
 
@@ -30,15 +30,15 @@ def audit(
     seed: int = 0,
     progress: Callable[[int, int], object] = lambda step, total: None,
 ) -> Audit:
-    """Attack a model's fits on made-up ratings, and compare what is found with what is claimed.
+    """Attack a model's fits on made-up ratings, and compare the findings with the claims.
 
     Three parts: a search for neighbours whose sums lie further apart than booked, a replay of neighbours on
-    the same noise, and a canary that n releases are asked for. An audit can refute a claim, never prove it.
+    the same noise, and a canary in n releases. An audit can refute a claim, never prove it.
 
     Args:
         model: the model with its settings.
-        domain: its scale, cap and first items are those of the made-up ratings; by default made up too.
-        runs: number of releases that the canary hears of either world.
+        domain: gives scale, cap and first items of the made-up ratings; by default made up too.
+        runs: number of releases of either world for the canary.
         seed: of the made-up ratings and of the noise.
         progress: called with the number of steps done and their total.
 
@@ -70,7 +70,7 @@ def audit(
 
 
 def replayed_pairs(world: World, budget: Budget, seed: int = 0) -> list[Pair]:
-    """The neighbours that are replayed: all extreme pairs, and a few random ones.
+    """List the neighbours to replay: all extreme pairs, and a few random ones.
 
     Privacy: public, made up.
     """
@@ -105,5 +105,5 @@ def _refuted(kind: str, leak: Leak) -> Finding:
 
 
 def _unaudited(sample: str) -> Finding:
-    """No noise hides a posterior sample, whose ε holds only if the chain has converged."""
+    """Report a posterior sample: no noise hides it, and its ε holds only if the chain has converged."""
     return Finding("sample", differs=sample)

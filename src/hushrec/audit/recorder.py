@@ -1,6 +1,6 @@
-"""The observer of one fit: records what was measured, and in a replay returns what another fit measured.
+"""The observer of one fit: records its measurements, and in a replay returns those of another fit.
 
-The recorder takes every user into a sample, so that the one who differs is never left out.
+The recorder takes every user into a sample, so that the differing user is always in it.
 """
 
 import math
@@ -30,7 +30,7 @@ class Measured:
 
     Attributes:
         sums: int64, the bounded sum in grid steps, or all cells of a matrix.
-        public: what else the code that measured it chose.
+        public: the other arguments of the measurement.
 
     Privacy: private.
     """
@@ -51,12 +51,12 @@ class Everyone(Sample):
     __slots__ = ()
 
     def of(self, nonces: Words32) -> Bools:
-        """True for all, shape (n_users,). Privacy: public."""
+        """Return True for all, shape (n_users,)."""
         return np.ones(len(nonces), np.bool_)
 
 
 class Recorder:
-    """Records a fit; with a tape, replays the values of another fit into it.
+    """An observer that records a fit; with a tape, it replays the values of another fit.
 
     Args:
         tape: the measurements of the other fit.
@@ -74,7 +74,7 @@ class Recorder:
         self.samples: list[str] = []
 
     def released(self, event: object, private: object, value: _Value, *public: object) -> _Value:
-        """The value itself, or that on the tape."""
+        """Return the value itself, or the value on the tape."""
         if isinstance(value, Sample):
             return cast(_Value, Everyone(value.rate, value.key))
         if isinstance(value, bytes):
@@ -90,7 +90,7 @@ class Recorder:
 
 
 def ratio(one: Measured, other: Measured) -> float:
-    """Distance of two sums over the booked sensitivity, in exact arithmetic, rounded up where above one.
+    """Divide the distance of two sums by the booked sensitivity, exactly; a result above one rounds up.
 
     Privacy: private.
     """
@@ -104,11 +104,12 @@ def ratio(one: Measured, other: Measured) -> float:
     power = 1 if event.norm == "l1" else 2
     exact = distance * step**power / bound**power
     rounded = math.sqrt(exact) if power == 2 else float(exact)
+    # A float just above one could round to one, and hide that the bound is exceeded.
     return rounded if exact <= 1 else max(rounded, math.nextafter(1, 2))
 
 
 def moved(norm: str, one: Ints, other: Ints) -> int:
-    """Distance of two sums in grid steps; under an L2 norm its square.
+    """Measure the distance of two sums in grid steps; under an L2 norm its square.
 
     Privacy: private.
     """

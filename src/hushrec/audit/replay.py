@@ -1,9 +1,9 @@
 """Record and replay: given the public values, nothing that leaves a fit may depend on the private ratings.
 
-A fit on some ratings is recorded: what every measurement returned. Then a fit on neighbouring ratings is
-given the same values. The release, byte for byte, what is printed and logged, the measurements and their
-order, and every line that public code runs must be the same, and at each measurement the two bounded sums may
-lie no further apart than what was booked. So all that the neighbours can differ in is what the noise hides.
+The noisy values of a fit on some ratings are recorded. Then a fit on neighbouring ratings receives the
+same values. The release, byte for byte, the output, the log, the measurements and their order, and every
+line that public code runs must be the same. At each measurement the two bounded sums may differ by at most
+the booked sensitivity. So the neighbours differ only in sums that the noise hides.
 """
 
 import logging
@@ -29,21 +29,21 @@ _HOME = Path(__file__).parents[1]
 _ROOMS = ("curator", "estimation", "local", "models", "published", "release", "solvers")
 PUBLIC_CODE = tuple(str(_HOME / room) + os.sep for room in _ROOMS)
 """Folders whose every executed line must be the same for neighbours."""
-SEED = 11
+SEED = 11  # of the noise; any number does, the same for both fits
 
 _SEEN = {"release": "release", "output": "output", "logged": "log", "lines": "path through the lines of code"}
-"""What can be seen of a fit, in words."""
+"""Attribute of ``Seen`` → its name in messages."""
 
 __all__ = ["Seen", "compare", "failing", "record", "watch"]
 
 
 @dataclass(slots=True, eq=False)
 class Seen:
-    """All that an outsider might see of a fit, and what was measured.
+    """All that an outsider might see of a fit, and its measurements.
 
     Attributes:
         release: the bytes of the release, without id and head of its ledger, which are random.
-        output: what was written to standard output and standard error.
+        output: the bytes on standard output and standard error.
         logged: messages of all loggers.
         lines: the lines of public code, in the order in which they ran.
 
@@ -60,7 +60,7 @@ class Seen:
 def record(
     ratings: Feedback, model: Model, budget: Budget, tape: Sequence[Measured] | None = None
 ) -> Recorder:
-    """Fit once, and return what was measured; with a tape, on the values of another fit.
+    """Fit once, and return the measurements; with a tape, on the values of another fit.
 
     Privacy: private.
     """
@@ -70,9 +70,9 @@ def record(
 
 
 def watch(ratings: Feedback, model: Model, budget: Budget, tape: Sequence[Measured] | None = None) -> Seen:
-    """Fit once, and return all that can be seen of it; with a tape, on the values of another fit.
+    """Fit once, and return all that can be seen; with a tape, on the values of another fit.
 
-    Standard output and error of the whole process are captured meanwhile.
+    This captures standard output and error of the whole process.
 
     Privacy: private.
     """
@@ -111,7 +111,7 @@ def compare(model: Model, budget: Budget, one: Feedback, other: Feedback) -> See
 
 @contextmanager
 def failing(who: str) -> Iterator[None]:
-    """Turns every error into a leak: what the ratings say must not make a fit fail.
+    """Turn every error into a leak: the content of ratings must not make a fit fail.
 
     Privacy: private.
     """
@@ -130,7 +130,7 @@ def _settled(release: Release) -> bytes:
 
 @contextmanager
 def _printed(seen: Seen) -> Iterator[None]:
-    """Captures the streams of Python and the descriptors below them, which compiled code writes to."""
+    """Capture the streams of Python and the descriptors below them, which compiled code writes to."""
     sys.stdout.flush()
     sys.stderr.flush()
     with TemporaryFile() as out, TemporaryFile() as err:

@@ -19,14 +19,14 @@ from hushrec.models.base import Model
 from hushrec.privacy.accounting.budget import Budget
 
 RANDOM, ROUNDS = 20, 60
-"""Random pairs, and steps of the climb."""
+"""Random pairs, and steps of the climb; chosen by hand."""
 
 __all__ = ["RANDOM", "ROUNDS", "Found", "Gap", "distances", "search"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gap:
-    """How far apart two neighbours are in one measurement.
+    """The distance of two neighbours in one measurement.
 
     Attributes:
         measured: the measurement of the first.
@@ -42,7 +42,7 @@ class Gap:
 
     @property
     def loss(self) -> float:
-        """Adds up to μ² of Gaussian noise, (distance/σ)², and to ε of Laplace noise, distance/b."""
+        """Loss: (distance/σ)² of Gaussian noise, which adds up to μ²; distance/b of Laplace noise."""
         event = self.measured.event
         loss = self.ratio * event.sensitivity / event.noise
         return float(loss if event.norm == "l1" else loss * loss)
@@ -50,10 +50,10 @@ class Gap:
 
 @dataclass(slots=True)
 class Found:
-    """What a search found.
+    """The result of a search.
 
     Attributes:
-        pairs: how many pairs of neighbours were compared.
+        pairs: number of pairs of neighbours that were compared.
         ratios: by measurement, the largest distance over its booked sensitivity.
         nearest: by measurement, the pair that reached it.
         worst: the pair that the noise hides least.
@@ -74,7 +74,7 @@ class Found:
 
 
 def distances(model: Model, budget: Budget, world: World, pair: Pair) -> list[Gap]:
-    """How far apart two neighbours are in every measurement.
+    """Measure the distances of two neighbours in every measurement.
 
     Privacy: private.
     """
@@ -100,11 +100,11 @@ def search(
     seed: int = 0,
     progress: Callable[[], object] = lambda: None,
 ) -> Found:
-    """The largest distances that neighbours of this world reach.
+    """Search for the largest distances of neighbours in this world.
 
     Args:
         budget: what may be spent; its unit and adjacency say who is a neighbour.
-        world: where the neighbours live.
+        world: the world of the neighbours.
         random: number of random pairs.
         rounds: number of steps of the climb.
         seed: of the random pairs and steps.
@@ -139,7 +139,7 @@ def search(
 
 
 def _audible(gaps: list[Gap]) -> tuple[float, int]:
-    """Orders pairs by their loss; of equal ones, an attacker hears fewer entries better."""
+    """Return a pair's rank: its loss; at equal loss, fewer entries are easier to distinguish."""
     return round(sum(gap.loss for gap in gaps), 6), -sum(gap.change.size for gap in gaps)
 
 

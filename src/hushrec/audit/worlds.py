@@ -13,9 +13,10 @@ from hushrec.data.load import load
 from hushrec.errors import ConfigError
 
 People = Mapping[str, Mapping[int, int]]
-"""User to item index to rating in steps of the scale above its low end, or to count above one."""
+"""User → item index → rating in steps of the scale above its low end, or count above one."""
 Pair = tuple[People, People]
 ITEMS, CAP = 16, 5
+"""Items, and ratings per user, of a made-up world: small, so that a fit takes little time; chosen by hand."""
 _NAMED = "light", "usual", "other", "heavy", "extreme", "new"
 _SILENT = tuple(f"user {k}" for k in range(6))
 USERS = len(_NAMED) + len(_SILENT)
@@ -25,7 +26,7 @@ __all__ = ["Pair", "People", "World", "choices", "rated", "without"]
 
 @dataclass(frozen=True)
 class World:
-    """A public domain with a few users on its roster, most of whom may give nothing.
+    """A public domain with a few users on its roster, most of whom may have no ratings.
 
     Args:
         domain: the domain; ``World.of`` makes it.
@@ -37,11 +38,11 @@ class World:
 
     @classmethod
     def of(cls, domain: Domain | None = None, feedback: FeedbackKind = "ratings") -> "World":
-        """A world on the first items of a domain, with its scale or counts and its cap.
+        """Make a world on the first items of a domain, with its scale or counts and its cap.
 
         Args:
             domain: the domain; by default a made-up one. Likes become interactions without ratings.
-            feedback: what people give in the made-up one.
+            feedback: the kind of feedback in the made-up domain.
         """
         if domain is None:
             scale = (1, 5, 1) if feedback == "ratings" else None
@@ -61,7 +62,7 @@ class World:
 
     @cached_property
     def everybody(self) -> People:
-        """A few users, from one with a single rating to one with twice the cap."""
+        """A few users, from one with a single rating to one with ratings of twice the cap."""
         n, top = self.domain.n_items, self.top
         rows = {
             "light": {0: top},
@@ -94,7 +95,7 @@ class World:
         return feedback
 
     def pairs(self, unit: str, adjacency: str) -> dict[str, Pair]:
-        """Neighbours with extreme differences, by what differs."""
+        """List neighbours with extreme differences, each with a name for the difference."""
         everybody, top = self.everybody, self.top
         alone, first = {"heavy": everybody["heavy"]}, {"light": everybody["light"]}
         everything = dict.fromkeys(range(self.domain.n_items), top)
@@ -143,13 +144,13 @@ class World:
         raise ConfigError(f"no model protects a {unit} under {adjacency}; choose another unit or adjacency")
 
     def at_random(self, unit: str, adjacency: str, rng: Generator) -> Pair:
-        """Up to six users with up to all of the items, and a neighbour of theirs."""
+        """Draw up to six users with up to all of the items, and a neighbouring world."""
         people = {f"user {k}": self._row(rng) for k in range(int(rng.integers(1, 7)))}
         user = f"user {rng.integers(len(people))}"
         return people, self.neighbour(people, user, unit, adjacency, rng)
 
     def neighbour(self, people: People, user: str, unit: str, adjacency: str, rng: Generator) -> People:
-        """These people, with one unit of a user's removed or replaced."""
+        """Remove or replace one unit of a user's ratings."""
         item = int(rng.choice(list(people[user])))
         if unit == "user":
             return without(people, user) if adjacency == "add-remove" else {**people, user: self._row(rng)}
@@ -158,7 +159,7 @@ class World:
         return rated(people, user, item, self._steps(rng))
 
     def changed(self, people: People, user: str, rng: Generator) -> People:
-        """These people with a few ratings of this user, or of another one, changed; the user keeps some."""
+        """Change a few ratings of this user, or of another one; no user loses their last rating."""
         changed_user = user if rng.random() < 0.7 else str(rng.choice(list(people)))
         row = dict(people[changed_user])
         match int(rng.integers(4)):
@@ -178,12 +179,12 @@ class World:
         return {int(item): self._steps(rng) for item in rng.permutation(n)[: rng.integers(1, n + 1)]}
 
     def _steps(self, rng: Generator) -> int:
-        """Often one of the ends of the scale."""
+        """Draw a rating, often one of the ends of the scale."""
         return int(rng.choice([0, self.top, int(rng.integers(self.top + 1))]))
 
 
 def choices(seed: int) -> Generator:
-    """The generator of a search's random choices.
+    """Return the generator of a search's random choices.
 
     Privacy: public; it draws no noise.
     """
@@ -191,7 +192,7 @@ def choices(seed: int) -> Generator:
 
 
 def without(people: People, user: str, item: int | None = None) -> People:
-    """These people without one of a user's ratings, or without the user.
+    """Return people without one of a user's ratings, or without the user.
 
     Privacy: public, made up.
     """
@@ -201,7 +202,7 @@ def without(people: People, user: str, item: int | None = None) -> People:
 
 
 def rated(people: People, user: str, item: int, steps: int) -> People:
-    """These people with one rating of a user added or changed.
+    """Return people with one rating of a user added or changed.
 
     Privacy: public, made up.
     """
@@ -209,6 +210,6 @@ def rated(people: People, user: str, item: int, steps: int) -> People:
 
 
 def _turned(people: People, user: str, top: int) -> People:
-    """These people with the last rating of a user at the other end of the scale, or at its farther one."""
+    """Move the last rating of a user to the end of the scale that is farther from it."""
     item = max(people[user])
     return rated(people, user, item, 0 if 2 * people[user][item] >= top else top)

@@ -1,1 +1,1 @@
-"""Measures how good a release is: on held-out ratings, which no guarantee covers, or on made-up people."""
+"""Measures of a release's quality: on held-out data, which no guarantee covers, or on made-up people."""

@@ -21,7 +21,7 @@ USER_STRENGTH = 100.0
 
 
 def global_average(train: Ratings, test: Ratings) -> Floats:
-    """The mean of all training ratings, for every test rating; the middle of the scale if there are none.
+    """Predict the mean of all training ratings for every test rating; without any, the middle of the scale.
 
     Returns:
         Shape (test.n_ratings,).
@@ -32,7 +32,7 @@ def global_average(train: Ratings, test: Ratings) -> Floats:
 
 
 def item_average(train: Ratings, test: Ratings, *, item_reg: float = ITEM_STRENGTH) -> Floats:
-    """The item's mean training rating, (Σ_u r_ui + β_m G)/(c_i + β_m), with the global average G.
+    """Predict the item's mean training rating, (Σ_u r_ui + β_m G)/(c_i + β_m), with the global average G.
 
     Friedman et al. 2016, Alg. 1, without noise. Without β_m, the prediction for an item with one training
     rating would be that rating.
@@ -57,7 +57,7 @@ def global_effects(
     item_reg: float = ITEM_STRENGTH,
     user_reg: float = USER_STRENGTH,
 ) -> Floats:
-    """Item average plus the user's average residual, IAvg(i) + UAvg(u), clamped to the scale.
+    """Predict item average plus the user's average residual, IAvg(i) + UAvg(u), clamped to the scale.
 
     Friedman et al. 2016, Alg. 1 and 2, without noise: with the mean G′ of all residuals r_ui − IAvg(i),
     UAvg(u) = (Σ_i (r_ui − IAvg(i)) + β_u G′)/(c_u + β_u), clamped to half the scale's width on either side of
@@ -76,23 +76,26 @@ def global_effects(
     """
     scale = train.domain.scale
     items = _item_averages(train, item_reg)
-    residuals = train.values() - items[train.items]
+    residuals = train.values() - items[train.items]  # Alg. 2, line 1 (its input is printed under Alg. 1)
+    # Alg. 2, line 2: GAvg′
     mean = float(residuals.mean()) if train.n_ratings else 0.0
+    # Alg. 2, lines 3–5: UAvg(u)
     averages = _averages(train.user_index(), residuals, train.n_users, user_reg, mean)
     biases = dict(zip(train.users.to_list(), averages.tolist(), strict=True))
     people = np.array([biases.get(user, mean) for user in test.users.to_list()], dtype=np.float64)
+    # Alg. 2, line 6 clamps to [−2, 2], which is half the width of 1 to 5.
     people = np.clip(people, -scale.span / 2, scale.span / 2)
     return np.clip(items[test.items] + people[test.user_index()], scale.lo, scale.hi)
 
 
 def popularity(train: Feedback) -> Release:
-    """Ranks items for everybody alike, by how many training users gave them, whatever they rated them.
+    """Rank items by the number of training users who gave them, whatever they rated them.
 
     Args:
         train: gives the counts.
 
     Returns:
-        What ``hushrec.evaluation.rankings.rank`` takes. It is exact, so it is not for publication.
+        A release for ``hushrec.evaluation.rankings.rank``. It is exact, so do not publish it.
 
     Privacy: private.
     """
@@ -118,7 +121,7 @@ def _item_averages(train: Ratings, reg: float) -> Floats:
 
 
 def _averages(groups: Ints32, values: Floats, n: int, reg: float, centre: float) -> Floats:
-    """Each group's average with ``reg`` extra values at ``centre``; ``centre`` for empty groups."""
+    """Average each group with ``reg`` extra values at ``centre``; ``centre`` for empty groups."""
     sums = np.bincount(groups, values, minlength=n) + reg * centre
     counts = np.bincount(groups, minlength=n) + reg
     averages = np.full(n, centre)

@@ -1,4 +1,4 @@
-"""Nearest-neighbour predictions for many users at once: same results as one by one, from compiled loops."""
+"""Nearest-neighbour predictions for many users at once, by compiled loops, equal to those for one user."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ __all__ = ["predict_many"]
 
 
 def predict_many(release: Release, train: Ratings, test: Ratings, rows: Ints) -> Floats | None:
-    """Predictions of all test ratings from a release of neighbours.
+    """Predict all test ratings from a release of neighbours.
 
     Args:
         train: what each user folds in.

@@ -15,14 +15,14 @@ from hushrec.data.ratings import Ratings
 from hushrec.errors import ConfigError, DataError
 from hushrec.evaluation.metrics import mae, rmse
 
-_NORMAL_975 = 1.959963984540054
+_NORMAL_975 = 1.959963984540054  # Φ⁻¹(0.975), for a two-sided interval of 95 %
 
 __all__ = ["ERROR_SCORES", "Difference", "Score", "difference", "mae_score", "mean_score", "rmse_score"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Score:
-    """A metric's value, and how far each user moves it.
+    """A metric's value, and each user's influence on it.
 
     Attributes:
         value: the metric.
@@ -43,7 +43,7 @@ class Score:
         return math.nan if self.moves is None else _error(self.moves)
 
     def to_json(self) -> dict[str, float | None]:
-        """Value and standard error as JSON values; null where one is unknown."""
+        """Return value and standard error as JSON values; null where one is unknown."""
         figures = {"value": self.value, "error": self.error}
         return {name: float(figure) if math.isfinite(figure) else None for name, figure in figures.items()}
 
@@ -72,7 +72,7 @@ class Difference:
 
 
 def difference(first: Score, second: Score) -> Difference:
-    """The difference of two values of one metric on the same users, with its 95 % confidence interval.
+    """Compare two values of one metric on the same users, with a 95 % confidence interval.
 
     The variance of the difference is n/(n − 1) Σ_u (ψ_u − ψ′_u)². A paired bootstrap over users converges to
     the same result, but needs random numbers.
@@ -96,7 +96,7 @@ def difference(first: Score, second: Score) -> Difference:
 
 
 def mean_score(users: pl.Series, values: Floats) -> Score:
-    """The mean of a value per user, with ψ_u = (v_u − mean)/n.
+    """Average a value per user, with ψ_u = (v_u − mean)/n.
 
     Args:
         users: their ids.
@@ -109,7 +109,7 @@ def mean_score(users: pl.Series, values: Floats) -> Score:
 
 
 def rmse_score(test: Ratings, predicted: Floats) -> Score:
-    """The RMSE, with ψ_u = (s_u − n_u RMSE²)/(2 n RMSE) by the delta method.
+    """Compute the RMSE, with ψ_u = (s_u − n_u RMSE²)/(2 n RMSE) by the delta method.
 
     User u has n_u of the n test ratings; s_u is the sum of their squared errors.
 
@@ -126,7 +126,7 @@ def rmse_score(test: Ratings, predicted: Floats) -> Score:
 
 
 def mae_score(test: Ratings, predicted: Floats) -> Score:
-    """The mean absolute error, with ψ_u = (s_u − n_u MAE)/n and the sum s_u of a user's absolute errors.
+    """Compute the MAE, with ψ_u = (s_u − n_u MAE)/n and the sum s_u of a user's absolute errors.
 
     Args:
         test: the true ratings.

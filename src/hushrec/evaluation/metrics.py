@@ -9,7 +9,7 @@ from hushrec.arrays import Floats
 
 
 def rmse(ratings: Floats, predicted: Floats) -> float:
-    """Root mean squared error, √(mean (r − r̂)²).
+    """Compute the root mean squared error, √(mean (r − r̂)²).
 
     Args:
         ratings: r, shape (n,), n ≥ 1.
@@ -21,7 +21,7 @@ def rmse(ratings: Floats, predicted: Floats) -> float:
 
 
 def mae(ratings: Floats, predicted: Floats) -> float:
-    """Mean absolute error, mean |r − r̂|; arguments and unit as of ``rmse``.
+    """Compute the mean absolute error, mean |r − r̂|; arguments and unit as of ``rmse``.
 
     Privacy: private.
     """

@@ -1,4 +1,4 @@
-"""Checks of the training and test parts of an evaluation, and where the users of one are in the other.
+"""Checks of the training and test parts of an evaluation, and the rows that their users have in both.
 
 Privacy: private.
 """
@@ -32,10 +32,7 @@ def require_same_domain(release: Release, test: Feedback) -> None:
 
 
 def require_apart(train: Feedback, test: Feedback) -> None:
-    """Refuse parts from which nothing can be measured.
-
-    Privacy: private.
-    """
+    """Refuse parts of different domains, parts that overlap, and an empty test part."""
     first, second = (
         (of.domain.items, of.domain.rating_scale, of.domain.likes, of.domain.counts) for of in (train, test)
     )
@@ -56,9 +53,6 @@ def require_apart(train: Feedback, test: Feedback) -> None:
 
 
 def rows_of(train: Feedback, test: Feedback) -> Ints:
-    """Row in ``train`` of every user of ``test``, −1 if absent, shape (test.n_users,).
-
-    Privacy: private.
-    """
+    """Find the row in ``train`` of every user of ``test``, −1 if absent, shape (test.n_users,)."""
     row_of = {user: row for row, user in enumerate(train.users.to_list())}
     return np.array([row_of.get(user, -1) for user in test.users.to_list()], dtype=np.int64)

@@ -29,12 +29,12 @@ DEFAULT_METRICS: Mapping[str, tuple[str, ...]] = {
     "ratings": ("rmse", "mae"),
     "interactions": ("recall@20", "recall@50", "ndcg@100"),
 }
-"""Kind of feedback → what is measured if nothing else is named."""
+"""Kind of feedback → the metrics that are measured by default."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation(Mapping[str, float]):
-    """How well a release predicts or finds what was held out; a mapping from metric to value.
+    """The results of an evaluation on held-out data; a mapping from metric to value.
 
     Attributes:
         model: name of the release's model.
@@ -74,7 +74,7 @@ class Evaluation(Mapping[str, float]):
         return self.lists.n_left_out if self.lists else 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON values, the warning first. Privacy: private."""
+        """Return everything as JSON values, the warning first. Privacy: private."""
         counts = {name: getattr(self, name) for name in ("n_users", "n_held_out", "n_ranked", "n_left_out")}
         scores = [
             {"name": self.model, "metric": name, **score.to_json()} for name, score in self.scores.items()
@@ -86,7 +86,7 @@ class Evaluation(Mapping[str, float]):
         return f"Evaluation({self.model}, {values}; NOT PRIVATE)"
 
     def document(self) -> Document:
-        """What was measured, and that it is not private."""
+        """Return the results as a document, with the warning that they are not private."""
         scores = [(name, str(score)) for name, score in self.scores.items()]
         blocks: list[Block] = [
             Paragraph(WARNING, "caution"),
@@ -119,20 +119,20 @@ def evaluate(
     fitted: Feedback | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Errors of a release's predictions, or what its lists find, of held-out ratings or interactions.
+    """Measure a release's predictions or lists on held-out ratings or interactions.
 
     Args:
         release: any release, private or not.
-        train: what each user folds in, and what is left out of their list; absent users fold in nothing.
-        test: the ratings to predict, or what is to be found. No pair of user and item may be in both.
+        train: the data that each user folds in, which their list leaves out; absent users fold in nothing.
+        test: the ratings to predict, or the items to find. No pair of user and item may be in both.
         metrics: errors of predicted ratings, ``rmse`` and ``mae``, or metrics of the first K items of each
             list: ``recall@K``, ``precision@K``, ``ndcg@K``, ``mrr@K``, ``map@K``, ``novelty@K`` and
             ``coverage@K``, with any K. By default ``DEFAULT_METRICS`` of the release's kind.
         fold_in: as in ``predictions``.
         likes: for ranking metrics of ratings: the lowest rating that makes an item one to be found.
-        fitted: what the release was fitted to, which tells novelty how popular items are; ``train`` by
-            default.
-        progress: is told the stages, of unknown length; see ``hushrec.progress``.
+        fitted: the data that the release was fitted to, from which novelty takes the items' popularity;
+            ``train`` by default.
+        progress: receives the stages, of unknown length; see ``hushrec.progress``.
 
     Raises:
         ConfigError: A metric is unknown, or does not fit the release; or ``likes`` is missing or superfluous.
@@ -177,13 +177,13 @@ def evaluate(
 
 
 def predictions(release: Release, *, train: Ratings, test: Ratings, fold_in: bool = False) -> Floats:
-    """The release's predictions of all test ratings.
+    """Predict all test ratings from a release.
 
     Listed users are predicted from the vectors that the release holds; all others fold in their training
     ratings, as on their own devices.
 
     Args:
-        train: what each user folds in.
+        train: the ratings that each user folds in.
         test: the ratings to predict.
         fold_in: listed users fold in their own ratings too.
 

@@ -1,7 +1,7 @@
-"""Metrics of ranked lists: a value for every user who has something to be found.
+"""Metrics of ranked lists: a value for every user with items to be found.
 
 User u has h_u items to be found; y_r = 1 if the item at rank r of their list is one of them, otherwise 0. In
-each metric, an ideal list of k items has value 1, but for precision and novelty.
+each metric except precision and novelty, an ideal list of k items has value 1.
 """
 
 import re
@@ -32,7 +32,9 @@ __all__ = [
 
 
 def recall(lists: Lists, k: int) -> Floats:
-    """Share of what k places can hold that was found, Σ_{r≤k} y_r / min(k, h_u) (Liang et al. 2018, §4.2).
+    """Compute the found fraction of the items that k places can hold, Σ_{r≤k} y_r / min(k, h_u).
+
+    Liang et al. 2018, §4.2.
 
     Returns:
         Shape (n_users,).
@@ -43,7 +45,7 @@ def recall(lists: Lists, k: int) -> Floats:
 
 
 def precision(lists: Lists, k: int) -> Floats:
-    """Share of the k places that are hits, Σ_{r≤k} y_r / k, also where fewer than k items are left to rank.
+    """Compute the fraction of the k places that are hits, Σ_{r≤k} y_r / k, even if fewer than k are filled.
 
     Returns:
         Shape (n_users,).
@@ -54,7 +56,7 @@ def precision(lists: Lists, k: int) -> Floats:
 
 
 def ndcg(lists: Lists, k: int) -> Floats:
-    """Σ_{r≤k} y_r / log₂(r + 1), divided by its largest value, Σ_{r≤min(k, h_u)} 1 / log₂(r + 1).
+    """Compute Σ_{r≤k} y_r / log₂(r + 1), divided by its largest value, Σ_{r≤min(k, h_u)} 1 / log₂(r + 1).
 
     Järvelin & Kekäläinen 2002, §3.2, with binary relevance.
 
@@ -69,7 +71,9 @@ def ndcg(lists: Lists, k: int) -> Floats:
 
 
 def reciprocal_rank(lists: Lists, k: int) -> Floats:
-    """1 / r of the first hit, 0 if there is none in k places; its mean is the MRR (Voorhees 1999, §3.1).
+    """Compute 1 / r of the first hit, or 0 without a hit in k places; the mean is the MRR.
+
+    Voorhees 1999, §3.1.
 
     Returns:
         Shape (n_users,).
@@ -81,7 +85,7 @@ def reciprocal_rank(lists: Lists, k: int) -> Floats:
 
 
 def mean_average_precision(lists: Lists, k: int) -> Floats:
-    """Σ_{r≤k} y_r · precision@r / min(k, h_u), of which the mean is the MAP.
+    """Compute the average precision, Σ_{r≤k} y_r · precision@r / min(k, h_u); the mean is the MAP.
 
     Returns:
         Shape (n_users,).
@@ -94,10 +98,10 @@ def mean_average_precision(lists: Lists, k: int) -> Floats:
 
 
 def novelty(lists: Lists, k: int) -> Floats:
-    """Mean of −log₂ p_i over the listed items, with the fraction p_i of users who gave item i, in bits.
+    """Average −log₂ p_i over the listed items, with the fraction p_i of users who gave item i, in bits.
 
     Zhou et al. 2010, *surprisal*. The users are those whom the release was fitted to. An item that none of
-    them gave counts as if one of them had.
+    them gave counts as given by one.
 
     Returns:
         Shape (n_users,).
@@ -112,7 +116,7 @@ def novelty(lists: Lists, k: int) -> Floats:
 
 
 def coverage(lists: Lists, k: int) -> float:
-    """Share of the catalogue that is in at least one list of k items. It grows with the number of lists.
+    """Compute the fraction of the catalogue in at least one list of k items; more lists make it larger.
 
     Privacy: private.
     """
@@ -130,7 +134,7 @@ PER_USER: Mapping[str, Callable[[Lists, int], Floats]] = {
 }
 """Name of a metric → its values per user, which are averaged."""
 COVERAGE = "coverage"
-"""Name of the metric that is of all lists together."""
+"""The metric of all lists together, which has no value per user."""
 _NAME = re.compile(rf"({'|'.join([*PER_USER, COVERAGE])})@([1-9]\d{{0,5}})", re.ASCII)
 
 
@@ -141,14 +145,14 @@ class AtK(NamedTuple):
     k: int
 
     def score(self, lists: Lists) -> Score:
-        """Its value over all lists; of coverage, users do not each add their part. Privacy: private."""
+        """Compute the metric over all lists; coverage has no standard error. Privacy: private."""
         if self.name == COVERAGE:
             return Score(coverage(lists, self.k), lists.users, None)
         return mean_score(lists.users, PER_USER[self.name](lists, self.k))
 
 
 def named(names: Iterable[str]) -> dict[str, AtK | None]:
-    """The metrics of these names, in this order; None for those of ``hushrec.evaluation.metrics``.
+    """Parse names of metrics, in their order; None for those of ``hushrec.evaluation.metrics``.
 
     Args:
         names: such as ``rmse`` or ``recall@20``.

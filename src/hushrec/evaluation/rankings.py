@@ -1,7 +1,7 @@
-"""Ranked lists of items for the users of a test part, and which of the items are to be found.
+"""Ranked lists of items for the users of a test part, and the listed items that are hits.
 
-The whole catalogue is ranked, without the items that a user folds in. Ranking only some drawn items besides
-those to be found would give other values, and another order of models (Krichene & Rendle 2020).
+The whole catalogue is ranked, without the items that a user folds in. Ranking only a sample of items in
+addition to those to be found would give other values, and another order of models (Krichene & Rendle 2020).
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ __all__ = ["Lists", "rank"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Lists:
-    """What a release lists for every user who has something to be found.
+    """A release's lists for every user with items to be found.
 
     Attributes:
         users: their ids, shape (n_users,).
@@ -57,13 +57,13 @@ class Lists:
         return np.diff(self.indptr)
 
     def first(self, k: int) -> tuple[Ints32, Bools]:
-        """The first k places of every list: items and hits, shape (n_users, k)."""
+        """Return the first k places of every list: items and hits, shape (n_users, k)."""
         if k > self.items.shape[1]:
             raise ConfigError(f"these lists have {self.items.shape[1]} places, not {k}; rank with n={k}")
         return self.items[:, :k], self.hits[:, :k]
 
     def finding(self, sought: Bools) -> Self:
-        """The same lists where only some items are to be found; users without any of them are left out.
+        """Return the same lists with only some items to be found; users without any of them are left out.
 
         Args:
             sought: whether each item is to be found, shape (n_items,).
@@ -95,17 +95,17 @@ def rank(
     fold_in: bool = False,
     fitted: Feedback | None = None,
 ) -> Lists:
-    """The release's lists for all users who have something to be found in the test part.
+    """Rank items for all users who have items to be found in the test part.
 
     Args:
         release: any release of the same catalogue.
-        train: what each user folds in, and what is therefore left out of their list.
-        test: what is to be found. No pair of user and item may be in both parts.
+        train: the data that each user folds in, which their list leaves out.
+        test: the items to be found. No pair of user and item may be in both parts.
         n: length of the lists.
-        likes: of ratings: the lowest rating that makes an item one to be found. Items that are rated lower
-            may be listed, and are not found.
+        likes: of ratings: the lowest rating that makes an item one to be found. Listed items with a lower
+            rating are not hits.
         fold_in: listed users fold in their own ratings too.
-        fitted: what the release was fitted to, which tells how popular items are; ``train`` by default.
+        fitted: the data that the release was fitted to, for the items' popularity; ``train`` by default.
 
     Privacy: private.
     """
@@ -140,7 +140,7 @@ def rank(
 
 
 def _liked(test: Feedback, likes: float | None) -> Feedback:
-    """The part of the test part that is to be found."""
+    """Select the part of the test part that is to be found."""
     if test.KIND == "interactions":
         if likes is not None:
             raise ConfigError("all interactions of the test part are to be found; leave out likes")
@@ -159,7 +159,7 @@ def _liked(test: Feedback, likes: float | None) -> Feedback:
 
 
 def _own(train: Feedback, rows: Ints) -> Rows:
-    """What the users in these rows gave; nothing where the row is −1."""
+    """Select the items of the users in these rows; none where the row is −1."""
     starts = train.indptr[rows]
     counts = np.where(rows >= 0, train.indptr[rows + 1] - starts, 0)
     indptr = np.concatenate([[0], np.cumsum(counts)])
@@ -175,7 +175,7 @@ def _some(rows: Rows, users: Bools) -> Rows:
 
 
 def _of_listed(release: Release, people: Ints, own_rows: Rows, n: int) -> Iterator[Ints]:
-    """The best items of people whom the release lists, by the vectors that it holds."""
+    """Rank items for people whom the release lists, by the vectors that it holds."""
     if not len(people):
         return
     vectors, every = ListedPeople(release), np.arange(len(release.items))
@@ -196,7 +196,7 @@ def _put(items: Ints32, users: Bools, blocks: Iterator[Ints]) -> None:
 
 
 def _hits(items: Ints32, sought: Feedback) -> Bools:
-    """Which listed items are to be found by their user, shape of ``items``."""
+    """Mark the listed items that are to be found by their user, shape of ``items``."""
     n_items = sought.domain.n_items
     codes = sought.user_index().astype(np.int64) * n_items + sought.items  # ascending
     hits = np.empty(items.shape, dtype=np.bool_)
@@ -208,4 +208,4 @@ def _hits(items: Ints32, sought: Feedback) -> Bools:
     return hits
 
 
-_BLOCK = 4096  # users looked up at once: bounds the memory, does not change the result
+_BLOCK = 4096  # users looked up at once, chosen by hand: bounds the memory, does not change the result

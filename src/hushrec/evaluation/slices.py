@@ -1,4 +1,4 @@
-"""Metrics by popularity of items and by activity of users: an average over all hides who is served badly."""
+"""Metrics by popularity of items and by activity of users: an overall average hides badly served groups."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from hushrec.evaluation.metrics import Metric
 from hushrec.evaluation.ranking_metrics import PER_USER, AtK
 from hushrec.evaluation.rankings import Lists
 
-N_PARTS = 5
+N_PARTS = 5  # fifths, a convention of this module
 
 
 def fifths(counts: Ints) -> Ints:
@@ -40,7 +40,7 @@ def popularity_fifths(train: Ratings) -> Ints:
 
 
 def by_popularity(metric: Metric, train: Ratings, test: Ratings, predicted: Floats) -> Floats:
-    """A metric on the test ratings of each fifth of the catalogue.
+    """Compute a metric on the test ratings of each fifth of the catalogue.
 
     Args:
         metric: one of ``hushrec.evaluation.metrics``.
@@ -59,16 +59,16 @@ def by_popularity(metric: Metric, train: Ratings, test: Ratings, predicted: Floa
 
 
 def ranked_by_popularity(metric: AtK, lists: Lists) -> Floats:
-    """A metric of rankings where only the items of one fifth of the catalogue are to be found.
+    """Compute a metric of rankings where only the items of one fifth of the catalogue are to be found.
 
-    The lists stay as they are; of recall and nDCG, this says how well items of that fifth are found.
+    The lists do not change; recall and nDCG then say how well they find items of that fifth.
 
     Args:
         metric: such as recall@20.
         lists: with the items' popularity.
 
     Returns:
-        Shape (5,), items that the fewest users gave first; NaN for a fifth of which nothing is to be found.
+        Shape (5,), the least popular items first; NaN for a fifth without items to be found.
 
     Privacy: private.
     """
@@ -77,7 +77,7 @@ def ranked_by_popularity(metric: AtK, lists: Lists) -> Floats:
 
 
 def ranked_by_activity(metric: AtK, lists: Lists) -> Floats:
-    """The mean of a metric of rankings over each fifth of the users, by the number of items they fold in.
+    """Average a metric of rankings over each fifth of the users, by the number of items they fold in.
 
     Args:
         metric: such as recall@20.

@@ -1,4 +1,4 @@
-"""What lists are expected to be worth beside popularity, measured on a made-up crowd of the declared size.
+"""The expected accuracy of private lists and of popularity, measured on made-up crowds of the declared size.
 
 Privacy: public; no one's interactions are read, and nothing is charged.
 """
@@ -27,11 +27,11 @@ from hushrec.privacy.noise.entropy import Seeded
 from hushrec.progress import Progress, stage, telling
 
 MOST_USERS, MOST_INTERACTIONS, MOST_ITEMS = 20_000, 1_000_000, 4_000
-"""The largest crowd that is made up: 52, 26 and 12 releases of it took 91 s of processor time and 0.5 GB."""
+"""Largest made-up crowd, chosen by hand: 52, 26 and 12 releases took 91 s of processor time and 0.5 GB."""
 TRIED = 2_000
-"""People whose lists are tried, in addition to those whom the fit sees."""
+"""Additional people whose lists are measured and who are not in the fit; chosen by hand."""
 SEEDS = 3
-"""Crowds that are made up, each with noise of its own."""
+"""Number of made-up crowds, each with its own noise; chosen by hand."""
 TASTES = 1 / 3
 """Factors of their tastes, over the root of the number of items: 20 of 3,600 items. What lists gain over
 popularity is then close to what they gain on MovieLens 1M and animated series; docs/weekly.md has the table.
@@ -46,14 +46,14 @@ CAUTION = (
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What the lists of each of several equal releases are expected to find.
+    """The expected accuracy of each of several equal releases.
 
     Attributes:
-        releases: how many share the total.
+        releases: number of releases under the total.
         epsilon: ε of each.
         model: name of the model.
-        recall: part of what was held out that is in its lists of 20 items, from 0 to 1.
-        popularity: the same of the most popular items, at the same ε.
+        recall: fraction of the held-out items in its lists of 20 items, from 0 to 1.
+        popularity: the same fraction for lists of the most popular items, at the same ε.
         dimensions: dimensions of taste in its lists, on average.
         users: size of the crowds that were made up.
         seeds: number of these crowds, over which the figures are means.
@@ -98,23 +98,23 @@ class _Trial(NamedTuple):
 def worth(
     domain: Domain, model: Model | None, total: Budget, releases: int, *, progress: Progress | None = None
 ) -> tuple[Worth, ...]:
-    """Measure on made-up people what lists would find if releases share a total.
+    """Measure on made-up people how accurate the lists of equal releases under one total would be.
 
-    A crowd of the declared size is made up (``synthetic.interactions``), a model is fitted to it with seeded
-    noise at the share's ε, and lists are tried on more people like them.
+    This makes up a crowd of the declared size (``synthetic.interactions``), fits a model to it with seeded
+    noise at the ε of one release, and measures lists for more people like them.
 
-    A crowd above ``MOST_USERS`` is made up smaller, n′ of n users, with less noise. Sums over people grow
-    with n, and their noise Δ/μ does not, so signal over noise depends on both by μ n alone. It stays what it
-    is with μ′ = μ n/n′. Directions of taste show by μ n/√m for m items, so a smaller catalogue takes
-    μ′ = μ (n/n′) √(m′/m). What does not stay: a smaller sample of people tells less even without noise, and
-    a list finds more in a smaller catalogue.
+    Above ``MOST_USERS`` the made-up crowd is smaller, n′ of n users, with less noise. Sums over people grow
+    with n, and their noise Δ/μ does not, so signal over noise depends on μ n alone. It does not
+    change with μ′ = μ n/n′. Directions of taste show by μ n/√m for m items, so a smaller catalogue takes
+    μ′ = μ (n/n′) √(m′/m). Two effects remain: a smaller sample of people tells less even without
+    noise, and a list finds more in a smaller catalogue.
 
     Args:
         domain: the public domain, with ``expected_users`` and ``expected_records``.
-        model: a model's settings; None for the one that is recommended for each share.
-        total: what the population may lose over all releases.
-        releases: how many are planned. Half as many are measured too, and about a quarter: 12 of 52.
-        progress: is told the stages; see ``hushrec.progress``.
+        model: a model's settings; None for the suggested model at each ε.
+        total: the budget of all releases together.
+        releases: how many are planned. Half as many and about a quarter (12 of 52) are measured too.
+        progress: receives the stages; see ``hushrec.progress``.
 
     Returns:
         The most releases first.
@@ -149,7 +149,7 @@ def worth(
 
 
 def unknown(domain: Domain) -> str:
-    """Say why it is unknown what lists are worth, and what to declare; empty if it can be measured."""
+    """Say why accuracy cannot be measured, and what to declare; empty if it can be."""
     if domain.feedback != "interactions":
         return "lists are learned from what people like: declare likes (hushrec domain --likes)"
     if not domain.crowd.declared:
@@ -166,7 +166,7 @@ def unknown(domain: Domain) -> str:
 
 
 def table(rows: Sequence[Worth]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Heads and rows as text; all but the first column are numbers."""
+    """Return heads and rows as text; all columns but the first are numbers."""
     return HEADS, [
         (
             row.model,
@@ -181,7 +181,7 @@ def table(rows: Sequence[Worth]) -> tuple[tuple[str, ...], list[tuple[str, ...]]
 
 
 def _numbers(releases: int) -> list[int]:
-    """All releases, half of them, and as many as months if they are weekly."""
+    """Return all releases, half as many, and monthly releases if these are weekly."""
     return sorted({releases, releases // 2, round(releases * 12 / 52)} - {0}, reverse=True)
 
 
@@ -205,7 +205,7 @@ def _crowd(domain: Domain) -> _Crowd:
 
 
 def _people(crowd: _Crowd, seed: int) -> tuple[Interactions, Interactions, Interactions]:
-    """People to fit, and what is known and what is sought of more people like them."""
+    """Make up people to fit, and more people like them, with the items they fold in and those to be found."""
     everybody, items = crowd.users + TRIED, crowd.domain.n_items
     tastes = max(round(TASTES * math.sqrt(items)), 1)
     drawn = synthetic.interactions(everybody, items, round(everybody * crowd.each), seed, tastes)
@@ -236,7 +236,7 @@ def _trial(
 
 
 def _less_noise(budget: Budget, ratio: float) -> Budget:
-    """The budget with that times as large a μ."""
+    """Return the budget with μ times ``ratio``."""
     if ratio == 1:
         return budget
     mu = ratio * gaussian_mu(budget.epsilon, budget.delta)

@@ -1,7 +1,7 @@
 """The files of a released data set: its rows as Parquet or CSV, and its facts as JSON.
 
 Rows are ``user_id, item_id, rating``, one per cell. They are written and read in parts, so that a large data
-set is never text in memory. The facts (what the data are, with the statement of privacy) are metadata of the
+set is never text in memory. The facts (method, settings, catalogue, statement of privacy) are metadata of the
 Parquet file under ``hushrec``. They are also written next to either file as ``NAME.statement.json``, where a
 ledger in the same folder finds them.
 
@@ -31,21 +31,22 @@ from hushrec.errors import ReleaseError
 from hushrec.release.untrusted_json import LARGEST, parse
 
 FORMAT = 4
+"""Version of the facts; a file of another version is refused."""
 KIND = "data set"
 SUFFIXES = (".parquet", ".csv")
 _KEY = "hushrec"
 _SCHEMA = {"user_id": pl.String, "item_id": pl.String, "rating": pl.Float64}
-_ROWS = 1 << 20  # cells written at once, and in a row group
-_PEOPLE = 1 << 20  # ids hashed at once
-_LARGEST = 1 << 36  # bytes that a file may unpack to
+_ROWS = 1 << 20  # cells written at once, and in a row group; chosen by hand, and part of the bytes
+_PEOPLE = 1 << 20  # ids hashed at once; chosen by hand, does not change the digest
+_LARGEST = 1 << 36  # bytes that a file may unpack to; chosen by hand
 
 
 def anonymous_ids(n_people: int, numbers: Ints | None = None) -> pl.Series:
-    """Anonymous ids: "0001", "0002", …, padded so that their bytes sort like the numbers.
+    """Return anonymous ids: "0001", "0002", …, padded so that their bytes sort like the numbers.
 
     Args:
-        n_people: how many people there are; decides the width of a number.
-        numbers: numbers whose ids are wanted, from 1; all of them by default.
+        n_people: number of people, which decides the width of an id.
+        numbers: the people's numbers, from 1; all of them by default.
     """
     if numbers is None:
         numbers = np.arange(1, n_people + 1)
@@ -53,7 +54,7 @@ def anonymous_ids(n_people: int, numbers: Ints | None = None) -> pl.Series:
 
 
 def digest(facts: Mapping[str, Any], ratings: Ratings) -> str:
-    """SHA-256 over facts and rows: detects damage and careless edits, not forgers, who can update it."""
+    """Hash facts and rows by SHA-256. It detects damage and careless edits, but a forger can update it."""
     total = hashlib.sha256(json.dumps(dict(facts), sort_keys=True, allow_nan=False).encode())
     for start in range(0, ratings.n_users, _PEOPLE):
         total.update("\0".join(ratings.users[start : start + _PEOPLE].to_list()).encode() + b"\0")
@@ -67,18 +68,18 @@ def text(facts: Mapping[str, Any]) -> str:
 
 
 def beside(path: Path) -> Path:
-    """The path of a file's facts."""
+    """Return the path of a file's facts."""
     return path.with_name(path.name + ".statement.json")
 
 
 def require_lines(path: Path, items: Iterable[str]) -> None:
-    """Refuse to write as CSV what CSV readers would change."""
+    """Refuse to write ids as CSV that a CSV reader would change."""
     if path.suffix == ".csv" and any("\r\n" in item for item in items):
         raise ReleaseError(f"an id holds a line break, which CSV does not keep; name it {path.stem}.parquet")
 
 
 def recognised(path: Path) -> bool:
-    """Whether a file says that it is a released data set; it may still be damaged."""
+    """Check whether a file claims to be a released data set; it may still be damaged."""
     if path.suffix == ".csv":
         return beside(path).is_file()
     try:
@@ -101,7 +102,7 @@ def write(path: Path, ratings: Ratings, facts: Mapping[str, Any]) -> None:
                 _sink(ratings, facts, rows)
             else:
                 _source(ratings).sink_csv(rows)
-            rows.flush()  # what does not fit on the disk leaves the facts of before
+            rows.flush()  # if the disk is full, this fails before the old facts are replaced
             with files.whole(beside(path)) as note:
                 note.write(text(facts).encode())
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -111,14 +112,14 @@ def write(path: Path, ratings: Ratings, facts: Mapping[str, Any]) -> None:
 
 
 def to_parquet(ratings: Ratings, facts: Mapping[str, Any]) -> bytes:
-    """The Parquet file's bytes; the same rows and facts give the same bytes."""
+    """Return the Parquet file's bytes; the same rows and facts give the same bytes."""
     buffer = BytesIO()
     _sink(ratings, facts, buffer)
     return buffer.getvalue()
 
 
 def read_facts(path: Path) -> Any:
-    """The unchecked facts of a file: from a Parquet file itself, or from the file next to a CSV file."""
+    """Read a file's facts, unchecked: from a Parquet file itself, or from the file next to a CSV file."""
     if path.suffix not in SUFFIXES:
         raise ReleaseError(f"{path} is not a data set: its name must end in .parquet or .csv")
     with files.refusing(path, "read", ReleaseError, "name a released data set"):
@@ -137,7 +138,7 @@ def read_facts(path: Path) -> Any:
 
 
 def read_rows(path: Path, domain: Domain) -> Ratings:
-    """The rows of a file, which must belong to exactly this domain."""
+    """Read the rows of a file, which must belong to exactly this domain."""
     try:
         items = pl.Enum(domain.items)
         lo, _, step = domain.scale

@@ -30,7 +30,9 @@ from hushrec.release.statement import Statement
 from hushrec.statistics.footprint import LISTED, Footprint
 
 _PAIRS = 2e9
-"""Limit on pairs of near items per item, over all items; beyond it D2P's own figure would take minutes."""
+"""Limit on Σ g_i² over all items' groups. Beyond it D2P's own figure is left out, as it would take minutes;
+chosen by hand.
+"""
 
 
 class DistanceBased(Method):
@@ -71,13 +73,13 @@ class DistanceBased(Method):
 
     @field_serializer("groups")
     def _named(self, groups: str | ItemFeatures | Release) -> str:
-        """The source of the groups, so that other groups are another setting."""
+        """Name the source of the groups, so that other groups are another setting."""
         if isinstance(groups, Release):
             return f"release {hashlib.sha256(groups.to_bytes()).hexdigest()}"
         return groups if isinstance(groups, str) else f"features {groups.digest}"
 
     def plan(self, domain: Domain, budget: Budget | None = None) -> Plan:
-        """The cost of the settings; a budget, if given, is a limit.
+        """Plan the settings' cost; a budget, if given, is a limit.
 
         With public groups the plan has the exact ε of a slot. With groups made from ratings it has the
         largest ε that any groups could have, because the exact one would reveal something about the ratings.
@@ -103,8 +105,6 @@ class DistanceBased(Method):
 
         Raises:
             BudgetUnsupported: It has another unit or adjacency.
-
-        Privacy: public.
         """
         if budget is not None and (budget.unit, budget.adjacency) not in self.supports:
             raise BudgetUnsupported(
@@ -113,30 +113,30 @@ class DistanceBased(Method):
             )
 
     def footprint(self, plan: Plan, domain: Domain) -> Footprint:
-        """Replacing every rating, and finding groups, whose sizes no public fact tells.
+        """Estimate memory and time of replacing ratings, without the groups: their sizes are not known yet.
 
         Groups are made before the charge.
         """
         return Footprint(4e7 + LISTED * domain.n_users, 120, 200, 0.0, 2.0)
 
     def randomizer(self, plan: Plan, ratings: Ratings) -> SubstitutionRandomizer:
-        """The law of the groups, which are made from the ratings if the settings say so."""
+        """Return the law of the groups, which are made from the ratings if the settings say so."""
         return self.replacements(ratings)
 
     def replacements(self, ratings: Ratings) -> SubstitutionRandomizer:
-        """The same, which no plan changes. Privacy: public, except for groups made from ratings."""
+        """Return the same law, without a plan. Privacy: public, except for groups made from ratings."""
         if self.groups == "ratings":
             return self._randomizer(Groups.of_ratings(ratings, self.distance, self.threshold))
         return self._randomizer(self._groups(ratings.domain))
 
     def cap_contributions(self, ratings: Ratings) -> Ratings:
-        """At most ``max_per_user`` ratings per user, chosen so that stars reveal nothing about items."""
+        """Keep at most ``max_per_user`` ratings per user, chosen so that stars reveal nothing about items."""
         parts = ratings.users, ratings.indptr, ratings.items, ratings.steps
         mask = chosen_slots(*parts, ratings.domain.max_per_user)
         return ratings if mask is None else ratings.select(mask)
 
     def local(self, plan: Plan, domain: Domain) -> Local | None:
-        """Figures of a slot; the mean loss and D2P's own figure are given if the groups are public."""
+        """Return a slot's losses. The mean loss and D2P's own figure are given only for public groups."""
         (event,) = plan.events
         assert isinstance(event, Substitutions)
         randomizer = None if self._uncovered() else self._randomizer(self._groups(domain))
@@ -156,7 +156,7 @@ class DistanceBased(Method):
         return self.settings()
 
     def assumes(self, plan: Plan) -> tuple[Clause, ...]:
-        """What the groups depend on, and what they and the rows cost together."""
+        """List assumptions: the source of the groups, and the cost of groups and rows together."""
         lines = (*super().assumes(plan), self._near())
         if isinstance(self.groups, ItemFeatures):
             lines += (Clause("assumes.features"),)
@@ -166,7 +166,7 @@ class DistanceBased(Method):
         return lines
 
     def beside(self) -> Clause | None:
-        """The release that the groups were made from, if it makes a promise."""
+        """Name the release that the groups were made from, if it is private."""
         if not isinstance(self.groups, Release) or not self.groups.statement.private:
             return None
         statement = self.groups.statement
@@ -177,7 +177,7 @@ class DistanceBased(Method):
         )
 
     def _near(self) -> Clause:
-        """Which items are in each other's groups, and by what."""
+        """Say which items are in each other's groups: the threshold and the distance."""
         values = {"threshold": self.threshold, "distance": self.distance}
         if isinstance(self.groups, Release):
             return Clause("assumes.near_release", {**values, "model": self.groups.model})
@@ -186,11 +186,11 @@ class DistanceBased(Method):
         )
 
     def groups_in(self, domain: Domain) -> str:
-        """The sizes of the groups; empty if the groups are made from ratings. Privacy: public."""
+        """Describe the sizes of the groups; empty if the groups are made from ratings."""
         return "" if isinstance(self.groups, str) else self._groups(domain).summary
 
     def _uncovered(self) -> Clause | None:
-        """Why no ε covers the groups; None if they are public or were charged."""
+        """Say why no ε covers the groups; None if they are public or were charged."""
         if isinstance(self.groups, str):
             return Clause("groups.exact")
         protected = isinstance(self.groups, ItemFeatures) or self.groups.statement.private
@@ -207,10 +207,11 @@ class DistanceBased(Method):
 
 
 def _together(statement: Statement, epsilon: float) -> Clause:
-    """What the rows and the release that grouped their items cost together."""
+    """Add the costs of the rows and of the release that grouped their items."""
     if statement.unit == "record":
         return Clause("assumes.groups_of_ratings")
-    # Changing the items of a row removes one row and adds another.
+    # Replacing a row is removing one and adding another: two steps of an add-remove guarantee. Group privacy
+    # of two steps gives 2ε and (1 + e^ε)δ. The cap at 700 keeps e^ε a float; δ is cut to 1 below.
     twice = statement.adjacency == "add-remove"
     delta = statement.delta * (1 + math.exp(min(statement.epsilon, 700.0))) if twice else statement.delta
     total = epsilon + statement.epsilon * (2 if twice else 1)

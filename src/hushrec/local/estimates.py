@@ -30,17 +30,17 @@ from hushrec.data.ratings import Ratings
 from hushrec.errors import ReleaseError
 
 METHOD = "RandomizedResponse"
-_CELLS = 1 << 24  # counted at once
+_CELLS = 1 << 24  # counted at once; chosen by hand, does not change the result
 _CLEAR = 2.0
-"""A mean is reported only if its count is above this many standard errors."""
+"""A mean is reported only if its count is above this many standard errors; chosen by hand, as usual."""
 
 
 def estimates(ratings: Ratings, n_people: int, method: str, settings: Mapping[str, Any]) -> pl.DataFrame:
-    """How many people rated each item, and their mean rating, with standard errors.
+    """Estimate how many people rated each item, and their mean rating, with standard errors.
 
     Args:
         ratings: the answers.
-        n_people: how many people answered.
+        n_people: number of people who answered.
         method: the method by which they answered.
         settings: the law of the answers: ``symbols``, ``exponent``, ``answered`` (cells of a row; None
             for all) and ``cells`` (of a row).
@@ -95,7 +95,7 @@ def _law(settings: Mapping[str, Any], n_values: int) -> tuple[float, float, floa
 
 
 def _answers(ratings: Ratings) -> Floats:
-    """Answers by item and symbol, shape (n_items, n_values)."""
+    """Count answers N_b by item and symbol, shape (n_items, n_values)."""
     n_items, n_values = ratings.domain.n_items, ratings.domain.scale.n_values
     total = np.zeros(n_items * n_values, dtype=np.int64)
     for start in range(0, ratings.n_ratings, _CELLS):
@@ -108,7 +108,7 @@ def _answers(ratings: Ratings) -> Floats:
 def _error(
     answers: Floats, true: Floats, n_people: int, v: Floats, law: tuple[float, float, float]
 ) -> Floats:
-    """Standard error of Σ_b v_b T_b, by item."""
+    """Return the standard error of Σ_b v_b T_b, by item."""
     q, keep, other = law
     gain = q * (keep - other)
     base = q * other * v.sum(axis=1)

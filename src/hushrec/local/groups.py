@@ -23,11 +23,13 @@ from hushrec.release.artefact import Release
 
 Distance = Literal["squared", "cosine", "pearson", "d2p"]
 
-_CELLS = 2**21  # cells of a block
+_CELLS = 2**21  # cells of a block; chosen by hand, does not change the groups
 _ROUNDING = 1e-9
-"""Relative distance at which a pair still counts as at the threshold: rounding does not change groups."""
+"""Relative distance at which a pair still counts as at the threshold, far above a double's rounding (1e-16).
+So the order of a sum does not change groups; chosen by hand.
+"""
 _FILLED, _DENSE = 1 / 8, 2**27
-"""Vectors this densely filled multiply faster as dense arrays, up to this many entries."""
+"""Vectors above this density multiply as dense arrays, up to this many entries (1 GiB); chosen by hand."""
 
 __all__ = ["Distance", "Groups", "quantile_threshold"]
 
@@ -50,7 +52,7 @@ class Groups:
     def of_features(
         cls, features: ItemFeatures, domain: Domain, distance: Distance, threshold: float
     ) -> Self:
-        """Groups of items whose features are near.
+        """Group items whose features are near.
 
         Args:
             features: features of the items of ``domain``.
@@ -58,8 +60,6 @@ class Groups:
             distance: ``squared`` (‖a − b‖²), ``cosine`` (1 − cos), ``pearson`` (1 − correlation: the cosine
                 of vectors minus their means) or ``d2p`` (1/cos − 1, infinite if cos ≤ 0).
             threshold: λ; nearer items are in each other's groups.
-
-        Privacy: public.
         """
         if features.matrix.shape[0] != domain.n_items:
             raise ConfigError("the features belong to another catalogue; read them with this domain")
@@ -67,7 +67,7 @@ class Groups:
 
     @classmethod
     def of_release(cls, release: Release, distance: Distance, threshold: float) -> Self:
-        """Groups of items with similar ratings, by the covariance C that a release holds.
+        """Group items with similar ratings, by the covariance C that a release holds.
 
         The squared distance is C_ii + C_jj − 2C_ij, in squared stars; cosine and Pearson are the same,
         1 − C_ij/√(C_ii C_jj).
@@ -82,7 +82,7 @@ class Groups:
 
     @classmethod
     def of_ratings(cls, ratings: Ratings, distance: Distance, threshold: float) -> Self:
-        """Groups of items whose columns of raw ratings (0 where unrated) are near, as published.
+        """Group items whose columns of raw ratings (0 where unrated) are near, as published.
 
         Args:
             distance, threshold: as in ``of_features``.
@@ -123,7 +123,9 @@ class Groups:
 def quantile_threshold(
     source: ItemFeatures | Release | Ratings, distance: Distance, fraction: float
 ) -> float:
-    """The smallest threshold below which at least this fraction of all pairs of items lies, for experiments.
+    """Find the smallest threshold below which at least this fraction of all pairs of items lies.
+
+    For experiments.
 
     Uses all pairs of a small catalogue; of a large one, the pairs of evenly spaced items with all others.
 
@@ -197,21 +199,21 @@ def _of_covariance(release: Release) -> _Products:
 
 
 def _blocks(products: _Products, distance: Distance, items: Ints) -> Iterator[Floats]:
-    """The distances of some items from all, a block of rows at a time."""
+    """Yield the distances of some items from all, a block of rows at a time."""
     tall = max(1, _CELLS // products.squares.size)
     for start in range(0, items.size, tall):
         yield _distances(products, distance, items[start : start + tall])
 
 
 def _distances(products: _Products, distance: Distance, items: Ints) -> Floats:
-    """Distances of some items from all; infinite to themselves and where undefined."""
+    """Return the distances of some items from all; infinite to themselves and where undefined."""
     dots, squares = products.rows(items), products.squares
     defined = squares > 0
     if distance == "pearson":
         length = max(products.length, 1)
         dots -= products.sums[items, None] * (products.sums / length)
         squares = squares - products.sums**2 / length
-        defined &= squares > 1e-12 * products.squares  # else constant up to rounding
+        defined &= squares > 1e-12 * products.squares  # else the vector is constant up to rounding
     if distance == "squared":
         distances = squares[items, None] + squares - 2 * dots
     else:

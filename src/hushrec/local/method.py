@@ -1,4 +1,4 @@
-"""What all methods of releasing a data set share: settings, a plan from public facts, a law for rows."""
+"""The base of all methods that release data: settings, a plan from public facts, a law for rows."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ CELLS, SLOTS = "cells", "slots"
 
 
 class Method(Settings):
-    """How each user's row is randomized, by itself, before anybody else sees it.
+    """Base class of methods that randomize each user's row alone, before anyone else sees it.
 
     Privacy: public.
     """
@@ -34,7 +34,7 @@ class Method(Settings):
 
     @abstractmethod
     def plan(self, domain: Domain, budget: Budget | None = None) -> Plan:
-        """The plan of a data set, with its cost, from public facts alone.
+        """Plan a data set and its cost from public facts alone.
 
         Raises:
             BudgetUnsupported: The method does not support this unit or adjacency.
@@ -49,7 +49,7 @@ class Method(Settings):
         *,
         uncovered: Clause | None = None,
     ) -> Plan:
-        """A plan of one event.
+        """Return a plan of one event.
 
         Args:
             domain: the public domain.
@@ -70,11 +70,11 @@ class Method(Settings):
 
     @abstractmethod
     def footprint(self, plan: Plan, domain: Domain) -> Footprint:
-        """Memory and time of randomizing, from public facts alone."""
+        """Estimate memory and time of randomizing, from public facts alone."""
 
     @abstractmethod
     def randomizer(self, plan: Plan, ratings: Ratings) -> ResponseRandomizer | SubstitutionRandomizer:
-        """The law of a row.
+        """Return the law of a row.
 
         Args:
             plan: what is charged.
@@ -85,27 +85,27 @@ class Method(Settings):
 
     @abstractmethod
     def cap_contributions(self, ratings: Ratings) -> Ratings:
-        """The ratings that count: at most the domain's cap per user; neighbouring data stay neighbours.
+        """Keep at most ``max_per_user`` ratings of each user; neighbouring data stay neighbours.
 
         Privacy: private.
         """
 
     @abstractmethod
     def local(self, plan: Plan, domain: Domain) -> Local | None:
-        """What one cell or slot of a row loses, for the statement; None if no ε is known."""
+        """Return the loss of one cell or slot of a row, for the statement; None if no ε is known."""
 
     @abstractmethod
     def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:
-        """What a reader of the data set needs to know about its law, as JSON values."""
+        """Return the facts of the law that a reader of the data set needs, as JSON values."""
 
     def assumes(self, plan: Plan) -> tuple[Clause, ...]:
-        """What the guarantee assumes in addition to what every statement lists."""
+        """List the guarantee's assumptions beyond those of every statement."""
         return (Clause("assumes.rows"),)
 
     def groups_in(self, domain: Domain) -> str:
-        """The sizes of the groups of items, if they are public."""
+        """Describe the sizes of the groups of items, if they are public."""
         return ""
 
     def beside(self) -> Clause | None:
-        """Another release that this one reveals, which has its own ε."""
+        """Name another release that this one reveals, which has its own ε."""
         return None

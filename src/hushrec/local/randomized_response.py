@@ -27,7 +27,7 @@ class RandomizedResponse(Method):
         truly with probability e^ε_k/(e^ε_k + k − 1), else by one of the others, each equally likely,
 
     which loses exactly ε_k. Two rows of at most ``max_per_user`` ratings of m items differ in at most
-    d = min(m, 2 · cap) cells, so ε_k = ε/d; at δ > 0 it is larger, by the composition of d losses.
+    d = min(m, 2 · max_per_user) cells, so ε_k = ε/d; at δ > 0 it is larger, by the composition of d losses.
 
     With ``sample`` = s, each user answers only s cells, drawn without looking, and the others are reported as
     not rated. All s may be among those that differ, so ε_k = ε/min(s, d).
@@ -47,7 +47,7 @@ class RandomizedResponse(Method):
     """how many cells of each row are answered; None for all of them."""
 
     def plan(self, domain: Domain, budget: Budget | None = None) -> Plan:
-        """The plan, with the probability of a true answer that the budget buys."""
+        """Plan the probability of a true answer that the budget buys."""
         if budget is None:
             raise BudgetError(
                 'RandomizedResponse needs a budget: Budget(epsilon=…, delta=0, unit="user", '
@@ -56,13 +56,11 @@ class RandomizedResponse(Method):
         return self.planned(domain, budget, responses(CELLS, budget, **self.answered(domain, budget)))
 
     def answered(self, domain: Domain, budget: Budget) -> dict[str, int]:
-        """The symbols of a cell, the cells of a row that are answered, and how many of them may differ.
+        """Count the symbols of a cell, the cells of a row that are answered, and those that may differ.
 
         Raises:
             BudgetUnsupported: The budget has another unit or adjacency.
             ConfigError: More cells are to be answered than there are items.
-
-        Privacy: public.
         """
         if (budget.unit, budget.adjacency) not in self.supports:
             raise BudgetUnsupported(
@@ -81,20 +79,20 @@ class RandomizedResponse(Method):
         }
 
     def footprint(self, plan: Plan, domain: Domain) -> Footprint:
-        """The cells that are reported as rated, of all users on the roster or in the ratings."""
+        """Estimate the cells that are reported as rated, of all users on the roster or in the ratings."""
         event = _event(plan)
-        invented = event.size * event.noise  # per user, at most: some false answers are "not rated"
+        invented = event.size * event.noise  # an upper bound: some false answers are "not rated"
         people, each = domain.n_users, 20 * invented + 400
         seconds = 4e-8 * event.size
         return Footprint(1e7 + people * each, 40, 0 if people else each, people * seconds, 2.0)
 
     def randomizer(self, plan: Plan, ratings: Ratings) -> ResponseRandomizer:
-        """The law of the planned event."""
+        """Return the law of the planned event."""
         event = _event(plan)
         return ResponseRandomizer(event.symbols, event.exponent, self.sample)
 
     def cap_contributions(self, ratings: Ratings) -> Ratings:
-        """At most ``max_per_user`` ratings per user, chosen by the user's own id and items alone."""
+        """Keep at most ``max_per_user`` ratings per user, chosen by the user's own id and items alone."""
         return ratings.capped(ratings.domain.max_per_user)
 
     def local(self, plan: Plan, domain: Domain) -> Local:
@@ -111,11 +109,11 @@ class RandomizedResponse(Method):
         )
 
     def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:
-        """Symbols, exponent, answered cells and row width: all that unbiased estimates need."""
+        """Return symbols, exponent, answered cells and row width: all that unbiased estimates need."""
         return self.told(_event(plan), domain)
 
     def told(self, event: Responses, domain: Domain) -> dict[str, Any]:
-        """The same of an event. Privacy: public."""
+        """Return the same facts of an event."""
         return {
             **self.settings(),
             "symbols": event.symbols,

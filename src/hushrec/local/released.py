@@ -24,11 +24,10 @@ from hushrec.privacy.accounting.local_events import cell_loss
 from hushrec.release.statement import CAVEATS, Statement
 
 LARGEST_STORED = 2**26
-"""Cells of the largest data set that a ledger keeps whole."""
+"""Cells of the largest data set that a ledger keeps whole: a blob of a gigabyte is more than SQLite takes."""
 _DAMAGED = "this is not a hushrec data set, or it is damaged; fetch it again"
-_GRAVEST = "NOT PRIVATE"
 _MOST = 2**33
-"""A bound on the number of people: there are fewer on Earth."""
+"""Limit on the number of people: the next power of two above the number of people on Earth."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -90,7 +89,7 @@ class ReleasedData:
         return self.ratings.to_polars()
 
     def estimates(self) -> pl.DataFrame:
-        """How many users rated each item, and their mean rating, without the bias of randomized response.
+        """Estimate how many users rated each item, and their mean rating, without randomized response's bias.
 
         Returns:
             ``item_id, count, count_error, mean, mean_error``: see ``hushrec.local.estimates``.
@@ -124,18 +123,18 @@ class ReleasedData:
         return cls._of(dataset_files.read_facts(path), path)
 
     def to_bytes(self) -> bytes:
-        """The Parquet file's bytes; the same data give the same bytes."""
+        """Return the Parquet file's bytes; the same data give the same bytes."""
         return dataset_files.to_parquet(self.ratings, self._facts())
 
     def for_ledger(self) -> bytes:
-        """What a ledger keeps: the file, or only the facts of a data set of more than 2^26 cells."""
+        """Return the bytes for a ledger: the file, or only the facts if it has more than 2^26 cells."""
         if self.ratings.n_ratings <= LARGEST_STORED:
             return self.to_bytes()
         return dataset_files.text(self._facts()).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """The data set that these bytes hold.
+        """Read a data set from bytes.
 
         Raises:
             ReleaseError: They are not a data set, were altered, or are only the facts of a large one.
@@ -154,7 +153,7 @@ class ReleasedData:
 
     @classmethod
     def collect(cls, reports: Iterable[Self | str | Path]) -> Self:
-        """One data set from the reports of many users, each made on their own device.
+        """Combine the reports of many users, each made on their own device, into one data set.
 
         Args:
             reports: data sets or their files, with the same catalogue, scale, method and settings, in any
@@ -215,7 +214,7 @@ class ReleasedData:
         return cls(first.method, first.settings, ratings, n_people, _together(ordered))
 
     def _keeps_its_word(self) -> bool:
-        """Whether, by the settings, a cell loses no more than the statement says."""
+        """Check that, by the settings, a cell loses no more than the statement says."""
         randomizer = [self.settings.get(name) for name in ("symbols", "exponent")]
         local = self.statement.local
         if self.method != "RandomizedResponse" or local is None or None in randomizer:
@@ -265,7 +264,7 @@ class ReleasedData:
         return f"ReleasedData({self.method}, {self._about()}, {self.statement.headline})"
 
     def document(self, lang: str = "en") -> Document:
-        """What the data set is and what it promises, in a language of ``LANGUAGES``."""
+        """Return a description of the data set and its statement, in a language of ``LANGUAGES``."""
         statement = self.statement.document(lang)
         facts = {
             "method": self.method,
@@ -291,12 +290,12 @@ class ReleasedData:
 
 @lru_cache(maxsize=8)
 def public_domain(items: tuple[str, ...], scale: tuple[float, ...], n_people: int) -> Domain:
-    """The domain of a data set, which is public, so that nothing is capped."""
+    """Return the domain of a data set. Its rows are public, so it caps nothing."""
     return Domain(items, scale=scale, max_users=max(n_people, 1), max_per_user=len(items))
 
 
 def _numbers(users: pl.Series, n_people: int) -> bool:
-    """Whether the ids are ascending numbers from 1 to ``n_people``, as ``anonymous_ids`` writes them."""
+    """Check that ids are ascending numbers from 1 to ``n_people``, as ``anonymous_ids`` writes them."""
     right = users.str.contains(rf"^[0-9]{{{len(str(n_people))}}}$")
     if users.null_count() or not right.all():
         return False
@@ -305,7 +304,7 @@ def _numbers(users: pl.Series, n_people: int) -> bool:
 
 
 def _sort(report: ReleasedData) -> tuple[Any, ...]:
-    """What all collected reports must have in common."""
+    """Return the facts that all collected reports must have in common."""
     domain, statement = report.ratings.domain, report.statement
     promise = statement.unit, statement.adjacency, statement.delta
     return report.method, report.settings, domain.items, domain.scale, promise
@@ -315,11 +314,11 @@ _ONCE = Clause("assumes.once")
 
 
 def _together(reports: Sequence[ReleasedData]) -> Statement:
-    """What all reports together promise to each user."""
+    """Combine statements: the largest ε, the gravest caveats and all assumptions."""
     statements = [report.statement for report in reports]
     caveats = dict.fromkeys(caveat for statement in statements for caveat in statement.caveats)
     gravest = [caveat for caveat in caveats if caveat.kind == "unprotected"]
-    # In a report the roster is one user.
+    # A report's roster is one user, so its assumption about the roster is not that of all users.
     alike = dict.fromkeys(
         line for statement in statements for line in statement.assumes if line.name != "assumes.roster"
     )
