@@ -125,7 +125,7 @@ LIMITS = [
     ({"ratings": {"": 1}}, "ratings: "),
     ({"ratings": {"secret": "much"}}, "ratings: "),
     ({"ratings": {"secret": 1}, "items": ["secret"]}, "give either ratings or items"),
-    ({"secret": 1}, "there is a field that is none of ratings, items, n, exclude, reasons"),
+    ({"secret": 1}, "a field is none of ratings, items, n, exclude, reasons"),
     ([], "the body is not an object of JSON"),
 ]
 

@@ -57,7 +57,7 @@ class DuResponse(PublishedMethod, RandomizedResponse):
 
     def known(self, domain: Domain, budget: Budget) -> Mapping[str, Any]:
         """As of ``RandomizedResponse``: what unbiased estimates need."""
-        return self.told(self.event(domain, budget), domain)
+        return self.event_facts(self.event(domain, budget), domain)
 
 
 class DuRepresentatives(PublishedMethod, DistanceBased):

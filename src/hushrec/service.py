@@ -40,7 +40,7 @@ mimetypes.add_type("application/manifest+json", ".webmanifest")
 
 
 class Own(BaseModel):
-    """What a user gives. Without items and ratings, the list is everybody's."""
+    """A user's items or ratings, and the length of the list. Without both, everyone gets the same list."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -59,7 +59,7 @@ class Own(BaseModel):
     exclude: list[ItemId] = Field(
         default=[], max_length=MOST_ITEMS, description="ids of items that are not listed"
     )
-    reasons: int = Field(3, ge=0, le=MOST_REASONS, description="how many reasons each item has at most")
+    reasons: int = Field(3, ge=0, le=MOST_REASONS, description="largest number of reasons of each item")
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -69,7 +69,7 @@ class Own(BaseModel):
 
 
 class WhyListed(BaseModel):
-    """What one of the user's own items adds to an item of the list."""
+    """The contribution of one of the user's own items to an item of the list."""
 
     item_id: str
     title: str
@@ -83,7 +83,7 @@ class Row(BaseModel):
 
     item_id: str
     title: str = Field(description="its title, or its id where the release has none")
-    score: float = Field(description="by which the list is ordered, a number without a unit")
+    score: float = Field(description="the number that orders the list, without a unit")
     rank: int = Field(description="1 for the best")
     rating: float | None = Field(description="the predicted rating; null from a release of interactions")
     reasons: list[WhyListed] = Field(
@@ -147,7 +147,7 @@ class Lister:
 
 
 class Refusal(BaseModel):
-    """Why a request is not answered."""
+    """The reason why a request is refused."""
 
     detail: str
 
@@ -222,7 +222,7 @@ async def _refused(_: Request, error: Exception) -> Response:
     first = error.errors()[0]
     field = str(first["loc"][1]) if len(first["loc"]) > 1 else ""
     if first["type"] == "extra_forbidden":
-        detail = f"there is a field that is none of {', '.join(Own.model_fields)}; leave it out"
+        detail = f"a field is none of {', '.join(Own.model_fields)}; leave it out"
     elif first["type"] == "value_error":
         detail = str(first["ctx"]["error"])
     elif field in Own.model_fields:
@@ -235,4 +235,6 @@ async def _refused(_: Request, error: Exception) -> Response:
 async def _failed(_: Request, error: Exception) -> Response:
     """Answer an unexpected error, and log only its type: its text may hold values from the request."""
     print(f"hushrec: a request failed ({type(error).__name__})", file=sys.stderr, flush=True)
-    return JSONResponse({"detail": "the service failed; its operator finds more in the log"}, 500, _NOT_KEPT)
+    return JSONResponse(
+        {"detail": "the service failed; ask its operator to look into the log"}, 500, _NOT_KEPT
+    )

@@ -33,7 +33,7 @@ class Audit:
 
     @property
     def holds(self) -> bool:
-        """Whether no claim was refuted."""
+        """True if no claim was refuted."""
         return all(finding.holds(self.epsilon) is not False for finding in self.findings)
 
     def document(self) -> Document:

@@ -154,7 +154,7 @@ def unknown(domain: Domain) -> str:
         return "lists are learned from what people like: declare likes (hushrec domain --likes)"
     if not domain.crowd.declared:
         return (
-            "what lists are worth depends on the crowd: declare expected_users and expected_records "
+            "the accuracy of lists depends on the crowd: declare expected_users and expected_records "
             "(hushrec domain --expected-users N --expected-records N)"
         )
     if domain.crowd.each < 2 or domain.n_items < 2:

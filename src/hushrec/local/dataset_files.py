@@ -93,7 +93,7 @@ def write(path: Path, ratings: Ratings, facts: Mapping[str, Any]) -> None:
     """Write rows and facts; facts come first, so that a ledger knows every data set next to it."""
     if path.suffix not in SUFFIXES:
         raise ReleaseError(
-            f"name it {path.name}.parquet or {path.name}.csv: a data set has one of these formats"
+            f"{path.name} is not a name of a data set; name it {path.name}.parquet or {path.name}.csv"
         )
     require_lines(path, ratings.domain.items)
     try:

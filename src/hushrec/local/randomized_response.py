@@ -110,9 +110,9 @@ class RandomizedResponse(Method):
 
     def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:
         """Return symbols, exponent, answered cells and row width: all that unbiased estimates need."""
-        return self.told(_event(plan), domain)
+        return self.event_facts(_event(plan), domain)
 
-    def told(self, event: Responses, domain: Domain) -> dict[str, Any]:
+    def event_facts(self, event: Responses, domain: Domain) -> dict[str, Any]:
         """Return the same facts of an event."""
         return {
             **self.settings(),
