@@ -124,8 +124,8 @@ def document(facts: dict[str, Any], parts: list[Part]) -> "Document":
             for part, line in zip(parts, facts["mechanisms"], strict=True)
         ]
         blocks.append(Table("Mechanisms", ("mechanism", "times", "ε alone"), rows))
-    known = {"ρ of zCDP": facts["rho"], "μ of Gaussian DP": facts["mu"]}
-    if shown := [(name, above(value)) for name, value in known.items() if value is not None]:
+    parameters = {"ρ of zCDP": facts["rho"], "μ of Gaussian DP": facts["mu"]}
+    if shown := [(name, above(value)) for name, value in parameters.items() if value is not None]:
         blocks.append(Facts(shown))
     return Document("account", "Account", blocks, facts=facts)
 

@@ -43,9 +43,9 @@ def audit(
     with console.still_progress() as progress:
         task = progress.add_task("fitting neighbours", total=None)
 
-        def step(done: int, total: int) -> None:
-            progress.update(task, completed=done, total=total, refresh=True)
+        def step(n_fitted: int, total: int) -> None:
+            progress.update(task, completed=n_fitted, total=total, refresh=True)
 
-        found = audit(chosen, budget, domain=declared, runs=runs, seed=seed, progress=step)
-    console.show(found.document(), json=json)
-    raise typer.Exit(0 if found.holds else 1)
+        verdict = audit(chosen, budget, domain=declared, runs=runs, seed=seed, progress=step)
+    console.show(verdict.document(), json=json)
+    raise typer.Exit(0 if verdict.holds else 1)

@@ -151,14 +151,14 @@ def charged(
         with console.bars():
             return request.made(people)
 
-    made, request = confirmed(request, make)
+    result, request = confirmed(request, make)
     if request.new_ledger:
         ledger = opened(request)
         console.out().print(
             f"Started {request.ledger if ledger.path else ledger.place}: {ledger.total}, for one release",
             soft_wrap=True,
         )
-    return work, made
+    return work, result
 
 
 def warn_of_claim(plan: "Plan") -> None:

@@ -16,7 +16,7 @@ def check(
         typer.Argument(help="The private ratings or interactions, or a packed folder, as for fit."),
     ],
     domain: options.DomainFile,
-    given: Given,
+    source: Given,
     json: options.Json = False,
 ) -> None:
     """Check a file before a fit is charged. CONFIDENTIAL.
@@ -28,7 +28,7 @@ def check(
     from hushrec.data.domain import Domain
 
     with console.working("reading ratings"):
-        found = check(given.named(ratings), Domain.open(domain), given.reading)
-    console.show(found.document(), json=json)
-    if found.refused:
+        report = check(source.named(ratings), Domain.open(domain), source.reading)
+    console.show(report.document(), json=json)
+    if report.refused:
         raise typer.Exit(2)

@@ -50,12 +50,12 @@ def table(*columns: str, left: int = 1) -> "Table":
     """An empty table without a frame; the first ``left`` columns are text, the others numbers."""
     from rich.box import SIMPLE_HEAD
 
-    made = _printers()[1](
+    grid = _printers()[1](
         box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False, header_style="bold"
     )
     for place, column in enumerate(columns):
-        made.add_column(column, justify="left" if place < left else "right")
-    return made
+        grid.add_column(column, justify="left" if place < left else "right")
+    return grid
 
 
 @cache

@@ -103,8 +103,8 @@ def demo(
     console.show_blocks(lists)
     screen.print("\nIt promises every user:\n")
     console.show_blocks(release.statement.document().blocks[:2])
-    own = " ".join(f"--item {quote(item)}" for item in tastes[0])
-    listing = f"{_program()} recommend {quote(str(out / RELEASE))} {own}"
+    options = " ".join(f"--item {quote(item)}" for item in tastes[0])
+    listing = f"{_program()} recommend {quote(str(out / RELEASE))} {options}"
     serving = f"python3 -m http.server -d {quote(str(out / PAGE))} 8000"
     report = _report(
         Section("What lists find", [*measured, _bars(rows)]),
@@ -137,16 +137,16 @@ def two_tastes(clicks: "hr.Interactions") -> list[list[str]]:
     n_items = clicks.domain.n_items
     counts = np.bincount(clicks.items, minlength=n_items)
     often = np.sort(np.argsort(-counts, kind="stable")[: n_items // 4])
-    given = np.zeros((clicks.n_users, n_items), dtype=np.float32)
-    given[clicks.user_index(), clicks.items] = 1
-    alike: Any = np.atleast_2d(np.corrcoef(given[:, often], rowvar=False))
+    matrix = np.zeros((clicks.n_users, n_items), dtype=np.float32)
+    matrix[clicks.user_index(), clicks.items] = 1
+    alike: Any = np.atleast_2d(np.corrcoef(matrix[:, often], rowvar=False))
     np.fill_diagonal(alike, -1)
     best = int(alike.max(axis=1).argmax())
     np.fill_diagonal(alike, 1)  # every item goes best with itself
     first = np.argsort(-alike[best], kind="stable")[:_OWN]
     least = int(alike[first].mean(axis=0).argmin())
     second = np.argsort(-alike[least], kind="stable")[:_OWN]
-    return [[clicks.domain.items[often[item]] for item in own] for own in (first, second)]
+    return [[clicks.domain.items[often[item]] for item in taste] for taste in (first, second)]
 
 
 def side_by_side(release: "hr.Release", tastes: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
@@ -155,7 +155,7 @@ def side_by_side(release: "hr.Release", tastes: Sequence[Sequence[str]]) -> list
     Privacy: post-processing.
     """
     client = hr.Client(release)
-    lists = ([listed.item_id for listed in client.recommend(own, _LENGTH)] for own in ([], *tastes))
+    lists = ([listed.item_id for listed in client.recommend(taste, _LENGTH)] for taste in ([], *tastes))
     return [(str(rank), *items) for rank, items in enumerate(zip(*lists, strict=True), 1)]
 
 
@@ -171,12 +171,12 @@ def _measure(clicks: "hr.Interactions", size: Size) -> list[tuple[str, ...]]:
         few = hr.synthetic.interactions(300, 20, 1_500, 0)
         hr.testing.fit(few, hr.PrivateEASE(rank=2), _budget(1), entropy=hr.testing.Seeded(0))
     budgets = [*map(_budget, size.epsilons), None]
-    found: list[list[tuple[Found, Found]]] = [[] for _ in budgets]
+    results: list[list[tuple[Found, Found]]] = [[] for _ in budgets]
     with console.progress() as progress:
         task = progress.add_task("fitting clicks, ε × seeds", total=len(budgets) * size.seeds)
         for seed in range(size.seeds):
             train, fold_in, test = held_out_people(clicks, size.held_out, seed)
-            for budget, runs in zip(budgets, found, strict=True):
+            for budget, runs in zip(budgets, results, strict=True):
                 both = []
                 for model in (hr.PrivateEASE(), hr.Popularity()):
                     start = time.perf_counter()
@@ -189,21 +189,21 @@ def _measure(clicks: "hr.Interactions", size: Size) -> list[tuple[str, ...]]:
                     both.append(Found(scores["recall@20"], scores["ndcg@100"], seconds))
                 runs.append((both[0], both[1]))
                 progress.advance(task)
-    return [_row(budget, runs) for budget, runs in zip(budgets, found, strict=True)]
+    return [_row(budget, runs) for budget, runs in zip(budgets, results, strict=True)]
 
 
 def _row(budget: "hr.Budget | None", runs: Sequence[tuple[Found, Found]]) -> tuple[str, ...]:
-    own, popular = (
+    ease, popular = (
         Found(*map(statistics.fmean, zip(*column, strict=True))) for column in zip(*runs, strict=True)
     )
     spread = statistics.stdev(run.ndcg for run, _ in runs)
     return (
         above(budget.epsilon) if budget else "∞",
-        f"{own.recall:.3f}",
+        f"{ease.recall:.3f}",
         f"{popular.recall:.3f}",
-        f"{own.ndcg:.3f} ± {spread:.3f}",
+        f"{ease.ndcg:.3f} ± {spread:.3f}",
         f"{popular.ndcg:.3f}",
-        f"{own.seconds:.1f}",
+        f"{ease.seconds:.1f}",
     )
 
 
@@ -225,10 +225,10 @@ def _measured(clicks: "hr.Interactions", size: Size, rows: Sequence[Sequence[str
 def _bars(rows: Sequence[Sequence[str]]) -> Figure:
     """Draw recall@20: at each ε a bar for the model's lists, and one for popularity below it."""
     drawn = []
-    for place, (epsilon, own, popular, *_) in enumerate(rows):
+    for place, (epsilon, ease, popular, *_) in enumerate(rows):
         top = _STEP * place
         drawn.append(f'<text x="0" y="{top + 20}">ε = {epsilon}</text>')
-        for name, value, y in (("own", own, top), ("popular", popular, top + 14)):
+        for name, value, y in (("own", ease, top), ("popular", popular, top + 14)):
             drawn.append(f'<rect class="track" x="{_LEFT}" y="{y}" width="{_WIDTH}" height="12"/>')
             drawn.append(
                 f'<rect class="{name}" x="{_LEFT}" y="{y}" width="{_WIDTH * float(value):.1f}" height="12"/>'
@@ -242,7 +242,7 @@ def _lists(release: "hr.Release", tastes: Sequence[Sequence[str]]) -> list[Block
     """What the release lists for everybody and for two users, and how much of it is the same."""
     rows = side_by_side(release, tastes)
     popular, first, second = (set(column) for column in list(zip(*rows, strict=True))[1:])
-    clicked = (f"User {user} clicked: {', '.join(own)}." for user, own in zip("AB", tastes, strict=True))
+    clicked = (f"User {user} clicked: {', '.join(taste)}." for user, taste in zip("AB", tastes, strict=True))
     return [
         *map(Paragraph, clicked),
         Table("Two users, two lists", ("rank", "most popular", "user A", "user B"), rows, left=4),

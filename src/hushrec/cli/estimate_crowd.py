@@ -21,7 +21,7 @@ def estimate_crowd(
     ledger: charges.LedgerOfMany,
     out: Annotated[Path, typer.Option("--out", "-o", help="The domain to write, with both numbers.")],
     charge: charges.Charge,
-    given: Given,
+    source: Given,
 ) -> None:
     """Count users and ratings under noise, for 2 % of the total.
 
@@ -37,13 +37,15 @@ def estimate_crowd(
 
     declared = Domain.open(domain)
     request = Request(Counting, ledger=ledger, out=out, **charge.terms())
-    work, found = charges.charged(
+    work, estimated = charges.charged(
         request,
-        charges.facts(declared, given.reading.columns),
-        lambda _: given.load(ratings, declared),
-        given.described(ratings),
+        charges.facts(declared, source.reading.columns),
+        lambda _: source.load(ratings, declared),
+        source.described(ratings),
     )
-    about = f"about {found.expected_users:,} users and {found.expected_records:,} {found.feedback}"
+    about = (
+        f"about {estimated.expected_users:,} users and {estimated.expected_records:,} {estimated.feedback}"
+    )
     blocks: list[Block] = [
         Paragraph(f"Wrote {out}: {about}"),
         Paragraph(work.plan.guarantee.loss(english)),

@@ -106,30 +106,35 @@ def evaluate(
     declared = Domain.open(domain)
     with console.working("reading"):
         queries = ((train, train_query), (test, test_query), (fitted, fitted_query))
-        sources = [one for given, query in queries if given for one in named_sources([given], query)]
+        sources = [one for place, query in queries if place for one in named_sources([place], query)]
         parts = [(part.name, load(part, declared, written.reading)) for part in sources]
     for name, part in parts:
         console.print_confidential(name, part)
-    known, held_out, *others = (part for _, part in parts)
-    given: Any = {"train": known, "test": held_out, "likes": likes, "fitted": others[0] if others else None}
+    folded_in, held_out, *others = (part for _, part in parts)
+    data: Any = {
+        "train": folded_in,
+        "test": held_out,
+        "likes": likes,
+        "fitted": others[0] if others else None,
+    }
     with console.working("predicting"):
-        found = [measured(opened, metrics=names, fold_in=fold_in, **given) for opened in releases]
+        results = [measured(opened, metrics=names, fold_in=fold_in, **data) for opened in releases]
         rows = [
             _Row(str(path), dict(of.scores), of.predicted, of.lists)
-            for path, of in zip(paths, found, strict=True)
+            for path, of in zip(paths, results, strict=True)
         ]
-        rows += _references(named(names), given)
+        rows += _references(named(names), data)
         if "rmse" in names:
             names.append(_RARE)
             for row in rows:
-                row.scores.update(_rare(row, known, held_out))
+                row.scores.update(_rare(row, folded_in, held_out))
     apart = {
-        name: difference(*(of.scores[name] for of in found))
-        for name, score in found[0].scores.items()
-        if len(found) == 2 and score.moves is not None
+        name: difference(*(of.scores[name] for of in results))
+        for name, score in results[0].scores.items()
+        if len(results) == 2 and score.moves is not None
     }
     facts = {
-        **found[0].to_dict(),
+        **results[0].to_dict(),
         "releases": [{"name": str(path), "sha256": sha256(path)} for path in paths],
         "scores": [*_scores(rows, names)],
         "differences": [{"metric": name, **asdict(of)} for name, of in apart.items()],
@@ -143,17 +148,17 @@ def evaluate(
     console.show(Document("evaluation", "Evaluation", blocks, facts=facts), json=json)
 
 
-def _references(chosen: "Mapping[str, AtK | None]", given: Any) -> "Iterator[_Row]":
+def _references(chosen: "Mapping[str, AtK | None]", data: Any) -> "Iterator[_Row]":
     """Exact averages beside predicted ratings, popularity beside lists."""
     from hushrec.evaluation import baselines
     from hushrec.evaluation.compare import ERROR_SCORES
     from hushrec.evaluation.rankings import rank
 
-    train, test = given["train"], given["test"]
+    train, test = data["train"], data["test"]
     ranked = {name: at for name, at in chosen.items() if at}
     if ranked:
-        fitted = train if given["fitted"] is None else given["fitted"]
-        lists = rank(baselines.popularity(fitted), n=max(at.k for at in ranked.values()), **given)
+        fitted = train if data["fitted"] is None else data["fitted"]
+        lists = rank(baselines.popularity(fitted), n=max(at.k for at in ranked.values()), **data)
         yield _Row("popularity", {name: at.score(lists) for name, at in ranked.items()}, None, lists)
     if errors := chosen.keys() - ranked.keys():
         for name, average in (

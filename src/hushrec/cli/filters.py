@@ -61,9 +61,11 @@ class Filters(Group):
             from hushrec.data.domain import Domain
             from hushrec.data.features import of_texts, read
 
-            known = read(self.features, Domain(items, max_users=1)) if self.features else of_texts(texts)
+            table = read(self.features, Domain(items, max_users=1)) if self.features else of_texts(texts)
             for condition in self.only:
-                holds = {item for item, held in zip(items, _holds(known, condition), strict=True) if held}
+                holds = {
+                    item for item, applies in zip(items, _holds(table, condition), strict=True) if applies
+                }
                 left = holds if left is None else left & holds
         return left
 
@@ -84,8 +86,8 @@ def _holds(features: "ItemFeatures", condition: str) -> "Bools":
             )
     place = features.names.index(condition if number is None else name)
     column: Floats = features.matrix[:, [place]].toarray()[:, 0]
-    held: Bools = column != 0 if number is None else column == number
-    return held
+    mask: Bools = column != 0 if number is None else column == number
+    return mask
 
 
 def _some(names: Iterable[str]) -> str:

@@ -68,7 +68,7 @@ def fit(
     ] = None,
     model: options.ModelOptions,
     where: Where = "auto",
-    given: Given,
+    source: Given,
 ) -> None:
     """Make a release from private ratings, or from released data.
 
@@ -110,15 +110,15 @@ def fit(
         if spending == "auto":
             _require_ledgers(work.plan.budget, **asdict(terms))
         whole = series or (work.footprint and work.footprint.gathered)
-        people: People = given.load(ratings, declared, "memory" if whole and where == "auto" else where)
+        people: People = source.load(ratings, declared, "memory" if whole and where == "auto" else where)
         return people
 
-    facts = charges.facts(declared, given.reading.columns, where == "spark")
-    work, release = charges.charged(request, facts, load, given.described(ratings))
-    ledger, made = charges.opened(request), release.statement.ledger
-    repeated = charges.repeated(made["release_index"]) if release.repeated else ""
+    facts = charges.facts(declared, source.reading.columns, where == "spark")
+    work, release = charges.charged(request, facts, load, source.described(ratings))
+    ledger, entry = charges.opened(request), release.statement.ledger
+    repeated = charges.repeated(entry["release_index"]) if release.repeated else ""
     chosen_as = f"Model: {release.model}, because {work.because}." if work.because else ""
-    left = _left_of_series(made) if series else charges.left(ledger)
+    left = _left_of_series(entry) if series else charges.left(ledger)
     _print_made(release, out, repeated, chosen_as, left)
 
 
@@ -172,17 +172,17 @@ def _print_made(release: "Release", out: Path, *lines: str) -> None:
     from hushrec.documents.words import english
     from hushrec.release.contents.dimensions import remedy
 
-    said = release.statement
-    own = "--rating ITEM=STARS" if release.feedback == "ratings" else "--item ITEM"
+    statement = release.statement
+    example = "--rating ITEM=STARS" if release.feedback == "ratings" else "--item ITEM"
     helps = "" if release.personal else remedy(release.feedback, release.settings)
-    grade = said.guarantee.grade(english) if said.private and not said.together else ""
+    grade = statement.guarantee.grade(english) if statement.private and not statement.together else ""
     place = quote(str(out))
     blocks: list[Block] = [
         Paragraph(f"Wrote {out}. {release.taste}"),
         *([Paragraph(helps)] if helps else []),
-        *said.first(english),
+        *statement.first(english),
         *(Paragraph(line) for line in (grade, *lines) if line),
         Commands("The whole statement", [f"hushrec show {place}"]),
-        Commands("Next", [f"hushrec recommend {place} {own}"]),
+        Commands("Next", [f"hushrec recommend {place} {example}"]),
     ]
     console.show_blocks(blocks)

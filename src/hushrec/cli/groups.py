@@ -31,9 +31,9 @@ def grouped(command: Callable[..., Returned]) -> Callable[..., Returned]:
         offered += [one.replace(kind=Parameter.KEYWORD_ONLY) for one in inside]
 
     @wraps(command)
-    def gathered(**given: Any) -> Returned:
-        made = {name: kind(**_taken(given, kind)) for name, kind in groups.items()}
-        return command(**given, **made)
+    def gathered(**values: Any) -> Returned:
+        instances = {name: kind(**_taken(values, kind)) for name, kind in groups.items()}
+        return command(**values, **instances)
 
     shown: Any = gathered
     shown.__signature__ = Signature(offered)
@@ -41,5 +41,5 @@ def grouped(command: Callable[..., Returned]) -> Callable[..., Returned]:
     return gathered
 
 
-def _taken(given: dict[str, Any], kind: type[Group]) -> dict[str, Any]:
-    return {field.name: given.pop(field.name) for field in fields(kind)}
+def _taken(values: dict[str, Any], kind: type[Group]) -> dict[str, Any]:
+    return {field.name: values.pop(field.name) for field in fields(kind)}

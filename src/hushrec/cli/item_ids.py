@@ -21,7 +21,7 @@ def item_ids(client: "Client", names: Iterable[str]) -> dict[str, str]:
 
     What a title was taken for, and what is not there, is said on standard error.
     """
-    found, unknown = {}, []
+    ids_by_name, unknown = {}, []
     for name in dict.fromkeys(names):
         ids = client.find(name) or [name]
         if len(ids) > 1:
@@ -30,7 +30,7 @@ def item_ids(client: "Client", names: Iterable[str]) -> dict[str, str]:
             clear = all(client.find(client.title(item)) == [item] for item in ids[:_SHOWN])
             full = ", or the title in full, as it stands here" * clear
             raise DataError(f"{name!r} may be {', '.join(choices)}: give an id{full}")
-        (found[name],) = ids
+        (ids_by_name[name],) = ids
         if ids[0] != name:
             console.err().print(f"{escaped(name)}: {client.title(ids[0])} ({ids[0]})", soft_wrap=True)
         elif not client.find(name):
@@ -39,7 +39,7 @@ def item_ids(client: "Client", names: Iterable[str]) -> dict[str, str]:
         console.err().print(
             f"Ignored, not in this release's catalogue: {escaped(', '.join(sorted(unknown)))}", soft_wrap=True
         )
-    return found
+    return ids_by_name
 
 
 def item_json(client: "Client", item: str) -> dict[str, str | None]:

@@ -105,8 +105,8 @@ def show(
     keys = KeyFile((opened(file).public,)) if private else KeyFile.from_text(text)
     if json:
         listed = zip(keys.keys, keys.starts, strict=True)
-        told = [{"key_id": key.id, "from_version": start} for key, start in listed]
-        console.print_json({"file": file.name, "private": private, "keys": told})
+        entries = [{"key_id": key.id, "from_version": start} for key, start in listed]
+        console.print_json({"file": file.name, "private": private, "keys": entries})
         return
     kind = "private key, known to its owner alone" if private else "key file"
     console.out().print(f"{file.name}: {kind}", soft_wrap=True)
@@ -163,16 +163,16 @@ def sign(
     from hushrec.release.artefact import Release
 
     written = sign(release, key, passphrase=passphrase(key), version=version)
-    made = Release.open(release)
-    if not made.statement.private:
+    signed = Release.open(release)
+    if not signed.statement.private:
         console.err().print(
-            f"What you signed, the statement included, says: {made.statement.sentence}", soft_wrap=True
+            f"What you signed, the statement included, says: {signed.statement.sentence}", soft_wrap=True
         )
     if json:
-        console.print_json({"file": written.name, **made.signature.to_json()})
+        console.print_json({"file": written.name, **signed.signature.to_json()})
         return
     console.out().print(
-        f"Wrote {written}: release number {made.signature.version:,}. Publish it beside {release.name}",
+        f"Wrote {written}: release number {signed.signature.version:,}. Publish it beside {release.name}",
         soft_wrap=True,
     )
 
@@ -195,10 +195,10 @@ def passphrase(path: Path) -> str:
         )
     if not is_encrypted(_read(path)):
         return ""
-    given = os.environ.get(PASSPHRASE, "")
-    if not given and sys.stdin.isatty():
-        given = str(typer.prompt("Passphrase", hide_input=True, err=True))
-    return given
+    secret = os.environ.get(PASSPHRASE, "")
+    if not secret and sys.stdin.isatty():
+        secret = str(typer.prompt("Passphrase", hide_input=True, err=True))
+    return secret
 
 
 def _read(path: Path) -> str:

@@ -32,8 +32,8 @@ class Declared(Group):
     contact: Annotated[str, typer.Option(help="Whom to ask; stands in every statement.")] = ""
 
 
-def _print_sql(asked: bool) -> None:
-    if asked:
+def _print_sql(value: bool) -> None:
+    if value:
         from hushrec.privacy.ledger.stores.connection import script
 
         typer.echo(f"BEGIN;\n{script('postgres')}COMMIT;")
@@ -85,8 +85,8 @@ def create(
     total = terms.with_epsilon(epsilon, options.usual_delta(declared))
     assert total is not None  # ε is given
     people = None if declared is None else declared.digest
-    made = Ledger.create(path, total, max_releases, domain=people, releases=releases, **asdict(owner))
-    console.print_ledger(made)
+    created = Ledger.create(path, total, max_releases, domain=people, releases=releases, **asdict(owner))
+    console.print_ledger(created)
     if not owner.controller:
         console.out().print(
             "Statements will not say who answers for the data: hushrec ledger extend LEDGER "

@@ -29,7 +29,7 @@ def lists(
     n: Annotated[int, typer.Option("-n", min=1, help="Length of each list.")] = 10,
     allowed: options.Allowed = None,
     where: Where = "auto",
-    given: Given,
+    source: Given,
 ) -> None:
     """Write a private list for every user of a table.
 
@@ -51,8 +51,8 @@ def lists(
 
         if out.exists():
             raise DataError(f"{out} exists; choose another folder with -o")
-        with given.load([ratings], _rated(declared), where) as held:
-            write_folder(recommend_on_spark(opened, held, n, allowed=ids), str(out))
+        with source.load([ratings], _rated(declared), where) as rows:
+            write_folder(recommend_on_spark(opened, rows, n, allowed=ids), str(out))
     else:
         from hushrec.curator.disk_space import require_writable
         from hushrec.curator.recommend_all import recommend_all, write_lists
@@ -60,9 +60,9 @@ def lists(
         require_writable(out, ".parquet", ".csv")
         rated = declared if packed_folder(ratings) else _rated(declared)
         with console.bars():
-            known = given.load([ratings], rated, where)
-        console.print_confidential(given.described([ratings]), known)
-        write_lists(recommend_all(opened, known, n, allowed=ids, progress=progress_bar(console.err())), out)
+            people = source.load([ratings], rated, where)
+        console.print_confidential(source.described([ratings]), people)
+        write_lists(recommend_all(opened, people, n, allowed=ids, progress=progress_bar(console.err())), out)
     console.out().print(
         f"Wrote {out}, for you alone: each list is made of its user's own rows, and no guarantee covers it. "
         f"Show each user their own list; never publish the {'folder' if out.is_dir() else 'file'}.",

@@ -38,29 +38,29 @@ def models(
         else:
             _print_all(groups)
         return
-    found = facts(name)
+    model_facts = facts(name)
     if as_json:
-        console.print_json(found)
+        console.print_json(model_facts)
     else:
-        _print_one(found)
+        _print_one(model_facts)
 
 
 def facts(name: str) -> dict[str, Any]:
     """What is known of a model or method, as JSON values."""
-    made: Any = registry.class_of(name)
-    own = made.__name__ if made.__name__ in registry.HOMES else None
-    glance = vars(made).get("glance", {})  # of its own: that of another model is not true of it
+    kind: Any = registry.class_of(name)
+    public_name = kind.__name__ if kind.__name__ in registry.HOMES else None
+    glance = vars(kind).get("glance", {})  # of its own: that of another model is not true of it
     return {
-        "name": registry.command_name(made.__name__) if own else name,
-        "class": f"hushrec.{own}" if own else f"{made.__module__}.{made.__qualname__}",
-        "description": (inspect.getdoc(made) or "").replace("``", ""),
-        "feedback": getattr(made, "feedback", "ratings"),
-        "supports": _supports(made),
-        "needs_roster": _needs_roster(made),
+        "name": registry.command_name(kind.__name__) if public_name else name,
+        "class": f"hushrec.{public_name}" if public_name else f"{kind.__module__}.{kind.__qualname__}",
+        "description": (inspect.getdoc(kind) or "").replace("``", ""),
+        "feedback": getattr(kind, "feedback", "ratings"),
+        "supports": _supports(kind),
+        "needs_roster": _needs_roster(kind),
         **{fact.replace(" ", "_"): glance.get(fact, "").replace("`", "") for fact in _AT_A_GLANCE},
-        "settings": [_said(setting) for setting in made.listed()],
-        "default_split": list(_splits(made)),
-        "page": _page(own),
+        "settings": [_said(setting) for setting in kind.listed()],
+        "default_split": list(_splits(kind)),
+        "page": _page(public_name),
     }
 
 
@@ -69,8 +69,8 @@ def _groups() -> dict[str, tuple[str, ...]]:
     private: dict[str, list[str]] = {"ratings": [], "interactions": []}
     bare: list[str] = []
     for name in registry.MODELS:
-        made: Any = registry.class_of(name)
-        (private[made.feedback] if _supports(made) else bare).append(name)
+        kind: Any = registry.class_of(name)
+        (private[kind.feedback] if _supports(kind) else bare).append(name)
     return {
         "Private models of ratings": tuple(private["ratings"]),
         "Private models of clicks, purchases or likes": tuple(private["interactions"]),
@@ -79,14 +79,14 @@ def _groups() -> dict[str, tuple[str, ...]]:
     }
 
 
-def _supports(made: Any) -> list[list[str]]:
-    return [list(pair) for pair in sorted(made.supports, reverse=True)]
+def _supports(kind: Any) -> list[list[str]]:
+    return [list(pair) for pair in sorted(kind.supports, reverse=True)]
 
 
-def _page(own: str | None) -> str:
-    if own is None:
+def _page(public_name: str | None) -> str:
+    if public_name is None:
         return ""
-    return f"docs/models/{registry.file_name(own)}.md"
+    return f"docs/models/{registry.file_name(public_name)}.md"
 
 
 def _said(setting: "Setting") -> dict[str, Any]:
@@ -101,22 +101,22 @@ def _domain(feedback: str, *, roster: bool) -> Any:
     return Domain(range(_ITEMS), scale=scale, max_users=_USERS, users=users)
 
 
-def _budgets(made: Any) -> Iterator[Any]:
+def _budgets(kind: Any) -> Iterator[Any]:
     from hushrec.privacy.accounting.budget import Budget
 
-    for unit, adjacency in _supports(made):
+    for unit, adjacency in _supports(kind):
         yield Budget(epsilon=1.0, delta=_DELTA, unit=unit, adjacency=adjacency)  # type: ignore[arg-type]
 
 
-def _needs_roster(made: Any) -> bool:
+def _needs_roster(kind: Any) -> bool:
     """Whether the model, at its defaults, asks the domain for the list of users."""
     from hushrec.errors import DomainError
 
-    if not (made.supports and hasattr(made, "queries")):
+    if not (kind.supports and hasattr(kind, "queries")):
         return False
-    domain, budget = _domain(made.feedback, roster=False), next(_budgets(made))
+    domain, budget = _domain(kind.feedback, roster=False), next(_budgets(kind))
     try:
-        made().queries(domain, budget)
+        kind().queries(domain, budget)
     except DomainError:
         return True
     except HushrecError:  # says nothing of a roster
@@ -124,12 +124,12 @@ def _needs_roster(made: Any) -> bool:
     return False
 
 
-def _splits(made: Any) -> Iterator[dict[str, Any]]:
+def _splits(kind: Any) -> Iterator[dict[str, Any]]:
     """The default split of the budget at ε = 1, for each unit and adjacency that a model supports."""
-    if not (made.supports and hasattr(made, "queries")):
+    if not (kind.supports and hasattr(kind, "queries")):
         return
-    domain, model = _domain(made.feedback, roster=_needs_roster(made)), made()
-    for budget in _budgets(made):
+    domain, model = _domain(kind.feedback, roster=_needs_roster(kind)), kind()
+    for budget in _budgets(kind):
         try:
             split = model.budget_split(domain, budget)
         except HushrecError:  # the defaults do not go with this pair
@@ -138,10 +138,10 @@ def _splits(made: Any) -> Iterator[dict[str, Any]]:
 
 
 def _adjacencies(supports: list[list[str]]) -> dict[str, str]:
-    found = {
+    by_unit = {
         unit: sorted(adjacency for of, adjacency in supports if of == unit) for unit in ("user", "record")
     }
-    return {unit: "both" if len(pairs) == 2 else ", ".join(pairs) for unit, pairs in found.items()}
+    return {unit: "both" if len(pairs) == 2 else ", ".join(pairs) for unit, pairs in by_unit.items()}
 
 
 def _print_all(groups: Mapping[str, list[dict[str, Any]]]) -> None:
@@ -153,13 +153,13 @@ def _print_all(groups: Mapping[str, list[dict[str, Any]]]) -> None:
         shown = console.table(*columns, *["paper"] * papers, left=6)
         for column in shown.columns[:4]:
             column.no_wrap = True
-        for known in listed:
+        for model in listed:
             row = [
-                known["name"],
-                *_adjacencies(known["supports"]).values(),
-                "needed" if known["needs_roster"] else "",
-                known["predicts_by"] or known["releases"],
-                *[known["paper"]] * papers,
+                model["name"],
+                *_adjacencies(model["supports"]).values(),
+                "needed" if model["needs_roster"] else "",
+                model["predicts_by"] or model["releases"],
+                *[model["paper"]] * papers,
             ]
             shown.add_row(*row)
         screen.print(shown)
@@ -170,21 +170,21 @@ def _print_all(groups: Mapping[str, list[dict[str, Any]]]) -> None:
     )
 
 
-def _print_one(known: Mapping[str, Any]) -> None:
+def _print_one(model: Mapping[str, Any]) -> None:
     screen = console.out()
-    screen.print(f"{known['name']} ({known['class']})", style="bold", soft_wrap=True)
+    screen.print(f"{model['name']} ({model['class']})", style="bold", soft_wrap=True)
     screen.print()
-    for paragraph in known["description"].split("\n\n"):
+    for paragraph in model["description"].split("\n\n"):
         form = paragraph if paragraph.startswith(" ") else " ".join(paragraph.split())
         screen.print(form)
         screen.print()
-    pairs = "; ".join(f"unit {unit} under {adjacency}" for unit, adjacency in known["supports"])
+    pairs = "; ".join(f"unit {unit} under {adjacency}" for unit, adjacency in model["supports"])
     about = {
-        "learns from": known["feedback"],
+        "learns from": model["feedback"],
         "protects": pairs,
-        "roster": "needed: the list of users must be public" if known["needs_roster"] else "not needed",
-        **{fact: known[fact.replace(" ", "_")] for fact in _AT_A_GLANCE},
-        "page": known["page"],
+        "roster": "needed: the list of users must be public" if model["needs_roster"] else "not needed",
+        **{fact: model[fact.replace(" ", "_")] for fact in _AT_A_GLANCE},
+        "page": model["page"],
     }
     lines = console.table("", "", left=2)
     lines.show_header = False
@@ -194,13 +194,13 @@ def _print_one(known: Mapping[str, Any]) -> None:
     screen.print(lines)
     screen.print()
     shown = console.table("setting", "type", "default", "meaning", left=4)
-    for setting in known["settings"]:
+    for setting in model["settings"]:
         only = f" (only with {setting['only']})" if setting["only"] else ""
         default = json.dumps(setting["default"], ensure_ascii=False).strip('"').replace("null", "none")
         default = "required" if setting["required"] else default
         shown.add_row(setting["setting"], setting["type"], default, f"{setting['meaning']}{only}")
     screen.print(shown)
-    for default in known["default_split"]:
+    for default in model["default_split"]:
         screen.print()
         parts = ", ".join(_parts(default["split"]))
         screen.print(

@@ -113,11 +113,11 @@ class MethodOptions(Group):
     def made(self, domain: "Domain") -> "Method":
         """The method, which must be named."""
         assert self.method is not None
-        chosen, made = _chosen(self.settings), registry.class_of(self.method)
-        if "groups" not in made.model_fields:  # type: ignore[attr-defined]
+        chosen, kind = _chosen(self.settings), registry.class_of(self.method)
+        if "groups" not in kind.model_fields:  # type: ignore[attr-defined]
             if self.features or self.feature or self.groups_from:
                 raise ConfigError("--features and --groups-from need --method distance-based; leave them out")
-            return made(**chosen)  # type: ignore[no-any-return]
+            return kind(**chosen)  # type: ignore[no-any-return]
         named = chosen.get("groups")
         sources = (named == "ratings") + bool(self.features) + bool(self.groups_from)
         if sources != 1 or named not in (None, "ratings"):
@@ -133,7 +133,7 @@ class MethodOptions(Group):
             from hushrec.release.artefact import Release
 
             chosen["groups"] = Release.open(self.groups_from)
-        return made(**chosen)  # type: ignore[no-any-return]
+        return kind(**chosen)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,8 +190,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object in pla
 def model(name: str, noise: str | None, settings: list[str] | None) -> "Model":
     """The configuration that the options describe."""
     chosen = _chosen(settings, **({"noise": noise} if noise else {}))
-    made = registry.class_of(name, registry.MODELS)
-    return made(**chosen)  # type: ignore[no-any-return]
+    kind = registry.class_of(name, registry.MODELS)
+    return kind(**chosen)  # type: ignore[no-any-return]
 
 
 OF_A_SERIES = "--series takes its budget from the ledger, and its model from the domain"
@@ -226,8 +226,8 @@ def others(ctx: typer.Context, allowed: str) -> list[str]:
 
 def require_only(ctx: typer.Context, because: str, allowed: str) -> None:
     """Refuse options that do not go with another one."""
-    if given := others(ctx, allowed):
-        raise ConfigError(f"{because}: leave out {' and '.join(given)}")
+    if refused := others(ctx, allowed):
+        raise ConfigError(f"{because}: leave out {' and '.join(refused)}")
 
 
 def require_suffix(out: Path, option: str, *suffixes: str) -> None:
@@ -253,16 +253,16 @@ def _chosen(settings: list[str] | None, **chosen: Any) -> dict[str, Any]:
     return chosen
 
 
-def named_columns(given: list[str] | None) -> dict[str, str | int] | None:
+def named_columns(texts: list[str] | None) -> dict[str, str | int] | None:
     """The column of each part of a record, by name or position."""
-    pairs = (_pair(column, "--column") for column in given or [])
+    pairs = (_pair(column, "--column") for column in texts or [])
     return {name: int(at) if at.isdecimal() else at for name, at in pairs} or None
 
 
-def personal_epsilon(given: list[str] | None) -> dict[str, float] | None:
+def personal_epsilon(texts: list[str] | None) -> dict[str, float] | None:
     """Privacy classes, name to ε."""
     named: dict[str, float] = {}
-    for name, value in (_pair(chosen, "--personal-epsilon") for chosen in given or []):
+    for name, value in (_pair(chosen, "--personal-epsilon") for chosen in texts or []):
         if name in named:
             raise DomainError(f"--personal-epsilon {name} is given more than once; give each class one ε")
         try:

@@ -23,7 +23,7 @@ def pack(
     ],
     domain: options.DomainFile,
     to: Annotated[Path, typer.Option("--to", help="The folder to create; only its owner can read it.")],
-    given: Given,
+    source: Given,
     max_bytes: Annotated[
         int | None, typer.Option(help="Refuse a file that unpacks to more bytes; 16 GiB by default.")
     ] = None,
@@ -34,8 +34,8 @@ def pack(
 
     declared = Domain.open(domain)
     with console.bars():
-        reading = replace(given.reading, max_bytes=max_bytes) if max_bytes else given.reading
-        packed = load(given.named(ratings), declared, reading, where=to)
+        reading = replace(source.reading, max_bytes=max_bytes) if max_bytes else source.reading
+        packed = load(source.named(ratings), declared, reading, where=to)
     console.print_confidential(to.name, packed)
     console.out().print(
         f"Wrote {to}. Next: hushrec fit {quote(str(to))} --domain {quote(str(domain))}", soft_wrap=True

@@ -113,11 +113,11 @@ def title_table(path: Path | None, columns: Mapping[str, str | int] | None = Non
             raise ConfigError("--column names a column of the table --titles; give --titles as well")
         return None
     names = headings(path)
-    known = {name.lower(): name for name in names} | chosen
-    named = {name: known[name] for name in _SHOWN if name in known}
+    column_names = {name.lower(): name for name in names} | chosen
+    named = {name: column_names[name] for name in _SHOWN if name in column_names}
     ids, titles = chosen.get("id"), chosen.get("title")
-    found = read_catalogue(path, ids, titles, list(named.values()) or None)
-    if found.titles is None:
+    table = read_catalogue(path, ids, titles, list(named.values()) or None)
+    if table.titles is None:
         raise DomainError(
             f"{path} has no column title or name: its columns are {', '.join(map(escaped, names))}; "
             "--column title=COLUMN takes one"
@@ -133,10 +133,10 @@ def title_table(path: Path | None, columns: Mapping[str, str | int] | None = Non
         console.err().print(
             f"Taken from {path}: {escaped(', '.join(taken))}", soft_wrap=True, highlight=False
         )
-    texts = {name: found.features.get(named.get(name, name), ()) for name in _SHOWN}
+    texts = {name: table.features.get(named.get(name, name), ()) for name in _SHOWN}
     return ItemTable(
-        found.ids,
-        found.titles,
+        table.ids,
+        table.titles,
         years=texts["year"],
         genres=texts["genres"],
         pictures=texts["picture"],

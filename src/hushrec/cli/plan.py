@@ -83,8 +83,10 @@ def plan(
     if releases:
         each = f"each of {releases:,} releases may cost ε = {above(budget.epsilon)}"
         first.append(Paragraph(f"Within {whole} over all of them, {each}.", "strong"))
-        extra += _shares(planned, whole, releases)
-        spent = [{"releases": made, "spent_epsilon": cost} for made, cost in _spent(planned, whole, releases)]
+        extra += _equal_releases(planned, whole, releases)
+        spent = [
+            {"releases": n_made, "spent_epsilon": cost} for n_made, cost in _spent(planned, whole, releases)
+        ]
         facts |= {"releases": releases, "total_epsilon": whole.epsilon, "spent": spent}
         worths, facts["worth"] = _worth(declared, named, whole, releases)
         extra += worths
@@ -92,12 +94,12 @@ def plan(
     console.show(replace(document, facts={**document.facts, **facts}), json=json)
 
 
-def _shares(planned: "Plan", total: "Budget", releases: int) -> "list[Block]":
+def _equal_releases(planned: "Plan", total: "Budget", releases: int) -> "list[Block]":
     """What each of several releases may cost, and what is spent after so many of them."""
     from hushrec.documents.document import Commands, Paragraph, Table
     from hushrec.figures import above
 
-    rows = [(f"{made:,}", f"ε = {above(spent, 4)}") for made, spent in _spent(planned, total, releases)]
+    rows = [(f"{n_made:,}", f"ε = {above(spent, 4)}") for n_made, spent in _spent(planned, total, releases)]
     kind = f"--unit {total.unit} --adjacency {total.adjacency} --max-releases {releases}"
     figures = f"--epsilon {above(total.epsilon, 15)} --delta {above(total.delta, 15)}"
     return [
@@ -120,8 +122,8 @@ def _worth(
         return [Paragraph(reason[0].upper() + reason[1:] + ".")], []
     with console.bars():
         rows = worth.worth(declared, named, total, releases)
-    found = Table("What lists are expected to be worth", *worth.table(rows))
-    return [found, Paragraph(worth.CAUTION)], [row.to_json() for row in rows]
+    table = Table("What lists are expected to be worth", *worth.table(rows))
+    return [table, Paragraph(worth.CAUTION)], [row.to_json() for row in rows]
 
 
 def _spent(planned: "Plan", total: "Budget", releases: int) -> "Iterator[tuple[int, float]]":
@@ -131,5 +133,5 @@ def _spent(planned: "Plan", total: "Budget", releases: int) -> "Iterator[tuple[i
 
     remainder = Remainder(total, releases)
     marks = {1, 2, 4, releases // 4, releases // 2, releases}
-    for made in sorted(mark for mark in marks if 0 < mark <= releases):
-        yield made, fixed_point.shown(remainder.after(planned.spent, made))
+    for n_made in sorted(mark for mark in marks if 0 < mark <= releases):
+        yield n_made, fixed_point.shown(remainder.after(planned.spent, n_made))

@@ -47,7 +47,7 @@ def randomize(
         ),
     ] = False,
     json: options.Json = False,
-    given: Given,
+    source: Given,
 ) -> None:
     """Release a randomized data set, charged to a ledger."""
     if collect:
@@ -75,12 +75,12 @@ def randomize(
         )
     records = ratings
     request = Request(randomizing(chosen, budget), out=out, **charge.terms())
-    facts = charges.facts(declared, given.reading.columns)
+    facts = charges.facts(declared, source.reading.columns)
     _, data = charges.charged(
-        request, facts, lambda _: given.load(records, declared, "memory"), given.described(records)
+        request, facts, lambda _: source.load(records, declared, "memory"), source.described(records)
     )
-    ledger, made = charges.opened(request), data.statement.ledger["release_index"]
-    repeated = charges.repeated(made) if data.repeated else ""
+    ledger, index = charges.opened(request), data.statement.ledger["release_index"]
+    repeated = charges.repeated(index) if data.repeated else ""
     following = f"hushrec fit {quote(str(out))} --model item-knn -o model.safetensors"
     _print_made(
         data, following, f"Wrote {out}, with its statement next to it.", repeated, charges.left(ledger)
@@ -108,10 +108,10 @@ def _print_made(data: "ReleasedData", following: str, written: str, *lines: str)
     from hushrec.documents.document import Block, Commands, Paragraph
     from hushrec.documents.words import english
 
-    said = data.statement
-    blocks: list[Block] = [Paragraph(written), *said.first(english)]
-    if said.private:
-        blocks.append(Paragraph(said.sentence))
+    statement = data.statement
+    blocks: list[Block] = [Paragraph(written), *statement.first(english)]
+    if statement.private:
+        blocks.append(Paragraph(statement.sentence))
     blocks += (Paragraph(line) for line in lines if line)
     console.show_blocks([*blocks, Commands("Next", [following])])
 

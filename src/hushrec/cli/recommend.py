@@ -58,7 +58,7 @@ class OwnOptions(Group):
 def recommend(
     release: Annotated[Path, typer.Argument(help="A release.")],
     *,
-    given: OwnOptions,
+    profile: OwnOptions,
     user: Annotated[
         str | None, typer.Option(metavar="ID", help="A user whom the release lists, instead of ratings.")
     ] = None,
@@ -80,25 +80,25 @@ def recommend(
     from hushrec.release.client import Client
 
     client = Client(release, **pinned.arguments())
-    own = given.own()
-    if own is None and user is None:
-        own = {} if client.release.feedback == "ratings" else []
-    ids = item_ids(client, own or ())
-    if own is not None:
-        own = (
-            {ids[it]: value for it, value in own.items()}
-            if isinstance(own, dict)
-            else [ids[it] for it in own]
+    feedback = profile.own()
+    if feedback is None and user is None:
+        feedback = {} if client.release.feedback == "ratings" else []
+    ids = item_ids(client, feedback or ())
+    if feedback is not None:
+        feedback = (
+            {ids[it]: value for it, value in feedback.items()}
+            if isinstance(feedback, dict)
+            else [ids[it] for it in feedback]
         )
     rows = client.recommend(
-        own,
+        feedback,
         n,
         user=user,
         exclude=item_ids(client, filters.exclude or ()).values(),
         allowed=filters.ids(client.release.items, client.release.features),
         diversity=diversity,
     )
-    reasons = {row.item_id: client.reasons(own, row.item_id) for row in rows} if why else {}
+    reasons = {row.item_id: client.reasons(feedback, row.item_id) for row in rows} if why else {}
     if json:
         console.print_json(_facts(client, rows, reasons))
         return
@@ -158,10 +158,10 @@ def _figure(value: float, stars: bool, sign: str = "-") -> str:
 
 def _read(path: Path) -> dict[str, float] | list[str]:
     try:
-        given: Any = loads(path.read_text(encoding="utf-8"))
-        if isinstance(given, list) and all(isinstance(item, str) for item in given):
-            return given
-        return {str(item): float(value) for item, value in given.items()}
+        content: Any = loads(path.read_text(encoding="utf-8"))
+        if isinstance(content, list) and all(isinstance(item, str) for item in content):
+            return content
+        return {str(item): float(value) for item, value in content.items()}
     except (OSError, ValueError, TypeError, AttributeError):
         raise DataError(
             f'{path} is not JSON of the form {{"item": stars, …}}, or ["item", …] for items alone'

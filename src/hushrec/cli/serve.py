@@ -78,15 +78,15 @@ def _site(source: Path, key: Path | None) -> Iterator[Path]:
         return
     text = key.read_text("utf-8") if key else None
     with TemporaryDirectory(prefix="hushrec-") as folder:
-        made = Path(folder) / "site"
+        place = Path(folder) / "site"
         try:
-            written = site.write(source, made, key=text)
+            written = site.write(source, place, key=text)
         except ReleaseError as error:
             # Raises again if the page is not at fault.
-            written = site.write(source, made, key=text, page=False)
+            written = site.write(source, place, key=text, page=False)
             print(f"There is no page: {error}", file=sys.stderr)
         report(written, checked=bool(key))
-        yield made
+        yield place
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -96,7 +96,7 @@ def _is_data_set(path: Path) -> bool:
     return path.suffix in SUFFIXES
 
 
-def _opened(path: Path, given: dict[str, Any]) -> "Release | ReleasedData":
+def _opened(path: Path, pinned: dict[str, Any]) -> "Release | ReleasedData":
     """The release, or the released data set."""
     if _is_data_set(path):
         from hushrec.local.released import ReleasedData
@@ -104,7 +104,7 @@ def _opened(path: Path, given: dict[str, Any]) -> "Release | ReleasedData":
         return ReleasedData.open(path)
     from hushrec.release.artefact import Release
 
-    return Release.open(path, **given)
+    return Release.open(path, **pinned)
 
 
 def _subject(opened: "Release | ReleasedData", path: Path) -> "ReviewedFile":
@@ -130,7 +130,7 @@ def _subject(opened: "Release | ReleasedData", path: Path) -> "ReviewedFile":
     )
 
 
-def _write_card(release: Path, given: dict[str, Any], lang: str, *paths: Path | None) -> None:
+def _write_card(release: Path, pinned: dict[str, Any], lang: str, *paths: Path | None) -> None:
     """Write a card as HTML and as Markdown, with what audit, accuracy and history are in files."""
     from hushrec.documents.html import page
     from hushrec.documents.markdown import markdown
@@ -140,7 +140,7 @@ def _write_card(release: Path, given: dict[str, Any], lang: str, *paths: Path | 
     for out, suffix in ((html, "html"), (md, "md")):
         if out:
             options.require_suffix(out, f"--{suffix}", f".{suffix}")
-    subject = _subject(_opened(release, given), release)
+    subject = _subject(_opened(release, pinned), release)
     evidence = card.Given(
         audit=(audit.name, _text(audit)) if audit else None,
         accuracy=(accuracy.name, _text(accuracy)) if accuracy else None,
@@ -159,9 +159,9 @@ def _recorded(history: Path, release: Path) -> "Clause":
     from hushrec.curator.verify import verify
     from hushrec.documents.words import Clause
 
-    found = verify(history, release)
-    told = {"records": found.records, "release": (found.release_index or 0) + 1}
-    return Clause("card.ledger.history", {"file": history.name, **told})
+    recorded = verify(history, release)
+    facts = {"records": recorded.records, "release": (recorded.release_index or 0) + 1}
+    return Clause("card.ledger.history", {"file": history.name, **facts})
 
 
 def _options(subject: "ReviewedFile") -> "tuple[tuple[str, str], ...] | None":

@@ -27,17 +27,17 @@ def similar(
 
     client = Client(release, **pinned.arguments())
     (item,) = item_ids(client, [item]).values()
-    found, titles = client.similar(item, n), bool(client.release.titles)
+    rows, titles = client.similar(item, n), bool(client.release.titles)
     if json:
         alike = [
             {**row._asdict(), "title": item_json(client, row.item_id)["title"], "score": float(row.score)}
-            for row in found
+            for row in rows
         ]
         console.print_json({"item": item, "similar": alike})
         return
     listed = console.table("rank", "item", *["title"] * titles, "similarity", left=0)
     for column in listed.columns[1:-1]:
         column.justify = "left"
-    for name, score, rank in found:  # the similarity has no unit
+    for name, score, rank in rows:  # the similarity has no unit
         listed.add_row(str(rank), name, *[client.title(name)] * titles, f"{score:.2f}")
     console.out().print(listed)

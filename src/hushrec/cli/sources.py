@@ -70,34 +70,34 @@ class Given(Written):
         ),
     ] = None
 
-    def named(self, given: Sequence[str]) -> "list[Source]":
+    def named(self, names: Sequence[str]) -> "list[Source]":
         """What the arguments of a command name."""
-        return named(given, self.query)
+        return named(names, self.query)
 
-    def described(self, given: Sequence[str]) -> str:
+    def described(self, names: Sequence[str]) -> str:
         """The same in one line, without a password: the first, and how many others there are."""
-        first, *others = map(Path, given) if self.query is None else self.named(given)
+        first, *others = map(Path, names) if self.query is None else self.named(names)
         return f"{first.name} and {len(others)} more" if others else first.name
 
-    def load(self, given: Sequence[str], domain: "Domain", where: str = "auto") -> Any:
+    def load(self, names: Sequence[str], domain: "Domain", where: str = "auto") -> Any:
         """The people in what the arguments of a command name."""
         from hushrec.data.load import load
 
         # Spark takes the arguments as they are: they may be addresses of a store.
         as_they_are = where == "spark" and self.query is None
         place: Any = where
-        return load([*given] if as_they_are else self.named(given), domain, self.reading, where=place)
+        return load([*names] if as_they_are else self.named(names), domain, self.reading, where=place)
 
 
-def named(given: Sequence[str], query: str | None) -> "list[Source]":
+def named(names: Sequence[str], query: str | None) -> "list[Source]":
     """Paths, or the one database of ``--query``."""
     if query is None:
-        if any("://" in one for one in given):  # which may hold a password
+        if any("://" in one for one in names):  # which may hold a password
             raise DataError("an address with :// is a database: say what to read there, --query 'SELECT …'")
-        return [Path(one) for one in given]
+        return [Path(one) for one in names]
     from hushrec.data.readers.databases.database import Database
 
-    (first, *others) = given
+    (first, *others) = names
     if others:
         raise DataError("--query reads one database; name it alone")
     if not query.startswith("@"):

@@ -45,12 +45,13 @@ def verify(
         )
         return
     path = Path(history)
-    found = [verify(path, release) for release in releases or (None,)]
+    recorded = [verify(path, release) for release in releases or (None,)]
     screen.print(
-        f"{history}: {found[0].records:,} records of ledger {found[0].ledger}, all as they were hashed.",
+        f"{history}: {recorded[0].records:,} records of ledger {recorded[0].ledger}, all as they were "
+        "hashed.",
         soft_wrap=True,
     )
-    for release, one in zip(releases or (), found, strict=False):
+    for release, one in zip(releases or (), recorded, strict=False):
         most = "" if one.max_releases is None else f" of at most {one.max_releases:,}"
         screen.print(
             f"{release}: release {(one.release_index or 0) + 1:,}{most} in this history, byte for byte as it "

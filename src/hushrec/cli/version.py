@@ -33,7 +33,7 @@ def version(*, verbose: bool, json: bool) -> None:
     with console.working("testing the noise sampler"):
         noise = _sampler()
     sqlite = _sqlite()
-    found = {
+    facts = {
         "hushrec": f"{hushrec.__version__}, Python {platform.python_version()}",
         "parts": ", ".join(f"{part} {metadata.version(part)}" for part in _PARTS),
         "noise sampler": noise,
@@ -44,15 +44,15 @@ def version(*, verbose: bool, json: bool) -> None:
     }
     for extra, modules in _EXTRAS.items():
         missing = [module for module in modules if util.find_spec(module) is None]
-        found[f"extra {extra}"] = (
+        facts[f"extra {extra}"] = (
             f"missing {', '.join(missing)}: pip install 'hushrec[{extra}]'" if missing else "present"
         )
     if json:
-        console.print_json(found)
+        console.print_json(facts)
     else:
         listed = console.table("", "", left=2)
         listed.show_header = False
-        for row in found.items():
+        for row in facts.items():
             listed.add_row(*row)
         console.out().print(listed)
     if "FAILED" in noise + sqlite:

@@ -36,9 +36,9 @@ def outsiders(kind: type) -> Iterator[str]:
     nothing from hushrec.
     """
     ours = [parent for parent in kind.__mro__ if _of_hushrec(parent)]
-    known = {ancestor for parent in ours for ancestor in parent.__mro__}
+    ancestors = {ancestor for parent in ours for ancestor in parent.__mro__}
     for parent in kind.__mro__ if ours else ():
-        if parent not in known:
+        if parent not in ancestors:
             yield _printable(f"{parent.__module__}.{parent.__qualname__}")
 
 

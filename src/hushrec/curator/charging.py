@@ -137,7 +137,7 @@ class Work(ABC, Generic[Made]):
         """
 
     @abstractmethod
-    def content(self, made: Made) -> bytes:
+    def content(self, result: Made) -> bytes:
         """The bytes that the ledger stores."""
 
     @abstractmethod
@@ -148,7 +148,7 @@ class Work(ABC, Generic[Made]):
         """Refuse an output file that could not be written afterwards."""
         require_writable(out, *self.suffixes)
 
-    def lost(self, made: Made, release_index: int) -> str:
+    def lost(self, result: Made, release_index: int) -> str:
         """What to do where its file cannot be written."""
         return (
             f". It is stored in the ledger: run the same command with --release-index {release_index} and "
@@ -292,10 +292,10 @@ class Request(Generic[Made]):
         path = account.path if account else store_of(cast(str, self.ledger)).path if self.ledger else None
         if self.new_ledger and self.checkpoint is True:
             checkpoint = (path or Path()).absolute().parent
-        with ExitStack() as held:
+        with ExitStack() as stack:
 
             def hold(place: Path | None, size: int, private: bool = False) -> Callable[[], None]:
-                return held.enter_context(reserved(place, size, private=private))
+                return stack.enter_context(reserved(place, size, private=private))
 
             written = work.largest(people, self.out.suffix) if self.out else 0
             yield _Rooms(
@@ -321,31 +321,31 @@ class Request(Generic[Made]):
             grant = account.charge(work.plan, self.release_index, kept or self.entropy, accept=self.accept)
         rooms.kept()
         with spending(account, grant, work.plan):
-            made = work.make(people, grant)
-            content = work.content(made)
+            result = work.make(people, grant)
+            content = work.content(result)
             rooms.stored()
             account.sampled(grant, content)
         rooms.written()
-        self._save(work, made, grant.ledger["release_index"])
+        self._save(work, result, grant.ledger["release_index"])
         account.published(grant)
-        return made
+        return result
 
     def _again(self, work: Work[Made], account: Ledger, kept: Checkpoint | None, stored: bytes) -> Made:
         """What was made before: the same bytes, at no cost."""
-        made, index = work.read(stored), self.release_index
+        result, index = work.read(stored), self.release_index
         if index is None and kept and (charge := account.under(kept.commitment)):
             index = charge.release_index
-        self._save(work, made, index or 0)
+        self._save(work, result, index or 0)
         account.handed_out(work.plan, self.release_index, kept)
-        return made
+        return result
 
-    def _save(self, work: Work[Made], made: Made, release_index: int) -> None:
+    def _save(self, work: Work[Made], result: Made, release_index: int) -> None:
         if self.out is None:
             return
         try:
-            made.save(self.out)
+            result.save(self.out)
         except OSError as error:
-            fix = work.lost(made, release_index)
+            fix = work.lost(result, release_index)
             raise ReleaseError(f"{self.out} cannot be written: {error.strerror}{fix}") from None
 
 

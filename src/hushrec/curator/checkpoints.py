@@ -50,14 +50,14 @@ def stopped(account: Ledger) -> list[Stopped]:
     Checkpoints that nothing can resume from are removed: those of fits that were stopped before their charge,
     or that were given up. Those of fits that run are passed over.
     """
-    found = []
+    resumable = []
     for folder in sorted(folder_of(account).glob(f"{_prefix(account)}*")):
         if in_use(folder):
             continue
         with Checkpoint(folder) as kept:
             charge = account.under(kept.resumed)
             if charge and charge.state != "forfeited":
-                found.append(Stopped(charge, folder))
+                resumable.append(Stopped(charge, folder))
                 continue
             if charge is None and kept.measured:
                 raise LedgerStale(
@@ -66,10 +66,12 @@ def stopped(account: Ledger) -> list[Stopped]:
                 )
             kept.forget()
     _tidy(account)
-    return sorted(found, key=lambda one: one.charge.number)
+    return sorted(resumable, key=lambda one: one.charge.number)
 
 
-def checkpoint_of(account: Ledger, asked: str | Path | bool, digest: Callable[[], str]) -> Path | None:
+def checkpoint_of(
+    account: Ledger, named_checkpoint: str | Path | bool, digest: Callable[[], str]
+) -> Path | None:
     """The folder of a checkpoint: that of the stopped charge of these people, or a new one; None for none.
 
     Whatever is kept, a charge that waits for its fit to be repeated is refused company.
@@ -79,14 +81,14 @@ def checkpoint_of(account: Ledger, asked: str | Path | bool, digest: Callable[[]
         digest: gives the digest of the people's rows; called only if a fit was stopped.
     """
     waiting = stopped(account)
-    if asked is True:
-        for one in waiting:
-            with Checkpoint(one.folder) as kept:
+    if named_checkpoint is True:
+        for fit in waiting:
+            with Checkpoint(fit.folder) as kept:
                 if kept.knows(RATINGS, digest()):
-                    return one.folder
+                    return fit.folder
         _require_stored(account, waiting)
         return _new(account)
-    named = Path(asked) if asked else None
+    named = Path(named_checkpoint) if named_checkpoint else None
     _require_stored(account, waiting, "" if named is None else mark_of(named))
     return named
 
@@ -145,18 +147,18 @@ def refusal(account: Ledger, charge: Charge) -> ChargeUnpublished:
     )
 
 
-def _require_stored(account: Ledger, waiting: list[Stopped], own: str = "") -> None:
+def _require_stored(account: Ledger, waiting: list[Stopped], mark: str = "") -> None:
     """Refuse while one of these charges has no release; otherwise they need their checkpoints no more."""
-    if open_ := [one for one in waiting if one.charge.state == "charged"]:
+    if open_ := [fit for fit in waiting if fit.charge.state == "charged"]:
         raise refusal(account, open_[0].charge)
-    for one in waiting:
-        _set_aside(account, one)
-    _name_others(account, own)
+    for fit in waiting:
+        _set_aside(account, fit)
+    _name_others(account, mark)
 
 
 def _opened(folder: Path, marks: dict[str, str], account: Ledger) -> Checkpoint:
-    own = folder.parent == folder_of(account)
-    if own:
+    is_default = folder.parent == folder_of(account)
+    if is_default:
         _make_folder(account)
     checkpoint = Checkpoint(folder)
     before = checkpoint.resumed
@@ -165,7 +167,7 @@ def _opened(folder: Path, marks: dict[str, str], account: Ledger) -> Checkpoint:
         return checkpoint
     except CheckpointError:
         checkpoint.close()
-        charge = account.under(before) if own else None
+        charge = account.under(before) if is_default else None
         if charge is None:
             raise
     if charge.state == "charged":
@@ -181,17 +183,17 @@ def _forget_uncharged(checkpoint: Checkpoint, account: Ledger) -> None:
         _tidy(account)
 
 
-def _set_aside(account: Ledger, one: Stopped) -> None:
+def _set_aside(account: Ledger, fit: Stopped) -> None:
     """Remove the checkpoint of a release that is stored: its bytes are in the ledger, so nothing is lost."""
-    if one.charge.state == "sampled":
+    if fit.charge.state == "sampled":
         warnings.warn(
-            f"release {one.charge.release_index} is stored in the ledger, and its file was perhaps never "
-            f"written: the same command with --release-index {one.charge.release_index} gives its bytes, at "
+            f"release {fit.charge.release_index} is stored in the ledger, and its file was perhaps never "
+            f"written: the same command with --release-index {fit.charge.release_index} gives its bytes, at "
             "no cost",
             LedgerWarning,
             stacklevel=4,
         )
-    with Checkpoint(one.folder) as kept:
+    with Checkpoint(fit.folder) as kept:
         kept.forget()
 
 
@@ -211,9 +213,9 @@ def _make_folder(account: Ledger) -> None:
         ) from None
 
 
-def _name_others(account: Ledger, own: str) -> None:
+def _name_others(account: Ledger, mark: str) -> None:
     """Name the charges without a release whose checkpoint is not here; their fits may run elsewhere."""
-    running = {own, *map(mark_of, folder_of(account).glob(f"{_prefix(account)}*"))} - {""}
+    running = {mark, *map(mark_of, folder_of(account).glob(f"{_prefix(account)}*"))} - {""}
     for charge in account.unpublished:
         if charge.state == "charged" and charge.checkpoint not in running:
             warnings.warn(

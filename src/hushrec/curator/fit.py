@@ -164,8 +164,8 @@ def baseline(
 
     Privacy: private; nothing hides who is in the data.
     """
-    model, made = _unprotected(data, model, prior, progress)
-    return not_private(made, model)
+    model, release = _unprotected(data, model, prior, progress)
+    return not_private(release, model)
 
 
 def fit_released(
@@ -180,8 +180,8 @@ def fit_released(
 
     Privacy: post-processing.
     """
-    _, made = _unprotected(data.ratings, model, None, progress)
-    return from_data(made, data.statement)
+    _, release = _unprotected(data.ratings, model, None, progress)
+    return from_data(release, data.statement)
 
 
 def _unprotected(
@@ -262,13 +262,13 @@ class Fitting(Work[Release]):
         people = people.capped(self.domain.max_per_user) if self.plan.budget.unit == "user" else people
         with stage(MEASURING, len(queries)):
             run = ChargedRun(self.plan, queries, grant, self.public)
-            made = _described(self.model.fit(people, run), self.domain)
+            release = _described(self.model.fit(people, run), self.domain)
         return describe(
-            made, queries, self.plan, grant, self.domain, personal_epsilon=self.has_personal_epsilon
+            release, queries, self.plan, grant, self.domain, personal_epsilon=self.has_personal_epsilon
         )
 
-    def content(self, made: Release) -> bytes:
-        return made.to_bytes()
+    def content(self, release: Release) -> bytes:
+        return release.to_bytes()
 
     def read(self, content: bytes) -> Release:
         return replace(Release.from_bytes(content), repeated=True)

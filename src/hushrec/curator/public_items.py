@@ -32,11 +32,11 @@ def known(model: Model, domain: Domain, release: Release | None = None) -> ItemP
                 f"{', '.join(able[:-1])} or {able[-1]}"
             )
         return NOTHING_KNOWN
-    found = described(domain.titles or (), domain.features or {})
+    prior = described(domain.titles or (), domain.features or {})
     if release is None:
-        return found
+        return prior
     public = of_release(release, domain.items, domain.scale)
-    return replace(public, design=found.design, groups=found.groups, told=(*found.told, *public.told))
+    return replace(public, design=prior.design, groups=prior.groups, told=(*prior.told, *public.told))
 
 
 def committed(plan: Plan, prior: ItemPrior) -> Plan:

@@ -136,8 +136,8 @@ class Randomizing(Work[ReleasedData]):
     def make(self, people: People, grant: Grant) -> ReleasedData:
         return reported(self.rows, self.method, self.plan, grant, self.law).data
 
-    def content(self, made: ReleasedData) -> bytes:
-        return made.for_ledger()
+    def content(self, data: ReleasedData) -> bytes:
+        return data.for_ledger()
 
     def read(self, content: bytes) -> ReleasedData:
         return replace(ReleasedData.from_bytes(content), repeated=True)
@@ -146,9 +146,9 @@ class Randomizing(Work[ReleasedData]):
         super().require_out(out)
         require_lines(out, self.domain.items)
 
-    def lost(self, made: ReleasedData, release_index: int) -> str:
-        if made.ratings.n_ratings <= LARGEST_STORED:
-            return super().lost(made, release_index)
+    def lost(self, data: ReleasedData, release_index: int) -> str:
+        if data.ratings.n_ratings <= LARGEST_STORED:
+            return super().lost(data, release_index)
         return (
             ". It is too large for the ledger to keep, so it is lost and its charge stays spent: make room, "
             "and make another release"
@@ -189,11 +189,11 @@ def reported(
     private = rows_in(order, plan.events[0].name, kept)
     shuffled = grant.randomize(private, randomizer or method.randomizer(plan, kept))
     answers = shuffled.indptr, shuffled.columns, shuffled.marks
-    given, rows = numbered(answers, order, ratings.domain)
+    randomized, rows = numbered(answers, order, ratings.domain)
     data = ReleasedData(
         method=type(method).__name__,
         settings=dict(method.facts(plan, ratings.domain)),
-        ratings=given,
+        ratings=randomized,
         n_people=order.size,
         statement=describe_data(method, plan, grant, ratings.domain),
     )

@@ -32,7 +32,7 @@ _SCHEMA = {"user_id": pl.String, "item_id": pl.String, "score": pl.Float64, "ran
 
 def recommend_all(
     release: Release,
-    feedback: People,
+    data: People,
     n: int = 10,
     *,
     allowed: Iterable[str] | None = None,
@@ -45,7 +45,7 @@ def recommend_all(
 
     Args:
         release: any release.
-        feedback: what each user gave, in memory or in block files, under the catalogue and scale of the
+        data: what each user gave, in memory or in block files, under the catalogue and scale of the
             release. For a release of likes, ratings on that scale are accepted too: those below the threshold
             are not used, and their items are not listed. Likes alone do not tell these items.
         n: length of each list, 1 or more; shorter for users with fewer items left.
@@ -59,19 +59,19 @@ def recommend_all(
 
     Raises:
         ConfigError: ``n`` is below 1.
-        DataError: The feedback is not of the release's catalogue, scale or kind, a block is damaged, or
+        DataError: The data are not of the release's catalogue, scale or kind, a block is damaged, or
             ``allowed`` is not a list of ids.
         ReleaseError: The release's numbers are unusable.
 
     Privacy: private: no guarantee covers the lists. Show each user their own list, and publish none.
     """
-    listing = Listing(release, feedback.domain, n, allowed)
-    done = 0
+    listing = Listing(release, data.domain, n, allowed)
+    n_listed = 0
     with telling(progress), fraction("recommending") as listed:
-        for table, n_users in _on_all_cores(listing.table, _parts(feedback, listing.n_users)):
+        for table, n_users in _on_all_cores(listing.table, _parts(data, listing.n_users)):
             yield table
-            done += n_users
-            listed.reach(done, feedback.n_users)
+            n_listed += n_users
+            listed.reach(n_listed, data.n_users)
 
 
 class Listing:
@@ -103,9 +103,9 @@ class Listing:
         return _table(block.users, self._items, self._ranking.of(used, seen=rows))
 
 
-def _parts(feedback: People, size: int) -> Iterator[Feedback]:
+def _parts(data: People, size: int) -> Iterator[Feedback]:
     """All users in order, at most ``size`` at once."""
-    for block in feedback.blocks():
+    for block in data.blocks():
         for start in range(0, block.n_users, size):
             yield block.slice(start, min(start + size, block.n_users))
 
@@ -115,14 +115,14 @@ def _on_all_cores(
 ) -> Iterator[tuple[pl.DataFrame, int]]:
     """What is made of each part, in the order of the parts, and its number of users; a few are made ahead."""
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    pool, made = ThreadPoolExecutor(threads), deque[tuple[Future[pl.DataFrame], int]]()
+    pool, pending = ThreadPoolExecutor(threads), deque[tuple[Future[pl.DataFrame], int]]()
     try:
         for part in parts:
-            made.append((pool.submit(make, part), part.n_users))
-            if len(made) > 2 * threads:
-                table, n_users = made.popleft()
+            pending.append((pool.submit(make, part), part.n_users))
+            if len(pending) > 2 * threads:
+                table, n_users = pending.popleft()
                 yield table.result(), n_users
-        for table, n_users in made:
+        for table, n_users in pending:
             yield table.result(), n_users
     finally:
         pool.shutdown(cancel_futures=True)

@@ -25,7 +25,7 @@ _SCHEMA = "user_id string, item_id string, score double, rank long"
 
 
 def recommend_on_spark(
-    release: Release, feedback: SparkFeedback, n: int = 10, *, allowed: Iterable[str] | None = None
+    release: Release, data: SparkFeedback, n: int = 10, *, allowed: Iterable[str] | None = None
 ) -> Any:
     """The ``n`` best items for every user who gave something, as a DataFrame of Spark.
 
@@ -35,28 +35,28 @@ def recommend_on_spark(
 
     Args:
         release: any release.
-        feedback: what each user gave, under the catalogue and scale of the release.
+        data: what each user gave, under the catalogue and scale of the release.
         n, allowed: as in ``recommend_all``.
 
     Returns:
         a ``pyspark.sql.DataFrame`` with the columns ``user_id, item_id, score, rank``.
 
     Raises:
-        ConfigError, DataError, ReleaseError: as in ``recommend_all``, before anything runs; or the feedback
-            was not loaded with ``where="spark"``.
+        ConfigError, DataError, ReleaseError: as in ``recommend_all``, before anything runs; or the data
+            were not loaded with ``where="spark"``.
 
     Privacy: private: no guarantee covers the lists. Show each user their own list, and publish none.
     """
-    if not getattr(feedback, "sums_only", False):
+    if not getattr(data, "sums_only", False):
         raise DataError(
             "recommend_on_spark takes what hushrec.load keeps in Spark; load the table first, with "
             "where='spark', or make the lists of what is in memory or in files with recommend_all"
         )
     ids = allowed if allowed is None or isinstance(allowed, str) else [*allowed]
-    facts = release.to_bytes(), feedback.domain, n, ids
+    facts = release.to_bytes(), data.domain, n, ids
     _made(*facts)  # raises here what would fail on every executor
-    sent = feedback.frame.sparkSession.sparkContext.broadcast(facts)
-    return feedback.frame.mapInArrow(partial(_lists, sent, feedback.domain, feedback.max_per_user), _SCHEMA)
+    sent = data.frame.sparkSession.sparkContext.broadcast(facts)
+    return data.frame.mapInArrow(partial(_lists, sent, data.domain, data.max_per_user), _SCHEMA)
 
 
 def write_folder(lists: Any, folder: str) -> None:
@@ -78,9 +78,9 @@ def write_folder(lists: Any, folder: str) -> None:
         raise DataError(f"{folder} exists; choose another folder")
     with (
         files.refusing(folder, "written", DataError, "choose another folder"),
-        files.whole_folder(place, new=True) as made,
+        files.whole_folder(place, new=True) as temporary,
     ):
-        contained(lambda: lists.write.mode("append").parquet(made.as_uri()))
+        contained(lambda: lists.write.mode("append").parquet(temporary.as_uri()))
 
 
 def _write(writer: Any, folder: str) -> None:

@@ -51,12 +51,12 @@ def sign(release: str | Path, key: str | Path, *, passphrase: str = "", version:
             "this release names no ledger, so it has no number by which users tell an older release: give "
             "one, larger than any before (version=, --version)"
         )
-    said = Attestation.of(data, path.name, number, statement.ledger.get("id"), statement.to_json())
+    attestation = Attestation.of(data, path.name, number, statement.ledger.get("id"), statement.to_json())
     private = PrivateKey.from_pem(text, passphrase)
     _require_present(private, Path(key).with_suffix(".pub"), number)
     beside = path.with_name(path.name + SUFFIX)
     _require_not_lower(data, beside, number)
-    sealed = Envelope.sealed(PAYLOAD_TYPE, said.to_bytes(), private)
+    sealed = Envelope.sealed(PAYLOAD_TYPE, attestation.to_bytes(), private)
     files.write(beside, sealed.to_text(), ReleaseError, fix="sign a copy in a folder of your own")
     return beside
 

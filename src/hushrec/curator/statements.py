@@ -157,10 +157,10 @@ def _assumes(
     plan: Plan, domain: Domain, personal_epsilon: bool, beside: Clause | None = None
 ) -> tuple[Clause, ...]:
     """What the promise rests on, in the order in which a statement lists it."""
-    given, budget = domain.feedback, plan.budget
-    facts: dict[str, Any] = {"given": given}
+    feedback, budget = domain.feedback, plan.budget
+    facts: dict[str, Any] = {"given": feedback}
     replaces = budget.unit == "user" and budget.adjacency != "add-remove" and domain.users is None
-    told: list[Clause | None] = [
+    clauses: list[Clause | None] = [
         Clause("assumes.author", {"names": ", ".join(plan.foreign)}) if plan.foreign else None,
         _declared(domain),
         Clause("assumes.stars_alone") if (budget.unit, budget.adjacency) == ("record", "replace") else None,
@@ -178,27 +178,27 @@ def _assumes(
         Clause("assumes.new"),
         Clause("assumes.folder") if plan.part else None,
     ]
-    return tuple(clause for clause in told if clause)
+    return tuple(clause for clause in clauses if clause)
 
 
 def _declared(domain: Domain) -> Clause:
     """What the domain declares about the catalogue, the scale and the crowd."""
-    known: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "n_items": domain.n_items,
         "max_users": domain.max_users,
         "given": domain.feedback,
     }
     name = "assumes.catalogue"
     if domain.rating_scale is not None:
-        known |= dict(zip(("lo", "hi", "step"), domain.rating_scale, strict=True))
+        facts |= dict(zip(("lo", "hi", "step"), domain.rating_scale, strict=True))
         name = "assumes.catalogue_scale"
     if domain.likes is not None:
-        known["likes"] = domain.likes
+        facts["likes"] = domain.likes
         name = "assumes.catalogue_likes"
     if domain.counts is not None:
-        known["counts"] = domain.counts
+        facts["counts"] = domain.counts
         name = "assumes.catalogue_counts"
-    return Clause(name, known)
+    return Clause(name, facts)
 
 
 def _expected(domain: Domain) -> Clause | None:

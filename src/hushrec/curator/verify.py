@@ -39,18 +39,18 @@ def verify(history: Path, release: Path | None = None) -> Recorded:
         LedgerError: The history was altered, or does not record the release.
         ReleaseError: The release cannot be read.
     """
-    known = _history(history)
-    whole = known.id, known.head.seq + 1
+    replayed = _history(history)
+    whole = replayed.id, replayed.head.seq + 1
     if release is None:
         return Recorded(*whole)
-    stated, content = _release(release)
-    charge = _charge(known, stated, history, release)
+    ledger_facts, content = _release(release)
+    charge = _charge(replayed, ledger_facts, history, release)
     if hashlib.sha256(content).hexdigest() != charge.sha256:
         raise LedgerError(
             f"{release} differs from what {history} records of its charge. A model of released data is not "
             "in the history: verify the data set. Any other release was altered: do not rely on it"
         )
-    return Recorded(*whole, charge.release_index, stated.get("max_releases"))
+    return Recorded(*whole, charge.release_index, ledger_facts.get("max_releases"))
 
 
 def verify_ledger(named: str, releases: Sequence[Path]) -> tuple[Ledger, list[Head]]:
@@ -70,7 +70,7 @@ def verify_ledger(named: str, releases: Sequence[Path]) -> tuple[Ledger, list[He
     ledger = Ledger.open(named)
     for place in releases:
         Ledger.open(named, place)
-    heads = [told.head for told in release_anchors.among(*releases) if told.ledger_id == ledger.id]
+    heads = [anchor.head for anchor in release_anchors.among(*releases) if anchor.ledger_id == ledger.id]
     if not heads:
         raise ConfigError(
             f"no release of this ledger is in {', '.join(map(str, releases)) or 'what was named'}; name the "
@@ -84,8 +84,8 @@ def _history(path: Path) -> History:
     text = files.read_text(path, LedgerError, fix="name what hushrec ledger export wrote")
     history = History()
     try:
-        told = parse(text, others=len(text))
-        for place, record in enumerate(told["records"]):
+        export = parse(text, others=len(text))
+        for place, record in enumerate(export["records"]):
             parse(record["record"])  # in bounded memory
             try:
                 history.load(record["seq"], record["record"].encode(), bytes.fromhex(record["hash"]))
@@ -94,7 +94,7 @@ def _history(path: Path) -> History:
                     f"{path}: record {place} was altered, or is not in its place, or is of a later hushrec; "
                     "do not rely on this history, and ask the ledger's owner for another export"
                 ) from None
-        as_told = told["ledger"], told["last_seq"], told["last_head"]
+        as_told = export["ledger"], export["last_seq"], export["last_head"]
         as_replayed = history.id, history.head.seq, history.head.hash
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
         raise LedgerError(
@@ -109,19 +109,19 @@ def _history(path: Path) -> History:
     return history
 
 
-def _charge(history: History, stated: Mapping[str, Any], path: Path, release: Path) -> Charge:
+def _charge(history: History, ledger_facts: Mapping[str, Any], path: Path, release: Path) -> Charge:
     """The charge of a release, as the history has it."""
-    if "id" not in stated:
+    if "id" not in ledger_facts:
         raise LedgerError(f"{release} was charged to no ledger that is kept, so no history can record it")
-    if stated["id"] != history.id:
+    if ledger_facts["id"] != history.id:
         raise LedgerError(
-            f"{release} was charged to another ledger, {stated['id']}; ask for that ledger's history"
+            f"{release} was charged to another ledger, {ledger_facts['id']}; ask for that ledger's history"
         )
-    seq = stated["seq"]
+    seq = ledger_facts["seq"]
     if seq > history.head.seq:
         raise LedgerError(f"{path} ends before record {seq}, which {release} names; ask for a later export")
     charge = next((history.charges[entry.charge] for entry in history.entries() if entry.seq == seq), None)
-    if charge is None or not history.holds(Head(seq, stated["head"])):
+    if charge is None or not history.holds(Head(seq, ledger_facts["head"])):
         raise LedgerError(
             f"{release} names a record {seq} that is not the one in {path}; the history was made again, or "
             "the release is forged: do not rely on either"

@@ -10,7 +10,7 @@ import polars as pl
 from hushrec.arrays import Bools, Bytes, Ints, Ints32, Words
 
 _ITEMS, _PLACES = b"hushrec cap", b"hushrec places"  # what a user's key is for
-_CHUNK = 1 << 23  # ratings hashed at once: bounds the memory, does not change the result
+_CHUNK = 1 << 23  # ratings hashed at once: bounds the memory, does not change the result; chosen by hand
 
 __all__ = ["chosen", "chosen_latest", "chosen_slots"]
 
@@ -132,7 +132,7 @@ def _shuffled(items: Ints32, keys: Words) -> Words:
 
     The mixer is MurmurHash3's 32-bit finaliser, a bijection.
     """
-    low = np.uint64(0xFFFFFFFF)
+    low = np.uint64(0xFFFFFFFF)  # the lower 32 bits
     x: Any = items.astype(np.uint64)
     for half in (keys & low, keys >> np.uint64(32)):
         x = x ^ half

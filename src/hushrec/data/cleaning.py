@@ -26,7 +26,7 @@ from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.data.times import seconds
 from hushrec.errors import DataError
 
-_SLICE = 1 << 22  # rows cleaned at once: bounds the memory for text
+_SLICE = 1 << 22  # rows cleaned at once: bounds the memory for text; chosen by hand
 
 __all__ = ["Batch", "Cleaner", "assemble"]
 
@@ -174,11 +174,11 @@ def assemble(
         personal_epsilon: whether users request their own ε; must not depend on whether there are any users.
         timed: whether there are timestamps; likewise.
     """
-    named = pl.concat([pl.Series(dtype=pl.String), *(batch.names for batch in batches)])
-    names = named.unique().sort()
+    all_names = pl.concat([pl.Series(dtype=pl.String), *(batch.names for batch in batches)])
+    names = all_names.unique().sort()
     # All at once: there may be thousands of small batches.
     ends = np.cumsum([len(batch.names) for batch in batches])
-    codes = np.split(_codes(named, _index(names)), ends[:-1])[: len(batches)]
+    codes = np.split(_codes(all_names, _index(names)), ends[:-1])[: len(batches)]
     smallest = np.full(len(names), np.inf)
     for code, batch in zip(codes, batches, strict=True):
         np.minimum.at(smallest, code, np.inf if batch.personal_epsilon is None else batch.personal_epsilon)
@@ -191,11 +191,11 @@ def assemble(
     batches.clear()
     pairs = users.astype(np.int64) * domain.n_items + items
     order = _last_of_each(pairs, times, values)
-    again = len(items) - len(order)
+    n_repeats = len(items) - len(order)
     occurrences = None
     if domain.counts is not None:
         totals = np.bincount(np.searchsorted(pairs[order], pairs), values + 1.0, minlength=len(order))
-        occurrences, again = np.minimum(totals, domain.counts).astype(np.uint8), 0
+        occurrences, n_repeats = np.minimum(totals, domain.counts).astype(np.uint8), 0
         dropped = replace(dropped, clamped=dropped.clamped + int((totals > domain.counts).sum()))
     del pairs  # eight bytes a record
     if domain.rating_scale is not None and domain.likes is not None:
@@ -208,7 +208,7 @@ def assemble(
         "indptr": np.concatenate([[0], np.cumsum(counts[present])]),
         "items": items[order],
         "timestamps": None if times is None else times[order],
-        "dropped": replace(dropped, duplicate=again),
+        "dropped": replace(dropped, duplicate=n_repeats),
         "personal_epsilon": smallest[present] if personal_epsilon else None,
     }
     kind = kind_of(domain)
@@ -295,8 +295,10 @@ def _epsilons(column: pl.Series, personal_epsilon: Mapping[str, float] | None) -
     if not personal_epsilon:
         return numbers
     names = column.str.strip_chars(" \t").str.normalize("NFC")
-    named = names.replace_strict(dict(personal_epsilon), default=None, return_dtype=pl.Float64).to_numpy()
-    return np.where(np.isnan(named), numbers, named)
+    of_classes = names.replace_strict(
+        dict(personal_epsilon), default=None, return_dtype=pl.Float64
+    ).to_numpy()
+    return np.where(np.isnan(of_classes), numbers, of_classes)
 
 
 def _joined(parts: list[Any], dtype: Any) -> Any:
@@ -307,10 +309,10 @@ def _last_of_each(pairs: Ints, times: Ints | None, values: Bytes) -> Ints:
     """Sort rows by ``pairs``; of equal pairs, keep the one with the largest (timestamp, value)."""
     order = np.argsort(pairs)
     pairs = pairs[order]
-    again = pairs[1:] == pairs[:-1]
-    if again.any():
-        group = np.append(again, False) | np.append(False, again)
+    repeats = pairs[1:] == pairs[:-1]
+    if repeats.any():
+        group = np.append(repeats, False) | np.append(False, repeats)
         rows = order[group]
         keys = (values[rows], pairs[group]) if times is None else (values[rows], times[rows], pairs[group])
         order[group] = rows[np.lexsort(keys)]
-    return order[~np.append(again, False)] if len(order) else order
+    return order[~np.append(repeats, False)] if len(order) else order

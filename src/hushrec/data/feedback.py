@@ -23,7 +23,7 @@ from hushrec.documents import html
 from hushrec.errors import DataError
 from hushrec.kernels.csr import ascends
 
-_CHUNK = 1 << 20  # users hashed at once by ``digest``
+_CHUNK = 1 << 20  # users hashed at once by ``digest``: bounds the memory; chosen by hand
 
 __all__ = ["Dropped", "Feedback", "require_disjoint"]
 

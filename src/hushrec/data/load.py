@@ -142,8 +142,8 @@ def load(
 
 def packed_folder(source: Any) -> Path | None:
     """Return the folder of blocks that a source names, or None if it names none."""
-    (one, *others) = source if isinstance(source, list | tuple) and source else [source]
-    folder = Path(one) if isinstance(one, str | Path) and not others else None
+    (first, *others) = source if isinstance(source, list | tuple) and source else [source]
+    folder = Path(first) if isinstance(first, str | Path) and not others else None
     return folder if folder is not None and (folder / MANIFEST).is_file() else None
 
 
@@ -175,7 +175,9 @@ def _opened(folder: Path, domain: Domain, reading: Reading, where: Where | Path)
 def _in_spark(source: Any, domain: Domain, reading: Reading, where: Where | Path) -> SparkFeedback:
     if where == "disk" or isinstance(where, Path):
         raise DataError("a DataFrame of Spark stays in Spark; write it to files to load it elsewhere")
-    queries = [one for one in (source if isinstance(source, list) else [source]) if isinstance(one, Database)]
+    queries = [
+        entry for entry in (source if isinstance(source, list) else [source]) if isinstance(entry, Database)
+    ]
     if settings := [*reading.of_text, *["query="] * bool(queries)]:
         raise DataError(
             f"Spark does not take {' and '.join(settings)}: it reads Parquet, or .csv and .tsv with a "

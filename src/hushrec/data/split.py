@@ -96,16 +96,16 @@ def held_out_people(
     eligible = np.flatnonzero(feedback.counts >= least)
     if len(eligible) < people:
         raise DataError(f"fewer than {people} people have {least} items or more; lower people or least")
-    chosen = np.zeros(feedback.n_users, dtype=np.bool_)
-    chosen[rng.choice(eligible, people, replace=False)] = True
-    held_out = chosen[feedback.user_index()]
-    sought = np.clip(np.rint(fraction * feedback.counts), 1, feedback.counts - 1)[chosen]
+    held_out_users = np.zeros(feedback.n_users, dtype=np.bool_)
+    held_out_users[rng.choice(eligible, people, replace=False)] = True
+    held_out = held_out_users[feedback.user_index()]
+    sought = np.clip(np.rint(fraction * feedback.counts), 1, feedback.counts - 1)[held_out_users]
     users = feedback.user_index()[held_out]
     shuffled = np.lexsort((rng.random(len(users)), users))  # user by user, in a random order inside
-    starts = np.concatenate([[0], np.cumsum(feedback.counts[chosen])[:-1]])
-    places = np.arange(len(users)) - np.repeat(starts, feedback.counts[chosen])
+    starts = np.concatenate([[0], np.cumsum(feedback.counts[held_out_users])[:-1]])
+    places = np.arange(len(users)) - np.repeat(starts, feedback.counts[held_out_users])
     test = np.zeros(len(users), dtype=np.bool_)
-    test[shuffled] = places < np.repeat(sought, feedback.counts[chosen])
+    test[shuffled] = places < np.repeat(sought, feedback.counts[held_out_users])
     return feedback.select(~held_out), *_parted(feedback.select(held_out), test)
 
 
@@ -152,10 +152,10 @@ def since(feedback: _Kind, *, time: int | None = None, fraction: float | None = 
     if (time is None) == (fraction is None):
         raise DataError("give either time or fraction, from which on everything is the test part")
     if time is None:
-        share = fraction or 0.0
-        if not 0 <= share <= 1:
-            raise DataError(f"fraction must be between 0 and 1, not {share}")
-        n_train = len(times) - round(share * len(times))
+        test_fraction = fraction or 0.0
+        if not 0 <= test_fraction <= 1:
+            raise DataError(f"fraction must be between 0 and 1, not {test_fraction}")
+        n_train = len(times) - round(test_fraction * len(times))
         time = int(np.partition(times, n_train)[n_train]) if n_train < len(times) else _AFTER_ALL
     return _parted(feedback, times >= time)
 

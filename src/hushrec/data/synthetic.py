@@ -26,6 +26,7 @@ from hushrec.data.interactions import Interactions
 from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError
 
+# Chosen by hand, so that counts, means and spread resemble the Netflix Prize's: tests/data/test_synthetic.py.
 _ACTIVITY = 1.25  # standard deviation of the logarithm of a user's number of ratings
 _POPULARITY = 2.6  # the same for an item's weight, before both ends are pulled in by:
 _OBSCURE, _FAMOUS = -1.8, 1500.0  # the lowest fame, in standard deviations, and the weight that is halved
@@ -43,7 +44,7 @@ Railway River Sailor Season Shadow Signal Sister Staircase Stranger Summer Tailo
 
 Adventure Comedy Crime Drama Family Fantasy Mystery Romance Thriller Western
 """
-_STRIDE = 641  # coprime to the number of pairs of words: each is taken once, and neighbours share no word
+_STRIDE = 641  # coprime to the 1,600 pairs of words: each is taken once, and neighbours share no word
 
 __all__ = ["interactions", "made_up_titles", "netflix_like"]
 
@@ -74,8 +75,9 @@ def netflix_like(
     # Famous items are also rated slightly higher.
     item_bias = _MEAN + _ITEM_BIAS * (0.3 * fame + math.sqrt(1 - 0.3**2) * rng.standard_normal(items))
     sizes = 0.9 ** np.arange(rank)  # a decaying spectrum, so that each further factor matters less
+    # ⟨p_u, q_i⟩ has variance Σ sizes⁴; scale it to _INTERACTION².
     sizes *= math.sqrt(_INTERACTION / math.sqrt(float((sizes**4).sum())))
-    chosen, steps = _rated(
+    rated_items, steps = _rated(
         np.uint64(seed),
         indptr,
         weights,
@@ -86,7 +88,7 @@ def netflix_like(
         (sizes * rng.standard_normal((items, rank))).astype(np.float32),
     )
     domain = _domain(users, items, titles, scale=(1, 5, 1))
-    return Ratings(domain, _ids("u", users), indptr, chosen, steps)
+    return Ratings(domain, _ids("u", users), indptr, rated_items, steps)
 
 
 def interactions(
@@ -136,12 +138,14 @@ def made_up_titles(items: int) -> dict[str, list[str]]:
     """
     first, second, kinds = (group.split() for group in _WORDS.split("\n\n"))
     parts, pairs = divmod(np.arange(items), len(first) * len(second))
-    chosen = [divmod(pair, len(second)) for pair in (pairs * _STRIDE % (len(first) * len(second))).tolist()]
+    word_pairs = [
+        divmod(pair, len(second)) for pair in (pairs * _STRIDE % (len(first) * len(second))).tolist()
+    ]
     numbers = [f" {part + 1}" if part else "" for part in parts.tolist()]
-    genres = [{kinds[one % len(kinds)], kinds[other % len(kinds)]} for one, other in chosen]
+    genres = [{kinds[one % len(kinds)], kinds[other % len(kinds)]} for one, other in word_pairs]
     return {
         "title": [
-            f"{first[one]} {second[other]}{n}" for (one, other), n in zip(chosen, numbers, strict=True)
+            f"{first[one]} {second[other]}{n}" for (one, other), n in zip(word_pairs, numbers, strict=True)
         ],
         "year": [str(1950 + place * 37 % 70) for place in range(items)],
         "genres": ["|".join(sorted(both)) for both in genres],
@@ -180,8 +184,8 @@ def _counts(normals: Floats, items: int, ratings: int) -> Ints:
     weights = np.exp(_ACTIVITY * normals)
 
     def smooth(log_scale: float) -> Floats:
-        shares: Floats = -np.expm1(-math.exp(log_scale) * weights / items)
-        return np.clip(items * shares, 1, items)
+        fractions: Floats = -np.expm1(-math.exp(log_scale) * weights / items)
+        return np.clip(items * fractions, 1, items)
 
     low, high = -50.0, 50.0
     for _ in range(100):
@@ -221,6 +225,7 @@ def _fill_alias(stay: Floats, other: Ints32) -> None:
 
 @numba.njit(cache=True)
 def _next(state: Any) -> Any:
+    """Draw 64 bits by SplitMix64, whose constants these are."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
     x = state[0]
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -259,7 +264,8 @@ def _rated(
         state[0] = _next(state)
         mine = items[indptr[user] : indptr[user + 1]]
         if 8 * len(mine) > n_items:
-            # Most draws would repeat an item, so use exponential races: the first arrivals win.
+            # Most draws would repeat an item, so use exponential races: the first arrivals win, which has
+            # the same distribution as draws without replacement.
             for item in range(n_items):
                 keys[item] = -math.log(_uniform(state)) / weights[item]
             last = np.partition(keys, len(mine) - 1)[len(mine) - 1]
@@ -283,6 +289,7 @@ def _rated(
             value = item_bias[item] + user_bias[user]
             for k in range(user_factors.shape[1]):
                 value += user_factors[user, k] * item_factors[item, k]
+            # Box and Muller: two uniform numbers make a Gaussian one.
             noise = math.sqrt(-2.0 * math.log(_uniform(state))) * math.cos(2.0 * math.pi * _uniform(state))
             step = math.floor(value + _NOISE * noise - 0.5)  # nearest of 1, …, 5, less 1
             steps[indptr[user] + place] = min(max(step, 0), 4)

@@ -8,8 +8,8 @@ import polars as pl
 
 from hushrec.arrays import Bools, Ints
 
-MAX_TIMESTAMP = 1 << 40
-_DAY = 86_400
+MAX_TIMESTAMP = 1 << 40  # Unix seconds, some 35,000 years: chosen by hand
+_DAY = 86_400  # seconds
 _PER_SECOND = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 _ISO = (
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"

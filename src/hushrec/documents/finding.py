@@ -64,8 +64,8 @@ class Finding:
             power = f"Δ {above(self.noticed, 2)} % too small"
             return part, f"{above(self.figure, 3)} Δ", "≤ 1 Δ", verdict, "exact", power
         power = "nothing" if self.noticed is None else f"noise {self.noticed:.0f} % too small"
-        found, claimed = f"ε ≥ {below(self.figure, 4)}", f"ε ≤ {above(epsilon, 4)}"
-        return part, found, claimed, verdict, f"1 − {self.mistaken:.0e}", power
+        proved, claimed = f"ε ≥ {below(self.figure, 4)}", f"ε ≤ {above(epsilon, 4)}"
+        return part, proved, claimed, verdict, f"1 − {self.mistaken:.0e}", power
 
 
 def verdict(finding: Mapping[str, Any], epsilon: float) -> tuple[str, ...]:
@@ -78,23 +78,23 @@ def verdict(finding: Mapping[str, Any], epsilon: float) -> tuple[str, ...]:
         finding: one of ``hushrec audit --json``.
         epsilon: of the release.
     """
-    told = {field.name: finding[field.name] for field in fields(Finding)}
-    said = finding["holds"]
-    if not (isinstance(told["kind"], str) and isinstance(told["differs"], str)):
+    values = {field.name: finding[field.name] for field in fields(Finding)}
+    holds = finding["holds"]
+    if not (isinstance(values["kind"], str) and isinstance(values["differs"], str)):
         raise TypeError("a text was expected")
-    if not (said is None or isinstance(said, bool)):
+    if not (holds is None or isinstance(holds, bool)):
         raise TypeError("true, false or null was expected")
-    tries = told["tries"]
+    tries = values["tries"]
     if tries is not None and (type(tries) is not int or not 0 <= tries < 10**12):
         raise ValueError("a count was expected")
     for name in ("figure", "mistaken", "noticed"):
-        _require_figure(told[name])
-    own = Finding(**told | {"differs": _quoted(told["differs"]) if told["differs"] else ""})
-    figures = own.figure is not None, own.mistaken is not None
-    if own.kind not in _KINDS or figures not in _given(own):
-        raise ValueError(own.kind)
-    cells = own.cells(epsilon)
-    return (*cells[:3], EXCEEDED if said is False else cells[3], *cells[4:])
+        _require_figure(values[name])
+    checked = Finding(**values | {"differs": _quoted(values["differs"]) if values["differs"] else ""})
+    figures = checked.figure is not None, checked.mistaken is not None
+    if checked.kind not in _KINDS or figures not in _given(checked):
+        raise ValueError(checked.kind)
+    cells = checked.cells(epsilon)
+    return (*cells[:3], EXCEEDED if holds is False else cells[3], *cells[4:])
 
 
 def _given(finding: Finding) -> tuple[tuple[bool, bool], ...]:

@@ -242,16 +242,16 @@ def finite(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= sys.float_info.max
 
 
-def is_ledger(told: object) -> bool:
+def is_ledger(ledger: object) -> bool:
     """Whether a statement may say this of the ledger that was charged; what is missing may be."""
     return (
-        isinstance(told, Mapping)
-        and all(isinstance(told.get(name, ""), str) for name in ("id", "head"))
-        and isinstance(told.get("file"), str | None)
-        and all(type(told.get(name, 0)) is int for name in _NUMBERS)
-        and ("part" in told) == ("parts" in told)
+        isinstance(ledger, Mapping)
+        and all(isinstance(ledger.get(name, ""), str) for name in ("id", "head"))
+        and isinstance(ledger.get("file"), str | None)
+        and all(type(ledger.get(name, 0)) is int for name in _NUMBERS)
+        and ("part" in ledger) == ("parts" in ledger)
         and all(
-            finite(told.get(name, 0)) and told.get(name, 0) < _LARGEST
+            finite(ledger.get(name, 0)) and ledger.get(name, 0) < _LARGEST
             for name in (*_NUMBERS, "total_epsilon", "total_delta", "spent_epsilon")
         )
     )

@@ -80,8 +80,8 @@ class Guarantee:
                 words("promise.chance", chance=one_in(delta)) if flawed else f"ε = {_plain(epsilon, words)}"
             )
             parts.insert(0, words("promise.weak", bound=bound, about=self._of("about", words)))
-        if known := self._of("known", words):
-            parts.append(words("promise.known" if delta else "promise.known_pure", known=known))
+        if phrase := self._of("known", words):
+            parts.append(words("promise.known" if delta else "promise.known_pure", known=phrase))
         if not self._whole:
             parts.append(words("promise.unprotected_part", unprotected=self.unprotected(words)))
         return words.join(parts)
@@ -132,8 +132,8 @@ class Guarantee:
         name = f"pair.{self.unit}.{self.adjacency}.{part}"
         if name not in texts("en"):
             return Said("")
-        given = "interactions" if self.interactions else "ratings"
-        return words(name, one=words(f"given.{given}.one"), many=words(f"given.{given}.many"))
+        feedback = "interactions" if self.interactions else "ratings"
+        return words(name, one=words(f"given.{feedback}.one"), many=words(f"given.{feedback}.many"))
 
 
 def times(epsilon: float, words: Words) -> Said:

@@ -30,13 +30,13 @@ def to_json(document: Document) -> str:
 
 def schema(kind: str) -> dict[str, Any]:
     """Read the JSON Schema (draft 2020-12) of a kind, whole; every number in it names its unit."""
-    found, parts = _read(f"{kind}.schema.json"), _read(_PARTS)
+    definition, parts = _read(f"{kind}.schema.json"), _read(_PARTS)
     used: dict[str, Any] = {}
-    while missing := _references({kind: found, **used}) - used.keys():
+    while missing := _references({kind: definition, **used}) - used.keys():
         used |= {name: parts[name] if name in parts else _read(f"{name}.schema.json") for name in missing}
     for part in used.values():  # a part with an id of its own would resolve references within itself
         part.pop("$schema", None), part.pop("$id", None)
-    return found | ({"$defs": dict(sorted(used.items()))} if used else {})
+    return definition | ({"$defs": dict(sorted(used.items()))} if used else {})
 
 
 def source(kind: str) -> str:
@@ -45,13 +45,13 @@ def source(kind: str) -> str:
 
 
 def _read(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((_SCHEMAS / name).read_text("utf-8"))
-    return found
+    definition: dict[str, Any] = json.loads((_SCHEMAS / name).read_text("utf-8"))
+    return definition
 
 
 def _references(value: Any) -> set[str]:
     """The definitions that a schema refers to."""
     if isinstance(value, dict):
-        own = {value["$ref"].removeprefix("#/$defs/")} if isinstance(value.get("$ref"), str) else set()
-        return own.union(*map(_references, value.values()))
+        names = {value["$ref"].removeprefix("#/$defs/")} if isinstance(value.get("$ref"), str) else set()
+        return names.union(*map(_references, value.values()))
     return set().union(*map(_references, value)) if isinstance(value, list) else set()

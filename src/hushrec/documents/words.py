@@ -31,9 +31,9 @@ class Said(str):
     lang: str
 
     def __new__(cls, text: str, lang: str = ENGLISH) -> Self:
-        said = super().__new__(cls, text)
-        said.lang = lang
-        return said
+        sentence = super().__new__(cls, text)
+        sentence.lang = lang
+        return sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +98,12 @@ class Words:
             name = f"{name}.one" if values["n"] in (1, "1") else f"{name}.other"
         lang = self.lang if name in self._texts else ENGLISH
         self.fell_back |= lang != self.lang
-        said = texts(lang)
-        if (given := f"given.{values.get('given')}.many") in said:
-            values["given"] = said[given]
-        return Said(said[name].format_map({key: _shown(value, lang) for key, value in values.items()}), lang)
+        sentences = texts(lang)
+        if (plural := f"given.{values.get('given')}.many") in sentences:
+            values["given"] = sentences[plural]
+        return Said(
+            sentences[name].format_map({key: _shown(value, lang) for key, value in values.items()}), lang
+        )
 
     def clause(self, clause: Clause) -> Said:
         """Say a sentence that a file holds as a field."""
@@ -111,9 +113,9 @@ class Words:
         """A number or a figure, as the language writes it."""
         return _shown(n, self.lang)
 
-    def own(self, said: Mapping[str, Said]) -> dict[str, str]:
+    def own(self, sentences: Mapping[str, Said]) -> dict[str, str]:
         """The sentences that this language has, by name, without those that fell back to English."""
-        return {name: str(text) for name, text in said.items() if text.lang == self.lang}
+        return {name: str(text) for name, text in sentences.items() if text.lang == self.lang}
 
     def join(self, parts: Iterable[str], between: str = " ") -> Said:
         """Join sentences; the result is in English if one of them fell back to it."""

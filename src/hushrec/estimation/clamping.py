@@ -1,4 +1,4 @@
-"""What clamping takes from effects, from a released slope.
+"""The loss of effects by clamping, undone by a released slope.
 
 A value z = b + e with the effect b, clamped to ±B, moves with b only while it is inside: the derivative of
 the mean of clamp(z) is P(|z| < B), the slope. Sums of clamped values divided by the slope are sums of effects

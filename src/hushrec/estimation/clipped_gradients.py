@@ -1,4 +1,4 @@
-"""Item factors from clipped gradients: what clipping and noise leave of them, expected from a declared crowd.
+"""The part of item factors that clipping and noise leave in gradients, expected from a declared crowd.
 
 Privacy: public; nothing is read but what is declared, and what was released.
 """

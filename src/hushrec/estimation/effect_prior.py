@@ -39,7 +39,7 @@ _GONE = 1e-7
 
 
 class EffectPrior(NamedTuple):
-    """What is expected of item effects before an item's own sum.
+    """The prior of item effects, before an item's own sum.
 
     Attributes:
         mean: shape (n_items,).
@@ -111,9 +111,12 @@ def effect_prior(
             ._replace(variances=variances)
             .plus((public - level)[:, None], np.array([-1]), _SLOPE)
         )
-        rest, extra = sums[public_items] - n[public_items] * public, prior.effect_variance[public_items]
+        residual_sums, extra = (
+            sums[public_items] - n[public_items] * public,
+            prior.effect_variance[public_items],
+        )
         of_public = _fitted(
-            better, rest, n[public_items], noise[public_items], extra, span, _APART_FROM_PUBLIC
+            better, residual_sums, n[public_items], noise[public_items], extra, span, _APART_FROM_PUBLIC
         )
         expected.mean[public_items] = public + of_public.mean
         expected.variance[public_items] = of_public.variance

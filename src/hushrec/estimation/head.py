@@ -1,4 +1,4 @@
-"""The head of a catalogue: the items of which a model measures pairs, chosen by released counts.
+"""The head of a catalogue: the items whose pairs a model measures, chosen by released counts.
 
 A matrix of all pairs grows with the square of the catalogue. Its size has to be known before anything is
 read, so the number of items is public and fixed; which items they are follows from noisy counts.
@@ -33,7 +33,7 @@ class Head:
 
         Args:
             counts: released number of ratings or interactions of each item, shape (n_items,).
-            most: number of items in the head, if the catalogue has so many.
+            most: largest number of items in the head.
 
         Privacy: post-processing.
         """

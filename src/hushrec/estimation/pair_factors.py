@@ -173,7 +173,7 @@ class LinearWeights(NamedTuple):
     outputs: Floats
 
 
-def ease(factors: Floats, weights: Muting, part: float, total: float) -> LinearWeights:
+def ease(factors: Floats, weights: Muting, popular_part: float, total: float) -> LinearWeights:
     """Solve EASE for a covariance of low rank plus diagonal, in closed form (Steck 2019, eq. 8).
 
     C = U Λ Uᵀ + A with U = [L, v], Λ = diag(1 − ℓ/T, …, ℓ) and the diagonal A: what the factors leave of
@@ -183,19 +183,19 @@ def ease(factors: Floats, weights: Muting, part: float, total: float) -> LinearW
     Args:
         factors: L, shape (n, k).
         weights: d, v and t.
-        part: ℓ, how much of the squared vectors lies along v.
+        popular_part: ℓ, how much of the squared vectors lies along v.
         total: T, their sum over all users.
     """
     total = max(total, 1.0)
-    part = min(max(part, 1e-3 * total), 0.95 * total)
+    popular_part = min(max(popular_part, 1e-3 * total), 0.95 * total)
     directions = np.column_stack([factors, weights.direction])
-    values = np.append(np.full(factors.shape[1], 1 - part / total), part)
+    values = np.append(np.full(factors.shape[1], 1 - popular_part / total), popular_part)
     own_variance = total * weights.variance / weights.variance.sum()
-    left = (
+    diagonal = (
         np.maximum(own_variance - (directions**2) @ values, _FLOOR * own_variance)
         + _RIDGE * own_variance.mean()
     )
-    inner = np.diag(1 / values) + directions.T @ (directions / left[:, None])
+    inner = np.diag(1 / values) + directions.T @ (directions / diagonal[:, None])
     loaded = np.linalg.solve(np.linalg.cholesky(inner), directions.T).T
-    precision = 1 / left - (loaded**2).sum(axis=1) / left**2  # P_jj, by which eq. 8 divides
-    return LinearWeights(loaded / left[:, None], weights.weights, 1 / (precision * weights.weights))
+    precision = 1 / diagonal - (loaded**2).sum(axis=1) / diagonal**2  # P_jj, by which eq. 8 divides
+    return LinearWeights(loaded / diagonal[:, None], weights.weights, 1 / (precision * weights.weights))

@@ -1,4 +1,4 @@
-"""What an earlier release says about a catalogue: the prior of item effects and factors for another one.
+"""The prior of item effects and factors for a catalogue, from an earlier release.
 
 Privacy: public in, public out. The release is not private because its ratings are declared public, or it is
 private and was charged to the ledger of the people in it.

@@ -1,4 +1,4 @@
-"""Running sums from the measurements of a series, of which some may be missing.
+"""Running sums from the measurements of a series, some of which may be missing.
 
 Privacy: post-processing.
 """
@@ -43,7 +43,7 @@ def _weights(parts: list[int], part: int) -> Floats:
     if len(parts) == part + 1:
         return np.asarray(ages[::-1], dtype=np.float64)
     steps = np.subtract.outer(np.array(parts), np.arange(part + 1))
-    seen = np.where(steps >= 0, ages[np.maximum(steps, 0)], 0.0)
+    design = np.where(steps >= 0, ages[np.maximum(steps, 0)], 0.0)
     prior = np.eye(part + 1) + (part + 1)  # D_s alike: a common part, and a small one of its own
-    covariance = seen @ prior @ seen.T
-    return np.asarray(np.linalg.solve(covariance, seen @ prior.sum(axis=1)), dtype=np.float64)
+    covariance = design @ prior @ design.T
+    return np.asarray(np.linalg.solve(covariance, design @ prior.sum(axis=1)), dtype=np.float64)

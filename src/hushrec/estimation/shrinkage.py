@@ -82,8 +82,10 @@ def shrink(
     expected = effect_prior(sums.values, n, noise, span, prior, origin)
     gain = n / (n * n + noise / expected.variance)
     mean = expected.mean + gain * (sums.values - n * expected.mean)
-    left = 1 - gain * n
-    estimates = ShrunkMeans(mean, left * (expected.variance + left * expected.doubt), n.copy())
+    prior_weight = 1 - gain * n
+    estimates = ShrunkMeans(
+        mean, prior_weight * (expected.variance + prior_weight * expected.doubt), n.copy()
+    )
     hidden = np.flatnonzero(counts.values <= _CLEAR * counts.sigma)
     if counts.sigma and len(hidden):
         of_hidden = EffectPrior(*(column[hidden] for column in expected))
@@ -129,13 +131,13 @@ def _integrate(
     for at in blocks:
         mean, missed, variance = parts(at)
         gain = expected.variance[at, None] * grid / variance
-        left = 1 - gain * grid
+        prior_weight = 1 - gain * grid
         mean += gain * missed
         estimates.counts[rows[at]] = np.maximum(posterior[at] @ grid, _LEAST)
         weights = posterior[at] * np.maximum(grid, _LEAST)
         weights /= weights.sum(axis=1, keepdims=True)
         average = (weights * mean).sum(axis=1)
-        around = left * (expected.variance[at, None] + left * expected.doubt[at, None])
+        around = prior_weight * (expected.variance[at, None] + prior_weight * expected.doubt[at, None])
         estimates.mean[rows[at]] = average
         estimates.variance[rows[at]] = (weights * (around + (mean - average[:, None]) ** 2)).sum(axis=1)
 

@@ -123,8 +123,8 @@ export class Release {
             "it, or release again",
         );
       }
-      const stated = new TextDecoder().decode(bytes.subarray(8, END));
-      if (stated !== BEFORE + (await sha256(bytes.subarray(END)))) {
+      const head = new TextDecoder().decode(bytes.subarray(8, END));
+      if (head !== BEFORE + (await sha256(bytes.subarray(END)))) {
         throw new ReleaseError("the release was altered after it was written; fetch it again");
       }
       return new Release(facts, tensors, sum);
@@ -230,7 +230,7 @@ function lines(value, n) {
 
 /** @param {unknown} value */
 function three(value) {
-  const found = list(value, number);
-  if (found.length !== 3) throw new TypeError("a scale has three numbers");
-  return found;
+  const scale = list(value, number);
+  if (scale.length !== 3) throw new TypeError("a scale has three numbers");
+  return scale;
 }

@@ -21,17 +21,17 @@ const LONGEST = 1024;
  */
 export function attested(envelope) {
   try {
-    const told = fields(envelope.told(), "_type", "subject", "predicateType", "predicate");
-    if (told._type !== STATEMENT_TYPE || told.predicateType !== PREDICATE_TYPE) {
+    const values = fields(envelope.parsed(), "_type", "subject", "predicateType", "predicate");
+    if (values._type !== STATEMENT_TYPE || values.predicateType !== PREDICATE_TYPE) {
       throw new ReleaseError(
         "this is the signature of something else than a release, or of a later version of hushrec; fetch the " +
           "release's own, or upgrade hushrec",
       );
     }
-    const [subject, ...others] = told.subject;
+    const [subject, ...others] = values.subject;
     const { name, digest } = fields(subject, "name", "digest");
     const { sha256 } = fields(digest, "sha256");
-    const { version, ledger, statement } = fields(told.predicate, "version", "ledger", "statement");
+    const { version, ledger, statement } = fields(values.predicate, "version", "ledger", "statement");
     object(statement);
     if (others.length || !isText(name) || !isDigest(sha256) || !isVersion(whole(version)) || !(ledger === null || isText(ledger))) {
       throw new SyntaxError("not what is signed");

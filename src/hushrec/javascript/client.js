@@ -4,7 +4,7 @@ import { ReleaseError } from "./errors.js";
 import { above } from "./figures.js";
 import { predictor } from "./fold_in.js";
 import { diversified, largest, POOL } from "./lists.js";
-import { clamped, given, normal, used, withIgnored } from "./own.js";
+import { clamped, normal, ownValues, used, withIgnored } from "./own.js";
 import { Release } from "./artefact.js";
 import { Titles } from "./titles.js";
 
@@ -82,8 +82,8 @@ export class Client {
    * @returns {string[]}
    */
   find(text) {
-    const known = normal(text);
-    if (this.#positions.has(known)) return [known];
+    const item = normal(text);
+    if (this.#positions.has(item)) return [item];
     return this.#titles.find(text).map((position) => this.release.items[position]);
   }
 
@@ -100,9 +100,9 @@ export class Client {
     const [lo, hi] = this.release.requireScale();
     const names = items === null ? this.release.items : [...items].map(normal);
     const targets = items === null ? range(names.length) : names.map((name) => this.#required(name));
-    const mine = given(this.release, this.#positions, own);
-    const found = this.#ratings(mine.own, targets);
-    return withIgnored(new Map(names.map((name, at) => [name, clamped(found[at], lo, hi)])), mine.ignored);
+    const { values, ignored } = ownValues(this.release, this.#positions, own);
+    const ratings = this.#ratings(values, targets);
+    return withIgnored(new Map(names.map((name, at) => [name, clamped(ratings[at], lo, hi)])), ignored);
   }
 
   /**
@@ -116,9 +116,9 @@ export class Client {
    */
   recommend(own, { n = 10, exclude = [], allowed = null, diversity = 0 } = {}) {
     if (!(diversity >= 0 && diversity <= 1)) throw new ReleaseError("diversity must be between 0 and 1");
-    const { own: mine, ignored } = given(this.release, this.#positions, own);
-    const targets = this.#listable(mine.keys(), exclude, allowed);
-    const scores = this.#predictor.scores(...split(used(this.release, mine)), targets);
+    const { values, ignored } = ownValues(this.release, this.#positions, own);
+    const targets = this.#listable(values.keys(), exclude, allowed);
+    const scores = this.#predictor.scores(...split(used(this.release, values)), targets);
     const length = Math.min(Math.max(Math.trunc(n), 0), targets.length);
     if (diversity) this.#predictor.similarity(0, []); // refused if the release does not tell
     let best = Array.from(largest(scores, diversity ? Math.min(POOL * length, targets.length) : length));
@@ -129,7 +129,7 @@ export class Client {
       best = chosen.map((place) => best[place]);
     }
     const items = best.map((place) => targets[place]);
-    const ratings = this.release.feedback === "ratings" ? this.#ratings(mine, items) : null;
+    const ratings = this.release.feedback === "ratings" ? this.#ratings(values, items) : null;
     const [lo, hi] = this.release.bounds;
     const rows = best.map((place, at) => ({
       itemId: this.release.items[items[at]],
@@ -170,36 +170,36 @@ export class Client {
    * @throws {ReleaseError} as `recommend`; or the prediction is not a sum over own items
    */
   reasons(own, item, n = 3) {
-    const mine = given(this.release, this.#positions, own);
-    const [rated, values] = split(used(this.release, mine.own));
-    const added = this.#predictor.contributions(rated, values, this.#required(item));
+    const { values, ignored } = ownValues(this.release, this.#positions, own);
+    const [rated, ratings] = split(used(this.release, values));
+    const added = this.#predictor.contributions(rated, ratings, this.#required(item));
     const strongest = [...largest(added.map(Math.abs), Math.min(Math.max(Math.trunc(n), 0), added.length))];
     const rows = strongest
       .filter((place) => added[place])
       .map((place) => ({ itemId: this.release.items[rated[place]], contribution: added[place] }));
-    return withIgnored(rows, mine.ignored);
+    return withIgnored(rows, ignored);
   }
 
   /**
    * Ratings of some items that are predicted.
-   * @param {Map<number, number>} own
+   * @param {Map<number, number>} values
    * @param {ArrayLike<number>} targets
    */
-  #ratings(own, targets) {
+  #ratings(values, targets) {
     if (!this.#predictor.predict) throw new ReleaseError("this release predicts no ratings");
-    return this.#predictor.predict(...split(own), targets);
+    return this.#predictor.predict(...split(values), targets);
   }
 
   /**
    * Positions of the items that may be recommended, ascending.
-   * @param {Iterable<number>} own
+   * @param {Iterable<number>} ownItems
    * @param {Iterable<string>} exclude
    * @param {Iterable<string> | null} allowed
    */
-  #listable(own, exclude, allowed) {
+  #listable(ownItems, exclude, allowed) {
     const listable = new Uint8Array(this.release.items.length).fill(allowed === null ? 1 : 0);
     for (const position of allowed === null ? [] : this.#known(allowed)) listable[position] = 1;
-    for (const position of own) listable[position] = 0;
+    for (const position of ownItems) listable[position] = 0;
     for (const position of this.#known(exclude)) listable[position] = 0;
     return range(listable.length).filter((position) => listable[position]);
   }
@@ -212,12 +212,12 @@ export class Client {
     if (typeof names === "string" || typeof names?.[Symbol.iterator] !== "function") {
       throw new ReleaseError("exclude and allowed take item ids, as in ['Alien', 'Heat']");
     }
-    const found = [];
+    const positions = [];
     for (const name of names) {
       const position = this.#positions.get(normal(name));
-      if (position !== undefined) found.push(position);
+      if (position !== undefined) positions.push(position);
     }
-    return found;
+    return positions;
   }
 
   /**
@@ -257,11 +257,11 @@ async function checkedSignature(file, signature = null, key = null, seen = null)
 }
 
 /**
- * @param {Map<number, number>} own
+ * @param {Map<number, number>} values
  * @returns {[number[], number[]]}
  */
-function split(own) {
-  return [[...own.keys()], [...own.values()]];
+function split(values) {
+  return [[...values.keys()], [...values.values()]];
 }
 
 /** @param {number} length */

@@ -16,6 +16,6 @@ export async function sha256(bytes) {
         "open this page from there",
     );
   }
-  const found = new Uint8Array(await subtle.digest("SHA-256", /** @type {Uint8Array & BufferSource} */ (bytes)));
-  return Array.from(found, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const digest = new Uint8Array(await subtle.digest("SHA-256", /** @type {Uint8Array & BufferSource} */ (bytes)));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

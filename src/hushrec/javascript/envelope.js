@@ -34,19 +34,19 @@ export class Envelope {
   static fromText(text) {
     try {
       if (text.length > LARGEST) throw new SyntaxError("too large");
-      const told = fields(JSON.parse(text), "payloadType", "payload", "signatures");
-      if (!Array.isArray(told.signatures)) throw new SyntaxError("not a list");
-      if (told.signatures.length !== 1) {
+      const values = fields(JSON.parse(text), "payloadType", "payload", "signatures");
+      if (!Array.isArray(values.signatures)) throw new SyntaxError("not a list");
+      if (values.signatures.length !== 1) {
         throw new ReleaseError(
-          `this signature file holds ${told.signatures.length.toLocaleString("en")} signatures, and must hold one; ` +
+          `this signature file holds ${values.signatures.length.toLocaleString("en")} signatures, and must hold one; ` +
             "ask the owner for the file that hushrec keys sign wrote",
         );
       }
-      const { keyid, sig } = fields(told.signatures[0], "keyid", "sig");
-      const [type, payload] = [string(told.payloadType), fromBase64(string(told.payload))];
-      const made = new Envelope(type, payload, string(keyid), fromBase64(string(sig)));
-      if (!isDigest(made.keyId) || made.signature.length !== 64) throw new SyntaxError("no key id or signature");
-      return made;
+      const { keyid, sig } = fields(values.signatures[0], "keyid", "sig");
+      const [type, payload] = [string(values.payloadType), fromBase64(string(values.payload))];
+      const envelope = new Envelope(type, payload, string(keyid), fromBase64(string(sig)));
+      if (!isDigest(envelope.keyId) || envelope.signature.length !== 64) throw new SyntaxError("no key id or signature");
+      return envelope;
     } catch (error) {
       if (error instanceof ReleaseError) throw error;
       throw new ReleaseError("this is not a signature file, or it is damaged; fetch it again");
@@ -65,7 +65,7 @@ export class Envelope {
    * What the payload says as JSON.
    * @throws {Error} it is not UTF-8, or not JSON
    */
-  told() {
+  parsed() {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(this.payload));
   }
 }

@@ -29,7 +29,7 @@ export class FactorPredictor {
     this.logs = Float64Array.from(release.tensors.item_popularity, Math.log);
     this.deviation = Math.sqrt(release.constants.user_variance);
     const mean = release.constants.user_mean;
-    this.effects = Float64Array.from(release.tensors.item_effects, (own) => own + mean);
+    this.effects = Float64Array.from(release.tensors.item_effects, (effect) => effect + mean);
     this.slopes = new Slopes(release);
     /** @type {NoisyCosines | null} */
     this.cosines = null;
@@ -44,11 +44,11 @@ export class FactorPredictor {
    */
   predict(rated, ratings, targets) {
     const vector = this.foldIn(rated, ratings);
-    const found = this.tastes(vector.subarray(1), targets);
-    for (let at = 0; at < found.length; at += 1) {
-      found[at] += this.effects[targets[at]] + this.added(vector, targets[at]);
+    const ratings = this.tastes(vector.subarray(1), targets);
+    for (let at = 0; at < ratings.length; at += 1) {
+      ratings[at] += this.effects[targets[at]] + this.added(vector, targets[at]);
     }
-    return found;
+    return ratings;
   }
 
   /**
@@ -93,8 +93,8 @@ export class FactorPredictor {
     if (!this.rank) throw new ReleaseError(unlike(this.release));
     const lengths = () => Float64Array.from(this.effects, (_, at) => Math.sqrt(dot(this.row(at), this.row(at))));
     const cosines = (this.cosines ??= new NoisyCosines(lengths(), this.noise));
-    const own = this.row(item);
-    return Float64Array.from(others, (other) => cosines.of(dot(own, this.row(other)), item, other));
+    const factors = this.row(item);
+    return Float64Array.from(others, (other) => cosines.of(dot(factors, this.row(other)), item, other));
   }
 
   /**
@@ -140,17 +140,17 @@ export class FactorPredictor {
    */
   normal(rated, whole) {
     const width = this.width(whole);
-    const found = new Float64Array(width * width);
+    const normal = new Float64Array(width * width);
     const x = new Float64Array(width);
     for (const item of rated) {
       this.fill(x, item, whole);
       for (let j = 0; j < width; j += 1) {
         const weighed = x[j] / this.noise[item];
-        for (let k = 0; k < width; k += 1) found[j * width + k] += weighed * x[k];
+        for (let k = 0; k < width; k += 1) normal[j * width + k] += weighed * x[k];
       }
     }
-    for (let j = 0; j < width; j += 1) found[j * width + j] += 1;
-    return found;
+    for (let j = 0; j < width; j += 1) normal[j * width + j] += 1;
+    return normal;
   }
 
   /** @param {boolean} whole */
@@ -194,14 +194,14 @@ export class FactorPredictor {
  * @param {ArrayLike<number>} targets which rows
  */
 export function products(rows, width, vector, targets) {
-  const found = new Float64Array(targets.length);
+  const scores = new Float64Array(targets.length);
   for (let at = 0; at < targets.length; at += 1) {
     const start = targets[at] * width;
     let sum = 0;
     for (let k = 0; k < width; k += 1) sum += rows[start + k] * vector[k];
-    found[at] = sum;
+    scores[at] = sum;
   }
-  return found;
+  return scores;
 }
 
 /** @param {ArrayLike<number>} a @param {ArrayLike<number>} b */

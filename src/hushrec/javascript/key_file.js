@@ -38,12 +38,12 @@ export class KeyFile {
     if (text.length > LARGEST) throw new ReleaseError("this is not a key file: it is too large");
     const end = text.indexOf(END);
     const first = await PublicKey.fromPem(end < 0 ? text : `${stripped(text.slice(0, end))}\n${END}\n`);
-    let made = new KeyFile([first], [0], [first.id]);
+    let keyFile = new KeyFile([first], [0], [first.id]);
     const lines = end < 0 ? [] : text.slice(end + END.length).split("\n");
     for (const line of lines.map(stripped).filter(Boolean)) {
-      made = await made.#followed(Envelope.fromText(line));
+      keyFile = await keyFile.#followed(Envelope.fromText(line));
     }
-    return made;
+    return keyFile;
   }
 
   /**
@@ -53,8 +53,8 @@ export class KeyFile {
    * @throws {ReleaseError} there is none
    */
   find(keyId) {
-    const found = this.keys.find((key) => key.id === keyId);
-    if (found) return found;
+    const key = this.keys.find((one) => one.id === keyId);
+    if (key) return key;
     throw new ReleaseError(
       `this release is signed by another key, ${grouped(keyId)}, and not by the owner's, ` +
         `${grouped(this.keys[this.keys.length - 1].id)}: do not use it; if the owner rotated their key, fetch their ` +
@@ -101,10 +101,10 @@ export class KeyFile {
     }
     let [pem, start] = ["", -1];
     try {
-      const told = fields(rotation.told(), "replaces", "public", "from_version");
-      start = whole(told.from_version);
-      pem = string(told.public);
-      if (told.replaces !== last.id || !isVersion(start)) throw new SyntaxError();
+      const values = fields(rotation.parsed(), "replaces", "public", "from_version");
+      start = whole(values.from_version);
+      pem = string(values.public);
+      if (values.replaces !== last.id || !isVersion(start)) throw new SyntaxError();
     } catch {
       throw new ReleaseError(malformed);
     }

@@ -32,9 +32,9 @@ export class PublicKey {
         "this is a private key: give the public key, whose name ends in .pub, and show the private one to nobody",
       );
     }
-    const found = PEM.exec(unix);
-    const der = found ? fromBase64(found[1].replaceAll("\n", "")) : new Uint8Array();
-    if (!found) {
+    const match = PEM.exec(unix);
+    const der = match ? fromBase64(match[1].replaceAll("\n", "")) : new Uint8Array();
+    if (!match) {
       throw new ReleaseError("this is not a public key; give the file that hushrec keys new wrote as .pub");
     }
     if (der.length !== SPKI.length + LENGTH || !SPKI.every((byte, at) => der[at] === byte)) {

@@ -36,14 +36,14 @@ export class LinearItems {
       const row = this.row(item);
       for (let k = 0; k < vector.length; k += 1) vector[k] += this.inputs[item] * row[k];
     }
-    const found = products(this.factors, this.rank, vector, targets);
-    const own = new Set(rated);
-    for (let at = 0; at < found.length; at += 1) {
+    const scores = products(this.factors, this.rank, vector, targets);
+    const ownItems = new Set(rated);
+    for (let at = 0; at < scores.length; at += 1) {
       const item = targets[at];
-      if (own.has(item)) found[at] -= this.inputs[item] * dot(this.row(item), this.row(item));
-      found[at] *= this.outputs[item];
+      if (ownItems.has(item)) scores[at] -= this.inputs[item] * dot(this.row(item), this.row(item));
+      scores[at] *= this.outputs[item];
     }
-    return found;
+    return scores;
   }
 
   /**
@@ -70,10 +70,10 @@ export class LinearItems {
   similarity(item, others) {
     this.lengths ??= Float64Array.from(this.inputs, (_, at) => Math.sqrt(dot(this.row(at), this.row(at))));
     const lengths = this.lengths;
-    const own = this.row(item);
+    const factors = this.row(item);
     const weight = (/** @type {number} */ at) => Math.sqrt(Math.max(this.inputs[at], 0));
     return Float64Array.from(others, (other) => {
-      const alike = cosine(dot(own, this.row(other)), lengths[item], lengths[other]);
+      const alike = cosine(dot(factors, this.row(other)), lengths[item], lengths[other]);
       return alike * (weight(item) * weight(other));
     });
   }

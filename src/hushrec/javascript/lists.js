@@ -54,9 +54,9 @@ export class NoisyCosines {
    * @param {Float32Array} noise τ² of every item
    */
   constructor(lengths, noise) {
-    const least = noise.reduce((found, own) => Math.min(found, own), Infinity);
+    const least = noise.reduce((least, variance) => Math.min(least, variance), Infinity);
     this.lengths = lengths;
-    this.weights = Float64Array.from(noise, (own) => least / own);
+    this.weights = Float64Array.from(noise, (variance) => least / variance);
   }
 
   /**

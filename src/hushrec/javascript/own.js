@@ -11,18 +11,18 @@ import { ReleaseError } from "./errors.js";
  * @param {Release} release
  * @param {Map<string, number>} positions of the release's items
  * @param {Own | null | undefined} own
- * @returns {{own: Map<number, number>, ignored: string[]}}
+ * @returns {{values: Map<number, number>, ignored: string[]}}
  * @throws {ReleaseError} it is not what this release takes, or the catalogue has nothing of it
  */
-export function given(release, positions, own) {
+export function ownValues(release, positions, own) {
   if (own === null || own === undefined) {
     throw new ReleaseError("give own ratings, or {} if there are none");
   }
   const [lo, hi] = release.bounds;
-  const found = new Map();
+  const values = new Map();
   /** @type {string[]} */
   const ignored = [];
-  let [some, known] = [false, false];
+  let [some, anyKnown] = [false, false];
   for (const [item, rating] of numbers(release, own)) {
     if (typeof rating !== "number") {
       throw new ReleaseError("own ratings must map item ids to numbers, as in {'Alien': 5}");
@@ -30,18 +30,18 @@ export function given(release, positions, own) {
     const name = normal(item);
     const position = positions.get(name);
     some = true;
-    known ||= position !== undefined;
+    anyKnown ||= position !== undefined;
     const value = release.counts === null ? rating : Math.floor(rating + 0.5); // as in loading
     if (position === undefined || !Number.isFinite(value) || (release.counts !== null && value < 1)) ignored.push(name);
-    else found.set(position, clamped(value, lo, hi));
+    else values.set(position, clamped(value, lo, hi));
   }
-  if (some && !known) {
+  if (some && !anyKnown) {
     throw new ReleaseError(
       "nothing of what was given is in this release's catalogue; give ids as the catalogue has them, with their " +
         "leading zeros, or give nothing to list what is popular",
     );
   }
-  return { own: found, ignored };
+  return { values, ignored };
 }
 
 /**

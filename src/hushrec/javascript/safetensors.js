@@ -26,17 +26,17 @@ export function contents(bytes) {
 
 /** @param {Record<string, any>} header @param {Uint8Array} data */
 function placed(header, data) {
-  const found = Object.entries(header).map(([name, told]) => {
-    if (object(told).dtype !== "F32") throw new TypeError("a tensor has an unknown type");
-    const [start, end, ...more] = list(told.data_offsets, whole);
+  const entries = Object.entries(header).map(([name, entry]) => {
+    if (object(entry).dtype !== "F32") throw new TypeError("a tensor has an unknown type");
+    const [start, end, ...more] = list(entry.data_offsets, whole);
     if (more.length) throw new RangeError("a tensor has one start and one end");
-    return { name, shape: list(told.shape, whole), start, end };
+    return { name, shape: list(entry.shape, whole), start, end };
   });
-  found.sort((a, b) => a.start - b.start || a.end - b.end);
+  entries.sort((a, b) => a.start - b.start || a.end - b.end);
   /** @type {Map<string, Tensor>} */
   const tensors = new Map();
   let filled = 0;
-  for (const { name, shape, start, end } of found) {
+  for (const { name, shape, start, end } of entries) {
     if (start !== filled || end < start || end > data.length) throw new RangeError("a tensor is out of place");
     const size = shape.includes(0) ? 0 : shape.reduce((all, size) => all * size, WIDTH);
     if (size !== end - start) throw new RangeError("a tensor has another size");

@@ -32,11 +32,11 @@ export async function verified(bytes, envelopeText, keyText, seen = null) {
         "from its owner",
     );
   }
-  const said = attested(envelope);
-  await requireSame(bytes, said);
-  keys.require(envelope.keyId, said.version);
-  if (seen !== null && seen !== undefined) requireLater(seen, keys.chain, said);
-  return { state: "verified", keyId: envelope.keyId, version: said.version, ledger: said.ledger, chain: keys.chain };
+  const attestation = attested(envelope);
+  await requireSame(bytes, attestation);
+  keys.require(envelope.keyId, attestation.version);
+  if (seen !== null && seen !== undefined) requireLater(seen, keys.chain, attestation);
+  return { state: "verified", keyId: envelope.keyId, version: attestation.version, ledger: attestation.ledger, chain: keys.chain };
 }
 
 /**
@@ -48,9 +48,9 @@ export async function verified(bytes, envelopeText, keyText, seen = null) {
  */
 export async function claimed(bytes, envelopeText) {
   const envelope = ofRelease(envelopeText);
-  const said = attested(envelope);
-  await requireSame(bytes, said);
-  return { state: "unchecked", keyId: envelope.keyId, version: said.version, ledger: said.ledger };
+  const attestation = attested(envelope);
+  await requireSame(bytes, attestation);
+  return { state: "unchecked", keyId: envelope.keyId, version: attestation.version, ledger: attestation.ledger };
 }
 
 /** @param {string} text */
@@ -62,11 +62,11 @@ function ofRelease(text) {
   );
 }
 
-/** @param {Uint8Array} bytes @param {Attestation} said */
-async function requireSame(bytes, said) {
-  if ((await sha256(bytes)) === said.sha256) return;
+/** @param {Uint8Array} bytes @param {Attestation} attestation */
+async function requireSame(bytes, attestation) {
+  if ((await sha256(bytes)) === attestation.sha256) return;
   throw new ReleaseError(
-    `this is not the file that was signed as '${said.name}': it was altered, or the signature is of another one; do ` +
+    `this is not the file that was signed as '${attestation.name}': it was altered, or the signature is of another one; do ` +
       "not use it, and fetch both again from its owner",
   );
 }
@@ -75,12 +75,12 @@ async function requireSame(bytes, said) {
  * Refuse what must not come after what was seen.
  * @param {Seen} seen
  * @param {string[]} chain
- * @param {Attestation} said
+ * @param {Attestation} attestation
  */
-function requireLater(seen, chain, said) {
+function requireLater(seen, chain, attestation) {
   const before = seen.chain ?? [];
-  const known = Array.isArray(before) && before.every(isDigest) && isVersion(seen.version);
-  if (!known || !(seen.ledger === null || typeof seen.ledger === "string")) {
+  const valid = Array.isArray(before) && before.every(isDigest) && isVersion(seen.version);
+  if (!valid || !(seen.ledger === null || typeof seen.ledger === "string")) {
     throw new ReleaseError("what was seen is damaged; if you delete it, an older release is accepted once");
   }
   const fix = "; if the owner says so, through a channel that you trust, delete what was seen and begin again";
@@ -90,16 +90,16 @@ function requireLater(seen, chain, said) {
         `its rotations: do not use it${fix}`,
     );
   }
-  if (said.ledger !== seen.ledger) {
-    const [ledger, other] = [said.ledger, seen.ledger].map((id) => id ?? "None");
+  if (attestation.ledger !== seen.ledger) {
+    const [ledger, other] = [attestation.ledger, seen.ledger].map((id) => id ?? "None");
     throw new ReleaseError(
       `this release is charged to ledger ${ledger}, and those verified before to ${other}: their losses of ` +
         `privacy may not be added up${fix}`,
     );
   }
-  if (said.version < seen.version) {
+  if (attestation.version < seen.version) {
     throw new ReleaseError(
-      `this release has number ${shown(said.version)}, and number ${shown(seen.version)} was verified before: it is ` +
+      `this release has number ${shown(attestation.version)}, and number ${shown(seen.version)} was verified before: it is ` +
         "an older release (a rollback); fetch the latest",
     );
   }

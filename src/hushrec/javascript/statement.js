@@ -42,33 +42,33 @@ const VERSION = 2;
 
 /**
  * A statement that can be shown.
- * @param {unknown} given
+ * @param {unknown} facts
  * @returns {Readonly<Statement & Record<string, any>>}
  * @throws {ReleaseError} it is malformed or of another version
  */
-export function statement(given) {
+export function statement(facts) {
   try {
-    const told = object(given);
-    if (told.version !== VERSION) {
+    const fields = object(facts);
+    if (fields.version !== VERSION) {
       throw new ReleaseError(
-        `the statement of privacy has version ${String(told.version)}, this hushrec reads ${VERSION}; upgrade hushrec`,
+        `the statement of privacy has version ${String(fields.version)}, this hushrec reads ${VERSION}; upgrade hushrec`,
       );
     }
-    if (told.kind !== "statement") throw new TypeError("another kind");
-    const { unit, adjacency, hushrec = "", interactions = false, beside = null } = told;
-    const { id = "", head = "", file = null, seq = 0, release_index: index = 0 } = object(told.ledger);
+    if (fields.kind !== "statement") throw new TypeError("another kind");
+    const { unit, adjacency, hushrec = "", interactions = false, beside = null } = fields;
+    const { id = "", head = "", file = null, seq = 0, release_index: index = 0 } = object(fields.ledger);
     for (const line of [unit, adjacency, hushrec, id, head, file ?? ""]) shown(line);
-    each(told.ledger, safe);
-    sayings(told.said, "headline", "sentence");
+    each(fields.ledger, safe);
+    sayings(fields.said, "headline", "sentence");
     whole(seq);
     whole(index);
     if (typeof interactions !== "boolean") throw new TypeError("neither yes nor no");
-    const epsilon = told.epsilon === null ? Infinity : number(told.epsilon);
-    if (epsilon < 0 || number(told.delta) < 0) throw new RangeError("a loss is negative");
-    list(told.measurements, object);
-    for (const named of ["caveats", "assumes"]) list(told[named], clause);
+    const epsilon = fields.epsilon === null ? Infinity : number(fields.epsilon);
+    if (epsilon < 0 || number(fields.delta) < 0) throw new RangeError("a loss is negative");
+    list(fields.measurements, object);
+    for (const named of ["caveats", "assumes"]) list(fields[named], clause);
     if (beside !== null) clause(beside);
-    return Object.freeze(Object.assign(Object.create(null), frozen(told), { epsilon, interactions }));
+    return Object.freeze(Object.assign(Object.create(null), frozen(fields), { epsilon, interactions }));
   } catch (error) {
     if (error instanceof ReleaseError) throw error;
     throw new ReleaseError("the statement of privacy is malformed");
@@ -81,9 +81,9 @@ export function statement(given) {
  * @param {...string} names that English must have
  */
 export function sayings(value, ...names) {
-  const said = each(value, (sentences) => each(sentences, shown));
-  for (const name of names) text(said.en[name]);
-  return said;
+  const sentences = each(value, (texts) => each(texts, shown));
+  for (const name of names) text(sentences.en[name]);
+  return sentences;
 }
 
 /** @param {unknown} value */

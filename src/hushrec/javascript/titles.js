@@ -23,7 +23,7 @@ export class Titles {
   constructor(items, titles) {
     this.names = items.map((item, at) => titles[at] || item);
     /** @type {{keys: string[][], years: string[], byKey: Map<string, number[]>} | null} */
-    this.made = null;
+    this.indexed = null;
   }
 
   /**
@@ -35,22 +35,22 @@ export class Titles {
    * @returns {number[]}
    */
   find(text) {
-    const [year, wanted] = [yearOf(text), keysOf(text)];
-    if (!wanted.length) return [];
-    const { keys, years, byKey } = (this.made ??= this.index());
-    for (const form of [(/** @type {string} */ key) => key, bare]) {
-      let found = [...new Set(wanted.flatMap((key) => byKey.get(form(key)) ?? []))];
-      if (year && found.some((at) => years[at] === year)) found = found.filter((at) => years[at] === year);
-      if (found.length) return found.sort((a, b) => a - b);
+    const [year, forms] = [yearOf(text), keysOf(text)];
+    if (!forms.length) return [];
+    const { keys, years, byKey } = (this.indexed ??= this.index());
+    for (const fold of [(/** @type {string} */ key) => key, bare]) {
+      let positions = [...new Set(forms.flatMap((key) => byKey.get(fold(key)) ?? []))];
+      if (year && positions.some((at) => years[at] === year)) positions = positions.filter((at) => years[at] === year);
+      if (positions.length) return positions.sort((a, b) => a - b);
     }
-    const [key, words] = [bare(wanted[0]), bare(wanted[0]).split(" ")];
-    const those = (/** @type {(own: string) => boolean} */ test) => {
+    const [key, words] = [bare(forms[0]), bare(forms[0]).split(" ")];
+    const those = (/** @type {(form: string) => boolean} */ test) => {
       return [...keys.keys()].filter((at) => keys[at].some(test));
     };
-    const began = those((own) => bare(own).startsWith(key));
+    const began = those((form) => bare(form).startsWith(key));
     if (began.length) return began;
-    return those((own) => {
-      const has = new Set(own.split(" "));
+    return those((form) => {
+      const has = new Set(form.split(" "));
       return words.every((word) => has.has(word));
     });
   }
@@ -59,10 +59,10 @@ export class Titles {
     const keys = this.names.map(keysOf);
     /** @type {Map<string, number[]>} */
     const byKey = new Map();
-    for (const [at, own] of keys.entries()) {
-      for (const key of new Set(own.flatMap((whole) => [whole, bare(whole)]))) {
-        const found = byKey.get(key);
-        if (found) found.push(at);
+    for (const [at, forms] of keys.entries()) {
+      for (const key of new Set(forms.flatMap((whole) => [whole, bare(whole)]))) {
+        const positions = byKey.get(key);
+        if (positions) positions.push(at);
         else byKey.set(key, [at]);
       }
     }

@@ -31,10 +31,10 @@ export function object(value) {
  * @param {...string} names
  */
 export function fields(value, ...names) {
-  const told = object(value);
-  const all = names.every((name) => Object.hasOwn(told, name));
-  if (!all || Object.keys(told).length !== names.length) throw new TypeError("other fields");
-  return told;
+  const values = object(value);
+  const all = names.every((name) => Object.hasOwn(values, name));
+  if (!all || Object.keys(values).length !== names.length) throw new TypeError("other fields");
+  return values;
 }
 
 /**
@@ -57,9 +57,9 @@ export function list(value, read) {
  * @returns {Readonly<Record<string, Entry>>}
  */
 export function each(value, read) {
-  const found = Object.create(null);
-  for (const [name, entry] of Object.entries(object(value))) found[name] = read(entry);
-  return Object.freeze(found);
+  const entries = Object.create(null);
+  for (const [name, entry] of Object.entries(object(value))) entries[name] = read(entry);
+  return Object.freeze(entries);
 }
 
 /** @param {unknown} value */

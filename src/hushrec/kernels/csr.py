@@ -18,7 +18,7 @@ class CSR(NamedTuple):
         columns: column of each entry, shape (n_entries,).
         values: of each entry, shape (n_entries,), in units that its maker states.
 
-    Privacy: as of what it was made from: it is neither bounded nor released.
+    Privacy: that of its source; neither bounded nor released.
     """
 
     indptr: Ints

@@ -2,7 +2,7 @@
 
 A matrix lies in a flat array, row after row, ``stride`` numbers per row, a multiple of 16. A tile begins at a
 row and a column that are multiples of 16. Each operation reads its rows as sixteen vectors, works on them in
-registers, and writes them back; LLVM does not vectorise loops over single numbers this way by itself.
+registers, and writes them back; LLVM does not vectorise loops over single numbers this way on its own.
 """
 
 from collections.abc import Callable

@@ -188,16 +188,16 @@ class ReleasedData:
         ledgers = [report.statement.ledger["id"] for report in ordered if "id" in report.statement.ledger]
         if len(set(ledgers)) < len(ledgers) or len({digest for digest, _ in by_digest}) < len(by_digest):
             raise ReleaseError(
-                "two of these reports have the same ledger, or one is given twice, so users would count twice "
-                "and their losses would not add up; give one report per ledger"
+                "two of these reports have the same ledger, or one is given twice, so users would count "
+                "twice and their losses would not add up; give one report per ledger"
             )
         starts = np.cumsum([0, *(report.n_people for report in ordered)])
         n_people = int(starts[-1])
         if n_people > _MOST or first.statement.delta * 10 * n_people >= 1:
             raise ReleaseError(
                 f"δ = {above(first.statement.delta)} is too large for {n_people:,} people, or their "
-                "number is too large; on every device declare max_users for all people together, and choose δ "
-                "below 1/(10 · max_users)"
+                "number is too large; on every device declare max_users for all people together, and choose "
+                "δ below 1/(10 · max_users)"
             )
         each = [
             report.ratings.users.cast(pl.Int64).to_numpy() - 1 + start

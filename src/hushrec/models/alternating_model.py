@@ -98,9 +98,11 @@ class AlternatingModel(PrivateModel):
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """Give the averages a third where factors show, and everything where noise hides them."""
-        rounds = [query.name for query in self._sums(domain, budget).queries()]
-        part = 1 - listed_split(domain, budget) if rounds else 1.0
-        return average_split(budget, part) | dict.fromkeys(rounds, (1 - part) / max(len(rounds), 1))
+        names = [query.name for query in self._sums(domain, budget).queries()]
+        averages_part = 1 - listed_split(domain, budget) if names else 1.0
+        return average_split(budget, averages_part) | dict.fromkeys(
+            names, (1 - averages_part) / max(len(names), 1)
+        )
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """Estimate the averages, then both sides in turn."""

@@ -1,4 +1,4 @@
-"""What all models share: frozen settings, and a release made on a run."""
+"""The base of all models: frozen settings, and a release made on a run."""
 
 from abc import abstractmethod
 from collections.abc import Mapping

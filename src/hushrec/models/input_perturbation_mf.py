@@ -103,8 +103,8 @@ class InputPerturbationMF(PrivateModel):
         """Give the averages a fifth where factors show, and everything where noise hides them."""
         if not self._learns(domain, budget):
             return average_split(budget, 1.0)
-        rest = noisy_split(domain, budget)
-        return average_split(budget, 1 - rest) | dict.fromkeys(("ratings", "cells"), rest)
+        cells_part = noisy_split(domain, budget)
+        return average_split(budget, 1 - cells_part) | dict.fromkeys(("ratings", "cells"), cells_part)
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """Estimate the averages, then all cells that are kept; empty cells are kept by noise alone."""

@@ -83,7 +83,7 @@ class MatrixFactorization(Noiseless):
         """Fit the mean, then factors and effects of the residuals.
 
         Lists the users on the domain's roster, or else those who rated. For ``sgd`` on blocks without a
-        roster it lists nobody, and everybody folds in.
+        roster it lists no one, and every user folds in.
 
         Raises:
             ConfigError: There are fewer items than factors.

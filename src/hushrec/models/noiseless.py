@@ -1,4 +1,4 @@
-"""What models without noise share: no plan, no measurements, no budget."""
+"""The base of models without noise: no plan, no measurements, no budget."""
 
 from typing import ClassVar
 

@@ -23,13 +23,13 @@ from hushrec.statistics.series.dated_sums import DatedCounts
 
 
 class Popularity(PrivateModel):
-    """A noisy count for every item, by which it is ranked for everybody alike.
+    """A noisy count for every item, which ranks the items alike for all users.
 
     Score: s_i = Σ_u w_u [u gave i] + noise. For unit ``user``, w_u = min(1, √(K/c_u)) for a user with c_u
     items; for unit ``record``, which is one interaction here, w_u = 1. How often a user gave an item does
     not count.
 
-    Privacy: units ``user`` and ``rating`` under add-remove.
+    Privacy: units ``user`` and ``record`` under add-remove.
     """
 
     glance: ClassVar = {

@@ -37,7 +37,7 @@ _AVERAGED = 0.3
 _EPOCHS = 32
 """Default number of epochs, with which ``MARGINAL_GRADIENTS`` of ``models/visibility.py`` was measured."""
 _DOUBT = 0.3
-"""Variance of an item's factors around public ones, over that of factors of which nothing is known."""
+"""Variance of an item's factors around public ones, over that of unknown factors."""
 _CLIP_NORM = 0.6
 """Default clip norm in widths of the scale, up to ε = 20."""
 _WIDEST_CLIP = 100.0
@@ -99,10 +99,10 @@ class PosteriorMF(PrivateModel):
         if not epochs:
             return EFFECTS_SPLIT
         noise = self._reach(domain, budget).noise ** 2
-        rest = 0.6 + 0.3 * noise / (1 + noise)
+        gradients_part = 0.6 + 0.3 * noise / (1 + noise)
         effects = {**dict.fromkeys(OVERALL, 0.02), "item sums": 0.8, "item counts": 0.14}
-        split = {name: part * (1 - rest) for name, part in effects.items()}
-        return split | {f"items, epoch {t + 1}": rest / epochs for t in range(epochs)}
+        split = {name: part * (1 - gradients_part) for name, part in effects.items()}
+        return split | {f"items, epoch {t + 1}": gradients_part / epochs for t in range(epochs)}
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """Estimate the item effects, then an epoch's gradients and the states to average."""
@@ -127,8 +127,8 @@ class PosteriorMF(PrivateModel):
         public = run.prior.factors if run.prior.factors.size else np.zeros((domain.n_items, 0))
         if not gradients.epochs:
             return factor_release(self, domain, baseline, public)
-        seen, counts = self._reach(domain, run.terms), np.maximum(baseline.counts, 1e-3)
-        information, scales = counts * seen.information, item_scales(counts)
+        reached, counts = self._reach(domain, run.terms), np.maximum(baseline.counts, 1e-3)
+        information, scales = counts * reached.information, item_scales(counts)
         mean, untouched = leading(public, self.rank)
         items = np.where(mean, mean, np.sqrt(prior * self.rank) * normal_factors(*mean.shape))
         spread = np.where(mean.any(axis=1), _DOUBT, 1.0) * prior
@@ -137,19 +137,19 @@ class PosteriorMF(PrivateModel):
         for t in range(1, gradients.epochs + 1):
             query = gradients.query(t)
             sums = partial(_gradient, gradients, query, people, run, baseline.item_effects, items, scales)
-            noisy, seen_part = run.measure(query, sums), query.rate * seen.kept * scales
+            noisy, seen_part = run.measure(query, sums), query.rate * reached.kept * scales
             sampling = (1 - query.rate) / query.rate * information * gradients.noise
             # Welling & Teh 2011, with the noise of the measurement as the noise of the dynamics.
-            items, part = langevin_step(
+            items, covered = langevin_step(
                 items,
                 noisy.values / seen_part[:, None],
                 (noisy.sigma / seen_part) ** 2 + sampling,
                 information,
                 mean=mean,
-                pull=gradients.noise / spread * (1 + seen.noise),
+                pull=gradients.noise / spread * (1 + reached.noise),
                 variance=spread * _REMAINING ** ((t - 1) / gradients.epochs),
             )
-            initial_weight *= 1 - part
+            initial_weight *= 1 - covered
             if t > gradients.epochs * (1 - _AVERAGED):
                 states.append(items)
         # Users fold in only on what was learned or is public, not on a random start.
@@ -166,8 +166,8 @@ class PosteriorMF(PrivateModel):
         """Return no epochs where the noise would hide the factors of the declared crowd."""
         if self.epochs is not None:
             return self.epochs
-        seen = self._reach(domain, terms)
-        return _EPOCHS if not seen.noise or seen.prospect >= MARGINAL_GRADIENTS else 0
+        reached = self._reach(domain, terms)
+        return _EPOCHS if not reached.noise or reached.prospect >= MARGINAL_GRADIENTS else 0
 
     def _prior(self, domain: Domain) -> float:
         return prior_variance(self.factor_variance, self.rank, domain.scale.span)

@@ -1,4 +1,4 @@
-"""What all models with noise share: queries, their split of the budget, and the plan made from them."""
+"""The base of all models with noise: queries, their split of the budget, and the plan made from them."""
 
 import math
 from abc import abstractmethod

@@ -43,18 +43,19 @@ people: lognormal numbers of items with σ = 1.25 have 0.71 or more."""
 
 
 class PrivateEASE(PrivateModel):
-    """A linear model of which items go together; each user's list follows from their own items, at home.
+    """A linear model of items that go together; each device makes its user's list from their own items.
 
     Item counts s give public weights d and the direction v of the average user. Of each user's weighted items
     y = d ∘ x, z = y − ⟨v, y⟩ v is what is their own taste. Measured: Σ_u z_u z_uᵀ/‖z_u‖² above the diagonal
     (unit ``record``: /‖z_u‖) and Σ_u ⟨v, y_u⟩²/‖y_u‖². The matrix is cleaned to L Lᵀ by what is known of its
     noise, and score_j = Σ_i x_i B_ij with the B of EASE (Steck 2019, eq. 8) for the covariance of L, v and a
     diagonal. Where the declared crowd is too small for pairs, μ · max_users < 12 √m for m items (unit
-    ``rating``: 4 √m), all of the budget goes to the item counts, and everybody is ranked by popularity.
+    ``record``: 4 √m), all of the budget goes to the item counts, and every list is by popularity.
 
-    So it is, at the same cost, where the measured crowd is too small or has fewer than three items each.
+    Lists are by popularity too, at the same cost, if the measured crowd is too small or has fewer than three
+    items each.
 
-    Privacy: units ``user`` and ``rating`` under add-remove.
+    Privacy: units ``user`` and ``record`` under add-remove.
     """
 
     glance: ClassVar = {
@@ -174,8 +175,8 @@ class PrivateEASE(PrivateModel):
         pairs, reach = noisy["item pairs"], mu(run.terms) * lengths
         factors = cleaned(pairs.values, pairs.sigma, weights.variance[head.items], signal, reach, self.rank)
         total = noisy["vector lengths"].values[0] if run.terms.unit == "record" else size
-        part = noisy["popular part"].values[0]
-        linear = ease(head.spread(factors), weights, float(part), float(total))
+        popular_part = noisy["popular part"].values[0]
+        linear = ease(head.spread(factors), weights, float(popular_part), float(total))
         return linear_release(self, domain, linear, popularity)
 
     def _lengths(self, size: float, count_sum: float, terms: Terms) -> float:

@@ -51,17 +51,17 @@ class PrivateSGD(AlternatingModel):
         users = np.zeros((domain.n_users, self.rank))
         items = sums.in_ball(self.radius * normal_factors(domain.n_items, self.rank))
         for epoch in range(1, sums.epochs + 1):
-            how = {
+            arguments = {
                 "width": sums.width,
                 "span": domain.scale.span,
                 "remaining_variance": max(0.9 ** (epoch - 1), 0.05),
             }
             # Lines 5 and 7, with the sum of a user's errors and noise on it; then line 13 of Algorithm 5.
             noisy = sides.users(epoch, users, items)
-            users = sums.in_ball(factor_steps.step(users, noisy, raters, items, rated, **how))
+            users = sums.in_ball(factor_steps.step(users, noisy, raters, items, rated, **arguments))
             # Lines 5 and 6, then line 17 of Algorithm 5.
             noisy = sides.items(epoch, users, items)
-            items = sums.in_ball(factor_steps.step(items, noisy, rated, users, raters, **how))
+            items = sums.in_ball(factor_steps.step(items, noisy, rated, users, raters, **arguments))
         return users * sums.width, items
 
     def _epoch(self, rows: int, side: int) -> Footprint:

@@ -78,10 +78,10 @@ class UserLevelSGD(PrivateModel):
         epochs = self._epochs(domain, budget)
         if not epochs:
             return EFFECTS_SPLIT
-        rest = gradients_split(domain, budget)
+        gradients_part = gradients_split(domain, budget)
         effects = {**dict.fromkeys(OVERALL, 0.02), "item sums": 0.8, "item counts": 0.14}
-        rounds = {f"items, epoch {t + 1}": rest / epochs for t in range(epochs)}
-        return {name: part * (1 - rest) for name, part in effects.items()} | rounds
+        rounds = {f"items, epoch {t + 1}": gradients_part / epochs for t in range(epochs)}
+        return {name: part * (1 - gradients_part) for name, part in effects.items()} | rounds
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """Estimate the item effects, then an epoch's gradients."""
@@ -109,9 +109,9 @@ class UserLevelSGD(PrivateModel):
             ridge = factor_steps.user_ridge(items, baseline.counts)
             sums = gradients.measure(people, baseline.item_effects, items, ridge)
             noisy = run.measure(gradients.query(epoch), sums)
-            how = {"ridge": ridge, "span": span, "remaining_variance": max(0.9 ** (epoch - 1), 0.05)}
-            items, part = factor_steps.user_gradient_step(items, noisy, baseline.counts, **how)
-            items, initial_weight = in_ball(items, 1.0), initial_weight * (1 - part)
+            arguments = {"ridge": ridge, "span": span, "remaining_variance": max(0.9 ** (epoch - 1), 0.05)}
+            items, covered = factor_steps.user_gradient_step(items, noisy, baseline.counts, **arguments)
+            items, initial_weight = in_ball(items, 1.0), initial_weight * (1 - covered)
         # Users fold in with a prior of unit variance, and only on what was learned.
         scale = span * np.sqrt(RATING_VARIANCE / factor_steps.user_ridge(items, baseline.counts))
         return factor_release(self, domain, baseline, items * scale * np.sqrt(1 - initial_weight)[:, None])

@@ -1,7 +1,7 @@
-"""What shows through noise, from public facts alone: the μ of a budget, signals, and the least that show.
+"""Signals that show through noise, from public facts alone: the μ of a budget, signals, and their thresholds.
 
-Noise hides what few people tell. A signal is μ, which says how narrow the noise is, times what the declared
-crowd adds up to, over what the noise of the declared catalogue adds up to. A model that learns more than
+Noise hides the tastes of a small crowd. A signal is μ, the narrowness of the noise, times the total of the
+declared crowd, over the total of the noise on the declared catalogue. A model that learns more than
 averages asks here, before any rating is read, whether that is worth its part of the budget.
 
 *Directions of taste* show by μ · ratings/items^¾. The exponent is between those of two cases: ratings of one
@@ -9,7 +9,7 @@ item, whose number is ratings/items, and directions, for which popular items cou
 
 *Pairs of items* compare each rating with all others of its user. With U users who rate c of n items each,
 weights w, noise of deviation Δ/μ on every entry, and B the bound on a centred rating, the leading eigenvalues
-are proportional to B² Σ_u w_u c²/n for what people tell and to (Δ/μ) √n for the noise. The ratio grows with
+are proportional to B² Σ_u w_u c²/n for the people and to (Δ/μ) √n for the noise. The ratio grows with
 μ Σ_u w_u c²/n^{3/2}: over n^¾, the signal of directions times √c for unit ``record``, where w = 1/√c.
 
 *Whole users*, as vectors of length one, show by μ · users/√n: √n is the edge of the noise of a matrix.
@@ -45,7 +45,7 @@ items. ``python -m lab bench choice``; lab/results/choice.md has its table.
 LISTED = 560.0
 """Directions: factors of models that list people, docs/models/private_sgd.md. Of signals from 90 to 3,230 on
 films, animated series and generated ratings, factors gained from 580 on and lost up to 5 % to averages at 540
-and less, but for a gain of 0.4 % at 320.
+and less, except for a gain of 0.4 % at 320.
 """
 GRADIENTS = 700.0
 """Directions: a dozen clipped gradients, docs/models/user_level_sgd.md. From 750 on they gained on films,
@@ -100,8 +100,8 @@ def mu(terms: Terms, norm: Norm = "l2") -> float:
     if math.isinf(terms.epsilon):
         return math.inf
     laplace = norm == "l1" or terms.delta == 0
-    whole = terms.epsilon / math.sqrt(2) if laplace else gaussian_mu(terms.epsilon, terms.delta)
-    return whole / 2 if terms.adjacency == "replace" else whole
+    ratio = terms.epsilon / math.sqrt(2) if laplace else gaussian_mu(terms.epsilon, terms.delta)
+    return ratio / 2 if terms.adjacency == "replace" else ratio
 
 
 # -- signals -------------------------------------------------------------------------------------------------
@@ -142,8 +142,8 @@ def factors_from(terms: Terms) -> float:
 def covariance_from(domain: Domain) -> float:
     """Return the least signal of pairs at which a covariance beats descent under noise, unit ``user``.
 
-    Descent comes close to its best with fewer people, but stays further from the fit without noise. Users who
-    rate much tell it more, so the least is also the square of the ratings per user.
+    Descent comes close to its best with fewer people, but stays further from the fit without noise. Users
+    with many ratings help it more, so the least is also the square of the ratings per user.
     """
     wide = math.sqrt(max(domain.n_items / _TYPICAL_ITEMS, 1))
     return max(COVARIANCE * wide, domain.crowd.each**2)
@@ -174,8 +174,8 @@ def gradients_split(domain: Domain, terms: Terms) -> float:
     s is the signal, s₀ the least that shows. Factors gain more as the signal grows; what effects lose by
     sharing the budget stays the same.
     """
-    shown = directions(domain, terms)
-    return 0.5 if math.isinf(shown) else 0.5 * shown / (shown + GRADIENTS)
+    signal = directions(domain, terms)
+    return 0.5 if math.isinf(signal) else 0.5 * signal / (signal + GRADIENTS)
 
 
 def shows_noisy(domain: Domain, terms: Terms) -> bool:

@@ -47,32 +47,32 @@ class Given:
     options: evidence.Options = ()
 
 
-def card(reviewed: ReviewedFile, given: Given = Given(), lang: str = ENGLISH) -> Document:
+def card(reviewed: ReviewedFile, inputs: Given = Given(), lang: str = ENGLISH) -> Document:
     """Make the card of a release or a released data set.
 
     Args:
         lang: a language of ``LANGUAGES``; what it lacks stands in English, and the card says so.
     """
-    words, said = Words(lang), reviewed.statement
+    words, statement = Words(lang), reviewed.statement
 
     def part(name: str, blocks: Sequence[Block]) -> Section:
         return Section(words(f"card.{name}.title"), blocks)
 
-    audit, proof = evidence.audit(given.audit, reviewed, words, given.options), said.proof(words)
+    audit, proof = evidence.audit(inputs.audit, reviewed, words, inputs.options), statement.proof(words)
     blocks: list[Block] = [
         *(block for block in audit if isinstance(block, Paragraph) and block.tone == "caution"),
-        *said.first(words),
-        *([Paragraph(words("card.holds_accuracy"), "caution")] if given.accuracy else []),
-        part("promise", _promise(said, words)),
+        *statement.first(words),
+        *([Paragraph(words("card.holds_accuracy"), "caution")] if inputs.accuracy else []),
+        part("promise", _promise(statement, words)),
         part("not_promised", [Points([*_not_promised(reviewed, words)])]),
         part("uses", [Facts([*_uses(reviewed, words)])]),
         *([part("guarantee", proof)] if proof else []),
         part("audit", audit),
-        part("accuracy", evidence.accuracy(given.accuracy, reviewed, words)),
+        part("accuracy", evidence.accuracy(inputs.accuracy, reviewed, words)),
         part("data", _data(reviewed, words)),
-        *(said.charged(words) or [part("ledger", [Paragraph(words("card.ledger.none"))])]),
-        part("file", _file(reviewed, given, words)),
-        part("checklist", [Paragraph(words("card.checklist.about")), *_checklist(reviewed, given, words)]),
+        *(statement.charged(words) or [part("ledger", [Paragraph(words("card.ledger.none"))])]),
+        part("file", _file(reviewed, inputs, words)),
+        part("checklist", [Paragraph(words("card.checklist.about")), *_checklist(reviewed, inputs, words)]),
     ]
     about, label = reviewed.about(words), words(f"card.{reviewed.sort}")
     if words.fell_back:
@@ -80,10 +80,10 @@ def card(reviewed: ReviewedFile, given: Given = Given(), lang: str = ENGLISH) ->
     return Document("card", reviewed.named, blocks, about=about, label=label, lang=lang)
 
 
-def _promise(said: Statement, words: Words) -> list[Block]:
-    if said.private:
-        return [*said.plain(words), *trade_off(said, words)]
-    return [Paragraph(said.said(words)["sentence"]), Paragraph(words("card.promise.no_attacks"))]
+def _promise(statement: Statement, words: Words) -> list[Block]:
+    if statement.private:
+        return [*statement.plain(words), *trade_off(statement, words)]
+    return [Paragraph(statement.said(words)["sentence"]), Paragraph(words("card.promise.no_attacks"))]
 
 
 def _not_promised(reviewed: ReviewedFile, words: Words) -> Iterator[Said]:
@@ -120,13 +120,18 @@ def _data(reviewed: ReviewedFile, words: Words) -> list[Block]:
     return [Paragraph(words("card.data.about")), Facts(rows)]
 
 
-def _file(reviewed: ReviewedFile, given: Given, words: Words) -> list[Block]:
+def _file(reviewed: ReviewedFile, inputs: Given, words: Words) -> list[Block]:
     """The file's digest, signature and versions, and the steps that verify it."""
-    said = reviewed.statement
+    statement = reviewed.statement
     settings = ", ".join(f"{name}={value}" for name, value in _flat(reviewed.settings))
-    model = {"model": said.model or reviewed.maker, "settings": settings or words("card.file.no_settings")}
+    model = {
+        "model": statement.model or reviewed.maker,
+        "settings": settings or words("card.file.no_settings"),
+    }
     made_by = (
-        words("card.file.version", version=said.hushrec) if said.hushrec else words("card.file.no_version")
+        words("card.file.version", version=statement.hushrec)
+        if statement.hushrec
+        else words("card.file.no_version")
     )
     rows = {
         "name": reviewed.named,
@@ -134,8 +139,8 @@ def _file(reviewed: ReviewedFile, given: Given, words: Words) -> list[Block]:
         "signature": _signed(reviewed.signature, words),
         "made_by": made_by,
         "model": one_line(words("card.file.settings", **model)),
-        "digest_settings": said.settings,
-        "digest_domain": str(said.ledger.get("domain", "")),
+        "digest_settings": statement.settings,
+        "digest_domain": str(statement.ledger.get("domain", "")),
         "statement": words("card.file.form", version=schema.VERSION),
         "card": words("card.file.version", version=metadata.version("hushrec")),
     }
@@ -146,9 +151,9 @@ def _file(reviewed: ReviewedFile, given: Given, words: Words) -> list[Block]:
     steps.append(f"hushrec ledger verify history.json {named}")
     commands = Commands(words("card.file.how"), steps)
     blocks: list[Block] = [Facts(shown), Paragraph(words("card.file.verify")), commands]
-    if given.history:
-        blocks.append(Paragraph(words("card.file.recorded", found=words.clause(given.history))))
-    elif said.ledger:
+    if inputs.history:
+        blocks.append(Paragraph(words("card.file.recorded", found=words.clause(inputs.history))))
+    elif statement.ledger:
         blocks.append(Paragraph(words("card.file.unrecorded")))
     return blocks
 
@@ -171,20 +176,20 @@ def _flat(settings: Mapping[str, Any], outer: str = "") -> Iterator[tuple[str, A
             yield outer + name, value
 
 
-def _checklist(reviewed: ReviewedFile, given: Given, words: Words) -> Iterator[Section]:
+def _checklist(reviewed: ReviewedFile, inputs: Given, words: Words) -> Iterator[Section]:
     """What the file answers of each factor, and the boxes that a person has yet to tick."""
-    said = reviewed.statement
-    author = ["author"] if said.has("author") else []
+    statement = reviewed.statement
+    author = ["author"] if statement.has("author") else []
     factors: dict[str, tuple[Sequence[str], Sequence[str]]] = {
         "parameters": ([_parameters(reviewed, words)], ["suits"]),
-        "unit": (_unit(said, words), [said.unit]),
-        "algorithms": ([_algorithms(said, words)], ["read" if given.audit else "audit", *author]),
-        "utility": ([words(f"card.utility.{'measured' if given.accuracy else 'unmeasured'}")], ["enough"]),
+        "unit": (_unit(statement, words), [statement.unit]),
+        "algorithms": ([_algorithms(statement, words)], ["read" if inputs.audit else "audit", *author]),
+        "utility": ([words(f"card.utility.{'measured' if inputs.accuracy else 'unmeasured'}")], ["enough"]),
         "bias": ([words("card.bias.noise")], ["groups"]),
-        "queries": ([*_composed(said, words)], ["only", "raise"]),
+        "queries": ([*_composed(statement, words)], ["only", "raise"]),
         "trust": (
-            [words(f"card.trust.{'local' if said.local else 'central'}")],
-            [*(["devices"] if said.local else []), "known"],
+            [words(f"card.trust.{'local' if statement.local else 'central'}")],
+            [*(["devices"] if statement.local else []), "known"],
         ),
         "channels": ([_channels(reviewed, words)], ["watched", "tuned"]),
         "access": ([words("card.access.owner")], ["few"]),
@@ -198,29 +203,29 @@ def _checklist(reviewed: ReviewedFile, given: Given, words: Words) -> Iterator[S
 def _parameters(reviewed: ReviewedFile, words: Words) -> Said:
     if not reviewed.promises:
         return words("card.parameters.nothing")
-    said = reviewed.statement
-    figures = {"epsilon": above(said.epsilon), "delta": above(said.delta)}
-    if (mu := said.reading.mu) is None:
+    statement = reviewed.statement
+    figures = {"epsilon": above(statement.epsilon), "delta": above(statement.delta)}
+    if (mu := statement.reading.mu) is None:
         return words("card.parameters.figures", **figures)
     return words("card.parameters.figures_mu", **figures, mu=above(mu, 3))
 
 
-def _unit(said: Statement, words: Words) -> list[Said]:
-    one = words(f"given.{'interactions' if said.interactions else 'ratings'}.one")
-    return [words(f"card.unit.{said.unit}", one=one), words(f"card.unit.{said.adjacency}")]
+def _unit(statement: Statement, words: Words) -> list[Said]:
+    one = words(f"given.{'interactions' if statement.interactions else 'ratings'}.one")
+    return [words(f"card.unit.{statement.unit}", one=one), words(f"card.unit.{statement.adjacency}")]
 
 
-def _algorithms(said: Statement, words: Words) -> Said:
-    mechanisms = dict.fromkeys(line.mechanism for line in said.measurements if line.mechanism != "exact")
+def _algorithms(statement: Statement, words: Words) -> Said:
+    mechanisms = dict.fromkeys(line.mechanism for line in statement.measurements if line.mechanism != "exact")
     if not mechanisms:
         return words("card.algorithms.no_noise")
-    derived = "declared" if said.has("author") else "derived"
+    derived = "declared" if statement.has("author") else "derived"
     return words(f"card.algorithms.{derived}", mechanisms=", ".join(mechanisms).capitalize())
 
 
-def _composed(said: Statement, words: Words) -> Iterator[Said]:
+def _composed(statement: Statement, words: Words) -> Iterator[Said]:
     yield words("card.queries.planned")
-    ledger = said.ledger
+    ledger = statement.ledger
     if not ledger:
         yield words("card.queries.no_ledger")
         return

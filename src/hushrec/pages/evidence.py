@@ -42,16 +42,16 @@ Options = Sequence[tuple[str, str]] | None
 """Names and values of settings; None for some that hushrec does not know."""
 
 
-def audit(given: Named | None, reviewed: ReviewedFile, words: Words, options: Options = ()) -> list[Block]:
+def audit(file: Named | None, reviewed: ReviewedFile, words: Words, options: Options = ()) -> list[Block]:
     """Show what an audit found, or how to make one; a caution comes first if it refutes the claim.
 
     Args:
         given: what ``hushrec audit --json`` printed.
         options: settings of the model that are not the defaults; None if some are unknown.
     """
-    if given is None:
+    if file is None:
         return _no_audit(reviewed, words, options)
-    named, text = given
+    named, text = file
     with parsing(_malformed(named, "hushrec audit")):
         facts = _facts(text)
         _require_same(facts, named, reviewed)
@@ -77,36 +77,36 @@ def _no_audit(reviewed: ReviewedFile, words: Words, options: Options) -> list[Bl
     return [Paragraph(words(f"card.audit.{why}"))]
 
 
-def accuracy(given: Named | None, reviewed: ReviewedFile, words: Words) -> list[Block]:
+def accuracy(file: Named | None, reviewed: ReviewedFile, words: Words) -> list[Block]:
     """Show how good the release is, after the caution that these figures are not private.
 
     Args:
         given: what ``hushrec evaluate --json`` printed.
         reviewed: the release, with the SHA-256 of its file.
     """
-    if given is None:
+    if file is None:
         return [Paragraph(words("card.accuracy.none"))]
-    named, text = given
+    named, text = file
     with parsing(_malformed(named, "hushrec evaluate")):
         facts = _facts(text)
         measured = {str(release["name"]): str(release["sha256"]) for release in facts["releases"]}
-        own = [name for name, digest in measured.items() if digest == reviewed.sha256]
-        if not own:
+        own_names = [name for name, digest in measured.items() if digest == reviewed.sha256]
+        if not own_names:
             raise ReleaseError(
                 f"{named} holds figures of another file: none of its SHA-256 is that of {reviewed.named}; "
                 "evaluate this release (hushrec evaluate --json)"
             )
-        found: dict[str, dict[str, str]] = {}
+        figures: dict[str, dict[str, str]] = {}
         for score in facts["scores"]:
             name, metric = str(score["name"]), str(score["metric"])
             if name not in (*measured, *_REFERENCES) or not _METRIC.fullmatch(metric):
                 raise ValueError(name)
-            if name == own[0] or name not in measured:
-                found.setdefault(name, {})[metric] = _score(score, words)
-        metrics = [*found[own[0]]]
-    names = {own[0]: words("card.accuracy.own")}
+            if name == own_names[0] or name not in measured:
+                figures.setdefault(name, {})[metric] = _score(score, words)
+        metrics = [*figures[own_names[0]]]
+    names = {own_names[0]: words("card.accuracy.own")}
     rows = [
-        [names.get(name, name), *(of.get(metric, "") for metric in metrics)] for name, of in found.items()
+        [names.get(name, name), *(of.get(metric, "") for metric in metrics)] for name, of in figures.items()
     ]
     return [
         Paragraph(words("card.accuracy.owner"), "caution"),
@@ -120,31 +120,31 @@ def _command(reviewed: ReviewedFile, options: Options = ()) -> str:
 
     A reader copies it into a shell, and the file may be crafted: every word is quoted.
     """
-    said, model = reviewed.statement, _model(reviewed)
+    statement, model = reviewed.statement, _model(reviewed)
     if model not in registry.MODELS or options is None:
         return ""
     if any(not _SETTING.fullmatch(name) or len(value) > _LONGEST for name, value in options):
         return ""
-    asked = {"epsilon": above(said.epsilon), "delta": f"{said.delta:g}", "unit": said.unit}
-    asked["adjacency"] = said.adjacency
+    flags = {"epsilon": above(statement.epsilon), "delta": f"{statement.delta:g}", "unit": statement.unit}
+    flags["adjacency"] = statement.adjacency
     parts = ["hushrec", "audit", registry.command_name(model)]
-    parts += [part for name, value in asked.items() for part in (f"--{name}", value)]
+    parts += [part for name, value in flags.items() for part in (f"--{name}", value)]
     parts += [part for name, value in options for part in ("--set", f"{name}={value}")]
     return f"{shlex.join(parts)} --json > audit.json"
 
 
 def _require_same(facts: Mapping[str, Any], named: str, reviewed: ReviewedFile) -> None:
     """Refuse an audit of anything else."""
-    said = reviewed.statement
+    statement = reviewed.statement
     settings = json.dumps(facts["settings"], sort_keys=True, separators=(",", ":"), allow_nan=False)
     claimed = math.inf if facts["epsilon"] is None else float(facts["epsilon"])
     differs = {
         "model": facts["model"] != _model(reviewed),
-        "settings": bool(said.settings) and hashlib.sha256(settings.encode()).hexdigest() != said.settings,
-        "ε": not math.isclose(claimed, said.epsilon, rel_tol=_NEAR),
-        "δ": float(facts["delta"]) != said.delta,
-        "unit": facts["unit"] != said.unit,
-        "adjacency": facts["adjacency"] != said.adjacency,
+        "settings": statement.settings not in ("", hashlib.sha256(settings.encode()).hexdigest()),
+        "ε": not math.isclose(claimed, statement.epsilon, rel_tol=_NEAR),
+        "δ": float(facts["delta"]) != statement.delta,
+        "unit": facts["unit"] != statement.unit,
+        "adjacency": facts["adjacency"] != statement.adjacency,
     }
     if any(differs.values()):
         names, command = ", ".join(name for name, other in differs.items() if other), _command(reviewed)

@@ -19,7 +19,7 @@ def item_map(release: Release) -> Ints | None:
 
     The first two principal components of the items' factors, each item with the weight of its popularity, so
     that the map shows what tells the well-known items apart. Along both axes, equal distances then hold equal
-    shares of the popularity, so that no part is crowded with well-known items.
+    fractions of the popularity, so that no part is crowded with well-known items.
 
     Args:
         release: of any kind.
@@ -40,10 +40,10 @@ def item_map(release: Release) -> Ints | None:
         return None
     drawn = centred @ axes[:, [-1, -2]]
     drawn *= np.where(drawn[np.abs(drawn).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)  # eigh leaves signs open
-    return np.column_stack([_shares(drawn[:, axis], weights) for axis in (0, 1)])
+    return np.column_stack([_fractions(drawn[:, axis], weights) for axis in (0, 1)])
 
 
-def _shares(along: Floats, weights: Floats) -> Ints:
+def _fractions(along: Floats, weights: Floats) -> Ints:
     """How much weight lies below each place, half its own included, drawn out to 0 to ``SIDE``."""
     order = np.argsort(along, kind="stable")
     below = np.empty(len(along))
@@ -54,9 +54,11 @@ def _shares(along: Floats, weights: Floats) -> Ints:
 
 def _popularity(release: Release) -> Floats:
     """Weights of the items, which sum to one; shape (n_items,)."""
-    known = next(
+    popularity = next(
         (release.tensors[n] for n in ("item_popularity", "input_weights") if n in release.tensors), None
     )
-    weights = np.ones(len(release.items)) if known is None else np.maximum(known.astype(np.float64), 0)
+    if popularity is None:
+        popularity = np.ones(len(release.items))
+    weights = np.maximum(popularity.astype(np.float64), 0)
     total = weights.sum()
     return np.asarray(weights / total if total > 0 else np.full(len(weights), 1 / len(weights)))

@@ -50,7 +50,7 @@ class ItemTable:
                     "elsewhere would tell a third party what people look at: copy the pictures beside it"
                 )
 
-    def of(self, items: Sequence[str], held: Mapping[str, Sequence[str]] | None = None) -> Self:
+    def of(self, items: Sequence[str], defaults: Mapping[str, Sequence[str]] | None = None) -> Self:
         """The table of a catalogue: its items in their order, with "" for all that is not known.
 
         Args:
@@ -66,10 +66,12 @@ class ItemTable:
         rows = [place.get(item) for item in items]
         texts: dict[str, list[str]] = {}
         for name, column in self._columns().items():
-            own = ["" if row is None else one_line(column[row]) for row in rows] if len(column) else []
-            if known := (held or {}).get(name):
-                own = [text or other for text, other in zip(own or [""] * len(items), known, strict=True)]
-            texts[name] = own
+            cells = ["" if row is None else one_line(column[row]) for row in rows] if len(column) else []
+            if fallbacks := (defaults or {}).get(name):
+                cells = [
+                    text or other for text, other in zip(cells or [""] * len(items), fallbacks, strict=True)
+                ]
+            texts[name] = cells
         return type(self)(items, **texts, folder=self.folder)
 
     def to_json(self) -> dict[str, list[str]]:

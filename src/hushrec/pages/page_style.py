@@ -45,22 +45,22 @@ class PageStyle:
 
     def files(self, assets: Traversable) -> dict[str, bytes]:
         """The files of a page that depend on its style, by name."""
-        told = texts(assets, self.lang)
-        title = self.title or told["title"]
-        own = f'\n<link rel="stylesheet" href="{_OWN_CSS}">' if self.css is not None else ""
+        page_texts = texts(assets, self.lang)
+        title = self.title or page_texts["title"]
+        link = f'\n<link rel="stylesheet" href="{_OWN_CSS}">' if self.css is not None else ""
         index = _filled(
-            (assets / "index.html").read_text("utf-8"), {**told, "lang": self.lang, "title": title}
+            (assets / "index.html").read_text("utf-8"), {**page_texts, "lang": self.lang, "title": title}
         )
         manifest = json.loads((assets / "page.webmanifest").read_text("utf-8")) | {
             "name": title,
-            "short_name": self.title or told["short_title"],
-            "description": told["description"],
+            "short_name": self.title or page_texts["short_title"],
+            "description": page_texts["description"],
             "lang": self.lang,
         }
-        script = f"export const language = {_json(self.lang)};\nexport const texts = {_json(told)};\n"
+        script = f"export const language = {_json(self.lang)};\nexport const texts = {_json(page_texts)};\n"
         style = '<link rel="stylesheet" href="style.css">'
         return {
-            "index.html": index.replace(style, style + own).encode(),
+            "index.html": index.replace(style, style + link).encode(),
             "page.webmanifest": _json(manifest).encode(),
             "texts.js": script.encode(),
             **({_OWN_CSS: self.css} if self.css is not None else {}),
@@ -69,11 +69,11 @@ class PageStyle:
 
 def texts(assets: Traversable, lang: str) -> dict[str, Any]:
     """The texts of a page in a language, by name."""
-    found = {entry.name.removesuffix(".json"): entry for entry in (assets / "texts").iterdir()}
-    if lang not in found:
-        raise ConfigError(f"the page has no texts in {lang!r}; choose one of {', '.join(sorted(found))}")
-    told: dict[str, Any] = json.loads(found[lang].read_text("utf-8"))
-    return told
+    paths = {entry.name.removesuffix(".json"): entry for entry in (assets / "texts").iterdir()}
+    if lang not in paths:
+        raise ConfigError(f"the page has no texts in {lang!r}; choose one of {', '.join(sorted(paths))}")
+    page_texts: dict[str, Any] = json.loads(paths[lang].read_text("utf-8"))
+    return page_texts
 
 
 def _filled(page: str, values: dict[str, Any]) -> str:

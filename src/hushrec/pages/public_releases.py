@@ -92,25 +92,25 @@ def publish(
     """
     if not source.is_dir():
         return (_publish(source, site, key, lang),), {}
-    found: dict[str, PublicRelease] = {}
+    releases: dict[str, PublicRelease] = {}
     left_out = {}
     for path in sorted(path for path in source.iterdir() if path.name.endswith(ENDING)):
         try:
             one = _publish(path, site, key, lang, promising=True)
-            found[one.sha256] = one
+            releases[one.sha256] = one
         except ReleaseError as error:
             left_out[path.name] = str(error)
-    if not found:
+    if not releases:
         reasons = "".join(f"; {name}: {reason}" for name, reason in left_out.items())
         raise ReleaseError(
             f"{source} holds no release that can be published{reasons}; hushrec fit writes one"
         )
-    if len(ledgers := {one.ledger for one in found.values()}) > 1:
+    if len(ledgers := {one.ledger for one in releases.values()}) > 1:
         raise ReleaseError(
             f"{source} holds releases of {len(ledgers)} ledgers; give each ledger a folder, and a site, of "
             "its own"
         )
-    return tuple(sorted(found.values(), key=lambda one: (one.version, one.sha256), reverse=True)), left_out
+    return tuple(sorted(releases.values(), key=lambda one: (one.version, one.sha256), reverse=True)), left_out
 
 
 def to_json(releases: tuple[PublicRelease, ...]) -> bytes:
@@ -121,8 +121,8 @@ def to_json(releases: tuple[PublicRelease, ...]) -> bytes:
 def listed(site: Path) -> tuple[PublicRelease, ...]:
     """The releases of a site, newest first; none if its list cannot be read."""
     try:
-        told: Any = json.loads((site / LIST).read_text("utf-8"))["releases"]
-        return tuple(PublicRelease(**one) for one in told)
+        entries: Any = json.loads((site / LIST).read_text("utf-8"))["releases"]
+        return tuple(PublicRelease(**one) for one in entries)
     except (OSError, ValueError, KeyError, TypeError):
         return ()
 

@@ -96,8 +96,10 @@ def _parts(
     if key is not None:
         yield "key.pem", key.encode()
     if titles is not None:
-        held = {name: opened.features.get(of, ()) for name, of in (("years", "year"), ("genres", "genres"))}
-        yield from _titled(titles.of(opened.items, {"titles": opened.titles, **held}))
+        features = {
+            name: opened.features.get(of, ()) for name, of in (("years", "year"), ("genres", "genres"))
+        }
+        yield from _titled(titles.of(opened.items, {"titles": opened.titles, **features}))
     places = item_map(opened)
     if places is not None:
         yield "map.json", _json({"x": places[:, 0].tolist(), "y": places[:, 1].tolist()})

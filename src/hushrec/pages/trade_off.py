@@ -23,13 +23,13 @@ def trade_off(statement: Statement, words: Words) -> list[Block]:
     Args:
         statement: one that promises something without a condition.
     """
-    found = [(100 * wrong, percent(_found(statement, wrong))) for wrong in SHOWN]
+    points = [(100 * wrong, percent(_found(statement, wrong))) for wrong in SHOWN]
     cells = [
         [words("card.trade_off.fraction", fraction=fraction) for fraction in (at, at, most)]
-        for at, most in found
+        for at, most in points
     ]
     heads = [words(f"card.trade_off.{name}") for name in ("wrong", "blind", "found")]
-    at, most = found[1]
+    at, most = points[1]
     curve = words("card.trade_off.curve", wrong=at, found=most)
     return [Figure(_drawn(statement, words), curve), Table(words("card.trade_off.title"), heads, cells)]
 
@@ -63,5 +63,5 @@ def _drawn(statement: Statement, words: Words) -> str:
     )
 
 
-def _place(wrong: float, found: float) -> str:
-    return f"{_LEFT + _SIDE * wrong:.1f} {_BOTTOM - _SIDE * found:.1f}"
+def _place(wrong: float, power: float) -> str:
+    return f"{_LEFT + _SIDE * wrong:.1f} {_BOTTOM - _SIDE * power:.1f}"

@@ -23,7 +23,7 @@ from hushrec.privacy.query import AnyQuery
 def calibrated(queries: Sequence[AnyQuery], split: Mapping[str, float], budget: Budget) -> list[Event]:
     """The event of every query, in order; together they cost at most the budget.
 
-    A draw costs its share of ε itself. All sums have one norm, and share what is left by the exact
+    A draw costs its fraction of ε itself. All sums have one norm, and divide what is left by the exact
     composition of their noise.
 
     Args:
@@ -42,8 +42,8 @@ def calibrated(queries: Sequence[AnyQuery], split: Mapping[str, float], budget: 
     return [draws.get(q.name) or noisy[q.name] for q in queries]
 
 
-def _draw(query: AnyQuery, share: float, budget: Budget) -> Event:
-    units = math.floor(budget.epsilon_units * Fraction(share))
+def _draw(query: AnyQuery, fraction: float, budget: Budget) -> Event:
+    units = math.floor(budget.epsilon_units * Fraction(fraction))
     return posterior_sample(
         query.name, epsilon=units, sensitivity=query.sensitivity, step=query.step, size=query.size
     )

@@ -156,14 +156,14 @@ def require_booked(bounded: Bounded | BoundedMatrix, event: Event) -> None:
             f"{below(event.sensitivity)}; plan and statistic must use the same bound"
         )
     each = event.size == EVERY_RATING and isinstance(bounded, Bounded)
-    for what, given, booked in (
+    for quantity, actual, booked in (
         ("size", bounded.size, bounded.size if each else event.size),
         ("step", bounded.step, event.step),
         ("norm", bounded.norm, event.norm),
     ):
-        if given != booked:
+        if actual != booked:
             raise GrantError(
-                f"{bounded.name}: {what} is {given}, booked was {booked}; plan and statistic must agree"
+                f"{bounded.name}: {quantity} is {actual}, booked was {booked}; plan and statistic must agree"
             )
 
 

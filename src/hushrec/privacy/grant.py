@@ -256,11 +256,11 @@ class Grant(Confined):
         if self.checkpoint is None or name not in self._open:
             return None
         event = self._unused(name)
-        found = released_values.load(self.checkpoint, event)
-        if not isinstance(found, kind):
+        noisy = released_values.load(self.checkpoint, event)
+        if not isinstance(noisy, kind):
             return None
         self._use(event)
-        return found
+        return noisy
 
     def _saved(self, noisy: _Released, private: object, *public: object) -> _Released:
         """Store the value before anything is computed from it: every later run gets this same value."""

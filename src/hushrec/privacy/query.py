@@ -1,6 +1,6 @@
 """What is measured, before any noise: a few types of query.
 
-A query is described without looking at data. Calibration turns its share of a budget into an event
+A query is described without looking at data. Calibration turns its part of a budget into an event
 (``allocation``); ``release`` sends its values through the grant that was charged for that event.
 """
 

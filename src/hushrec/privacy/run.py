@@ -138,9 +138,9 @@ class ExactRun:
 
     def measure(self, query: Query[Values, Released], values: Values) -> Released:
         """The exact values. Privacy: private."""
-        found = query.exact(values)
+        exact = query.exact(values)
         advance(MEASURING)
-        return found
+        return exact
 
     def noise(self, query: AnyQuery) -> float:
         """None: 0. Privacy: public."""

@@ -122,15 +122,15 @@ class Release:
 
     def tastes(self, words: Words) -> Said:
         """What is left of people's tastes after the noise, in the words of a language."""
-        known = self.constants.get("known_factors", 0.0)
-        return contents.tastes(self.dimensions, self.model, self.settings, self._noise, known, words)
+        n_known = self.constants.get("known_factors", 0.0)
+        return contents.tastes(self.dimensions, self.model, self.settings, self._noise, n_known, words)
 
     def _said(self, words: Words) -> dict[str, str]:
         """What a page shows of it, by name."""
-        said = {"taste": self.tastes(words)}
+        sentences = {"taste": self.tastes(words)}
         if not self.personal:
-            said["why_same"] = words.clause(contents.why_same(self.model, self.settings, self._noise))
-        return words.own(said)
+            sentences["why_same"] = words.clause(contents.why_same(self.model, self.settings, self._noise))
+        return words.own(sentences)
 
     @property
     def why_same(self) -> str:
@@ -167,14 +167,14 @@ class Release:
             "dimensions": self.dimensions,  # these two follow from the others: for readers, never read back
             "said": {lang: self._said(Words(lang)) for lang in LANGUAGES},
         }
-        given = {"users": self.users, "scale": self.scale}
-        facts |= {name: list(value) for name, value in given.items() if value}
-        told: dict[str, Any] = {"likes": self.likes, "counts": self.counts}
+        lists = {"users": self.users, "scale": self.scale}
+        facts |= {name: list(value) for name, value in lists.items() if value}
+        optional: dict[str, Any] = {"likes": self.likes, "counts": self.counts}
         if self.titles:
-            told["titles"] = "\n".join(self.titles)
+            optional["titles"] = "\n".join(self.titles)
         if self.features:
-            told["features"] = {name: "\n".join(lines) for name, lines in self.features.items()}
-        facts |= {name: value for name, value in told.items() if value is not None}
+            optional["features"] = {name: "\n".join(lines) for name, lines in self.features.items()}
+        facts |= {name: value for name, value in optional.items() if value is not None}
         text = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         return _sealed(text, self.tensors)
 
@@ -269,8 +269,8 @@ class Release:
 
     def __repr__(self) -> str:
         people = f"{len(self.users):,} people, " if self.users else ""
-        told = f"{self.dimensions:,} taste dimensions, {self.statement.headline}{self.signature.brief}"
-        return f"Release({self.model}, {len(self.items):,} items, {people}{told})"
+        summary = f"{self.dimensions:,} taste dimensions, {self.statement.headline}{self.signature.brief}"
+        return f"Release({self.model}, {len(self.items):,} items, {people}{summary})"
 
     @property
     def gives(self) -> Clause:
@@ -295,7 +295,7 @@ class Release:
         ]
         if self.users:
             rows.append(("people listed", f"{len(self.users):,}"))
-        stated = self.statement.document(lang)
+        statement = self.statement.document(lang)
         facts = {
             "model": self.model,
             "settings": dict(self.settings),
@@ -309,9 +309,9 @@ class Release:
             "taste": self.taste,
             "dimensions": self.dimensions,
             "signature": self.signature.to_json(),
-            "statement": stated.facts,
+            "statement": statement.facts,
         }
-        blocks = [Facts(rows), *stated.blocks]
+        blocks = [Facts(rows), *statement.blocks]
         return Document("release", f"Release of {self.model}", blocks, facts=facts, lang=lang)
 
     def _repr_html_(self) -> str:
@@ -391,13 +391,13 @@ def _check_texts(release: Release) -> None:
         raise ReleaseError("an id is repeated")
 
 
-def _scale(given: Any) -> tuple[float, float, float]:
-    lo, hi, step = map(facts_of.number, facts_of.entries(given))
+def _scale(values: Any) -> tuple[float, float, float]:
+    lo, hi, step = map(facts_of.number, facts_of.entries(values))
     return lo, hi, step
 
 
-def _texts(given: Any) -> tuple[str, ...]:
-    return tuple(facts_of.typed(text, str) for text in facts_of.entries(given))
+def _texts(values: Any) -> tuple[str, ...]:
+    return tuple(facts_of.typed(text, str) for text in facts_of.entries(values))
 
 
 def _lines(text: str, n: int) -> tuple[str, ...]:
@@ -422,9 +422,9 @@ def _is_id(name: str) -> bool:
 
 def _sealed(text: str, tensors: Mapping[str, NDArray[Any]]) -> bytes:
     """The file of these facts, as JSON, and tensors, with its SHA-256."""
-    stated = f'{{"sha256":"{"0" * 64}",{text[1:]}'
+    unsealed = f'{{"sha256":"{"0" * 64}",{text[1:]}'
     arrays = {name: np.ascontiguousarray(tensors[name]) for name in sorted(tensors)}
-    data = safetensors.numpy.save(arrays, {"hushrec": stated})
+    data = safetensors.numpy.save(arrays, {"hushrec": unsealed})
     return data[:_START] + _digest(data) + data[_END:]
 
 

@@ -125,8 +125,8 @@ class Client:
             text: an id; or a title or its beginning, whatever the case, accents, punctuation, place of the
                 article ("Matrix, The") and year, which tells namesakes apart.
         """
-        if (known := _normal(text)) in self._positions:
-            return [known]
+        if (item := _normal(text)) in self._positions:
+            return [item]
         return [self.release.items[position] for position in self._titles.find(text)]
 
     def __repr__(self) -> str:
@@ -160,8 +160,8 @@ class Client:
         targets = self._required(names)
         ignored: list[str] = []
         if user is None:
-            own, ignored = self._own(ratings)
-            scores = self._of_own(self._predictor.predict, own, targets)
+            own_values, ignored = self._own(ratings)
+            scores = self._of_own(self._predictor.predict, own_values, targets)
         else:
             scores = self._of_listed(user, ratings, targets)
         return Predictions(zip(names, np.clip(scores, lo, hi).tolist(), strict=True), ignored)
@@ -204,10 +204,10 @@ class Client:
         """
         if not 0 <= diversity <= 1:
             raise ReleaseError("diversity must be between 0 and 1")
-        own, ignored = self._own(ratings) if user is None else ({}, [])
-        targets = self._listable(own, exclude, allowed)
+        own_values, ignored = self._own(ratings) if user is None else ({}, [])
+        targets = self._listable(own_values, exclude, allowed)
         if user is None:
-            scores = self._of_own(self._predictor.rank, self._used(own), targets)
+            scores = self._of_own(self._predictor.rank, self._used(own_values), targets)
         else:
             scores = self._of_listed(user, ratings, targets, rank=True)
         n = max(n, 0)
@@ -220,7 +220,7 @@ class Client:
         if self.release.feedback == "ratings":
             lo, hi, _ = self.release.require_scale()
             if user is None:
-                predicted = self._of_own(self._predictor.predict, own, items)
+                predicted = self._of_own(self._predictor.predict, own_values, items)
             else:
                 predicted = self._of_listed(user, None, items)
             stars = np.clip(predicted, lo, hi).tolist()
@@ -279,18 +279,20 @@ class Client:
             ReleaseError: As ``recommend``; the item is not in the catalogue, or the prediction is not a sum
                 over own items.
         """
-        given, ignored = self._own(ratings)
-        own = self._used(given)
-        added = self._of_own(self._predictor.contributions, own, self._required([_normal(item)]))[:, 0]
+        own_values, ignored = self._own(ratings)
+        used_values = self._used(own_values)
+        target = self._required([_normal(item)])
+        added = self._of_own(self._predictor.contributions, used_values, target)[:, 0]
         strongest = np.argsort(-np.abs(added), kind="stable")[: max(n, 0)]
-        names = [self.release.items[position] for position in own]
+        names = [self.release.items[position] for position in used_values]
         return Rows((Reason(names[i], float(added[i])) for i in strongest if added[i]), ignored)
 
     def _of_own(
-        self, ask: Callable[[Ints, Floats, Ints], Floats], own: Mapping[int, float], targets: Ints
+        self, ask: Callable[[Ints, Floats, Ints], Floats], own_values: Mapping[int, float], targets: Ints
     ) -> Floats:
         """What a method of the predictor says of a user's own ratings or interactions."""
-        rated, values = np.array([*own], dtype=np.int64), np.array([*own.values()], dtype=np.float64)
+        rated = np.array([*own_values], dtype=np.int64)
+        values = np.array([*own_values.values()], dtype=np.float64)
         try:
             return ask(rated, values, targets)
         except np.linalg.LinAlgError:
@@ -312,12 +314,14 @@ class Client:
         ask = self._people.rank if rank else self._people.predict
         return ask(np.full(len(targets), person), targets)
 
-    def _listable(self, own: Iterable[int], exclude: Iterable[str], allowed: Iterable[str] | None) -> Ints:
+    def _listable(
+        self, own_items: Iterable[int], exclude: Iterable[str], allowed: Iterable[str] | None
+    ) -> Ints:
         """Positions of the items that may be recommended, ascending."""
         listable = np.full(len(self._positions), allowed is None)
         if allowed is not None:
             listable[self._known(allowed)] = True
-        listable[[*own, *self._known(exclude)]] = False
+        listable[[*own_items, *self._known(exclude)]] = False
         return np.flatnonzero(listable)
 
     def _known(self, names: Iterable[str]) -> list[int]:
@@ -335,15 +339,15 @@ class Client:
             )
         return np.array([self._positions[name] for name in names], dtype=np.int64)
 
-    def _own(self, given: Mapping[str, float] | Iterable[str] | None) -> tuple[dict[int, float], list[str]]:
+    def _own(self, data: Mapping[str, float] | Iterable[str] | None) -> tuple[dict[int, float], list[str]]:
         """Position → rating, or how often it was given, of the items that the user gave; and ids not used."""
-        if given is None:
+        if data is None:
             raise ReleaseError("give own ratings, {} if there are none, or user=, the id of a listed user")
         lo, hi = self._bounds()
-        own: dict[int, float] = {}
+        own_values: dict[int, float] = {}
         ignored: list[str] = []
-        known = False
-        numbers = self._numbers(given)
+        any_known = False
+        numbers = self._numbers(data)
         for item, rating in numbers.items():
             try:
                 value = float(rating)
@@ -351,20 +355,20 @@ class Client:
                 raise ReleaseError("own ratings must map item ids to numbers, as in {'Alien': 5}") from None
             name = _normal(item)
             position = self._positions.get(name)
-            known |= position is not None
+            any_known |= position is not None
             if position is not None and self.release.counts is not None and math.isfinite(value):
                 value = math.floor(value + 0.5)  # as in loading
                 value = value if value >= 1 else math.nan
             if position is None or not math.isfinite(value):
                 ignored.append(name)
                 continue
-            own[position] = min(max(value, lo), hi)
-        if numbers and not known:
+            own_values[position] = min(max(value, lo), hi)
+        if numbers and not any_known:
             raise ReleaseError(
                 "nothing of what was given is in this release's catalogue; give ids as the catalogue has "
                 "them, with their leading zeros, or give nothing to list what is popular"
             )
-        return own, ignored
+        return own_values, ignored
 
     def _bounds(self) -> tuple[float, float]:
         """The smallest and the largest rating or count."""
@@ -372,27 +376,27 @@ class Client:
             return self.release.scale[:2]
         return 1.0, float(self.release.counts or 1)
 
-    def _numbers(self, given: Mapping[str, float] | Iterable[str]) -> Mapping[str, float]:
+    def _numbers(self, data: Mapping[str, float] | Iterable[str]) -> Mapping[str, float]:
         """Ratings or counts by item id; an id alone is a like, or was given once."""
         release = self.release
-        if isinstance(given, Mapping):
+        if isinstance(data, Mapping):
             if release.scale is None and release.counts is None:
                 raise ReleaseError("this release takes item ids without numbers, as in ['Alien', 'Heat']")
-            return given
-        if release.feedback == "ratings" or isinstance(given, str | bytes) or not isinstance(given, Iterable):
+            return data
+        if release.feedback == "ratings" or isinstance(data, str | bytes) or not isinstance(data, Iterable):
             example = "{'Alien': 5}" if release.feedback == "ratings" else "['Alien', 'Heat']"
             raise ReleaseError(f"this release is of {release.feedback}: give your own as in {example}")
         _, most = self._bounds()
-        times = Counter(map(_normal, given))
+        times = Counter(map(_normal, data))
         return times if release.counts is not None else dict.fromkeys(times, most)
 
-    def _used(self, own: Mapping[int, float]) -> Mapping[int, float]:
+    def _used(self, own_values: Mapping[int, float]) -> Mapping[int, float]:
         """What a predictor uses of it: ratings, or of interactions how often each was given."""
         release = self.release
         if release.likes is None or release.scale is None:
-            return own
+            return own_values
         least = release.likes - release.scale[2] / 2  # loading rounds to the nearest rating as well
-        return {position: 1.0 for position, rating in own.items() if rating >= least}
+        return {position: 1.0 for position, rating in own_values.items() if rating >= least}
 
 
 def _normal(name: object) -> str:

@@ -54,8 +54,8 @@ def cosines(products: Floats, lengths: Floats, other_lengths: Floats) -> Floats:
         lengths, other_lengths: lengths of the rows and of the columns, at least 0.
     """
     bounds = np.outer(lengths, other_lengths)
-    found = np.divide(products, bounds, out=np.zeros_like(bounds), where=bounds > 0)
-    return np.asarray(np.clip(found, -1, 1), dtype=np.float64)
+    ratios = np.divide(products, bounds, out=np.zeros_like(bounds), where=bounds > 0)
+    return np.asarray(np.clip(ratios, -1, 1), dtype=np.float64)
 
 
 def noisy_cosines(products: Floats, lengths: Floats, noise: Floats, items: Ints, others: Ints) -> Floats:

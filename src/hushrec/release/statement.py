@@ -212,7 +212,7 @@ class Statement:
     def from_json(cls, values: Any) -> Self:
         """The statement that ``to_json`` described."""
         with parsing("the statement of privacy is malformed"):
-            known = {entry.name for entry in fields(cls)}
+            names = {entry.name for entry in fields(cls)}
             values = dict(typed(values, dict))
             if (version := values.pop("version", None)) != schema.VERSION or version is True:
                 raise ReleaseError(
@@ -225,7 +225,7 @@ class Statement:
             if None in derived.values():
                 raise ReleaseError("the statement of privacy has missing fields")
             sayings(derived["said"], "headline", "sentence")
-            if not known - _OPTIONAL <= set(values) <= known:
+            if not names - _OPTIONAL <= set(values) <= names:
                 raise ReleaseError("the statement of privacy has missing or unknown fields")
             values["measurements"] = tuple(Measured(**line) for line in entries(values["measurements"]))
             for name in ("caveats", "assumes"):
@@ -242,7 +242,7 @@ class Statement:
 
     def _check(self) -> None:
         """Refuse a statement that promises without grounds, or that holds unknown values."""
-        known = (
+        valid = (
             all(clause.is_known and clause.kind in CAVEATS for clause in self.caveats)
             and all(clause.is_known and clause.kind == "assumes" for clause in self.assumes)
             and (self.beside is None or (self.beside.is_known and self.beside.kind == "beside"))
@@ -266,7 +266,7 @@ class Statement:
             and (self.local is None or self._answers(self.local))
             and all(text.isprintable() for text in self._texts())
         )
-        if not known or not (self._grounded() or self.has("unprotected")):
+        if not valid or not (self._grounded() or self.has("unprotected")):
             raise ReleaseError("the statement of privacy promises something without grounds")
 
     def _grounded(self) -> bool:
@@ -328,16 +328,16 @@ class Statement:
             return blocks
         if self.has("unprotected"):
             blocks.append(Paragraph(words("promise.nothing")))
-        own = self.guarantee.loss(words)
+        loss = self.guarantee.loss(words)
         if self.together:
             blocks.append(Paragraph(self._together(self.together, words), "strong"))
             if self.private:
                 blocks.append(Paragraph(self.together.grade(words)))
-            own = self.guarantee.loss(words, "alone")
+            loss = self.guarantee.loss(words, "alone")
         if self.has("author"):
-            own = words.join([own, words("loss.author")], "")
+            loss = words.join([loss, words("loss.author")], "")
         if "parts" not in self.ledger:
-            blocks.append(Paragraph(own, "plain" if cautions or self.together else "strong"))
+            blocks.append(Paragraph(loss, "plain" if cautions or self.together else "strong"))
         if self.beside:
             blocks.append(Paragraph(words("note.beside", beside=words.clause(self.beside))))
         return blocks
@@ -447,9 +447,9 @@ def _shown(value: float | str, words: Words) -> str:
 
 def sayings(value: Any, *names: str) -> None:
     """Refuse what readers see, by language and name, if it is not lines of text, or English lacks a name."""
-    said = {lang: typed(texts, dict) for lang, texts in typed(value, dict).items()}
-    printable = all(typed(text, str).isprintable() for texts in said.values() for text in texts.values())
-    if not printable or not said[ENGLISH].keys() >= {*names}:
+    sentences = {lang: typed(texts, dict) for lang, texts in typed(value, dict).items()}
+    printable = all(typed(text, str).isprintable() for texts in sentences.values() for text in texts.values())
+    if not printable or not sentences[ENGLISH].keys() >= {*names}:
         raise ValueError("what readers see is malformed")
 
 

@@ -60,9 +60,10 @@ class Ranking:
     def of(self, rows: Rows, seen: Rows | None = None) -> Ranked:
         """The lists of a block of users; arguments and errors as in ``top_n``. Privacy: private."""
         block = _scores(self._predictor, rows, self._n_items)
-        for given in (rows, seen):
-            if given is not None:
-                block.rough[np.repeat(np.arange(given.n_users), np.diff(given.indptr)), given.items] = -np.inf
+        for excluded in (rows, seen):
+            if excluded is not None:
+                users = np.repeat(np.arange(excluded.n_users), np.diff(excluded.indptr))
+                block.rough[users, excluded.items] = -np.inf
         if self._barred is not None:
             block.rough[:, self._barred] = -np.inf
         return _best(block, self._n)
@@ -94,23 +95,25 @@ def top_n(
         yield ranking.of(rows.part(start, stop), None if seen is None else seen.part(start, stop))
 
 
-def _scores(found: Predictor, rows: Rows, n_items: int) -> BlockScores:
+def _scores(scorer: Predictor, rows: Rows, n_items: int) -> BlockScores:
     """Scores of a block, at once where the predictor can."""
     try:
-        return found.scores(rows) if isinstance(found, BlockPredictor) else _one_by_one(found, rows, n_items)
+        return (
+            scorer.scores(rows) if isinstance(scorer, BlockPredictor) else _one_by_one(scorer, rows, n_items)
+        )
     except np.linalg.LinAlgError:
         pass
     raise ReleaseError("nothing can be predicted from this release's numbers; fetch it again")
 
 
-def _one_by_one(found: Predictor, rows: Rows, n_items: int) -> BlockScores:
+def _one_by_one(scorer: Predictor, rows: Rows, n_items: int) -> BlockScores:
     """Scores of a block from a predictor of one user at a time."""
     scores = np.full((rows.n_users, n_items), -np.inf)
     for user in range(rows.n_users):
-        own = slice(rows.indptr[user], rows.indptr[user + 1])
-        rated = rows.items[own].astype(np.int64)
+        span = slice(rows.indptr[user], rows.indptr[user + 1])
+        rated = rows.items[span].astype(np.int64)
         targets = np.setdiff1d(np.arange(n_items), rated)
-        scores[user, targets] = found.rank(rated, rows.values[own], targets)
+        scores[user, targets] = scorer.rank(rated, rows.values[span], targets)
     return BlockScores(scores, np.zeros(rows.n_users), lambda users, items: scores[users, items])
 
 

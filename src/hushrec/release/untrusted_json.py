@@ -43,8 +43,8 @@ def parse(text: str, *, strings: int = _STRINGS, others: int = _OTHERS) -> Any:
     """
     count = outside = end = 0
     most = strings + len(text) // 8
-    for found in _STRING.finditer(text):
-        count, outside, end = count + 1, outside + found.start() - end, found.end()
+    for match in _STRING.finditer(text):
+        count, outside, end = count + 1, outside + match.start() - end, match.end()
         if count > most or outside > others + 2 * count:
             raise ValueError("more than facts hold")
     if outside + len(text) - end > others + 2 * count:
@@ -70,10 +70,10 @@ def number(value: Any) -> float:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         raise ValueError("a field is repeated")
-    return found
+    return fields
 
 
 def _finite(text: str) -> float:

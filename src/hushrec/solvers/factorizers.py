@@ -148,9 +148,9 @@ def least_squares(
 def _side(
     ratings: Sparse, others: Floats, other_effects: Floats, reg: Floats, scale: float
 ) -> tuple[Floats, Floats]:
-    left = ratings.less(other_effects.astype(np.float32))
+    residuals = ratings.less(other_effects.astype(np.float32))
     constant = np.full((len(others), 1 if scale else 0), scale)
-    solution = left.solve(np.hstack([others, constant]), reg)
+    solution = residuals.solve(np.hstack([others, constant]), reg)
     rank = others.shape[1]
     effects = solution[:, rank] * scale if scale else np.zeros(len(solution))
     return solution[:, :rank], effects
@@ -179,8 +179,8 @@ def gradient_descent(
 
     Privacy: private in, private out; post-processing if the ratings are already noisy.
     """
-    everybody = slice(0, len(ratings.counts))
-    batch = everybody, CSR(ratings.indptr, ratings.columns, ratings.values)
+    all_rows = slice(0, len(ratings.counts))
+    batch = all_rows, CSR(ratings.indptr, ratings.columns, ratings.values)
     counts = np.bincount(ratings.columns, minlength=ratings.n_columns)
     factored = descent.gradient_descent(
         descent.DescentData(lambda: iter([batch]), ratings.counts, counts),

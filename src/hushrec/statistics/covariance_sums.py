@@ -221,8 +221,8 @@ class CovarianceSums:
             raise ValueError(f"the head must have the {self.n_items:,} items that were planned")
         places = np.arange(self.n_items, dtype=np.int32)
         if counts is not None:
-            known = counts if head is None else counts[head.items]
-            places[np.argsort(-known, kind="stable")] = np.arange(self.n_items)
+            head_counts = counts if head is None else counts[head.items]
+            places[np.argsort(-head_counts, kind="stable")] = np.arange(self.n_items)
 
         def add_products(ratings: HeadRatings, *sums: Ints) -> None:
             entries = self.entries(ratings, effects, global_mean)

@@ -126,8 +126,8 @@ class FactorSums:
 
     def _errors(self, row: ResidualRows, people: Ints32, items: Ints32) -> Ints32:
         # p·q has 2 · 14 bits; w has 14 bits on the residuals' grid.
-        found: Ints32 = errors(*row.entries, people[row.places], items, _FACTOR_BITS, self.bound)
-        return found
+        scaled_errors: Ints32 = errors(*row.entries, people[row.places], items, _FACTOR_BITS, self.bound)
+        return scaled_errors
 
 
 def in_ball(factors: Floats, radius: float) -> Floats:

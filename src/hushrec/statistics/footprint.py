@@ -51,11 +51,11 @@ class Footprint:
         Args:
             sizes: number of entries of each measurement.
         """
-        known = list(sizes)
-        entries = [size for size in known if size != EVERY_RATING]
-        ratings = COPIED * (1 + len(known) - len(entries))
+        all_sizes = list(sizes)
+        entries = [size for size in all_sizes if size != EVERY_RATING]
+        ratings = COPIED * (1 + len(all_sizes) - len(entries))
         memory = 2 * COPIED * max(entries, default=0) + 8 * sum(entries) + 1e7
-        return cls(memory, 2 * ratings, LISTED, sum(entries) / DRAWS, float(len(known)))
+        return cls(memory, 2 * ratings, LISTED, sum(entries) / DRAWS, float(len(all_sizes)))
 
     def then(self, other: "Footprint") -> "Footprint":
         """One fit after the other: the larger memory, the sum of the times."""

@@ -67,5 +67,5 @@ class PeopleSums:
         n = self.domain.n_users
         rows = self.residuals.rows(people, item_effects, np.zeros(n))
         sums, counts = rows.total(add, n, n)
-        made = [sums.sum(keepdims=True)] if self.overall else []
-        yield from zip(self.queries(), [*made, sums, counts], strict=True)
+        overall = [sums.sum(keepdims=True)] if self.overall else []
+        yield from zip(self.queries(), [*overall, sums, counts], strict=True)

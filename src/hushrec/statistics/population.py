@@ -100,5 +100,5 @@ def _numbered(block: Weighed) -> tuple[Weighed, Words32]:
 
 
 def _drawn(sample: Sample, numbered: tuple[Weighed, Words32]) -> Weighed:
-    block, own = numbered
-    return block._replace(weights=np.where(sample.of(own), block.weights, 0))
+    block, user_nonces = numbered
+    return block._replace(weights=np.where(sample.of(user_nonces), block.weights, 0))

@@ -109,8 +109,8 @@ class Residuals:
         (counts,) = rows.total(count, self.domain.n_users)
         indptr = np.concatenate([[0], np.cumsum(counts)])
         columns, values = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=np.int32)
-        for places, (cuts, items, found) in rows.blocks():
+        for places, (cuts, items, block_values) in rows.blocks():
             there = np.repeat(indptr[places] - cuts[:-1], np.diff(cuts))
             there += np.arange(len(there))
-            columns[there], values[there] = items, found
+            columns[there], values[there] = items, block_values
         return CSR(indptr, columns, values)

@@ -22,7 +22,7 @@ from hushrec.data.packed import pack
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.packed.pack import load_blocks, too_large
 from hushrec.data.readers import binary, text
-from hushrec.data.readers.tables import found
+from hushrec.data.readers.tables import parts_of
 from hushrec.data.reading import PLAIN, Reading
 from hushrec.errors import DataError
 
@@ -191,12 +191,12 @@ def test_parts_are_smaller_than_blocks(tmp_path):
     (tmp_path / "r.csv.gz").write_bytes(b"0" * 8000)
     with zipfile.ZipFile(tmp_path / "r.zip", "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("r.csv", b"0" * 8000)
-    assert pack._parts(found(tmp_path / "r.csv", PLAIN), 100) == 11
-    assert pack._parts(found(tmp_path / "r.zip", PLAIN), 100) == 11
-    assert pack._parts(found([tmp_path / "r.csv", tmp_path / "r.csv.gz"], PLAIN), 1000) == 6
+    assert pack._parts(parts_of(tmp_path / "r.csv", PLAIN), 100) == 11
+    assert pack._parts(parts_of(tmp_path / "r.zip", PLAIN), 100) == 11
+    assert pack._parts(parts_of([tmp_path / "r.csv", tmp_path / "r.csv.gz"], PLAIN), 1000) == 6
     assert pack._parts([pl.DataFrame({"x": range(50)})], 10) == 6
     assert pack._parts([pl.LazyFrame({"x": range(50)})], 1 << 22) == 257
-    assert pack._parts(found(tmp_path / "r.csv*", PLAIN), 1) == 512
+    assert pack._parts(parts_of(tmp_path / "r.csv*", PLAIN), 1) == 512
 
 
 @pytest.mark.full

@@ -7,7 +7,7 @@ import pytest
 
 from hushrec.data.readers.columns import RATED
 from hushrec.data.readers.databases.database import Database
-from hushrec.data.readers.tables import found, tables
+from hushrec.data.readers.tables import parts_of, tables
 from hushrec.data.reading import PLAIN, Reading
 from hushrec.errors import DataError
 from support import databases
@@ -26,9 +26,9 @@ def test_files_tables_and_queries_are_read_in_their_order(tmp_path):
 def test_what_is_named_twice_or_not_at_all_is_refused(tmp_path):
     TABLE.write_csv(tmp_path / "r.csv")
     with pytest.raises(DataError, match="is named twice, so its records would count twice"):
-        found([tmp_path / "r.csv", Path(f"{tmp_path}/./r.csv")], PLAIN)
+        parts_of([tmp_path / "r.csv", Path(f"{tmp_path}/./r.csv")], PLAIN)
     with pytest.raises(DataError, match="there is no file to read"):
-        found([], PLAIN)
+        parts_of([], PLAIN)
 
 
 def test_only_files_have_a_format():

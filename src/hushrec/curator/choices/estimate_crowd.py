@@ -27,7 +27,7 @@ from hushrec.statistics.population import Population
 PART = Fraction(1, 50)
 """Part of a ledger's total that an estimate of the crowd costs: of its ρ, or at δ = 0 of its ε."""
 _USERS = {"user": 0.2, "record": 0.5}
-"""Share of the number of users, by unit; for unit ``user`` the other sum has a far larger Δ."""
+"""Split of the number of users, by unit; by hand: for unit ``user`` the other sum has a far larger Δ."""
 
 
 def estimate_crowd(
@@ -110,16 +110,16 @@ class Counting(Work[Domain]):
         run, measured = ChargedRun(self.plan, queries, grant), self.totals.measure(Population(population))
         return self._declared(_told([run.measure(*pair).values for pair in measured], self.domain))
 
-    def content(self, made: Domain) -> bytes:
-        told = {"expected_users": made.expected_users, "expected_records": made.expected_records}
-        return json.dumps(told).encode()
+    def content(self, domain: Domain) -> bytes:
+        counts = {"expected_users": domain.expected_users, "expected_records": domain.expected_records}
+        return json.dumps(counts).encode()
 
     def read(self, content: bytes) -> Domain:
         return self._declared(json.loads(content))
 
-    def _declared(self, told: dict[str, int]) -> Domain:
-        known = self.domain.model_dump(mode="json", exclude_none=True, by_alias=True)
-        return Domain(**{**known, **told})
+    def _declared(self, counts: dict[str, int]) -> Domain:
+        declared = self.domain.model_dump(mode="json", exclude_none=True, by_alias=True)
+        return Domain(**{**declared, **counts})
 
 
 def crowd_plan(domain: Domain, total: Budget) -> tuple[CrowdTotals, Plan]:
@@ -152,12 +152,12 @@ def _part(total: Budget) -> Budget:
     return total.model_copy(update={"epsilon": epsilon})
 
 
-def _told(found: list[Floats], domain: Domain) -> dict[str, int]:
+def _told(totals: list[Floats], domain: Domain) -> dict[str, int]:
     """Two digits of each noisy number, within what the domain allows."""
-    users, given = (float(value[0]) for value in found)
+    users, records = (float(value[0]) for value in totals)
     people = _two_digits(min(max(users, 1.0), domain.max_users))
     most = people * min(domain.max_per_user, domain.n_items)
-    return {"expected_users": people, "expected_records": _two_digits(min(max(given, people), most))}
+    return {"expected_users": people, "expected_records": _two_digits(min(max(records, people), most))}
 
 
 def _two_digits(number: float) -> int:

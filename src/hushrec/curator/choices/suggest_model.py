@@ -101,22 +101,22 @@ def _suited(domain: Domain, budget: Budget | None, personal_epsilon: bool) -> It
     elif budget.delta == 0:
         laplace = "δ = 0 needs Laplace noise, which hides all but item effects"
         yield Choice(GlobalEffects(noise="laplace"), laplace)
-    elif (found := pairs(domain, budget)) >= (needed := factors_from(budget)):
-        yield from _of_factors(domain, budget, found)
+    elif (signal := pairs(domain, budget)) >= (needed := factors_from(budget)):
+        yield from _of_factors(domain, budget, signal)
         yield Choice(GlobalEffects(), "models of factors do not fit into this machine's memory")
     else:
-        hidden = f"the signal of {_crowd(domain)} is {found:,.0f}: noise hides factors below {needed:g}"
+        hidden = f"the signal of {_crowd(domain)} is {signal:,.0f}: noise hides factors below {needed:g}"
         yield Choice(GlobalEffects(), hidden)
 
 
-def _of_factors(domain: Domain, budget: Budget, found: float) -> Iterator[Choice]:
+def _of_factors(domain: Domain, budget: Budget, signal: float) -> Iterator[Choice]:
     """A covariance, and for unit ``user`` factors that descend under noise: which of them tells more."""
-    shown = f"the signal of {_crowd(domain)} is {found:,.0f}"
+    shown = f"the signal of {_crowd(domain)} is {signal:,.0f}"
     visible = f"{shown}: factors show through noise from {factors_from(budget):g} on"
     many, descent = covariance_from(domain), _posterior(domain)
     if budget.unit == "record" or not descent.learns_factors(domain, budget):
         yield Choice(_covariance(domain), visible)
-    elif found < many:
+    elif signal < many:
         yield from (Choice(descent, visible), Choice(_covariance(domain), visible))
     else:
         yield Choice(

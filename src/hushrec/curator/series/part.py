@@ -121,8 +121,8 @@ class Part(Work[Release]):
         release = replace(release, titles=self.domain.titles or (), features=self.domain.features or {})
         return describe(release, queries, self.plan, grant, self.domain)
 
-    def content(self, made: Release) -> bytes:
-        return made.to_bytes()
+    def content(self, release: Release) -> bytes:
+        return release.to_bytes()
 
     def read(self, content: bytes) -> Release:
         return replace(Release.from_bytes(content), repeated=True)
@@ -156,8 +156,8 @@ def _number(folder: SeriesFolder, first: Plan, account: Ledger, release_index: i
     charges, part = account.parts(first), first.part
     assert part is not None
     if release_index is not None:
-        made = [number for number, charge in enumerate(charges) if charge.release_index == release_index]
-        for number in made:
+        numbers = [number for number, charge in enumerate(charges) if charge.release_index == release_index]
+        for number in numbers:
             before = replace(first, part=replace(part, number=number))
             if account.stored(before, release_index) is not None:
                 return number

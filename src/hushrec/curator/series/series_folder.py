@@ -113,7 +113,7 @@ class SeriesFolder(Holder):
         Privacy: public.
         """
         places = {item: place for place, item in enumerate(items)}
-        found = {}
+        measurements = {}
         for part in sorted(self._numbers(_MEASURED)):
             path = self._folder.path / f"measured-{part:04}.safetensors"
             with self._folder.translated(), safetensors.safe_open(path, "np") as content:
@@ -121,8 +121,8 @@ class SeriesFolder(Holder):
                 before = json.loads(content.metadata()["items"])
             if len(values) == len(before) and before != [*items]:
                 values = _aligned(values, [places.get(item, -1) for item in before], len(items))
-            found[part] = Noisy(event.name, values, event.deviation, event.step, event)
-        return found
+            measurements[part] = Noisy(event.name, values, event.deviation, event.step, event)
+        return measurements
 
     def _memory(self) -> bytes:
         if self.part < 0:
@@ -140,25 +140,25 @@ def _aligned(values: Floats, places: list[int], size: int) -> Floats:
     return aligned
 
 
-def require_part(folder: SeriesFolder, made: Sequence[Charge]) -> None:
+def require_part(folder: SeriesFolder, charges: Sequence[Charge]) -> None:
     """Refuse a folder that does not remember exactly what the releases that the ledger knows have measured.
 
     A fit that was killed before its charge has remembered one more, which follows from the last one and is
     then charged. It measured nothing: a measurement that the ledger does not know was charged and forgotten.
     """
-    known = f"the ledger knows {len(made)} releases of this series"
-    if folder.last_measured >= len(made):
+    recorded = f"the ledger knows {len(charges)} releases of this series"
+    if folder.last_measured >= len(charges):
         raise LedgerStale(
-            f"{folder.name}: {known}, but release {folder.last_measured + 1} was measured already: the "
+            f"{folder.name}: {recorded}, but release {folder.last_measured + 1} was measured already: the "
             "ledger was restored from a backup. Put the ledger's latest copy back; without it the series "
             "cannot go on, because the same release would be measured again with new noise"
         )
-    differs = f"{known}, the folder {folder.part + 1}"
-    if folder.part in (len(made) - 1, len(made)):
-        follows = folder.mark if folder.part < len(made) else folder.arrivals().before
-        if follows == (made[-1].memory if made else ""):
+    differs = f"{recorded}, the folder {folder.part + 1}"
+    if folder.part in (len(charges) - 1, len(charges)):
+        follows = folder.mark if folder.part < len(charges) else folder.arrivals().before
+        if follows == (charges[-1].memory if charges else ""):
             return
-        differs = f"release {len(made)} of this series was measured with another copy of this folder"
+        differs = f"release {len(charges)} of this series was measured with another copy of this folder"
     raise CheckpointError(
         f"{folder.name}: {differs}; put its latest copy back. Without it nobody knows how much of each user "
         "was counted, so the series cannot go on"

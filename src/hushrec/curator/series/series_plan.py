@@ -63,10 +63,10 @@ def series_plan(
         model: a model's settings, written out.
         budget: what the series may cost.
         releases: how many releases it has.
-        split: parts of the budget by name of measurement.
+        split: of the budget, by name of measurement.
     """
-    made = repeated(model, domain, budget, releases)
-    queries = [*made.sums.queries()]
+    measured = repeated(model, domain, budget, releases)
+    queries = [*measured.sums.queries()]
     total = math.fsum(split[query.name] for query in queries)
     split = {query.name: split[query.name] / total for query in queries}
     events = calibrated(queries, split, budget)

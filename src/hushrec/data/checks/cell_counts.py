@@ -10,10 +10,10 @@ from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.data.times import seconds
 
 MOST_VALUES = 10_000
-"""Of more distinct ratings than this nothing is kept: they are not ratings."""
-_SAMPLE = 10_000  # cells of a column that is not read
-_RECENT = 4e8  # Unix seconds of 1982; ten times as many are of 2096
-_MILLISECONDS = 1e11  # Unix seconds reach this in the year 5138, milliseconds in 1973
+"""The most distinct ratings that are counted; cells with more are not ratings. Chosen by hand."""
+_SAMPLE = 10_000  # cells looked at in a column that is not read: chosen by hand
+_RECENT = 4e8  # Unix seconds of 1982, ten times as many of 2096: numbers between are times, by hand
+_MILLISECONDS = 1e11  # Unix seconds reach this in the year 5138, milliseconds in 1973: chosen by hand
 
 __all__ = ["MOST_VALUES", "CellCounts"]
 
@@ -53,11 +53,11 @@ class CellCounts:
             self.headed = sum(role_of(cell) is not None for cell in first) >= 2
             for name in (name for name in table.columns if name.startswith(f"{OTHERS} ")):
                 self._unread(name.removeprefix(f"{OTHERS} "), table[name].head(_SAMPLE))
-        for role, seen in self.ids.items():
+        for role, total in self.ids.items():
             text = table[role].cast(pl.String).str.normalize("NFC")
-            self.ids[role] = _both(seen, _counted(text))
-        if named := {"rating", "count"} & set(table.columns):
-            counts = _counted(table[named.pop()].cast(pl.String))
+            self.ids[role] = _both(total, _counted(text))
+        if value_columns := {"rating", "count"} & set(table.columns):
+            counts = _counted(table[value_columns.pop()].cast(pl.String))
             if not self._valued:
                 self._valued, self.values = True, counts
             elif self.values is not None:

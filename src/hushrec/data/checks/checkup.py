@@ -151,15 +151,15 @@ def check(source: Any, domain: Domain, reading: Reading = PLAIN) -> Check:
         source = load(source, domain, reading)
     if hasattr(type(source), "facts"):
         return _summed(source)
-    seen = CellCounts()
-    return _summed(in_memory(source, domain, reading, seen.see), seen)
+    counts = CellCounts()
+    return _summed(in_memory(source, domain, reading, counts.see), counts)
 
 
-def _summed(loaded: People, seen: CellCounts | None = None) -> Check:
+def _summed(loaded: People, counts: CellCounts | None = None) -> Check:
     domain, n_entries = loaded.domain, 0
     occurs = np.zeros(domain.n_items, dtype=np.bool_)
     for block in loaded.blocks():
         occurs[block.items] = True
         n_entries += len(block.items)
-    advice = () if seen is None else tuple(hints(seen, domain, loaded.dropped, loaded.n_users))
+    advice = () if counts is None else tuple(hints(counts, domain, loaded.dropped, loaded.n_users))
     return Check(domain, loaded.n_users, n_entries, int(occurs.sum()), loaded.dropped, advice)

@@ -33,37 +33,37 @@ _FORMS = {
     "quotes": (pl.col("text").str.strip_chars("\"'"), "write the ids without quotes in both"),
 }
 """Differences in writing between an id and its item, each with its fix."""
-_STEPS = (1, 0.5, 0.25, 0.2, 0.1, 0.05, 0.01, 2, 5, 10, 20, 25)
+_STEPS = (1, 0.5, 0.25, 0.2, 0.1, 0.05, 0.01, 2, 5, 10, 20, 25)  # of usual scales: chosen by hand
 _COLUMNS = "--column NAME=COLUMN, columns={NAME: COLUMN}"
 
 __all__ = ["hints"]
 
 
-def hints(seen: CellCounts, domain: Domain, dropped: Dropped, n_users: int) -> Iterator[str]:
+def hints(counts: CellCounts, domain: Domain, dropped: Dropped, n_users: int) -> Iterator[str]:
     """Yield the probable faults, a sentence or two each, the most basic first.
 
     Args:
-        seen: the counts of the cells.
+        counts: the counts of the cells.
         dropped: the records that cleaning dropped or changed.
         n_users: number of users with an item left.
     """
-    if seen.headed:
+    if counts.headed:
         yield (
             "The first record holds names of columns and was read as a record: name the columns "
             f"({_COLUMNS}) in place of positions, or give a format with a header (csv, tsv)."
         )
-    if domain.rating_scale is not None and _sheet(seen, domain.rating_scale, dropped):
+    if domain.rating_scale is not None and _sheet(counts, domain.rating_scale, dropped):
         yield (
             "The column item_id holds ratings and empty cells: if it is a wide sheet with one column per "
             "item, make one row per record of it first, with polars: table.unpivot(...)."
         )
     catalogue = pl.DataFrame({"text": pl.Series(domain.items, dtype=pl.String)})
-    yield from _items(seen, catalogue, dropped.records)
+    yield from _items(counts, catalogue, dropped.records)
     if domain.users is not None:
         roster = pl.DataFrame({"text": pl.Series(domain.users, dtype=pl.String)})
-        yield from _written(seen.ids["user_id"], roster, "people on the roster", dropped.records)
+        yield from _written(counts.ids["user_id"], roster, "people on the roster", dropped.records)
     if domain.rating_scale is not None:
-        yield from _ratings(seen, domain.rating_scale, dropped)
+        yield from _ratings(counts, domain.rating_scale, dropped)
     elif domain.counts is not None and 10 * dropped.rating > dropped.records:
         yield f"Many counts are not numbers from 1 on: is count the right column? Name it ({_COLUMNS})."
     if 10 * dropped.personal_epsilon > dropped.records:
@@ -77,14 +77,14 @@ def hints(seen: CellCounts, domain: Domain, dropped: Dropped, n_users: int) -> I
             f"Many records repeat a user and an item, and there are {n_users:,} users: is user_id the column "
             f"of users, and item_id that of items? Name them ({_COLUMNS})."
         )
-    if 10 * seen.milliseconds > dropped.records > 0:
+    if 10 * counts.milliseconds > dropped.records > 0:
         yield "Timestamps seem to be milliseconds, and are all clamped to the same time: divide them by 1000."
     elif 10 * dropped.timestamp > dropped.records > 0:
         yield (
             f"Many timestamps are missing or are not times: is timestamp the right column ({_COLUMNS})? "
             "Times are read as ISO 8601, 2024-01-31T13:45:00Z, or as Unix seconds."
         )
-    yield from _unread(seen, domain)
+    yield from _unread(counts, domain)
     if n_users > domain.max_users:
         yield (
             f"There are {n_users:,} users, and the domain declares at most {domain.max_users:,}, for whom δ "
@@ -92,12 +92,12 @@ def hints(seen: CellCounts, domain: Domain, dropped: Dropped, n_users: int) -> I
         )
 
 
-def _unread(seen: CellCounts, domain: Domain) -> Iterator[str]:
+def _unread(counts: CellCounts, domain: Domain) -> Iterator[str]:
     """Yield hints at unread columns that seem to hold times. Names are public; a line shows their start."""
     use = "the last of repeated ratings counts"
     if domain.rating_scale is None:
         use = "a cap keeps the most recent interactions"
-    for name, readable in seen.unread.items():
+    for name, readable in counts.unread.items():
         shown = escaped(name[:60])
         named = f"--column timestamp={quote(shown)}, columns={{'timestamp': {shown!r}}}"
         if readable:
@@ -112,17 +112,17 @@ def _unread(seen: CellCounts, domain: Domain) -> Iterator[str]:
             )
 
 
-def _sheet(seen: CellCounts, scale: Scale, dropped: Dropped) -> bool:
+def _sheet(counts: CellCounts, scale: Scale, dropped: Dropped) -> bool:
     """Return True if the cells of ``item_id`` are ratings or empty, and not items of the catalogue."""
-    items = seen.ids["item_id"]
+    items = counts.ids["item_id"]
     number = pl.col("text").cast(pl.Float64, strict=False)
     rated = items.filter(number.is_between(scale.lo, scale.hi))
     n_given = _records(items)
     return n_given < dropped.records < 2 * dropped.item_id and 10 * _records(rated) > 9 * n_given > 0
 
 
-def _items(seen: CellCounts, catalogue: pl.DataFrame, records: int) -> Iterator[str]:
-    items, users = seen.ids["item_id"], seen.ids["user_id"]
+def _items(counts: CellCounts, catalogue: pl.DataFrame, records: int) -> Iterator[str]:
+    items, users = counts.ids["item_id"], counts.ids["user_id"]
     item_matches, user_matches = _matching(items, catalogue), _matching(users, catalogue)
     by_item, by_user = _records(item_matches), _records(user_matches)
     advice = list(_written(items, catalogue, "items of the catalogue", records))
@@ -162,13 +162,13 @@ def _written(ids: pl.DataFrame, public_ids: pl.DataFrame, what: str, records: in
             yield f"{size} name {what} but for {difference}: {fix}."
 
 
-def _ratings(seen: CellCounts, scale: Scale, dropped: Dropped) -> Iterator[str]:
-    if seen.values is None:
+def _ratings(counts: CellCounts, scale: Scale, dropped: Dropped) -> Iterator[str]:
+    if counts.values is None:
         if dropped.records:
             yield f"Ratings have thousands of different values: is rating the right column ({_COLUMNS})?"
         return
     number = pl.col("text").str.strip_chars(" \t").cast(pl.Float64, strict=False)
-    table = seen.values.with_columns(value=number)
+    table = counts.values.with_columns(value=number)
     broken = table.filter(pl.col("value").is_null())
     comma = broken.filter(pl.col("text").str.contains(r"^[-+]?\d+,\d+$"))
     if comma.height:

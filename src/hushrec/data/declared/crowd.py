@@ -6,7 +6,7 @@ A crowd is declared, never read off the data. It need not be exact.
 from typing import NamedTuple
 
 USUAL = 50
-"""Ratings or interactions per person that are assumed where nothing is declared."""
+"""Ratings or interactions per person that are assumed where nothing is declared: chosen by hand."""
 
 __all__ = ["USUAL", "Crowd"]
 

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 MAX_ID_BYTES = 256
+"""The longest id, in UTF-8: chosen by hand."""
 MAX_VALUES = 256
+"""The most ratings on a scale, because a rating is stored as the uint8 number of its steps."""
 MAX_TEXT_BYTES = 1 << 25
-"""In all titles, or in all values of one feature."""
+"""The most bytes of all titles, or of all values of one feature: chosen by hand."""
 
 __all__ = [
     "MAX_ID_BYTES",

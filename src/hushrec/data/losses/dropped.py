@@ -116,8 +116,8 @@ def fraction(count: int, records: int) -> str:
 
     Privacy: private in, private out.
     """
-    part = count / records if records else 0.0
-    return "less than 0.1 %" if 0 < part < 0.001 else f"{100 * part:.1f} %"
+    ratio = count / records if records else 0.0
+    return "less than 0.1 %" if 0 < ratio < 0.001 else f"{100 * ratio:.1f} %"
 
 
 def _texts(domain: Domain) -> dict[str, str]:

@@ -23,7 +23,7 @@ from hushrec.files import sha256
 
 FORMAT = "hushrec blocks 3"
 MANIFEST = "manifest.json"
-RATINGS_PER_BLOCK = 1 << 22
+RATINGS_PER_BLOCK = 1 << 22  # bounds the memory of a fit: chosen by hand
 TYPES = {
     "users": np.uint8,
     "indptr": np.int64,

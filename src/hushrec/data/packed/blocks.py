@@ -131,7 +131,7 @@ class Blocks(InBlocks):
                 **{field.name: int(manifest["dropped"][field.name]) for field in fields(Dropped)}
             )
             optional = _optional(manifest["optional"])
-            parts = tuple(_described(one) for one in manifest["blocks"])
+            parts = tuple(_described(entry) for entry in manifest["blocks"])
         except (LookupError, TypeError, ValueError):
             raise DataError(f"{path} describes no blocks or is damaged; pack the ratings again") from None
         if digest != domain.digest:
@@ -216,7 +216,7 @@ class Blocks(InBlocks):
         Raises:
             DataError: a file differs from what was written. Names the file.
         """
-        with fraction("verifying") as shared:
+        with fraction("verifying") as progress:
             for number, part in enumerate(self._parts):
                 for name, sha256 in part.sha256.items():
                     path = self._path(number, name)
@@ -225,7 +225,7 @@ class Blocks(InBlocks):
                         digest = files.sha256(path)
                     if digest != sha256:
                         raise DataError(f"{path} is not what was written; pack the ratings again")
-                shared.reach(number + 1, self.n_blocks)
+                progress.reach(number + 1, self.n_blocks)
 
     def digest(self) -> str:
         """Verify the files, and return the SHA-256, in hex, of domain, cap and all files.

@@ -15,17 +15,20 @@ from hushrec.data.packed.temporary import Temporary
 from hushrec.data.readers.databases.database import Database
 from hushrec.data.readers.formats import BINARY
 from hushrec.data.readers.sources import Part
-from hushrec.data.readers.tables import found, tables
+from hushrec.data.readers.tables import parts_of, tables
 from hushrec.data.reading import PLAIN, Reading
 from hushrec.errors import DataError
 from hushrec.progress import stage
 
-_MAX_PARTS = 512
-# Smallest size of a record in a source, in bytes: as text, and packed.
+_MAX_PARTS = 512  # partitions: chosen by hand
+# Smallest size of a record in a source, in bytes, as text and packed: chosen by hand.
 _TEXT, _PACKED = 8, 2
 _LOADED = 32
-"""Bytes of memory that loading takes for each record of the smallest size. Usual ones are thrice as large."""
-_UNKNOWN = 1 << 30  # records of a table that does not tell
+"""Bytes of memory assumed for loading a record of the smallest size: chosen by hand.
+
+Usual records are three times as large.
+"""
+_UNKNOWN = 1 << 30  # records assumed for a table of unknown length: chosen by hand
 
 __all__ = ["load_blocks", "too_large"]
 
@@ -65,7 +68,7 @@ def load_blocks(
     folder = temporary.folder / "blocks" if temporary else folder or Path()
     if folder.exists() or not folder.parent.is_dir():
         raise DataError(f"{folder} exists, or its parent folder does not; choose another one")
-    sources = found(source, reading)
+    sources = parts_of(source, reading)
     intake = Cleaner(domain)
     with Partitions(folder.parent, _parts(sources, ratings_per_block)) as spool:
         for table, name in tables(source, intake.roles, reading):
@@ -123,8 +126,8 @@ def too_large(source: Any, reading: Reading, memory: int) -> bool:
 
     Privacy: private; only where rows are kept depends on it, not what is measured.
     """
-    listed = found(source, reading)
+    listed = parts_of(source, reading)
     files = [part for part in listed if isinstance(part, Part)]
-    return any(isinstance(one, Database) for one in listed) or (
+    return any(isinstance(entry, Database) for entry in listed) or (
         sum(map(_most_records, files)) * _LOADED > memory
     )

@@ -16,7 +16,7 @@ import polars as pl
 from hushrec.data.cleaning import Batch
 from hushrec.errors import DataError
 
-_FILES = 64  # at most; all stay open
+_FILES = 64  # at most, because all stay open: chosen by hand
 _TYPES = {"users": "<i4", "items": "<i4", "values": "u1", "timestamps": "<i8", "personal_epsilon": "<f8"}
 
 __all__ = ["Partitions", "of_bytes", "split", "to_bytes"]
@@ -91,16 +91,16 @@ def split(batch: Batch, parts: int) -> Iterator[tuple[int, Batch]]:
     row_cuts = np.searchsorted(part[batch.users[rows]], np.arange(parts + 1))
     for number in np.unique(part).tolist():
         first, last = name_cuts[number : number + 2]
-        mine, theirs = by_part[first:last], rows[row_cuts[number] : row_cuts[number + 1]]
+        people, records = by_part[first:last], rows[row_cuts[number] : row_cuts[number + 1]]
         yield (
             number,
             Batch(
-                batch.names.gather(mine),
-                place[batch.users[theirs]] - np.int32(first),
-                batch.items[theirs],
-                batch.values[theirs],
-                None if batch.timestamps is None else batch.timestamps[theirs],
-                None if batch.personal_epsilon is None else batch.personal_epsilon[mine],
+                batch.names.gather(people),
+                place[batch.users[records]] - np.int32(first),
+                batch.items[records],
+                batch.values[records],
+                None if batch.timestamps is None else batch.timestamps[records],
+                None if batch.personal_epsilon is None else batch.personal_epsilon[people],
             ),
         )
 
@@ -120,7 +120,7 @@ def of_bytes(fields: Mapping[str, bytes | None]) -> Batch:
     names = (fields["names"] or b"").decode().split("\0")
     encoded = {name: fields[name] for name in _TYPES}
     arrays = {
-        name: None if one is None else np.frombuffer(one, _TYPES[name]) for name, one in encoded.items()
+        name: None if data is None else np.frombuffer(data, _TYPES[name]) for name, data in encoded.items()
     }
     return Batch(pl.Series(names, dtype=pl.String), **arrays)  # type: ignore[arg-type]
 

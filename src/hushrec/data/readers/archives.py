@@ -12,7 +12,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from hushrec.errors import DataError
 
-_ENCRYPTED = 1  # a flag
+_ENCRYPTED = 1  # bit 0 of the general purpose flags of the zip format
 
 __all__ = ["File", "Member", "members"]
 
@@ -75,19 +75,19 @@ def members(archive: Path, pattern: str | None = None) -> list[Member]:
         pass
     if listing is None:
         raise DataError(f"{archive} is not a zip archive, or is damaged; fetch or pack it again")
-    kept = sorted((member for member in listing if _wanted(member, pattern)), key=str)
-    if not kept:
+    selected = sorted((member for member in listing if _wanted(member, pattern)), key=str)
+    if not selected:
         raise DataError(
             f"{archive} holds no file{'' if pattern is None else ' ' + pattern}; name another one"
         )
-    for member in kept:
+    for member in selected:
         if member.info.flag_bits & _ENCRYPTED:
             raise DataError(f"{member} is encrypted; unpack it yourself")
         if member.info.compress_type not in (ZIP_STORED, ZIP_DEFLATED):  # others may claim any memory
             raise DataError(
                 f"{member} is packed in an unusual way; pack it again with deflate, the usual one"
             )
-    return kept
+    return selected
 
 
 def _wanted(member: Member, pattern: str | None) -> bool:

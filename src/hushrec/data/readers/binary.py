@@ -12,7 +12,7 @@ from hushrec.data.readers.text import refuse_bomb
 from hushrec.data.reading import Reading
 from hushrec.errors import DataError
 
-_ROWS = 1 << 22  # read at once: bounds the memory
+_ROWS = 1 << 22  # read at once: bounds the memory; chosen by hand
 _CELL = 8  # bytes that a cell takes in memory, at least
 _FAILURES = (OSError, *GIVEN_UP)
 _FORMATS: dict[str, tuple[Callable[..., pl.LazyFrame], str]] = {

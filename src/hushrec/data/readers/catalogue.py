@@ -92,10 +92,10 @@ def read_catalogue(
         return Catalogue(ids, *_listed(path))
     table = _table(path, separator)
     id_column = column or table.columns[0]
-    named = {name.lower(): name for name in reversed(table.columns) if name != id_column}
+    by_lower_case = {name.lower(): name for name in reversed(table.columns) if name != id_column}
     titles = titles or titles_column(table.columns, id_column)
     if features is None:
-        features = [named[name] for name in _FEATURES if name in named]
+        features = [by_lower_case[name] for name in _FEATURES if name in by_lower_case]
     for name in (*features, *([titles] if titles else [])):
         if name not in table.columns:
             raise DomainError(f"{path} has no column {name!r}; it has {', '.join(table.columns)}")
@@ -112,8 +112,8 @@ def titles_column(names: Sequence[str], ids: str | None = None) -> str | None:
 
     Privacy: public.
     """
-    named = {name.lower(): name for name in reversed(names) if name != (ids or names[0])}
-    return next((named[name] for name in _TITLES if name in named), None)
+    by_lower_case = {name.lower(): name for name in reversed(names) if name != (ids or names[0])}
+    return next((by_lower_case[name] for name in _TITLES if name in by_lower_case), None)
 
 
 def require_items(

@@ -36,9 +36,11 @@ def positions(required: Sequence[str]) -> str:
 
 def _mapping(cells: Mapping[str, str]) -> str:
     """Write a mapping of roles to columns, as typed in Python and on the command line."""
-    typed = " ".join(f"--column {role}={'NAME' if cell == '...' else cell}" for role, cell in cells.items())
-    named = ", ".join(f'"{role}": {cell}' for role, cell in cells.items())
-    return f"Reading(columns={{{named}}}) ({typed})"
+    in_shell = " ".join(
+        f"--column {role}={'NAME' if cell == '...' else cell}" for role, cell in cells.items()
+    )
+    in_python = ", ".join(f'"{role}": {cell}' for role, cell in cells.items())
+    return f"Reading(columns={{{in_python}}}) ({in_shell})"
 
 
 def named(

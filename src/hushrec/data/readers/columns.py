@@ -166,7 +166,7 @@ def by_name(
         if len(matches) == 1:
             positions[role] = matches[0]
         elif matches or mapped is not None or role not in _OPTIONAL:
-            what = "more than one column for" if matches else "no column for"
+            problem = "more than one column for" if matches else "no column for"
             usual = {role_of(name) for name in names} | set(columns)
             required = _required(roles)
             missing = [role for role in required if role not in usual]
@@ -174,7 +174,7 @@ def by_name(
             words, user = set(_KNOWN) - {"count"}, columns.get("user_id")
             users = [name for name in names if name == user or (user is None and role_of(name) == "user_id")]
             fix = column_errors.named(names, required, missing, words, users[0] if len(users) == 1 else "")
-            raise DataError(f"{source}: {what} {role}; {fix}")
+            raise DataError(f"{source}: {problem} {role}; {fix}")
     if OTHERS in roles and "timestamp" not in positions:
         others = [
             place

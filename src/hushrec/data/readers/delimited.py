@@ -131,8 +131,8 @@ def _pointed(role: str) -> pl.Expr:
     cell = pl.col(role)
     # With a decimal comma, a point is a thousands separator or a mistake; neither is parsed as a number.
     number = pl.when(~cell.str.contains(".", literal=True)).then(cell.str.replace(",", ".", literal=True))
-    named = cell.str.contains("[^-+0-9., \t]") if role == "personal_epsilon" else pl.lit(False)
-    return pl.when(named).then(cell).otherwise(number).alias(role)
+    is_class = cell.str.contains("[^-+0-9., \t]") if role == "personal_epsilon" else pl.lit(False)
+    return pl.when(is_class).then(cell).otherwise(number).alias(role)
 
 
 def _separator(dialect: Dialect) -> str:

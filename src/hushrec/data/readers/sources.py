@@ -82,10 +82,10 @@ def parts(source: str | Path, reading: Reading) -> list[Part]:
 
 
 def _part(file: File, format: str | None) -> Part:
-    chosen = format or formats.recognise(file)
-    if isinstance(file, Member) and chosen in formats.BINARY:
+    kind = format or formats.recognise(file)
+    if isinstance(file, Member) and kind in formats.BINARY:
         raise DataError(f"{file} is a file of columns, which is read from disk alone; unpack it yourself")
-    return Part(file, chosen)
+    return Part(file, kind)
 
 
 def _shown(path: Path) -> str:

@@ -19,12 +19,12 @@ from hushrec.errors import DataError
 from hushrec.progress import fraction
 from hushrec.uris import scheme_of
 
-__all__ = ["found", "tables"]
+__all__ = ["parts_of", "tables"]
 
 
 def tables(source: Any, roles: Roles, reading: Reading) -> Iterator[tuple[pl.DataFrame, str]]:
     """Yield a source's tables, with columns of these roles, and their names; arguments as for ``load``."""
-    listed = found(source, reading)
+    listed = parts_of(source, reading)
     sizes = [part.size if isinstance(part, Part) else 1 for part in listed]
     with fraction("reading") as read:
         for place, part in enumerate(listed):
@@ -51,7 +51,7 @@ def _read(part: Any, roles: Roles, reading: Reading) -> Iterator[pl.DataFrame]:
     return from_table(part, reading.columns, roles)
 
 
-def found(source: Any, reading: Reading) -> list[Any]:
+def parts_of(source: Any, reading: Reading) -> list[Any]:
     """List the files and tables of a source: a ``Part`` for each file, each table or query unchanged.
 
     Args:
@@ -63,13 +63,13 @@ def found(source: Any, reading: Reading) -> list[Any]:
     if not sources:
         raise DataError("there is no file to read; name one or more")
     listed: list[Any] = []
-    for one in sources:
-        if isinstance(one, str) and scheme_of(one):  # which may hold a password
+    for entry in sources:
+        if isinstance(entry, str) and scheme_of(entry):  # which may hold a password
             raise DataError(
                 "this is the address of a database: say what to read there by a SELECT, in "
                 "hushrec.Database(address, query), or with --query on the command line"
             )
-        listed += parts(one, reading) if isinstance(one, str | Path) else [one]
+        listed += parts(entry, reading) if isinstance(entry, str | Path) else [entry]
     seen: set[tuple[Path, str]] = set()
     for file in (part.file for part in listed if isinstance(part, Part)):
         path, inside = (file, "") if isinstance(file, Path) else (file.archive, file.info.filename)

@@ -32,7 +32,7 @@ from hushrec.data.losses.dropped import Dropped
 from hushrec.data.packed.block_files import OPTIONAL, TYPES, decoded, encoded
 from hushrec.errors import DataError
 
-RATINGS_PER_ROW = 1 << 20
+RATINGS_PER_ROW = 1 << 20  # the most entries in a row: chosen by hand
 SCHEMA = (
     "part int, cut int, users binary, indptr binary, items binary, values binary, timestamps binary, "
     "personal_epsilon binary, dropped binary"

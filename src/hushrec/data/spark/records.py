@@ -53,7 +53,7 @@ def opened(source: Any) -> Records:
             raise DataError("this is a stream, which has no end; write it to a table, and load that")
         return Records(source, "the table")
     several = source if isinstance(source, list | tuple) else [source]
-    if not several or not all(isinstance(one, str | Path) for one in several):
+    if not several or not all(isinstance(path, str | Path) for path in several):
         raise DataError(
             "records in Spark are a DataFrame of Spark, the name of a table, or paths; load others with "
             "another where="
@@ -62,7 +62,7 @@ def opened(source: Any) -> Records:
     if isinstance(source, str) and _is_table(active, source):
         return Records(contained(lambda: active.table(source)), source)
     # Java does not follow a change of the working directory.
-    return _read(active, [str(Path(one).absolute() if Path(one).exists() else one) for one in several])
+    return _read(active, [str(Path(path).absolute() if Path(path).exists() else path) for path in several])
 
 
 def of_roles(records: Records, columns: Columns, roles: Roles) -> Any:

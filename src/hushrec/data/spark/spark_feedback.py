@@ -65,18 +65,18 @@ class SparkFeedback(InBlocks):
             DataError: there are none, they belong to several domains, or a person is in two of them.
         """
         sources = [source] if isinstance(source, Feedback) else [*source]
-        if len({(one.domain.digest, one.has_personal_epsilon) for one in sources}) != 1:
+        if len({(feedback.domain.digest, feedback.has_personal_epsilon) for feedback in sources}) != 1:
             raise DataError(
                 "send at least one Ratings or Interactions, all loaded with one domain and the same columns"
             )
-        require_disjoint(one.users for one in sources)
-        size = min(RATINGS_PER_ROW, max(max(len(one.items) for one in sources) // n_blocks, 1))
-        blocks = [block for one in sources for block in one.cuts(size)]
-        rows = session.createDataFrame(table_of(to_row(one, part) for part, one in enumerate(blocks)))
-        kept = cls.keeping(
+        require_disjoint(feedback.users for feedback in sources)
+        size = min(RATINGS_PER_ROW, max(max(len(feedback.items) for feedback in sources) // n_blocks, 1))
+        blocks = [block for feedback in sources for block in feedback.cuts(size)]
+        rows = session.createDataFrame(table_of(to_row(block, part) for part, block in enumerate(blocks)))
+        sent = cls.keeping(
             rows.repartitionById(len(blocks) or 1, "part"), sources[0].domain, sources[0].has_personal_epsilon
         )
-        return replace(kept, dropped=sum((one.dropped for one in sources), Dropped()))
+        return replace(sent, dropped=sum((feedback.dropped for feedback in sources), Dropped()))
 
     @classmethod
     def keeping(cls, rows: Any, domain: Domain, personal_epsilon: bool) -> Self:
@@ -92,15 +92,15 @@ class SparkFeedback(InBlocks):
         """
         from pyspark.sql import functions as sql
 
-        kept = rows.persist()
-        places, parts, dropped = _listed(kept)
+        cached = rows.persist()
+        places, parts, dropped = _listed(cached)
         first: dict[int, int] = {}
         for place, (part, _) in enumerate(places):
             first.setdefault(part, place)
         starts = sql.lit([first.get(part, 0) for part in range(max(first, default=0) + 1)])
         number = sql.get(starts, sql.col("part")) + sql.col("cut")
-        people = kept.where(sql.col("users").isNotNull()).select(number.alias("block"), *ARRAYS)
-        return cls(domain, people, dropped, personal_epsilon, kept, parts)
+        people = cached.where(sql.col("users").isNotNull()).select(number.alias("block"), *ARRAYS)
+        return cls(domain, people, dropped, personal_epsilon, cached, parts)
 
     @property
     def facts(self) -> PublicFacts:

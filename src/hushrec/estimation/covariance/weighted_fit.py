@@ -58,7 +58,7 @@ def weighted_factors(
         weights: Wgt, cleaned and positive, shape (n, n); overwritten.
         sigma: standard deviation of the noise on the covariance.
         kappa: variance of an entry due to the ratings themselves, per unit of weight. One unit is added to
-            every weight: that nobody rated both items says nothing about what those would say who rate both.
+            every weight, because two items without common raters may still have tastes in common.
         row_variance: S, variance of each item's factors given exact factors of its raters, shape (n,).
         rank: k.
         prior: mean of the factors before anything is measured, shape (n, at most k); zero by default.
@@ -78,12 +78,12 @@ def weighted_factors(
         _subtract(covariance, weights, -prior_factors, prior_factors)
     mean = np.hstack([prior_factors, np.zeros((n, rank - prior_factors.shape[1]))])
     fitted = np.zeros((n, rank))
-    left: Bools = np.any(factors != 0, axis=0)
-    if not left.any():
+    alive: Bools = np.any(factors != 0, axis=0)
+    if not alive.any():
         return fitted
-    factors, mean = factors[:, left], mean[:, left]
+    factors, mean = factors[:, alive], mean[:, alive]
     largest = max(_scale(covariance, weights), 1e-6)  # no component is more than all that is there
-    precision = np.full(left.sum(), 2 / largest)
+    precision = np.full(alive.sum(), 2 / largest)
     for start in range(0, n, _ROWS):
         rows = slice(start, start + _ROWS)
         fraction = weights[rows] / (sigma**2 + kappa * (1 + weights[rows]) + np.float32(1e-9))
@@ -100,11 +100,11 @@ def weighted_factors(
         if number >= _SETTLED and not visible.all():
             first, second = np.triu_indices(len(visible))
             moments = moments[:, visible[first] & visible[second]]
-            left[left] = visible
+            alive[alive] = visible
             factors, mean, precision = factors[:, visible], mean[:, visible], precision[visible]
-            if not left.any():
+            if not alive.any():
                 break
-    fitted[:, left] = factors
+    fitted[:, alive] = factors
     return fitted
 
 
@@ -195,7 +195,7 @@ def _start(covariance: Floats32, weights: Floats32, sigma: float, kappa: float, 
         m = len(head)
         part = scaled if m == len(scaled) else scaled[np.ix_(head, head)]
         values, vectors = leading(part, min(rank, m - 1))
-        # Entries have at most unit noise, so that of noise alone the largest eigenvalue is below 2√m, but for
+        # Entries have at most unit noise. The largest eigenvalue of noise alone is then below 2√m, apart from
         # fluctuations of order m^(−1/6) (Tracy & Widom 1994). If one shows, weaker ones may by their weights.
         if values[0] >= 2 * math.sqrt(m) * (1 + _BEYOND * m ** (-2 / 3)):
             scaled_up = np.sqrt(np.maximum(values, 1e-3)) / 2

@@ -24,8 +24,8 @@ def _below(bound: int, words: Words, read: Ints, key: Words32, run: int) -> int:
         read[0] += 1
         word = np.int64(words[place // 2] >> np.uint64(_BITS * (place % 2))) & (_ALL - 1)
         scaled = word * bound
-        left = scaled & (_ALL - 1)
-        if left >= bound or left >= (_ALL - bound) % bound:
+        low = scaled & (_ALL - 1)
+        if low >= bound or low >= (_ALL - bound) % bound:
             return int(scaled >> _BITS)
 
 

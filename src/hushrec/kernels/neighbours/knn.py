@@ -227,14 +227,14 @@ def _nearest_rows(
         for p in range(first, stop):
             if items[p] == targets[t]:
                 return False
-        start, size, count, everybody = starts[targets[t]], 0, 0, 0.0
+        start, size, count, rating_sum = starts[targets[t]], 0, 0, 0.0
         for c in range(start, starts[targets[t] + 1]):
             row = raters[c]
             if row == excluded[query]:
                 continue
             rating = np.float64(ratings[c])
             count += 1
-            everybody += rating
+            rating_sum += rating
             total = totals[row] if distance == PEARSON else 0.0
             code = _apart(distance, square, products[row], total, facts[row], rating)
             size = offer(heap, size, code, c - start)
@@ -243,7 +243,7 @@ def _nearest_rows(
             if count == 0:
                 predictions[t, k] = np.nan
             elif first == stop or k_values[k] >= count:
-                predictions[t, k] = everybody / count
+                predictions[t, k] = rating_sum / count
             else:
                 mean = 0.0
                 for n in range(k_values[k]):

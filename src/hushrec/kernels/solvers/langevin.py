@@ -186,17 +186,17 @@ def langevin(
     item_noise = item_table, epoch.words, np.uint32(epoch.number)
     # Users who are not visited get the same transitions, without ratings.
     gains = np.where(visited, 2 * rate * user_scales, 0).astype(np.float32)
-    everybody = np.concatenate([order, np.flatnonzero(~visited)]).astype(np.int32)
+    all_users = np.concatenate([order, np.flatnonzero(~visited)]).astype(np.int32)
     times = np.ones(n_users, np.int32)
     times[: len(order)] = epoch.times(order)
     when = frozen(times, np.int32), epoch.visited
     noise = first_user, user_table, epoch.paid, *item_noise
     diffusion = np.float32(low), np.float32(high), when, noise
-    work = np.where(gains > 0, np.diff(indptr), 0)[everybody] + _VISIT
-    visit_all(sides, everybody, work, frozen(gains, np.float32), (None, diffusion), threads)
+    work = np.where(gains > 0, np.diff(indptr), 0)[all_users] + _VISIT
+    visit_all(sides, all_users, work, frozen(gains, np.float32), (None, diffusion), threads)
     epoch.visited += len(order)
     if epoch.visited == epoch.visits:
         flat, effects = sides.items
-        rest = end, flat, padded_width(rank), effects, epoch.paid, *item_noise
-        in_threads(settle, spans(np.arange(n_items + 1), TASKS * threads), *rest, threads=threads)
+        arguments = end, flat, padded_width(rank), effects, epoch.paid, *item_noise
+        in_threads(settle, spans(np.arange(n_items + 1), TASKS * threads), *arguments, threads=threads)
     sides.finish()

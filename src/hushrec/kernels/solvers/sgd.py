@@ -89,7 +89,7 @@ def descend(
         raise ValueError("there must be a reg for each user and each item")
     sides = Sides.of(indptr, items, values, user_factors, item_factors, user_effects, item_effects)
     sides.visited(order)
-    kept = [frozen(1 - np.float32(rate) * reg, np.float32) for reg in (user_reg, item_reg)]
-    descent = kept[1], np.float32(rate), np.float32(limit)
-    visit_all(sides, order, np.diff(indptr)[order], kept[0], (descent, None), threads)
+    decays = [frozen(1 - np.float32(rate) * reg, np.float32) for reg in (user_reg, item_reg)]
+    descent = decays[1], np.float32(rate), np.float32(limit)
+    visit_all(sides, order, np.diff(indptr)[order], decays[0], (descent, None), threads)
     sides.finish()

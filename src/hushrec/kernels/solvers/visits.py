@@ -252,7 +252,11 @@ def _visit(
     width = len(repeats) * len(lanes) * TILE
     rank = user_factors.shape[1]
     biased = len(user_effects) > 0
-    users, at, left = np.empty(at_once, np.uint64), np.empty(at_once, np.int64), np.empty(at_once, np.int64)
+    users, at, remaining = (
+        np.empty(at_once, np.uint64),
+        np.empty(at_once, np.int64),
+        np.empty(at_once, np.int64),
+    )
     p, b_u = aligned(at_once * width).reshape((at_once, width)), np.zeros(at_once, np.float32)
     paces, of_items = np.empty(at_once, np.float32), aligned(room(rank + 1))
     z = np.empty((at_once, 0 if diffusion is None else room(2 * rank + 2)), np.float32)
@@ -263,23 +267,23 @@ def _visit(
             begin < end and present < at_once and (diffusion is None or _joins(present, begin, diffusion[2]))
         ):
             s, user = present, np.uint64(order[begin])
-            users[s], at[s], left[s] = user, indptr[user], indptr[user + np.uint64(1)] - indptr[user]
+            users[s], at[s], remaining[s] = user, indptr[user], indptr[user + np.uint64(1)] - indptr[user]
             p[s, :rank] = user_factors[user]
             if biased:
                 b_u[s] = user_effects[user]
             paces[s] = pace[user]
             if diffusion is not None:
-                left[s] = left[s] if paces[s] > 0 else 0
-                rated, time = items[at[s] : at[s] + left[s]], diffusion[2][0][begin]
+                remaining[s] = remaining[s] if paces[s] > 0 else 0
+                rated, time = items[at[s] : at[s] + remaining[s]], diffusion[2][0][begin]
                 catalogue = of_items, item_factors, width, item_effects
                 b_u[s] = _arrive(p[s], b_u[s], z[s], user, rated, time, catalogue, diffusion[3])
-                at[s] += left[s] - 1 if way < 0 else 0
+                at[s] += remaining[s] - 1 if way < 0 else 0
             present += 1
             begin += 1
-        run = left[:present].min()
+        run = remaining[:present].min()
         for turn in range(run):
             for s in range(np.uint64(present)):
-                soon = at[s] + way * min(turn + _SOON // at_once, left[s] - 1)
+                soon = at[s] + way * min(turn + _SOON // at_once, remaining[s] - 1)
                 later = np.int64(items[np.uint64(soon)]) * width
                 for line in range(0, width, TILE):
                     prefetch(item_factors, later + line)
@@ -305,8 +309,8 @@ def _visit(
                     item_effects[item] = keep_q * item_effects[item] + move
         stay = 0
         for s in range(present):
-            if left[s] > run:
-                users[stay], at[stay], left[stay] = users[s], at[s] + way * run, left[s] - run
+            if remaining[s] > run:
+                users[stay], at[stay], remaining[stay] = users[s], at[s] + way * run, remaining[s] - run
                 p[stay], b_u[stay], paces[stay], z[stay] = p[s], b_u[s], paces[s], z[s]
                 stay += 1
                 continue

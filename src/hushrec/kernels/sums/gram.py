@@ -137,7 +137,7 @@ def weighted_gram(
 def _add_scaled(_: Any, sums: Any, item: Any, vector: Any, factor: Any) -> Any:
     """Do ``sums[8 item : 8 item + 8] += vector * factor`` as one vector operation.
 
-    LLVM does not vectorise this by itself: it cannot know that the sums and the vector do not overlap.
+    LLVM does not vectorise this on its own: it cannot know that the sums and the vector do not overlap.
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

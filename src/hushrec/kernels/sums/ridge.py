@@ -20,26 +20,26 @@ def invert(matrix: Floats, inverse: Floats) -> bool:
     rank = len(matrix)
     for f in range(rank):
         for g in range(f + 1):
-            left = matrix[f, g]
+            remainder = matrix[f, g]
             for h in range(g):
-                left -= matrix[f, h] * matrix[g, h]
+                remainder -= matrix[f, h] * matrix[g, h]
             if f > g:
-                matrix[f, g] = left / matrix[g, g]
-            elif left > 0 and np.isfinite(left):
-                matrix[f, f] = np.sqrt(left)
+                matrix[f, g] = remainder / matrix[g, g]
+            elif remainder > 0 and np.isfinite(remainder):
+                matrix[f, f] = np.sqrt(remainder)
             else:
                 return False
     for column in range(rank):
         for f in range(rank):  # L y = e
-            left = 1.0 if f == column else 0.0
+            remainder = 1.0 if f == column else 0.0
             for h in range(f):
-                left -= matrix[f, h] * inverse[h, column]
-            inverse[f, column] = left / matrix[f, f]
+                remainder -= matrix[f, h] * inverse[h, column]
+            inverse[f, column] = remainder / matrix[f, f]
         for f in range(rank - 1, -1, -1):  # Lᵀ x = y
-            left = inverse[f, column]
+            remainder = inverse[f, column]
             for h in range(f + 1, rank):
-                left -= matrix[h, f] * inverse[h, column]
-            inverse[f, column] = left / matrix[f, f]
+                remainder -= matrix[h, f] * inverse[h, column]
+            inverse[f, column] = remainder / matrix[f, f]
     return True
 
 

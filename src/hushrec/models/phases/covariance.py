@@ -116,13 +116,13 @@ class CovarianceSettings(Frozen):
     def budget_split(self, domain: Domain, terms: Terms, norm: Norm) -> Mapping[str, float]:
         """Split the budget by name of measurement; those that noise would hide get next to nothing."""
         effects = effects_split(self._shown(domain, terms, norm))
-        rest = 1 - effects
+        pairs_part = 1 - effects
         return {
             **dict.fromkeys(OVERALL, 0.01 * effects),
             "item sums": 0.8 * effects,
             "item counts": 0.17 * effects,
-            "covariance": 0.9 * rest,
-            "co-rating weights": 0.1 * rest,
+            "covariance": 0.9 * pairs_part,
+            "co-rating weights": 0.1 * pairs_part,
         }
 
     def factors(
@@ -135,8 +135,8 @@ class CovarianceSettings(Frozen):
     ) -> Floats:
         """Return the item factors of the cleaned covariance, shape (n_items, at most rank).
 
-        In the tail of the catalogue they are zero, or those of ``prior``. Of these the longest are taken, a
-        quarter of the rank at most: others would leave no room for tastes that only these ratings tell.
+        In the tail of the catalogue they are zero, or those of ``prior``: the longest
+        of these, at most a quarter of the rank, which leaves room for tastes that only these ratings show.
 
         A caller that keeps no name for ``matrices`` saves the memory of a triangle or two.
 

@@ -148,7 +148,7 @@ def overall_level(total: Noisy, count: Noisy, span: float) -> float:
     """Estimate the mean of users' means above the middle of the scale, from a noisy sum and number.
 
     The posterior mean under the prior N(α/10, (0.15 α)²), with α the width of the scale: people rate more of
-    what they like. Of few people the noise would otherwise put everybody's level at an end of the scale.
+    what they like. Otherwise noise would push the level of a few people to an end of the scale.
 
     Privacy: post-processing.
     """

@@ -1,4 +1,4 @@
-"""The second phase of input perturbation: what noisy cells take, and factors fitted to them.
+"""The second phase of input perturbation: the cost of noisy cells, and factors fitted to them.
 
 Privacy: public, and of the factors post-processing.
 """
@@ -37,13 +37,13 @@ def cells_footprint(before: Footprint, cells: Cells, epsilon: float, pace: float
         epsilon: their part of ε.
         pace: seconds of the solver per million ratings or kept cells.
     """
-    kept = 0.0
+    n_kept = 0.0
     if cells.adjacency == "add-remove":
         everywhere = float(cells.domain.n_users * cells.domain.n_items)
-        kept = everywhere * math.exp(-cells.threshold * epsilon / cells.query.sensitivity)
-    seconds = kept / DRAWS + pace * kept / 1e6
-    each = 60 if kept else 40
-    return before.then(Footprint(before.memory + 60 * kept, each, 32, seconds, pace, gathered=True))
+        n_kept = everywhere * math.exp(-cells.threshold * epsilon / cells.query.sensitivity)
+    seconds = n_kept / DRAWS + pace * n_kept / 1e6
+    each = 60 if n_kept else 40
+    return before.then(Footprint(before.memory + 60 * n_kept, each, 32, seconds, pace, gathered=True))
 
 
 def factorised(

@@ -1,4 +1,4 @@
-"""Turns what a model learned into a release that clients can predict from.
+"""Releases from learned parameters, from which clients predict.
 
 Privacy: post-processing.
 """

@@ -1,4 +1,4 @@
-"""What a model measures when its releases repeat, and how it makes one of them from running sums."""
+"""A model's measurements for a series of releases, and each release from running sums."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -231,12 +231,12 @@ def largest_rho(budget: Budget) -> int:
     return _largest(lambda rho: Spent(rho=rho), budget)
 
 
-def largest_pure(budget: Budget, shares: Iterable[Fraction] = (Fraction(1),)) -> int:
-    """The largest Σε, in units of 1e-12, of Laplace measurements with these shares that fits the budget.
+def largest_pure(budget: Budget, split: Iterable[Fraction] = (Fraction(1),)) -> int:
+    """The largest Σε, in units of 1e-12, of Laplace measurements with this split that fits the budget.
 
     At δ = 0, or with few measurements, this is the budget's ε. With many at δ > 0 it is more.
     """
-    return _largest_pure(budget, tuple(shares))
+    return _largest_pure(budget, tuple(split))
 
 
 @lru_cache(maxsize=256)

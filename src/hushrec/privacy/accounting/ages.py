@@ -53,11 +53,11 @@ def age_weights(releases: int) -> Ints:
     """
     if not 1 <= releases <= MOST:
         raise BudgetError(f"a series has from 1 to {MOST:,} releases; change their number")
-    ratio, found = Fraction(1), []
+    ratio, weights = Fraction(1), []
     for age in range(releases):
-        found.append((ratio.numerator << BITS) // ratio.denominator)
+        weights.append((ratio.numerator << BITS) // ratio.denominator)
         ratio *= Fraction(2 * age + 1, 2 * age + 2)
-    return np.array(found, dtype=np.int64)
+    return np.array(weights, dtype=np.int64)
 
 
 def joint_norm(releases: int) -> float:

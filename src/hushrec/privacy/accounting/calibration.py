@@ -106,11 +106,11 @@ def gaussians(budget: Budget, targets: Iterable[Part]) -> list[Gaussian]:
     Args:
         budget: with δ > 0.
     """
-    wanted = list(targets)
-    parts = whole("the split", {target.name: target.part for target in wanted})
-    widths = [target.rate / math.sqrt(parts[target.name]) for target in wanted]
+    measurements = list(targets)
+    parts = whole("the split", {target.name: target.part for target in measurements})
+    widths = [target.rate / math.sqrt(parts[target.name]) for target in measurements]
     # Measurements that differ only in units cost the same, so each kind is priced once.
-    kinds = Counter(zip(widths, (target.rate for target in wanted), strict=True))
+    kinds = Counter(zip(widths, (target.rate for target in measurements), strict=True))
 
     def fits(scale: float) -> bool:
         losses = (
@@ -120,7 +120,7 @@ def gaussians(budget: Budget, targets: Iterable[Part]) -> list[Gaussian]:
         return sum(losses, Spent()).epsilon_units(budget.delta) <= budget.epsilon_units
 
     scale = smallest_that(fits)
-    return [target.event(scale * width) for target, width in zip(wanted, widths, strict=True)]
+    return [target.event(scale * width) for target, width in zip(measurements, widths, strict=True)]
 
 
 def smallest_that(fits: Callable[[float], bool]) -> float:
@@ -188,7 +188,7 @@ def _exponent(epsilon: float, symbols: int) -> float:
 
 def _require_unit(name: str, units: int) -> None:
     if units < 1:
-        raise BudgetError(f"{name}: its share of the budget is less than one unit; give it more")
+        raise BudgetError(f"{name}: its part of the budget is less than one unit; give it more")
 
 
 def _widened(event: Callable[[float], _Event], noise: float, fits: Callable[[Spent], bool]) -> _Event:
@@ -198,9 +198,9 @@ def _widened(event: Callable[[float], _Event], noise: float, fits: Callable[[Spe
 
 
 def whole(owner: str, split: Mapping[str, float]) -> dict[str, Fraction]:
-    """Shares as exact fractions that sum to at most 1; a sum above 1 by float rounding is scaled down."""
-    exact = {name: Fraction(share) for name, share in split.items()}
+    """Return the parts of a split as exact fractions, scaled down if rounding lifts their sum above 1."""
+    exact = {name: Fraction(part) for name, part in split.items()}
     total = sum(exact.values())
     if not exact or min(exact.values()) <= 0 or total > 1 + Fraction(1, 10**9):
         raise BudgetError(f"{owner}: parts must be positive and add to at most 1, not {float(total):.6g}")
-    return {name: share / max(total, 1) for name, share in exact.items()}
+    return {name: part / max(total, 1) for name, part in exact.items()}

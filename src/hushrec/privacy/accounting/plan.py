@@ -50,7 +50,7 @@ class Plan:
         domain_digest: digest of the public domain.
         max_users: the domain's upper bound on the number of users.
         budget: what the user allows for this release.
-        measurements: every event with its share.
+        measurements: every event with its part of the budget.
         personal_epsilon: classes of users by name, with the ε they ask for; empty if the model does not
             support personal ε.
         uncovered: the caveat of published values that the measurements do not cover; None without any.
@@ -124,8 +124,8 @@ class Plan:
     @cached_property
     def classes(self) -> tuple[Promised, ...]:
         """What each class of users is promised."""
-        made = classes(self.events, self.budget.delta, self.personal_epsilon)
-        return tuple(Promised(of.name, of.personal_epsilon, of.weight, of.promised) for of in made)
+        promises = classes(self.events, self.budget.delta, self.personal_epsilon)
+        return tuple(Promised(of.name, of.personal_epsilon, of.weight, of.promised) for of in promises)
 
     def cost(self, event: Event) -> float:
         """Cost of one measurement, rounded up: ρ for Gaussian noise, ε for any other.
@@ -145,8 +145,8 @@ class Plan:
     @property
     def caveats(self) -> tuple[Clause, ...]:
         """The conditions under which the plan's ε holds."""
-        own = dict.fromkeys(event.condition for event in self.events if event.condition)
-        return tuple(filter(None, (self.uncovered, *own, self.claim)))
+        conditions = dict.fromkeys(event.condition for event in self.events if event.condition)
+        return tuple(filter(None, (self.uncovered, *conditions, self.claim)))
 
     @property
     def guarantee(self) -> Guarantee:
@@ -209,7 +209,7 @@ class Plan:
             "foreign": list(self.foreign),
             "caveats": [caveat.to_json() for caveat in self.caveats],
             "needs": self.needs,
-            "beforehand": [known.to_json() for known in self.beforehand],
+            "beforehand": [fact.to_json() for fact in self.beforehand],
             "measurements": [line.to_json() for line in self.measured()],
             "reading": self.guarantee.odds.to_json(),
             "classes": [asdict(one) for one in self.classes],

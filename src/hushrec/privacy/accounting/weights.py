@@ -81,8 +81,8 @@ def weights(events: tuple[Event, ...], delta: float, personal_epsilon: Floats) -
     Privacy: private in, private out; each weight depends only on the ε that this user asks for.
     """
     values, places = np.unique(personal_epsilon, return_inverse=True)
-    found = np.array([weight(events, delta, value) for value in values.tolist()], np.float64)
-    return found[places].reshape(personal_epsilon.shape)
+    user_weights = np.array([weight(events, delta, value) for value in values.tolist()], np.float64)
+    return user_weights[places].reshape(personal_epsilon.shape)
 
 
 def promised(events: tuple[Event, ...], delta: float, weight: float) -> float:
@@ -98,12 +98,14 @@ def classes(
     Args:
         personal_epsilon: name of each class → the ε that its members ask for.
     """
-    found = []
+    promises = []
     for name, epsilon in (personal_epsilon or {}).items():
         part = weight(events, delta, epsilon)
         # The loss is at most the ε asked for; only rounding up its decimals could exceed it.
-        found.append(Promise(name, float(epsilon), part, min(float(epsilon), promised(events, delta, part))))
-    return tuple(found)
+        promises.append(
+            Promise(name, float(epsilon), part, min(float(epsilon), promised(events, delta, part)))
+        )
+    return tuple(promises)
 
 
 def _fits(events: tuple[Event, ...], delta: float, part: int, allowed: int) -> bool:

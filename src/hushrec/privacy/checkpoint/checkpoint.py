@@ -135,8 +135,8 @@ class Checkpoint(Confined, Holder):
 
         Privacy: public; only HMACs are kept.
         """
-        known = {**facts, "ledger": ledger}
-        marks = {name: self._mac("fact", name, value).hex() for name, value in known.items()}
+        bound_facts = {**facts, "ledger": ledger}
+        marks = {name: self._mac("fact", name, value).hex() for name, value in bound_facts.items()}
         text = json.dumps(marks, sort_keys=True).encode()
         with self._folder.translated():
             files = self._folder.files()

@@ -22,14 +22,14 @@ class Folder:
 
     Args:
         path: a dedicated folder, new or left by an earlier run; its parent exists.
-        known: pattern that matches the names of its files in full.
+        file_names: pattern that matches the names of its files in full.
         of: what the folder is, for errors.
 
     Privacy: private.
     """
 
-    def __init__(self, path: Path, known: re.Pattern[str], of: str = "checkpoint") -> None:
-        self.path, self._known, self._of = path, known, of
+    def __init__(self, path: Path, file_names: re.Pattern[str], of: str = "checkpoint") -> None:
+        self.path, self._file_names, self._of = path, file_names, of
         self._lock: int | None = None
         with self.translated():
             self._lock = self._claimed()
@@ -47,7 +47,7 @@ class Folder:
         return self._lock is not None
 
     def files(self) -> frozenset[str]:
-        return frozenset(file.name for file in self.path.iterdir() if self._known.fullmatch(file.name))
+        return frozenset(file.name for file in self.path.iterdir() if self._file_names.fullmatch(file.name))
 
     def draft(self, name: str) -> Path:
         """Path where a file is written before it is published."""
@@ -134,9 +134,9 @@ class Folder:
 
     def _require_own(self) -> None:
         """Refuse a folder with other files in it, because it will be removed."""
-        held = {file.name for file in self.path.iterdir()}
-        strange = {name for name in held - {_LOCK, _DRAFTS} if not self._known.fullmatch(name)}
-        if strange or (held and _LOCK not in held):
+        names = {file.name for file in self.path.iterdir()}
+        strange = {name for name in names - {_LOCK, _DRAFTS} if not self._file_names.fullmatch(name)}
+        if strange or (names and _LOCK not in names):
             removed = ", because it is removed when the release is published"
             raise CheckpointError(
                 f"{self.path.name}: this folder contains other files; choose an empty one for the {self._of}"

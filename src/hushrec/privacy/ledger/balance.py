@@ -204,9 +204,9 @@ class Balance(Confined):
 
 def folders(store: Store, releases: str | os.PathLike[str] | None) -> list[Path]:
     """Where releases lie that witness a ledger: in the folder of its file, and where its owner says."""
-    found = [store.path.parent] if store.path else []
+    paths = [store.path.parent] if store.path else []
     if releases is not None:
-        found.append(Path(releases).resolve())
-        if not found[-1].exists():
-            raise LedgerError(f"{shown(found[-1].name)}: there are no releases here; correct the path")
-    return found
+        paths.append(Path(releases).resolve())
+        if not paths[-1].exists():
+            raise LedgerError(f"{shown(paths[-1].name)}: there are no releases here; correct the path")
+    return paths

@@ -114,8 +114,8 @@ def book(
     paid = _paid(history, plan, caveats)
     if release_index is None:
         release_index = history.free_index()
-    elif held := history.latest(release_index):
-        raise _finished(release_index) if held.finished else _unpublished(held, plan, history)
+    elif latest := history.latest(release_index):
+        raise _finished(release_index) if latest.finished else _unpublished(latest, plan, history)
     elif given_up := next((c for c in history.charges.values() if c.release_index == release_index), None):
         raise _unpublished(given_up, plan, history)
     spent = history.spent if paid else history.spent + plan.spent
@@ -184,17 +184,17 @@ def _paid(history: History, plan: Plan, caveats: Caveats) -> bool:
     """Whether an earlier release of the plan's series paid for all of them."""
     if plan.part is None:
         return False
-    made = parts(history, plan)
-    if len(made) != plan.part.number or len(made) >= plan.part.of:
+    charges = parts(history, plan)
+    if len(charges) != plan.part.number or len(charges) >= plan.part.of:
         raise GrantError(
-            f"the ledger has {len(made)} of the {plan.part.of} releases of this series, and this one is "
+            f"the ledger has {len(charges)} of the {plan.part.of} releases of this series, and this one is "
             f"number {plan.part.number + 1}: each is measured once; go on with the series' own folder"
         )
-    numbers = {charge.number for charge in made}
-    known = (has("unprotected", e.caveats) for e in history.entries() if e.charge in numbers)
-    if any(seeded != has("unprotected", caveats) for seeded in known):
+    numbers = {charge.number for charge in charges}
+    unprotected = (has("unprotected", e.caveats) for e in history.entries() if e.charge in numbers)
+    if any(seeded != has("unprotected", caveats) for seeded in unprotected):
         raise GrantError("a series is seeded in all of its releases or in none; start another series")
-    return bool(made)
+    return bool(charges)
 
 
 def ledger_reference(session: Session, charge: Charge, plan: Plan, file: str | None) -> dict[str, Any]:
@@ -206,9 +206,9 @@ def ledger_reference(session: Session, charge: Charge, plan: Plan, file: str | N
     """
     history = session.history
     head = history.at(charge.number + len(plan.events) - 1)
-    told: dict[str, Any] = {"date": charge.date} if charge.date else {}
+    optional: dict[str, Any] = {"date": charge.date} if charge.date else {}
     if plan.part:
-        told |= {"part": plan.part.number, "parts": plan.part.of}
+        optional |= {"part": plan.part.number, "parts": plan.part.of}
     return {
         "id": history.id,
         "file": file,
@@ -220,7 +220,7 @@ def ledger_reference(session: Session, charge: Charge, plan: Plan, file: str | N
         "total_epsilon": history.total.epsilon,
         "total_delta": history.total.delta,
         "spent_epsilon": history.spent_at(head.seq),
-        **told,
+        **optional,
         **history.declared,
     }
 

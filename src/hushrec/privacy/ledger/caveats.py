@@ -36,8 +36,8 @@ def conditional(caveats: Caveats, plan: Plan, entries: Sequence[Entry]) -> Cavea
     """A release's caveats, or the conditions under which its plan's ε and its ledger's total hold."""
     if caveats:
         return caveats
-    found = _uncovered(plan, entries) or _sampled(plan, entries), _claimed(plan, entries)
-    return tuple(clause for clause in found if clause)
+    clauses = _uncovered(plan, entries) or _sampled(plan, entries), _claimed(plan, entries)
+    return tuple(clause for clause in clauses if clause)
 
 
 def _uncovered(plan: Plan, entries: Sequence[Entry]) -> Clause | None:
@@ -58,6 +58,6 @@ def _claimed(plan: Plan, entries: Sequence[Entry]) -> Clause | None:
 
 
 def _sampled(plan: Plan, entries: Sequence[Entry]) -> Clause | None:
-    own = {event.name for event in plan.events if event.mechanism == PosteriorSample.mechanism}
-    names = own | {e.measurement for e in entries if e.mechanism == PosteriorSample.mechanism}
+    sampled = {event.name for event in plan.events if event.mechanism == PosteriorSample.mechanism}
+    names = sampled | {e.measurement for e in entries if e.mechanism == PosteriorSample.mechanism}
     return Clause("convergence.sample", {"names": ", ".join(sorted(names))}) if names else None

@@ -208,8 +208,8 @@ class History:
     def holds(self, head: Head) -> bool:
         """Whether a head is part of this history."""
         # The head comes from a file: 1.0 and True are in the range, but are not record numbers.
-        known = type(head.seq) is int and head.seq in range(len(self._hashes))
-        return known and self._hashes[head.seq].hex() == head.hash
+        in_range = type(head.seq) is int and head.seq in range(len(self._hashes))
+        return in_range and self._hashes[head.seq].hex() == head.hash
 
     def covers(self, domain: str) -> bool:
         """Whether anything was charged for the domain with this digest."""
@@ -281,8 +281,8 @@ class History:
             if number == seq:
                 about = facts["release_index"], facts["key"], facts["model"], facts["domain"]
                 budget = Budget(**facts["budget"]) if "budget" in facts else None
-                given = {name: facts.get(name, "") for name in ("checkpoint", "date", "series", "memory")}
-                self.charges[number] = Charge(number, *about, budget=budget, **given)
+                texts = {name: facts.get(name, "") for name in ("checkpoint", "date", "series", "memory")}
+                self.charges[number] = Charge(number, *about, budget=budget, **texts)
             self.spent += _spent(facts)
             self._measurements.append((seq, facts))
         elif kind != "declared":

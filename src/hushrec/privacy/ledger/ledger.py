@@ -73,8 +73,8 @@ class Ledger(Balance):
             LedgerMissing: A release in the folder names a ledger of this file name, which was lost.
         """
         store = store_of(path)
-        told = _declared(population=population, controller=controller, contact=contact)
-        first = opening(total, max_releases) | ({"declared": told} if told else {})
+        declared = _declared(population=population, controller=controller, contact=contact)
+        first = opening(total, max_releases) | ({"declared": declared} if declared else {})
         told_of = release_anchors.among(*folders(store, releases))
         other_ledgers.require_startable(store, total, domain, told_of)
         beside = other_ledgers.beside(store, told_of)
@@ -307,11 +307,11 @@ class Ledger(Balance):
             LedgerError: Nothing is declared, a text is not printable or longer than 200 characters, or the
                 ledger could not be written.
         """
-        told = _declared(population=population, controller=controller, contact=contact)
-        if not told:
+        declared = _declared(population=population, controller=controller, contact=contact)
+        if not declared:
             raise LedgerError("nothing to declare: give population, controller or contact")
         with self._writing() as session:
-            session.append(kind="declared", declared=told)
+            session.append(kind="declared", declared=declared)
 
     def _of(self, grant: Grant, session: Session, *states: str) -> Charge:
         charge = session.history.charges.get(grant.charge)
@@ -336,8 +336,8 @@ class Ledger(Balance):
 
 
 def _declared(**texts: str) -> dict[str, str]:
-    told = {name: text for name, text in texts.items() if text}
-    for name, text in told.items():
+    declared = {name: text for name, text in texts.items() if text}
+    for name, text in declared.items():
         if not text.isprintable() or len(text) > LONGEST:
             raise LedgerError(f"{name} must be one line of at most {LONGEST} printable characters")
-    return told
+    return declared

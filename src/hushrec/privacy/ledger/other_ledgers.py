@@ -20,20 +20,20 @@ _LISTED = 4
 
 def beside(store: Store, releases: list[ReleaseAnchor]) -> str:
     """Names of the ledgers and releases beside a ledger, as part of a sentence; empty without any."""
-    found = [shown(other.name) for other in store.neighbours()]
-    return _listed(found + [shown(anchor.release) for anchor in releases])
+    ledgers = [shown(other.name) for other in store.neighbours()]
+    return _listed(ledgers + [shown(anchor.release) for anchor in releases])
 
 
 def missing(store: Store) -> LedgerError:
     """The error for a missing ledger, with the two remedies and similar names. Of a file it shows only the
     last two parts of its path."""
-    meant = _listed([shown(other.name) for other in store.neighbours()], " or ")
+    candidates = _listed([shown(other.name) for other in store.neighbours()], " or ")
     where, absent = f"at {store.place}", ""
     if store.path:
         folder = store.path.parent
         where = f"in the folder {shown(folder.name or folder)}"
         absent = "" if folder.is_dir() else ", which does not exist either"
-    guess, address = f" (did you mean {meant}?)" if meant else "", "path" if store.path else "URL"
+    guess, address = f" (did you mean {candidates}?)" if candidates else "", "path" if store.path else "URL"
     return LedgerMissing(
         f"there is no ledger {shown(store.name)} {where}{absent}{guess}; correct the {address}, or "
         f"create it, once for these people: hushrec.Ledger.create({address.lower()}, total), hushrec ledger "
@@ -72,16 +72,16 @@ def require_alone(store: Store, domain: str, total: Budget, releases: list[Relea
         releases: the releases in its folder, or wherever the caller keeps them.
     """
     population = (domain, total.unit, total.adjacency)
-    found = [shown(other.name) for other in store.neighbours() if population in _populations(other)]
-    found += [
+    conflicts = [shown(other.name) for other in store.neighbours() if population in _populations(other)]
+    conflicts += [
         f"{shown(anchor.release)} (charged to {shown(anchor.ledger_file)})"
         for anchor in releases
         if anchor.population == population
     ]
-    if found:
+    if conflicts:
         raise LedgerError(
             f"{shown(store.name)} would be a second ledger of one population: in its {_kind(store)} lies "
-            f"{_listed(found)}, charged for the same domain, unit and adjacency. Charge that ledger (its "
+            f"{_listed(conflicts)}, charged for the same domain, unit and adjacency. Charge that ledger (its "
             "owner can raise the total: hushrec ledger extend), or put it back if it was lost; keep ledgers "
             f"and releases of other people in another {_kind(store)}"
         )

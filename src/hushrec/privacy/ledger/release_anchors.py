@@ -51,13 +51,13 @@ def among(*places: Path) -> list[ReleaseAnchor]:
         elif place.exists():
             files.append((place, _text if place.name.endswith(".json") else _header))
     return [
-        anchor for path, read in sorted(files, key=lambda found: found[0]) for anchor in _anchor(path, read)
+        anchor for path, read in sorted(files, key=lambda file: file[0]) for anchor in _anchor(path, read)
     ]
 
 
-def require_new(found: list[ReleaseAnchor], store: Store) -> None:
+def require_new(anchors: list[ReleaseAnchor], store: Store) -> None:
     """Refuse to create a ledger under a name that a release mentions."""
-    for anchor in found:
+    for anchor in anchors:
         if anchor.ledger_file == store.name:
             elsewhere = "choose another folder" if store.path else "choose another name (?ledger=NAME)"
             raise LedgerMissing(
@@ -66,15 +66,15 @@ def require_new(found: list[ReleaseAnchor], store: Store) -> None:
             )
 
 
-def require_known(found: list[ReleaseAnchor], name: str, history: History) -> None:
+def require_known(anchors: list[ReleaseAnchor], name: str, history: History) -> None:
     """Refuse a ledger that contradicts a release.
 
     Args:
-        found: the releases.
+        anchors: the releases.
         name: the ledger's name; empty in memory.
         history: the ledger's history.
     """
-    for anchor in found:
+    for anchor in anchors:
         if anchor.ledger_id == history.id:
             if not history.holds(anchor.head):
                 raise LedgerStale(

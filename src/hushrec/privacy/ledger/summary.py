@@ -28,12 +28,12 @@ def line(name: str, history: History) -> str:
 
 def bound(history: History) -> str:
     """The releases for which the total holds, in words; empty if nothing was charged."""
-    found = holds(history.spent, history.route)
-    if found is None:
+    clause = holds(history.spent, history.route)
+    if clause is None:
         return ""
-    said = english.clause(found)
+    text = english.clause(clause)
     claimed = any(has("author", entry.caveats) for entry in history.entries())
-    return english("ledger.claimed", holds=said) if claimed else said
+    return english("ledger.claimed", holds=text) if claimed else text
 
 
 def document(name: str, history: History, proposed: Mapping[str, Any] | None = None) -> Document:
@@ -52,8 +52,8 @@ def document(name: str, history: History, proposed: Mapping[str, Any] | None = N
         lines.append(english("ledger.series"))
     elif more and remaining != "0":
         lines.append(english("ledger.share", n=more, left=remaining))
-    if held := bound(history):
-        lines.append(english.join([held]))
+    if bound_text := bound(history):
+        lines.append(english.join([bound_text]))
     if proposed:
         figures = {"by": proposed["proposed_by"], "epsilon": above(proposed["total"]["epsilon"], 15)}
         lines.append(english("ledger.proposed", n=proposed["max_releases"], **figures))
@@ -61,7 +61,7 @@ def document(name: str, history: History, proposed: Mapping[str, Any] | None = N
     blocks: list[Block] = [Paragraph(headline, "strong"), *map(Paragraph, lines)]
     if history.declared:
         blocks.append(Facts([(english(f"charged.{role}"), text) for role, text in history.declared.items()]))
-    if rows := [_row(made) for made in releases(history)]:
+    if rows := [_row(release) for release in releases(history)]:
         heads = [english(f"ledger.{head}") for head in _HEADS]
         title = english("ledger.releases")
         blocks.append(Section(title, [Table(title, heads, rows, left=3)], folded=True))
@@ -102,10 +102,16 @@ def releases(history: History) -> Iterator[dict[str, Any]]:
         }
 
 
-def _row(made: Mapping[str, Any]) -> tuple[str, ...]:
-    kinds = ", ".join(english(f"caveat.{one['name'].partition('.')[0]}") for one in made["caveats"])
-    state = f"{made['state']} ({kinds})" if kinds else made["state"]
-    return str(made["release_index"]), made["model"], state, str(made["measurements"]), above(made["epsilon"])
+def _row(release: Mapping[str, Any]) -> tuple[str, ...]:
+    kinds = ", ".join(english(f"caveat.{one['name'].partition('.')[0]}") for one in release["caveats"])
+    state = f"{release['state']} ({kinds})" if kinds else release["state"]
+    return (
+        str(release["release_index"]),
+        release["model"],
+        state,
+        str(release["measurements"]),
+        above(release["epsilon"]),
+    )
 
 
 def _name(name: str) -> str:

@@ -87,14 +87,14 @@ class SubstitutionRandomizer:
         from hushrec.kernels.local.item_swaps import extremes  # compiled code, like the sampler
 
         m, filled = self.n_items, np.diff(self.indptr) > 0
-        shares, fewest = np.zeros(m), np.ones(m)
+        fractions, fewest = np.zeros(m), np.ones(m)
         holders = np.zeros(m, np.int64)
-        extremes(self.indptr, self.members, shares, fewest, holders)
-        own, near, far = self._chances()
+        extremes(self.indptr, self.members, fractions, fewest, holders)
+        same, near, far = self._chances()
         columns = np.stack(
             [
-                own[filled.astype(np.int64)],
-                np.where(holders > 0, near(shares), np.nan),
+                same[filled.astype(np.int64)],
+                np.where(holders > 0, near(fractions), np.nan),
                 np.where(holders > 0, near(fewest), np.nan),
                 np.where(filled.sum() - filled > holders, far[1], np.nan),
                 np.where((~filled).sum() - ~filled > 0, far[0], np.nan),
@@ -115,9 +115,9 @@ class SubstitutionRandomizer:
         Privacy: as the groups.
         """
         sizes, counts = np.unique(np.diff(self.indptr), return_counts=True)
-        own, near, far = self._chances()
+        same, near, far = self._chances()
         filled = np.minimum(sizes, 1)
-        a, c = own[filled], far[filled]
+        a, c = same[filled], far[filled]
         b = np.where(sizes > 0, near(1 / np.maximum(sizes, 1)), c)
         if c.min() == 0:
             return self.per_slot  # infinite, unless every group holds all other items
@@ -221,14 +221,14 @@ class SubstitutionRandomizer:
         with ThreadPoolExecutor(_THREADS) as pool:
             parts = list(pool.map(part, pairwise(cuts.tolist())))
         listed = np.concatenate([np.empty(0, np.int32), *(items for items, _ in parts)])
-        kept = np.concatenate([np.empty(0, np.uint8), *(own for _, own in parts)])
+        kept = np.concatenate([np.empty(0, np.uint8), *(block_marks for _, block_marks in parts)])
         return np.concatenate([[0], np.cumsum(counts)]), listed, kept
 
     def _chances(self) -> tuple[Floats, Callable[[Floats], Floats], Floats]:
         """P(i | i); P(j | i) for j ∈ G_i, by 1/|G_i|; P(j | i) for other j. Pairs: G_i is empty, or not."""
         keep, group = self.keep, self.group
         far = (1 - keep) * np.array([1.0, 1 - group]) / self.n_items
-        return keep + far, lambda share: (1 - keep) * group * share + far[1], far
+        return keep + far, lambda fraction: (1 - keep) * group * fraction + far[1], far
 
 
 def worst_per_slot(keep: float, group: float, n_items: int) -> float:

@@ -24,22 +24,22 @@ class Uniform:
 
     words: Iterator[int]
     width: int = 64
-    known: int = 0
+    prefix: int = 0
     bits: int = 0
 
     def read(self) -> None:
-        self.known = self.known << self.width | next(self.words)
+        self.prefix = self.prefix << self.width | next(self.words)
         self.bits += self.width
 
     def take_bit(self) -> bool:
         """Remove and return the leading bit; the rest stays uniform."""
         self.bits -= 1
-        bit, self.known = divmod(self.known, 1 << self.bits)
+        bit, self.prefix = divmod(self.prefix, 1 << self.bits)
         return bool(bit)
 
     def guess(self) -> float:
         """The midpoint of its possible values."""
-        return (2 * self.known + 1) / (2 << self.bits)
+        return (2 * self.prefix + 1) / (2 << self.bits)
 
 
 def draw(distribution: Distribution, scale: float, cell_bits: int, first: Uniform, second: Uniform) -> int:
@@ -109,7 +109,7 @@ def _locate(uniform: Uniform, reaches: Callable[[int, int], tuple[int, int]], gu
     k = guess
     while True:
         bits = uniform.bits + _GUARD
-        low, high = uniform.known << _GUARD, uniform.known + 1 << _GUARD  # low ≤ 2^bits · U < high
+        low, high = uniform.prefix << _GUARD, uniform.prefix + 1 << _GUARD  # low ≤ 2^bits · U < high
         here_low, here_high = reaches(k, bits)
         next_low, next_high = reaches(k + 1, bits)
         if next_low >= high:

@@ -116,9 +116,9 @@ def threshold_passes(
     while True:
         more = draw(distribution, sequence, drawn.size, batch)
         drawn = np.concatenate([drawn, np.maximum(more, ~more)])  # the sign has no meaning
-        found = int(np.searchsorted(np.cumsum(drawn + 1), cells, side="right"))
-        if found < drawn.size:
-            return drawn, found
+        n_ends = int(np.searchsorted(np.cumsum(drawn + 1), cells, side="right"))
+        if n_ends < drawn.size:
+            return drawn, n_ends
 
 
 def require_threshold(scale: float, threshold: int) -> None:

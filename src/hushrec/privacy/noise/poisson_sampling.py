@@ -65,11 +65,11 @@ def nonces(users: pl.Series) -> Words32:
 
     Privacy: private.
     """
-    found = np.empty((len(users), 3), np.uint32)
+    words = np.empty((len(users), 3), np.uint32)
     for start in range(0, len(users), _AT_ONCE):
         ids = users[start : start + _AT_ONCE].to_list()
-        found[start : start + len(ids)] = np.frombuffer(b"".join(map(_hashed, ids)), "<u4").reshape(-1, 3)
-    return found
+        words[start : start + len(ids)] = np.frombuffer(b"".join(map(_hashed, ids)), "<u4").reshape(-1, 3)
+    return words
 
 
 def _hashed(user: str) -> bytes:

@@ -249,8 +249,8 @@ def _misfit(draws: Ints, sigma: float) -> float:
     edges = [Fraction(2 * k + 1, 2) / Fraction(sigma) for k in range(10)]
     tails = [1.0] + [GAUSSIAN.survival(x, 64, False) / 2**64 for x in edges] + [0.0]
     expected = -draws.size * np.diff(tails)
-    found = np.bincount(np.minimum(np.abs(draws), 10), minlength=11)
-    return float(np.sum((found - expected) ** 2 / expected))
+    observed = np.bincount(np.minimum(np.abs(draws), 10), minlength=11)
+    return float(np.sum((observed - expected) ** 2 / expected))
 
 
 def _words(key: bytes, nonce: tuple[int, int, int]) -> Iterator[int]:

@@ -60,9 +60,9 @@ def reaching(
         there = slice(bounds[0], bounds[-1])
         row_counts = np.empty(bounds.size - 1, np.int64)
         empty = row_counts.size * n_columns - int(bounds[-1] - bounds[0])
-        between, found = threshold_passes(draw, gap_distribution, (_GAPS, number), empty)
-        beyond = draw(excess_law, (_EXCESSES, number), 0, found)
-        listed, cells = np.empty((2, found + columns[there].size), np.int32)
+        between, n_ends = threshold_passes(draw, gap_distribution, (_GAPS, number), empty)
+        beyond = draw(excess_law, (_EXCESSES, number), 0, n_ends)
+        listed, cells = np.empty((2, n_ends + columns[there].size), np.int32)
         size = merge(
             bounds - bounds[0],
             columns[there],

@@ -45,19 +45,19 @@ def dimensions(kind: str, tensors: Mapping[str, NDArray[Any]], constants: Mappin
     factors = tensors["item_factors"].astype(np.float64)
     if kind == "linear items":
         weights = tensors["input_weights"].astype(np.float64) * tensors["output_weights"]
-        found = _spectrum(factors, np.abs(weights))
-        largest = found.max(initial=0.0)
-        return max(int((found >= LEAST * largest).sum()) - 1, 0) if largest else 0
-    found = _spectrum(factors, 1 / tensors["item_noise"].astype(np.float64))
-    return int((found >= LEAST * (1 + found)).sum())
+        spectrum = _spectrum(factors, np.abs(weights))
+        largest = spectrum.max(initial=0.0)
+        return max(int((spectrum >= LEAST * largest).sum()) - 1, 0) if largest else 0
+    spectrum = _spectrum(factors, 1 / tensors["item_noise"].astype(np.float64))
+    return int((spectrum >= LEAST * (1 + spectrum)).sum())
 
 
 def tastes(
-    found: int,
+    n_dimensions: int,
     model: str,
     settings: Mapping[str, Any],
     epsilon: float | None,
-    known: float = 0.0,
+    n_known: float = 0.0,
     words: Words = english,
 ) -> Said:
     """Say what is left of people's tastes.
@@ -68,16 +68,18 @@ def tastes(
         epsilon: ε of the noise; None without noise.
         known: how many of them are from public features of items, the constant ``known_factors``.
     """
-    if 0 < known < found:
-        learned = tastes(found - int(known), model, settings, epsilon, words=words)
-        return words.join([learned, words("taste.more_known", n=int(known))])
-    if not found:
+    if 0 < n_known < n_dimensions:
+        learned = tastes(n_dimensions - int(n_known), model, settings, epsilon, words=words)
+        return words.join([learned, words("taste.more_known", n=int(n_known))])
+    if not n_dimensions:
         return words("taste.same", why=words.clause(why_same(model, settings, epsilon)))
-    if known > 0:
-        return words("taste.known", n=found)
+    if n_known > 0:
+        return words("taste.known", n=n_dimensions)
     if epsilon is None:
-        return words("taste.no_noise", n=found)
-    return words("taste.survived" if _cleans(model, settings) else "taste.at_most", n=found, model=model)
+        return words("taste.no_noise", n=n_dimensions)
+    return words(
+        "taste.survived" if _cleans(model, settings) else "taste.at_most", n=n_dimensions, model=model
+    )
 
 
 def why_same(model: str, settings: Mapping[str, Any], epsilon: float | None) -> Clause:

@@ -63,15 +63,15 @@ class Titles:
         if not keys:
             return []
         for exact in (True, False):
-            found = {at for key in keys for at in self._by_key.get(key if exact else _bare(key), ())}
-            if year and any(self._years[at] == year for at in found):
-                found = {at for at in found if self._years[at] == year}
-            if found:
-                return sorted(found)
-        key, forms = _bare(keys[0]), [(at, own) for at, keys in enumerate(self._keys) for own in keys]
+            positions = {at for key in keys for at in self._by_key.get(key if exact else _bare(key), ())}
+            if year and any(self._years[at] == year for at in positions):
+                positions = {at for at in positions if self._years[at] == year}
+            if positions:
+                return sorted(positions)
+        key, forms = _bare(keys[0]), [(at, form) for at, keys in enumerate(self._keys) for form in keys]
         words = set(key.split())
-        began = {at for at, own in forms if _bare(own).startswith(key)}
-        return sorted(began or {at for at, own in forms if words <= set(own.split())})
+        began = {at for at, form in forms if _bare(form).startswith(key)}
+        return sorted(began or {at for at, form in forms if words <= set(form.split())})
 
     @cached_property
     def _keys(self) -> list[list[str]]:
@@ -83,11 +83,11 @@ class Titles:
 
     @cached_property
     def _by_key(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for at, own in enumerate(self._keys):
-            for key in {form for whole in own for form in (whole, _bare(whole))}:
-                found.setdefault(key, []).append(at)
-        return found
+        positions: dict[str, list[int]] = {}
+        for at, keys in enumerate(self._keys):
+            for key in {form for whole in keys for form in (whole, _bare(whole))}:
+                positions.setdefault(key, []).append(at)
+        return positions
 
 
 def _year(title: str) -> str:
@@ -98,8 +98,8 @@ def _year(title: str) -> str:
 def _keys(title: str) -> list[str]:
     """The forms of a title without its year, the whole one first; parts in brackets are titles as well."""
     whole = _YEAR.sub("", title) or title
-    found = dict.fromkeys(filter(None, map(_key, (whole, *_PARTS.split(whole)))))
-    return list(found)
+    forms = dict.fromkeys(filter(None, map(_key, (whole, *_PARTS.split(whole)))))
+    return list(forms)
 
 
 def _key(title: str) -> str:

@@ -121,11 +121,11 @@ class InnerProducts:
         Returns:
             Shape (n_pairs,).
         """
-        found = np.empty(len(users))
+        scores = np.empty(len(users))
         for first in range(0, len(users), _PAIRS):
             part = slice(first, first + _PAIRS)
-            found[part] = _dots(self.rows[items[part]], vectors[users[part]])
-        return found
+            scores[part] = _dots(self.rows[items[part]], vectors[users[part]])
+        return scores
 
     def scores(self, vectors: Floats) -> BlockScores:
         """Scores of a block of users.
@@ -146,13 +146,13 @@ class InnerProducts:
 
 def _product(left: Floats32, right: Floats32) -> Floats32:
     """``left @ right``, in pieces that are small enough for one BLAS thread."""
-    found = np.empty((left.shape[0], right.shape[1]), dtype=np.float32)
+    product = np.empty((left.shape[0], right.shape[1]), dtype=np.float32)
     step = max(MULTIPLIED // (_USERS * max(left.shape[1], 1)), 1)
-    for user in range(0, found.shape[0], _USERS):
-        for item in range(0, found.shape[1], step):
+    for user in range(0, product.shape[0], _USERS):
+        for item in range(0, product.shape[1], step):
             piece = slice(user, user + _USERS), slice(item, item + step)
-            np.matmul(left[piece[0]], right[:, piece[1]], out=found[piece])
-    return found
+            np.matmul(left[piece[0]], right[:, piece[1]], out=product[piece])
+    return product
 
 
 def _dots(left: Floats, right: Floats) -> Floats:

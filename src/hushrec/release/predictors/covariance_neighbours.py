@@ -48,13 +48,13 @@ class NeighbourPredictor:
 
     def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """w_j (r_j − μ_j − b_j) of the target's neighbours, 0 of the user's other items."""
-        found = np.zeros((len(targets), len(rated)))
+        terms = np.zeros((len(targets), len(rated)))
         if len(rated):
             nearest, weights = self._weights(rated, targets)
             residuals = ratings - self._effects[rated]
             added = weights * (residuals - self._level(rated, residuals)[rated])[nearest]
-            np.put_along_axis(found, nearest, added, axis=1)
-        return found.T
+            np.put_along_axis(terms, nearest, added, axis=1)
+        return terms.T
 
     def similarity(self, items: Ints, others: Ints) -> Floats:
         """Cosine by the released similarity, weighted as ``noisy_cosines`` says.

@@ -62,8 +62,8 @@ class FactorPredictor:
     def rank(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """How likely the user chooses and likes ``targets``: ``choice`` of popularity and taste."""
         order = np.argsort(rated)  # as in rows
-        own = Rows(np.array([0, len(rated)]), rated[order].astype(np.int32), ratings[order])
-        return self._products.of(self._vectors(own)[0], targets)
+        rows = Rows(np.array([0, len(rated)]), rated[order].astype(np.int32), ratings[order])
+        return self._products.of(self._vectors(rows)[0], targets)
 
     def scores(self, rows: Rows) -> BlockScores:
         """How likely each user chooses and likes every item."""
@@ -90,10 +90,10 @@ class FactorPredictor:
         """Σ y yᵀ/τ_i² of y = (residual, row) over what a user gave, shape (1 + width, 1 + width)."""
         weighted = both * self._precision[rated, None]
         step = max(MULTIPLIED // both.shape[1] ** 2, 1)
-        found = weighted[:step].T @ both[:step]
+        moments = weighted[:step].T @ both[:step]
         for first in range(step, len(rated), step):
-            found += weighted[first : first + step].T @ both[first : first + step]
-        return np.asarray(found, dtype=np.float64)
+            moments += weighted[first : first + step].T @ both[first : first + step]
+        return np.asarray(moments, dtype=np.float64)
 
     def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """f_tᵀ (I + Σ f fᵀ/τ_i²)⁻¹ f_i (r_i − μ_i − user_mean − b_i)/τ_i², with b_i from level and slopes.

@@ -29,9 +29,9 @@ class LinearItems:
     def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """Scores of ``targets``, which are not ratings; an own item does not count for itself."""
         scores = self._products.of(self._vector(np.sort(rated)), targets)
-        own = np.isin(targets, rated)
-        mine = targets[own]
-        scores[own] -= (self._inputs[mine] * self._products.rows[mine, :-1]).sum(axis=1)
+        is_own = np.isin(targets, rated)
+        mine = targets[is_own]
+        scores[is_own] -= (self._inputs[mine] * self._products.rows[mine, :-1]).sum(axis=1)
         return scores
 
     rank = predict

@@ -87,24 +87,27 @@ class NearestPeople:
         return self._raters[ratings], self._values[ratings].astype(np.float64), owners
 
     def _predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
-        own = ratings.astype(np.float32).astype(np.float64)
-        squares = (own**2).sum()
-        if self._distance == "pearson" and len(own):
-            own = own - own.mean()
-        square = (own**2).sum()
+        own_ratings = ratings.astype(np.float32).astype(np.float64)
+        squares = (own_ratings**2).sum()
+        if self._distance == "pearson" and len(own_ratings):
+            own_ratings = own_ratings - own_ratings.mean()
+        square = (own_ratings**2).sum()
         square = square if square > _NEGLIGIBLE * squares else 0.0
         columns = [slice(*self._starts[item : item + 2]) for item in rated]
         raters = np.concatenate([self._raters[column] for column in columns] or [np.zeros(0, np.int32)])
         products = self._over_rows(
-            raters, np.concatenate([q * self._values[c] for q, c in zip(own, columns, strict=True)] or [own])
+            raters,
+            np.concatenate(
+                [q * self._values[c] for q, c in zip(own_ratings, columns, strict=True)] or [own_ratings]
+            ),
         )
-        totals = self._over_rows(raters, np.repeat(own, [c.stop - c.start for c in columns]))
+        totals = self._over_rows(raters, np.repeat(own_ratings, [c.stop - c.start for c in columns]))
         mean = float(ratings.mean()) if len(ratings) else self._overall
         predicted = np.full(len(targets), mean)
         for place, target in enumerate(targets):
             column = slice(*self._starts[target : target + 2])
             rows, values = self._raters[column], self._values[column].astype(np.float64)
-            if len(rows) and (not len(own) or len(rows) <= self._k):
+            if len(rows) and (not len(own_ratings) or len(rows) <= self._k):
                 predicted[place] = values.mean()
             elif len(rows):
                 apart = self._apart(square, products[rows], totals[rows], rows, values)
@@ -163,12 +166,12 @@ class SimilarItems:
     def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """s_ij (r_j − mean_j) / Σ_j s_ij; a person's own rating of a target does not count for it."""
         residuals = ratings.astype(np.float32) - self._means[rated]
-        found = np.zeros((len(rated), len(targets)))
+        terms = np.zeros((len(rated), len(targets)))
         for place, target in enumerate(targets):
             others = np.flatnonzero(rated != target)
             nearest, similar = self._nearest(rated[others], target)
-            found[others[nearest], place] = similar * residuals[others[nearest]] / similar.sum()
-        return found
+            terms[others[nearest], place] = similar * residuals[others[nearest]] / similar.sum()
+        return terms
 
     def similarity(self, items: Ints, others: Ints) -> Floats:
         low, high = np.minimum.outer(items, others), np.maximum.outer(items, others)
@@ -197,9 +200,9 @@ def _without_targets(
 ) -> Floats:
     """Predict all unrated targets at once, and each rated one without its own rating."""
     predicted = np.empty(len(targets))
-    known = np.isin(targets, rated)
-    predicted[~known] = predict(rated, ratings, targets[~known])
-    for place in np.flatnonzero(known):
+    is_rated = np.isin(targets, rated)
+    predicted[~is_rated] = predict(rated, ratings, targets[~is_rated])
+    for place in np.flatnonzero(is_rated):
         others = rated != targets[place]
         predicted[place] = predict(rated[others], ratings[others], targets[place : place + 1])[0]
     return predicted

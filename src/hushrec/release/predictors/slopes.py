@@ -65,7 +65,7 @@ def solved_with_slopes(normal: Floats, right: Floats, n_slopes: int, odds: float
     solved = np.linalg.solve(normal[others, others], both)
     schur = normal[slopes, slopes] - normal[slopes, others] @ solved[:, 1:]
     left = right[slopes] - normal[slopes, others] @ solved[:, 0]
-    found = np.linalg.solve(schur, left)
-    evidence = float(left @ found - np.log(max(np.linalg.det(schur), 1.0))) / 2
-    found /= 1 + math.exp(-min(max(evidence + math.log(odds), -_LARGEST), _LARGEST))
-    return np.concatenate([solved[:, 0] - solved[:, 1:] @ found, found])
+    coefficients = np.linalg.solve(schur, left)
+    evidence = float(left @ coefficients - np.log(max(np.linalg.det(schur), 1.0))) / 2
+    coefficients /= 1 + math.exp(-min(max(evidence + math.log(odds), -_LARGEST), _LARGEST))
+    return np.concatenate([solved[:, 0] - solved[:, 1:] @ coefficients, coefficients])

@@ -40,16 +40,16 @@ class Attestation:
     def of(
         cls, data: bytes, name: str, version: int, ledger: str | None, statement: Mapping[str, Any]
     ) -> Self:
-        made = cls(name, hashlib.sha256(data).hexdigest(), version, ledger, statement)
-        if not made._is_valid():
+        attestation = cls(name, hashlib.sha256(data).hexdigest(), version, ledger, statement)
+        if not attestation._is_valid():
             raise ReleaseError(
                 "the file's name is not printable or too long, or the number of the release is not between 0 "
                 "and 2^53 - 1"
             )
-        return made
+        return attestation
 
     def to_bytes(self) -> bytes:
-        told = {
+        fields = {
             "_type": STATEMENT_TYPE,
             "subject": [{"name": self.name, "digest": {"sha256": self.sha256}}],
             "predicateType": PREDICATE_TYPE,
@@ -59,29 +59,29 @@ class Attestation:
                 "statement": dict(self.statement),
             },
         }
-        return json.dumps(told, separators=(",", ":"), allow_nan=False).encode()
+        return json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()
 
     @classmethod
     def from_bytes(cls, payload: bytes) -> Self:
         with parsing("what this signature is of is malformed; ask the owner to sign the release again"):
-            told = parse(payload.decode())
-            if set(told) != {"_type", "subject", "predicateType", "predicate"}:
+            fields = parse(payload.decode())
+            if set(fields) != {"_type", "subject", "predicateType", "predicate"}:
                 raise ValueError
-            if (told["_type"], told["predicateType"]) != (STATEMENT_TYPE, PREDICATE_TYPE):
+            if (fields["_type"], fields["predicateType"]) != (STATEMENT_TYPE, PREDICATE_TYPE):
                 raise ReleaseError(
                     "this is the signature of something else than a release, or of a later version of "
                     "hushrec; fetch the release's own, or upgrade hushrec"
                 )
-            (subject,) = told["subject"]
+            (subject,) = fields["subject"]
             if set(subject) != {"name", "digest"} or set(subject["digest"]) != {"sha256"}:
                 raise ValueError
-            predicate = told["predicate"]
+            predicate = fields["predicate"]
             if set(predicate) != {"version", "ledger", "statement"}:
                 raise ValueError
-            made = cls(subject["name"], subject["digest"]["sha256"], **predicate)
-            if not made._is_valid():
+            attestation = cls(subject["name"], subject["digest"]["sha256"], **predicate)
+            if not attestation._is_valid():
                 raise ValueError
-            return made
+            return attestation
 
     def _is_valid(self) -> bool:
         return (

@@ -32,45 +32,45 @@ class Envelope:
 
     @classmethod
     def sealed(cls, payload_type: str, payload: bytes, key: PrivateKey) -> Self:
-        made = cls(payload_type, payload, key.public.id, key.sign(pae(payload_type, payload)))
-        if len(made.to_text()) > LARGEST:
+        envelope = cls(payload_type, payload, key.public.id, key.sign(pae(payload_type, payload)))
+        if len(envelope.to_text()) > LARGEST:
             raise ReleaseError("this statement is too large to be signed: its envelope would exceed 1 MiB")
-        return made
+        return envelope
 
     @classmethod
     def from_text(cls, text: str) -> Self:
         with parsing("this is not a signature file, or it is damaged; fetch it again"):
             if len(text) > LARGEST:
                 raise ValueError
-            told = parse(text, strings=64, others=256)
-            if set(told) != _FIELDS:
+            fields = parse(text, strings=64, others=256)
+            if set(fields) != _FIELDS:
                 raise ValueError
-            if (count := len(typed(told["signatures"], list))) != 1:
+            if (count := len(typed(fields["signatures"], list))) != 1:
                 raise ReleaseError(
                     f"this signature file holds {count:,} signatures, and must hold one; ask the owner for "
                     "the file that hushrec keys sign wrote"
                 )
-            (signature,) = told["signatures"]
+            (signature,) = fields["signatures"]
             if set(signature) != {"keyid", "sig"}:
                 raise ValueError
-            made = cls(
-                typed(told["payloadType"], str),
-                from_base64(typed(told["payload"], str)),
+            envelope = cls(
+                typed(fields["payloadType"], str),
+                from_base64(typed(fields["payload"], str)),
                 typed(signature["keyid"], str),
                 from_base64(typed(signature["sig"], str)),
             )
-            if not is_digest(made.key_id) or len(made.signature) != 64:
+            if not is_digest(envelope.key_id) or len(envelope.signature) != 64:
                 raise ValueError
-            return made
+            return envelope
 
     def to_text(self) -> str:
         signature = {"keyid": self.key_id, "sig": to_base64(self.signature)}
-        told = {
+        fields = {
             "payloadType": self.payload_type,
             "payload": to_base64(self.payload),
             "signatures": [signature],
         }
-        return json.dumps(told, separators=(",", ":")) + "\n"
+        return json.dumps(fields, separators=(",", ":")) + "\n"
 
     def is_by(self, key: PublicKey) -> bool:
         """Whether the signature is by a key, over the type and the payload."""

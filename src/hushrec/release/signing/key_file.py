@@ -42,10 +42,10 @@ class KeyFile:
         if len(text) > LARGEST:
             raise ReleaseError("this is not a key file: it is too large")
         first, end, others = text.partition(_END)
-        made = cls((PublicKey.from_pem(f"{first.rstrip(_BLANKS)}\n{_END}\n" if end else text),))
+        key_file = cls((PublicKey.from_pem(f"{first.rstrip(_BLANKS)}\n{_END}\n" if end else text),))
         for line in filter(None, (line.rstrip(_BLANKS) for line in others.split("\n"))):
-            made = made._followed(Envelope.from_text(line))
-        return made
+            key_file = key_file._followed(Envelope.from_text(line))
+        return key_file
 
     def to_text(self) -> str:
         return self.pinned.pem + "".join(rotation.to_text() for rotation in self.rotations)
@@ -69,8 +69,8 @@ class KeyFile:
             from_version: number of the first release that the new key signs; the old key's signatures of this
                 and of later releases are refused.
         """
-        told = {"replaces": old.public.id, "public": new.pem, "from_version": from_version}
-        payload = json.dumps(told, separators=(",", ":")).encode()
+        fields = {"replaces": old.public.id, "public": new.pem, "from_version": from_version}
+        payload = json.dumps(fields, separators=(",", ":")).encode()
         return self._followed(Envelope.sealed(ROTATION_TYPE, payload, old))
 
     def require(self, key_id: str, version: int) -> None:
@@ -109,12 +109,12 @@ class KeyFile:
                     "a rotation in this key file is not signed by the key that it replaces: do not use the "
                     "file; fetch it again where you got the owner's first key"
                 )
-            told = parse(rotation.payload.decode(), strings=64, others=256)
-            if set(told) != {"replaces", "public", "from_version"} or told["replaces"] != last.id:
+            fields = parse(rotation.payload.decode(), strings=64, others=256)
+            if set(fields) != {"replaces", "public", "from_version"} or fields["replaces"] != last.id:
                 raise ValueError
-            if not is_version(told["from_version"]) or not isinstance(told["public"], str):
+            if not is_version(fields["from_version"]) or not isinstance(fields["public"], str):
                 raise ValueError
-        new, start = PublicKey.from_pem(told["public"]), told["from_version"]
+        new, start = PublicKey.from_pem(fields["public"]), fields["from_version"]
         if new in self.keys or start < self.starts[-1]:
             raise ReleaseError(
                 "a rotation leads back to a key that was replaced, or begins before the last one; rotate to "

@@ -39,9 +39,9 @@ class PublicKey:
                 "this is a private key: give the public key, whose name ends in .pub, and show the private "
                 "one to nobody"
             )
-        found = _PEM.fullmatch(text)
-        der = from_base64(found[1].replace("\n", "")) if found else b""
-        if not found:
+        match = _PEM.fullmatch(text)
+        der = from_base64(match[1].replace("\n", "")) if match else b""
+        if not match:
             raise ReleaseError("this is not a public key; give the file that hushrec keys new wrote as .pub")
         if len(der) != len(_SPKI) + _LENGTH or not der.startswith(_SPKI):
             raise ReleaseError("this public key is not of Ed25519; make one with hushrec keys new")

@@ -62,15 +62,15 @@ class Seen:
             f"{path} does not say what was seen, or is damaged; if you delete it, an older release is "
             "accepted once"
         ):
-            told = parse(data.decode(), strings=64, others=256)
-            made = cls(**{**told, "chain": tuple(told["chain"])})
-            if not (made.chain and all(map(is_digest, made.chain)) and is_version(made.version)):
+            fields = parse(data.decode(), strings=64, others=256)
+            seen = cls(**{**fields, "chain": tuple(fields["chain"])})
+            if not (seen.chain and all(map(is_digest, seen.chain)) and is_version(seen.version)):
                 raise ValueError
-            if not isinstance(made.ledger, str | None):
+            if not isinstance(seen.ledger, str | None):
                 raise ValueError
-            return made
+            return seen
 
     def save(self, path: Path) -> None:
         """Write the file, whole or not at all."""
-        told = json.dumps({"chain": self.chain, "ledger": self.ledger, "version": self.version})
-        files.write(path, told + "\n", ReleaseError, fix=_FIX)
+        text = json.dumps({"chain": self.chain, "ledger": self.ledger, "version": self.version})
+        files.write(path, text + "\n", ReleaseError, fix=_FIX)

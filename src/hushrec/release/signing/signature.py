@@ -50,12 +50,12 @@ class Signature:
         return {"unsigned": "", "unchecked": ", signature not checked"}.get(self.state, ", signed")
 
     def to_json(self) -> dict[str, Any]:
-        told = {"state": self.state}
+        values = {"state": self.state}
         if self.problem:
-            return told | {"problem": self.problem}
+            return values | {"problem": self.problem}
         if self.state == "unsigned":
-            return told
-        return told | {"key_id": self.key_id, "version": self.version, "ledger": self.ledger}
+            return values
+        return values | {"key_id": self.key_id, "version": self.version, "ledger": self.ledger}
 
     def __str__(self) -> str:
         if self.problem:
@@ -86,12 +86,12 @@ def verified(data: bytes, text: str, key: str, seen: Seen | None = None, name: s
             "the signature is wrong: the signature file was altered or forged; do not use this release, and "
             "fetch it again from its owner"
         )
-    said = Attestation.from_bytes(envelope.payload)
-    _require_same(data, said, name)
-    keys.require(envelope.key_id, said.version)
+    attestation = Attestation.from_bytes(envelope.payload)
+    _require_same(data, attestation, name)
+    keys.require(envelope.key_id, attestation.version)
     if seen is not None:
-        seen.after(keys.chain, said.ledger, said.version)
-    return Signature("verified", envelope.key_id, said.version, said.ledger, keys.chain)
+        seen.after(keys.chain, attestation.ledger, attestation.version)
+    return Signature("verified", envelope.key_id, attestation.version, attestation.ledger, keys.chain)
 
 
 def claimed(data: bytes, text: str, name: str = "") -> Signature:
@@ -101,9 +101,9 @@ def claimed(data: bytes, text: str, name: str = "") -> Signature:
         name: the release's present name, for the message of a refusal.
     """
     envelope = _of_release(text)
-    said = Attestation.from_bytes(envelope.payload)
-    _require_same(data, said, name)
-    return Signature("unchecked", envelope.key_id, said.version, said.ledger)
+    attestation = Attestation.from_bytes(envelope.payload)
+    _require_same(data, attestation, name)
+    return Signature("unchecked", envelope.key_id, attestation.version, attestation.ledger)
 
 
 def of_file(
@@ -138,14 +138,14 @@ def of_file(
             f"{path.name} is unsigned, and you gave a key to check it by: {beside.name} is missing; ask the "
             "owner for it, and do not use the release without"
         )
-    known = None if seen is None else Seen.open(Path(seen))
+    last_seen = None if seen is None else Seen.open(Path(seen))
     pinned = files.read_text(
         Path(key), ReleaseError, fix="give the owner's key file", largest=key_files.LARGEST
     )
-    made = verified(data, _envelope(beside), pinned, known, path.name)
-    if seen is not None and made.seen is not None and made.seen != known:
-        made.seen.save(Path(seen))
-    return made
+    checked = verified(data, _envelope(beside), pinned, last_seen, path.name)
+    if seen is not None and checked.seen is not None and checked.seen != last_seen:
+        checked.seen.save(Path(seen))
+    return checked
 
 
 def _envelope(path: Path) -> str:
@@ -162,14 +162,14 @@ def _of_release(text: str) -> Envelope:
     return envelope
 
 
-def _require_same(data: bytes, said: Attestation, name: str) -> None:
-    if hashlib.sha256(data).hexdigest() == said.sha256:
+def _require_same(data: bytes, attestation: Attestation, name: str) -> None:
+    if hashlib.sha256(data).hexdigest() == attestation.sha256:
         return
-    if name and name != said.name:
+    if name and name != attestation.name:
         raise ReleaseError(
-            f"this signature is of another file, {said.name!r}; fetch the one that belongs to {name}"
+            f"this signature is of another file, {attestation.name!r}; fetch the one that belongs to {name}"
         )
     raise ReleaseError(
-        f"this is not the file that was signed as {said.name!r}: it was altered, or the signature is of "
-        "another one; do not use it, and fetch both again from its owner"
+        f"this is not the file that was signed as {attestation.name!r}: it was altered, or the signature is "
+        "of another one; do not use it, and fetch both again from its owner"
     )

@@ -130,9 +130,9 @@ class ChainBatch(NamedTuple):
     def between(self, start: int, stop: int) -> tuple[Ints, Ints32, Bytes, Floats32]:
         """Return counts, items, steps and scales of people with indices in [``start``, ``stop``)."""
         indptr, items, steps = self.rows
-        one, end = (min(max(at - self.first, 0), len(self.scales)) for at in (start, stop))
-        some = slice(indptr[one], indptr[end])
-        return np.diff(indptr[one : end + 1]), items[some], steps[some], self.scales[one:end]
+        first, last = (min(max(at - self.first, 0), len(self.scales)) for at in (start, stop))
+        some = slice(indptr[first], indptr[last])
+        return np.diff(indptr[first : last + 1]), items[some], steps[some], self.scales[first:last]
 
 
 class ChainData:
@@ -160,8 +160,8 @@ class ChainData:
     def parts(self, *, backwards: bool = False) -> Iterator[ChainBatch]:
         """Yield all people, part by part, in reverse order if ``backwards``."""
         if not self.n_users:  # items then follow their prior, which takes a pass too
-            nothing, nobody = np.zeros((2, 0), np.float32)
-            yield ChainBatch(0, CSR(np.zeros(1, np.int64), np.zeros(0, np.int32), nothing), nobody)
+            no_values, no_scales = np.zeros((2, 0), np.float32)
+            yield ChainBatch(0, CSR(np.zeros(1, np.int64), np.zeros(0, np.int32), no_values), no_scales)
         seams = np.array([block.first for block in self._blocks[1:]], dtype=np.int64)
         batches = (self.n_users - seams if backwards else seams) // BATCH * BATCH
         ends = np.concatenate([[0, self.n_users], batches, batches + BATCH])

@@ -165,9 +165,13 @@ class Chain:
 
         state.user_precision = precision(state.user_factors)
         state.item_precision = precision(state.item_factors)
-        for effects, one in zip((state.user_effects, state.item_effects), self._precisions, strict=True):
-            total = self._level_precision + len(effects) * one
-            mean = (self._level_precision * state.level[0] - one * effects.sum(dtype=np.float64)) / total
+        for effects, effect_precision in zip(
+            (state.user_effects, state.item_effects), self._precisions, strict=True
+        ):
+            total = self._level_precision + len(effects) * effect_precision
+            mean = (
+                self._level_precision * state.level[0] - effect_precision * effects.sum(dtype=np.float64)
+            ) / total
             move = mean + draws.standard_normal() * math.sqrt(heat / total)
             effects += np.float32(move)
             state.level -= move
@@ -194,8 +198,10 @@ class Chain:
         factors = (state.user_factors, state.user_precision), (state.item_factors, state.item_precision)
         for vectors, precision in factors:
             energy += np.einsum("nk,nk,k->", vectors, vectors, precision, dtype=np.float64) / 2
-        for effects, one in zip((state.user_effects, state.item_effects), self._precisions, strict=True):
-            energy += one * np.einsum("n,n->", effects, effects, dtype=np.float64) / 2
+        for effects, effect_precision in zip(
+            (state.user_effects, state.item_effects), self._precisions, strict=True
+        ):
+            energy += effect_precision * np.einsum("n,n->", effects, effects, dtype=np.float64) / 2
         near, effects = state.item_factors[self._watched], state.item_effects[self._watched]
         products = np.einsum("nk,nk->n", near[:-1], near[1:])
         state.draws[look - 1] = np.concatenate([[energy], effects + state.level, products])

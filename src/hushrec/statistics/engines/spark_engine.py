@@ -75,13 +75,13 @@ class SparkRows:
         work = _Partial(source.domain, source.max_per_user, self._functions, add, every, version())
         sums = [np.zeros(shape, dtype=np.int64) for shape in every]
         contained(partial(_read, _added_up(source.frame, work, sum(one.size for one in sums)), sums))
-        *wanted, times = sums
+        *values, times = sums
         if (times != 1).any():
             raise DataError(
                 "Spark did not add every block of people exactly once; load the ratings again, from a source "
                 "that stays as it is, and report this if it happens again"
             )
-        return wanted
+        return values
 
 
 def require_ready(source: People) -> None:
@@ -149,16 +149,16 @@ def _batch(number: int, start: int, values: Ints) -> Any:
 
 
 def _same_added(batches: Batches) -> Iterator[Any]:
-    found: dict[tuple[int, int], Ints] = {}
+    totals: dict[tuple[int, int], Ints] = {}
     for batch in batches:
         for number, start, values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             array = np.frombuffer(values, dtype="<i8")
-            if (number, start) in found:
-                found[number, start] += array
+            if (number, start) in totals:
+                totals[number, start] += array
             else:
-                found[number, start] = array.astype(np.int64)
-    while found:
-        place, array = found.popitem()
+                totals[number, start] = array.astype(np.int64)
+    while totals:
+        place, array = totals.popitem()
         yield _batch(*place, array)
 
 
@@ -205,9 +205,9 @@ def _told(work: Callable[[Batches], Iterator[Any]], batches: Batches) -> Iterato
 
 def _place(error: BaseException) -> str:
     """Where in our own code it was raised."""
-    trace, found = error.__traceback__, "code outside hushrec"
+    trace, place = error.__traceback__, "code outside hushrec"
     while trace is not None:
         if (name := trace.tb_frame.f_globals.get("__name__", "")).startswith("hushrec."):
-            found = f"{name}, line {trace.tb_lineno}"
+            place = f"{name}, line {trace.tb_lineno}"
         trace = trace.tb_next
-    return found
+    return place

@@ -27,7 +27,7 @@ WEIGHT_BITS = {"user": 37, "record": 31}
 """Bits of a user's weight, 1/‖z‖² for unit ``user`` and 1/‖z‖ for unit ``record``, with z in steps."""
 _LEAST = {"user": 2**13, "record": 2**14}
 """The smallest ‖z‖², in squared steps, that counts: the weights then fit the 24 bits of the Gram kernel."""
-_LEAST_SHARE_BITS = 9
+_LEAST_FRACTION_BITS = 9
 """Unit ``user``: below 2^-9 of ‖y‖², ‖z‖² counts as 0, so that sums of a billion users fit 64 bits."""
 
 
@@ -113,7 +113,7 @@ def directed(block: Feedback, lens: ItemWeights, unit: str) -> Directed:
     rest = (square << 2 * DIRECTION_BITS) - 2 * multiple * scaled + multiple**2 * lens.square
     size = np.maximum(rest, 1) * 2.0 ** (-2 * DIRECTION_BITS)
     with_bits = 2.0 ** WEIGHT_BITS[unit] / (size if unit == "user" else np.sqrt(size))
-    least = np.maximum(square >> _LEAST_SHARE_BITS, _LEAST[unit]) if unit == "user" else _LEAST[unit]
+    least = np.maximum(square >> _LEAST_FRACTION_BITS, _LEAST[unit]) if unit == "user" else _LEAST[unit]
     weight = np.where(size >= least, np.floor(with_bits), 0).astype(np.int64)
     return Directed(indptr, items, entries, square, product, multiple, weight)
 
@@ -130,7 +130,7 @@ def largest_pull(n_items: int, unit: str) -> float:
     Privacy: public.
     """
     if unit == "user":
-        return 1.05 * 2.0 ** (WEIGHT_BITS[unit] + _LEAST_SHARE_BITS)
+        return 1.05 * 2.0 ** (WEIGHT_BITS[unit] + _LEAST_FRACTION_BITS)
     return 1.05 * 2.0 ** (WEIGHT_BITS[unit] + 2 * ENTRY_BITS) * math.sqrt(n_items / _LEAST[unit])
 
 

@@ -26,7 +26,7 @@ from hushrec.statistics.interactions.directions import (
 from hushrec.statistics.population import Population
 
 _STEP_BITS = 24
-_SHARE_BITS = 20
+_FRACTION_BITS = 20
 _LARGEST_SUM = 2**61  # of the weighted squares of one pass of the kernel, whose limit is 2^62
 _COARSE_BITS, _WORD_BITS = 28, 32
 
@@ -64,14 +64,14 @@ class PairSums:
     @property
     def popular_part(self) -> Sum:
         """Description of Σ_u ⟨v, y⟩²/‖y‖², or /‖y‖ for unit ``record``."""
-        step = 2.0**-_SHARE_BITS
+        step = 2.0**-_FRACTION_BITS
         change = 1.0 if self.unit == "user" else sensitivity.part_along(step)
         return Sum("popular part", change, "l2", step, 1)
 
     @property
     def lengths(self) -> Sum:
         """Description of Σ_u ‖y‖, for unit ``record``."""
-        step = 2.0**-_SHARE_BITS
+        step = 2.0**-_FRACTION_BITS
         return Sum("vector lengths", 1 + step, "l2", step, 1)
 
     @property
@@ -106,7 +106,7 @@ class PairSums:
         yield self.pairs, self._pairs(rows, lens, int(largest[0]))
 
     def _add_parts(self, lens: ItemWeights) -> Callable[[Directed, Ints, Ints, Ints], None]:
-        steps = 2.0**_SHARE_BITS
+        steps = 2.0**_FRACTION_BITS
 
         def add(rows: Directed, part: Ints, lengths: Ints, largest: Ints) -> None:
             length = np.sqrt(rows.square)
@@ -142,9 +142,9 @@ class PairSums:
             heights = np.cumsum((part.weight * part.square).astype(np.float64))
             ends = np.flatnonzero(np.diff(heights // (_LARGEST_SUM / 2))) + 1
             for start, stop in pairwise([0, *ends.tolist(), len(part.weight)]):
-                own = slice(part.indptr[start], part.indptr[stop])
+                in_run = slice(part.indptr[start], part.indptr[stop])
                 indptr = part.indptr[start : stop + 1] - part.indptr[start]
-                items, entries = part.items[own], part.entries[own]
+                items, entries = part.items[in_run], part.entries[in_run]
                 weights = part.weight[start:stop]
                 weighted_gram(indptr, items, entries, weights, n, threads=self.threads, out=low)
                 high += low >> dropped

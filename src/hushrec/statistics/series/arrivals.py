@@ -78,7 +78,7 @@ class Arrivals:
     def joined(self, rows: Feedback, part: int, contribution_cap: float) -> tuple[Self, Dated]:
         """What is remembered after a release, and the records of that release.
 
-        A person's n new records share what is left of K with what may still come, as if that were a quarter
+        A person's n new records divide what is left of K with what may still come, as if that were a quarter
         of the m that they have now: w = min(1, √(left/(n + m/4))). So something is left for what they
         give later, and those who give all at once lose a tenth of their weight.
 
@@ -95,26 +95,26 @@ class Arrivals:
             now = pl.DataFrame({"user_id": rows.users.gather(owner), "item_id": items})
             cells = self.table.filter(pl.col("item_id").is_not_null())
             people = self.table.filter(pl.col("item_id").is_null()).drop("item_id")
-            found = now.join(cells, ["user_id", "item_id"], how="left", maintain_order="left")
-            known = pl.DataFrame({"user_id": rows.users}).join(
+            remembered = now.join(cells, ["user_id", "item_id"], how="left", maintain_order="left")
+            remembered_people = pl.DataFrame({"user_id": rows.users}).join(
                 people, "user_id", how="left", maintain_order="left"
             )
-            gone = people.join(known, "user_id", how="anti")
-        new = found["part"].is_null().to_numpy()
-        parts = found["part"].fill_null(part).to_numpy()
-        weights = found["weight"].fill_null(0).to_numpy().copy()
-        used = known["weight"].fill_null(0).to_numpy().copy()
-        first = known["part"].fill_null(part).to_numpy()
+            gone = people.join(remembered_people, "user_id", how="anti")
+        new = remembered["part"].is_null().to_numpy()
+        parts = remembered["part"].fill_null(part).to_numpy()
+        weights = remembered["weight"].fill_null(0).to_numpy().copy()
+        used = remembered_people["weight"].fill_null(0).to_numpy().copy()
+        first = remembered_people["part"].fill_null(part).to_numpy()
         arriving = np.bincount(owner[new], minlength=rows.n_users).astype(np.int64)
         left = int(contribution_cap * (1 << 2 * WEIGHT_BITS)) - used
-        own = _root(PARTS * left // np.maximum(PARTS * arriving + rows.counts, 1))  # n w² ≤ left
-        weights[new] = own[owner[new]]
-        used += arriving * own * own
+        new_weights = _root(PARTS * left // np.maximum(PARTS * arriving + rows.counts, 1))  # n w² ≤ left
+        weights[new] = new_weights[owner[new]]
+        used += arriving * new_weights * new_weights
         with quiet():
             table = pl.concat(
                 [
                     now.with_columns(part=pl.Series(parts), weight=pl.Series(weights)),
-                    known.select(
+                    remembered_people.select(
                         "user_id",
                         item_id=pl.lit(None, pl.String),
                         part=pl.Series(first),

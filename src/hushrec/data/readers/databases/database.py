@@ -86,11 +86,11 @@ class Database:
         if not query:
             raise DataError(f"{self.place}: the query is empty; give a SELECT")
         with closing(self._opened()) as source:
-            named = source.columns(selection.whole(query))
-            temporal = {column.name for column in named if column.temporal}
-            names = [column.name for column in named]
+            result = source.columns(selection.whole(query))
+            temporal = {column.name for column in result if column.temporal}
+            names = [column.name for column in result]
             positions = by_name(columns, names, self.place, roles, temporal=temporal)
-            selected = {role: named[place] for role, place in positions.items()}
+            selected = {role: result[place] for role, place in positions.items()}
             yield pl.DataFrame(schema=dict.fromkeys(selected, pl.String))
             statement = selection.of_roles(query, selected, self.place)
             with stage("reading a query"):  # the number of rows is not known beforehand

@@ -82,9 +82,9 @@ class Adbc(ABC):
         yield from streamed(reader, self._place, self._broken)
 
     def close(self) -> None:
-        for one in (self._cursor, self._connection):
+        for resource in (self._cursor, self._connection):
             with suppress(Exception):
-                one.close()
+                resource.close()
 
 
 def whole(query: str) -> str:
@@ -149,10 +149,12 @@ def streamed(reader: Any, place: str, explain: Callable[[BaseException], str]) -
 
 
 def _table(read: Any, place: str) -> pl.DataFrame:
-    def made() -> pl.DataFrame:
+    def decoded() -> pl.DataFrame:
         read.validate(full=True)
         table = pl.from_arrow(read)
         assert isinstance(table, pl.DataFrame)
         return table.with_columns(pl.when(pl.all() != "").then(pl.all()))
 
-    return contained(made, lambda _: f"{place}: the query returns text that is not UTF-8; convert it there")
+    return contained(
+        decoded, lambda _: f"{place}: the query returns text that is not UTF-8; convert it there"
+    )

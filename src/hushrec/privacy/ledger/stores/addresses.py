@@ -53,7 +53,7 @@ def address_of(url: str) -> Address:
     )
     try:
         parts = urlsplit(url)
-        given = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+        query = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
     except ValueError:
         raise malformed from None
     user, _, hosts = parts.netloc.rpartition("@")
@@ -61,7 +61,7 @@ def address_of(url: str) -> Address:
     strays = "@" in user + parts.path + parts.query or "/" in parts.path[1:] or bool(parts.fragment)
     if strays or not all(map(_HOST.fullmatch, hosts.split(","))):
         raise malformed
-    kept = [(name, value) for name, value in given if name != "ledger"]
+    kept = [(name, value) for name, value in query if name != "ledger"]
     try:
         parameters = conninfo_to_dict(
             f"postgresql://{parts.netloc}{parts.path}?{urlencode(kept, quote_via=quote)}"
@@ -69,7 +69,7 @@ def address_of(url: str) -> Address:
     except Error:
         raise malformed from None
     database = str(parameters.get("dbname") or "")
-    name = dict(given).get("ledger", database)
+    name = dict(query).get("ledger", database)
     if not _NAME.fullmatch(name):
         raise LedgerError(
             "the URL names no ledger: add ?ledger=NAME, of letters, digits, dots, dashes and underscores; "

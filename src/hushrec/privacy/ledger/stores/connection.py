@@ -103,15 +103,15 @@ def begin(database: "Database", mode: str) -> None:
     database.execute(f"BEGIN ISOLATION LEVEL {mode}".encode())
     settings = ", ".join(f"set_config('{name}', '{value}', true)" for name, value in _PATIENCE.items())
     database.execute(f"SELECT {settings}".encode())
-    asked = "fsync", "full_page_writes", "synchronous_commit", "server_encoding"
-    facts = ", ".join(f"current_setting('{name}')" for name in asked)
+    setting_names = "fsync", "full_page_writes", "synchronous_commit", "server_encoding"
+    facts = ", ".join(f"current_setting('{name}')" for name in setting_names)
     row = database.execute(f"SELECT pg_is_in_recovery(), {facts}".encode()).fetchone()
     assert row is not None
     standby, *settled = row
     if standby:
         raise LedgerError(f"{UNRECORDED}: {_CLASSES['25006']}")
     *kept, encoding = settled
-    for name, value in zip(asked, kept, strict=False):
+    for name, value in zip(setting_names, kept, strict=False):
         if value != "on":
             raise LedgerError(
                 f"the database has {name} = {value}, so it may lose what it was given; set {name} = on"
@@ -161,8 +161,8 @@ def explained(error: "psycopg.Error", address: Address) -> LedgerError:
         if cause := _CLASSES.get(state[:length]):
             return LedgerError(f"{UNRECORDED}: {cause}")
     if not state:
-        told = str(error).strip().splitlines()
-        line = told[0] if told else "the connection broke"
+        lines = str(error).strip().splitlines()
+        line = lines[0] if lines else "the connection broke"
         for words, state in _REFUSALS:
             if words.search(line):
                 return LedgerError(f"{UNRECORDED}: {address.place}: {_CLASSES[state]}")

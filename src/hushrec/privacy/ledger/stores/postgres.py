@@ -49,8 +49,8 @@ class PostgresSession(Session):
             "SELECT seq, head, rho, epsilon_sum, pure_rho, spent_epsilon, total_epsilon, max_releases"
             " FROM hushrec.account WHERE ledger = %s"
         )
-        found = self._database.execute(query, (self._name,), binary=True).fetchall()
-        return [account[:-1] for account in found if account[-1] == self.history.max_releases]
+        accounts = self._database.execute(query, (self._name,), binary=True).fetchall()
+        return [account[:-1] for account in accounts if account[-1] == self.history.max_releases]
 
     def add(self, record: Record) -> None:
         """Write a record that was replayed, when the transaction ends."""
@@ -214,9 +214,9 @@ class PostgresStore:
                     database.execute("SELECT hushrec.hold(%s)", (self.name,))
                     where, values = proof
                     query = f"SELECT EXISTS (SELECT FROM hushrec.{where})".encode()
-                    found = database.execute(query, values).fetchone()
+                    row = database.execute(query, values).fetchone()
                     database.execute("COMMIT")
-                    return found == (True,)
+                    return row == (True,)
             except LedgerError:
                 if time.monotonic() > until:
                     raise LedgerError(
