@@ -140,6 +140,17 @@ def test_what_comes_after_goes_on_with_its_ledger(shop, page):
         assert len(set(domains.values())) == len(domains) > 1
 
 
+@pytest.mark.parametrize("separator", [",", ";", "|"])
+def test_a_users_records_leave_a_file_with_any_separator(tmp_path, monkeypatch, separator):
+    monkeypatch.chdir(tmp_path)
+    records = ["user_id,item_id", "user7,item1", "user70,item1", "user1,user7-cup"]
+    Path("clicks.csv").write_text("".join(f"{row}\n".replace(",", separator) for row in records), "utf-8")
+    delete = next(command for command, _ in lines("deletion"))
+    subprocess.run(delete.replace("-F ','", f"-F '{separator}'"), shell=True, check=True)
+    kept = Path("clicks-next.csv").read_text("utf-8").replace(separator, ",").splitlines()
+    assert kept == [row for row in records if row != "user7,item1"]
+
+
 def test_a_review_runs_as_its_page_says(shop):
     jsonschema = pytest.importorskip("jsonschema")
     weekly = clicks_commands()
