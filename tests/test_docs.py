@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -206,6 +207,100 @@ def test_what_is_plain_is_left_alone():
     assert not dialect(
         "There is no ledger here. The history of this chimney is no longer than that of the heap."
     )
+
+
+TRANSLATED = re.compile(
+    r"(?i:\b(?:beside|whoever|nobody|somebody|by (?:itself|themselves))\b)(?!:)"
+    r"|(?i:\b(?:so many|told(?! apart)|but for)\b)(?!:)"
+    r"|(?<!each )(?<!all )(?<!both )(?<!some )(?<!any )(?<!one )\bof which\b"
+    r"|\b(?:stay|remain|leave|left|keep|kept)s? (?:[\w']+ ){0,4}as (?:it is|they are)\b"
+    r"|(?:^(?:[-*] )?|[.!?¶] |\*\* )What\b[^.?!]*[.!](?!\w)"
+)
+"""English says *next to, those who, no one, alone, reported, except, unchanged*; it begins with a subject."""
+HIDDEN = re.compile(
+    r"^(`{3}).*?^\1|^(?:#|>).*?$|`+[^`\n]*`+|<!-- table: [\w ]+ -->.*?<!-- end of table -->",
+    re.MULTILINE | re.DOTALL,
+)
+"""Code, headings and shown output; and tables, which are made of docstrings."""
+
+
+def translated(text):
+    """Words and sentences of a text that are English word by word only."""
+    plain = re.sub(r"\s*\n\s*(?:\n\s*|(?=[-*|] ))(?:[-*] )?", " ¶ ", HIDDEN.sub("`", text))
+    return [found[0].strip() for found in TRANSLATED.finditer(" ".join(plain.split()))]
+
+
+def flat(value):
+    """The texts of a table of tables."""
+    return [text for inner in value.values() for text in flat(inner)] if isinstance(value, dict) else [value]
+
+
+def strings(text):
+    """The docstrings and messages of a module: every string of more than a word."""
+    strings = (node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant))
+    return [string for string in strings if isinstance(string, str) and " " in string]
+
+
+@pytest.mark.parametrize(
+    "file", [file for file in PAGES if LAB not in file.parents], ids=lambda file: str(file.relative_to(ROOT))
+)
+def test_pages_are_not_translated(file):
+    assert not translated(file.read_text("utf-8"))
+
+
+def test_sentences_of_a_statement_are_not_translated():
+    sentences = flat(tomllib.loads((SOURCE / "documents" / "texts" / "en.toml").read_text("utf-8")))
+    assert len(sentences) > 300
+    assert not [found for sentence in sentences for found in translated(sentence)]
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_docstrings_and_messages_are_not_translated(path):
+    assert not [found for string in strings(path.read_text("utf-8")) for found in translated(string)]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "What was measured is public.",
+        "It is public. What was\nmeasured stays.",
+        "- What the counter shows.\n- The counter.",
+        "**Why.** What a release holds is small.",
+        "The key lies beside the file.",
+        "Whoever holds it can read it.",
+        "It lists nobody.",
+        "A file that somebody altered.",
+        "Each row is drawn by itself.",
+        "There are too few for so many releases.",
+        "The reader is told why.",
+        "A plan, of which nine fit.",
+        "All rows but for the last.",
+        "Published files stay as they are.",
+    ],
+)
+def test_a_translated_sentence_is_found(sentence):
+    assert len(translated(sentence)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is measured? Sums.",
+        "# What is promised\n\nA bound.",
+        "Read what was measured.",
+        "There are ten releases, each of which costs ε = 0.1; besides, they cannot be told apart.",
+        "```python\nwhoever = nobody\n```\nThe argument `told` and the output\n> Somebody reads it.",
+        "It is as private as they are.",
+        "beside: the other release.",
+    ],
+)
+def test_english_is_left_alone(text):
+    assert not translated(text)
+
+
+def test_strings_are_read_where_they_stand():
+    text = 'def f(x):\n    """What it does."""\n    raise E(f"{x} lies beside it")\nWORD = "nobody"\n'
+    assert [found for string in strings(text) for found in translated(string)] == ["What it does.", "beside"]
 
 
 def test_the_table_of_contents_holds_what_the_index_links():

@@ -13,7 +13,7 @@ def test_nothing_is_known_by_default():
         NOTHING_KNOWN.factors,
     )
     assert all(part.size == 0 for part in parts)
-    assert not NOTHING_KNOWN.told
+    assert not NOTHING_KNOWN.clauses
     assert NOTHING_KNOWN.digest == ""
 
 
@@ -27,6 +27,6 @@ def test_every_fact_changes_the_digest():
         ItemPrior(effects=one, effect_variance=one),
         ItemPrior(effects=one, effect_variance=2 * one),
         ItemPrior(factors=ones),
-        ItemPrior(factors=ones, told=("a release",)),
+        ItemPrior(factors=ones, clauses=("a release",)),
     ]
     assert len({prior.digest for prior in priors} - {""}) == len(priors)

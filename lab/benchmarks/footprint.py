@@ -126,7 +126,7 @@ def measure(name: str, place: int) -> None:
             {
                 "memory": held("VmHWM") - before,
                 "seconds": seconds,
-                "expected": expected.held(len(data.items), data.n_users),
+                "expected": expected.bytes_held(len(data.items), data.n_users),
                 "roughly": expected.seconds + expected.million_ratings * len(data.items) / 1e6,
             }
         )

@@ -1,6 +1,6 @@
 """Safe display of text from other people's files: it cannot control a terminal or imitate other lines.
 
-Ids themselves do not change, only how they are printed. Titles are kept as they are printed.
+Ids themselves do not change, only how they are printed. Titles are stored in their printed form.
 """
 
 import unicodedata

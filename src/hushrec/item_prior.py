@@ -37,7 +37,7 @@ class ItemPrior:
         effect_variance: variance of each, in squared rating units, shape of ``effects``.
         factors: item factors from public ratings, in rating units; zeros where there are none; shape
             (n_items, rank), or (0, 0).
-        told: what these facts are and where they come from, in words, for statements.
+        clauses: what these facts are and where they come from, in words, for statements.
     """
 
     design: Floats = field(default_factory=_nothing)
@@ -45,7 +45,7 @@ class ItemPrior:
     effects: Floats = field(default_factory=_none)
     effect_variance: Floats = field(default_factory=_none)
     factors: Floats = field(default_factory=_nothing)
-    told: tuple[Clause, ...] = ()
+    clauses: tuple[Clause, ...] = ()
 
     def factors_of(self, n_items: int) -> Floats:
         """Return the factors, or a matrix without columns; shape (n_items, any)."""
@@ -63,7 +63,7 @@ class ItemPrior:
         )
         if not any(array.size for array in arrays):
             return ""
-        sha256 = hashlib.sha256(repr(self.told).encode())
+        sha256 = hashlib.sha256(repr(self.clauses).encode())
         for array in arrays:
             sha256.update(f"{array.shape}".encode())
             sha256.update(np.ascontiguousarray(array).tobytes())

@@ -181,9 +181,9 @@ def progress_bar(console: Any = None) -> Progress:
 
     screen = console or Console(stderr=True)
 
-    def made() -> Progress:
+    def bars() -> Progress:
         shown = screen.is_terminal or screen.is_jupyter
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
         return Progress(*columns, console=screen, transient=True, disable=not shown)
 
-    return _Bars(made)
+    return _Bars(bars)

@@ -156,7 +156,7 @@ def application(site: Path, client: Client) -> FastAPI:
     """Build the service as an ASGI application.
 
     Args:
-        site: the folder of a site, all files of which are sent.
+        site: the folder of a site; all its files are sent.
         client: of the release that gives the lists.
     """
     app = FastAPI(

@@ -89,10 +89,10 @@ class Frozen(BaseModel):
             elif isinstance(value, Frozen):
                 yield from ((f"{name}.{inner}", reason) for inner, reason in value.idle(**facts))
 
-    def given(self, path: str) -> bool:
+    def is_set(self, path: str) -> bool:
         """Check whether a setting, by its path from here, was passed and not left at its default."""
         name, _, rest = path.partition(".")
-        return name in self.model_fields_set and (not rest or getattr(self, name).given(rest))
+        return name in self.model_fields_set and (not rest or getattr(self, name).is_set(rest))
 
     def _unmet(self, mark: Only, facts: Mapping[str, object]) -> str:
         unmet = []
@@ -129,7 +129,7 @@ class Settings(Frozen):
             facts: ``unit`` and ``adjacency``, if known.
         """
         for path, reason in self.idle(**facts):
-            if self.given(path):
+            if self.is_set(path):
                 raise ConfigError(
                     f"{type(self).__name__}: {path} has no effect with {reason}; leave it out, or change that"
                 )

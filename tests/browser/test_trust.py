@@ -256,7 +256,7 @@ def panel(page):
 def test_the_panel_says_what_the_statement_says(page, visit, films):
     made = films(statement=statement(ledger={}))
     visit(made)
-    said = made.statement.said(english)
+    said = made.statement.sentences(english)
     assert page.inner_text("#sentence") == made.statement.sentence
     assert not page.is_visible("#story")
     page.click("#meaning summary")

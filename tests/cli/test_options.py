@@ -71,7 +71,7 @@ def test_classes_have_one_epsilon_each():
 def test_a_method_takes_one_source_of_groups(tmp_path):
     domain = hr.Domain(range(3), scale=(1, 5, 1), max_users=10)
     file = tmp_path / "features.csv"
-    made = options.MethodOptions(method="randomized-response", settings=["sample=2"]).made(domain)
+    made = options.MethodOptions(method="randomized-response", settings=["sample=2"]).build(domain)
     assert isinstance(made, hr.RandomizedResponse)
     for given in (
         {"method": "randomized-response", "features": file},
@@ -80,4 +80,4 @@ def test_a_method_takes_one_source_of_groups(tmp_path):
         {"method": "distance-based", "settings": ["groups=items"]},
     ):
         with pytest.raises(ConfigError):
-            options.MethodOptions(**given).made(domain)
+            options.MethodOptions(**given).build(domain)

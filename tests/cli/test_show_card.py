@@ -55,7 +55,7 @@ def test_a_card_stands_by_itself(one, hushrec):
 
 def test_a_card_in_german_is_german_in_its_summary(one, hushrec, refused):
     hushrec("show one.safetensors --html karte.html --md karte.md --lang de")
-    said = hr.Release.open(one).statement.said(Words("de"))
+    said = hr.Release.open(one).statement.sentences(Words("de"))
     assert said["sentence"] in read(text("karte.html"))
     assert '<html lang="de">' in text("karte.html")
     assert text("karte.md").rstrip().endswith(Words("de")("untranslated"))

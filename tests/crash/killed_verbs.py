@@ -55,7 +55,7 @@ def killed(folder, verb, point):
     def call():
         writes_down_noise(log)
         writes_down_rows(log)
-        Request(resolve, ledger=folder / "ledger.db", out=folder / name, accept="share").made(
+        Request(resolve, ledger=folder / "ledger.db", out=folder / name, accept="share").make(
             hr.synthetic.netflix_like(60, 12, 600, seed=1)
         )
 

@@ -38,7 +38,7 @@ def fit(week, place, out, log):
         failpoints.failpoint("after-file")
 
     hr.Release.save = saved
-    Request(fitting(CONFIG, "auto"), ledger=place, out=out).made(ratings[week])
+    Request(fitting(CONFIG, "auto"), ledger=place, out=out).make(ratings[week])
 
 
 def week_of(folder, place, week, point, fault):

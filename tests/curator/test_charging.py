@@ -86,12 +86,12 @@ def test_a_fit_that_fails_burns_its_charge_and_says_so(world, budget, tmp_path, 
 
 def test_a_new_ledger_has_the_plans_budget_for_one_release(small, budget, tmp_path):
     request = Request(fitting(GlobalEffects(), budget(1.0)), ledger=tmp_path / "ledger.db", new_ledger=True)
-    request.made(small)
+    request.make(small)
     made = Ledger.open(tmp_path / "ledger.db")
     assert (made.total, made.max_releases, len(made.entries())) == (budget(1.0), 1, 2)
     before = (tmp_path / "ledger.db").read_bytes()
     with pytest.raises(LedgerError, match="there is a ledger already"):
-        request.made(small)
+        request.make(small)
     assert (tmp_path / "ledger.db").read_bytes() == before
 
 
@@ -99,18 +99,18 @@ def test_a_first_charge_that_is_refused_starts_no_ledger(small, budget, tmp_path
     """Else its budget would be the population's total, and another unit or adjacency could not follow."""
     path, limit = tmp_path / "ledger.db", budget(1.0, adjacency="replace")
     with pytest.raises(BudgetError, match="too weak to promise much"):
-        Request(fitting(GlobalEffects(), budget(1000.0)), ledger=path, new_ledger=True).made(small)
+        Request(fitting(GlobalEffects(), budget(1000.0)), ledger=path, new_ledger=True).make(small)
     request = Request(fitting(GlobalEffects(), limit), ledger=path, new_ledger=True)
     with monkeypatch.context() as patch:
         patch.setattr(charging, "machine", lambda: (1000, 10))
         with pytest.raises(MemoryExceeded, match="Nothing was charged"):
-            request.made(small)
+            request.make(small)
     with monkeypatch.context() as patch:
         patch.setattr(charging, "kept_size", lambda _: 1 << 60)
         with pytest.raises(ReleaseError, match="too little room"):
-            request.made(small)
+            request.make(small)
     assert not [*tmp_path.iterdir()]
-    request.made(small)
+    request.make(small)
     assert Ledger.open(path).total == limit
 
 
@@ -119,7 +119,7 @@ def test_only_a_seeded_experiment_does_without_a_ledger(small, budget):
     asked = Request(fitting(GlobalEffects(), budget(1.0)), ledger=None)
     for entropy in (None, OperatingSystem()):
         with pytest.raises(LedgerError, match="charged to a ledger"):
-            replace(asked, entropy=entropy).made(small)
+            replace(asked, entropy=entropy).make(small)
     with pytest.raises(ConfigError, match="pass entropy=Seeded"):
         hr.testing.fit(small, GlobalEffects(), budget(1.0), entropy=OperatingSystem())
     assert not hr.testing.fit(small, GlobalEffects(), budget(1.0), entropy=Seeded(1)).statement.private
@@ -159,9 +159,9 @@ def test_a_file_is_written_before_its_release_counts_as_published(small, budget,
         with pytest.raises(
             ReleaseError, match=r"stored in the ledger: .* --release-index 0 and another file"
         ):
-            request.made(small)
+            request.make(small)
     assert {entry.state for entry in Ledger.open(tmp_path / "ledger.db").entries()} == {"sampled"}
-    made = request.made(small)
+    made = request.make(small)
     assert made.repeated
     assert hr.Release.open(tmp_path / "r.safetensors").to_bytes() == made.to_bytes()
     assert {entry.state for entry in Ledger.open(tmp_path / "ledger.db").entries()} == {"published"}
@@ -177,7 +177,7 @@ def test_room_is_held_on_every_disk_that_is_written_to(small, budget, tmp_path, 
     monkeypatch.setattr(charging, "reserved", watched)
     ledger = Ledger.create(tmp_path / "ledger.db", budget(1.0))
     own, out = tmp_path / "checkpoint", tmp_path / "out.safetensors"
-    Request(fitting(GlobalEffects(), budget(1.0)), ledger=ledger, checkpoint=own, out=out).made(small)
+    Request(fitting(GlobalEffects(), budget(1.0)), ledger=ledger, checkpoint=own, out=out).make(small)
     assert {*held} == {own, ledger.path, out}
     assert held[ledger.path] == 2 * held[out] > 2 * out.stat().st_size
     assert held[own] > 0

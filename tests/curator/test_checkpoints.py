@@ -193,9 +193,9 @@ def test_a_file_that_could_not_be_written_is_made_again_from_the_same_bytes(
 ):
     request = Request(fitting(GlobalEffects(), budget(1.0)), ledger=ledger, out=tmp_path / "out.safetensors")
     with full() as kept:
-        request.made(small)
+        request.make(small)
     assert charges(ledger) == {1: "sampled"}
-    assert [request.made(small).to_bytes()] == kept == [(tmp_path / "out.safetensors").read_bytes()]
+    assert [request.make(small).to_bytes()] == kept == [(tmp_path / "out.safetensors").read_bytes()]
     assert charges(ledger) == {1: "published"}
 
 
@@ -204,11 +204,11 @@ def test_a_stored_release_is_named_and_does_not_stop_others(small, other, budget
         fitting(GlobalEffects(), budget(1.0)), ledger=ledger, out=tmp_path / "out.safetensors", accept="share"
     )
     with full():
-        request.made(small)
+        request.make(small)
     with pytest.warns(
         LedgerWarning, match=r"release 0 is stored in the ledger.*--release-index 0 gives its bytes"
     ):
-        request.made(other)
+        request.make(other)
     again = hr.fit(small, GlobalEffects(), budget(1.0), ledger=ledger, release_index=0)
     assert again.repeated
     assert (set(charges(ledger).values()), folder_of(ledger).exists()) == ({"published"}, False)

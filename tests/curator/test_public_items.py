@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.curator.public_items import known
+from hushrec.curator.public_items import item_prior
 from hushrec.data.ratings import Ratings
 from hushrec.data.split import holdout
 from hushrec.documents.words import Clause, english
@@ -118,7 +118,7 @@ def test_every_model_that_says_so_uses_what_is_known(name):
 
 
 def test_a_model_without_use_for_features_commits_to_none():
-    assert known(hr.MatrixFactorization(), world(0, GENRES).domain).digest == ""
+    assert item_prior(hr.MatrixFactorization(), world(0, GENRES).domain).digest == ""
 
 
 def part_of(ratings: Ratings, people: slice) -> Ratings:

@@ -80,7 +80,7 @@ def test_a_posterior_sample_says_what_its_epsilon_does_not_cover(tmp_path: Path)
 def test_the_verdict_is_the_one_that_a_statement_looks_for(rhat: float, tmp_path: Path) -> None:
     statement = fitted(tmp_path, None, SHORT).statement
     found = Diagnostics(rhat=rhat, ess=1000.0, apart=0.0, functionals=9, chains=4, draws=500)
-    text = str(type(statement).from_json(statement.to_json() | {"diagnostics": found.stated()}))
+    text = str(type(statement).from_json(statement.to_json() | {"diagnostics": found.facts()}))
     assert ("looks false" in text) == (not found.converged) == (rhat > 1.01)
 
 

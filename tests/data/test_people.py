@@ -45,10 +45,10 @@ def test_they_are_people_with_the_same_rows(rows, people):
 
 
 def test_what_memory_holds_depends_on_where_they_are(rows, tmp_path):
-    assert rows.held(gathered=False) == rows.held(gathered=True) == (3, 2)
+    assert rows.rows_held(gathered=False) == rows.rows_held(gathered=True) == (3, 2)
     files = load(rows.to_polars(), rows.domain, where=tmp_path / "blocks")
-    assert files.held(gathered=False) == (RATINGS_PER_BLOCK, 2)
-    assert files.held(gathered=True) == (3, 2)
+    assert files.rows_held(gathered=False) == (RATINGS_PER_BLOCK, 2)
+    assert files.rows_held(gathered=True) == (3, 2)
     assert (rows.sums_only, files.sums_only) == (False, False)
 
 

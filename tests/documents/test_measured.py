@@ -46,7 +46,7 @@ def test_a_table_writes_numbers_as_its_language_does():
         "sums", "subsampled gaussian", "2,001", "σ = 7,999, q = 0,06251", "4.000", "1,000", "ρ = 0,03001",
     )  # fmt: skip
     assert promised_table([STRICT], german).rows == [("strict", "ε = 0,5", "ε = 0,4", "0,2500")]
-    table, changed = CELL.told(german, 2.0).blocks
+    table, changed = CELL.section(german, 2.0).blocks
     assert table.rows[0] == ("eine Zelle", "0,05", "0,00125")
     assert "0,8" in changed.text
 
@@ -95,11 +95,11 @@ def test_promises_that_cannot_be_are_seen(changes):
 
 
 def test_what_one_answer_reveals_is_rounded_up_and_how_often_it_lies_down():
-    told = replace(CELL, epsilon=0.05000004, changed=0.80000009).told(english, 2.0000004)
+    told = replace(CELL, epsilon=0.05000004, changed=0.80000009).section(english, 2.0000004)
     table, changed = told.blocks
     assert table.rows == [("one cell", "0.0500001", "0.00125"), ("one user, 40 cells", "2.00001", "0.05")]
     assert changed.text == "An answered cell differs from the truth with probability 0.8."
-    claimed = replace(CELL, what="slot", claimed=7.0000004).told(english, 2.0).blocks[0]
+    claimed = replace(CELL, what="slot", claimed=7.0000004).section(english, 2.0).blocks[0]
     assert claimed.heads[-1] == "as D2P counts, (ε, λ)"
     assert [row[-1] for row in claimed.rows] == ["7.00001", ""]
 

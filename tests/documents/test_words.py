@@ -232,8 +232,8 @@ def test_a_statement_is_said_in_the_language_from_its_first_to_its_last_word(lan
         words = set(re.findall(r"\b[a-z]+\b", written(document)["terminal"].lower()))
         assert words & IN_ENGLISH_ONLY == set()
         assert one.to_json()["said"][lang].keys() == one.to_json()["said"]["en"].keys()
-        for name, text in one.said(Words(lang)).items():
-            assert text != one.said(english)[name]
+        for name, text in one.sentences(Words(lang)).items():
+            assert text != one.sentences(english)[name]
 
 
 @pytest.mark.parametrize("lang", FOREIGN)

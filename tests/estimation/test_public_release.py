@@ -45,14 +45,14 @@ def test_what_is_known_well_has_less_variance(release: Release) -> None:
 
 
 def test_it_is_told_which_release_and_whose_ratings(release: Release) -> None:
-    (told,) = of_release(release, release.items, SCALE).told
+    (told,) = of_release(release, release.items, SCALE).clauses
     digest = hashlib.sha256(release.to_bytes()).hexdigest()
     which = {"sha256": digest, "model": "CovarianceSVD", "n_items": 12}
     assert told == Clause("assumes.prior_public", which)
     private = dataclasses.replace(
         release.statement, caveats=(), epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove"
     )
-    (paid,) = of_release(dataclasses.replace(release, statement=private), release.items, SCALE).told
+    (paid,) = of_release(dataclasses.replace(release, statement=private), release.items, SCALE).clauses
     assert (paid.name, paid.values["epsilon"]) == ("assumes.prior_paid", 2.0)
     assert paid.is_known
     assert english.clause(paid).endswith("is public, and its ε = 2 is paid for by the people in it")

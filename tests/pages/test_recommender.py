@@ -155,7 +155,7 @@ def test_the_map_is_written_where_the_release_has_one(saved, ranker, tmp_path):
 def test_the_full_statement_is_among_the_files_in_the_language_of_the_page(saved, tmp_path, lang):
     found = _written(saved, tmp_path / "page", style=PageStyle(lang=lang))
     page = (tmp_path / "page" / found["statement"]).read_text("utf-8")
-    assert Client(saved).release.statement.said(Words(lang))["sentence"] in read(page)
+    assert Client(saved).release.statement.sentences(Words(lang))["sentence"] in read(page)
     assert f'<html lang="{lang}">' in page
     assert addresses(page) == ["icon.svg", "document.css", "./"]
     assert {"statement.html", "document.css"} <= found["files"].keys()

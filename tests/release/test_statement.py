@@ -118,7 +118,7 @@ def test_a_statement_of_one_of_several_releases_begins_with_all_of_them(statemen
     assert lines[2] == "This release alone: ε = 0.466 at δ = 1e-06."
     assert (made.together.odds.epsilon, made.together.odds.delta, made.together.what) == (4.0, 1e-6, "all")
     assert made.guarantee.odds.epsilon == 0.466
-    assert made.said(english)["together"] == " ".join(lines[:2])
+    assert made.sentences(english)["together"] == " ".join(lines[:2])
 
 
 def test_one_of_a_series_begins_with_the_epsilon_that_is_already_of_all(statement):
@@ -160,7 +160,7 @@ def test_a_caution_stands_before_all_releases_together(statement):
 def test_nothing_is_said_of_all_releases_where_nothing_is_known(statement, changes):
     made = statement(**changes)
     assert made.together is None
-    assert "together" not in made.said(english)
+    assert "together" not in made.sentences(english)
     assert "All " not in str(made)
 
 

@@ -170,4 +170,6 @@ def test_a_statement_that_nobody_wrote_promises_nothing():
     made = placeholder_statement({"R̂": 1.01})
     assert Statement.from_json(written(made)) == made
     assert (made.unprotected, made.private, made.together) == (True, False, None)
-    assert made.said(english)["sentence"] == "Nothing is promised. NOT PRIVATE: no statement was written."
+    assert (
+        made.sentences(english)["sentence"] == "Nothing is promised. NOT PRIVATE: no statement was written."
+    )

@@ -46,7 +46,7 @@ def test_a_person_moves_each_total_by_delta_at_most(search):
 
 
 def test_a_person_without_a_bound_would_be_found(search, monkeypatch):
-    monkeypatch.setattr(CrowdTotals, "given", totals("user").given)
+    monkeypatch.setattr(CrowdTotals, "records", totals("user").records)
     monkeypatch.setattr(CrowdTotals, "most", N_ITEMS)
     assert farthest(search, "user", [[*BESIDE, range(CAP)]])[1] > 1.5
 

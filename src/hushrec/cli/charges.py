@@ -122,7 +122,7 @@ class ChargeOfAny(Charge):
 
 
 def facts(domain: "Domain", columns: "Columns | None", spark: bool = False) -> "PublicFacts":
-    """What is public of records before they are read: whether people ask for their own ε is declared."""
+    """Return the public facts about records before they are read: people's own ε are declared."""
     from hushrec.data.people import PublicFacts
 
     return PublicFacts(domain, bool(domain.personal_epsilon) or "personal_epsilon" in (columns or {}), spark)
@@ -149,7 +149,7 @@ def charged(
 
     def make(request: "Request[Made]") -> Made:
         with console.bars():
-            return request.made(people)
+            return request.make(people)
 
     result, request = confirmed(request, make)
     if request.new_ledger:
@@ -173,7 +173,7 @@ def warn_of_claim(plan: "Plan") -> None:
 def confirmed(
     request: "Request[Made]", step: "Callable[[Request[Made]], Result]"
 ) -> "tuple[Result, Request[Made]]":
-    """What a step gives. Beyond its share, or at a weak ε, it is refused, or confirmed at the terminal."""
+    """Return the result of a step; beyond its share or at a weak ε, refuse it or ask at the terminal."""
     while True:
         try:
             return step(request), request
@@ -196,7 +196,7 @@ def opened(request: "Request[Made]") -> "Ledger":
 
 
 def left(ledger: "Ledger") -> str:
-    """What a ledger has left, in one line."""
+    """Say in one line how much a ledger has left."""
     from hushrec.documents.words import english
     from hushrec.figures import left
 

@@ -56,7 +56,7 @@ class Size(NamedTuple):
     epsilons: tuple[float, ...]
 
     def make_clicks(self) -> "hr.Interactions":
-        """Make up the clicks. Privacy: public: nobody's clicks."""
+        """Make up the clicks. Privacy: public: no person made them."""
         return hr.synthetic.interactions(self.users, self.items, self.clicks, _DATA_SEED, titles=True)
 
 
@@ -65,7 +65,7 @@ QUICK = Size(2_000, 200, 40_000, held_out=200, seeds=2, epsilons=(1, 8))
 
 
 class Found(NamedTuple):
-    """What the lists of one fit find of held-out clicks. Privacy: private."""
+    """The held-out clicks that the lists of one fit find. Privacy: private."""
 
     recall: float
     ndcg: float
@@ -150,7 +150,7 @@ def two_tastes(clicks: "hr.Interactions") -> list[list[str]]:
 
 
 def side_by_side(release: "hr.Release", tastes: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    """List items for somebody without items, and for users with theirs: rows of a rank and its items.
+    """List items for a user without items, and for users with theirs: rows of a rank and its items.
 
     Privacy: post-processing.
     """
@@ -208,7 +208,7 @@ def _row(budget: "hr.Budget | None", runs: Sequence[tuple[Found, Found]]) -> tup
 
 
 def _measured(clicks: "hr.Interactions", size: Size, rows: Sequence[Sequence[str]]) -> list[Block]:
-    """What was measured, of whom, and what it gave."""
+    """Report the measurement, its data and its result."""
     return [
         Paragraph(
             f"{clicks.n_interactions:,} made-up clicks by {size.users:,} people on {size.items:,} titles"
@@ -239,7 +239,7 @@ def _bars(rows: Sequence[Sequence[str]]) -> Figure:
 
 
 def _lists(release: "hr.Release", tastes: Sequence[Sequence[str]]) -> list[Block]:
-    """What the release lists for everybody and for two users, and how much of it is the same."""
+    """Show the lists for everyone and for two users, and how much they have in common."""
     rows = side_by_side(release, tastes)
     popular, first, second = (set(column) for column in list(zip(*rows, strict=True))[1:])
     clicked = (f"User {user} clicked: {', '.join(taste)}." for user, taste in zip("AB", tastes, strict=True))
@@ -291,6 +291,6 @@ def _size(path: Path) -> int:
 
 
 def _program() -> str:
-    """What to type to run this program again: its path, where the shell does not find it by its name."""
+    """Return the command that runs this program again: its path, where the shell does not find its name."""
     here = Path(sys.argv[0])
     return "hushrec" if shutil.which("hushrec") or here.name != "hushrec" else quote(str(here))

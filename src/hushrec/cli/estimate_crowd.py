@@ -25,7 +25,7 @@ def estimate_crowd(
 ) -> None:
     """Count users and ratings under noise, for 2 % of the total.
 
-    Only where nobody knows publicly about how many there are: hushrec domain --expected-users
+    Only where their rough number is not public: hushrec domain --expected-users
     --expected-records costs nothing. The domain that is written declares both numbers, for plan and fit.
     """
     from hushrec.curator.charging import Request

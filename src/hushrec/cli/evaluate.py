@@ -33,7 +33,7 @@ _Query = Annotated[
 
 
 class _Row(NamedTuple):
-    """What is shown of a release or a reference."""
+    """The figures of a release or a reference."""
 
     name: str
     scores: "dict[str, Score]"
@@ -45,10 +45,10 @@ class _Row(NamedTuple):
 def evaluate(
     release: Annotated[Path, typer.Argument(help="A release.")],
     train: Annotated[
-        str, typer.Option(metavar="RATINGS", help="What users fold in: ratings or interactions.")
+        str, typer.Option(metavar="RATINGS", help="The ratings or interactions that users fold in.")
     ],
     test: Annotated[
-        str, typer.Option(metavar="RATINGS", help="What is predicted or found; none of it may be in --train.")
+        str, typer.Option(metavar="RATINGS", help="The records to predict or find; none may be in --train.")
     ],
     domain: options.DomainFile,
     *,
@@ -68,7 +68,7 @@ def evaluate(
         str | None,
         typer.Option(
             metavar="RATINGS",
-            help="What the release was fitted to, if not --train: it tells how popular items are.",
+            help="The data that the release was fitted to, if not --train, for the popularity of items.",
         ),
     ] = None,
     slices: Annotated[
@@ -149,7 +149,7 @@ def evaluate(
 
 
 def _references(chosen: "Mapping[str, AtK | None]", data: Any) -> "Iterator[_Row]":
-    """Exact averages beside predicted ratings, popularity beside lists."""
+    """Exact averages for predicted ratings, popularity for lists."""
     from hushrec.evaluation import baselines
     from hushrec.evaluation.compare import ERROR_SCORES
     from hushrec.evaluation.rankings import rank

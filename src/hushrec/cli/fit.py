@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hushrec.release.artefact import Release
 
 _OF_A_SERIES = "ratings out domain ledger series release_index accept query column format separator decimal"
-"""What goes with --series."""
+"""Options that go with --series."""
 
 
 @grouped
@@ -55,7 +55,7 @@ def fit(
     series: Annotated[
         Path | None,
         typer.Option(
-            help="The folder of a series, of which this makes the next release: the same each time, new for "
+            help="The folder of a series, whose next release this makes: the same each time, new for "
             "the first. It is as private as the ratings, and without it the series cannot go on."
         ),
     ] = None,
@@ -81,7 +81,7 @@ def fit(
     from hushrec.local.dataset_files import recognised
     from hushrec.release.artefact import Release
 
-    chosen = model.made()
+    chosen = model.build()
     if where != "spark" and len(ratings) == 1 and recognised(Path(ratings[0])):
         if options.others(ctx, "ratings model settings out"):
             raise ConfigError(
@@ -140,7 +140,7 @@ def _spending(
 
 
 def _require_ledgers(budget: "Budget", **named: object) -> None:
-    """Refuse a δ, unit or adjacency beside a share of a ledger that has another."""
+    """Refuse a δ, unit or adjacency that differs from the ledger's when a share of it is taken."""
     for name, value in named.items():
         if value not in (None, getattr(budget, name)):
             raise ConfigError(

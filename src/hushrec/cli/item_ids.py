@@ -19,7 +19,7 @@ _SHOWN = 10
 def item_ids(client: "Client", names: Iterable[str]) -> dict[str, str]:
     """The id of the item that each name means; the name itself where it means none of the catalogue.
 
-    What a title was taken for, and what is not there, is said on standard error.
+    Standard error says which item a title was taken for, and which titles are unknown.
     """
     ids_by_name, unknown = {}, []
     for name in dict.fromkeys(names):

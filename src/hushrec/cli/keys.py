@@ -29,7 +29,7 @@ _LARGEST = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Pinned(Group):
-    """What a signature is checked by."""
+    """The key file and the files that check a signature."""
 
     key: Annotated[
         Path | None,
@@ -40,7 +40,7 @@ class Pinned(Group):
         typer.Option(
             "--seen",
             metavar="FILE",
-            help="Where the latest number is kept, so that older releases are refused; by default beside the "
+            help="Where the latest number is kept, so that older releases are refused; by default next to the "
             "key file, as PUB.seen.json.",
         ),
     ] = None
@@ -156,7 +156,7 @@ def sign(
 ) -> None:
     """Sign a release, so that users can tell whose it is.
 
-    Writes NAME.dsse.json beside it, which users check by the owner's key file. The passphrase of the key is
+    Writes NAME.dsse.json next to it, which users check by the owner's key file. The passphrase of the key is
     asked for, or taken from HUSHREC_KEY_PASSPHRASE.
     """
     from hushrec.curator.sign import sign
@@ -172,7 +172,7 @@ def sign(
         console.print_json({"file": written.name, **signed.signature.to_json()})
         return
     console.out().print(
-        f"Wrote {written}: release number {signed.signature.version:,}. Publish it beside {release.name}",
+        f"Wrote {written}: release number {signed.signature.version:,}. Publish it next to {release.name}",
         soft_wrap=True,
     )
 

@@ -19,13 +19,15 @@ app = typer.Typer(
 _MaxReleases = Annotated[int, typer.Option(min=1, help="How many releases the owner plans to make.")]
 _Releases = Annotated[
     Path | None,
-    typer.Option(help="A folder of releases that may be of the same people, beside that of a file."),
+    typer.Option(
+        help="A folder of releases that may be of the same people, in addition to that of the file."
+    ),
 ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Declared(Group):
-    """What the owner declares."""
+    """The owner's declaration."""
 
     population: Annotated[str, typer.Option(help="Whose data they are; stands in every statement.")] = ""
     controller: Annotated[str, typer.Option(help="Who answers for the data; stands in every statement.")] = ""

@@ -46,7 +46,7 @@ def models(
 
 
 def facts(name: str) -> dict[str, Any]:
-    """What is known of a model or method, as JSON values."""
+    """Return the facts about a model or method, as JSON values."""
     kind: Any = registry.class_of(name)
     public_name = kind.__name__ if kind.__name__ in registry.HOMES else None
     glance = vars(kind).get("glance", {})  # of its own: that of another model is not true of it

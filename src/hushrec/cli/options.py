@@ -29,7 +29,7 @@ else:  # the choices follow from the registry, which a type checker cannot see
 
 
 def complete_model(typed: str) -> list[str]:
-    """What a shell offers."""
+    """Return the completions that a shell offers."""
     return [name for name in MODEL_NAMES if name.startswith(typed)]
 
 
@@ -64,7 +64,7 @@ class ModelOptions(Group):
     noise: Noise = None
     settings: Settings = None
 
-    def made(self) -> "Model | None":
+    def build(self) -> "Model | None":
         """The model; None if none is named, so that the recommended one is taken."""
         if self.model is not None:
             return model(self.model, self.noise, self.settings)
@@ -110,7 +110,7 @@ class MethodOptions(Group):
         Path | None, typer.Option(help="A release whose item factors or covariance to group items by.")
     ] = None
 
-    def made(self, domain: "Domain") -> "Method":
+    def build(self, domain: "Domain") -> "Method":
         """The method, which must be named."""
         assert self.method is not None
         chosen, kind = _chosen(self.settings), registry.class_of(self.method)
@@ -145,7 +145,7 @@ class BudgetOptions(Group):
     ] = None
     unit: Annotated[
         Literal["user", "record"] | None,
-        typer.Option(help="What is protected: everything that one user gave, or one rating."),
+        typer.Option(help="The protected unit: all that one user gave, or one record."),
     ] = None
     adjacency: Annotated[
         Literal["add-remove", "replace", "replace-items"] | None,
@@ -215,7 +215,7 @@ def number(text: str | None, option: str) -> float | None:
 
 
 def others(ctx: typer.Context, allowed: str) -> list[str]:
-    """Options that were given beside those of some parameters, which are named in one text."""
+    """Return the given options other than those of some parameters, which one text names."""
     return [
         parameter.opts[0]
         for parameter in ctx.command.params

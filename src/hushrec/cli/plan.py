@@ -60,7 +60,7 @@ def plan(
     from hushrec.figures import above
     from hushrec.models.private import PrivateModel
 
-    chosen = named = model.made()
+    chosen = named = model.build()
     largest = epsilon if total is None else total
     if largest is None or None not in (epsilon, total) or (releases is None) != (total is None):
         raise ConfigError("give --epsilon for one release, or --releases and --total for several")
@@ -95,7 +95,7 @@ def plan(
 
 
 def _equal_releases(planned: "Plan", total: "Budget", releases: int) -> "list[Block]":
-    """What each of several releases may cost, and what is spent after so many of them."""
+    """Show the ε that each of several releases may cost, and the ε spent after each."""
     from hushrec.documents.document import Commands, Paragraph, Table
     from hushrec.figures import above
 
@@ -112,7 +112,7 @@ def _equal_releases(planned: "Plan", total: "Budget", releases: int) -> "list[Bl
 def _worth(
     declared: "Domain", named: "Model | None", total: "Budget", releases: int
 ) -> "tuple[list[Block], list[dict[str, Any]]]":
-    """What lists of so many releases, and of fewer, are expected to be worth."""
+    """Show the expected worth of lists of this many releases, and of fewer."""
     from hushrec.documents.document import Paragraph, Table
     from hushrec.evaluation import worth
 

@@ -64,7 +64,7 @@ def randomize(
     if json and not plan:
         raise ConfigError("--json is of the cost alone: give --plan as well, or leave it out")
     declared = Domain.open(domain)
-    chosen = method.made(declared)
+    chosen = method.build(declared)
     budget = terms.with_epsilon(epsilon, "δ = 0 is usual here: a pure ε")
     if plan:
         _print_plan(chosen, data_plan(declared, chosen, budget), declared, json=json)
@@ -124,7 +124,7 @@ def _print_plan(method: "Method", planned: "Plan", domain: "Domain", *, json: bo
     from hushrec.documents.words import english
 
     local, beside, groups = method.local(planned, domain), method.beside(), method.groups_in(domain)
-    extra: list[Block] = [local.told(english, planned.epsilon)] if local else []
+    extra: list[Block] = [local.section(english, planned.epsilon)] if local else []
     noted = [groups, english.clause(beside) if beside else ""]
     extra += [Paragraph(f"{line[0].upper()}{line[1:]}.") for line in noted if line]
     document = planned.document(extra)

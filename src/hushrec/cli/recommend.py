@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnOptions(Group):
-    """What a user gave."""
+    """Return the records of a user."""
 
     rating: Annotated[
         list[str] | None,
@@ -44,7 +44,7 @@ class OwnOptions(Group):
         ),
     ] = None
 
-    def own(self) -> dict[str, float] | list[str] | None:
+    def records(self) -> dict[str, float] | list[str] | None:
         """Numbers by item, or items alone; None if nothing was given."""
         file = _read(self.ratings) if self.ratings else []
         numbers = dict(file if isinstance(file, dict) else {}) | dict(map(_pair, self.rating or []))
@@ -80,7 +80,7 @@ def recommend(
     from hushrec.release.client import Client
 
     client = Client(release, **pinned.arguments())
-    feedback = profile.own()
+    feedback = profile.records()
     if feedback is None and user is None:
         feedback = {} if client.release.feedback == "ratings" else []
     ids = item_ids(client, feedback or ())

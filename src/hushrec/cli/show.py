@@ -27,7 +27,9 @@ def show(
     release: Annotated[Path | None, typer.Argument(help="A release, or a released data set.")] = None,
     html: Annotated[
         Path | None,
-        typer.Option(help="Write the card instead, a page for whoever answers for privacy: a name in .html."),
+        typer.Option(
+            help="Write the card instead, a page for the person who answers for privacy: a name in .html."
+        ),
     ] = None,
     md: Annotated[Path | None, typer.Option(help="The same card as Markdown: a name in .md.")] = None,
     audit: Annotated[
@@ -59,7 +61,8 @@ def show(
 ) -> None:
     """Show a release: its promise and who signed it, or its card.
 
-    The card is a page of HTML or Markdown for whoever answers for privacy: promise, evidence, checklist.
+    The card is a page of HTML or Markdown for the person who answers for privacy: promise, evidence,
+    checklist.
     """
     from hushrec.documents import schema as schemas
     from hushrec.documents.document import Paragraph
@@ -108,7 +111,7 @@ def _opened(path: Path, pinned: dict[str, Any]) -> "Release | ReleasedData":
 
 
 def _subject(opened: "Release | ReleasedData", path: Path) -> "ReviewedFile":
-    """What the file is, as a reader of its card sees it."""
+    """Describe the file as a reader of its card sees it."""
     from hushrec.documents.words import Clause
     from hushrec.pages.reviewed_file import ReviewedFile, on_scale
     from hushrec.release.artefact import Release
@@ -155,7 +158,7 @@ def _write_card(release: Path, pinned: dict[str, Any], lang: str, *paths: Path |
 
 
 def _recorded(history: Path, release: Path) -> "Clause":
-    """What the check of a ledger's history found; an altered one is refused."""
+    """Return the findings about a ledger's history; an altered one is refused."""
     from hushrec.curator.verify import verify
     from hushrec.documents.words import Clause
 

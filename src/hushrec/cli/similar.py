@@ -21,7 +21,7 @@ def similar(
 ) -> None:
     """List the items most like one, the same for everybody.
 
-    The release alone says which are alike; nobody's own ratings are needed.
+    The release alone says which are alike; no user's ratings are needed.
     """
     from hushrec.release.client import Client
 

@@ -71,7 +71,7 @@ class Given(Written):
     ] = None
 
     def named(self, names: Sequence[str]) -> "list[Source]":
-        """What the arguments of a command name."""
+        """The sources that the arguments of a command name."""
         return named(names, self.query)
 
     def described(self, names: Sequence[str]) -> str:

@@ -75,7 +75,7 @@ def _memory() -> str:
     from hushrec.statistics.footprint import in_bytes
 
     whole, free = machine()
-    return f"{in_bytes(whole)}, of which {in_bytes(free)} are free"
+    return f"{in_bytes(whole)}, with {in_bytes(free)} free"
 
 
 def _cache() -> str:

@@ -50,9 +50,12 @@ from hushrec.statistics.engines.spark_engine import require_ready
 from hushrec.statistics.footprint import Footprint, in_bytes
 
 Accept = Literal["dropped", "users", "share", "weak"]
-"""What a charge is refused for unless you accept it. *dropped*: more than a tenth of the records were dropped
-or changed when they were loaded, or there are none. *users*: there are more than twice as many users as
-declared. *share*: later releases would have less than an equal share. *weak*: ε is above 8."""
+"""The reasons for which a charge is refused unless you accept them.
+
+*dropped*: more than a tenth of the records were dropped or changed when they were loaded, or there are none.
+*users*: there are more than twice as many users as declared. *share*: later releases would have less than an
+equal share. *weak*: ε is above 8.
+"""
 
 _SEE = (
     "Nothing was charged. To see what was dropped or changed, and why, run hushrec check, or call "
@@ -60,13 +63,13 @@ _SEE = (
 )
 _ACCEPT = 'If this is how it should be, accept it: accept="dropped", or --accept dropped'
 _REFUSED: dict[Refusal, str] = {
-    "nobody": f"nobody has an item left after loading: nothing to measure. {_SEE}",
+    "nobody": f"no one has an item left after loading: nothing to measure. {_SEE}",
     "empty": f"there is no record, so a budget would buy noise alone. {_SEE}. {_ACCEPT}",
     "dropped": "more than a tenth of the records were dropped or changed when they were loaded, so a column, "
     f"the scale or the catalogue may be wrong. {_SEE}. {_ACCEPT}",
     "users": "there are more than twice as many users as the domain declares, so another column may stand in "
     "place of users; and δ is chosen for at most as many as are declared. Nothing was charged. To see how "
-    "many there are, run hushrec check, or call hushrec.check. If there are so many people, declare a larger "
+    "many there are, run hushrec check, or call hushrec.check. If all are real users, declare a larger "
     "bound from public knowledge: hushrec domain --max-users. Or accept it: "
     'accept="users", or --accept users',
 }
@@ -80,7 +83,7 @@ _ANY = -1  # stands for release index None: the checkpoint then finds its charge
 
 
 class Saved(Protocol):
-    """What can be saved: a release, a data set or a domain."""
+    """A result that can be saved: a release, a data set or a domain."""
 
     def save(self, path: Path, /) -> object: ...
 
@@ -89,7 +92,7 @@ Made = TypeVar("Made", bound=Saved)
 
 
 class Work(ABC, Generic[Made]):
-    """What a verb makes under a charge, resolved from public facts.
+    """The work of a verb under a charge, resolved from public facts.
 
     Attributes:
         plan: what is charged.
@@ -142,14 +145,14 @@ class Work(ABC, Generic[Made]):
 
     @abstractmethod
     def read(self, content: bytes) -> Made:
-        """What was made before, from the bytes that the ledger stored."""
+        """Return the earlier result, from the bytes that the ledger stored."""
 
     def require_out(self, out: Path) -> None:
         """Refuse an output file that could not be written afterwards."""
         require_writable(out, *self.suffixes)
 
     def lost(self, result: Made, release_index: int) -> str:
-        """What to do where its file cannot be written."""
+        """Return the advice for a file that cannot be written."""
         return (
             f". It is stored in the ledger: run the same command with --release-index {release_index} and "
             "another file, without --new-ledger"
@@ -160,7 +163,7 @@ class Work(ABC, Generic[Made]):
 
 
 class _Rooms(NamedTuple):
-    """What frees the room that is held on disk: for the measured values, for the ledger, and for the file."""
+    """The calls that free the room held on disk: for measured values, for the ledger, and for the file."""
 
     kept: Callable[[], None]
     stored: Callable[[], None]
@@ -214,7 +217,7 @@ class Request(Generic[Made]):
         mark = "" if account is None else resumed_mark(account, self.checkpoint, facts.domain.digest)
         return self._resolved(facts, account, mark)
 
-    def made(self, people: People, progress: Progress | None = None) -> Made:
+    def make(self, people: People, progress: Progress | None = None) -> Made:
         """Walk the whole road.
 
         Privacy: charged (every event of the plan).
@@ -273,13 +276,13 @@ class Request(Generic[Made]):
 
     def _checkpoint(self, account: Ledger | None, digest: Callable[[], str]) -> Path | None:
         """The folder of the checkpoint; None where nothing is kept, or the release was made before."""
-        repeats = account and self.release_index is not None and account.made(self.release_index)
+        repeats = account and self.release_index is not None and account.is_finished(self.release_index)
         if account is None or not account.kept or self.entropy is not None or repeats:
             return None if isinstance(self.checkpoint, bool) else Path(self.checkpoint)
         return checkpoint_of(account, self.checkpoint, digest)
 
     def _accepted(self, account: Ledger | None, work: Work[Made]) -> Collection[str] | None:
-        """What the curator accepts of the records; None where no budget is spent, or others see a refusal."""
+        """Accepted flaws of the records; None if no budget is spent, or others see a refusal."""
         seeded = self.entropy is not None and not self.entropy.private
         spends = (account.kept if account else self.new_ledger) and not seeded
         return self.accept if spends and not work.awaited else None
@@ -331,7 +334,7 @@ class Request(Generic[Made]):
         return result
 
     def _again(self, work: Work[Made], account: Ledger, kept: Checkpoint | None, stored: bytes) -> Made:
-        """What was made before: the same bytes, at no cost."""
+        """Return the earlier result: the same bytes, at no cost."""
         result, index = work.read(stored), self.release_index
         if index is None and kept and (charge := account.under(kept.commitment)):
             index = charge.release_index
@@ -372,7 +375,7 @@ def require_rows(facts: PublicFacts, what: str) -> None:
 
 
 def require_classes(facts: PublicFacts) -> None:
-    """Refuse data of which nobody knows who is in which of the domain's privacy classes."""
+    """Refuse data that does not say which of the domain's privacy classes each user is in."""
     if facts.domain.personal_epsilon and not facts.has_personal_epsilon:
         raise DataError(
             "the domain declares privacy classes, but the data have no column personal_epsilon that says who "
@@ -415,14 +418,14 @@ def admit(
 def require_memory(model: str, footprint: Footprint, people: People) -> None:
     """Refuse what needs more memory than this machine has, before it costs anything.
 
-    Privacy: public, but for the refusal itself, which tells as much as running out of memory would.
+    Privacy: public, except for the refusal, which reveals as much as running out of memory would.
     """
     whole, free = machine()
-    if footprint.held(*people.held(footprint.gathered)) <= free:
+    if footprint.bytes_held(*people.rows_held(footprint.gathered)) <= free:
         return
     lower = f"a smaller {footprint.lowered_by}" if footprint.lowered_by else "a smaller catalogue or rank"
     raise MemoryExceeded(
-        f"{model} needs {footprint.room}; this machine has {in_bytes(whole)}, of which too little is free. "
+        f"{model} needs {footprint.room}; this machine has {in_bytes(whole)}, and too little is free. "
         f"Nothing was charged. Choose {lower}, another model (hushrec plan shows what each needs), "
         "or a machine with more memory"
     )

@@ -1,6 +1,6 @@
 """Where a charged fit keeps its checkpoint, and what becomes of charges whose fit was stopped.
 
-By default every charged fit has a checkpoint beside its ledger until its release is made. Whatever stops the
+By default every charged fit has a checkpoint next to its ledger until its release is made. Whatever stops the
 fit then costs no budget: the same call resumes it, under the same charge and with the same noise.
 """
 
@@ -39,7 +39,7 @@ class Stopped:
 
 
 def folder_of(account: Ledger) -> Path:
-    """The folder of a ledger's checkpoints: beside its file, or the current folder if it is in a database."""
+    """The folder of a ledger's checkpoints: next to its file; the current one if it is in a database."""
     beside = account.path.parent if account.path else Path.cwd()
     return beside / f"{account.name}.checkpoints"
 
@@ -77,7 +77,7 @@ def checkpoint_of(
     Whatever is kept, a charge that waits for its fit to be repeated is refused company.
 
     Args:
-        asked: as for ``fit``.
+        named_checkpoint: as for ``fit``.
         digest: gives the digest of the people's rows; called only if a fit was stopped.
     """
     waiting = stopped(account)
@@ -177,7 +177,7 @@ def _opened(folder: Path, marks: dict[str, str], account: Ledger) -> Checkpoint:
 
 
 def _forget_uncharged(checkpoint: Checkpoint, account: Ledger) -> None:
-    """Remove a checkpoint of which the ledger has no charge: the charge was refused."""
+    """Remove a checkpoint without a charge in the ledger: the charge was refused."""
     if account.under(checkpoint.commitment) is None:
         checkpoint.forget()
         _tidy(account)
@@ -207,7 +207,7 @@ def _make_folder(account: Ledger) -> None:
         folder_of(account).mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise CheckpointError(
-            f"no checkpoint can be kept beside the ledger ({error.strerror}): name a folder on a local disk "
+            f"no checkpoint can be kept next to the ledger ({error.strerror}): name a folder on a local disk "
             "with checkpoint= (--checkpoint), or do without one (checkpoint=False, --no-checkpoint); a fit "
             "that is stopped then loses its charge"
         ) from None

@@ -18,13 +18,13 @@ from hushrec.statistics.footprint import in_bytes
 _ENTRY = 8
 """Bytes of a measured entry: a float64. Releases store float32."""
 _BESIDE = 32
-"""Entries of a row of factors beside the factors: means, deviations and moments."""
+"""Entries of a row of factors in addition to the factors: means, deviations and moments."""
 _FRAME = 1 << 20
 """Bytes for what does not grow with the catalogue: the statement, settings and headers."""
 _CELL = 8
 """Bytes of a data set's cell in Parquet. Compressed, it takes some two."""
 _LINE = 32
-"""Bytes of a data set's cell in CSV beside the item's id: the user's number, the rating, and commas."""
+"""Bytes of a data set's cell in CSV without the item's id: the user's number, the rating, and commas."""
 
 
 class DiskSpace:
@@ -99,7 +99,7 @@ def release_size(model: Model, planned: Plan, domain: Domain) -> int:
 
 
 def measured_entries(planned: Plan) -> int:
-    """How many entries a plan measures, but for those whose number is private."""
+    """Count the entries that a plan measures, without those whose number is private."""
     return sum(max(event.size, 0) for event in planned.events)
 
 

@@ -11,7 +11,7 @@ from hushrec.curator.authors import signed
 from hushrec.curator.charging import Accept, Request, Resolve, Work, require_classes, require_loaded
 from hushrec.curator.choices.suggest_model import choice, choice_within
 from hushrec.curator.disk_space import release_size
-from hushrec.curator.public_items import committed, known
+from hushrec.curator.public_items import committed, item_prior
 from hushrec.curator.series.part import Part
 from hushrec.curator.statements import describe, from_data, not_private
 from hushrec.data.domain import Domain
@@ -33,7 +33,7 @@ Spending = Budget | Literal["auto"]
 
 
 def plan(domain: Domain, model: Model, budget: Budget, prior: Release | None = None) -> Plan:
-    """What a fit will measure, with how much noise, at what cost. Reads no data.
+    """Plan a fit: its measurements, their noise and the cost. Reads no data.
 
     Args:
         domain: the public domain.
@@ -45,7 +45,7 @@ def plan(domain: Domain, model: Model, budget: Budget, prior: Release | None = N
         ConfigError: ``model`` is not one.
     """
     _require_model(model, "ask for its own plan, with plan(domain, budget) or hushrec randomize --plan")
-    return committed(signed(model.plan(domain, budget), model, domain), known(model, domain, prior))
+    return committed(signed(model.plan(domain, budget), model, domain), item_prior(model, domain, prior))
 
 
 def fit(
@@ -68,7 +68,7 @@ def fit(
     made. Until you resume it, or give its charge up (``Ledger.forfeit_index``), nothing else is charged to
     its ledger there.
 
-    What costs nothing has verbs of its own: ``baseline`` fits without noise and privacy, ``fit_released``
+    Verbs that cost nothing: ``baseline`` fits without noise and privacy, ``fit_released``
     fits a data set that is released already, ``hushrec.testing.fit`` makes seeded experiments.
 
     Args:
@@ -93,14 +93,15 @@ def fit(
             nothing: a fit that is stopped then loses its charge, as a part of a series always does.
         accept: what the charge would otherwise be refused for; ``Accept`` lists it. Nothing is asked again
             of a fit that resumes.
-        progress: is told the queries that are measured, and rounds inside them; see ``hushrec.progress``.
+        progress: called with the queries that are measured, and the epochs inside them; see
+            ``hushrec.progress``.
 
     Raises:
         BudgetExceeded: The ledger has less left than the plan costs.
         ShareExceeded: The plan costs more than its equal share (accept *share*).
         WeakBudget: ε is above 8 (accept *weak*).
         RecordsDropped: More than a tenth of the records were dropped or changed, or there are none (accept
-            *dropped*); or nobody is left. ``hushrec.check`` shows why.
+            *dropped*); or no one is left. ``hushrec.check`` shows why.
         UsersExceeded: There are more than twice as many users as declared (accept *users*).
         MemoryExceeded: This machine has too little memory for the fit; ``plan`` says what it needs.
         ReleaseError: The ledger's or the checkpoint's disk has too little room.
@@ -126,7 +127,7 @@ def fit(
         checkpoint=checkpoint if series is None else False,
         accept=accept,
     )
-    return request.made(data, progress)
+    return request.make(data, progress)
 
 
 def fitting(
@@ -197,7 +198,7 @@ def _unprotected(
         else model
     )
     _require_suitable(model, None, facts)
-    public, terms = known(model, data.domain, prior), model.baseline
+    public, terms = item_prior(model, data.domain, prior), model.baseline
     with telling(progress), stage("fitting"):
         data.verify()
         people = data.capped(data.domain.max_per_user) if terms.unit == "user" else data
@@ -246,7 +247,7 @@ class Fitting(Work[Release]):
         model.require_feedback(self.domain)
         spent = named if isinstance(named, Budget) else share(model)
         _require_suitable(model, spent, facts)
-        self.public = known(model, self.domain, prior)
+        self.public = item_prior(model, self.domain, prior)
         self.plan = committed(signed(model.plan(self.domain, spent), model, self.domain), self.public)
         assert isinstance(model, PrivateModel)  # others have no plan
         self.model, self.footprint = model, model.footprint(self.domain, spent)

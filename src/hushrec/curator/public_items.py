@@ -1,4 +1,4 @@
-"""What is publicly known about items before a fit, and the plan's commitment to it."""
+"""Public knowledge about items before a fit, and the plan's commitment to it."""
 
 from dataclasses import replace
 
@@ -12,10 +12,10 @@ from hushrec.models.base import Model
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.release.artefact import Release
 
-__all__ = ["committed", "known"]
+__all__ = ["committed", "item_prior"]
 
 
-def known(model: Model, domain: Domain, release: Release | None = None) -> ItemPrior:
+def item_prior(model: Model, domain: Domain, release: Release | None = None) -> ItemPrior:
     """Features of the domain's items, and a release of other people's public ratings, for a model.
 
     Args:
@@ -36,9 +36,11 @@ def known(model: Model, domain: Domain, release: Release | None = None) -> ItemP
     if release is None:
         return prior
     public = of_release(release, domain.items, domain.scale)
-    return replace(public, design=prior.design, groups=prior.groups, told=(*prior.told, *public.told))
+    return replace(
+        public, design=prior.design, groups=prior.groups, clauses=(*prior.clauses, *public.clauses)
+    )
 
 
 def committed(plan: Plan, prior: ItemPrior) -> Plan:
     """The plan that names these facts: with others it is the plan of another release."""
-    return replace(plan, beforehand=prior.told, beforehand_digest=prior.digest) if prior.digest else plan
+    return replace(plan, beforehand=prior.clauses, beforehand_digest=prior.digest) if prior.digest else plan

@@ -38,7 +38,7 @@ def randomize(
     checkpoint: str | Path | bool = True,
     accept: Accept | Collection[Accept] = (),
 ) -> ReleasedData:
-    """Charge the ledger, randomize every user's row by itself, and release the rows.
+    """Charge the ledger, randomize each user's row independently, and release the rows.
 
     The same call serves a curator, who holds all ratings, and a device, which holds one user's ratings,
     charges its own ledger and reports. Collecting the reports is post-processing: ``ReleasedData.collect``.
@@ -69,7 +69,7 @@ def randomize(
         checkpoint=checkpoint,
         accept=accept,
     )
-    return request.made(data)
+    return request.make(data)
 
 
 def randomizing(method: Method, budget: Budget | None) -> Resolve[ReleasedData]:
@@ -82,7 +82,7 @@ def randomizing(method: Method, budget: Budget | None) -> Resolve[ReleasedData]:
 
 
 def data_plan(domain: Domain, method: Method, budget: Budget | None) -> Plan:
-    """What ``randomize`` charges. Reads no data."""
+    """Plan ``randomize``. Reads no data."""
     return signed(method.plan(domain, budget), method, domain)
 
 
@@ -219,7 +219,7 @@ def numbered(answers: tuple[Ints, Ints32, Bytes], order: Ints, domain: Domain) -
     Returns:
         The ratings, and ``Reported.rows``.
 
-    Privacy: post-processing, but for whose the rows are, which is private.
+    Privacy: post-processing; only the owners of the rows are private.
     """
     indptr, columns, marks = answers
     listed, n = np.diff(indptr) > 0, order.size

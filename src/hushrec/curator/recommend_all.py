@@ -1,4 +1,4 @@
-"""Lists for every user of a table, made by whoever holds it. It measures nothing and charges nothing.
+"""Lists for every user of a table, made by its holder. It measures nothing and charges nothing.
 
 Privacy: private. Each list is a function of its user's own rows, and no guarantee covers it.
 """
@@ -40,7 +40,7 @@ def recommend_all(
 ) -> Iterator[pl.DataFrame]:
     """The ``n`` best items for every user who gave something, block of users by block of users.
 
-    Each user's list is what ``Client.recommend`` gives for the same rows: nobody gets an item that they gave,
+    Each user's list is what ``Client.recommend`` gives for the same rows: no one gets an item that they gave,
     and listed users fold in their own rows too.
 
     Args:
@@ -51,7 +51,8 @@ def recommend_all(
         n: length of each list, 1 or more; shorter for users with fewer items left.
         allowed: ids of the only items that may be listed; the whole catalogue by default. Ids that are not in
             the catalogue are ignored.
-        progress: is told how far the lists are, in hundredths of the users; see ``hushrec.progress``.
+        progress: called with the part of the lists that is done, in hundredths of the users; see
+            ``hushrec.progress``.
 
     Yields:
         tables ``user_id, item_id, score, rank``, in the order of the users, best item first, with
@@ -75,7 +76,7 @@ def recommend_all(
 
 
 class Listing:
-    """What turns a block of users into their lists; several threads may use it at once.
+    """Turns a block of users into their lists; several threads may use it at once.
 
     Args:
         release, n, allowed: as in ``recommend_all``.
@@ -113,7 +114,7 @@ def _parts(data: People, size: int) -> Iterator[Feedback]:
 def _on_all_cores(
     make: Callable[[Feedback], pl.DataFrame], parts: Iterator[Feedback]
 ) -> Iterator[tuple[pl.DataFrame, int]]:
-    """What is made of each part, in the order of the parts, and its number of users; a few are made ahead."""
+    """Yield the result and number of users of each part, in their order; a few are made ahead."""
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     pool, pending = ThreadPoolExecutor(threads), deque[tuple[Future[pl.DataFrame], int]]()
     try:

@@ -41,7 +41,7 @@ def fit(
     Privacy: public only if the data are: the seed tells the noise.
     """
     resolve = fitting(model, budget, prior, series)
-    return _request(resolve, entropy, ledger, release_index).made(data, progress)
+    return _request(resolve, entropy, ledger, release_index).make(data, progress)
 
 
 def randomize(
@@ -61,7 +61,7 @@ def randomize(
 
     Privacy: public only if the data are: the seed tells the noise.
     """
-    return _request(randomizing(method, budget), entropy, ledger, release_index).made(data)
+    return _request(randomizing(method, budget), entropy, ledger, release_index).make(data)
 
 
 def estimate_crowd(
@@ -75,7 +75,7 @@ def estimate_crowd(
 
     Privacy: public only if the data are: the seed tells the noise.
     """
-    return _request(Counting, entropy, ledger, release_index).made(data)
+    return _request(Counting, entropy, ledger, release_index).make(data)
 
 
 def _request(

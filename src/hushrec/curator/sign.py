@@ -26,12 +26,12 @@ def sign(release: str | Path, key: str | Path, *, passphrase: str = "", version:
             number of its entry in the ledger that was charged.
 
     Returns:
-        Path of the signature, ``NAME.dsse.json`` beside the release. One that lies there is replaced, unless
+        Path of the signature, ``NAME.dsse.json`` next to the release. One that lies there is replaced, unless
         its number is larger.
 
     Raises:
         ReleaseError: The file is not a release, the key cannot be used, or there is neither a number nor a
-            ledger; the key file beside the key (``.pub``) says that it was replaced for this number; or the
+            ledger; the key file next to the key (``.pub``) says that it was replaced for this number; or the
             release is already signed with a larger number.
 
     Privacy: public; the private key is read, and written nowhere.
@@ -62,7 +62,7 @@ def sign(release: str | Path, key: str | Path, *, passphrase: str = "", version:
 
 
 def _require_present(private: PrivateKey, public: Path, number: int) -> None:
-    """Refuse a key of which its key file says that another one signs releases of this number."""
+    """Refuse a key whose key file says that another one signs releases of this number."""
     if not public.is_file():
         return
     keys = KeyFile.from_text(files.read_text(public, ReleaseError, fix="put the key file there again"))

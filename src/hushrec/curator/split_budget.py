@@ -21,7 +21,7 @@ def split_budget(domain: Domain, model: Model, total: Budget, releases: int) -> 
         releases: how many releases there will be.
 
     Raises:
-        BudgetError: The total is too little for so many releases of this model, or there are none.
+        BudgetError: The total is too little for this many releases of this model, or there are none.
         BudgetUnsupported: The model does not support the total's unit, adjacency or δ.
     """
     if releases < 1:

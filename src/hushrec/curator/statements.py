@@ -112,7 +112,7 @@ def unprotected(
 def from_data(release: Release, statement: Statement) -> Release:
     """A release made from a released data set, with that data set's statement.
 
-    It lists nobody: users of a data set are numbers, and a number could be somebody's real id.
+    It lists no one: users of a data set are numbers, and a number could be a real id.
 
     Args:
         release: the model's release.
@@ -156,7 +156,7 @@ def measured(queries: Iterable[AnyQuery | Event], plan: Plan) -> tuple[Measured,
 def _assumes(
     plan: Plan, domain: Domain, personal_epsilon: bool, beside: Clause | None = None
 ) -> tuple[Clause, ...]:
-    """What the promise rests on, in the order in which a statement lists it."""
+    """Return the assumptions of the promise, in the order of a statement."""
     feedback, budget = domain.feedback, plan.budget
     facts: dict[str, Any] = {"given": feedback}
     replaces = budget.unit == "user" and budget.adjacency != "add-remove" and domain.users is None
@@ -182,7 +182,7 @@ def _assumes(
 
 
 def _declared(domain: Domain) -> Clause:
-    """What the domain declares about the catalogue, the scale and the crowd."""
+    """Return the domain's declarations about the catalogue, the scale and the crowd."""
     facts: dict[str, Any] = {
         "n_items": domain.n_items,
         "max_users": domain.max_users,

@@ -17,7 +17,7 @@ from hushrec.release.untrusted_json import parse
 
 
 class Recorded(NamedTuple):
-    """What a history that holds together says of a release.
+    """The facts that a verified history states about a release.
 
     Attributes:
         ledger: id of its ledger.
@@ -132,7 +132,7 @@ def _charge(history: History, ledger_facts: Mapping[str, Any], path: Path, relea
 
 
 def _release(path: Path) -> tuple[Mapping[str, Any], bytes]:
-    """What a release says about its ledger, and the bytes that the ledger recorded."""
+    """A release's claims about its ledger, and the bytes that the ledger recorded."""
     if path.suffix in SUFFIXES:
         data = ReleasedData.open(path)
         return data.statement.ledger, data.for_ledger()

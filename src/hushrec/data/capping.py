@@ -24,7 +24,7 @@ def chosen(users: pl.Series, indptr: Ints, items: Ints32, max_per_user: int) -> 
         max_per_user: the most ratings that a user keeps.
 
     Returns:
-        one boolean per rating; None if nobody has more than ``max_per_user``.
+        one boolean per rating; None if no one has more than ``max_per_user``.
 
     Privacy: private; each user's choice depends only on their own id and items.
     """
@@ -48,7 +48,7 @@ def chosen_latest(
         timestamps: time of each entry.
 
     Returns:
-        one boolean per entry; None if nobody has more than ``max_per_user``.
+        one boolean per entry; None if no one has more than ``max_per_user``.
 
     Privacy: private; each user's choice depends only on their own id, items and times.
     """
@@ -78,7 +78,7 @@ def chosen_slots(
         steps: stars of each rating, in steps.
 
     Returns:
-        one boolean per rating; None if nobody has more than ``max_per_user``.
+        one boolean per rating; None if no one has more than ``max_per_user``.
 
     Privacy: private; each user's choice depends only on their own id, items and stars.
     """

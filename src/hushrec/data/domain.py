@@ -32,7 +32,7 @@ from hushrec.errors import DataError, DomainError
 __all__ = ["Domain", "FeedbackKind", "Scale"]
 
 FeedbackKind = Literal["ratings", "interactions"]
-"""What people give: ratings on a scale, or interactions without one, such as clicks, purchases or likes."""
+"""The kind of data: ratings on a scale, or interactions without one, such as clicks, purchases or likes."""
 _NEEDED = {"items", "max_per_user", "max_users"}
 _DESCRIBING = {"titles", "features"}
 _HINTS = {"expected_users", "expected_records"}
@@ -256,7 +256,7 @@ class Domain(BaseModel):
         """SHA-256, in hex, of the canonical JSON: sorted keys, no spaces, UTF-8, without None fields.
 
         Titles, features and the expected crowd are left out, so that ledgers take a domain with corrected
-        ones for the same population. What follows from the crowd is in every plan, by its measurements.
+        ones for the same population. Every plan contains the consequences of the crowd, by its measurements.
         """
         frame = {name: value for name, value in self._fields().items() if name not in _DESCRIBING | _HINTS}
         text = json.dumps(frame, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

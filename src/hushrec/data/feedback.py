@@ -272,7 +272,7 @@ class Feedback(ABC):
         """Number of ratings or interactions."""
         return len(self.items)
 
-    def held(self, gathered: bool) -> tuple[int, int]:
+    def rows_held(self, gathered: bool) -> tuple[int, int]:
         """Return the numbers of all entries and users, as in ``People``."""
         return self.n_entries, self.n_users
 

@@ -68,7 +68,7 @@ class People(Protocol):
         """Number of ratings or interactions."""
         ...
 
-    def held(self, gathered: bool) -> tuple[int, int]:
+    def rows_held(self, gathered: bool) -> tuple[int, int]:
         """Return the most entries and users whose rows this machine's memory holds at once during a fit.
 
         Args:

@@ -96,7 +96,7 @@ Block = Paragraph | Points | Facts | Table | Commands | Figure | Section
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What is said of one subject.
+    """A document about one subject.
 
     Attributes:
         kind: the schema of its facts, a file in ``schemas/``.

@@ -1,4 +1,4 @@
-"""What a part of an audit found, and the verdict on it: by its figures and the release's own ε alone."""
+"""The finding of a part of an audit, and its verdict: by its figures and the release's own ε alone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -23,7 +23,7 @@ _LONGEST = 80
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one part of an audit found.
+    """The finding of one part of an audit.
 
     Attributes:
         kind: search, replay or canary; or sample, which is not audited.
@@ -53,7 +53,7 @@ class Finding:
         return self.figure <= (epsilon if self.kind == "canary" else 1)
 
     def cells(self, epsilon: float) -> tuple[str, ...]:
-        """What it is, what it found, what is claimed, the verdict, its confidence and its power."""
+        """Return the finding as rows: its part, figure, claim, verdict, confidence and power."""
         verdict = _VERDICTS[self.holds(epsilon)]
         if self.kind == "sample":
             return self.differs, "–", "–", verdict, "none", "nothing"
@@ -116,6 +116,6 @@ def _require_figure(value: Any) -> None:
 
 
 def _quoted(text: str) -> str:
-    """What the file calls something, as such."""
+    """A name that the file uses, shown as such."""
     line = one_line(text)
     return f"“{line if len(line) <= _LONGEST else line[: _LONGEST - 1] + '…'}”"

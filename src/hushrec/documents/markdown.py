@@ -19,7 +19,7 @@ from hushrec.escapes import escaped
 _ACTIVE = re.compile(r"[\\`*_{}\[\]<>|~$&!#@]|[:/](?=/)|\.(?=[^\W\d_])|(?i:(?<=www)\.)")
 """Signs that mean something wherever they stand, or make a link of a bare address."""
 _AT_START = re.compile(r"^(\d*)([.)](?=\s|$)|[-+=:])")
-"""What means something where a line begins."""
+"""Characters with a meaning at the start of a line."""
 
 __all__ = ["markdown"]
 

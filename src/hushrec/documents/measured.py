@@ -17,7 +17,7 @@ _LARGEST = 2**63
 """Exceeds every number of a ledger's entry or release index."""
 
 DECLARED = "population", "controller", "contact"
-"""What the owner of a ledger declares about it."""
+"""The declaration of a ledger's owner."""
 
 SYMBOLS = {
     "gaussian": ("σ", "ρ"),
@@ -29,7 +29,7 @@ SYMBOLS = {
 }
 """The mechanisms that a statement may name, and the symbols of their noise and cost."""
 RANDOMIZERS = {"cell": "randomized response", "slot": "item substitution"}
-"""What one answer covers → the mechanism that gives the answer."""
+"""The scope of one answer → the mechanism that gives the answer."""
 _NUMBERS = "seq", "release_index", "max_releases", "part", "parts"
 """Whole numbers of a statement's ledger."""
 
@@ -98,7 +98,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Promised:
-    """What a class of users is promised.
+    """The promise to a class of users.
 
     Attributes:
         personal_epsilon: the ε that its members ask for.
@@ -127,7 +127,7 @@ class Promised:
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """What one randomized answer in a user's row or profile reveals about the true one.
+    """The information of one randomized answer in a user's row or profile about the true one.
 
     Attributes:
         what: ``cell`` (a row has one for every item) or ``slot`` (a profile has one for every rating).
@@ -157,8 +157,8 @@ class Local:
         """
         return self.count * self.expected * self.drawn
 
-    def told(self, words: Words, epsilon: float) -> Section:
-        """What one answer reveals, and what all answers of one user reveal.
+    def section(self, words: Words, epsilon: float) -> Section:
+        """Say how much one answer reveals, and all answers of one user together.
 
         Args:
             epsilon: ε of one user.
@@ -213,7 +213,7 @@ def _folded(equal: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
 
 
 def promised_table(promised: Sequence[Promised], words: Words, *, sure: bool = True) -> Table:
-    """What each class of users asks for and is promised, as a table."""
+    """Show each class's request and promise, as a table."""
     names = "class", "personal_epsilon", "promised" if sure else "would", "weight"
     rows = []
     for of in promised:
@@ -223,7 +223,7 @@ def promised_table(promised: Sequence[Promised], words: Words, *, sure: bool = T
 
 
 def _above(words: Words, *figures: float) -> tuple[str, ...]:
-    """What is lost, rounded up and as the language writes it."""
+    """Write a loss, rounded up, as the language does."""
     return tuple(words.number(above(figure)) for figure in figures)
 
 

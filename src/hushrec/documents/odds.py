@@ -17,7 +17,7 @@ _LARGEST = 700.0
 
 @dataclass(frozen=True, slots=True)
 class Odds:
-    """What an ε at δ means for the best possible attack.
+    """The meaning of an ε at δ for the best possible attack.
 
     Attributes:
         epsilon, delta: true ε at δ.
@@ -41,7 +41,7 @@ class Odds:
 
     @classmethod
     def of(cls, epsilon: float, delta: float, measured: Iterable[Measured] = ()) -> "Odds":
-        """What follows from the total and from the measurements; the smaller bound is taken.
+        """Return the smaller of the bounds from the total and from the measurements.
 
         μ² = Σ 2ρ over Gaussian noise plus Σ μ(ε)² over noise with a pure ε, by the composition of Gaussian
         differential privacy (Dong, Roth & Su 2022, Corollary 3.3).

@@ -1,4 +1,4 @@
-"""What ε and δ mean to a person: the promise in plain words, and one story for the figures of ε.
+"""The meaning of ε and δ for a person: the promise in plain words, and one story for the figures of ε.
 
 Differential privacy compares two worlds: what readers conclude from the release, and what they would
 conclude had the privacy unit been absent or other. It does not bound what readers learn about a person from
@@ -87,7 +87,7 @@ class Guarantee:
         return words.join(parts)
 
     def covered(self, words: Words) -> Said | None:
-        """What is protected and what is not; None if nothing that a person gave is left out."""
+        """Say which records are protected and which are not; None if all that a person gave are."""
         if self._whole:
             return None
         protected = words("promise.protected", about=self.protected(words))
@@ -100,7 +100,7 @@ class Guarantee:
         return self._of("unprotected", words)
 
     def story(self, words: Words) -> list[Said]:
-        """What one reader may find out about one person: the right guess, the best attack, the odds."""
+        """Tell one reader's chances against one person: the right guess, the best attack, the odds."""
         read, guessed = words(f"what.{self.what}"), self._of("guessed", words)
         attack = {"wrong": percent(FALSE_POSITIVES), "found": percent(self.odds.best_attack)}
         chance = self.odds.delta
@@ -118,7 +118,7 @@ class Guarantee:
             worst,
         ]
 
-    def told(self, words: Words) -> Section:
+    def section(self, words: Words) -> Section:
         """The story under its heading."""
         return Section(words("story.title"), [Paragraph(line) for line in self.story(words)])
 

@@ -10,7 +10,7 @@ VERSION = 2
 """Version of every form. ``docs/schemas.md`` tells what each version changed."""
 _SCHEMAS = Path(__file__).with_name("schemas")
 KINDS = tuple(sorted(path.name.partition(".")[0] for path in _SCHEMAS.glob("*.schema.json")))
-"""What has a schema."""
+"""The kinds of documents with a schema."""
 _PARTS = "parts.json"
 """Definitions that schemas of several kinds refer to."""
 

@@ -1,7 +1,7 @@
 """The words of every sentence about a guarantee: code names a sentence, and gives its figures.
 
 The sentences stand in ``texts/LANGUAGE.toml``, one file for each language, in the order in which a statement
-says them. What a language lacks falls back to English, and the document says so.
+says them. Missing sentences fall back to English, and the document says so.
 """
 
 import sys
@@ -113,7 +113,7 @@ class Words:
         """A number or a figure, as the language writes it."""
         return _shown(n, self.lang)
 
-    def own(self, sentences: Mapping[str, Said]) -> dict[str, str]:
+    def translated(self, sentences: Mapping[str, Said]) -> dict[str, str]:
         """The sentences that this language has, by name, without those that fell back to English."""
         return {name: str(text) for name, text in sentences.items() if text.lang == self.lang}
 
@@ -162,4 +162,4 @@ _POINTS = {"de": str.maketrans(".,", ",.")}
 """How a language exchanges the signs of English numbers."""
 
 english = Words()
-"""What is said where no language can be chosen: in a terminal, in an error."""
+"""The words where no language can be chosen: in a terminal, in an error."""

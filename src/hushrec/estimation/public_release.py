@@ -65,4 +65,4 @@ def of_release(release: Release, items: tuple[str, ...], scale: tuple[float, flo
     if statement.private:
         paid = {**clause.values, "epsilon": float(above(statement.epsilon))}
         clause = Clause("assumes.prior_paid", paid)
-    return ItemPrior(effects=effects, effect_variance=variance, factors=factors, told=(clause,))
+    return ItemPrior(effects=effects, effect_variance=variance, factors=factors, clauses=(clause,))

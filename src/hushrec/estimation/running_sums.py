@@ -16,8 +16,8 @@ def running_sum(measured: Mapping[int, Noisy], part: int) -> Noisy:
     """Estimate the sum of everything up to a release, from its measurement and those before.
 
     With y = C D + noise, C the triangle of the weights by age, the estimate is 1ᵀ D̂ for the best linear D̂.
-    If nothing is missing, that is Σ_s c_{t−s} y_s. What came in before a missing measurement shows up in
-    later ones; its fraction of D is then taken from a prior under which all D_s are about the same.
+    If nothing is missing, that is Σ_s c_{t−s} y_s. Records that came in before a missing measurement show up
+    in later ones; their fraction of D is then taken from a prior under which all D_s are about the same.
 
     Args:
         measured: the noisy measurements by number of release, all of one quantity, with one entry for every

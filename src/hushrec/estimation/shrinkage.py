@@ -31,7 +31,7 @@ Chosen by hand.
 _GRID = 200  # counts with positive prior probability, in addition to 0; chosen by hand
 _STEPS = 30  # of EM; chosen by hand
 _CLEAR = 6.0
-"""Deviations of the noise above which an observed count stays as it is: the grid may be coarser; by hand."""
+"""Deviations of the noise above which an observed count stays unchanged: the grid may be coarser; by hand."""
 _ROWS = 1 << 10  # of the joint posterior that are computed at once
 _LEAST = 1e-3
 """Number of ratings assumed for an item without any, so that nothing is divided by zero."""

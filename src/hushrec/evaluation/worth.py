@@ -121,7 +121,7 @@ def worth(
 
     Raises:
         ConfigError: ``unknown`` says why nothing can be measured.
-        BudgetError: The total is too little for so many releases of this model.
+        BudgetError: The total is too little for this many releases of this model.
         BudgetUnsupported: The model does not support the total's unit, adjacency or δ.
     """
     if reason := unknown(domain):

@@ -43,7 +43,7 @@ export class Client {
   /**
    * Open a release, check it whole, and check its signature if there is one.
    * @param {ArrayBuffer | Uint8Array} bytes of the release's file; do not change them afterwards
-   * @param {Trust} trust the text of the signature file beside it, the text of the key file that you trust,
+   * @param {Trust} trust the text of the signature file next to it, the text of the key file that you trust,
    *   and the `signature` of the newest release that was opened before
    * @returns {Promise<Client>}
    * @throws {ReleaseError} the file cannot be trusted

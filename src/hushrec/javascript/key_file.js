@@ -1,7 +1,7 @@
 // The key file that users pin: the owner's first public key, and every rotation to a later one.
 //
 // It is the PEM of the first key, followed by one DSSE envelope a line. Each is signed by the key that it
-// replaces, so whoever pinned the first key needs to trust no more than that.
+// replaces, so users who pinned the first key need to trust no more than that.
 
 import { isVersion } from "./attestation.js";
 import { sha256 } from "./digest.js";

@@ -29,7 +29,7 @@ export class PublicKey {
     const unix = text.replaceAll("\r\n", "\n");
     if (unix.includes("PRIVATE KEY-----")) {
       throw new ReleaseError(
-        "this is a private key: give the public key, whose name ends in .pub, and show the private one to nobody",
+        "this is a private key: give the public key, whose name ends in .pub, and show the private one to no one",
       );
     }
     const match = PEM.exec(unix);

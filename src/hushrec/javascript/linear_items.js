@@ -62,7 +62,7 @@ export class LinearItems {
   }
 
   /**
-   * Cosine of g_i and g_j times √(a_i a_j): a is small for items of which little is known.
+   * Cosine of g_i and g_j times √(a_i a_j): a is small for items with little data.
    * @param {number} item
    * @param {ArrayLike<number>} others
    * @returns {Float64Array}

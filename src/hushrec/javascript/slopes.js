@@ -1,4 +1,4 @@
-// How much one user follows what everybody thinks and what everybody watches: slopes beside their level. The
+// How much one user follows the general opinion and popularity: slopes in addition to their level. The
 // equations are at `hushrec.release.predictors.slopes`.
 
 import { solve } from "./matrices.js";
@@ -36,7 +36,7 @@ export class Slopes {
   }
 
   /**
-   * Posterior mean of coefficients of unit variance, of which the last are slopes that a user may not have.
+   * Posterior mean of coefficients of unit variance; a user may lack the last, the slopes.
    * @param {Float64Array} normal shape (n, n)
    * @param {Float64Array} right shape (n,)
    * @returns {Float64Array} shape (n,)

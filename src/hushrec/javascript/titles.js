@@ -29,7 +29,7 @@ export class Titles {
   /**
    * Positions of the items that a text may mean, in the catalogue's order.
    *
-   * Those whose title is the text, and its year if it has one; or else those whose title is the text but for a
+   * Those whose title is the text, and its year if it has one; or else those whose title is the text apart from a
    * leading article; or else those whose title begins with it; or else those with all its words.
    * @param {string} text
    * @returns {number[]}

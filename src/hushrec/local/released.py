@@ -165,7 +165,7 @@ class ReleasedData:
 
         Raises:
             ReleaseError: There are no reports; they do not match; two have the same ledger, or are the same;
-                one was collected before; or δ is too large for so many users.
+                one was collected before; or δ is too large for this many users.
         """
         opened = (cls.open(report) if isinstance(report, str | Path) else report for report in reports)
         by_digest = sorted(

@@ -84,7 +84,7 @@ class AlternatingModel(PrivateModel):
 
     @abstractmethod
     def _epoch(self, rows: int, side: int) -> Footprint:
-        """Estimate one epoch of this many ``rows`` of both sides, the larger of which has ``side`` rows."""
+        """Estimate one epoch of this many ``rows`` of both sides; the larger side has ``side`` rows."""
 
     @property
     def _norm_bound(self) -> float:

@@ -30,7 +30,7 @@ class ItemKNN(Noiseless):
     glance: ClassVar = {
         "measures": "everything exactly: for released data",
         "predicts by": "the user's own ratings of the items most similar in released data: "
-        "not private by itself",
+        "not private on its own",
         "noise": "none",
         "lists users": "no",
         "paper": "Sarwar et al. 2001, §3.2.1",

@@ -20,7 +20,7 @@ class Noiseless(Model):
         "release the data first (randomize, hushrec randomize) and fit on that, or choose a private "
         "model, such as CovarianceKNN"
     )
-    """What to do if there is a budget."""
+    """Advice for a caller with a budget."""
 
     def plan(self, domain: Domain, budget: Budget) -> Plan:
         """Refuse every budget."""

@@ -96,7 +96,7 @@ class PosteriorSampleMF(PrivateModel):
         baseline = ItemEffects(effects, extra_variance, np.zeros(domain.n_items), 0.0, popularity)
         factors = drawn.item_factors / np.sqrt(drawn.user_precision)  # users then have unit variance
         release = factor_release(self, domain, baseline, factors)
-        return replace(release, statement=placeholder_statement(drawn.diagnostics.stated()))
+        return replace(release, statement=placeholder_statement(drawn.diagnostics.facts()))
 
     def _draw(self, domain: Domain, terms: Terms) -> Draw[Sample]:
         change = self._bound(domain) * (2 if terms.adjacency == "replace" else 1)

@@ -24,7 +24,7 @@ class UserKNN(Noiseless):
 
     glance: ClassVar = {
         "measures": "everything exactly: for released data",
-        "predicts by": "ratings of the nearest users in released data: not private by itself",
+        "predicts by": "ratings of the nearest users in released data: not private on its own",
         "noise": "none",
         "lists users": "no",
         "paper": "Du, Leighton & Patel 2019, §IV.B",

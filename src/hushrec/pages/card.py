@@ -31,7 +31,7 @@ __all__ = ["Given", "card"]
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What was given with the release.
+    """The files that accompany the release.
 
     Attributes:
         audit: name and text of what ``hushrec audit --json`` printed.
@@ -83,7 +83,7 @@ def card(reviewed: ReviewedFile, inputs: Given = Given(), lang: str = ENGLISH) -
 def _promise(statement: Statement, words: Words) -> list[Block]:
     if statement.private:
         return [*statement.plain(words), *trade_off(statement, words)]
-    return [Paragraph(statement.said(words)["sentence"]), Paragraph(words("card.promise.no_attacks"))]
+    return [Paragraph(statement.sentences(words)["sentence"]), Paragraph(words("card.promise.no_attacks"))]
 
 
 def _not_promised(reviewed: ReviewedFile, words: Words) -> Iterator[Said]:
@@ -177,7 +177,7 @@ def _flat(settings: Mapping[str, Any], outer: str = "") -> Iterator[tuple[str, A
 
 
 def _checklist(reviewed: ReviewedFile, inputs: Given, words: Words) -> Iterator[Section]:
-    """What the file answers of each factor, and the boxes that a person has yet to tick."""
+    """Return the file's answers about each factor, and the boxes that a person has yet to tick."""
     statement = reviewed.statement
     author = ["author"] if statement.has("author") else []
     factors: dict[str, tuple[Sequence[str], Sequence[str]]] = {

@@ -1,4 +1,4 @@
-"""What others measured of a release, from the files that the commands wrote: audits and accuracy.
+"""Measurements of a release by others, from the files that the commands wrote: audits and accuracy.
 
 Each file says what it is of, and a card takes only those of its own release.
 
@@ -46,7 +46,7 @@ def audit(file: Named | None, reviewed: ReviewedFile, words: Words, options: Opt
     """Show what an audit found, or how to make one; a caution comes first if it refutes the claim.
 
     Args:
-        given: what ``hushrec audit --json`` printed.
+        file: the output of ``hushrec audit --json``.
         options: settings of the model that are not the defaults; None if some are unknown.
     """
     if file is None:
@@ -81,7 +81,7 @@ def accuracy(file: Named | None, reviewed: ReviewedFile, words: Words) -> list[B
     """Show how good the release is, after the caution that these figures are not private.
 
     Args:
-        given: what ``hushrec evaluate --json`` printed.
+        file: the output of ``hushrec evaluate --json``.
         reviewed: the release, with the SHA-256 of its file.
     """
     if file is None:

@@ -1,4 +1,4 @@
-"""What a page shows of each item: title, year, genres and picture, as its publisher has made them public."""
+"""The texts and pictures of items on a page, made public by the publisher: title, year, genres, picture."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -12,7 +12,7 @@ from hushrec.escapes import escaped, one_line
 LARGEST_PICTURE = 256 * 2**10
 """Bytes in one picture: thumbnails, which a page holds all of."""
 _IMAGES = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpg", b"GIF8": "gif", b"RIFF": "webp"}
-"""First bytes of a picture → its ending. SVG is left out: opened by itself, it may run scripts."""
+"""First bytes of a picture → its ending. SVG is left out: opened alone, it may run scripts."""
 
 __all__ = ["LARGEST_PICTURE", "ItemTable"]
 
@@ -46,16 +46,16 @@ class ItemTable:
         for name in filter(None, self.pictures):
             if ":" in name or name.startswith(("/", "\\")) or ".." in Path(name).parts:
                 raise ReleaseError(
-                    f"the picture {escaped(name)} is not a file beside the table of titles; one from "
-                    "elsewhere would tell a third party what people look at: copy the pictures beside it"
+                    f"the picture {escaped(name)} is not a file next to the table of titles; one from "
+                    "elsewhere would tell a third party what people look at: copy the pictures next to it"
                 )
 
     def of(self, items: Sequence[str], defaults: Mapping[str, Sequence[str]] | None = None) -> Self:
         """The table of a catalogue: its items in their order, with "" for all that is not known.
 
         Args:
-            held: texts that are known of the items in any case, by name of the attribute, such as those that
-                their release holds; each counts where the table has none.
+            defaults: texts that are known of the items in any case, by name of the attribute, such as those
+                that their release holds; each counts where the table has none.
         """
         place = {item: row for row, item in enumerate(self.ids)}
         if not any(item in place for item in items):
@@ -94,7 +94,7 @@ class ItemTable:
         if ending is None or (ending == "webp" and data[8:12] != b"WEBP"):
             raise ReleaseError(
                 f"the picture {escaped(name)} is not a PNG, JPEG, WebP or GIF of at most "
-                f"{LARGEST_PICTURE // 1024} KiB beside the table; convert it, or leave its cell empty"
+                f"{LARGEST_PICTURE // 1024} KiB next to the table; convert it, or leave its cell empty"
             )
         return ending, data
 

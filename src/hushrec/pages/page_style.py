@@ -22,7 +22,7 @@ __all__ = ["LARGEST_CSS", "PageStyle", "texts"]
 
 @dataclass(frozen=True)
 class PageStyle:
-    """What a site decides about its page.
+    """A site's choices for its page.
 
     Args:
         title: the heading of the page; by default that of its language.

@@ -25,7 +25,7 @@ __all__ = ["LIST", "PublicRelease", "listed", "publish", "to_json"]
 
 @dataclass(frozen=True, slots=True)
 class PublicRelease:
-    """What ``releases.json`` says of one release.
+    """Return one release's entry of ``releases.json``.
 
     Attributes:
         sha256: of the file.

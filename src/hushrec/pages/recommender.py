@@ -30,7 +30,7 @@ LARGEST_RELEASE = 100 * 2**20
 LARGEST_RANK = 256
 """Factors of an item with which a browser shows a list and its reasons in about a second after each star."""
 LARGEST_PICTURES = 50 * 2**20
-"""Bytes in all pictures together: the page holds them all, so that looking at one tells nobody which."""
+"""Bytes in all pictures together: the page holds them all, so that no one learns which one is looked at."""
 _UNSET = b"contents-digest"
 
 __all__ = [
@@ -52,7 +52,7 @@ def page(
     """The files of the page of a release, by name. The same arguments give the same bytes.
 
     Args:
-        release: the file, which is checked already; its signature is taken along if it lies beside.
+        release: the file, which is checked already; a signature next to it is taken along.
         titles: what to show of the items; where it has nothing, the titles and features of the release.
         key: the public key by which the page checks the signature, as a key file holds it.
         style: title, style and language of the page.
@@ -132,7 +132,7 @@ def _titled(table: ItemTable) -> Iterator[tuple[str, bytes]]:
 
 
 def _contents(release: Path, opened: Release, parts: dict[str, bytes]) -> dict[str, Any]:
-    """What the page is made of, and under which name a reader's own stars are kept."""
+    """The parts of the page, and the name under which a reader's own stars are kept."""
     optional = {
         "signature": f"releases/{_signature(release).name}",
         "key": "key.pem",

@@ -14,7 +14,7 @@ __all__ = ["ReviewedFile", "on_scale"]
 
 @dataclass(frozen=True, slots=True)
 class ReviewedFile:
-    """What a file is, from public facts alone.
+    """A reviewed file, from public facts alone.
 
     Attributes:
         sort: ``release`` or ``data_set``.

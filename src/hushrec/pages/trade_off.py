@@ -1,4 +1,4 @@
-"""What the best attack on a release finds: as a table, and as a drawing of its trade-off curve."""
+"""The success of the best attack on a release: as a table, and as a drawing of its trade-off curve."""
 
 from html import escape
 

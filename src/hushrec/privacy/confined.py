@@ -1,4 +1,4 @@
-"""What stays in the process that was charged: keys of noise, ledgers, checkpoints and grants."""
+"""Objects that stay in the process that was charged: keys of noise, ledgers, checkpoints and grants."""
 
 from typing import NoReturn
 
@@ -8,7 +8,7 @@ from hushrec.errors import GrantError
 class Confined:
     """An object that is neither copied nor pickled, so that no function carries it to another process.
 
-    Whoever held a copy could draw noise that nobody paid for, or subtract the noise that was drawn.
+    The holder of a copy could draw noise that was not paid for, or subtract the noise that was drawn.
     """
 
     def __copy__(self) -> NoReturn:

@@ -1,4 +1,4 @@
-"""What is measured, before any noise: a few types of query.
+"""The measurements before any noise: a few types of query.
 
 A query is described without looking at data. Calibration turns its part of a budget into an event
 (``allocation``); ``release`` sends its values through the grant that was charged for that event.
@@ -21,7 +21,7 @@ Drawn = TypeVar("Drawn")
 
 
 class Query(Protocol[Values, Released]):
-    """What a plan knows of a measurement, and by which door of a grant its values are released.
+    """A plan's knowledge of a measurement, and the method of a grant that measures it.
 
     Attributes:
         name: the measurement's name, unique in its plan.
@@ -184,4 +184,4 @@ class Draw(Generic[Drawn]):
 
 
 AnyQuery = Query[Any, Any]
-"""A query whose values nobody looks at, as in a plan."""
+"""A query whose values are not read, as in a plan."""

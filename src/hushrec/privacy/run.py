@@ -1,4 +1,4 @@
-"""What a model runs on: the plan that was charged, or no plan for the non-private baseline."""
+"""A model's run: the plan that was charged, or no plan for the non-private baseline."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -152,7 +152,7 @@ class ExactRun:
 
     @property
     def weights(self) -> Callable[[Floats], Ints]:
-        """Full weight, but for users who ask for 0, who have none. Privacy: private in, private out."""
+        """Full weight, and none for users who ask for 0. Privacy: private in, private out."""
         return _full_or_none
 
 

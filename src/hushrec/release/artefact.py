@@ -36,7 +36,7 @@ LARGEST_RANK = 2048
 LARGEST_ID = 256
 """Bytes in an id, as in a domain."""
 _BEFORE = b'{"__metadata__":{"hushrec":"{\\"sha256\\":\\"'
-"""What stands between the size of the header and the SHA-256."""
+"""The header and the tensors, between the header's size and the SHA-256."""
 _START = 8 + len(_BEFORE)
 _END = _START + 64
 _NO_SCALE = (0.0, 1.0, 1.0)
@@ -58,7 +58,7 @@ class Release:
         tensors: name → array, float32 unless ``DTYPES`` says otherwise.
         statement: the statement of privacy.
         users: ids of the users whose effects and factors are among the tensors, in the order of the rows;
-            empty for kinds that list nobody.
+            empty for kinds that list no one.
         likes: the lowest rating that is a like, if interactions are likes.
         counts: the largest number of times that an item counts, if interactions are counted.
         titles: public titles of the items, "" where there is none; empty if the domain declares none.
@@ -98,7 +98,7 @@ class Release:
 
     @property
     def feedback(self) -> str:
-        """What people give: "ratings" or "interactions", as for a domain."""
+        """The kind of data: "ratings" or "interactions", as for a domain."""
         return "ratings" if self.scale is not None and self.likes is None else "interactions"
 
     @property
@@ -117,20 +117,20 @@ class Release:
 
     @property
     def taste(self) -> str:
-        """What is left of people's tastes after the noise, as a sentence."""
+        """The tastes that are left after the noise, as a sentence."""
         return self.tastes(english)
 
     def tastes(self, words: Words) -> Said:
-        """What is left of people's tastes after the noise, in the words of a language."""
+        """Describe the tastes that are left after the noise, in the words of a language."""
         n_known = self.constants.get("known_factors", 0.0)
         return contents.tastes(self.dimensions, self.model, self.settings, self._noise, n_known, words)
 
     def _said(self, words: Words) -> dict[str, str]:
-        """What a page shows of it, by name."""
+        """Return the texts that a page shows of it, by name."""
         sentences = {"taste": self.tastes(words)}
         if not self.personal:
             sentences["why_same"] = words.clause(contents.why_same(self.model, self.settings, self._noise))
-        return words.own(sentences)
+        return words.translated(sentences)
 
     @property
     def why_same(self) -> str:
@@ -254,8 +254,8 @@ class Release:
         Args:
             path: the file.
             key: the owner's key file, as you pin it (``docs/signing.md``): a release that is unsigned, or
-                signed by another key, is then refused. Without it the signature is told and not checked.
-            signature: the signature file; by default ``NAME.dsse.json`` beside the release.
+                signed by another key, is then refused. Without it the signature is reported and not checked.
+            signature: the signature file; by default ``NAME.dsse.json`` next to the release.
             seen: a file of yours for the largest number that was verified: an older release is then refused.
 
         Raises:
@@ -274,7 +274,7 @@ class Release:
 
     @property
     def gives(self) -> Clause:
-        """What people give, as the domain declares it."""
+        """The kind of data, as the domain declares it."""
         if self.scale is None:
             counted = {} if self.counts is None else {"counts": self.counts}
             return Clause("card.about.counts" if counted else "card.about.interactions", counted)
@@ -284,7 +284,7 @@ class Release:
         return Clause("card.about.likes", {"likes": self.likes, **scale})
 
     def document(self, lang: str = "en") -> Document:
-        """What the file is and what it promises, in a language of ``LANGUAGES``."""
+        """Describe the file and its promise, in a language of ``LANGUAGES``."""
         words = Words(lang)
         rows = [
             ("items", f"{len(self.items):,}"),

@@ -75,9 +75,9 @@ class Client:
     A user whom a release lists (kind "factors and people") can ask by id instead. Their own ratings often
     give better predictions, because on their own device they need no noise.
 
-    Ids are texts. Numbers are refused, because an id that was read as one has lost its leading zeros. What
-    the user gave and the release does not know is left out, and named in ``ignored`` of the answer. If the
-    release knows nothing of what was given, that is refused, since the answer would be everybody's.
+    Ids are texts. Numbers are refused, because an id that was read as one has lost its leading zeros. Items
+    that the release does not know are left out, and named in ``ignored`` of the answer. If the release knows
+    nothing of what was given, that is refused, since the answer would be everybody's.
 
     Args:
         release: a release, or the path of its file.
@@ -234,7 +234,7 @@ class Client:
     def similar(self, item: str, n: int = 10) -> list[Similar]:
         """The ``n`` items most like an item, for everybody the same: no own ratings are needed.
 
-        What alike means depends on the release's kind: the cosine of two items' factors, or by the released
+        Similarity depends on the release's kind: the cosine of two items' factors, or by the released
         similarity, or of two columns of released rows. Noisy items count less, where their noise is known.
 
         Args:
@@ -290,7 +290,7 @@ class Client:
     def _of_own(
         self, ask: Callable[[Ints, Floats, Ints], Floats], own_values: Mapping[int, float], targets: Ints
     ) -> Floats:
-        """What a method of the predictor says of a user's own ratings or interactions."""
+        """Return a predictor's answer to a user's own ratings or interactions."""
         rated = np.array([*own_values], dtype=np.int64)
         values = np.array([*own_values.values()], dtype=np.float64)
         try:
@@ -391,7 +391,7 @@ class Client:
         return times if release.counts is not None else dict.fromkeys(times, most)
 
     def _used(self, own_values: Mapping[int, float]) -> Mapping[int, float]:
-        """What a predictor uses of it: ratings, or of interactions how often each was given."""
+        """Return the values that a predictor uses: ratings, or the counts of interactions."""
         release = self.release
         if release.likes is None or release.scale is None:
             return own_values

@@ -49,7 +49,7 @@ class Predictor(Protocol):
         ...
 
     def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
-        """What each of the user's items adds to each prediction, shape (n_rated, n_targets).
+        """Return the contribution of each of the user's items to each prediction, shape (n_rated, n_targets).
 
         The sum over the user's items is the prediction minus what the target starts from: its effect plus
         what the user's level and slopes add, or its mean. A score starts from 0.

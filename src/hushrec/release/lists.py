@@ -27,7 +27,7 @@ class Similar(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """What one of the user's own items adds to the prediction of another item.
+    """The contribution of one of the user's own items to the prediction of another item.
 
     Attributes:
         contribution: what it adds to the predicted rating, in stars; of interactions, to the score.
@@ -77,7 +77,7 @@ def diversified(scores: Floats, similarity: Floats, n: int, diversity: float) ->
     """Choose ``n`` candidates by maximal marginal relevance (Carbonell & Goldstein 1998, §2).
 
     The next one has the largest (1 − d) score − d · max similarity to those chosen before. Scores are scaled
-    to lie between 0 and 1, similarities to cosines, s_ij/√(s_ii s_jj), of which negative ones count as 0. The
+    to lie between 0 and 1, similarities to cosines, s_ij/√(s_ii s_jj); negative ones count as 0. The
     first one is the first candidate.
 
     Args:

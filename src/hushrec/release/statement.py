@@ -55,16 +55,16 @@ CAVEATS = "unprotected", "convergence", "groups", "author"
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a release classes, to whom, and on what assumptions.
+    """The promise of a release: to whom, and on what assumptions.
 
     Attributes:
         caveats: why nothing is promised (kind ``unprotected``), or only on a condition (``convergence``), or
             only against readers who learn nothing from groups that were made from exact ratings
             (``groups``), or only on the word of an author whose code is not part of hushrec (``author``);
             empty if the promise holds.
-        unit: ``user`` or ``rating``.
+        unit: ``user`` or ``record``.
         adjacency: ``add-remove``, ``replace`` or ``replace-items``.
-        epsilon: true ε at ``delta`` of this release by itself, or of its whole series; infinite without
+        epsilon: true ε at ``delta`` of this release alone, or of its whole series; infinite without
             noise.
         delta: δ.
         measurements: everything that was measured.
@@ -146,7 +146,7 @@ class Statement:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What may be said of its ε."""
+        """The guarantee that its ε gives."""
         return Guarantee(self.unit, self.adjacency, self.reading, self.interactions)
 
     @property
@@ -166,7 +166,7 @@ class Statement:
 
     @property
     def sentence(self) -> str:
-        """What is promised to a person, in plain words, or why nothing is, or on what condition."""
+        """The promise to a person in plain words, its condition, or why there is none."""
         return self._promised(english)
 
     @property
@@ -174,8 +174,8 @@ class Statement:
         """The guarantee in a few words: the first of its caveats, and ε with what it is for."""
         return self._headline(english)
 
-    def said(self, words: Words) -> dict[str, str]:
-        """What a page shows of it, by name: the sentences that need no table."""
+    def sentences(self, words: Words) -> dict[str, str]:
+        """Return the sentences that a page shows of it, by name: those that need no table."""
         shown = {"headline": self._headline(words), "sentence": self._promised(words)}
         if self.private:
             guarantee = self.guarantee
@@ -184,7 +184,7 @@ class Statement:
         if self.together:
             parts = self._together(self.together, words), self.together.grade(words)
             shown["together"] = words.join(parts if self.private else parts[:1])
-        return words.own(shown)
+        return words.translated(shown)
 
     def document(self, lang: str = "en") -> Document:
         """The whole statement, in a language of ``LANGUAGES``."""
@@ -201,7 +201,7 @@ class Statement:
         values |= {name: [one.to_json() for one in getattr(self, name)] for name in ("caveats", "assumes")}
         values["beside"] = self.beside and self.beside.to_json()
         values["reading"] = self.reading.to_json()
-        values["said"] = {lang: self.said(Words(lang)) for lang in LANGUAGES}
+        values["said"] = {lang: self.sentences(Words(lang)) for lang in LANGUAGES}
         values["ledger"] = dict(self.ledger)
         values["epsilon"] = finite_or_none(self.epsilon)
         values["diagnostics"] = dict(self.diagnostics)
@@ -315,7 +315,7 @@ class Statement:
             yield from (name, str(value))
 
     def first(self, words: Words) -> list[Block]:
-        """What must not be missed, and then ε: of all releases together, if there are several, and this."""
+        """Say first what must not be missed, then ε: of all releases together if several, then of this."""
         cautions = [self._caveat(caveat, words) for caveat in self.caveats]
         if self.sampled and self.diagnostics.get("verdict") == _REFUTED:
             cautions.append(words("note.refuted"))
@@ -346,15 +346,15 @@ class Statement:
         """The promise in plain words, and what it means for one person; nothing where nothing is promised."""
         if not (self.private and self.measurements):
             return []
-        return [Paragraph(self._promised(words)), self.guarantee.told(words)]
+        return [Paragraph(self._promised(words)), self.guarantee.section(words)]
 
     def proof(self, words: Words) -> list[Block]:
-        """What the figures rest on: what was measured, of whom, and what is assumed."""
+        """Describe the basis of the figures: measurements, people and assumptions."""
         blocks: list[Block] = []
         if not self.measurements:
             return blocks
         if self.local:
-            blocks.append(self.local.told(words, self.epsilon))
+            blocks.append(self.local.section(words, self.epsilon))
         if self.personal_epsilon:
             blocks.append(self._personal(words))
         table: list[Block] = [table_of(self.measurements, words)]
@@ -393,7 +393,7 @@ class Statement:
 
     @property
     def undeclared(self) -> list[str]:
-        """What the owner of a kept ledger has not declared: a reader asks who answers for the file."""
+        """The declarations that a kept ledger's owner omitted: a reader asks who answers for the file."""
         return [name for name in DECLARED if self.ledger.get("file") and not self.ledger.get(name)]
 
     def _headline(self, words: Words) -> Said:
@@ -423,7 +423,7 @@ class Statement:
         return words.join([words(f"caveat.{caveat.kind}"), words.clause(caveat)], ": ")
 
     def _personal(self, words: Words) -> Section:
-        """What is promised to people who asked for their own ε."""
+        """Describe the promise to people who asked for their own ε."""
         blocks: list[Block] = []
         if self.classes:
             blocks.append(promised_table(self.classes, words, sure=self.private))

@@ -27,7 +27,8 @@ class Ranked(NamedTuple):
 
     Attributes:
         items: positions in the catalogue, best first, shape (n_users, n); −1 where nothing is left to rank.
-        scores: scores of these items, on the predictor's own scale, shape (n_users, n); −∞ beside −1.
+        scores: scores of these items, on the predictor's own scale, shape (n_users, n); −∞ where an item is
+            −1.
 
     Privacy: private, as the rows.
     """

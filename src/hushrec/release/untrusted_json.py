@@ -60,7 +60,7 @@ def typed(value: Any, *types: type) -> Any:
 
 
 def entries(value: Any) -> tuple[Any, ...]:
-    """What a list holds."""
+    """The type of a list's elements."""
     return tuple(typed(value, list, tuple))
 
 

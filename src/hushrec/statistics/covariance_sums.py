@@ -87,8 +87,8 @@ class CovarianceSums:
     and clamped to ±clip. Weights: unit ``record``, 1/√c (Gaussian) or 1/c (Laplace), of c + ``offset``
     ratings; unit ``user``, min(1, K/c) or its square.
 
-    With ``pair_items``, they are sums over the ratings of so many items, the head of the catalogue, as if
-    nobody had rated any other: c and the mean are those of a user's ratings of the head.
+    With ``pair_items``, they are sums over the ratings of that many items, the head of the catalogue, as if
+    no one had rated any other: c and the mean are those of a user's ratings of the head.
 
     Item effects are clamped to the scale, so with its whole width as ``limit`` no residual is clamped.
 
@@ -100,7 +100,7 @@ class CovarianceSums:
         contribution_cap: K (unit ``user``).
         offset: added to c in the weights (unit ``record``).
         threads: number of threads of the kernel; the sums do not depend on it.
-        pair_items: number of items of which pairs are summed; None for the whole catalogue.
+        pair_items: number of items whose pairs are summed; None for the whole catalogue.
 
     Privacy: public.
     """
@@ -119,7 +119,7 @@ class CovarianceSums:
 
     @property
     def n_items(self) -> int:
-        """Number of items of which pairs are summed."""
+        """Number of items whose pairs are summed."""
         return min(self.domain.n_items, self.pair_items or self.domain.n_items)
 
     @cached_property

@@ -46,7 +46,7 @@ class CrowdTotals:
         return Sum("number of users", 1.0, self.norm, 1.0, 1)
 
     @property
-    def given(self) -> Sum:
+    def records(self) -> Sum:
         """Description of the number of ratings, or interactions, without any data."""
         change = 1.0 if self.unit == "record" else float(self.most)
         return Sum(f"number of {self.domain.feedback}", change, self.norm, 1.0, 1)
@@ -61,7 +61,7 @@ class CrowdTotals:
         """
         (totals,) = people.in_full.total(self._add, 2)
         yield self.users, totals[:1]
-        yield self.given, totals[1:]
+        yield self.records, totals[1:]
 
     def _add(self, block: Feedback, totals: Ints) -> None:
         totals += block.n_users, int(np.minimum(block.counts, self.most).sum())

@@ -30,8 +30,8 @@ class Footprint:
         seconds: rough time.
         million_ratings: rough further seconds per million ratings.
         gathered: whether the bytes per rating are held for all ratings at once, also for those in block
-            files, of which otherwise one block is in memory.
-        lowered_by: the setting that lowers the memory most, if there is one beside rank and catalogue.
+            files, where otherwise one block is in memory.
+        lowered_by: the setting that lowers the memory most, if there is one other than rank and catalogue.
     """
 
     memory: float
@@ -69,7 +69,7 @@ class Footprint:
             other.lowered_by or self.lowered_by,
         )
 
-    def held(self, n_ratings: int, n_people: int) -> float:
+    def bytes_held(self, n_ratings: int, n_people: int) -> float:
         """Bytes in addition to the ratings, for these counts. Privacy: public function of private numbers."""
         return self.memory + self.each_rating * n_ratings + self.each_person * n_people
 

@@ -18,7 +18,7 @@ from hushrec.statistics.population import Population, Weighed
 from hushrec.statistics.sensitivity import vector_user
 
 OVERALL = ("global sum", "global count", "slopes")
-"""What is measured of all users together, one number each (unit ``user``)."""
+"""The measurements over all users together, one number each (unit ``user``)."""
 _BITS = 14
 _WEIGHT_BITS = 28
 _COUNT_BITS = 4  # below one, so that small noise can be drawn too

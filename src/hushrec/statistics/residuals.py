@@ -88,13 +88,13 @@ class Residuals:
         item_steps = self.grid.counts(item_effects - self.domain.scale.lo)
         user_steps = self.grid.counts(user_effects)
 
-        def made(ratings: Ratings) -> ResidualRows:
+        def residual_rows(ratings: Ratings) -> ResidualRows:
             places, rows = ratings.places(), (ratings.indptr, ratings.items)
             offsets = item_steps, user_steps[places]
             values = residuals(*rows, ratings.steps, self.grid_values, *offsets, self.bound)
             return ResidualRows(places, CSR(*rows, values))
 
-        return people.in_full.map(made)
+        return people.in_full.map(residual_rows)
 
     def entries(self, people: Population, item_effects: Floats, user_effects: Floats) -> CSR:
         """x of every rating, in grid steps, by person on the roster and item; takes 8 bytes a rating.

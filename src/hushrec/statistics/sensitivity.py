@@ -139,7 +139,7 @@ def part_along(unit: float) -> float:
 
 
 def _corrections(n_items: int) -> float:
-    """What rounding adds to the change of a corrected Gram matrix, in steps, over the strict upper triangle.
+    """Bound the change that rounding adds to a corrected Gram matrix above the diagonal, in steps.
 
     The Gram matrix and its correction −(b vᵀ + v bᵀ) are rounded down once each: 2 steps for each of the
     pairs. Rounding b, once as a sum and once for the user who changes, moves the correction by a vᵀ + v aᵀ

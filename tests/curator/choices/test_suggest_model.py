@@ -154,7 +154,7 @@ def test_what_does_not_fit_into_this_machine_is_not_chosen(budget, monkeypatch):
     monkeypatch.setattr(module, "machine", lambda: (1 << 50, 0))
     assert hr.suggest_model(domain, asked) == hr.CovarianceSVD(), "what is free is not public"
     effects = hr.GlobalEffects().footprint(domain, asked)
-    room = effects.held(int(domain.crowd.ratings), int(domain.crowd.users))
+    room = effects.bytes_held(int(domain.crowd.ratings), int(domain.crowd.users))
     monkeypatch.setattr(module, "machine", lambda: (int(room), 0))
     simple = choice(domain, asked)
     assert simple.model == hr.GlobalEffects()

@@ -132,7 +132,7 @@ def test_what_is_not_a_public_key_is_refused(text, told):
 
 def test_a_private_key_is_not_taken_for_a_public_one_nor_the_other_way_round():
     key = PrivateKey.new()
-    with pytest.raises(ReleaseError, match="show the private one to nobody"):
+    with pytest.raises(ReleaseError, match="show the private one to no one"):
         PublicKey.from_pem(key.to_pem())
     with pytest.raises(ReleaseError, match="this is a public key"):
         PrivateKey.from_pem(key.public.pem)

@@ -151,7 +151,7 @@ def failing(block, *sums):
 
 
 def test_an_error_on_an_executor_tells_its_kind_and_nothing_private(source, capfd):
-    with pytest.raises(DataError, match=r"ValueError in hushrec\.\S+, line \d+; more is not told") as caught:
+    with pytest.raises(DataError, match=r"ValueError in hushrec\.\S+, line \d+; more is withheld") as caught:
         engine_of(source).total(failing, *SHAPES)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None

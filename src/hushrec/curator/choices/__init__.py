@@ -1,1 +1,1 @@
-"""What is decided before a fit: the model that suits what is declared, and a charged look at the crowd."""
+"""Decisions before a fit: the model that suits the declaration, and a charged look at the crowd."""

@@ -1,4 +1,4 @@
-"""A small charged release that tells how large the crowd is, where nobody knows it publicly."""
+"""A small charged release of the size of the crowd, where that is not public."""
 
 import json
 from collections.abc import Collection
@@ -62,7 +62,7 @@ def estimate_crowd(
     request = Request(
         Counting, ledger=ledger, release_index=release_index, checkpoint=checkpoint, accept=accept
     )
-    return request.made(data)
+    return request.make(data)
 
 
 class Counting(Work[Domain]):
@@ -90,7 +90,7 @@ class Counting(Work[Domain]):
             )
         self.domain = facts.domain
         self.totals, self.plan = crowd_plan(facts.domain, account.total)
-        repeats = account.under(mark) or (release_index is not None and account.made(release_index))
+        repeats = account.under(mark) or (release_index is not None and account.is_finished(release_index))
         if account.releases_left < 2 and not repeats:
             raise BudgetError(
                 "an estimate takes a release index of its own, and the ledger has none left for the fit "
@@ -105,7 +105,7 @@ class Counting(Work[Domain]):
         return kept_size(self.plan) + 2 * text
 
     def make(self, people: People, grant: Grant) -> Domain:
-        queries = (self.totals.users, self.totals.given)
+        queries = (self.totals.users, self.totals.records)
         population = people.capped(self.domain.max_per_user) if self.plan.budget.unit == "user" else people
         run, measured = ChargedRun(self.plan, queries, grant), self.totals.measure(Population(population))
         return self._declared(_told([run.measure(*pair).values for pair in measured], self.domain))
@@ -123,7 +123,7 @@ class Counting(Work[Domain]):
 
 
 def crowd_plan(domain: Domain, total: Budget) -> tuple[CrowdTotals, Plan]:
-    """What an estimate of the crowd measures, with how much noise, at what cost."""
+    """Plan the measurements of an estimate of the crowd, with noise and cost."""
     if total.adjacency != "add-remove":
         raise BudgetUnsupported(
             f"{total.adjacency} leaves the number of users and ratings unprotected, so an estimate has "
@@ -131,8 +131,8 @@ def crowd_plan(domain: Domain, total: Budget) -> tuple[CrowdTotals, Plan]:
         )
     totals = CrowdTotals(domain, total.unit, "l1" if total.delta == 0 else "l2")
     budget = _part(total)
-    split = {totals.users.name: _USERS[total.unit], totals.given.name: 1 - _USERS[total.unit]}
-    events = calibrated((totals.users, totals.given), split, budget)
+    split = {totals.users.name: _USERS[total.unit], totals.records.name: 1 - _USERS[total.unit]}
+    events = calibrated((totals.users, totals.records), split, budget)
     return totals, Plan(
         model="Pilot",
         settings={"most": totals.most},

@@ -21,7 +21,7 @@ from hushrec.models.visibility import covariance_from, factors_from, pairs
 from hushrec.privacy.accounting.budget import Budget
 
 Task = Literal["ratings", "lists"]
-"""What a release is for: predicted ratings, or lists of items that people may like."""
+"""The purpose of a release: predicted ratings, or lists of items that people may like."""
 
 
 class Choice(NamedTuple):
@@ -171,7 +171,7 @@ def _has_room(model: Model, domain: Domain, budget: Budget | None) -> bool:
         return True
     whole, _ = machine()
     crowd = domain.crowd
-    return model.footprint(domain, budget).held(int(crowd.ratings), int(crowd.users)) <= whole
+    return model.footprint(domain, budget).bytes_held(int(crowd.ratings), int(crowd.users)) <= whole
 
 
 def _require_task(domain: Domain, task: Task | None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from hushrec.curator.charging import Work, require_rows
 from hushrec.curator.disk_space import release_size
-from hushrec.curator.public_items import committed, known
+from hushrec.curator.public_items import committed, item_prior
 from hushrec.curator.series.series_folder import SeriesFolder, require_part
 from hushrec.curator.series.series_plan import plan_series, repeated, series_plan
 from hushrec.curator.statements import describe
@@ -80,7 +80,7 @@ class Part(Work[Release]):
         budget, releases = Budget(**self.terms["budget"]), self.terms["releases"]
         first = series_plan(self.model, domain, budget, releases, self.terms["split"])
         part = ages.Part(0, releases, self.terms["series"])
-        self.public = known(self.model, domain)
+        self.public = item_prior(self.model, domain)
         first = committed(replace(first, part=part), self.public)
         self.number = _number(folder, first, account, release_index)
         self.plan = replace(first, part=replace(part, number=self.number))
@@ -132,7 +132,7 @@ class Part(Work[Release]):
 
 
 def _terms(folder: SeriesFolder, model: Model, domain: Domain, account: Ledger) -> dict[str, Any]:
-    """What the series was started with; or, in a new folder, what it will be started with."""
+    """The start of the series: as recorded, or, in a new folder, as it will be recorded."""
     terms, about = folder.terms(), json.loads(json.dumps(_about(model, domain)))
     if not terms:
         whole = plan_series(domain, model, account)
@@ -175,7 +175,7 @@ def _number(folder: SeriesFolder, first: Plan, account: Ledger, release_index: i
 
 
 def _about(model: Model, domain: Domain) -> dict[str, object]:
-    """What stays the same in a series, as JSON values."""
+    """Return the facts that stay the same in a series, as JSON values."""
     return {
         "model": type(model).__name__,
         "settings": model.settings(),

@@ -48,7 +48,7 @@ class SeriesFolder(Holder):
         return self._folder.path.name
 
     def terms(self) -> dict[str, Any]:
-        """What the series was started with; empty for a new folder. Privacy: public."""
+        """The recorded start of the series; empty for a new folder. Privacy: public."""
         file = self._folder.path / _TERMS
         return dict(json.loads(file.read_text("utf-8"))) if file.exists() else {}
 
@@ -71,14 +71,14 @@ class SeriesFolder(Holder):
     def mark(self) -> str:
         """Commitment to what is remembered, under the series' own random number; empty in a new folder.
 
-        Privacy: public; without that number, which stays in the folder, nobody can test a guess.
+        Privacy: public; without that number, which stays in the folder, no one can test a guess.
         """
         if not (content := self._memory()):
             return ""
         return hmac.new(bytes.fromhex(self.terms()["series"]), content, "sha256").hexdigest()
 
     def arrivals(self) -> Arrivals:
-        """What is remembered. Privacy: private."""
+        """The remembered rows. Privacy: private."""
         return Arrivals.from_bytes(content) if (content := self._memory()) else Arrivals()
 
     def remember(self, part: int, arrivals: Arrivals) -> None:
@@ -104,7 +104,7 @@ class SeriesFolder(Holder):
             self._folder.write(f"measured-{part:04}.safetensors", content)
 
     def measured(self, event: Event, items: tuple[str, ...]) -> dict[int, Noisy]:
-        """What was measured under an event's name so far, by release.
+        """Return the values measured under an event's name so far, by release.
 
         Args:
             event: what every release of the series measures.
@@ -160,6 +160,6 @@ def require_part(folder: SeriesFolder, charges: Sequence[Charge]) -> None:
             return
         differs = f"release {len(charges)} of this series was measured with another copy of this folder"
     raise CheckpointError(
-        f"{folder.name}: {differs}; put its latest copy back. Without it nobody knows how much of each user "
+        f"{folder.name}: {differs}; put its latest copy back. Without it no one knows how much of each user "
         "was counted, so the series cannot go on"
     )

@@ -1,4 +1,4 @@
-"""The plan of a series: one charge, of which every release draws its part."""
+"""The plan of a series: one charge, and every release draws its part of it."""
 
 import math
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from hushrec.privacy.ledger.remainder import Remainder
 
 
 def plan_series(domain: Domain, model: Model, ledger: Ledger | str | Path) -> Plan:
-    """What a series of ``fit`` with a folder measures that takes all that a ledger has left. Reads no data.
+    """Plan a series of ``fit`` with a folder that takes all that a ledger has left. Reads no data.
 
     Args:
         domain: the public domain.
@@ -57,7 +57,7 @@ def _first(model: Model, domain: Domain, budget: Budget, releases: int) -> Plan:
 def series_plan(
     model: Model, domain: Domain, budget: Budget, releases: int, split: Mapping[str, float]
 ) -> Plan:
-    """What each release of a series measures, with noise that makes all of them together cost the budget.
+    """Plan the releases of a series, with noise that makes all of them together cost the budget.
 
     Args:
         model: a model's settings, written out.
@@ -76,7 +76,7 @@ def series_plan(
 
 
 def repeated(model: Model, domain: Domain, budget: Budget, releases: int) -> Repeated:
-    """What a model measures in a series."""
+    """Return a model's measurements in a series."""
     _require(model, domain, budget)
     assert isinstance(model, PrivateModel)
     return model.repeated(domain, seen(budget, releases), releases)

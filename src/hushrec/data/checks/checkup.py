@@ -20,12 +20,12 @@ CONFIDENTIAL = "Confidential, for the curator only: do not publish, do not log"
 
 _ACCEPT = "If this is right, accept it:"
 _VERDICTS: dict[Refusal, str] = {
-    "nobody": "nobody has an item left.",
+    "nobody": "no one has an item left.",
     "empty": f"there is no record. {_ACCEPT} --accept dropped, accept='dropped'.",
     "dropped": "more than a tenth of the records were dropped or changed. "
     f"{_ACCEPT} --accept dropped, accept='dropped'.",
     "users": "there are more than twice as many users as the domain declares, so another column may stand in "
-    "place of users. If there are so many people, declare a larger bound from public knowledge; or accept "
+    "place of users. If all of them are real users, declare a larger bound from public knowledge; or accept "
     "it: --accept users, accept='users'.",
 }
 

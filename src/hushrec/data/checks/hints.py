@@ -159,7 +159,7 @@ def _written(ids: pl.DataFrame, public_ids: pl.DataFrame, what: str, records: in
         )
         if n_similar and 10 * n_similar >= _records(strange):
             size = f"{n_similar:,} records ({fraction(n_similar, records)})"
-            yield f"{size} name {what} but for {difference}: {fix}."
+            yield f"{size} name {what} except for {difference}: {fix}."
 
 
 def _ratings(counts: CellCounts, scale: Scale, dropped: Dropped) -> Iterator[str]:

@@ -44,7 +44,7 @@ def described(titles: Sequence[str], features: Mapping[str, Sequence[str]]) -> I
         return NOTHING_KNOWN
     groups = np.repeat(np.arange(len(tables)), [table.shape[1] for table in tables])
     assumption = Clause("assumes.catalogue_says", {"names": ", ".join(names)})
-    return ItemPrior(design=np.column_stack(tables), groups=groups, told=(assumption,))
+    return ItemPrior(design=np.column_stack(tables), groups=groups, clauses=(assumption,))
 
 
 def _kinds(

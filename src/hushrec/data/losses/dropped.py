@@ -86,7 +86,7 @@ class Dropped:
         """Return every reason to refuse a charge for the remaining records; empty if there is none.
 
         Returns:
-            "nobody": there were records, and no user has an item left; this cannot be accepted. "empty":
+            ``"nobody"``: there were records, and no user has an item left; this cannot be accepted. "empty":
             there was no record. "dropped": too many were dropped or changed. "users": more than twice as many
             users as the domain declares are left.
         """

@@ -158,7 +158,7 @@ class Blocks(InBlocks):
         """False, because every block can be read here, as in ``People``."""
         return False
 
-    def held(self, gathered: bool) -> tuple[int, int]:
+    def rows_held(self, gathered: bool) -> tuple[int, int]:
         """Return the entries of one block, or of all, and all users, as in ``People``."""
         return (self.n_entries if gathered else RATINGS_PER_BLOCK), self.n_users
 

@@ -103,7 +103,7 @@ def _assembled(
 
 
 def _parts(sources: Sequence[Any], ratings_per_block: int) -> int:
-    """Choose so many partitions that each is smaller than a block, by the sizes of the files."""
+    """Choose the number of partitions by the sizes of the files, so that each is smaller than a block."""
     records = sum(map(_most_records, sources))
     return min(records // max(ratings_per_block, 1) + 1, _MAX_PARTS)
 

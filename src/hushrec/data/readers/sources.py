@@ -112,7 +112,7 @@ def _in_folder(folder: Path, format: str | None) -> list[Part]:
                 "for such tables, and give the table instead of the folder"
             )
     if (folder / "manifest.json").is_file():
-        raise DataError(f"{folder} holds packed ratings; load it by itself")
+        raise DataError(f"{folder} holds packed ratings; load it alone")
     if format == "netflix" or (format is None and netflix.files(folder)):
         return [Part(folder, "netflix")]
     inside = [(path, path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]

@@ -112,7 +112,7 @@ class SparkFeedback(InBlocks):
         """True, because the rows stay in the cluster, as in ``People``."""
         return True
 
-    def held(self, gathered: bool) -> tuple[int, int]:
+    def rows_held(self, gathered: bool) -> tuple[int, int]:
         """Return zeros: this machine's memory holds no rows."""
         return 0, 0
 
@@ -154,7 +154,7 @@ class SparkFeedback(InBlocks):
         if _listed(self._kept)[1] != self._parts:
             raise DataError(
                 "the ratings in Spark are not what was loaded: their source has changed, and a part that was "
-                "lost was read again; load them again, from a source that stays as it is"
+                "lost was read again; load them again, from a source that stays the same"
             )
 
     def digest(self) -> str:

@@ -2,7 +2,7 @@
 
 Cov_ij = Wgt_ij f_i·f_j + noise of variance σ² + κ (1 + Wgt_ij), fitted by mean-field variational Bayes with
 one prior variance per component (Lim & Teh 2007; the weights are Srebro & Jaakkola's 2003). Components that
-the noise hides vanish by themselves, and cost nothing from then on.
+the noise hides vanish during the fit, and cost nothing from then on.
 
 The noise of the ratings is not independent from entry to entry: a user's own noise e_ui in a rating of item
 i is in all entries of row i, each times what the user gave there. To first order it moves the whole row's f_i

@@ -21,7 +21,7 @@ _U = np.uint64
 _LABEL = (1 << LABEL_BITS) - 1
 _LARGEST_ENTRY = 1 << 12
 _LARGEST_WEIGHT = 1 << 24
-"""Chosen by hand: with the largest entries a term is 2^48, of which 2^14 fit below the limit of 2^62."""
+"""Chosen by hand: with the largest entries a term is 2^48, and 2^14 of them fit below the limit of 2^62."""
 
 __all__ = ["LABEL_BITS", "LANES", "index", "relabel", "survey"]
 

@@ -1,1 +1,1 @@
-"""What a measurement costs and what a budget buys: no noise, no data, no files."""
+"""The costs of measurements and the noise that a budget buys: no noise, no data, no files."""

@@ -192,7 +192,7 @@ class Spent:
 
 
 class Priced(Protocol):
-    """What has a price: an ``events.Event``."""
+    """An event with a price: an ``events.Event``."""
 
     def spent(self) -> Spent: ...
 
@@ -208,7 +208,7 @@ def price(event: Priced) -> Spent:
 
 
 def pure_loss(epsilon: Fraction) -> Spent:
-    """Cost of a measurement of which only its pure ε is known; it costs min(ε²/2, ε) in zCDP.
+    """Cost of a measurement whose pure ε alone is known; it costs min(ε²/2, ε) in zCDP.
 
     Its divergences are at most αε²/2 (Bun & Steinke 2016, Proposition 1.4) and at most ε ≤ αε.
     """

@@ -6,7 +6,7 @@ and after the one before it. With A the lower triangle of ones and C that of c_0
     A = C C,        c_0 = 1,        c_k = c_{k−1} (2k − 1)/(2k) = binom(2k, k)/4^k,
 
 so Σ_s c_{t−s} y_s is the sum of all D_s up to t, plus noise (Fichtenberger, Henzinger & Upadhyay 2023,
-"Constant Matters", §3; Denisov et al. 2022). What came in once moves all y together by ‖c‖, which grows as
+"Constant Matters", §3; Denisov et al. 2022). One record moves all y together by ‖c‖, which grows as
 √(log T/π). Independent measurements of every running sum would move by √T.
 
 Privacy: public.
@@ -35,7 +35,7 @@ class Part:
     Args:
         number: number of the release in its series, from 0.
         of: how many releases the series has.
-        series: what tells it from other series of the same ledger; empty for a plan that nobody charges.
+        series: what tells it from other series of the same ledger; empty for a plan without a charge.
         memory: what tells the memory of people that it measures with from any other; empty likewise.
     """
 

@@ -15,7 +15,7 @@ Adjacency = Literal["add-remove", "replace", "replace-items"]
 
 
 class Terms(Protocol):
-    """What is protected, and how well: the part of a budget that decides what is measured.
+    """The terms of a guarantee: the part of a budget that decides what is measured.
 
     Attributes:
         unit: the privacy unit.
@@ -82,7 +82,7 @@ class Budget(BaseModel):
             if not 0 < self.epsilon < math.inf or fixed_point.allowance(self.epsilon) < 1:
                 raise BudgetError("epsilon must be a finite number, at least 1e-12")
             if fixed_point.allowance(self.epsilon) > fixed_point.LARGEST:
-                raise BudgetError("epsilon is above four million and protects nobody; choose a smaller one")
+                raise BudgetError("epsilon is above four million and protects no one; choose a smaller one")
             if not 0 <= self.delta < 1e-2:
                 raise BudgetError("delta must be at least 0 and below 0.01")
 

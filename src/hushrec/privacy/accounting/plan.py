@@ -1,4 +1,4 @@
-"""What a model will measure, with how much noise and at what cost: fixed before any data is read."""
+"""The plan of a fit: measurements, noise and cost, fixed before any data is read."""
 
 import hashlib
 import json
@@ -58,7 +58,7 @@ class Plan:
         needs: memory and time of a fit, as text; empty if unknown.
         beforehand: what else is publicly known about the items, in words, and shapes the release.
         beforehand_digest: SHA-256 of it, hex; empty if nothing is.
-        part: which release of a series this is; None if it is charged by itself. Every measurement is then
+        part: which release of a series this is; None if it is charged alone. Every measurement is then
             made once in each of them, and its sensitivity bounds all of them together.
     """
 
@@ -123,7 +123,7 @@ class Plan:
 
     @cached_property
     def classes(self) -> tuple[Promised, ...]:
-        """What each class of users is promised."""
+        """The promise to each class of users."""
         promises = classes(self.events, self.budget.delta, self.personal_epsilon)
         return tuple(Promised(of.name, of.personal_epsilon, of.weight, of.promised) for of in promises)
 
@@ -150,7 +150,7 @@ class Plan:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What may be said of its ε."""
+        """The guarantee that its ε gives."""
         budget = self.budget
         odds = Odds.of(self.epsilon, budget.delta, self.measured())
         return Guarantee(budget.unit, budget.adjacency, odds)
@@ -217,7 +217,7 @@ class Plan:
         }
 
     def document(self, extra: Iterable[Block] = (), first: Iterable[Block] = ()) -> Document:
-        """What a fit will measure and cost.
+        """Describe the measurements of a fit and its cost.
 
         Args:
             extra: what else is known before the fit, after the ε.
@@ -239,7 +239,7 @@ class Plan:
             *extra,
             *(Paragraph(english("plan.beforehand", known=english.clause(one))) for one in self.beforehand),
             *([Paragraph(f"A fit {self.needs}.")] if self.needs else []),
-            guarantee.told(english),
+            guarantee.section(english),
             Section(english("plan.measured"), [table_of(self.measured(), english, folded=True)]),
         ]
         if self.classes:
@@ -264,7 +264,7 @@ def require_small_delta(delta: float, max_users: int) -> None:
 
 
 def usual_delta(max_users: int) -> float:
-    """The δ that is usual for so many users: 1e-6, or a smaller power of ten that is below 1/(10 · users)."""
+    """The usual δ for this many users: 1e-6, or a smaller power of ten that is below 1/(10 · users)."""
     power = 6
     while 10 * max_users >= 10**power:
         power += 1
@@ -272,7 +272,7 @@ def usual_delta(max_users: int) -> float:
 
 
 def require_strong(plan: Plan) -> None:
-    """Refuse an ε above ``WEAK``, of which the statement says that it is too weak to promise much."""
+    """Refuse an ε above ``WEAK``, which the statement calls too weak to promise much."""
     if plan.epsilon > WEAK:
         raise WeakBudget(
             f"ε = {above(plan.epsilon)} per {plan.budget.unit} is too weak to promise much: odds may change "

@@ -94,7 +94,7 @@ def smallest(curve: Iterable[int], delta: float) -> tuple[int, int]:
 
 @lru_cache(maxsize=4096)
 def conversion(order: int, delta: float) -> int:
-    """What conversion at an order adds to the divergence, in units of 1e-12, rounded up; may be negative."""
+    """The term that conversion at an order adds to the divergence, in 1e-12, rounded up; may be negative."""
     terms = math.log1p(-1 / order), -math.log(delta) / (order - 1), -math.log(order) / (order - 1)
     return fixed_point.cost(Fraction(sum(terms) + _ROUNDING * sum(map(abs, terms))))
 

@@ -93,7 +93,7 @@ def promised(events: tuple[Event, ...], delta: float, weight: float) -> float:
 def classes(
     events: tuple[Event, ...], delta: float, personal_epsilon: Mapping[str, float] | None
 ) -> tuple[Promise, ...]:
-    """What a plan promises each privacy class of users.
+    """A plan's promise to each privacy class of users.
 
     Args:
         personal_epsilon: name of each class → the ε that its members ask for.

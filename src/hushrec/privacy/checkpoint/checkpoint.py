@@ -41,7 +41,7 @@ _BYTES = 32
 
 
 class State(NamedTuple):
-    """What a checkpoint keeps under one name.
+    """The values that a checkpoint keeps under one name.
 
     Attributes:
         arrays: arrays by name.
@@ -83,7 +83,7 @@ class Checkpoint(Confined, Holder):
 
     @property
     def commitment(self) -> str:
-        """What the ledger records of it, in hex: an HMAC, which reveals nothing without the key.
+        """The ledger's record of it, in hex: an HMAC, which reveals nothing without the key.
 
         Privacy: public.
         """
@@ -173,7 +173,7 @@ class Checkpoint(Confined, Holder):
         """32 bytes, always the same for the same fit, name and purpose.
 
         Args:
-            name: name of the measurement; required here, but for what belongs to no single one.
+            name: name of the measurement; required here, except for values of several measurements.
             purpose: distinguishes several keys of one measurement.
 
         Privacy: private.

@@ -162,7 +162,7 @@ def in_use(path: Path) -> bool:
 
 
 class Holder:
-    """What keeps things in a folder, which it holds until it is closed or its ``with`` block ends.
+    """Files in a folder, locked until they are closed or the ``with`` block ends.
 
     Args:
         folder: just opened.

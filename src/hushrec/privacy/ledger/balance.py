@@ -23,7 +23,7 @@ from hushrec.privacy.noise.entropy import Entropy
 
 
 class Balance(Confined):
-    """What a ledger says, read from where it is kept each time that it is asked.
+    """The state of a ledger, read from its store at every call.
 
     Attributes:
         path: its file; None for one in memory or in a database.
@@ -49,7 +49,7 @@ class Balance(Confined):
             return f"{type(self).__name__}({summary.line(self.name, session.history)})"
 
     def document(self) -> Document:
-        """What it allows, what is left, and every release that was charged."""
+        """Describe its total, the remainder and every release that was charged."""
         with self._reading() as session:
             return summary.document(self.name, session.history, session.proposal())
 
@@ -58,7 +58,7 @@ class Balance(Confined):
 
     @property
     def total(self) -> Budget:
-        """What the population may lose."""
+        """The budget that the population may lose."""
         with self._reading() as session:
             return session.history.total
 
@@ -69,7 +69,7 @@ class Balance(Confined):
 
     @property
     def spent(self) -> Spent:
-        """What it has lost so far. ``holds`` names the bound that the ledger counts."""
+        """The loss so far. ``holds`` names the bound that the ledger counts."""
         with self._reading() as session:
             return session.history.spent
 
@@ -154,12 +154,12 @@ class Balance(Confined):
 
     @property
     def unpublished(self) -> list[Charge]:
-        """The charges under which no release was published or given up, but for those of a series."""
+        """The charges under which no release was published or given up, without those of a series."""
         with self._reading() as session:
             charges = session.history.charges.values()
             return [c for c in charges if c.state in ("charged", "sampled") and not c.series]
 
-    def made(self, release_index: int) -> bool:
+    def is_finished(self, release_index: int) -> bool:
         """Whether the release of this index is stored."""
         with self._reading() as session:
             charge = session.history.latest(release_index)
@@ -172,7 +172,7 @@ class Balance(Confined):
 
     @property
     def has_series(self) -> bool:
-        """Whether releases of a series were charged, of which later ones cost nothing more."""
+        """Whether releases of a series were charged; later ones cost nothing more."""
         with self._reading() as session:
             return any(charge.series for charge in session.history.charges.values())
 

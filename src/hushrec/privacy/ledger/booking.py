@@ -156,7 +156,7 @@ def book(
 
 
 def series_of(plan: Plan, ledger: str) -> str:
-    """What all releases of a series have in common, as a digest in hex; empty without a series.
+    """The identity of a series, as a digest in hex; empty without a series.
 
     The catalogue is not in it, because it may grow from one release to the next, and neither is the version
     of hushrec.
@@ -198,7 +198,7 @@ def _paid(history: History, plan: Plan, caveats: Caveats) -> bool:
 
 
 def ledger_reference(session: Session, charge: Charge, plan: Plan, file: str | None) -> dict[str, Any]:
-    """What a release says about its ledger: its state when the charge was booked, as JSON values.
+    """Return a release's facts about its ledger: the state when the charge was booked, as JSON values.
 
     Args:
         charge: a charge that was booked with one record per measurement.

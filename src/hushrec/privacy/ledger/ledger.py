@@ -66,7 +66,7 @@ class Ledger(Balance):
             population: whose data they are; this and the next two stand in every statement.
             controller: who answers for the data.
             contact: whom to ask.
-            releases: where releases lie that may be of the same people, beside the folder of a file.
+            releases: where releases lie that may be of the same people, in addition to the folder of a file.
 
         Raises:
             LedgerError: It exists already, or a ledger or release in its folder is of the same people.
@@ -81,7 +81,7 @@ class Ledger(Balance):
         store.create(first)
         if beside:
             warnings.warn(
-                f"a new ledger {store.name} is started beside {beside}. One population has one ledger: if "
+                f"a new ledger {store.name} is started next to {beside}. One population has one ledger: if "
                 "these are of the same people, also with a catalogue that grew, charge their ledger and "
                 f"{'delete the new one' if store.path else 'never charge the new one'}",
                 LedgerWarning,
@@ -162,8 +162,9 @@ class Ledger(Balance):
             entropy: source of the noise; by default the operating system. A checkpoint must already be bound
                 to its fit and to this ledger.
             accept: *share*, to leave less than equal shares for the releases that are still planned; *weak*,
-                to charge an ε that the statement will call too weak to promise much. Nobody is asked where
-                releases claim nothing (seeded noise, a ledger in memory), nor when a checkpoint resumes.
+                to charge an ε that the statement will call too weak to promise much. No question is asked
+                where releases claim nothing (seeded noise, a ledger in memory), nor when a checkpoint
+                resumes.
 
         Raises:
             BudgetExceeded: The ledger has less left than the plan costs; nothing was charged.

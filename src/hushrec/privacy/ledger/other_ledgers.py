@@ -19,7 +19,7 @@ _LISTED = 4
 
 
 def beside(store: Store, releases: list[ReleaseAnchor]) -> str:
-    """Names of the ledgers and releases beside a ledger, as part of a sentence; empty without any."""
+    """Name the ledgers and releases next to a ledger, as part of a sentence; empty without any."""
     ledgers = [shown(other.name) for other in store.neighbours()]
     return _listed(ledgers + [shown(anchor.release) for anchor in releases])
 

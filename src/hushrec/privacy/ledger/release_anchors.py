@@ -28,7 +28,7 @@ _MOST_PARTS = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class ReleaseAnchor:
-    """What one release states about its ledger."""
+    """The facts that one release states about its ledger."""
 
     release: str
     ledger_id: str
@@ -113,7 +113,7 @@ def _anchor(path: Path, read: Callable[[Path], Any]) -> Iterator[ReleaseAnchor]:
 
 def _skip(path: Path, why: str) -> None:
     warnings.warn(
-        f"{shown(path.name)} lies beside the ledger and cannot be read as a release ({why}): it cannot show "
+        f"{shown(path.name)} lies next to the ledger and cannot be read as a release ({why}): it cannot show "
         "a lost or restored ledger; repair it, or move it away",
         LedgerWarning,
         stacklevel=2,

@@ -1,4 +1,4 @@
-"""What a ledger has left, for how many releases, and the equal share of each."""
+"""The remainder of a ledger's total, its number of releases, and the equal share of each."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ _SMALLEST = Decimal("1e-12")
 
 @dataclass(frozen=True, slots=True)
 class Remainder:
-    """What a ledger may still lose, and for how many releases.
+    """The loss that a ledger still allows, and for how many releases.
 
     Args:
         total: what the population may lose over all releases.
@@ -37,7 +37,7 @@ class Remainder:
 
     @classmethod
     def of(cls, history: History, release_index: int | None = None) -> "Remainder":
-        """What a ledger with this history has left, if this release index is charged next.
+        """Return the remainder of a ledger with this history, if this release index is charged next.
 
         Args:
             release_index: the release index, whose unfinished charge is then forfeited; None for a free one.
@@ -46,7 +46,7 @@ class Remainder:
         return cls(history.total, releases, history.spent, history.route)
 
     def after(self, cost: Spent, times: int) -> int:
-        """ε of the ledger after so many releases that each cost this much, in units of 1e-12, rounded up."""
+        """Return ε of the ledger after this many releases of equal cost, in units of 1e-12, rounded up."""
         route = self.route or chosen(cost, self.total)
         return counted(self.spent + cost * times, route, self.total.delta)
 

@@ -1,4 +1,4 @@
-"""What a ledger says of itself: its total, what is left, and every release that was charged."""
+"""The summary of a ledger: its total, the remainder, and every release that was charged."""
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
@@ -37,7 +37,7 @@ def bound(history: History) -> str:
 
 
 def document(name: str, history: History, proposed: Mapping[str, Any] | None = None) -> Document:
-    """What a ledger allows and how that reads, what its owner declares, and what is left.
+    """Describe a ledger's total, its owner's declaration, and the remainder.
 
     Args:
         proposed: the larger total that waits for a second raiser.

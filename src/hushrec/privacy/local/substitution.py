@@ -37,7 +37,7 @@ class SubstitutionRandomizer:
     """Selector and profiler of an AlterEgo profile.
 
     Args:
-        keep_probability: p*, probability that an item stays as it is.
+        keep_probability: p*, probability that an item stays unchanged.
         group_probability: p, probability that a replacement comes from the item's group, not from all items.
         indptr, members: the group of every item, without the item, ascending; a group may be empty.
 

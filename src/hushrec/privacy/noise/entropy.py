@@ -11,7 +11,7 @@ _Value = TypeVar("_Value")
 
 
 class Observer(Protocol):
-    """What sees the values of a grant before their noise, and chooses those that it returns: for audits.
+    """A callable that sees a grant's values before their noise and chooses those it returns: for audits.
 
     Only a grant with seeded entropy, which is not private, has one.
 
@@ -19,7 +19,7 @@ class Observer(Protocol):
     """
 
     def released(self, event: object, private: object, value: _Value, *public: object) -> _Value:
-        """What the grant returns.
+        """The values that the grant returns.
 
         Args:
             private: what the noise hides: the bounded sum; None for a sample of people or of a posterior.

@@ -6,10 +6,10 @@ probability is exactly the rate. That the words of all nonces and keys are unifo
 assumed of the cipher, here as for all noise. Who takes part depends on the key and their own id alone: not
 on other users, on their order, or on where the ratings are.
 
-Users whose ids have the same 96 bits take part together or not at all. For two ids that nobody chose to
+Users whose ids have the same 96 bits take part together or not at all. For two ids that were not chosen to
 this end, the chance is 2⁻⁹⁶. An id with the bits of a given one takes about 2⁹⁶ hashes to find. Two accounts
-with the same bits take about 2⁴⁸: whoever makes them lowers the protection of these two alone, to at worst
-that of a measurement without sampling.
+with the same bits take about 2⁴⁸: their owner lowers the protection of these two alone, to at worst that of a
+measurement without sampling.
 """
 
 import hashlib

@@ -12,7 +12,7 @@ nonce (0 or 1, h, 0) and the block counter, with h the counter's upper half; for
 draw number). So draws are the same on any machine and with any number of threads, and the first n of N draws
 equal n draws.
 
-Counts (see ``geometric``) are drawn in sequences, of which a key has many. Sequence (0 or 1, run) has the
+Counts (see ``geometric``) are drawn in sequences; a key has many. Sequence (0 or 1, run) has the
 nonce (0 or 1, run, 0) for first words and (2 or 3, draw number, run) for further words.
 """
 

@@ -1,1 +1,1 @@
-"""What a release holds: tensors by kind of predictor, the dimensions of taste in them, and titles."""
+"""Contents of a release: tensors by kind of predictor, the dimensions of taste in them, and titles."""

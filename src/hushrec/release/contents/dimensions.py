@@ -22,11 +22,11 @@ __all__ = ["dimensions", "remedy", "tastes", "why_same"]
 def dimensions(kind: str, tensors: Mapping[str, NDArray[Any]], constants: Mapping[str, float]) -> int:
     """Number of directions in which the lists of two people can differ; 0 if everybody gets the same list.
 
-    Of item factors f_i: the eigenvalues λ of Σ f_i f_iᵀ/τ_i² with λ/(1 + λ) ≥ ``LEAST``. Somebody who rated
-    the whole catalogue would learn that part of their position along the dimension, whose prior is N(0, 1).
-    Of linear items: the eigenvalues of Σ a_i b_i g_i g_iᵀ that are at least ``LEAST`` of the largest, less
-    one, because a single direction orders all lists alike. Of whole matrices and rows, an upper bound: the
-    items that have a neighbour, or a choice among more neighbours than count.
+    Of item factors f_i: the eigenvalues λ of Σ f_i f_iᵀ/τ_i² with λ/(1 + λ) ≥ ``LEAST``. A user who rated the
+    whole catalogue would learn that part of their position along the dimension, whose prior is N(0, 1). Of
+    linear items: the eigenvalues of Σ a_i b_i g_i g_iᵀ that are at least ``LEAST`` of the largest, less one,
+    because a single direction orders all lists alike. Of whole matrices and rows, an upper bound: the items
+    that have a neighbour, or a choice among more neighbours than count.
 
     Args:
         kind: a key of ``KINDS``.
@@ -63,10 +63,10 @@ def tastes(
     """Say what is left of people's tastes.
 
     Args:
-        found: number of dimensions.
+        n_dimensions: number of dimensions.
         settings: its settings, which say whether it learns tastes and what it cleans.
         epsilon: ε of the noise; None without noise.
-        known: how many of them are from public features of items, the constant ``known_factors``.
+        n_known: how many of them are from public features of items, the constant ``known_factors``.
     """
     if 0 < n_known < n_dimensions:
         learned = tastes(n_dimensions - int(n_known), model, settings, epsilon, words=words)

@@ -56,8 +56,8 @@ class Titles:
     def find(self, text: str) -> list[int]:
         """Positions of the items that a text may mean, in the catalogue's order.
 
-        Those whose title is the text, and its year if it has one; or else those whose title is the text but
-        for a leading article; or else those whose title begins with it; or else those with all its words.
+        Those whose title is the text, and its year if it has one; or else those whose title is the text apart
+        from a leading article; or else those whose title begins with it; or else those with all its words.
         """
         year, keys = _year(text), _keys(text)
         if not keys:

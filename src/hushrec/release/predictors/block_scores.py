@@ -1,6 +1,6 @@
 """Scores of the whole catalogue for a block of users: fast ones with a bound on their error, and exact ones.
 
-A score is exact if it has the same bits for a pair of user and item whatever else is computed beside it. A
+A score is exact if it has the same bits for a pair of user and item whatever else is computed with it. A
 product of matrices does not promise that, so it only finds the items that can be among the best.
 
 Privacy: post-processing of a release and the users' own rows, which stay where they are.
@@ -25,7 +25,7 @@ _USERS = 16  # users of such a product
 
 
 class Rows(NamedTuple):
-    """What each user gave, user by user.
+    """The records of each user, user by user.
 
     Attributes:
         indptr: where each user's items start, then where the last ones end, shape (n_users + 1,).

@@ -24,7 +24,7 @@ LIKING = 2.0
 ABSENCE = 0.5
 """How much lower a user would rate an item that they did not choose, in widths of the scale."""
 LEAST_POPULARITY = 1e-3
-"""Popularity of an item that nobody chose or liked."""
+"""Popularity of an item that no one chose or liked."""
 
 
 def choice(popularity: Floats, taste: Floats, span: float) -> Floats:

@@ -110,7 +110,7 @@ class FactorPredictor:
         return np.asarray((ratings - self._effects[rated] - added)[:, None] * weights, dtype=np.float64)
 
     def _added(self, vector: Floats, items: Ints) -> Floats:
-        """What the user's level and slopes add to the item effects."""
+        """Return the contribution of the user's level and slopes to the item effects."""
         slopes = vector[1 + self._factors.shape[1] :]
         return np.asarray(self._deviation * vector[0] + self._slopes[items] @ slopes, dtype=np.float64)
 

@@ -50,7 +50,7 @@ class LinearItems:
         return np.asarray(products, dtype=np.float64)
 
     def similarity(self, items: Ints, others: Ints) -> Floats:
-        """Cosine of g_i and g_j times √(a_i a_j): a is small for items of which little is known."""
+        """Cosine of g_i and g_j times √(a_i a_j): a is small for items with little data."""
         lengths, weights = np.linalg.norm(self._factors, axis=1), np.sqrt(np.maximum(self._weights, 0))
         alike = cosines(self._factors[items] @ self._factors[others].T, lengths[items], lengths[others])
         return np.asarray(alike * np.outer(weights[items], weights[others]), dtype=np.float64)

@@ -25,7 +25,7 @@ class NearestPeople:
 
     A user is the vector of their ratings, 0 where they rated nothing; all vectors leave out the target item.
     Ties in distance are broken by row order. For a user without ratings, everyone who rated the item is a
-    neighbour. An item that nobody rated gets the user's own mean, or the overall mean if they rated nothing.
+    neighbour. An item that no one rated gets the user's own mean, or the overall mean if they rated nothing.
 
     Privacy: post-processing of a release and the user's own ratings.
     """
@@ -66,7 +66,7 @@ class NearestPeople:
         )
 
     def similarity(self, items: Ints, others: Ints) -> Floats:
-        """Cosine of two items' columns of ratings, 0 where a user did not rate the item; 0 if nobody did."""
+        """Cosine of two items' columns of ratings, 0 where a user did not rate the item; 0 if no one did."""
         raters, values, owners = self._columns(others)
         lengths = np.sqrt(np.bincount(owners, values**2, minlength=len(others)))
         own_lengths, products = np.zeros(len(items)), np.zeros((len(items), len(others)))

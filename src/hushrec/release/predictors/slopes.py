@@ -1,4 +1,4 @@
-"""How much one user follows what everybody likes and what everybody rates: slopes beside their level.
+"""One user's slopes, in addition to their level: how much they follow general liking and popularity.
 
 Users differ not only in their level. For some of them the item effects count double, for others hardly at
 all, and some like what is popular more than others do. Bell & Koren 2007 (§4, "user × movie average" and
@@ -43,7 +43,7 @@ def slope_columns(release: Release) -> Floats:
 
 
 def solved_with_slopes(normal: Floats, right: Floats, n_slopes: int, odds: float) -> Floats:
-    """Posterior mean of coefficients of unit variance, of which the last are slopes that a user may not have.
+    """Return the posterior mean of coefficients of unit variance; a user may lack the last, the slopes.
 
     With the normal equations in blocks [[A, B], [Bᵀ, C]], right-hand sides (a, c), S = C − Bᵀ A⁻¹ B and t = c
     − Bᵀ A⁻¹ a, the slopes are s = w S⁻¹ t, where log w/(1 − w) = log o + ½ tᵀ S⁻¹ t − ½ log det S. The others

@@ -1,4 +1,4 @@
-"""What the owner signs of a release: an in-toto statement (v1) of its digest, number, ledger and promise."""
+"""The signed content: an in-toto statement (v1) of a release's digest, number, ledger and promise."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ _LONGEST = 1024
 
 @dataclass(frozen=True, slots=True)
 class Attestation:
-    """What an owner says of one file.
+    """An owner's statement about one file.
 
     Attributes:
         name: the file's name when it was signed; it may be renamed.

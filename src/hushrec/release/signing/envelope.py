@@ -78,7 +78,7 @@ class Envelope:
 
 
 def pae(payload_type: str, payload: bytes) -> bytes:
-    """What is signed: DSSE's pre-authentication encoding, in which type and payload cannot be confused."""
+    """Return the bytes to sign: DSSE's pre-authentication encoding, which keeps type and payload apart."""
     kind = payload_type.encode()
     return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
 

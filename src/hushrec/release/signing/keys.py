@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 _SPKI = bytes.fromhex("302a300506032b6570032100")
-"""What precedes the 32 bytes of the key in its SPKI encoding (RFC 8410)."""
+"""The bytes before the 32 bytes of the key in its SPKI encoding (RFC 8410)."""
 _LENGTH = 32
 _PEM = re.compile(r"-----BEGIN PUBLIC KEY-----\n([A-Za-z0-9+/=\n]{1,4096})\n-----END PUBLIC KEY-----\n?")
 
@@ -37,7 +37,7 @@ class PublicKey:
         if "PRIVATE KEY-----" in text:
             raise ReleaseError(
                 "this is a private key: give the public key, whose name ends in .pub, and show the private "
-                "one to nobody"
+                "one to no one"
             )
         match = _PEM.fullmatch(text)
         der = from_base64(match[1].replace("\n", "")) if match else b""

@@ -1,4 +1,4 @@
-"""What a user's device has seen of an owner, so that it refuses an older release afterwards.
+"""The releases of an owner that a user's device has seen, so that it refuses an older one afterwards.
 
 Privacy: public; the file says which releases a device has opened, and stays there.
 """
@@ -53,7 +53,7 @@ class Seen:
 
     @classmethod
     def open(cls, path: Path) -> Self | None:
-        """What a file says was seen; None if there is no file."""
+        """Read a file of what was seen; None if there is no file."""
         with files.refusing(path, "read", ReleaseError, _FIX):
             if not path.exists():
                 return None

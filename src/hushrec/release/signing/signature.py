@@ -16,12 +16,12 @@ from hushrec.release.signing.keys import grouped
 from hushrec.release.signing.seen import Seen
 
 SUFFIX = ".dsse.json"
-"""A signature lies beside its release, under the release's name with this added."""
+"""A signature lies next to its release, under the release's name with this added."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What is known of a release's signature.
+    """The state of a release's signature.
 
     Attributes:
         state: ``unsigned``; ``unchecked``, which anybody can write; or ``verified`` by a key of the user's.
@@ -41,12 +41,12 @@ class Signature:
 
     @property
     def seen(self) -> Seen | None:
-        """What to hand to the next check; None unless verified."""
+        """The state for the next check; None unless verified."""
         return Seen(self.chain, self.ledger, self.version or 0) if self.state == "verified" else None
 
     @property
     def brief(self) -> str:
-        """What a repr adds: nothing for the usual release, which is unsigned."""
+        """The addition to a repr: nothing for the usual release, which is unsigned."""
         return {"unsigned": "", "unchecked": ", signature not checked"}.get(self.state, ", signed")
 
     def to_json(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def verified(data: bytes, text: str, key: str, seen: Seen | None = None, name: s
 
 
 def claimed(data: bytes, text: str, name: str = "") -> Signature:
-    """What a signature file says, without a key to check it by: anybody can write this.
+    """Read a signature file without a key to check it by: anyone can write this.
 
     Args:
         name: the release's present name, for the message of a refusal.
@@ -118,7 +118,7 @@ def of_file(
 
     Args:
         key: the owner's key file, as the user pins it.
-        signature: the signature file; by default beside the release.
+        signature: the signature file; by default next to the release.
         seen: the file of what was seen; by default older releases are accepted.
     """
     beside = Path(signature) if signature is not None else path.with_name(path.name + SUFFIX)

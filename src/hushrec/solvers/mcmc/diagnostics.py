@@ -42,7 +42,7 @@ class Diagnostics:
         """Whether nothing contradicts convergence: R̂ ≤ 1.01 and ESS ≥ 400 (Vehtari et al. 2021, §4)."""
         return self.chains > 1 and self.rhat <= LARGEST_RHAT and self.ess >= LEAST_ESS
 
-    def stated(self) -> dict[str, float | str]:
+    def facts(self) -> dict[str, float | str]:
         """Return entries for a privacy statement."""
         shown = {"R̂, the largest": self.rhat, "effective sample size, the least": self.ess}
         return {

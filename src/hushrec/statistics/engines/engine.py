@@ -26,7 +26,7 @@ class Engine(Protocol[Block]):
     """Blocks of private rows, each person in exactly one, and sums over them.
 
     A cluster is one more implementation (``spark_engine.py``): it sends the functions to the blocks, keeps
-    sums beside them, and adds those. It changes no bit, because all sums are integers.
+    sums next to them, and adds those. It changes no bit, because all sums are integers.
 
     Privacy: private.
     """
@@ -36,7 +36,7 @@ class Engine(Protocol[Block]):
         ...
 
     def map(self, function: Callable[[Any], Part]) -> "Engine[Part]":
-        """What ``function`` makes of each block, where the block is; memory keeps it.
+        """Map ``function`` over the blocks, where each block is; memory keeps the results.
 
         A cluster sends this function, and that of ``total``, to its machines. So they hold settings and
         released arrays alone: no run, no grant, no engine, and nothing about other people.
@@ -49,11 +49,11 @@ class Engine(Protocol[Block]):
         """Sums over all blocks: zeros of these shapes, to which ``add`` adds what each block contributes.
 
         Args:
-            add: takes a block and an array of int64 for each shape, and adds to the arrays in place. What it
-                adds must not depend on what the arrays hold.
+            add: takes a block and an array of int64 for each shape, and adds to the arrays in place. The
+                added values must not depend on the arrays' contents.
             shapes: shapes of the sums.
 
-        Privacy: private; whoever measures knows the bound.
+        Privacy: private; the caller that measures knows the bound.
         """
         ...
 

@@ -5,10 +5,10 @@ Spark may be wide. Rows of the same place are added in the cluster, so that the 
 and one part of it at a time.
 
 Spark may run a task again, or twice at once. Of such a task it hands on the rows of one attempt; so what
-counts is returned as rows, and never added to anything beside them. Each task also returns how often it added
+counts is returned as rows, and never added to anything in place. Each task also returns how often it added
 each block, and ``total`` refuses sums to which a block was not added exactly once.
 
-What is sent to the cluster are the functions with all that they hold: settings and released values. A grant,
+The cluster receives the functions with all that they hold: settings and released values. A grant,
 a key, a ledger or a checkpoint refuses to be sent.
 """
 
@@ -39,7 +39,7 @@ __all__ = ["CHUNK", "SparkRows", "require_ready"]
 
 
 class SparkRows:
-    """Rows in a Spark cluster. What is mapped is computed again in every pass, where the rows are.
+    """Rows in a Spark cluster. Mapped values are computed again in every pass, where the rows are.
 
     Memory: each task holds all sums, 8 bytes an entry, and one block. So there are as many tasks as the
     cluster has cores, not as many as it has blocks. The driver holds the sums, and 64 MiB of rows.
@@ -68,7 +68,7 @@ class SparkRows:
     def total(self, add: Callable[..., None], *shapes: Shape) -> list[Ints]:
         """As in ``Engine``.
 
-        Privacy: private; whoever measures knows the bound.
+        Privacy: private; the caller that measures knows the bound.
         """
         source = self._source
         every = (*shapes, source.n_blocks)
@@ -79,7 +79,7 @@ class SparkRows:
         if (times != 1).any():
             raise DataError(
                 "Spark did not add every block of people exactly once; load the ratings again, from a source "
-                "that stays as it is, and report this if it happens again"
+                "that stays the same, and report this if it happens again"
             )
         return values
 
@@ -98,7 +98,7 @@ def _nothing(block: Any) -> None:
 
 
 class _Partial:
-    """What a task does: it adds up its blocks, and hands on the sums chunk by chunk.
+    """Run a task: add up its blocks, and hand on the sums chunk by chunk.
 
     Privacy: private.
     """

@@ -4,7 +4,7 @@ With public weights d and a public direction v, a user who gave the items x has 
 where τ v is the multiple of v nearest to y. All are counted in steps: the entries of y, and τ, in 2^-10,
 those of v in 2^-12.
 
-Privacy: private, but for ``ItemWeights``, which is public.
+Privacy: private, except for ``ItemWeights``, which is public.
 """
 
 import math
@@ -54,7 +54,7 @@ class ItemWeights:
 
     @cached_property
     def along(self) -> Ints:
-        """v in steps, of length 1 but for rounding; the first item's direction if none is given."""
+        """v in steps, of length 1 up to rounding; the first item's direction if none is given."""
         length = max(float(np.linalg.norm(self.direction)), 1e-300)
         steps = np.rint(self.direction / length * 2.0**DIRECTION_BITS).astype(np.int64)
         if not steps.any():
@@ -122,7 +122,7 @@ def largest_pull(n_items: int, unit: str) -> float:
     """A bound on w τ y_i of one user, and on w τ² v_i/2, in steps, whatever they give.
 
     Unit ``user``: w ≤ 2^(37 + 9)/‖y‖², |τ| ≤ ‖y‖ and y_i ≤ ‖y‖. Unit ``record``: w ≤ 2^(31 − 7),
-    |τ| ≤ 2^10 √n and y_i ≤ 2^10. The length of v in steps is 1 but for 3 %.
+    |τ| ≤ 2^10 √n and y_i ≤ 2^10. The length of v in steps is 1 up to 3 %.
 
     Args:
         n_items: number n of weighted items.

@@ -1,4 +1,4 @@
-"""What a series remembers of its people: when each of their records came, and how much it counts.
+"""The memory of a series: when each record of its people came, and how much it counts.
 
 Releases of a series share one bound. A person's record that comes in at release a adds at most
 
@@ -33,7 +33,7 @@ from hushrec.data.readers.quiet import quiet
 WEIGHT_BITS = 16
 """Weights are rounded down to multiples of 2^-WEIGHT_BITS."""
 PARTS = 4
-"""For every so many records of a person, one more is expected; chosen on made-up years."""
+"""After each group of this many records of a person, one more is expected; chosen on made-up years."""
 LARGEST_CAP = 1 << 64 - 2 * WEIGHT_BITS - PARTS.bit_length()
 """K is below it, so that ``PARTS`` times K fits 64 bits, in steps of squared weights."""
 _COLUMNS = {"user_id": pl.String, "item_id": pl.String, "part": pl.Int64, "weight": pl.Int64}
@@ -62,7 +62,7 @@ class Arrivals:
     """When records came, and how much each counts.
 
     Records that are gone are forgotten. Of a person who is gone, the release at which they came and what
-    their records used up of K remain, so that nobody counts anew by leaving and coming back.
+    their records used up of K remain, so that no one counts anew by leaving and coming back.
 
     Args:
         table: a row for every record, with ``part`` and ``weight``, and one for every person, whose
@@ -76,7 +76,7 @@ class Arrivals:
     before: str = ""
 
     def joined(self, rows: Feedback, part: int, contribution_cap: float) -> tuple[Self, Dated]:
-        """What is remembered after a release, and the records of that release.
+        """Return the memory after a release, and the records of that release.
 
         A person's n new records divide what is left of K with what may still come, as if that were a quarter
         of the m that they have now: w = min(1, √(left/(n + m/4))). So something is left for what they
@@ -135,7 +135,7 @@ class Arrivals:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
-        """What ``to_bytes`` wrote. Privacy: private."""
+        """Read the bytes that ``to_bytes`` wrote. Privacy: private."""
         with quiet():
             rows = pl.read_parquet(io.BytesIO(content), schema=_COLUMNS)
             return cls(rows[:-1], rows["item_id"][-1])

@@ -1,6 +1,6 @@
 """The URL of a ledger in a database: what is connected to, and what may be said about it.
 
-Privacy: public, but for ``parameters``, which may hold a password.
+Privacy: public, except for ``parameters``, which may hold a password.
 """
 
 import re
@@ -39,7 +39,7 @@ def address_of(url: str) -> Address:
 
     Args:
         url: as libpq takes it (``postgresql://user@host:port/database?sslmode=verify-full``), and perhaps
-            ``ledger=NAME`` beside libpq's settings.
+            ``ledger=NAME`` among libpq's settings.
     """
     try:
         from psycopg import Error

@@ -55,7 +55,7 @@ _CLASSES = {
     "57": "the database is stopping or starting; try again",
     "08": "the connection broke; try again",
 }
-"""What to do, by SQLSTATE or its class."""
+"""The advice by SQLSTATE or its class."""
 
 _REFUSALS = (
     (re.compile(r"authentication|pg_hba\.conf|no password supplied|FATAL:  role "), "28"),
@@ -63,7 +63,7 @@ _REFUSALS = (
     (re.compile(r"FATAL:  .*(too many|reserved)"), "53"),
     (re.compile(r"FATAL:  .*(starting up|shutting down)"), "57"),
 )
-"""What libpq says of a refused connection, which has no SQLSTATE and may name the user, and what it means."""
+"""Words of libpq for a refused connection, which has no SQLSTATE and may name the user, and their meaning."""
 
 EXPECTED = "9c6b6501842a713e5535828ad738925c454845b7594bdfbd81e073c54b12dd88"
 """SHA-256 of all functions, triggers, columns, constraints and rights, as ``postgres.sql`` makes them and

@@ -1,7 +1,7 @@
 """A ledger in PostgreSQL, charged from many hosts.
 
 One transaction at a time writes a ledger: each locks the ledger's account first, at READ COMMITTED. So what
-it reads after that is the latest state, nobody waits for a second lock while holding the first, and no
+it reads after that is the latest state, no one waits for a second lock while holding the first, and no
 serialization failure needs a retry. Rights are in the database (``postgres.sql``): a client can append what
 the functions there accept, and nothing else.
 """

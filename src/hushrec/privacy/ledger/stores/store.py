@@ -1,4 +1,4 @@
-"""What a ledger needs of whatever keeps it: a store, and a session, which verifies all records."""
+"""The storage that a ledger needs: a store, and a session, which verifies all records."""
 
 import hashlib
 from abc import ABC, abstractmethod
@@ -14,7 +14,7 @@ Record = tuple[int, bytes, bytes]
 """Number, text and hash of a record."""
 
 UNRECORDED = "the ledger did not record this step"
-"""How every error begins that a store explains. What was recorded before stays, a charge above all."""
+"""How every error begins that a store explains. Earlier records stay, a charge above all."""
 
 
 class Session(ABC):
@@ -142,7 +142,7 @@ class Store(Protocol):
 
 
 def totals(history: History) -> tuple[object, ...]:
-    """What an account holds: number and hash of the last record, the sums of all charges, ε and total."""
+    """The state of an account: number and hash of the last record, the sums of all charges, ε and total."""
     head, spent = history.head, history.spent
     losses = spent.rho, spent.epsilon_sum, spent.pure_rho
     return head.seq, bytes.fromhex(head.hash), *losses, history.spent_epsilon, history.total.epsilon_units
