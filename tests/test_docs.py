@@ -210,7 +210,7 @@ def test_what_is_plain_is_left_alone():
 
 
 TRANSLATED = re.compile(
-    r"(?i:\b(?:beside|whoever|nobody|somebody|by (?:itself|themselves))\b)(?!:)"
+    r"(?i:(?<!\{)\b(?:beside|whoever|nobody|somebody|by (?:itself|themselves))\b)(?!:)"
     r"|(?i:\b(?:so many|told(?! apart)|but for)\b)(?!:)"
     r"|(?<!each )(?<!all )(?<!both )(?<!some )(?<!any )(?<!one )\bof which\b"
     r"|\b(?:stay|remain|leave|left|keep|kept)s? (?:[\w']+ ){0,4}as (?:it is|they are)\b"

@@ -40,8 +40,8 @@ class Pinned(Group):
         typer.Option(
             "--seen",
             metavar="FILE",
-            help="Where the latest number is kept, so that older releases are refused; by default next to the "
-            "key file, as PUB.seen.json.",
+            help="Where the latest number is kept, so that older releases are refused; by default next "
+            "to the key file, as PUB.seen.json.",
         ),
     ] = None
 

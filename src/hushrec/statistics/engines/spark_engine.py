@@ -197,7 +197,7 @@ def _told(work: Callable[[Batches], Iterator[Any]], batches: Batches) -> Iterato
     except Exception as error:
         message = (
             f"adding up failed on an executor of Spark: {type(error).__name__} in {_place(error)}; more is "
-            "not told, because it may be private. If memory ran out, give the executors more; otherwise fit "
+            "withheld, because it may be private. If memory ran out, give the executors more; otherwise fit "
             "a few users in memory, which shows the whole error"
         )
     raise DataError(message)
