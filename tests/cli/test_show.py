@@ -4,6 +4,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.documents import schema
+from hushrec.files import sha256
 
 
 def test_show_prints_the_statement(release, hushrec):
@@ -55,15 +56,16 @@ def test_what_people_give_is_shown(ranking, hushrec, name, told):
 
 def test_what_is_left_of_tastes_is_said_above_the_promise(release, ranking, hushrec):
     lines = hushrec("show films.safetensors").out.splitlines()
-    assert lines[:6] == [
+    assert lines[:7] == [
         "films.safetensors: Release of CovarianceSVD",
+        f"SHA-256 {sha256(release)}",
         "items          30",
         "people give    scale 1 to 5 by 1",
         "predicts from  a user's own ratings",
         f"tastes         {hr.Release.open(release).taste}",
         "signature      unsigned",
     ]
-    assert lines[6] == "ε = 1 at δ = 1e-06 per user, add-remove"
+    assert lines[7] == "ε = 1 at δ = 1e-06 per user, add-remove"
     assert (
         "Lists are the same for everybody: Planted learns no tastes." in hushrec("show plain.safetensors").out
     )
@@ -77,7 +79,7 @@ def test_the_facts_of_a_release_are_one_object(release, hushrec):
     assert facts["statement"] == json.loads(json.dumps(opened.statement.to_json()))
     assert (facts["kind"], facts["version"]) == ("release", 2)
     assert (facts["statement"]["kind"], facts["statement"]["version"]) == ("statement", 2)
-    assert facts["file"] == "films.safetensors"
+    assert (facts["file"], facts["sha256"]) == ("films.safetensors", sha256(release))
 
 
 def test_symbols_are_explained_where_the_last_line_says(release, hushrec):

@@ -42,7 +42,7 @@ _KEPT = (
 _STEP, _LEFT, _WIDTH = 36, 60, 296
 """Of the drawing: height of an ε, where bars begin, and length of a full bar."""
 _FIX = "choose another folder with --out"
-_DATA_SEED, _OWN, _LENGTH = 7, 3, 10
+_DATA_SEED, _OWN, _LENGTH = 7, 3, 10  # chosen by hand
 
 
 class Size(NamedTuple):

@@ -13,7 +13,7 @@ from hushrec.escapes import escaped
 if TYPE_CHECKING:
     from hushrec.release.client import Client
 
-_SHOWN = 10
+_SHOWN = 10  # ids that an error lists at most; chosen by hand
 
 
 def item_ids(client: "Client", names: Iterable[str]) -> dict[str, str]:

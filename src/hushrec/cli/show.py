@@ -85,12 +85,14 @@ def show(
     if audit or accuracy or history:
         raise ConfigError("--audit, --accuracy and --history are for the card: give --html or --md as well")
     document = _opened(release, pinned.arguments()).document(lang)
+    digest = sha256(release)
     if json:
-        named = replace(document, facts={"file": release.name, **document.facts})
+        named = replace(document, facts={"file": release.name, "sha256": digest, **document.facts})
         console.show(named, json=True)
         return
+    heads = Paragraph(f"{release.name}: {document.title}"), Paragraph(f"SHA-256 {digest}")
     symbols = Paragraph("Symbols: docs/glossary.md#symbols. What ε means: docs/choosing.md.")
-    console.show_blocks([Paragraph(f"{release.name}: {document.title}"), *document.blocks, symbols])
+    console.show_blocks([*heads, *document.blocks, symbols])
 
 
 def _is_data_set(path: Path) -> bool:

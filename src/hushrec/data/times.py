@@ -10,7 +10,7 @@ from hushrec.arrays import Bools, Ints
 
 MAX_TIMESTAMP = 1 << 40  # Unix seconds, some 35,000 years: chosen by hand
 _DAY = 86_400  # seconds
-_PER_SECOND = {"ms": 10**3, "us": 10**6, "ns": 10**9}
+_PER_SECOND = {"ms": 10**3, "us": 10**6, "ns": 10**9}  # units of polars
 _ISO = (
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"(?:[Tt ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::(?:[0-5][0-9]|60)(?:[.,][0-9]+)?)?"

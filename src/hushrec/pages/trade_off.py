@@ -12,8 +12,8 @@ __all__ = ["SHOWN", "trade_off"]
 
 SHOWN = (0.001, FALSE_POSITIVES, 0.05)
 """The fractions of false positives in the table."""
-_STEPS = 100
-_SIDE, _LEFT, _TOP = 200, 46, 10
+_STEPS = 100  # points of the drawn curve, chosen by hand
+_SIDE, _LEFT, _TOP = 200, 46, 10  # pixels, chosen by hand
 _BOTTOM, _RIGHT = _TOP + _SIDE, _LEFT + _SIDE
 
 

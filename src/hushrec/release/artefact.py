@@ -30,9 +30,9 @@ from hushrec.release.contents.kinds import CONSTANTS, DTYPES, KINDS, POSITIVE, R
 from hushrec.release.signing.signature import UNSIGNED, Signature, of_file
 from hushrec.release.statement import Statement, sayings
 
-FORMAT = 6
-LARGEST_FILE = 4 * 2**30
-LARGEST_RANK = 2048
+FORMAT = 6  # version of the file's layout
+LARGEST_FILE = 4 * 2**30  # bytes; a larger file is refused before it is read
+LARGEST_RANK = 2048  # of an item's vector; chosen by hand
 LARGEST_ID = 256
 """Bytes in an id, as in a domain."""
 _BEFORE = b'{"__metadata__":{"hushrec":"{\\"sha256\\":\\"'

@@ -25,7 +25,7 @@ from hushrec.statistics.engines.engine import Engine
 from hushrec.statistics.integer_grid import Grid, Weights
 from hushrec.statistics.population import Population
 
-_BITS = 14
+_BITS = 14  # steps of the grid in a scale's span: 2^14
 _MOST_WEIGHT_BITS = 24
 _SUM_BITS = {"l2": 58, "l1": 62}  # for the declared users; under L1, coarser weights would cost more noise
 _KERNEL_BITS = 62  # of one sum: if there are more users than declared, high bits are kept apart

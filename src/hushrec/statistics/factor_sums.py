@@ -14,7 +14,7 @@ from hushrec.privacy.query import Sum
 from hushrec.statistics.engines.engine import Engine
 from hushrec.statistics.residuals import ResidualRows, Residuals
 
-_FACTOR_BITS = 14
+_FACTOR_BITS = 14  # steps in a factor of 1: 2^14
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,11 @@ from hushrec.statistics.sensitivity import vector_user
 
 OVERALL = ("global sum", "global count", "slopes")
 """The measurements over all users together, one number each (unit ``user``)."""
-_BITS = 14
-_WEIGHT_BITS = 28
+_BITS = 14  # steps of the grid in a scale's span: 2^14
+_WEIGHT_BITS = 28  # steps in a weight of 1: 2^28
 _COUNT_BITS = 4  # below one, so that small noise can be drawn too
 _FULL_BITS = 16  # of a personal weight
-SLOPE_BITS = 16
+SLOPE_BITS = 16  # steps in a slope of 1: 2^16
 _KEPT_BITS = 30  # of weight × entry, so that sums over a billion users stay below 2^62
 
 

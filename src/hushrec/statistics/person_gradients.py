@@ -15,7 +15,7 @@ from hushrec.statistics.population import FULL, Population, Weighed
 
 _STRENGTH = 5.0  # fictitious ratings at the items' effects in a person's own bias
 _STEP_BITS = 16  # below the clip, so that truncation drops little from a person with many ratings
-_THREADS = 2
+_THREADS = 2  # chosen by hand
 
 
 def user_residuals(ratings: Ratings, item_effects: Floats) -> Floats:

@@ -15,7 +15,7 @@ from hushrec.statistics.engines.engine import Engine
 from hushrec.statistics.integer_grid import Grid
 from hushrec.statistics.population import Population
 
-_BITS = 14
+_BITS = 14  # steps of the grid in a scale's span: 2^14
 
 
 class ResidualRows(NamedTuple):

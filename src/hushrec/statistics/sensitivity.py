@@ -19,7 +19,7 @@ import numpy as np
 from hushrec.arrays import Floats
 from hushrec.privacy.bounded import Norm
 
-_ROUNDING = 1 + 1e-12
+_ROUNDING = 1 + 1e-12  # above the error of the float arithmetic of a bound
 
 
 def shift_of_mean(counts: Floats, max_residual: float, reg: float, step: float) -> Floats:

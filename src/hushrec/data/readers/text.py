@@ -21,7 +21,7 @@ MAX_RECORD = 1 << 20  # bytes, far above a line of ratings: chosen by hand
 # A file may unpack to this many times its size, and always to 64 MiB. Ratings compress to a third or a tenth.
 # Both limits are chosen by hand.
 MAX_RATIO = 100
-FREE_BYTES = 1 << 26
+FREE_BYTES = 1 << 26  # bytes that any file may unpack to; chosen by hand
 
 __all__ = ["FREE_BYTES", "MAX_RATIO", "Block", "blocks", "refuse_bomb"]
 

@@ -26,7 +26,7 @@ from hushrec.privacy.bounded import Noisy
 from hushrec.progress import steps
 
 Some = TypeVar("Some", Floats, Floats32)
-_POWERS = 12
+_POWERS = 12  # power iterations, chosen by hand
 _OVERSAMPLED = 20
 """Products with the matrix, and columns beyond the rank (Halko, Martinsson & Tropp 2011). Chosen by hand."""
 _MOST_COMPONENTS = 60

@@ -9,7 +9,7 @@ import numpy as np
 from hushrec.arrays import Bytes, Ints, Ints32, Words, Words32
 from hushrec.kernels.noise.chacha import BLOCKS, WORDS, keystream
 
-_BITS = 32
+_BITS = 32  # random bits for each choice
 _ALL = 2**_BITS
 
 

@@ -30,7 +30,7 @@ _INT, _FLOAT = ir.IntType(32), ir.FloatType()
 _WORDS = ir.VectorType(_INT, TILE)
 _ROW = ir.VectorType(_FLOAT, TILE)
 _STATE = (0x61707865, 0x3320646E, 0x79622D32, 0x6B206574)  # "expand 32-byte k"
-_COLUMNS = [(0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15)]
+_COLUMNS = [(0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15)]  # RFC 8439, §2.3
 _DIAGONALS = [(0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14)]
 _SQRT_HALF = 0x3F3504F3  # the bits of √½
 

@@ -20,9 +20,9 @@ STREAMS = 2
 """Nonces begin with 0 or 1 for first and second words in ``add``, or as in ``count``; others are free."""
 
 _POSITION_BITS = 52 - PIECES_LOG2  # of a float64's mantissa, below the bits that number the piece
-_POSITION, _MIDDLE = 2**_POSITION_BITS - 1, 2 ** (_POSITION_BITS - 1)
+_POSITION, _MIDDLE = 2**_POSITION_BITS - 1, 2 ** (_POSITION_BITS - 1)  # mask, and half of its range
 _ROW_BEFORE_FIRST = ((1023 + FIRST_OCTAVE) << PIECES_LOG2) - 1
-_MAGNITUDE = 2**63 - 1
+_MAGNITUDE = 2**63 - 1  # mask without the sign
 
 
 # Fused multiply-add is allowed: the error bound holds with and without it.

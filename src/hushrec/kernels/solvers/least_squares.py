@@ -27,7 +27,7 @@ from hushrec.kernels.simd import (
 )
 from hushrec.kernels.tasks import in_threads, spans
 
-LARGEST_RANK = 128
+LARGEST_RANK = 128  # factors
 _BLOCK = 128  # factors that are gathered at once; chosen by hand, as is the rank
 _TASKS = 32  # per thread, chosen by hand; the last to finish determines the time
 # Single precision rounds at 2^-24; chosen by hand so that what rounding leaves of a singular matrix is below.

@@ -19,7 +19,7 @@ LABEL_BITS = 18
 """A word has 32 bits: 14 for a signed entry of at most 2^12, the rest for the label."""
 _U = np.uint64
 _LABEL = (1 << LABEL_BITS) - 1
-_LARGEST_ENTRY = 1 << 12
+_LARGEST_ENTRY = 1 << 12  # of the 14 bits above
 _LARGEST_WEIGHT = 1 << 24
 """Chosen by hand: with the largest entries a term is 2^48, and 2^14 of them fit below the limit of 2^62."""
 

@@ -15,7 +15,7 @@ from hushrec.privacy.accounting.events import Gaussian, Laplace, PosteriorSample
 from hushrec.privacy.accounting.local_events import LARGEST, Responses
 
 _Event = TypeVar("_Event", Gaussian, Laplace, PosteriorSample)
-_WIDEST = 2.0**60
+_WIDEST = 2.0**60  # scale at which the search gives up; chosen by hand
 _HALVINGS = 40
 """Bisection steps for the noise; less than 1e-12 of the budget stays unused."""
 _FAINTEST = 1e-12

@@ -24,7 +24,7 @@ MOST_SYMBOLS = 257
 LEAST, LARGEST = 1e-9, 300.0
 """Range of exponents that can be drawn."""
 
-_DIGITS = 60
+_DIGITS = 60  # of decimal arithmetic; the error below is far larger
 _ERROR = Fraction(1, 10**40)
 """Bound on the rounding error of ``cell_loss``."""
 _FINE = 2.0**-11

@@ -37,7 +37,7 @@ Fact = int | float | str
 _KEY, _COMMITMENT = "key", "commitment"
 _STATE = re.compile(r"[0-9a-f]{40}\.safetensors")
 _KNOWN = re.compile(rf"{_KEY}|{_COMMITMENT}|{_STATE.pattern}")
-_BYTES = 32
+_BYTES = 32  # length of the key of an HMAC-SHA-256
 
 
 class State(NamedTuple):

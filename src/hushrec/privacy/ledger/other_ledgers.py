@@ -15,7 +15,7 @@ from hushrec.privacy.ledger.stores.sqlite import TAKEN
 from hushrec.privacy.ledger.stores.store import Store
 
 _RELEASES = (".safetensors", ".statement.json")
-_LISTED = 4
+_LISTED = 4  # names that a message lists at most; chosen by hand
 
 
 def beside(store: Store, releases: list[ReleaseAnchor]) -> str:

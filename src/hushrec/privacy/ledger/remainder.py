@@ -15,7 +15,7 @@ from hushrec.privacy.ledger.routes import chosen, counted
 
 _DIGITS = 4
 """Significant digits of the ε of a share, so that it can be read off and typed."""
-_PER_DECADE = 9 * 10 ** (_DIGITS - 1)
+_PER_DECADE = 9 * 10 ** (_DIGITS - 1)  # numbers with these digits between two powers of ten
 _SMALLEST = Decimal("1e-12")
 
 

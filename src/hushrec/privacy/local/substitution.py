@@ -27,7 +27,7 @@ from hushrec.privacy.local.rows import Rows
 _SLACK = 1e-12
 """Bound on the floating-point rounding error of a loss."""
 _CHUNK = 2**16  # approximate number of slots that a thread draws at a time
-_THREADS = 2
+_THREADS = 2  # chosen by hand
 
 __all__ = ["SubstitutionRandomizer", "worst_per_slot"]
 

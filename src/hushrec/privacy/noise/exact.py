@@ -8,7 +8,7 @@ from fractions import Fraction
 from hushrec.privacy.noise.distributions import Distribution
 from hushrec.privacy.noise.geometric import Count
 
-_GUARD = 64
+_GUARD = 64  # bits beyond those drawn, so that a bound seldom needs more; chosen by hand
 
 
 @dataclass(slots=True)

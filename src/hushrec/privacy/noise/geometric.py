@@ -19,7 +19,7 @@ from hushrec.privacy.noise.distributions import LAPLACE
 
 FARTHEST = 300.0
 """Largest (T − ½)/b: beyond it, a cell reaches the threshold less often than once in 1e130."""
-_BATCH = 512
+_BATCH = 512  # words that are drawn at once; chosen by hand
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ from hushrec.errors import SamplerError
 from hushrec.kernels.noise.quantiles import FIRST_OCTAVE, LAST_OCTAVE, PIECES_LOG2
 from hushrec.privacy.noise.distributions import Distribution
 
-_DEGREE = 6
-_BITS = 128
+_DEGREE = 6  # of the polynomial of each piece
+_BITS = 128  # of the survival function's bounds
 
 
 @lru_cache(maxsize=8)

@@ -37,7 +37,7 @@ FINEST, COARSEST = 0.1, 2.0**50
 """Range of scales, in integers, that can be drawn."""
 
 _ONE_WORD = 26  # log2: scales below 2^26 need one word per draw
-_TESTED = 2**15
+_TESTED = 2**15  # draws of a key that are compared with exact ones; chosen by hand
 _MISFIT = 60.0  # χ² with 10 degrees of freedom exceeds it for one key in 3e8
 _ANSWERS = (
     (GAUSSIAN, 0.75, "243ea6b3ef0c149f7ef764df899c95e4bc0b98d41efdce5d93f8f971f5247d2b"),
@@ -48,7 +48,7 @@ _ANSWERS = (
 )
 _COUNTED = geometric.gaps(10.0, 35, 2**31)
 _COUNTED_ANSWER = "f82fbcdb993a26fae8c883841d80b9b848d74c319ba982f974926dac1f012a17"
-_SLAB = chacha.WORDS * 2048
+_SLAB = chacha.WORDS * 2048  # cells that a thread draws at a time; chosen by hand
 
 
 def rounded_gaussian(size: int, sigma: float, key: bytes, *, threads: int = 2) -> Ints:

@@ -15,7 +15,7 @@ STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:hushrec:release:1"
 LARGEST_VERSION = 2**53 - 1
 """The largest integer that JavaScript's numbers hold exactly."""
-_LONGEST = 1024
+_LONGEST = 1024  # characters of a text; chosen by hand
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _SPKI = bytes.fromhex("302a300506032b6570032100")
 """The bytes before the 32 bytes of the key in its SPKI encoding (RFC 8410)."""
-_LENGTH = 32
+_LENGTH = 32  # bytes of an Ed25519 key (RFC 8032)
 _PEM = re.compile(r"-----BEGIN PUBLIC KEY-----\n([A-Za-z0-9+/=\n]{1,4096})\n-----END PUBLIC KEY-----\n?")
 
 

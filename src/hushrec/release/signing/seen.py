@@ -14,7 +14,7 @@ from hushrec.release.signing.attestation import is_version
 from hushrec.release.signing.envelope import is_digest
 from hushrec.release.untrusted_json import parse, parsing
 
-_LARGEST = 1 << 16
+_LARGEST = 1 << 16  # bytes; chosen by hand
 _FIX = "name another file for what was seen"
 
 

@@ -14,8 +14,8 @@ from hushrec.statistics.integer_grid import Weights
 from hushrec.statistics.population import Population
 from hushrec.statistics.sensitivity import vector_user
 
-_WEIGHT_BITS = 28
-_SIZE_BITS = 10
+_WEIGHT_BITS = 28  # steps in a weight of 1: 2^28
+_SIZE_BITS = 10  # steps in a size of 1: 2^10
 
 
 @dataclass(frozen=True)

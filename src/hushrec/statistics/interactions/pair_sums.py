@@ -25,8 +25,8 @@ from hushrec.statistics.interactions.directions import (
 )
 from hushrec.statistics.population import Population
 
-_STEP_BITS = 24
-_FRACTION_BITS = 20
+_STEP_BITS = 24  # a step of the sums is 2^-24
+_FRACTION_BITS = 20  # a step of the popular fraction is 2^-20
 _LARGEST_SUM = 2**61  # of the weighted squares of one pass of the kernel, whose limit is 2^62
 _COARSE_BITS, _WORD_BITS = 28, 32
 

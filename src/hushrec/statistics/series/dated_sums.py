@@ -23,7 +23,7 @@ from hushrec.statistics.series.arrivals import WEIGHT_BITS, Dated
 
 _WEIGHT_BITS = 28  # of weight × weight by age
 _KEPT_BITS = 30  # of weight × entry, so that sums over a billion users stay below 2^62
-_ROUNDING = 1 + 1e-12
+_ROUNDING = 1 + 1e-12  # above the error of the float arithmetic of a bound
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from hushrec.privacy.ledger.stores.ledger_files import APPLICATION, others
 from hushrec.privacy.ledger.stores.store import UNRECORDED, Record, Session, totals
 
 TAKEN = "there is a ledger already; open it (without --new-ledger)"
-_VERSION = 4
+_VERSION = 4  # of the schema
 _PATIENCE = 60.0  # seconds that one process waits for another's transaction
 
 _SCHEMA = """
