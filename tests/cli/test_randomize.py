@@ -9,6 +9,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import LedgerError
+from hushrec.files import sha256
 from hushrec.local.released import ReleasedData
 
 BUDGET = "--epsilon 30 --delta 0 --unit user --adjacency replace"
@@ -229,8 +230,8 @@ def test_show_tells_people_cells_items_and_the_statement(here, hushrec, form):
     cells = ReleasedData.open(f"released.{form}").ratings.n_ratings
     shown = hushrec(f"show released.{form}").out
     assert shown.startswith(
-        f"released.{form}: Data set by RandomizedResponse\n120 people, 30 items, {cells:,} cells\n"
-        "ε = 30 at δ = 0 per user, replace\n"
+        f"released.{form}: Data set by RandomizedResponse\nSHA-256 {sha256(Path(f'released.{form}'))}\n"
+        f"120 people, 30 items, {cells:,} cells\nε = 30 at δ = 0 per user, replace\n"
     )
     assert "randomized response" in shown
     assert "An answered cell differs from the truth with probability" in shown

@@ -67,7 +67,7 @@ def test_what_is_left_of_tastes_is_said_above_the_promise(release, ranking, hush
     ]
     assert lines[7] == "ε = 1 at δ = 1e-06 per user, add-remove"
     assert (
-        "Lists are the same for everybody: Planted learns no tastes." in hushrec("show plain.safetensors").out
+        "Lists are the same for everyone: Planted learns no tastes." in hushrec("show plain.safetensors").out
     )
 
 
