@@ -37,7 +37,7 @@ def test_a_spreadsheet_of_another_country_is_read_with_its_separator(here, hushr
     line = "domain --interactions --max-users 200 -o d.json --items"
     assert "iconv -f latin1 -t utf-8 katalog.csv > katalog-utf8.csv" in refused(f"{line} katalog.csv")
     Path("utf8.csv").write_text(text, encoding="utf-8")
-    assert "hushrec domain --separator ';'" in refused(f"{line} utf8.csv")
+    assert "give separator=';' (--separator ';'), or write it with commas" in refused(f"{line} utf8.csv")
     assert not Path("d.json").exists()
     shown = hushrec(f"{line} utf8.csv --separator ;").out
     assert "2 items; the first ids: 00037 and 00074" in shown

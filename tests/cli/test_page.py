@@ -1,6 +1,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from support.releases import release as made_up
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
@@ -75,6 +77,26 @@ def test_every_column_may_have_a_name_of_its_own(tmp_path, hushrec, refused, mon
     }
     assert "no column 'Year'" in refused(f"{line} --column year=Year")
     assert "--column rating: a page shows no such column" in refused(f"{line} --column rating=Jahr")
+
+
+@pytest.mark.parametrize("separator", [";", "|", "\t"])
+def test_titles_are_read_with_their_separator(tmp_path, hushrec, refused, monkeypatch, separator):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "300")
+    made = made_up(n=4)
+    made.save("films.safetensors")
+    lines = ["id,title,year", *(f"{item},Title {n},199{n}" for n, item in enumerate(made.items))]
+    Path("titles.csv").write_text("\n".join(lines).replace(",", separator), "utf-8")
+    line = "page films.safetensors -o there"
+    typed = "$'\\t'" if separator == "\t" else f"'{separator}'"
+    assert f"(--separator {typed}), or write it with commas" in refused(f"{line} --titles titles.csv")
+    assert "give --titles as well" in refused(f"{line} --separator '{separator}'")
+    hushrec(f"{line} --titles titles.csv --separator '{separator}'")
+    columns = json.loads(Path("there/titles.json").read_text("utf-8"))
+    assert columns == {
+        "titles": [f"Title {n}" for n in range(4)],
+        "years": ["1990", "1991", "1992", "1993"],
+    }
 
 
 def test_a_page_has_the_sites_title_style_and_language(tmp_path, hushrec, refused, monkeypatch):

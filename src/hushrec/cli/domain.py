@@ -59,9 +59,7 @@ def domain(
             help="A column of public texts to take along; genres and year by default; may be repeated.",
         ),
     ] = None,
-    separator: Annotated[
-        str | None, typer.Option(help="Separator of the columns of csv and tsv, one character.")
-    ] = None,
+    separator: options.Separator = None,
     users: Annotated[
         Path | None,
         typer.Option(help="The public list of accounts, if any: csv, users.dat, u.user, or a list."),

@@ -45,6 +45,7 @@ Settings = Annotated[
         help="A setting of the model, such as rank=20 or covariance.clip=0.2; may be repeated.",
     ),
 ]
+Separator = Annotated[str | None, typer.Option(help="Separator of csv and tsv, one character.")]
 Epsilon = Annotated[float, typer.Option(help="ε, the largest privacy loss.")]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hushrec.cli import console
+from hushrec.cli import console, options
 from hushrec.errors import ConfigError, DomainError
 from hushrec.escapes import escaped
 
@@ -37,6 +37,7 @@ def page(
             help="The column of id, title, year, genres or picture in --titles, if it has another name.",
         ),
     ] = None,
+    separator: options.Separator = None,
     key: Annotated[
         Path | None,
         typer.Option(
@@ -60,12 +61,11 @@ def page(
     Its page computes on the reader's own device and sends nothing. The site also has the releases by their
     SHA-256, with their statements. Any static host can serve the folder.
     """
-    from hushrec.cli.options import named_columns
     from hushrec.pages import site
     from hushrec.pages.page_style import PageStyle
     from hushrec.release.artefact import Release
 
-    table = title_table(titles, named_columns(column))
+    table = title_table(titles, options.named_columns(column), separator)
     style = PageStyle(title, css.read_bytes() if css else None, lang)
     pinned = key.read_text("utf-8") if key else None
     written = site.write(releases, out, titles=table, key=pinned, style=style)
@@ -93,12 +93,15 @@ def report(written: "Written", *, checked: bool) -> None:
         screen.print(f"Warning: {written.warning}", soft_wrap=True, highlight=False)
 
 
-def title_table(path: Path | None, columns: Mapping[str, str | int] | None = None) -> "ItemTable | None":
+def title_table(
+    path: Path | None, columns: Mapping[str, str | int] | None = None, separator: str | None = None
+) -> "ItemTable | None":
     """A public table of titles, with the columns that a page can show; says which those are.
 
     Args:
         path: the table, if there is one.
         columns: the column of ``id``, ``title``, ``year``, ``genres`` or ``picture``; by default recognised.
+        separator: of csv and tsv, one character; by default the comma and the tab.
     """
     from hushrec.data.readers.catalogue import headings, read_catalogue, titles_column
     from hushrec.pages.item_table import ItemTable
@@ -109,14 +112,14 @@ def title_table(path: Path | None, columns: Mapping[str, str | int] | None = Non
             f"--column {min(unknown)}: a page shows no such column; take id, title, {', '.join(_SHOWN)}"
         )
     if path is None:
-        if chosen:
-            raise ConfigError("--column names a column of the table --titles; give --titles as well")
+        if chosen or separator:
+            raise ConfigError("--column and --separator say how to read a table; give --titles as well")
         return None
-    names = headings(path)
+    names = headings(path, separator)
     column_names = {name.lower(): name for name in names} | chosen
     named = {name: column_names[name] for name in _SHOWN if name in column_names}
     ids, titles = chosen.get("id"), chosen.get("title")
-    table = read_catalogue(path, ids, titles, list(named.values()) or None)
+    table = read_catalogue(path, ids, titles, list(named.values()) or None, separator)
     if table.titles is None:
         raise DomainError(
             f"{path} has no column title or name: its columns are {', '.join(map(escaped, names))}; "

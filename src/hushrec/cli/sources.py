@@ -45,7 +45,7 @@ class Written(Group):
     format: Annotated[
         str | None, typer.Option(help="File format, if the name does not tell: csv, dat, …")
     ] = None
-    separator: Annotated[str | None, typer.Option(help="Separator of csv and tsv, one character.")] = None
+    separator: options.Separator = None
     decimal: Annotated[str, typer.Option(help="Decimal sign of csv and tsv, . or ,")] = "."
 
     @property

@@ -41,6 +41,7 @@ def test_parquet_and_a_named_column(tmp_path):
         ("items.csv", "id,t\n1,x\n".encode("utf-16"), None, "probably UTF-16; .*iconv -f utf-16"),
         ("items.txt", b"caf\xe9\n", None, "probably Latin-1"),
         ("items.csv", b"id;t\n1;x, y, z\n", None, "divided by semicolons; give separator=';'"),
+        ("items.csv", b"id::t\n1::x\n", None, 'divided by "::"; write it with commas, as .csv'),
         ("items.csv", b"id\tt\n1\tx\n", None, "divided by tabs"),
         ("items.tsv", b"id,t\n1,x\n", None, "divided by commas"),
         ("items.xlsx", b"", None, "unknown kind"),

@@ -18,7 +18,7 @@ from hushrec.errors import DomainError
 # is decoded.
 _HEADERLESS = {".dat": b"::", ".item": b"|", ".user": b"|", ".txt": None}
 _TABLES = {".csv": ",", ".tsv": "\t"}
-_SEPARATORS = {"\t": "tabs", ";": "semicolons", "|": '"|"', ",": "commas"}
+_SEPARATORS = {"::": '"::"', "\t": "tabs", ";": "semicolons", "|": '"|"', ",": "commas"}
 """Other separators that the header of a table may hold; the first that occurs counts."""
 
 _TITLES, _FEATURES = ("title", "name"), ("genres", "year")
@@ -243,7 +243,7 @@ def _table(path: Path, separator: str | None) -> pl.DataFrame:
             f"{path}: unknown kind of list; give .csv, .tsv, .parquet, .dat, .item, .user or .txt"
         )
     if separator is not None and len(separator.encode()) != 1:
-        raise DomainError('separator= takes one character, such as ";"')
+        raise DomainError('separator= takes one character, such as ";"; write the table with one')
     if path.suffix in _TABLES:
         separator = separator or _TABLES[path.suffix]
         _require_text(path, separator)
@@ -278,9 +278,10 @@ def _require_text(path: Path, separator: str) -> None:
     for mark, name in _SEPARATORS.items():
         if mark.encode() in header:
             typed = "$'\\t'" if mark == "\t" else f"'{mark}'"
+            option = f"give separator={mark!r} (--separator {typed}), or " if len(mark) == 1 else ""
             raise DomainError(
-                f"{path} cannot be read as a list of ids: its columns seem to be divided by {name}; give "
-                f"separator={mark!r} (hushrec domain --separator {typed}), or write it with commas, as .csv"
+                f"{path} cannot be read as a list of ids: its columns seem to be divided by {name}; "
+                f"{option}write it with commas, as .csv"
             )
 
 
