@@ -44,11 +44,11 @@ export class FactorPredictor {
    */
   predict(rated, ratings, targets) {
     const vector = this.foldIn(rated, ratings);
-    const ratings = this.tastes(vector.subarray(1), targets);
-    for (let at = 0; at < ratings.length; at += 1) {
-      ratings[at] += this.effects[targets[at]] + this.added(vector, targets[at]);
+    const predicted = this.tastes(vector.subarray(1), targets);
+    for (let at = 0; at < predicted.length; at += 1) {
+      predicted[at] += this.effects[targets[at]] + this.added(vector, targets[at]);
     }
-    return ratings;
+    return predicted;
   }
 
   /**
