@@ -108,7 +108,7 @@ def test_seeded_releases_promise_nothing(ratings):
 
 def test_whose_epsilon_is_his_own_is_refused(ratings):
     asking = ratings.with_personal_epsilon(np.ones(ratings.n_users))
-    with pytest.raises(DataError, match="column epsilon"):
+    with pytest.raises(DataError, match="column personal_epsilon"):
         hr.testing.randomize(asking, hr.RandomizedResponse(), budget(), entropy=Seeded(1))
 
 

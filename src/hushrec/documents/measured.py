@@ -198,7 +198,7 @@ class Local:
 
 
 def table_of(measured: Sequence[Measured], words: Words, *, folded: bool = False) -> Table:
-    """All measurements, as a table; folded, equal rounds in a row split a line."""
+    """All measurements, as a table; folded, equal epochs in a row split a line."""
     names = "name", "mechanism", "sensitivity", "noise", "entries", "split", "cost"
     heads = [words(f"measured.{name}") for name in names]
     rows: list[tuple[str, ...]] = [one.cells(words) for one in measured]

@@ -34,7 +34,7 @@ _EPOCHS = 12
 class UserLevelSGD(PrivateModel):
     """Noisy gradients of the item factors; every user's own vector stays on their device.
 
-    Each round, every user fits p_u = (Σ_i q_i q_iᵀ + λI)⁻¹ Σ_i x_ui q_i to their own residuals, and adds to
+    Each epoch, every user fits p_u = (Σ_i q_i q_iᵀ + λI)⁻¹ Σ_i x_ui q_i to their own residuals, and adds to
     the row of every item i that they rated the gradient clamp(x_ui − ⟨p_u, q_i⟩, ±B) p_u, all of it scaled
     down to L2 norm C. With G the sum plus N(0, σ²): q_i ← q_i + η_i (G_i − λ′ q_i), with η_i adapted to the
     noise (DP-FedSGD of McMahan et al. 2018, for matrix factorisation). Prediction:
@@ -56,7 +56,7 @@ class UserLevelSGD(PrivateModel):
     rank: int = Field(default=8, ge=1, le=128)
     """d, number of factors."""
     epochs: int | None = Field(default=None, ge=1, le=100)
-    """k, number of rounds; by default 12, or none where the noise would hide the factors of the domain's
+    """k, number of epochs; by default 12, or none where the noise would hide the factors of the domain's
     crowd, and the release is that of ``GlobalEffects``.
     """
     clip: float = Field(default=0.2, gt=0, le=1, allow_inf_nan=False)
@@ -80,8 +80,8 @@ class UserLevelSGD(PrivateModel):
             return EFFECTS_SPLIT
         gradients_part = gradients_split(domain, budget)
         effects = {**dict.fromkeys(OVERALL, 0.02), "item sums": 0.8, "item counts": 0.14}
-        rounds = {f"items, epoch {t + 1}": gradients_part / epochs for t in range(epochs)}
-        return {name: part * (1 - gradients_part) for name, part in effects.items()} | rounds
+        epochs_parts = {f"items, epoch {t + 1}": gradients_part / epochs for t in range(epochs)}
+        return {name: part * (1 - gradients_part) for name, part in effects.items()} | epochs_parts
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """Estimate the item effects, then an epoch's gradients."""
@@ -90,8 +90,8 @@ class UserLevelSGD(PrivateModel):
             return effects_footprint(domain, budget)
         memory = 1e7 + 8 * 4 * items * n + 2 * COPIED * items * n
         per_million = epochs * n / 100
-        rounds = Footprint(memory, 40, 32, epochs * items * n / DRAWS, per_million)
-        return effects_footprint(domain, budget).then(rounds)
+        gradients = Footprint(memory, 40, 32, epochs * items * n / DRAWS, per_million)
+        return effects_footprint(domain, budget).then(gradients)
 
     def fit(self, feedback: People, run: Run) -> Release:
         """Measure item effects, then a clipped gradient of every user in each epoch.

@@ -62,7 +62,7 @@ class FactorSums:
         return math.ceil(self.radius * (1 << _FACTOR_BITS))
 
     def query(self, side: str, number: int) -> Sum:
-        """The measurement of one ``side``, ``users`` or ``items``, in round ``number`` from 1."""
+        """The measurement of one ``side``, ``users`` or ``items``, in epoch ``number`` from 1."""
         step = self.residuals.grid.step * 2.0**-_FACTOR_BITS
         moved = self.bound
         if self.adjacency == "replace":

@@ -33,7 +33,7 @@ def user_residuals(ratings: Ratings, item_effects: Floats) -> Floats:
 
 
 class _Gradients:
-    """The measurements of either sum, one a round."""
+    """The measurements of either sum, one an epoch."""
 
     domain: Domain
     rank: int
@@ -47,7 +47,7 @@ class _Gradients:
         return float(2.0 ** (np.floor(np.log2(self.clip_norm)) - _STEP_BITS))
 
     def query(self, number: int) -> Sum:
-        """The measurement of round ``number`` from 1."""
+        """The measurement of epoch ``number`` from 1."""
         size = self.domain.n_items * self.rank
         return Sum(f"items, epoch {number}", self.clip_norm, "l2", self.step, size, rate=self.rate)
 
@@ -79,7 +79,7 @@ class RidgeGradients(_Gradients):
     rate = 1.0
 
     def measure(self, people: Population, item_effects: Floats, items: Floats, ridge: float) -> Ints:
-        """The sum of one round, in grid steps, shape (n_items, rank).
+        """The sum of one epoch, in grid steps, shape (n_items, rank).
 
         Args:
             people: people without weights, their ratings capped to the domain's cap.
@@ -107,7 +107,7 @@ class MarginalGradients(_Gradients):
 
     Args:
         epochs: number of measurements of the gradients.
-        rate: probability that a person takes part in a round.
+        rate: probability that a person takes part in an epoch.
         noise: variance of a rating around effects and factors, in squared rating units.
         clip: bound on a rating's error, in rating units.
         clip_norm: bound on the L2 norm of a person's whole contribution.
@@ -124,7 +124,7 @@ class MarginalGradients(_Gradients):
     clip_norm: float
 
     def measure(self, people: Population, item_effects: Floats, item_factors: Floats, scales: Floats) -> Ints:
-        """The sum of one round, in grid steps, shape (n_items, rank).
+        """The sum of one epoch, in grid steps, shape (n_items, rank).
 
         Args:
             people: the participants, or a sample of them, their ratings capped to the domain's cap.

@@ -145,7 +145,7 @@ def test_people_with_an_epsilon_of_their_own_get_a_model_that_heeds_it(budget):
     assert hr.suggest_model(classes, budget(1.0, unit="user")) == hr.PosteriorMF()
     with pytest.raises(BudgetUnsupported, match="an ε per user needs unit 'user'"):
         hr.suggest_model(classes, budget(1.0))
-    with pytest.raises(BudgetUnsupported, match="drop the column epsilon"):
+    with pytest.raises(BudgetUnsupported, match="drop the column personal_epsilon"):
         choice(clicks(**FEW), budget(1.0, unit="user"), personal_epsilon=True)
 
 

@@ -175,7 +175,7 @@ def test_a_plan_says_what_each_class_is_promised() -> None:
         "generous     ε = 8         ε = 4  1.0000",
         "absent       ε = 0         ε = 0  0.0000",
         "",
-        "This is promised if the ratings have a column epsilon with each user's ε.",
+        "This is promised if the ratings have a column personal_epsilon with each user's ε.",
     ]
     assert "class" not in str(plan({}))
 

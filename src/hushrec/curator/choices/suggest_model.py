@@ -192,7 +192,7 @@ def _none_supports(domain: Domain, budget: Budget | None, personal_epsilon: bool
     if personal_epsilon and domain.feedback == "ratings":
         return f"an ε per user needs unit 'user', adjacency 'add-remove' and delta > 0, not {budget}"
     if personal_epsilon:
-        return "no model of interactions lets people ask for their own ε; drop the column epsilon"
+        return "no model of interactions lets people ask for their own ε; drop the column personal_epsilon"
     return (
         f"no model of {domain.feedback} protects {budget}; choose adjacency 'add-remove', and delta > 0 for "
         "interactions; to release data in place of a model, see hushrec.RandomizedResponse"

@@ -60,7 +60,7 @@ class Part(Work[Release]):
         require_rows(facts, "a series")
         if facts.has_personal_epsilon or facts.domain.personal_epsilon:
             raise BudgetUnsupported(
-                "a series gives everybody the same ε; drop the column epsilon, and declare a domain without "
+                "a series gives everybody the same ε; drop the column personal_epsilon, and declare a domain without "
                 "privacy classes"
             )
         if account is None:
