@@ -11,10 +11,12 @@ from markdown_it import MarkdownIt
 from hushrec.documents.document import Commands, Facts, Points, Section
 from hushrec.documents.html import page
 from hushrec.documents.markdown import markdown
+from hushrec.documents.odds import Odds
 from hushrec.documents.terminal import text
-from hushrec.documents.words import LANGUAGES, Clause, Words, texts
+from hushrec.documents.words import LANGUAGES, Clause, Words, english, texts
 from hushrec.pages.card import Given, card
 from hushrec.pages.reviewed_file import ReviewedFile, on_scale
+from hushrec.pages.trade_off import trade_off
 from hushrec.release.signing.signature import Signature
 from support.documents import addresses, read
 from support.hostile import HOSTILE, harmless
@@ -139,10 +141,27 @@ def test_a_card_of_one_of_several_begins_with_all_of_them_together():
     assert first.tone == "strong"
     assert second.text.startswith("Anyone who reads all of them")
     assert third.text == "This release alone: ε = 0.466 at δ = 1e-06."
-    blocks = part(0, **KINDS["one of several"])
-    kinds = [type(block).__name__ for block in blocks]
+
+
+def test_the_promise_of_one_of_several_is_first_that_of_all_of_them_together():
+    said = statement(**KINDS["one of several"])
+    promise, alice, figure, table, alone, own_promise, own_alice = part(0, **KINDS["one of several"])
+    assert promise.text.startswith("Anyone who reads all of them")
+    assert alice.blocks[0].text.startswith(
+        "Someone who knows everything except whether Alice took part reads all"
+    )
+    assert [figure, table] == trade_off(Odds.of(4.0, 1e-6), english)
+    assert alone.text == "This release alone: ε = 0.466 at δ = 1e-06."
+    assert [own_promise, own_alice] == said.plain(english)
+    answer, _ = checks(**KINDS["one of several"])[FACTORS[0]]
+    assert answer.startswith("All 52 releases that this ledger allows, together: ε = 4 at δ = 1e-06")
+    assert "This file: ε = 0.466 at δ = 1e-06" in answer
+
+
+@pytest.mark.parametrize("kind", ["user", "one of a series"])
+def test_the_promise_of_one_or_of_a_series_is_told_once(kind):
+    kinds = [type(block).__name__ for block in part(0, **KINDS.get(kind, {}))]
     assert kinds == ["Paragraph", "Section", "Figure", "Table"], "promise, Alice's story, figure, table"
-    assert "Alice" in blocks[1].title
 
 
 @EVERY_KIND
@@ -368,8 +387,8 @@ def test_no_figure_is_given_where_none_is_promised():
     for changes in (KINDS["seeded"], KINDS["exact"]):
         rows = checks(**changes)
         assert rows[FACTORS[0]][0] == "No finite ε is promised."
-        assert "protects nobody" in rows[FACTORS[7]][0]
-    assert checks()[FACTORS[0]][0].startswith("ε = 1.25 at δ = 1e-06, μ ≤ 0.673 (Gaussian")
+        assert "protects no one" in rows[FACTORS[7]][0]
+    assert checks()[FACTORS[0]][0].startswith("This file: ε = 1.25 at δ = 1e-06, μ ≤ 0.673 (Gaussian")
 
 
 @pytest.mark.parametrize(

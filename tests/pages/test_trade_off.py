@@ -19,7 +19,7 @@ def of(rho=None, **changes):
     """The blocks of a statement, of Gaussian noise if there is a ρ."""
     if rho is not None:
         changes |= {"measurements": (Measured("sums", "gaussian", 1.0, 1 / math.sqrt(2 * rho), 4, 1.0, rho),)}
-    return trade_off(statement(**changes), english)
+    return trade_off(statement(**changes).reading, english)
 
 
 def found(blocks):
@@ -65,5 +65,5 @@ def test_the_words_of_the_picture_give_its_figure():
 
 
 def test_figures_are_written_as_the_language_does():
-    _, table = trade_off(statement(), Words("de"))
+    _, table = trade_off(statement().reading, Words("de"))
     assert [row[0] for row in table.rows] == ["0,1 %", "1 %", "5 %"]

@@ -81,8 +81,14 @@ def card(reviewed: ReviewedFile, inputs: Given = Given(), lang: str = ENGLISH) -
 
 
 def _promise(statement: Statement, words: Words) -> list[Block]:
+    """Tell the promise and the best attack: of all releases together if there are several, then of this."""
     if statement.private:
-        return [*statement.plain(words), *trade_off(statement, words)]
+        one, together = statement.plain(words), statement.together
+        if together is None or together.odds == statement.reading:
+            return [*one, *trade_off(statement.reading, words)]
+        whole: list[Block] = [Paragraph(together.promise(words)), together.section(words)]
+        alone = Paragraph(statement.guarantee.loss(words, "alone"), "strong")
+        return [*whole, *trade_off(together.odds, words), alone, *one]
     return [Paragraph(statement.sentences(words)["sentence"]), Paragraph(words("card.promise.no_attacks"))]
 
 
@@ -204,10 +210,13 @@ def _parameters(reviewed: ReviewedFile, words: Words) -> Said:
     if not reviewed.promises:
         return words("card.parameters.nothing")
     statement = reviewed.statement
+    parts = [statement.of_all(statement.together, words)] if statement.together else []
     figures = {"epsilon": above(statement.epsilon), "delta": above(statement.delta)}
     if (mu := statement.reading.mu) is None:
-        return words("card.parameters.figures", **figures)
-    return words("card.parameters.figures_mu", **figures, mu=above(mu, 3))
+        parts.append(words("card.parameters.figures", **figures))
+    else:
+        parts.append(words("card.parameters.figures_mu", **figures, mu=above(mu, 3)))
+    return words.join(parts)
 
 
 def _unit(statement: Statement, words: Words) -> list[Said]:

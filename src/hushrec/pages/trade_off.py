@@ -3,10 +3,9 @@
 from html import escape
 
 from hushrec.documents.document import Block, Figure, Table
-from hushrec.documents.odds import FALSE_POSITIVES, best_attack
+from hushrec.documents.odds import FALSE_POSITIVES, Odds, best_attack
 from hushrec.documents.words import Words
 from hushrec.figures import percent
-from hushrec.release.statement import Statement
 
 __all__ = ["SHOWN", "trade_off"]
 
@@ -17,13 +16,13 @@ _SIDE, _LEFT, _TOP = 200, 46, 10  # pixels, chosen by hand
 _BOTTOM, _RIGHT = _TOP + _SIDE, _LEFT + _SIDE
 
 
-def trade_off(statement: Statement, words: Words) -> list[Block]:
+def trade_off(odds: Odds, words: Words) -> list[Block]:
     """Show the best attack at several fractions of false positives.
 
     Args:
-        statement: one that promises something without a condition.
+        odds: of a release, or of several together, that promise something without a condition.
     """
-    points = [(100 * wrong, percent(_found(statement, wrong))) for wrong in SHOWN]
+    points = [(100 * wrong, percent(_found(odds, wrong))) for wrong in SHOWN]
     cells = [
         [words("card.trade_off.fraction", fraction=fraction) for fraction in (at, at, most)]
         for at, most in points
@@ -31,18 +30,18 @@ def trade_off(statement: Statement, words: Words) -> list[Block]:
     heads = [words(f"card.trade_off.{name}") for name in ("wrong", "blind", "found")]
     at, most = points[1]
     curve = words("card.trade_off.curve", wrong=at, found=most)
-    return [Figure(_drawn(statement, words), curve), Table(words("card.trade_off.title"), heads, cells)]
+    return [Figure(_drawn(odds, words), curve), Table(words("card.trade_off.title"), heads, cells)]
 
 
-def _found(statement: Statement, wrong: float) -> float:
-    return best_attack(statement.epsilon, statement.delta, statement.reading.mu, wrong)
+def _found(odds: Odds, wrong: float) -> float:
+    return best_attack(odds.epsilon, odds.delta, odds.mu, wrong)
 
 
-def _drawn(statement: Statement, words: Words) -> str:
+def _drawn(odds: Odds, words: Words) -> str:
     """Draw the curve, with numbers and hushrec's own words alone: no text of a release."""
     fractions = [(step / _STEPS) ** 2 for step in range(1, _STEPS)]  # closer where the curve is steep
-    places = [_place(0, min(1.0, _found(statement, 1e-9)))]
-    places += [_place(wrong, _found(statement, wrong)) for wrong in fractions]
+    places = [_place(0, min(1.0, _found(odds, 1e-9)))]
+    places += [_place(wrong, _found(odds, wrong)) for wrong in fractions]
     line = " L".join([*places, _place(1, 1)])
     ticks = "".join(
         f'<text class="tick" x="{_LEFT - 6}" y="{_BOTTOM - _SIDE * fraction / 100 + 4:g}" text-anchor="end">'

@@ -182,7 +182,7 @@ class Statement:
             shown |= {"story": words.join(guarantee.story(words)), "protected": guarantee.protected(words)}
             shown["unprotected"] = guarantee.unprotected(words)
         if self.together:
-            parts = self._together(self.together, words), self.together.grade(words)
+            parts = self.of_all(self.together, words), self.together.grade(words)
             shown["together"] = words.join(parts if self.private else parts[:1])
         return words.translated(shown)
 
@@ -330,7 +330,7 @@ class Statement:
             blocks.append(Paragraph(words("promise.nothing")))
         loss = self.guarantee.loss(words)
         if self.together:
-            blocks.append(Paragraph(self._together(self.together, words), "strong"))
+            blocks.append(Paragraph(self.of_all(self.together, words), "strong"))
             if self.private:
                 blocks.append(Paragraph(self.together.grade(words)))
             loss = self.guarantee.loss(words, "alone")
@@ -341,6 +341,14 @@ class Statement:
         if self.beside:
             blocks.append(Paragraph(words("note.beside", beside=words.clause(self.beside))))
         return blocks
+
+    def of_all(self, together: Guarantee, words: Words) -> Said:
+        """Say in one line what all releases of its ledger or series together may cost."""
+        ledger = self.ledger
+        if "parts" in ledger:
+            return together.loss(words, "together_series", n=ledger["parts"], part=ledger["part"] + 1)
+        spent = above(ledger.get("spent_epsilon"))
+        return together.loss(words, "together", n=ledger["max_releases"], spent=spent)
 
     def plain(self, words: Words) -> list[Block]:
         """The promise in plain words, and what it means for one person; nothing where nothing is promised."""
@@ -411,13 +419,6 @@ class Statement:
             return words("promise.nothing")
         kind = "unprotected" if self.has("unprotected") else "condition"
         return words(f"promise.{kind}", caveat=". ".join(self._caveat(one, words) for one in self.caveats))
-
-    def _together(self, all_of_them: Guarantee, words: Words) -> Said:
-        ledger = self.ledger
-        if "parts" in ledger:
-            return all_of_them.loss(words, "together_series", n=ledger["parts"], part=ledger["part"] + 1)
-        spent = above(ledger.get("spent_epsilon"))
-        return all_of_them.loss(words, "together", n=ledger["max_releases"], spent=spent)
 
     def _caveat(self, caveat: Clause, words: Words) -> Said:
         return words.join([words(f"caveat.{caveat.kind}"), words.clause(caveat)], ": ")
