@@ -316,5 +316,6 @@ def _require_suitable(model: Model, budget: Budget | None, facts: PublicFacts) -
         able = [name for name in registry.MODELS if registry.class_of(name).personal_epsilon]  # type: ignore[attr-defined]
         raise BudgetUnsupported(
             f"these ratings carry per-user ε, which {type(model).__name__} does not support; use "
-            f'{" or ".join(able)} with unit "user" and adjacency "add-remove", or drop the column personal_epsilon'
+            f'{" or ".join(able)} with unit "user" and adjacency "add-remove", or drop the column '
+            "personal_epsilon"
         )

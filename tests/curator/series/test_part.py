@@ -382,6 +382,6 @@ def test_people_who_ask_for_an_epsilon_of_their_own_are_not_given_that_of_all(le
         DOMAIN.items, scale=(1, 5, 1), max_users=100, max_per_user=500, personal_epsilon={"strict": 0.5}
     )
     for ratings in (asking, dataclasses.replace(RATINGS, domain=classes)):
-        with pytest.raises(BudgetUnsupported, match="gives everybody the same ε; drop the column personal_epsilon"):
+        with pytest.raises(BudgetUnsupported, match="same ε; drop the column personal_epsilon"):
             fit(ratings, MODEL, series=year, ledger=ledger)
     assert not ledger.entries()

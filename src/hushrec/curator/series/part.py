@@ -60,8 +60,8 @@ class Part(Work[Release]):
         require_rows(facts, "a series")
         if facts.has_personal_epsilon or facts.domain.personal_epsilon:
             raise BudgetUnsupported(
-                "a series gives everybody the same ε; drop the column personal_epsilon, and declare a domain without "
-                "privacy classes"
+                "a series gives everyone the same ε; drop the column personal_epsilon, and declare a domain "
+                "without privacy classes"
             )
         if account is None:
             raise LedgerError("a series takes all that a ledger has left: create the ledger first")
