@@ -13,21 +13,17 @@ import hushrec
 from hushrec.data.synthetic import made_up_titles
 from hushrec.pages import recommender, site
 from hushrec.pages.item_table import ItemTable
+from support.chromium import LAUNCH
 from support.releases import ranker, release, statement
 from support.signed import key_file, signature
 
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = (
-    *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"),
-    *("--disable-sync", "--no-first-run"),
-)
 READY = "html[data-ready]"
 N = 240
 
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args):
-    return {**browser_type_launch_args, "executable_path": CHROMIUM, "args": [*FLAGS]}
+    return {**browser_type_launch_args, **LAUNCH}
 
 
 @pytest.fixture(scope="session")

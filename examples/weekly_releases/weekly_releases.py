@@ -1,0 +1,47 @@
+"""Make three of twelve weekly releases, from made-up clicks on made-up titles."""
+
+import shutil
+from itertools import product
+from pathlib import Path
+
+import polars as pl
+
+import hushrec as hr
+
+WEEKS = 12  # planned; this program makes the first three
+ADJECTIVES = "Amber Brave Calm Distant Early First Gentle Hidden Idle Last Narrow Old Pale Quiet Red Silent"
+NOUNS = "Bridge Choir Door Engine Ferry Garden House Island Kitchen Lantern Mirror River Season Train Window"
+
+
+def made_up_clicks() -> tuple[pl.DataFrame, dict[str, str]]:
+    """Make up 90,000 clicks of 6,000 users, each in week 1, 2 or 3, and a title for each of 240 ids."""
+    made = hr.synthetic.interactions(users=6_000, items=240, interactions=90_000, seed=7)
+    titles = (f"The {adjective} {noun}" for adjective, noun in product(ADJECTIVES.split(), NOUNS.split()))
+    clicks = made.to_polars().with_columns(week=pl.int_range(pl.len()) % 3 + 1)
+    return clicks, dict(zip(made.domain.items, titles, strict=True))
+
+
+def release_week(week: int, clicks: pl.DataFrame, domain: hr.Domain, ledger: hr.Ledger) -> Path:
+    """Release all clicks up to a week, sign the file, and copy it and its signature to ``public``."""
+    so_far = hr.load(clicks.filter(pl.col("week") <= week), domain)
+    release = hr.fit(so_far, hr.PrivateEASE(), budget="auto", ledger=ledger)  # an equal share of the total
+    file = release.save(f"week-{week}.safetensors")
+    for path in (file, hr.sign(file, "owner.key")):
+        shutil.copy(path, "public")
+    return file
+
+
+clicks, titles = made_up_clicks()
+domain = hr.Domain(titles, titles=titles, max_users=10_000, expected_users=6_000, expected_records=90_000)
+total = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
+print(f"Each of {WEEKS} releases:", hr.split_budget(domain, hr.PrivateEASE(), total, WEEKS))
+
+ledger = hr.Ledger.create("ledger.db", total, WEEKS, population="Our viewers", controller="Films Ltd")
+Path("public").mkdir()
+for week in (1, 2, 3):
+    if week == 3:
+        clicks = clicks.filter(pl.col("user_id") != "u00042")  # this user asked to be deleted
+    client = hr.Client(release_week(week, clicks, domain, ledger))
+    rows = client.recommend(["i00000", "i00001"], n=3)  # of a viewer who liked these two
+    print(f"Week {week}:", ", ".join(client.title(row.item_id) for row in rows))
+print("Releases left:", ledger.releases_left)
