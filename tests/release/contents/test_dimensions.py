@@ -95,6 +95,24 @@ def test_of_linear_items_one_direction_is_everybodys():
     assert replace(nothing, tensors=zeros).dimensions == 0
 
 
+def one_direction(inputs, factors):
+    """A linear model of one direction, with weights of the users' own items."""
+    tensors = linear(0, 0).tensors
+    tensors = {**tensors, "input_weights": np.float32(inputs), "item_factors": np.float32(factors)[:, None]}
+    return replace(linear(0, 0), model="Anchors", settings={}, tensors=tensors)
+
+
+def test_of_one_direction_lists_differ_unless_all_items_point_along_it():
+    """A model from outside hushrec may weigh a few own items alone, or love what others hate."""
+    size = np.random.default_rng(5).uniform(0.5, 1, N)
+    sign = np.where(np.arange(N) % 2, 1.0, -1.0)
+    anchor = (np.arange(N) == 7) * 1.0
+    for inputs, signs, counted in ((size, 1.0, 0), (-size, 1.0, 0), (size, sign, 1), (anchor, 1.0, 1)):
+        made = one_direction(inputs, size * signs)
+        assert (made.dimensions, made.personal) == (counted, bool(counted))
+        assert (len(lists(made)) > 1) == made.personal
+
+
 def test_scores_and_releases_without_factors_have_none():
     assert ranker().dimensions == 0
     assert release(rank=0).dimensions == 0
@@ -145,10 +163,10 @@ def test_the_sentence_says_what_is_known():
         of_others == "9 dimensions of taste at most, noise included: M does not tell which of them are noise."
     )
     assert tastes(3, "M", {"rank": 4}, None) == "3 dimensions of taste, learned without noise."
-    assert tastes(0, "M", {"rank": 4}, None) == "Lists are the same for everybody: no taste was found."
+    assert tastes(0, "M", {"rank": 4}, None) == "Lists are the same for everyone: no taste was found."
     none = tastes(0, "M", {"rank": 4}, 1.0)
-    assert none == "Lists are the same for everybody: no taste survived the noise at ε = 1."
-    assert tastes(0, "M", {}, 1.0) == "Lists are the same for everybody: M learns no tastes."
+    assert none == "Lists are the same for everyone: no taste survived the noise at ε = 1."
+    assert tastes(0, "M", {}, 1.0) == "Lists are the same for everyone: M learns no tastes."
     assert tastes(2, "M", {"covariance": 3, "rank": []}, 1.0).startswith("2 dimensions")  # a crafted file
 
 

@@ -25,8 +25,8 @@ def dimensions(kind: str, tensors: Mapping[str, NDArray[Any]], constants: Mappin
     Of item factors f_i: the eigenvalues λ of Σ f_i f_iᵀ/τ_i² with λ/(1 + λ) ≥ ``LEAST``. A user who rated the
     whole catalogue would learn that part of their position along the dimension, whose prior is N(0, 1). Of
     linear items: the eigenvalues of Σ a_i b_i g_i g_iᵀ that are at least ``LEAST`` of the largest, less one,
-    because a single direction orders all lists alike. Of whole matrices and rows, an upper bound: the items
-    that have a neighbour, or a choice among more neighbours than count.
+    because a single direction along which all a_i g_i point orders all lists alike. Of whole matrices and
+    rows, an upper bound: the items that have a neighbour, or a choice among more neighbours than count.
 
     Args:
         kind: a key of ``KINDS``.
@@ -44,10 +44,7 @@ def dimensions(kind: str, tensors: Mapping[str, NDArray[Any]], constants: Mappin
         return _tied(tensors["similarity"] > 0)
     factors = tensors["item_factors"].astype(np.float64)
     if kind == "linear items":
-        weights = tensors["input_weights"].astype(np.float64) * tensors["output_weights"]
-        spectrum = _spectrum(factors, np.abs(weights))
-        largest = spectrum.max(initial=0.0)
-        return max(int((spectrum >= LEAST * largest).sum()) - 1, 0) if largest else 0
+        return _linear_dimensions(factors, tensors["input_weights"], tensors["output_weights"])
     spectrum = _spectrum(factors, 1 / tensors["item_noise"].astype(np.float64))
     return int((spectrum >= LEAST * (1 + spectrum)).sum())
 
@@ -111,6 +108,18 @@ def _cleans(model: str, settings: Mapping[str, Any]) -> bool:
 def _spectrum(factors: Floats, weights: Floats) -> Floats:
     """Eigenvalues of Σ w_i f_i f_iᵀ, shape (rank,)."""
     return np.asarray(np.linalg.eigvalsh((factors * weights[:, None]).T @ factors), dtype=np.float64)
+
+
+def _linear_dimensions(factors: Floats, inputs: Floats, outputs: Floats) -> int:
+    """Count the directions of linear items, less the one that all users share."""
+    weights = np.abs(inputs.astype(np.float64) * outputs)
+    spectrum, axes = np.linalg.eigh((factors * weights[:, None]).T @ factors)
+    largest = spectrum.max(initial=0.0)
+    counted = int((spectrum >= LEAST * largest).sum()) if largest > 0 else 0
+    if counted != 1:
+        return max(counted - 1, 0)
+    along = inputs * (factors @ axes[:, -1])
+    return 0 if (along > 0).all() or (along < 0).all() else 1
 
 
 def _tied(pairs: Bools) -> int:
