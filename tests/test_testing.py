@@ -77,5 +77,5 @@ def test_what_its_author_alone_vouches_for_is_named_in_plan_and_statement(monkey
     said = release.statement
     assert not said.private
     assert str(said).startswith("AUTHOR'S CLAIM: mine.MyPopularity is not part of hushrec")
-    assert said.sentence.startswith("What is promised holds only on a condition. AUTHOR'S CLAIM")
+    assert said.sentence.startswith("The promise holds only on a condition. AUTHOR'S CLAIM")
     assert said.assumes[0] == Clause("assumes.author", {"names": "mine.MyPopularity"})

@@ -110,5 +110,5 @@ def test_what_is_accepted_is_charged(tenfold, hushrec, budget):
 def test_nobody_is_charged_even_if_that_is_accepted(here, hushrec, budget):
     Path("nobody.csv").write_text("user_id,item_id,rating\nx,unknown,3\n")
     shown = hushrec(fit(budget, source="nobody.csv", more="--accept dropped"), 2)
-    assert "nobody has an item left" in shown.err
+    assert "no one has an item left" in shown.err
     assert not Path("ledger.db").exists()

@@ -148,10 +148,8 @@ def test_refusals_charge_nothing(here, refused, budget, source, more, message):
 def test_what_is_left_of_tastes_is_said_and_what_helps_where_nothing_is(here, hushrec, budget):
     shown = hushrec(fit(budget)).out
     assert not hr.Release.open("films.safetensors").personal
-    assert "Lists are the same for everybody: no taste survived the noise at ε = 1." in " ".join(
-        shown.split()
-    )
-    assert "What helps: a larger ε, more people, or fewer releases" in shown
+    assert "Lists are the same for everyone: no taste survived the noise at ε = 1." in " ".join(shown.split())
+    assert "Remedies: a larger ε, more people, or fewer releases" in shown
 
 
 def test_files_in_memory_and_on_disk_give_the_same_numbers(here, hushrec, budget, tmp_path, monkeypatch):

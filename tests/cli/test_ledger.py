@@ -44,7 +44,7 @@ def test_no_ledger(here, refused):
 def test_a_ledger_beside_another_is_named(here, hushrec, budget):
     assert hushrec(f"ledger create owner.db {budget}").err == ""
     warned = hushrec(f"ledger create second.db {budget}").err
-    assert warned.startswith("hushrec: warning: a new ledger second.db is started beside owner.db. ")
+    assert warned.startswith("hushrec: warning: a new ledger second.db is started next to owner.db. ")
     assert len(warned.splitlines()) == 1
 
 
@@ -62,7 +62,7 @@ def test_a_strange_file_beside_a_ledger_is_named(release, hushrec):
     (release.parent / "weights.safetensors").write_bytes(b"no release")
     result = hushrec("ledger show ledger.db")
     assert result.err.startswith(
-        "hushrec: warning: weights.safetensors lies beside the ledger and cannot be read"
+        "hushrec: warning: weights.safetensors lies next to the ledger and cannot be read"
     )
     assert "published" in result.out
 

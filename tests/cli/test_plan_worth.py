@@ -52,6 +52,6 @@ def test_one_release_and_ratings_have_no_such_table(here, hushrec, budget):
 def test_without_a_declared_crowd_the_plan_says_what_it_would_take(here, hushrec, asked):
     hr.Domain(range(40), max_users=1_000).save("clicks.json")
     shown = " ".join(hushrec(YEAR).out.split())
-    assert "What lists are worth depends on the crowd: declare expected_users and expected_records" in shown
+    assert "The accuracy of lists depends on the crowd: declare expected_users and expected_records" in shown
     assert json.loads(hushrec(f"{YEAR} --json").out)["worth"] == []
     assert not asked

@@ -182,7 +182,7 @@ def test_a_popularity_list_has_no_reasons(ranking, refused):
 
 def test_a_list_that_is_the_same_for_everybody_says_so(release, ranking, hushrec):
     told = hushrec("recommend films.safetensors --rating i00001=5").err
-    assert "This list is the same for everybody: no taste survived the noise at ε = 1.\n" in told
+    assert "This list is the same for everyone: no taste survived the noise at ε = 1.\n" in told
     assert "Planted learns no tastes" in hushrec("recommend plain.safetensors").err
 
 

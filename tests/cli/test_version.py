@@ -16,7 +16,7 @@ def test_a_healthy_installation(hushrec):
         "extra postgres",
         "extra databases",
         "cache",
-        "are free",
+        " free",
     ):
         assert fact in shown
 

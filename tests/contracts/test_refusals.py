@@ -147,7 +147,7 @@ def damaged(patch, ledger, data, verb, folder):
 
 CAUSES = {
     "nobody": Cause(
-        error=RecordsDropped, words="nobody has an item left", source=table(item="nosuch"), claims=True
+        error=RecordsDropped, words="no one has an item left", source=table(item="nosuch"), claims=True
     ),
     "empty": Cause(
         error=RecordsDropped,

@@ -60,7 +60,7 @@ def test_a_second_ledger_for_the_same_ratings_is_refused(small, budget, tmp_path
         LedgerError, match=r"lies ledger\.db and films\.safetensors \(charged to ledger\.db\)"
     ):
         hr.Ledger.create(tmp_path / "second.db", budget(1.0), domain=small.domain.digest)
-    with pytest.warns(LedgerWarning, match=r"beside ledger\.db and films\.safetensors"):
+    with pytest.warns(LedgerWarning, match=r"next to ledger\.db and films\.safetensors"):
         second = hr.Ledger.create(tmp_path / "second.db", budget(1.0))
     ledger.path.unlink()
     for renamed in (small, small.select(np.arange(small.n_ratings) != 3)):
@@ -262,7 +262,7 @@ def test_what_is_paid_for_is_handed_out(many, ledger):
 def test_nobody_is_never_charged_accepted_or_not(nobody, ledger, tmp_path):
     before = same(tmp_path)
     for accepted in ((), "dropped", ("dropped", "users", "share", "weak")):
-        with pytest.raises(RecordsDropped, match="nobody has an item left"):
+        with pytest.raises(RecordsDropped, match="no one has an item left"):
             hr.fit(nobody, MODEL, BUDGET, ledger=ledger, accept=accepted)
     assert same(tmp_path) == before
 

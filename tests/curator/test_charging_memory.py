@@ -110,7 +110,7 @@ def test_the_error_tells_no_private_number(monkeypatch):
 def test_the_ratings_count(monkeypatch):
     """What a fit holds of each rating is asked for, too: it would be missed as much."""
     footprint = Footprint(10, each_rating=100, each_person=7)
-    data = types.SimpleNamespace(held=lambda gathered: (3, 2))
+    data = types.SimpleNamespace(rows_held=lambda gathered: (3, 2))
     for free, short in ((324, False), (323, True)):
         monkeypatch.setattr(charging, "machine", lambda free=free: (GB, free))
         refused = False
@@ -136,7 +136,7 @@ def test_what_gathers_blocks_is_asked_for_all_of_them(tmp_path, monkeypatch):
     data = hr.synthetic.netflix_like(60, 12, 300, seed=1)
     blocks = hr.Blocks.write(data, tmp_path / "blocks", ratings_per_block=40)
     seen = []
-    monkeypatch.setattr(hr.Blocks, "held", lambda self, gathered: seen.append(gathered) or (1, 1))
+    monkeypatch.setattr(hr.Blocks, "rows_held", lambda self, gathered: seen.append(gathered) or (1, 1))
     rows, total = Ledger.ephemeral(REPLACE), BUDGET.model_copy(update={"unit": "user", "epsilon": 4.0})
     hr.randomize(blocks, hr.RandomizedResponse(), REPLACE, ledger=rows)
     hr.fit(blocks, hr.GlobalEffects(), series=tmp_path / "year", ledger=Ledger.ephemeral(total, 2))

@@ -259,7 +259,7 @@ def test_a_charge_that_is_refused_leaves_no_checkpoint(call, ledger):
 def test_a_folder_that_cannot_be_made_is_refused_before_the_charge(call, ledger):
     folder_of(ledger).write_text("a file")
     with pytest.raises(
-        CheckpointError, match=r"no checkpoint can be kept beside the ledger.*--no-checkpoint"
+        CheckpointError, match=r"no checkpoint can be kept next to the ledger.*--no-checkpoint"
     ):
         call()
     assert charges(ledger) == {}

@@ -54,7 +54,7 @@ def test_columns_of_other_lengths_are_refused():
     ],
 )
 def test_a_picture_from_elsewhere_is_refused(name):
-    with pytest.raises(ReleaseError, match="not a file beside"):
+    with pytest.raises(ReleaseError, match="not a file next to"):
         table(pictures=["", name])
 
 

@@ -283,7 +283,7 @@ def test_the_dimensions_of_taste_are_counted_and_said(release):
     assert made.taste.startswith("2 dimensions of taste at most, noise included: Planted")
     none = release(rank=0)
     assert (none.dimensions, none.personal) == (0, False)
-    assert none.taste == "Lists are the same for everybody: no taste survived the noise at ε = 1.25."
+    assert none.taste == "Lists are the same for everyone: no taste survived the noise at ε = 1.25."
 
 
 TITLES = ("Alien (1979)", "", "Amélie", "Zoë\u200c")

@@ -64,7 +64,10 @@ def test_measurements_are_listed_with_their_noise_and_their_price(statement):
 
 def test_assumptions_and_the_ledger_are_named(statement):
     text = str(statement())
-    assert "Assumed:\n  · every row is randomized by itself, with randomness that nobody else knows\n" in text
+    assert (
+        "Assumed:\n  · every row is randomized independently, with randomness that no one else knows\n"
+        in text
+    )
     charged = text[text.index("Charged to ledger.db: release 1 of at most 4, entry 3") :]
     assert {"9f" * 16, "ab" * 32} <= set(charged.split())
     assert "Charged to" not in str(statement(ledger={}))
@@ -90,7 +93,7 @@ def test_what_is_not_private_says_so_first_and_promises_nothing(statement, name,
 def test_a_condition_stands_in_the_headline_and_the_sentence(statement):
     made = statement(caveats=(CONDITIONAL, CLAIMED), measurements=(POSTERIOR,))
     assert made.headline == "CONDITIONAL ON CONVERGENCE: ε = 1.25 per user"
-    assert made.sentence.startswith("What is promised holds only on a condition. CONDITIONAL ON CONVERGENCE:")
+    assert made.sentence.startswith("The promise holds only on a condition. CONDITIONAL ON CONVERGENCE:")
     assert "AUTHOR'S CLAIM: mine.Model is not part" in made.sentence
     assert [line.partition(":")[0] for line in str(made).splitlines()[:3]] == [
         "CONDITIONAL ON CONVERGENCE",
@@ -111,8 +114,8 @@ def test_a_statement_of_one_of_several_releases_begins_with_all_of_them(statemen
     made = statement(**SEVERAL)
     lines = str(made).split("\n\n")[0].splitlines()
     assert lines[0] == (
-        "All 52 releases that this ledger allows, together: ε = 4 at δ = 1e-06 per user, add-remove, of "
-        "which ε = 0.7 is spent so far, this one included."
+        "All 52 releases that this ledger allows, together: ε = 4 at δ = 1e-06 per user, add-remove; ε = 0.7 "
+        "of it is spent so far, this one included."
     )
     assert lines[1].startswith("Anyone who reads all of them, whatever else they know, may learn a lot about")
     assert lines[2] == "This release alone: ε = 0.466 at δ = 1e-06."

@@ -113,7 +113,7 @@ class Randomizing(Work[ReleasedData]):
         if facts.has_personal_epsilon or facts.domain.personal_epsilon:
             raise DataError(
                 "these ratings carry per-user ε, which a released data set does not support; drop the column "
-                "epsilon, and declare a domain without privacy classes"
+                "personal_epsilon, and declare a domain without privacy classes"
             )
         self.method, self.domain = method, facts.domain
         self.plan = data_plan(facts.domain, method, budget)

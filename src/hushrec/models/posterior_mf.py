@@ -154,9 +154,8 @@ class PosteriorMF(PrivateModel):
                 states.append(items)
         # Users fold in only on what was learned or is public, not on a random start.
         learned = np.where(mean, 1.0, np.sqrt(1 - initial_weight)[:, None])
-        return factor_release(
-            self, domain, baseline, np.hstack([np.mean(states, axis=0) * learned, untouched])
-        )
+        factors = np.hstack([np.mean(states, axis=0) * learned, untouched])
+        return factor_release(self, domain, baseline, factors)
 
     def learns_factors(self, domain: Domain, terms: Terms) -> bool:
         """Return whether there are epochs: none where noise or few ratings each hide the factors."""

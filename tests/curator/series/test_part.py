@@ -364,7 +364,7 @@ def test_another_series_may_follow_when_the_owner_allows_it(ledger, year, tmp_pa
 def test_a_first_release_that_was_refused_may_change_its_domain(ledger, year):
     nobody = RATINGS.select(RATINGS.items < 0)
     refused = dataclasses.replace(nobody, dropped=Dropped(item_id=9, records=9))
-    with pytest.raises(RecordsDropped, match="nobody has an item left"):
+    with pytest.raises(RecordsDropped, match="no one has an item left"):
         fit(refused, MODEL, series=year, ledger=ledger)
     wider = hr.Domain(DOMAIN.items, scale=(1, 5, 1), max_users=200, max_per_user=500)
     assert fit(given({1: [2]}, wider), MODEL, series=year, ledger=ledger).statement.ledger["part"] == 0

@@ -64,23 +64,23 @@ def test_a_wide_sheet_that_is_read_by_position_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("table", "declared", "hint"),
     [
-        (ids(records(), lambda i: pl.concat_str(i, pl.lit(".0"))), None, "but for a trailing .0: "),
-        (records(), [f"{item}.0" for item in ITEMS], "but for a trailing .0: "),
-        (ids(records(), lambda i: pl.concat_str(pl.lit(" "), i)), None, "but for blanks around them: "),
-        (records(), [f"00{item}" for item in ITEMS], "but for leading zeros: "),
-        (ids(records(), lambda i: i.str.zfill(9)), None, "but for leading zeros: "),
+        (ids(records(), lambda i: pl.concat_str(i, pl.lit(".0"))), None, "except for a trailing .0: "),
+        (records(), [f"{item}.0" for item in ITEMS], "except for a trailing .0: "),
+        (ids(records(), lambda i: pl.concat_str(pl.lit(" "), i)), None, "except for blanks around them: "),
+        (records(), [f"00{item}" for item in ITEMS], "except for leading zeros: "),
+        (ids(records(), lambda i: i.str.zfill(9)), None, "except for leading zeros: "),
         (
             ids(records(), lambda i: pl.concat_str(pl.lit("tt"), i)),
             [f"TT{i}" for i in ITEMS],
             "lower case: ",
         ),
-        (ids(records(), lambda i: pl.concat_str(pl.lit("'"), i, pl.lit("'"))), None, "but for quotes: "),
+        (ids(records(), lambda i: pl.concat_str(pl.lit("'"), i, pl.lit("'"))), None, "except for quotes: "),
     ],
     ids=["the file's .0", "the catalogue's .0", "blanks", "zeros lost", "zeros added", "case", "quotes"],
 )
 def test_ids_that_are_written_differently(table, declared, hint):
     told = only(table, None if declared is None else domain(declared))
-    assert told.startswith("400 records (100.0 %) name items of the catalogue but for")
+    assert told.startswith("400 records (100.0 %) name items of the catalogue except for")
     assert hint in told
 
 
@@ -92,7 +92,7 @@ def test_one_slip_among_many_strange_ids_is_not_the_fault():
 
 def test_people_who_are_written_differently():
     listed = domain(users=[f"secret{k}" for k in range(50)])
-    assert "name people on the roster but for upper and lower case" in only(records(), listed)
+    assert "name people on the roster except for upper and lower case" in only(records(), listed)
 
 
 def test_columns_that_are_exchanged():

@@ -121,7 +121,7 @@ def test_what_is_no_source_is_explained(folder, tmp_path):
     (folder / "d.csv").write_bytes(b"user,item,rating\nx,10,1\n")
     assert "some files lack the column timestamp" in refused(folder)
     (folder / "manifest.json").write_bytes(b"{}")
-    assert "load it by itself" in refused([folder, tmp_path / "other.csv"])
+    assert "load it alone" in refused([folder, tmp_path / "other.csv"])
 
 
 def test_deleted_rows_of_a_versioned_table_are_not_read(folder):

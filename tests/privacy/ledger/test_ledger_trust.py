@@ -55,7 +55,7 @@ def test_a_missing_ledger_is_not_an_empty_one(path: Path, make_plan: MakePlan) -
             use()
     with pytest.raises(LedgerMissing):
         ledger.charge(make_plan())
-    with pytest.warns(LedgerWarning, match=r"other\.db is started beside toy\.safetensors"):
+    with pytest.warns(LedgerWarning, match=r"other\.db is started next to toy\.safetensors"):
         Ledger.create(path.with_name("other.db"), TOTAL)  # another population, another name
 
 

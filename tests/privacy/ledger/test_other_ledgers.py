@@ -91,13 +91,13 @@ def test_a_second_ledger_for_the_same_people_is_not_started(
         Ledger.create(other, TOTAL, domain=DOMAIN)
     assert "lies ledger.db, charged for the same domain" in str(refused.value)
     assert not other.exists()
-    with pytest.warns(LedgerWarning, match=r"beside ledger\.db\. .* also with a catalogue that grew"):
+    with pytest.warns(LedgerWarning, match=r"next to ledger\.db\. .* also with a catalogue that grew"):
         Ledger.create(other, TOTAL, domain=OTHER)  # other people, or the same with another catalogue
 
 
 def test_a_second_ledger_that_was_minted_is_not_charged(path: Path, other: Path, make_plan: MakePlan) -> None:
     first = Ledger.create(path, TOTAL, max_releases=9)
-    with pytest.warns(LedgerWarning, match=r"other\.db is started beside ledger\.db\. One population"):
+    with pytest.warns(LedgerWarning, match=r"other\.db is started next to ledger\.db\. One population"):
         minted = Ledger.create(other, TOTAL, max_releases=9)
     first.charge(make_plan(0.5))
     with pytest.raises(LedgerError, match=SECOND):
@@ -127,7 +127,7 @@ def test_a_ledger_that_was_deleted_is_missed_under_another_name(
     with pytest.raises(LedgerError, match=SECOND) as refused:
         Ledger.create(other, TOTAL, domain=DOMAIN)
     assert "lies films.safetensors (charged to ledger.db), charged" in str(refused.value)
-    with pytest.warns(LedgerWarning, match=r"beside films\.safetensors"):
+    with pytest.warns(LedgerWarning, match=r"next to films\.safetensors"):
         fresh = Ledger.create(other, TOTAL)
     with pytest.raises(LedgerError, match=SECOND):
         fresh.charge(make_plan())
@@ -149,7 +149,7 @@ def test_other_adjacencies_do_not_add_and_need_another_ledger(
     grant = Ledger.create(path, TOTAL, domain=DOMAIN).charge(make_plan())
     saved(path.parent, "films", grant, make_plan())
     replace = TOTAL.model_copy(update={"adjacency": "replace"})
-    with pytest.warns(LedgerWarning, match=r"beside ledger\.db and films\.safetensors"):
+    with pytest.warns(LedgerWarning, match=r"next to ledger\.db and films\.safetensors"):
         second = Ledger.create(other, replace, domain=DOMAIN)
     second.charge(of(make_plan(), adjacency="replace"))
     with pytest.raises(LedgerError, match=r"lies other\.db, charged for the same domain"):
