@@ -42,6 +42,6 @@ for week in (1, 2, 3):
     if week == 3:
         clicks = clicks.filter(pl.col("user_id") != "u00042")  # this user asked to be deleted
     client = hr.Client(release_week(week, clicks, domain, ledger))
-    rows = client.recommend(["i00000", "i00001"], n=3)  # of a viewer who liked these two
+    rows = client.recommend(["i00020", "i00050"], n=3)  # for a viewer who likes these two
     print(f"Week {week}:", ", ".join(client.title(row.item_id) for row in rows))
 print("Releases left:", ledger.releases_left)

@@ -45,7 +45,7 @@ def test_it_lists_what_the_release_recommends(service, release, example):
     (body,) = re.findall(r"--json '(.*)'", blocks(example, "sh")[1])
     answer = httpx.post(f"{service}/lists", content=body, headers={"Content-Type": "application/json"})
     client = hr.Client(release)
-    rows = client.recommend(["i00000", "i00001"], n=5)
+    rows = client.recommend(["i00020", "i00050"], n=5)
     assert answer.json() == [{"id": row.item_id, "title": f"The film {row.item_id}"} for row in rows]
     shown = blocks(example, "text")[0]
     assert shown.count('{"id":"i') == len(rows)
