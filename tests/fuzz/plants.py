@@ -53,7 +53,7 @@ PLANTS = {plant.__name__: plant for plant in (headers, panics, cells, escapes)}
 PLANTS |= {
     "offsets": partial(exchanged, "safetensors.js", "start !== filled || ", ""),
     "ends": partial(exchanged, "safetensors.js", "filled !== data.length", "false"),
-    "digests": partial(exchanged, "artefact.js", "if (stated !==", "if (!stated ==="),
+    "digests": partial(exchanged, "artefact.js", "if (head !==", "if (!head ==="),
     "brackets": partial(exchanged, "untrusted_json.js", "if (brackets > ", "if (Infinity < "),
     "infinities": partial(exchanged, "artefact.js", "!Number.isFinite(values[at])", "false"),
     "formats": partial(exchanged, "artefact.js", "if (facts.format !== FORMAT)", "if (false)"),

@@ -57,7 +57,7 @@ def test_a_wrong_answer_is_noticed(folder, tmp_path, name):
 
 
 PLANTED = {
-    "everybody's list for ids of which none is known": ("own.js", "if (some && !known) {", "if (false) {"),
+    "everybody's list for ids of which none is known": ("own.js", "if (some && !anyKnown) {", "if (false) {"),
     "what is ignored is not told": ("own.js", "ignored.push(name);", "name;"),
     "a count below one is one": ("own.js", " || (release.counts !== null && value < 1)", ""),
     "ids of other types are texts": (
@@ -219,12 +219,12 @@ def test_it_refuses_statements_that_python_refuses(tmp_path):
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [
-        ("each(sentences, shown)", "each(sentences, text)"),
+        ("each(texts, shown)", "each(texts, text)"),
         ('"headline", ', ""),
         ("  each(value, safe);", ""),
         ("  text(object(value).name);", ""),
-        ("each(told.ledger, safe);", ""),
-        ('if (told.kind !== "statement")', "if (false)"),
+        ("each(fields.ledger, safe);", ""),
+        ('if (fields.kind !== "statement")', "if (false)"),
         ("if (beside !== null) clause(beside);", ""),
     ],
 )
