@@ -3,7 +3,8 @@
 from dataclasses import asdict, dataclass
 from json import dumps
 from pathlib import Path
-from typing import Annotated
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +13,10 @@ from hushrec.cli import charges, console, options
 from hushrec.cli.groups import Group, grouped
 from hushrec.cli.verify import verify
 from hushrec.errors import ConfigError, LedgerError
+
+if TYPE_CHECKING:
+    from hushrec.documents.document import Block
+    from hushrec.privacy.accounting.budget import Budget
 
 app = typer.Typer(
     rich_markup_mode=None, no_args_is_help=True, help="Show, create, extend, export or verify a ledger."
@@ -89,12 +94,26 @@ def create(
     people = None if declared is None else declared.digest
     created = Ledger.create(path, total, max_releases, domain=people, releases=releases, **asdict(owner))
     console.print_ledger(created)
+    if max_releases > 1:
+        console.show_blocks([_plan_of(total, max_releases, domain)])
     if not owner.controller:
         console.out().print(
             "Statements will not say who answers for the data: hushrec ledger extend LEDGER "
             "--controller NAME --contact ADDRESS",
             soft_wrap=True,
         )
+
+
+def _plan_of(total: "Budget", releases: int, domain: Path | None) -> "Block":
+    """Lead to the plan of equal releases, which reads no data."""
+    from hushrec.documents.document import Commands
+    from hushrec.figures import above
+
+    named = "DOMAIN" if domain is None else quote(str(domain))
+    figures = f"--total {above(total.epsilon, 15)} --delta {above(total.delta, 15)}"
+    kind = f"--unit {total.unit} --adjacency {total.adjacency}"
+    command = f"hushrec plan --domain {named} --releases {releases} {figures} {kind}"
+    return Commands("What each release may cost, and whether its lists hold taste", [command])
 
 
 @app.command()

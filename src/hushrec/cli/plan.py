@@ -43,6 +43,7 @@ def plan(
     json: options.Json = False,
 ) -> None:
     """Show the noise and the cost of a fit. Reads no ratings."""
+    from hushrec.curator.choices.suggest_model import choice_within, same_list
     from hushrec.data.domain import Domain
 
     if series is not None:
@@ -51,9 +52,11 @@ def plan(
 
         options.require_only(ctx, options.OF_A_SERIES, "domain series json")
         declared = Domain.open(domain)
-        console.show(plan_series(declared, series_model(declared), series).document(), json=json)
+        repeated = series_model(declared)
+        planned = plan_series(declared, repeated, series)
+        alike = same_list(declared, repeated, planned.budget)
+        console.show(planned.document(_caution(alike)), json=json)
         return
-    from hushrec.curator.choices.suggest_model import choice_within
     from hushrec.curator.fit import plan as plan_of
     from hushrec.curator.split_budget import split_budget
     from hushrec.documents.document import Paragraph
@@ -75,11 +78,11 @@ def plan(
     budget = split_budget(declared, chosen, whole, releases) if releases else whole
     planned = plan_of(declared, chosen, budget)
     assert isinstance(chosen, PrivateModel)  # others have no plan
-    prospects = chosen.prospects(declared, budget)
+    alike, prospects = same_list(declared, chosen, budget), chosen.prospects(declared, budget)
     reasons = [f"Model: {planned.model}, because {because}." if because else "", prospects]
     first: list[Block] = []
-    extra: list[Block] = [Paragraph(line) for line in reasons if line]
-    facts: dict[str, Any] = {"because": because, "prospects": prospects}
+    extra = [*_caution(alike), *(Paragraph(line) for line in reasons if line)]
+    facts: dict[str, Any] = {"because": because, "prospects": f"{alike} {prospects}".strip()}
     if releases:
         each = f"each of {releases:,} releases may cost ε = {above(budget.epsilon)}"
         first.append(Paragraph(f"Within {whole} over all of them, {each}.", "strong"))
@@ -92,6 +95,12 @@ def plan(
         extra += worths
     document = planned.document(extra, first)
     console.show(replace(document, facts={**document.facts, **facts}), json=json)
+
+
+def _caution(text: str) -> "list[Block]":
+    from hushrec.documents.document import Paragraph
+
+    return [Paragraph(text, "caution")] if text else []
 
 
 def _equal_releases(planned: "Plan", total: "Budget", releases: int) -> "list[Block]":

@@ -7,7 +7,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.curator.choices import suggest_model as module
-from hushrec.curator.choices.suggest_model import choice, choice_within
+from hushrec.curator.choices.suggest_model import choice, choice_within, same_list
 from hushrec.errors import BudgetUnsupported, ConfigError, DataError, MemoryExceeded
 from hushrec.models.visibility import pairs
 
@@ -230,6 +230,30 @@ def test_choice_and_prospects_never_contradict_each_other(unit, n_items, epsilon
             assert taste == (int(number[1].replace(",", "")) <= users)
         else:
             assert not taste
+
+
+@pytest.mark.parametrize("crowd", [FEW, MANY])
+@pytest.mark.parametrize("domain", [stars, clicks])
+def test_where_averages_alone_are_measured_lists_are_said_to_be_the_same(domain, crowd, budget):
+    asked, declared = budget(1.0, unit="user", delta=1e-7), domain(**crowd)
+    averages = hr.GlobalEffects() if domain is stars else hr.Popularity()
+    said = same_list(declared, averages, asked)
+    assert said.startswith("Every user gets the same list")
+    remedy = "more people, or fewer releases" if crowd is FEW else "choose a model that learns tastes"
+    assert remedy in said
+    chosen = choice(declared, asked).model
+    assert same_list(declared, chosen, asked) == (said if crowd is FEW else "")
+
+
+def test_models_that_noise_reduces_to_averages_are_found_too_and_known_features_are_no_averages(budget):
+    asked = budget(1.0, unit="user", delta=1e-7)
+    assert same_list(stars(**FEW), hr.PosteriorMF(), asked)
+    assert not same_list(stars(**FEW), hr.PosteriorMF(epochs=2), asked)
+    listed = stars(**FEW, users=["ann", "bob"])
+    assert same_list(listed, hr.PrivateALS(), budget(1.0, delta=1e-7))
+    genres = {"genres": ["war" if item % 2 else "comedy" for item in ITEMS]}
+    assert not same_list(stars(**FEW, features=genres), hr.GlobalEffects(), asked)
+    assert not same_list(stars(**FEW), hr.ItemKNN(), asked)
 
 
 def test_popularity_for_want_of_memory_says_so(budget, monkeypatch):

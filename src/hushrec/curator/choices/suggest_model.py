@@ -7,12 +7,15 @@ more than item effects.
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
+from hushrec.curator.public_items import item_prior
 from hushrec.data.domain import Domain
 from hushrec.data.machine import machine
+from hushrec.documents.words import english
 from hushrec.errors import BudgetUnsupported, ConfigError
 from hushrec.models.base import Model
 from hushrec.models.covariance_svd import CovarianceSVD
 from hushrec.models.global_effects import GlobalEffects
+from hushrec.models.phases.repeated import EFFECTS_SPLIT
 from hushrec.models.popularity import Popularity
 from hushrec.models.posterior_mf import PosteriorMF
 from hushrec.models.private import PrivateModel
@@ -20,6 +23,8 @@ from hushrec.models.private_ease import PrivateEASE
 from hushrec.models.visibility import covariance_from, factors_from, pairs
 from hushrec.privacy.accounting.budget import Budget
 
+AVERAGES = frozenset({*EFFECTS_SPLIT, "user sums", "user counts"})
+"""Measurements of averages: of items, of users, and over all."""
 Task = Literal["ratings", "lists"]
 """The purpose of a release: predicted ratings, or lists of items that people may like."""
 
@@ -88,6 +93,25 @@ def choice_within(
     """
     anyone = choice(domain, total, personal_epsilon=personal_epsilon).model
     return choice(domain, share(anyone), personal_epsilon=personal_epsilon)
+
+
+def same_list(domain: Domain, model: Model, budget: Budget) -> str:
+    """Say that everyone gets the same list from a model under a budget, and what helps; else be empty.
+
+    So it is where nothing but averages is measured, and no features of items are public.
+    """
+    if not _averages_alone(domain, model, budget):
+        return ""
+    none_learns = _averages_alone(domain, choice(domain, budget).model, budget)
+    remedy = english(f"remedy.{'helps' if none_learns else 'choose'}_{domain.feedback}")
+    return english.join([english("plan.same_list"), remedy])
+
+
+def _averages_alone(domain: Domain, model: Model, budget: Budget) -> bool:
+    if not isinstance(model, PrivateModel):
+        return False
+    names = {query.name for query in model.queries(domain, budget)}
+    return names <= AVERAGES and not item_prior(model, domain).digest
 
 
 def _suited(domain: Domain, budget: Budget | None, personal_epsilon: bool) -> Iterator[Choice]:
