@@ -61,8 +61,8 @@ class Domain(BaseModel):
         titles: public titles of the items, by id or in the order of ``items``, "" if there is none. Each is
             kept as one printable line of at most 512 bytes. Releases carry them to people's devices.
         features: other public texts about the items by name, as titles: ``{"genres": {"7": "Drama|War"}}``.
-        expected_users, expected_records: about how many people give about how many ratings, or interactions,
-            in all. Models divide their budget by both.
+        expected_users, expected_records: about how many people give about how many ratings, interactions
+            or, with ``likes``, likes in all. Models divide their budget by both.
 
     Raises:
         DomainError: a field is missing or wrong.

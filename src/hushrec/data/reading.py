@@ -30,8 +30,8 @@ class Reading:
     Args:
         columns: the column of each role: by name, ``{"user_id": "who"}``, or, for text without a header, by
             position from 0, ``{"user_id": 0, "item_id": 1, "rating": 2}``. Usual names, such as
-            ``userId`` and ``movieId``, need no mapping. ``count`` is how often an item was given, ``epsilon``
-            the ε that a user requests, a number or one of ``domain.personal_epsilon``.
+            ``userId`` and ``movieId``, need no mapping. ``count`` is how often an item was given,
+            ``personal_epsilon`` the ε that a user requests, a number or one of ``domain.personal_epsilon``.
         format: one of ``hushrec.data.reading.FORMATS``; inferred from the file's name by default.
         separator: separator of csv and tsv, one character.
         decimal: decimal sign of csv and tsv, "." or ",".

@@ -132,6 +132,13 @@ def test_counts_of_interactions_repeat_too(ledger, year):
     assert np.corrcoef(release.tensors["item_scores"], counts)[0, 1] > 0.9
 
 
+def test_likes_repeat_as_clicks_do(ledger, year):
+    likes = DOMAIN.model_copy(update={"likes": 3.0})
+    liked = given({user: range(user % 7, 40, 3) for user in range(30)}, likes)
+    for _ in range(2):
+        assert fit(liked, hr.Popularity(), series=year, ledger=ledger).kind == "item scores"
+
+
 LIVES = {
     "stays": [[(item, 1 + 4 * (item % 2)) for item in range(40)]] * 4,
     "comes late and goes": [[], [(0, 5), (1, 1)], [], []],

@@ -179,7 +179,7 @@ def _about(model: Model, domain: Domain) -> dict[str, object]:
     return {
         "model": type(model).__name__,
         "settings": model.settings(),
-        "scale": [*domain.scale] if domain.rating_scale is not None else None,
+        "scale": [*domain.rating_scale] if domain.rating_scale is not None else None,
         "likes": domain.likes,
         "max_users": domain.max_users,
     }

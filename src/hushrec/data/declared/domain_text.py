@@ -9,11 +9,12 @@ __all__ = ["domain_text"]
 
 def domain_text(domain: Any) -> str:
     """Describe a ``Domain`` in one line: catalogue, feedback, bounds, expected numbers, roster."""
-    feedback = "interactions"
+    feedback, given = "interactions", "interactions"
     if domain.likes is not None:
+        given = "likes"
         feedback = f"likes: ratings of at least {domain.likes:g} on the scale {domain.rating_scale}"
     elif domain.rating_scale is not None:
-        feedback = f"scale {domain.rating_scale}"
+        feedback, given = f"scale {domain.rating_scale}", "ratings"
     elif domain.counts is not None:
         feedback = f"interactions counted up to {domain.counts}"
     roster = f", roster of {domain.n_users:,} people" if domain.users else ""
@@ -23,7 +24,7 @@ def domain_text(domain: Any) -> str:
     personal_epsilon = f", classes {listed}" if listed else ""
     hints = "".join(
         f", about {number:,} {what}"
-        for number, what in ((domain.expected_users, "users"), (domain.expected_records, "ratings"))
+        for number, what in ((domain.expected_users, "users"), (domain.expected_records, given))
         if number
     )
     return (

@@ -71,7 +71,8 @@ def read(
     separator, decimal = reading.separator, reading.decimal
     if format not in ("csv", "tsv") and (separator is not None or decimal != "."):
         raise DataError(
-            f"separator= and decimal= apply to the formats csv and tsv, not to {format}; leave them out"
+            f"separator= and decimal= apply to the formats csv and tsv, not to {format}; leave them out. One "
+            "Reading holds for all sources of a call: where they differ, make each a table first"
         )
     if format == "netflix" and reading.columns:
         raise DataError(

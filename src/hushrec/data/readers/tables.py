@@ -45,7 +45,10 @@ def _read(part: Any, roles: Roles, reading: Reading) -> Iterator[pl.DataFrame]:
     if isinstance(part, Part):
         return formats.read(part.file, part.format, reading, roles, part.constants)
     if reading.of_text:
-        raise DataError("format=, separator= and decimal= go with a file, not with a table")
+        raise DataError(
+            "format=, separator= and decimal= go with a file, not with a table; one Reading holds for all "
+            "sources of a call: where they differ, make each a table with the usual column names"
+        )
     if isinstance(part, Database):
         return part.tables(reading.columns, roles)
     return from_table(part, reading.columns, roles)
