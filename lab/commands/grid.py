@@ -1,12 +1,14 @@
 """``python -m lab grid``: run a grid of fits; the results are not private."""
 
 import math
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hushrec.cli import console, options
+from hushrec.errors import ExtraMissing
 from hushrec.escapes import escaped
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ def grid(
     options.require_suffix(table, "--out", ".parquet", ".csv")
     if figure:
         options.require_suffix(figure, "--figure", ".svg", ".pdf", ".png")
+        if find_spec("matplotlib") is None:
+            raise ExtraMissing("--figure needs matplotlib: pip install -r lab/requirements.txt")
     with console.working("reading the grid"):
         asked = Grid.open(file, data)
         described = Experiment(asked, table)

@@ -5,9 +5,13 @@ import shlex
 import subprocess
 import sys
 import textwrap
+from importlib import import_module
+from inspect import signature
 from pathlib import Path
 
 import pytest
+
+from hushrec.models.phases import outputs
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "own_model"
@@ -67,7 +71,26 @@ def test_the_example_passes_its_own_tests(typed):
     options = "-p", "no:cacheprovider", "--deselect", "test_landmark_items.py::test_delta_holds"
     code, printed = typed("-m", "pytest", *options, cwd=EXAMPLE)
     assert code == 0, printed
-    assert "5 passed, 1 deselected" in printed
+    assert "9 passed, 1 deselected" in printed
+
+
+def test_the_model_of_ratings_is_shown_whole():
+    (shown,) = [body for _, body in blocks("python") if "class CappedMeans" in body]
+    assert (EXAMPLE / "capped_means.py").read_text("utf-8").endswith(shown)
+
+
+def test_the_outputs_are_called_as_the_page_says():
+    calls = re.findall(r"^\| `(\w+_release)\((.*?)\)`", PAGE, re.MULTILINE)
+    assert len(calls) == 5
+    for name, arguments in calls:
+        assert [*signature(getattr(outputs, name)).parameters] == arguments.split(", ")
+
+
+def test_classes_are_imported_from_where_the_page_says():
+    modules = re.findall(r"^\| `(\w+)` \| `(hushrec[\w.]+)` \|$", PAGE, re.MULTILINE)
+    assert len(modules) == 3
+    for name, module in modules:
+        assert getattr(import_module(module), name).__module__ == module
 
 
 def test_the_session_of_the_page_runs(typed):

@@ -97,6 +97,14 @@ def test_files_are_what_their_names_say(grid, lab, refused):
     assert sorted(Path().iterdir()) == before, "nothing ran"
 
 
+def test_a_figure_without_matplotlib_is_refused_before_anything_runs(grid, refused, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert "--figure needs matplotlib: pip install -r lab/requirements.txt" in refused(
+        "grid grid.toml --figure curve.svg"
+    )
+    assert sorted(Path().iterdir()) == [Path("grid.toml")]
+
+
 def test_what_failed_is_listed_and_tried_again(grid, lab):
     Path("grid.toml").write_text(
         GRID.replace("5]\ndelta = 1e-6", "5]\ndelta = 0").replace("3\n[[run", "2\n[[run")

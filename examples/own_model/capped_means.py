@@ -1,0 +1,71 @@
+"""CappedMeans: a mean rating for every item, from at most K ratings of each user."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from hushrec.arrays import Ints
+from hushrec.data.domain import Domain
+from hushrec.data.people import People
+from hushrec.data.ratings import Ratings
+from hushrec.models.phases.item_effects import ItemEffects
+from hushrec.models.phases.outputs import factor_release
+from hushrec.models.private import PrivateModel
+from hushrec.privacy.accounting.budget import Budget, Terms
+from hushrec.privacy.query import AnyQuery, Sum
+from hushrec.privacy.run import Run
+from hushrec.release.artefact import Release
+from hushrec.statistics.population import Population
+
+
+class CappedMeans(PrivateModel):
+    """A mean rating for every item, from at most K ratings of each user.
+
+    A user adds m ≤ min(K, max_per_user) ratings, each to another item. A rating lies at most span/2 from the
+    middle of the scale. So one user more or less moves the sums by at most √m span/2 and the counts by at
+    most √m, in the L2 norm.
+
+    Privacy: unit ``user`` under add-remove.
+    """
+
+    supports: ClassVar = frozenset({("user", "add-remove")})
+
+    contribution_cap: int = Field(default=20, ge=1)
+    """K, the largest number of ratings that a user adds; a hash of their id and items chooses which."""
+    reg: float = Field(default=5.0, gt=0)
+    """fictitious ratings of every item at the middle of the scale."""
+
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+        norm = min(self.contribution_cap, domain.max_per_user) ** 0.5
+        scale, n = domain.scale, domain.n_items
+        sums = Sum("item sums", norm * scale.span / 2, "l2", scale.step / 2, n)
+        return [sums, Sum("item counts", norm, "l2", 1.0, n)]
+
+    def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
+        return {"item sums": 0.7, "item counts": 0.3}
+
+    def fit(self, feedback: People, run: Run) -> Release:
+        """Sum, count, divide.
+
+        Privacy: charged (the events of ``queries``).
+        """
+        domain, people = feedback.domain, Population(feedback)
+        n, scale, most = domain.n_items, domain.scale, self.contribution_cap
+
+        def add_ratings(block: Ratings, sums: Ints) -> None:
+            kept = block.capped(most)
+            # r = lo + step · steps, so 2 (r − mid)/step is this integer.
+            np.add.at(sums, kept.items, 2 * kept.steps.astype(np.int64) - (scale.n_values - 1))
+
+        def add_ones(block: Ratings, counts: Ints) -> None:
+            counts += np.bincount(block.capped(most).items, minlength=n)
+
+        of_sums, of_counts = self.queries(domain, run.terms)
+        sums = run.measure(of_sums, lambda: people.in_full.total(add_ratings, n)[0])
+        counts = np.maximum(run.measure(of_counts, lambda: people.in_full.total(add_ones, n)[0]).values, 1)
+        total = counts + self.reg
+        means = np.clip(scale.mid + sums.values / total, scale.lo, scale.hi)
+        effects = ItemEffects(means, (sums.sigma / total) ** 2, counts, 0.0, popularity=counts)
+        return factor_release(self, domain, effects, np.zeros((n, 0)))
