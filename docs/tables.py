@@ -139,12 +139,13 @@ def tables():
             ["```{toctree}", ":maxdepth: 1", "", *map(registry.file_name, both), *OTHERS, "```\n"]
         ),
         "predictions": markdown(
-            ["model", "measures", "predicts by"], rows(registry.MODELS, "measures", "predicts by")
+            ["model", "measures", "predicts by", "paper"],
+            rows(registry.MODELS, "measures", "predicts by", "paper"),
         ),
         "protection": markdown(["model", *units, "noise", "lists users"], [*protection()]),
         "methods": markdown(
-            ["method", "releases", "protects", "mechanism"],
-            rows(registry.METHODS, "releases", "protects", "mechanism"),
+            ["method", "releases", "protects", "mechanism", "paper"],
+            rows(registry.METHODS, "releases", "protects", "mechanism", "paper"),
         ),
         "algorithms": "\n".join(algorithms(registry.MODELS)),
         "rooms": markdown(["package", "rule"], [*rooms()]),

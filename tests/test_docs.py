@@ -53,6 +53,18 @@ def dead_links(text, page):
             yield link
 
 
+def test_the_bibtex_entry_is_of_this_version():
+    cited = (ROOT / "CITATION.cff").read_text("utf-8")
+    title, version, name = (
+        re.search(rf"(?m)^(?:  - )?{key}: \"?([^\"\n]+)", cited)[1] for key in ("title", "version", "name")
+    )
+    (entry,) = re.findall(r"```bibtex\n(.*?)```", (DOCS / "compatibility.md").read_text("utf-8"), re.DOTALL)
+    assert f"title = {{{title}}}" in entry
+    assert f"author = {{{{{name}}}}}" in entry
+    assert f"Version {version}}}" in entry
+    assert version == hushrec.__version__
+
+
 def snake(name):
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
