@@ -8,10 +8,16 @@ import ast
 import inspect
 import re
 import sys
+from functools import cache
 from pathlib import Path
 from textwrap import dedent
 
 from hushrec import registry
+from hushrec.data import synthetic
+from hushrec.data.domain import Domain
+from hushrec.data.packed.block_files import RATINGS_PER_BLOCK
+from hushrec.privacy.accounting.budget import Budget
+from hushrec.statistics.footprint import in_bytes
 
 sys.path.append(str(Path(__file__).parent))  # tests load this file by its path
 import signatures
@@ -22,10 +28,12 @@ TARGETS = (
     ROOT / "README.md",
     *(PAGES / f"{page}.md" for page in ("index", "algorithms")),
     *(PAGES / f"{registry.file_name(name)}.md" for name in (*registry.MODELS, *registry.METHODS)),
-    *(ROOT / "docs" / f"{page}.md" for page in ("reference", "tour")),
+    *(ROOT / "docs" / f"{page}.md" for page in ("reference", "tour", "large")),
 )
 OTHERS = ("algorithms",)
 """Pages of the folder that are not of one model or method."""
+SIZED, N_ITEMS, RECORDS_OF_EACH = ("GlobalEffects", "CovarianceSVD", "PrivateEASE"), 10_000, 100
+"""Models, catalogue and records per user of the table of memory."""
 UNITS = (("record", "replace"), ("record", "add-remove"), ("user", "add-remove"), ("user", "replace"))
 _TABLE = re.compile(r"(<!-- table: ([\w ]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
 
@@ -116,6 +124,43 @@ def rooms():
             ]
 
 
+def memory():
+    """The memory of a fit, in memory and in block files: what the plan estimates, and the rows themselves."""
+    for n in (1_000_000, 10_000_000, 20_000_000, 100_000_000):
+        cells = [f"{n:,}"]
+        for name in SIZED:
+            model, users = registry.class_of(name)(), n // RECORDS_OF_EACH
+            kind = {"scale": (1, 5, 1)} if model.feedback == "ratings" else {}
+            crowd = {"max_users": users, "expected_users": users, "expected_records": n}
+            domain = Domain(range(N_ITEMS), **kind, **crowd)
+            footprint = model.footprint(
+                domain, Budget(epsilon=1, delta=1e-9, unit="user", adjacency="add-remove")
+            )
+            for held in (n, n if footprint.gathered else min(n, RATINGS_PER_BLOCK)):
+                rows = held * (each_record(model.feedback) + each_user(model.feedback) / RECORDS_OF_EACH)
+                cells.append(in_bytes(rows + footprint.bytes_held(held, users)))
+        yield cells
+
+
+@cache
+def made_up(feedback):
+    """A few rows, to see what one takes."""
+    make = synthetic.netflix_like if feedback == "ratings" else synthetic.interactions
+    return make(1000, N_ITEMS, 10_000, seed=0)
+
+
+def each_record(feedback):
+    """Bytes of one record in memory, without a timestamp."""
+    rows = made_up(feedback)
+    return sum(column.itemsize for column in (rows.items, getattr(rows, rows.VALUES)) if column is not None)
+
+
+def each_user(feedback):
+    """Bytes of one user's id and place in memory."""
+    rows = made_up(feedback)
+    return rows.indptr.itemsize + rows.users.estimated_size() / rows.n_users
+
+
 def markdown(head, body):
     """A table in Markdown."""
     lines = [head, ["---"] * len(head), *body]
@@ -148,6 +193,10 @@ def tables():
             rows(registry.METHODS, "releases", "protects", "mechanism", "paper"),
         ),
         "algorithms": "\n".join(algorithms(registry.MODELS)),
+        "memory": markdown(
+            ["records", *(f"{name}, {where}" for name in SIZED for where in ("in memory", "in block files"))],
+            memory(),
+        ),
         "rooms": markdown(["package", "rule"], [*rooms()]),
         "classes": classes(registry.MODELS),
         **{f"signatures to {subject}": signatures.by_subject(subject) for subject in signatures.REFERENCE},

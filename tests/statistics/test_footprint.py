@@ -2,6 +2,7 @@
 
 import pytest
 
+from hushrec.data.declared.crowd import Crowd
 from hushrec.privacy.query import Sum
 from hushrec.statistics.footprint import Footprint, in_bytes, in_time
 
@@ -11,6 +12,13 @@ def test_a_model_that_does_not_say_is_judged_by_its_queries():
     queries = [Sum("sums", 1.0, "l2", 1.0, 10**9), Sum("counts", 1.0, "l2", 1.0, 10**6)]
     assert Footprint.of(query.size for query in queries).memory >= 2 * 8 * 10**9
     assert Footprint.of([]).memory > 0
+
+
+def test_the_memory_of_a_declared_crowd_is_added_up():
+    footprint, declared = Footprint(1e7, 20, 1000), Crowd(10_000, 1_000_000, declared=True)
+    assert footprint.bytes_held(1_000_000, 10_000) == 4e7
+    assert ", in all 40 MB for the expected 1,000,000; takes" in footprint.in_words(declared)
+    assert "in all" not in footprint.in_words(declared._replace(declared=False))
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ class Method(Settings):
             measurements=(Measurement(event, 1.0),),
             uncovered=uncovered,
         )
-        return replace(plan, needs=str(self.footprint(plan, domain)))
+        return replace(plan, needs=self.footprint(plan, domain).in_words(domain.crowd))
 
     @abstractmethod
     def footprint(self, plan: Plan, domain: Domain) -> Footprint:

@@ -114,7 +114,7 @@ class PrivateModel(Model):
             budget=budget,
             measurements=tuple(Measurement(event, split[event.name]) for event in events),
             personal_epsilon=(domain.personal_epsilon or {}) if self.personal_epsilon else {},
-            needs=str(self.footprint(domain, budget)),
+            needs=self.footprint(domain, budget).in_words(domain.crowd),
         )
 
     def budget_split(self, domain: Domain, budget: Budget) -> dict[str, float]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
+from hushrec.data.declared.crowd import Crowd
 from hushrec.privacy.accounting.events import EVERY_RATING
 
 DRAWS, FLOPS = 2e7, 3e10
@@ -81,9 +82,12 @@ class Footprint:
             each += f" and {in_bytes(self.each_person)} for each person"
         return f"about {in_bytes(self.memory)} of memory besides the ratings, and {each}"
 
-    def __str__(self) -> str:
+    def in_words(self, crowd: Crowd) -> str:
+        """The memory and the time; if the crowd is declared, also the memory for its records together."""
+        held = in_bytes(self.bytes_held(int(crowd.ratings), int(crowd.users)))
+        total = f", in all {held} for the expected {crowd.ratings:,.0f}" if crowd.declared else ""
         time = f"{in_time(self.seconds)}, and {in_time(self.million_ratings)} for a million ratings"
-        return f"needs {self.room}; takes roughly {time}, on one processor"
+        return f"needs {self.room}{total}; takes roughly {time}, on one processor"
 
 
 def in_bytes(number: float) -> str:
