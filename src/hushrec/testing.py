@@ -39,7 +39,9 @@ def search_neighbours(
 
     Privacy: public; no private rating is read.
     """
-    from hushrec.audit.search import search
+    from hushrec.audit.search import search, widen
     from hushrec.audit.worlds import World
 
-    return search(model, budget, World.of(domain, model.feedback), seed=seed).ratios
+    found = search(model, budget, World.of(domain, model.feedback), seed=seed)
+    widen(found, model, budget, World.wide(domain, model.feedback))
+    return found.ratios

@@ -1,14 +1,17 @@
 """The search comes close to every bound, exceeds none, and keeps the pair that noise hides least."""
 
 import dataclasses
+import math
 
 import pytest
 
 import hushrec as hr
 from hushrec.audit import search as search_module
 from hushrec.audit.recorder import Leak
-from hushrec.audit.search import RANDOM, distances, search
-from hushrec.audit.worlds import World
+from hushrec.audit.search import RANDOM, distances, search, widen
+from hushrec.audit.worlds import WIDE, World
+from hushrec.privacy.query import Sum
+from hushrec.statistics.interactions.item_counts import ItemCounts
 from hushrec.statistics.item_sums import EffectSums
 
 WORLD = World.of()
@@ -126,3 +129,27 @@ def test_a_bound_that_is_wrong_by_a_hundredth_is_found(monkeypatch):
     for kind in KINDS:
         found = search(hr.GlobalEffects(), budget_of(*kind), WORLD, random=0, rounds=0)
         assert max(found.ratios.values()) > 1
+
+
+def test_a_wide_world_reaches_a_cap_that_the_small_one_hides(monkeypatch):
+    """The planted fault: half of √K for K = 20, where nobody in the small world has more than five items."""
+    model, kind = hr.Popularity(contribution_cap=20), ("user", "add-remove")
+    small, wide = World.of(feedback="interactions"), World.wide(feedback="interactions")
+    for change, whole in ((math.sqrt(20), True), (math.sqrt(20) / 2, False)):
+        query = property(
+            lambda self, change=change: Sum(
+                "item counts", change, "l2", self.weights.step, self.domain.n_items
+            )
+        )
+        monkeypatch.setattr(ItemCounts, "query", query)
+        found = search(model, budget_of(*kind), small, random=5, rounds=5)
+        assert max(found.ratios.values()) <= 1
+        widen(found, model, budget_of(*kind), wide)
+        assert (max(found.ratios.values()) <= 1) == whole
+        assert max(found.ratios.values()) == pytest.approx(1 if whole else 2)
+
+
+def test_the_wide_world_of_a_domain_has_its_cap_and_its_items():
+    domain = hr.Domain(range(100), scale=(1, 5, 1), max_users=20, max_per_user=7)
+    assert (World.wide(domain).domain.n_items, World.wide(domain).domain.max_per_user) == (WIDE, 7)
+    assert World.wide().domain.max_per_user == WIDE

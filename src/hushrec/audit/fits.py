@@ -7,7 +7,7 @@ from hushrec.audit.canary import MISTAKEN, RUNS, Heard, listen
 from hushrec.audit.findings import Audit
 from hushrec.audit.recorder import Leak
 from hushrec.audit.replay import compare, record
-from hushrec.audit.search import RANDOM, ROUNDS, Found, search
+from hushrec.audit.search import RANDOM, ROUNDS, Found, search, widen
 from hushrec.audit.worlds import Pair, World, choices
 from hushrec.curator.fit import plan
 from hushrec.data.domain import Domain
@@ -44,9 +44,10 @@ def audit(
 
     Privacy: public; no private rating is read.
     """
-    world, kind = World.of(domain, model.feedback), (budget.unit, budget.adjacency)
+    world, wide = World.of(domain, model.feedback), World.wide(domain, model.feedback)
+    kind = budget.unit, budget.adjacency
     planned, replayed = plan(world.domain, model, budget), replayed_pairs(world, budget, seed)
-    total = len(world.pairs(*kind)) + RANDOM + ROUNDS + len(replayed) + 1
+    total = 2 * len(world.pairs(*kind)) + RANDOM + ROUNDS + len(replayed) + 1
     number = itertools.count(1)
 
     def step() -> None:
@@ -57,6 +58,7 @@ def audit(
     if first.measured:
         try:
             result = search(model, budget, world, seed=seed, progress=step)
+            widen(result, model, budget, wide, step)
             findings.append(_searched(result))
         except Leak as leak:
             findings.append(_refuted("search", leak))

@@ -21,7 +21,7 @@ from hushrec.privacy.accounting.budget import Budget
 RANDOM, ROUNDS = 20, 60
 """Random pairs, and steps of the climb; chosen by hand."""
 
-__all__ = ["RANDOM", "ROUNDS", "Found", "Gap", "distances", "search"]
+__all__ = ["RANDOM", "ROUNDS", "Found", "Gap", "distances", "search", "widen"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,6 +136,33 @@ def search(
         people = world.changed(one if user in one else other, user, rng)
         attempt((people, world.neighbour(people, user, *kind, rng)))
     return result
+
+
+def widen(
+    result: Found,
+    model: Model,
+    budget: Budget,
+    world: World,
+    progress: Callable[[], object] = lambda: None,
+) -> None:
+    """Compare the extreme pairs of a wide world too, whose users reach a cap that a small world hides.
+
+    A Δ of √(2K) for a cap of K ratings looks right, at half of its size, as long as no one gives more than K/4.
+
+    Args:
+        result: of ``search``; its ratios and its number of pairs grow, its worst pair stays.
+        model, budget: as for ``search``.
+        world: a wide world.
+        progress: called after every pair.
+
+    Privacy: private.
+    """
+    for pair in world.pairs(budget.unit, budget.adjacency).values():
+        for gap in distances(model, budget, world, pair):
+            name = gap.measured.name
+            result.ratios[name] = max(gap.ratio, result.ratios.get(name, 0.0))
+        result.pairs += 1
+        progress()
 
 
 def _audible(gaps: list[Gap]) -> tuple[float, int]:

@@ -17,6 +17,8 @@ People = Mapping[str, Mapping[int, int]]
 Pair = tuple[People, People]
 ITEMS, CAP = 16, 5
 """Items, and ratings per user, of a made-up world: small, so that a fit takes little time; chosen by hand."""
+WIDE = 64
+"""Items of a wide world, and its cap where no domain is given: so large a cap is reached; chosen by hand."""
 _NAMED = "light", "usual", "other", "heavy", "extreme", "new"
 _SILENT = tuple(f"user {k}" for k in range(6))
 USERS = len(_NAMED) + len(_SILENT)
@@ -37,21 +39,38 @@ class World:
     domain: Domain
 
     @classmethod
-    def of(cls, domain: Domain | None = None, feedback: FeedbackKind = "ratings") -> "World":
+    def wide(cls, domain: Domain | None = None, feedback: FeedbackKind = "ratings") -> "World":
+        """Make a world of more items, whose users may rate them all unless a given domain caps them.
+
+        Args:
+            domain, feedback: as in ``of``.
+        """
+        return cls.of(domain, feedback, WIDE, WIDE)
+
+    @classmethod
+    def of(
+        cls,
+        domain: Domain | None = None,
+        feedback: FeedbackKind = "ratings",
+        items: int = ITEMS,
+        cap: int = CAP,
+    ) -> "World":
         """Make a world on the first items of a domain, with its scale or counts and its cap.
 
         Args:
             domain: the domain; by default a made-up one. Likes become interactions without ratings.
             feedback: the kind of feedback in the made-up domain.
+            items: number of items, or all that a given domain has if they are fewer.
+            cap: the most ratings per user in the made-up domain.
         """
         if domain is None:
             scale = (1, 5, 1) if feedback == "ratings" else None
             # A model of interactions may measure less for a crowd that is declared small.
             users = 20 if feedback == "ratings" else 10_000
-            domain = Domain(range(ITEMS), scale=scale, max_per_user=CAP, max_users=users)
+            domain = Domain(range(items), scale=scale, max_per_user=cap, max_users=users)
         return cls(
             Domain(
-                domain.items[:ITEMS],
+                domain.items[:items],
                 scale=domain.scale if domain.feedback == "ratings" else None,
                 counts=domain.counts,
                 max_per_user=domain.max_per_user,

@@ -271,7 +271,7 @@ def test_a_second_ledger_of_the_same_people_is_refused_by_the_database_too(
     url: str, make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = Ledger.create(url, TOTAL, max_releases=9)
-    with pytest.warns(LedgerWarning, match="is started beside.*never charge the new one"):
+    with pytest.warns(LedgerWarning, match="is started next to.*never charge the new one"):
         other = Ledger.create(f"{url}?ledger=other", TOTAL, max_releases=9)
     first.charge(make_plan(0.1))
     with pytest.raises(LedgerError, match="second ledger of one population: in its database lies test_"):
