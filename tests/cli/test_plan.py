@@ -96,6 +96,21 @@ def test_shares_of_a_total_are_planned(here, hushrec):
     assert re.findall(r"^ *(\d+) +ε = ", few, re.MULTILINE) == ["1", "2", "3"]
 
 
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ("--releases 52 --total 4 --model global-effects --unit user --adjacency add-remove", True),
+        ("--releases 52 --total 4 --model covariance-svd --unit user --adjacency add-remove", False),
+        ("--releases 52 --total 4 --model global-effects --unit record --adjacency add-remove", False),
+        ("--releases 1 --total 4 --model global-effects --unit user --adjacency add-remove", False),
+        ("--epsilon 4 --model global-effects --unit user --adjacency add-remove", False),
+    ],
+)
+def test_equal_releases_of_averages_lead_to_a_series(here, hushrec, options, named):
+    shown = flat(hushrec(f"plan --domain domain.json --delta 1e-6 {options}").out)
+    assert ("A series of this model has less noise" in shown) == named
+
+
 @pytest.mark.parametrize("given", ["", "--epsilon 1 --total 4", "--total 4", "--epsilon 1 --releases 3"])
 def test_a_plan_is_of_one_release_or_of_several(here, refused, given):
     kind = "--delta 1e-6 --unit user --adjacency add-remove"

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import hushrec as hr
+from hushrec.cli.charges import RESUMED
 from hushrec.errors import LedgerError
 from hushrec.files import sha256
 from hushrec.local.released import ReleasedData
@@ -278,7 +279,9 @@ def test_ctrl_c_says_what_became_of_the_charge(here, hushrec, monkeypatch):
         result = hushrec(command(), 130)
     assert "hushrec: stopped.\nThe charge stays open: the same call resumes it" in result.err
     again = command().replace(" --new-ledger", "")
-    assert "Wrote" in hushrec(again).out
+    said = hushrec(again).out
+    assert RESUMED in " ".join(said.split())
+    assert "Wrote" in said
     assert len(hr.Ledger.open("ledger.db").entries()) == 1
 
 

@@ -139,7 +139,10 @@ def test_a_ledger_knows_its_releases_and_one_from_a_backup_does_not(here, hushre
     assert "knows all 1 releases of it" in hushrec(f"ledger verify backup/own.db {one}").out
     assert "a backup was restored" in refused("ledger verify backup/own.db releases")
     assert "no release of this ledger" in refused("ledger verify own.db backup")
-    assert "name the releases" in refused("ledger verify own.db")
+    assert "name the releases" in refused("ledger verify own.db backup")
+    assert "add the release file: hushrec ledger verify own.db week-01.safetensors" in refused(
+        "ledger verify own.db"
+    )
 
 
 def test_an_address_is_never_repeated(here, refused):

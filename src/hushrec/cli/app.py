@@ -69,6 +69,14 @@ class Commands(TyperGroup):
         """Command names in the order of use."""
         return list(COMMANDS)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find a command; where only a group of commands has it, name that one in the error."""
+        if args[0] not in self.commands:
+            for group, below in self.commands.items():
+                if args[0] in getattr(below, "commands", {}):
+                    ctx.fail(f"No such command '{args[0]}'. Did you mean hushrec {group} {args[0]}?")
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         try:
             with warnings.catch_warnings():

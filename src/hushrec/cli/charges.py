@@ -25,6 +25,9 @@ Made = TypeVar("Made", bound=Any)
 Result = TypeVar("Result")
 
 
+RESUMED = "Went on from the checkpoint of a fit that was stopped: nothing more was charged"
+
+
 def complete_ledger(typed: str) -> list[str]:
     """The files that a shell offers; a URL is typed."""
     return [] if ":" in typed else sorted(map(str, Path().glob(f"{escape(typed)}*")))
@@ -152,6 +155,8 @@ def charged(
             return request.make(people)
 
     result, request = confirmed(request, make)
+    if work.resumes:
+        console.out().print(RESUMED)
     if request.new_ledger:
         ledger = opened(request)
         console.out().print(

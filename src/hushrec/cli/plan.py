@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from hushrec.privacy.accounting.budget import Budget
     from hushrec.privacy.accounting.plan import Plan
 
+_SERIES = (
+    "A series of this model has less noise, because its releases share it: hushrec plan --series LEDGER "
+    "(docs/weekly.md)"
+)
+
 
 @grouped
 def plan(
@@ -44,10 +49,10 @@ def plan(
 ) -> None:
     """Show the noise and the cost of a fit. Reads no ratings."""
     from hushrec.curator.choices.suggest_model import choice_within, same_list
+    from hushrec.curator.series.part import series_model
     from hushrec.data.domain import Domain
 
     if series is not None:
-        from hushrec.curator.series.part import series_model
         from hushrec.curator.series.series_plan import plan_series
 
         options.require_only(ctx, options.OF_A_SERIES, "domain series json")
@@ -86,7 +91,9 @@ def plan(
     if releases:
         each = f"each of {releases:,} releases may cost ε = {above(budget.epsilon)}"
         first.append(Paragraph(f"Within {whole} over all of them, {each}.", "strong"))
-        extra += _equal_releases(planned, whole, releases)
+        series_kind = releases > 1 and (whole.unit, whole.adjacency) == ("user", "add-remove")
+        has_series = series_kind and chosen == series_model(declared)
+        extra += _equal_releases(planned, whole, releases, has_series=has_series)
         spent = [
             {"releases": n_made, "spent_epsilon": cost} for n_made, cost in _spent(planned, whole, releases)
         ]
@@ -103,7 +110,7 @@ def _caution(text: str) -> "list[Block]":
     return [Paragraph(text, "caution")] if text else []
 
 
-def _equal_releases(planned: "Plan", total: "Budget", releases: int) -> "list[Block]":
+def _equal_releases(planned: "Plan", total: "Budget", releases: int, *, has_series: bool) -> "list[Block]":
     """Show the ε that each of several releases may cost, and the ε spent after each."""
     from hushrec.documents.document import Commands, Paragraph, Table
     from hushrec.figures import above
@@ -115,6 +122,7 @@ def _equal_releases(planned: "Plan", total: "Budget", releases: int) -> "list[Bl
         Table("Spent", ("releases", "spent"), rows, left=0),
         Commands("Create the ledger", [f"hushrec ledger create LEDGER {figures} {kind}"]),
         Paragraph("Then hushrec fit --epsilon auto takes one share each time."),
+        *([Paragraph(_SERIES)] if has_series else []),
     ]
 
 

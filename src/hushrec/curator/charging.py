@@ -100,6 +100,7 @@ class Work(ABC, Generic[Made]):
         because: why what is made was suggested; empty if it was named.
         awaited: whether others see that it was refused. A device's report is awaited, so whether it comes
             must not depend on what its user rated.
+        resumes: whether it goes on under the open charge of a fit that was stopped.
         private_size: whether the size of what is made follows from the records.
         suffixes: of its file.
 
@@ -110,6 +111,7 @@ class Work(ABC, Generic[Made]):
     footprint: Footprint | None = None
     because: str = ""
     awaited: bool = False
+    resumes: bool = False
     private_size: bool = False
     suffixes: tuple[str, ...] = (".safetensors",)
 
@@ -260,6 +262,8 @@ class Request(Generic[Made]):
 
     def _resolved(self, facts: PublicFacts, account: Ledger | None, mark: str) -> Work[Made]:
         work = self.resolve(facts, account, self.release_index, mark)
+        charge = account.under(mark) if account and mark else None
+        work.resumes = charge is not None and charge.state == "charged"
         if self.out:
             work.require_out(self.out)
         if self.new_ledger:

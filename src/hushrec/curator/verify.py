@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 from hushrec import files
@@ -68,12 +69,17 @@ def verify_ledger(named: str, releases: Sequence[Path]) -> tuple[Ledger, list[He
         LedgerStale: The ledger does not know of one.
     """
     ledger = Ledger.open(named)
+    if not releases:
+        raise ConfigError(
+            "a ledger is verified by its releases; add the release file: hushrec ledger verify "
+            f"{quote(str(ledger.place))} week-01.safetensors"
+        )
     for place in releases:
         Ledger.open(named, place)
     heads = [anchor.head for anchor in release_anchors.among(*releases) if anchor.ledger_id == ledger.id]
     if not heads:
         raise ConfigError(
-            f"no release of this ledger is in {', '.join(map(str, releases)) or 'what was named'}; name the "
+            f"no release of this ledger is in {', '.join(map(str, releases))}; name the "
             "releases that the ledger must know, or folders of them"
         )
     return ledger, heads

@@ -38,7 +38,7 @@ def test_it_tells_what_loading_saw(domain):
     assert str(found).splitlines()[:9] == [
         "Confidential, for the curator only: do not publish, do not log",
         "records  105",
-        "users    20; the domain declares at most 100",
+        "users    20 left; the domain declares at most 100",
         "items    5 of the 5 of the catalogue",
         "kept     100 ratings, one for each user and item",
         "",

@@ -100,7 +100,7 @@ class Check:
         records, domain = self.dropped.records, self.domain
         rows = [
             ("records", f"{records:,}"),
-            ("users", f"{self.n_users:,}; the domain declares at most {domain.max_users:,}"),
+            ("users", f"{self.n_users:,} left; the domain declares at most {domain.max_users:,}"),
             ("items", f"{self.n_items:,} of the {domain.n_items:,} of the catalogue"),
             ("kept", f"{self.n_entries:,} {domain.feedback}, one for each user and item"),
         ]
