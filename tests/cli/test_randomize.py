@@ -283,6 +283,8 @@ def test_ctrl_c_says_what_became_of_the_charge(here, hushrec, monkeypatch):
     assert RESUMED in " ".join(said.split())
     assert "Wrote" in said
     assert len(hr.Ledger.open("ledger.db").entries()) == 1
+    repeated = again.replace("released.parquet", "again.parquet") + " --release-index 0"
+    assert RESUMED not in " ".join(hushrec(repeated).out.split())
 
 
 def test_the_facts_of_a_plan_are_one_object(here, hushrec, refused, features):

@@ -84,8 +84,8 @@ class Footprint:
 
     def in_words(self, crowd: Crowd) -> str:
         """The memory and the time; if the crowd is declared, also the memory for its records together."""
-        held = in_bytes(self.bytes_held(int(crowd.ratings), int(crowd.users)))
-        total = f", in all {held} for the expected {crowd.ratings:,.0f}" if crowd.declared else ""
+        in_all = in_bytes(self.bytes_held(int(crowd.ratings), int(crowd.users)))
+        total = f", in all {in_all} for the expected {crowd.ratings:,.0f}" if crowd.declared else ""
         time = f"{in_time(self.seconds)}, and {in_time(self.million_ratings)} for a million ratings"
         return f"needs {self.room}{total}; takes roughly {time}, on one processor"
 
