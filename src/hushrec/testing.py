@@ -42,6 +42,6 @@ def search_neighbours(
     from hushrec.audit.search import search, widen
     from hushrec.audit.worlds import World
 
-    found = search(model, budget, World.of(domain, model.feedback), seed=seed)
-    widen(found, model, budget, World.wide(domain, model.feedback))
-    return found.ratios
+    result = search(model, budget, World.of(domain, model.feedback), seed=seed)
+    widen(result, model, budget, World.wide(domain, model.feedback))
+    return result.ratios

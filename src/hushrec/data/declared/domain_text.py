@@ -9,12 +9,12 @@ __all__ = ["domain_text"]
 
 def domain_text(domain: Any) -> str:
     """Describe a ``Domain`` in one line: catalogue, feedback, bounds, expected numbers, roster."""
-    feedback, given = "interactions", "interactions"
+    feedback, records = "interactions", "interactions"
     if domain.likes is not None:
-        given = "likes"
+        records = "likes"
         feedback = f"likes: ratings of at least {domain.likes:g} on the scale {domain.rating_scale}"
     elif domain.rating_scale is not None:
-        feedback, given = f"scale {domain.rating_scale}", "ratings"
+        feedback, records = f"scale {domain.rating_scale}", "ratings"
     elif domain.counts is not None:
         feedback = f"interactions counted up to {domain.counts}"
     roster = f", roster of {domain.n_users:,} people" if domain.users else ""
@@ -24,7 +24,7 @@ def domain_text(domain: Any) -> str:
     personal_epsilon = f", classes {listed}" if listed else ""
     hints = "".join(
         f", about {number:,} {what}"
-        for number, what in ((domain.expected_users, "users"), (domain.expected_records, given))
+        for number, what in ((domain.expected_users, "users"), (domain.expected_records, records))
         if number
     )
     return (
