@@ -9,14 +9,11 @@ from statistics import NormalDist
 
 import polars as pl
 
-from hushrec.documents.measured import Measured
 from hushrec.documents.odds import Odds
 from hushrec.documents.promise import Guarantee, times
 from hushrec.documents.words import english
 from hushrec.figures import one_in, percent
 from hushrec.models.visibility import COVARIANCE, FACTORS
-from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting.accountant import Spent
 from lab.experiments.plots import canvas, svg
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -37,15 +34,9 @@ LISTS = {"data": "MovieLens 1M, likes", "protocol": "people", "metric": "nDCG@10
 # -- what ε means -----------------------------------------------------------------------------------------
 
 
-@cache
 def gaussian(epsilon):
     """What Gaussian noise means that costs all of ε at DELTA."""
-    low, high = 0, 400 * fixed_point.PER_ONE
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if Spent(rho=middle).epsilon(DELTA) <= epsilon else (low, middle)
-    rho = low / fixed_point.PER_ONE
-    return Odds.of(epsilon, DELTA, [Measured("all", "gaussian", 1.0, 1.0, 1, 1.0, rho)])
+    return Odds.gaussian(epsilon, DELTA)
 
 
 def as_strong(epsilon):

@@ -100,7 +100,7 @@ def test_likes_work_as_stars_do(page, visit, likes, listed):
 
 def test_without_taste_the_page_says_so(page, visit):
     visit(ranker([f"i{k}" for k in range(30)]), name="popular", titled=None)
-    assert page.inner_text("#list-note").startswith("Lists are the same for everybody")
+    assert page.inner_text("#list-note").startswith("Lists are the same for everyone")
     assert page.inner_text("#list-title") == "Everybody’s list"
     page.locator("#ranked .like").nth(0).click()
     assert not page.locator(".because").count()

@@ -38,7 +38,7 @@ def test_the_same_command_each_week(weeks, hushrec, refused):
         assert said in str(hr.Release.open(f"week-{number}.safetensors").statement)
         assert "Next: hushrec recommend" in result.out
         assert "All 3 releases of this series together: ε = 4 at δ = 1e-06 per user" in result.out
-        assert f"This is number {number}, and costs nothing more" in flat(result.out)
+        assert f"This is number {number}; its cost is part of the ε = " in flat(result.out)
         assert "Left in the ledger" not in result.out
         left = {1: "2 more releases of this series follow", 2: "1 more release of this series follows"}
         assert left[number] in result.out

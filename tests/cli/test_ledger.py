@@ -80,7 +80,7 @@ def test_what_the_total_means_is_told(here, hushrec, budget):
     """Of ε alone: μ and the best attack are of one release."""
     hushrec(f"ledger create owner.db {budget}")
     shown = hushrec("ledger extend owner.db --epsilon 4").out
-    line = "Anyone who reads all of them, whatever else they know, may learn a lot about you that"
+    line = "Anyone who reads the one file, whatever else they know, may learn a lot about you that"
     assert line in " ".join(shown.split())
     assert line in " ".join(hushrec("ledger show owner.db").out.split())
     assert not any(role in shown for role in ("population", "controller", "contact", "μ"))

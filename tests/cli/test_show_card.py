@@ -58,7 +58,10 @@ def test_a_card_in_german_is_german_in_its_summary(one, hushrec, refused):
     said = hr.Release.open(one).statement.sentences(Words("de"))
     assert said["sentence"] in read(text("karte.html"))
     assert '<html lang="de">' in text("karte.html")
-    assert text("karte.md").rstrip().endswith(Words("de")("untranslated"))
+    summary, note, rest = text("karte.md").partition(Words("de")("untranslated_card"))
+    assert note
+    assert "## Die Zusicherung\n" in summary
+    assert rest.startswith("\n\n## Audit\n")
     assert "choose one of de, en" in refused("show one.safetensors --html card.html --lang fr")
 
 

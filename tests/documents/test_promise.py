@@ -41,8 +41,10 @@ SAYS = {
     "en": {
         "weak": "too weak to promise much",
         "bound": r"The bound (?:ε = (?P<epsilon>[\d,.]+)|δ = 1 in (?P<chance>[\d,]+)) is too weak",
-        "known": "is twice this ε",
-        "larger": "with a larger δ",
+        "known": "If readers know that you ",
+        "steps": r"weaker: 2ε = (?P<epsilon>[\d.]+), a factor of (?P<factor>[\d.,]+)"
+        r"(?:, at δ = 1 in (?P<chance>[\d,]+))?\.",
+        "void": "says practically nothing",
         "unprotected": " Not protected: ",
         "sure": "may be right in practically all cases",
         "right": r"right in at most ([\d.,]+) % of cases; without reading, in 50 %\.$",
@@ -55,8 +57,10 @@ SAYS = {
     "de": {
         "weak": "zu schwach, um viel zuzusichern",
         "bound": r"Die Schranke (?:ε = (?P<epsilon>[\d,.]+)|δ = 1/(?P<chance>[\d.]+)) ist zu schwach",
-        "known": "doppelt so groß wie dieses ε",
-        "larger": "bei einem größeren δ",
+        "known": "Ist bekannt, dass ",
+        "steps": r"schwächer: 2ε = (?P<epsilon>[\d,]+), ein Faktor von (?P<factor>[\d.,]+)"
+        r"(?:, bei δ = 1/(?P<chance>[\d.]+))?\.",
+        "void": "praktisch ohne Aussage",
         "unprotected": " Nicht geschützt: ",
         "sure": "kann die Vermutung in praktisch allen Fällen zutreffen",
         "right": r"in höchstens ([\d.,]+) % der Fälle zu; ohne zu lesen in 50 %\.$",
@@ -98,6 +102,18 @@ OTHER = {
         ),
     },
 }
+UNITS = {
+    "en": {},
+    "de": {
+        "user": "Einheit Person, Nachbarschaft",
+        "record": "Einheit einzelne Angabe, Nachbarschaft",
+        "add-remove": " Hinzufügen oder Entfernen",
+        "replace": " Ersetzen",
+        "replace-items": " Ersetzen der Titel",
+    },
+}
+"""Units and adjacencies, where a language does not name them as the options do."""
+PI = Decimal("3.1415926535897932384626433832795028841971693993751058209749445923078164")
 GIVEN = {
     ("en", False): {"one": "rating", "many": "ratings"},
     ("en", True): {"one": "interaction", "many": "interactions"},
@@ -184,6 +200,83 @@ def test_the_three_figures_as_printed_do_not_contradict_each_other(lang, unit, a
 
 
 @in_every_language
+@pytest.mark.parametrize("unit", ["user", "record"])
+def test_two_steps_are_told_with_their_true_figures_rounded_up(lang, unit):
+    """Two data sets with a common neighbour: 2ε at (1 + e^ε) δ (group privacy)."""
+    words, says = Words(lang), SAYS[lang]
+    for epsilon, delta in itertools.product(EPSILONS, DELTAS):
+        said = guarantee(unit, "add-remove", False, epsilon, delta).promise(words)
+        assert says["known"] in said
+        with localcontext(prec=40):
+            twice, at = 2 * Decimal(repr(epsilon)), Decimal(repr(delta))
+            factor, together = twice.exp(), (1 + Decimal(repr(epsilon)).exp()) * at
+        told = re.search(says["steps"], said)
+        assert (told is None) == (says["void"] in said) == (factor > 1_000_000 or together >= Decimal("0.01"))
+        if told is None:
+            continue
+        assert_just_above(read(lang, told["epsilon"]), twice)
+        assert_just_above(read(lang, told["factor"]), factor)
+        assert (told["chance"] is None) == (delta == 0)
+        if delta:
+            assert together <= 1 / read(lang, told["chance"]) <= together * Decimal("1.011")
+
+
+def test_a_counted_interaction_has_a_content_that_may_be_looked_for():
+    odds = Odds.of(1.0, 1e-6)
+    for counts in (False, True):
+        said = Guarantee("record", "add-remove", odds, interactions=True, counts=counts).promise(english)
+        assert ("the bound on its content" in said) == counts
+
+
+@in_every_language
+@of_every_kind
+def test_the_answers_of_the_attack_are_named(lang, unit, adjacency, interactions):
+    words = Words(lang)
+    made = guarantee(unit, adjacency, interactions, 1.0, 0.0)
+    answer, opposite = (words(f"pair.{unit}.{adjacency}.{name}") for name in ("answer", "opposite"))
+    _, attack, _ = made.story(words)
+    assert {"en": f"may say “{answer}” in only 1 %", "de": f"Antwort „{answer}“ in nur 1 %"}[lang] in attack
+    assert {"en": f"where {opposite}, they", "de": f"in denen {opposite}, so"}[lang] in attack
+
+
+@in_every_language
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 1.0, 4.0, 8.0, 13.5, 30.0])
+@pytest.mark.parametrize("delta", [1e-12, 1e-6, 1e-3])
+def test_figures_of_a_total_are_put_next_to_those_of_gaussian_noise(lang, epsilon, delta):
+    """At the μ whose δ(ε) is δ, from its definition and with forty digits."""
+    words, made = Words(lang), guarantee("user", "add-remove", False, epsilon, delta)
+    whole = made.any_noise(words, gaussian=True)
+    assert whole.startswith(made.any_noise(words, gaussian=False))
+    figures = re.search(r" ([\d.,]+) % .* ([\d.,]+) %\.$", whole)
+    with localcontext(prec=80):
+        low, high = Decimal(0), Decimal(60)
+        for _ in range(100):
+            mu = (low + high) / 2
+            low, high = (low, mu) if lost(mu, epsilon) > Decimal(repr(delta)) else (mu, high)
+        true = normal(high / 2), normal(high + Decimal(NormalDist().inv_cdf(0.01)))
+    for shown, figure in zip(figures.groups(), true, strict=True):
+        assert_just_above(read(lang, shown), 100 * figure)
+
+
+def lost(mu, epsilon):
+    """The δ at ε of Gaussian noise (Dong, Roth & Su 2022, Corollary 2.13)."""
+    ratio = Decimal(repr(epsilon)) / mu
+    return normal(mu / 2 - ratio) - Decimal(repr(epsilon)).exp() * normal(-mu / 2 - ratio)
+
+
+def normal(x):
+    """Φ(x) by its power series, in the digits of the context."""
+    if abs(x) > 15:
+        return Decimal(int(x > 0))
+    term = total = x
+    for odd in itertools.count(3, 2):
+        term *= x * x / odd
+        total += term
+        if abs(term) < Decimal("1e-70"):
+            return Decimal("0.5") + total * (-x * x / 2).exp() / (2 * PI).sqrt()
+
+
+@in_every_language
 @of_every_kind
 def test_a_weak_bound_is_named_and_never_below_the_true_one(lang, unit, adjacency, interactions):
     words, says = Words(lang), SAYS[lang]
@@ -205,13 +298,13 @@ def test_a_weak_bound_is_named_and_never_below_the_true_one(lang, unit, adjacenc
 
 @in_every_language
 def test_the_loss_is_rounded_up_and_names_unit_and_adjacency(lang):
-    words = Words(lang)
+    words, named = Words(lang), UNITS[lang]
     for unit, adjacency in ADJACENCIES:
         said = Guarantee(unit, adjacency, Odds.of(1.2345678, 1.23456789e-6)).loss(words)
         figures = {"en": ("1.23457", "1.23457e-06"), "de": ("1,23457", "1,23457e-06")}[lang]
         assert [*re.findall(r"= ([\d.,e-]+\d)", said)] == [*figures]
-        assert unit in said
-        assert adjacency in said
+        assert named.get(unit, unit) in said
+        assert said.endswith(named.get(adjacency, adjacency))
 
 
 def test_a_factor_is_said_in_words_where_its_digits_say_nothing():
@@ -257,8 +350,10 @@ def test_every_promise_compares_two_worlds_and_claims_no_more_than_its_adjacency
         assert other in first
         assert about in first
         assert bool(left) == (not whole)
-        assert (says["known"] in said) == (adjacency == "add-remove")
-        assert (says["larger"] in said) == (adjacency == "add-remove" and delta > 0)
+        clicked = unit == "record" and interactions
+        assert (says["known"] in said) == (adjacency == "add-remove" and not clicked), (
+            "a click has no content"
+        )
     assert not any(word in said for kind, word in _named(lang) if kind != interactions)
 
 
@@ -288,9 +383,10 @@ def test_what_is_protected_is_said_apart_from_what_is_not(lang, unit, adjacency,
 @of_every_kind
 def test_every_sentence_is_whole(lang, unit, adjacency, interactions):
     words = Words(lang)
-    for epsilon, delta, what in itertools.product(EPSILONS, DELTAS, ("file", "all")):
-        made = Guarantee(unit, adjacency, Odds.of(epsilon, delta), interactions, what)
-        for said in (made.promise(words), made.grade(words), *made.story(words), made.covered(words) or "X."):
+    for epsilon, delta, files in itertools.product(EPSILONS, DELTAS, (None, 1, 52)):
+        made = Guarantee(unit, adjacency, Odds.of(epsilon, delta), interactions, files)
+        told = made.promise(words), made.brief(words), *made.story(words), made.covered(words) or "X."
+        for said in (*told, made.any_noise(words, gaussian=True)):
             assert not re.search(r"[{}]|  |\.\.|,,|, ?\.| [.,;:]|\bNone\b|nan|inf\b", said)
             assert said.endswith(".")
             assert said[0].isupper()

@@ -13,7 +13,7 @@ import pytest
 
 import hushrec
 from hushrec.documents import html, terminal
-from hushrec.documents.document import Document, Section
+from hushrec.documents.document import Document, Paragraph, Section
 from hushrec.documents.markdown import markdown
 from hushrec.documents.words import LANGUAGES, Clause, Said, Words, english, texts
 from hushrec.errors import ConfigError
@@ -28,7 +28,7 @@ SAYING = {"words", "english", "Clause"}
 """Calls whose first argument names a sentence."""
 ENGLISH_ALONE = (
     *("plan", "ledger", "holds"),
-    *("card.audit", "card.accuracy", "card.data", "card.ledger", "card.file", "card.checklist"),
+    *("card.audit", "card.accuracy", "card.data", "card.file", "card.checklist"),
     *("card.parameters", "card.unit", "card.algorithms", "card.utility", "card.bias", "card.queries"),
     *("card.trust", "card.channels", "card.access", "card.collection"),
 )
@@ -258,13 +258,15 @@ def test_what_a_language_lacks_is_said_in_english_marked_and_confessed(lang, mon
 @pytest.mark.parametrize("lang", FOREIGN)
 def test_a_card_says_its_summary_in_the_language_and_confesses_the_rest(lang):
     document = card(ReviewedFile.of(release()), lang=lang)
-    assert document.blocks[-1].text == texts(lang)["untranslated"]
     titles = {block.title: block.title.lang for block in document.blocks if isinstance(block, Section)}
     summary = {texts(lang)[f"card.{name}.title"] for name in ("promise", "not_promised", "uses", "guarantee")}
     assert {title for title, of in titles.items() if of == lang} >= summary
-    assert titles[texts("en")["card.checklist.title"]] == "en"
+    rest = [texts("en")[f"card.{name}.title"] for name in ("audit", "accuracy", "data", "file", "checklist")]
+    assert [title for title, of in titles.items() if of == "en"] == rest
+    told = [block.text for block in document.blocks if isinstance(block, Paragraph)]
+    assert told[-1] == texts(lang)["untranslated_card"], "once, and which parts"
     assert f'lang="en">{texts("en")["card.checklist.title"]}</h2>' in html.page(document)
-    assert card(ReviewedFile.of(release())).blocks[-1] != document.blocks[-1]
+    assert texts("en")["untranslated_card"] not in str(card(ReviewedFile.of(release())).blocks)
 
 
 def _points(document):
@@ -321,6 +323,14 @@ def test_a_clause_is_known_by_its_name_and_exactly_its_values():
 )
 def test_a_clause_is_not_known_by_what_is_neither_text_nor_a_finite_number(value):
     assert not Clause("assumes.cap", {"max_per_user": value, "given": "ratings"}).is_known
+
+
+def test_a_clause_names_unit_and_adjacency_in_its_language():
+    values = {"model": "M", "epsilon": "1", "delta": "0", "unit": "user", "adjacency": "add-remove"}
+    said = Words("de").clause(Clause("beside.release", values))
+    assert said.endswith("Einheit Person, Nachbarschaft Hinzufügen oder Entfernen)")
+    assert english.clause(Clause("beside.release", values)).endswith("per user, add-remove)")
+    assert "Einheit <b>" in Words("de").clause(Clause("beside.release", values | {"unit": "<b>"}))
 
 
 def test_a_figure_stands_for_itself_in_json():

@@ -136,23 +136,22 @@ def test_html_and_markdown_say_the_same(changes, lang):
 
 
 def test_a_card_of_one_of_several_begins_with_all_of_them_together():
-    first, second, third, *_ = card(reviewed(**KINDS["one of several"])).blocks
+    first, second, *_ = card(reviewed(**KINDS["one of several"])).blocks
     assert first.text.startswith("All 52 releases that this ledger allows, together: ε = 4 at δ = 1e-06")
     assert first.tone == "strong"
-    assert second.text.startswith("Anyone who reads all of them")
-    assert third.text == "This release alone: ε = 0.466 at δ = 1e-06."
+    assert second.title == HEADINGS[0]
 
 
 def test_the_promise_of_one_of_several_is_first_that_of_all_of_them_together():
     said = statement(**KINDS["one of several"])
     promise, alice, figure, table, alone, own_promise, own_alice = part(0, **KINDS["one of several"])
-    assert promise.text.startswith("Anyone who reads all of them")
+    assert promise.text.startswith("Anyone who reads all 52 files")
     assert alice.blocks[0].text.startswith(
-        "Someone who knows everything except whether Alice took part reads all"
+        "Someone who knows everything except whether Alice took part reads all 52 files"
     )
     assert [figure, table] == trade_off(Odds.of(4.0, 1e-6), english)
     assert alone.text == "This release alone: ε = 0.466 at δ = 1e-06."
-    assert [own_promise, own_alice] == said.plain(english)
+    assert [promise, alice, alone, own_promise, own_alice] == said.plain(english), "as the statement"
     answer, _ = checks(**KINDS["one of several"])[FACTORS[0]]
     assert answer.startswith("All 52 releases that this ledger allows, together: ε = 4 at δ = 1e-06")
     assert "This file: ε = 0.466 at δ = 1e-06" in answer
@@ -167,12 +166,11 @@ def test_the_promise_of_one_or_of_a_series_is_told_once(kind):
 @EVERY_KIND
 def test_the_summary_is_in_the_language_and_the_rest_says_that_it_is_not(changes):
     document = card(reviewed(**changes), lang="de")
-    *blocks, last = document.blocks
-    assert last.text == Words("de")("untranslated")
-    sections = [place for place, block in enumerate(blocks) if isinstance(block, Section)]
-    summary = replace(document, blocks=blocks[: sections[2]])
+    told = Words("de")("untranslated_card")
+    (note,) = (block for block in document.blocks if getattr(block, "text", "") == told)
+    summary = replace(document, blocks=document.blocks[: document.blocks.index(note)])
     assert '<html lang="de">' in page(summary)
-    assert 'lang="en"' not in page(summary), "what is promised and what not"
+    assert 'lang="en"' not in page(summary), "what is promised, what not, and the guarantee"
     assert '<h2 lang="en">Audit' in re.sub(r' id="s\d+"', "", page(document))
     assert "not translated" not in text(card(reviewed(**changes)).blocks)
 
@@ -290,6 +288,15 @@ def test_of_a_file_that_promises_nothing_nothing_else_is_listed():
         assert point.startswith("Anything.")
 
 
+def test_accounts_are_spoken_of_where_one_is_the_unit():
+    (accounts,) = (point for point in points() if "several accounts" in point)
+    assert accounts.endswith("Several people on one account count as one person.")
+    assert not any("account" in point for point in points(unit="record", interactions=True))
+    known = "If readers know that you gave it"
+    assert known not in read(page(card(reviewed(unit="record", interactions=True))))
+    assert known in read(page(card(reviewed(unit="record"))))
+
+
 def test_people_who_are_listed_and_who_is_trusted_are_said():
     assert any(
         "a row for each person" in point for point in points(of=reviewed(release("factors and people")))
@@ -388,7 +395,10 @@ def test_no_figure_is_given_where_none_is_promised():
         rows = checks(**changes)
         assert rows[FACTORS[0]][0] == "No finite ε is promised."
         assert "protects no one" in rows[FACTORS[7]][0]
-    assert checks()[FACTORS[0]][0].startswith("This file: ε = 1.25 at δ = 1e-06, μ ≤ 0.673 (Gaussian")
+    assert checks()[FACTORS[0]][0].startswith("This file: ε = 1.25 at δ = 1e-06. μ ≤ 0.673 (Gaussian")
+    answer, _ = checks(**KINDS["one of a series"])[FACTORS[0]]
+    assert "This file" not in answer, "the ε is that of all of them"
+    assert "ε = 1.25 of the series. μ ≤ 0.673" in answer
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from dataclasses import fields
 import pytest
 
 import hushrec as hr
+from hushrec.documents import terminal
 from hushrec.documents.words import Clause, english
 from hushrec.errors import ReleaseError
 from hushrec.release.statement import Measured, Promised, Statement, placeholder_statement
@@ -33,7 +34,8 @@ def test_a_private_release_promises_in_one_plain_sentence_and_warns_of_nothing(s
     promises = [line for line in text.splitlines() if line.startswith(PROMISE)]
     assert promises == [
         f"{PROMISE} may learn something about you that they would not learn if you had never taken part. "
-        "If it is known that you took part, the bound on what you gave is twice this ε, with a larger δ."
+        "If readers know that you took part, the bound on what you gave is weaker: 2ε = 2.5, a factor of "
+        "12.2, at δ = 1 in 222,000."
     ]
     assert "it is at most 3.5 times as probable as in the other case, plus 1 in 1,000,000." in text
     assert 3.49 < math.exp(1.25) < 3.5
@@ -107,31 +109,67 @@ def test_a_condition_stands_in_the_headline_and_the_sentence(statement):
 # -- one of several releases ------------------------------------------------------------------------------
 
 SEVERAL, SERIES = KINDS["one of several"], KINDS["one of a series"]
+ALICE, ALONE = "What that means for Alice", "This release alone: ε = 0.466 at δ = 1e-06."
+HIGH = "These figures are this high because they hold for any noise: other releases may use any."
 
 
 def test_a_statement_of_one_of_several_releases_begins_with_all_of_them(statement):
     """It is what a person asks first, and it is more than this file tells."""
     made = statement(**SEVERAL)
-    lines = str(made).split("\n\n")[0].splitlines()
+    lines = terminal.text(made.summary(english)).splitlines()
     assert lines[0] == (
         "All 52 releases that this ledger allows, together: ε = 4 at δ = 1e-06 per user, add-remove; ε = 0.7 "
         "of it is spent so far, this one included."
     )
-    assert lines[1].startswith("Anyone who reads all of them, whatever else they know, may learn a lot about")
+    assert first(made) == lines[0]
+    assert lines[1].startswith(
+        "Anyone who reads all 52 files, whatever else they know, may learn a lot about"
+    )
     assert lines[2] == "This release alone: ε = 0.466 at δ = 1e-06."
-    assert (made.together.odds.epsilon, made.together.odds.delta, made.together.what) == (4.0, 1e-6, "all")
+    assert (made.together.odds.epsilon, made.together.odds.delta, made.together.files) == (4.0, 1e-6, 52)
     assert made.guarantee.odds.epsilon == 0.466
     assert made.sentences(english)["together"] == " ".join(lines[:2])
+
+
+def test_a_statement_of_one_of_several_tells_the_story_of_all_of_them_first(statement):
+    made = statement(**SEVERAL)
+    told = str(made).splitlines()
+    order = [told.index(line) for line in (f"{ALICE} (all 52 files):", ALONE, f"{ALICE} (this file alone):")]
+    assert order == sorted(order)
+    assert "reads all 52 files and guesses" in told[order[0] + 1]
+    assert "right in at most 98.3 % of cases" in told[order[0] + 1]
+    assert told[order[0] + 4] == HIGH
+    assert told[order[1] + 1] == made.sentence
+    assert "reads this file and guesses" in told[order[2] + 1]
+    assert "right in at most 61.5 % of cases" in told[order[2] + 1]
+    assert [made._repr_html_().count(line) for line in (ALICE, ALONE, HIGH)] == [2, 1, 1]
+
+
+def test_gaussian_noise_is_named_only_where_this_release_has_no_other(statement):
+    sums = Measured("sums", "gaussian", 2.0, 8.0, 4, 1.0, 0.03)
+    for lines, named in (((sums,), True), ((sums, SAMPLED), False)):
+        assert ("right in at most 66.3 %" in str(statement(**SEVERAL, measurements=lines))) == named
+
+
+def test_a_summary_says_which_records_are_not_protected(statement):
+    for changes in ({}, SERIES, SEVERAL):
+        told = terminal.text(statement(**changes, unit="record", interactions=True).summary(english))
+        assert told.count("Not protected: all your interactions together, about which") == 1
+        assert "Not protected" not in terminal.text(statement(**changes).summary(english))
 
 
 def test_one_of_a_series_begins_with_the_epsilon_that_is_already_of_all(statement):
     made = statement(**SERIES)
     assert first(made) == (
         "All 12 releases of this series together: ε = 1.25 at δ = 1e-06 per user, add-remove. This is number "
-        "2, and costs nothing more."
+        "2; its cost is part of the ε = 1.25 of the series."
     )
+    assert made.sentence.startswith("Anyone who reads all 12 files, whatever else they know,")
+    assert str(made).count(made.sentence) == 1
+    assert f"{ALICE} (all 12 files):" in str(made)
+    assert "this file" not in str(made)
     assert "This release alone" not in str(made)
-    assert made.together.odds == made.reading
+    assert made.together == made.guarantee
 
 
 def test_a_caution_stands_before_all_releases_together(statement):
@@ -142,7 +180,7 @@ def test_a_caution_stands_before_all_releases_together(statement):
         "All 52 releases that this ledger allows, together",
         "This release alone",
     ]
-    assert "Anyone who reads all of them" not in str(made)  # a grade is a promise
+    assert "Anyone who reads" not in str(made)  # a grade is a promise
 
 
 @pytest.mark.parametrize(

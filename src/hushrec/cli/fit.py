@@ -175,13 +175,12 @@ def _print_made(release: "Release", out: Path, *lines: str) -> None:
     statement = release.statement
     example = "--rating ITEM=STARS" if release.feedback == "ratings" else "--item ITEM"
     helps = "" if release.personal else remedy(release.feedback, release.settings)
-    grade = statement.guarantee.grade(english) if statement.private and not statement.together else ""
     place = quote(str(out))
     blocks: list[Block] = [
         Paragraph(f"Wrote {out}. {release.taste}"),
         *([Paragraph(helps)] if helps else []),
-        *statement.first(english),
-        *(Paragraph(line) for line in (grade, *lines) if line),
+        *statement.summary(english),
+        *(Paragraph(line) for line in lines if line),
         Commands("The whole statement", [f"hushrec show {place}"]),
         Commands("Next", [f"hushrec recommend {place} {example}"]),
     ]

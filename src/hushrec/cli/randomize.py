@@ -110,8 +110,7 @@ def _print_made(data: "ReleasedData", following: str, written: str, *lines: str)
 
     statement = data.statement
     blocks: list[Block] = [Paragraph(written), *statement.first(english)]
-    if statement.private:
-        blocks.append(Paragraph(statement.sentence))
+    blocks += (block for block in statement.plain(english) if isinstance(block, Paragraph))
     blocks += (Paragraph(line) for line in lines if line)
     console.show_blocks([*blocks, Commands("Next", [following])])
 

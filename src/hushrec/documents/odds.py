@@ -39,6 +39,17 @@ class Odds:
         """e^ε, by which the odds of any conclusion change at most; infinite beyond floats."""
         return math.exp(self.epsilon) * _MARGIN if self.epsilon < _LARGEST else math.inf
 
+    @property
+    def two_steps(self) -> tuple[float, float]:
+        """ε and δ of two data sets with a common neighbour: 2ε and (1 + e^ε) δ (group privacy)."""
+        return 2 * self.epsilon, (1 + self.factor) * self.delta * _MARGIN if self.delta else 0.0
+
+    @classmethod
+    def gaussian(cls, epsilon: float, delta: float) -> "Odds":
+        """Return what Gaussian noise means that costs all of ε at δ."""
+        mu = gaussian_mu(epsilon, delta)
+        return cls(epsilon, delta, mu, right_guess(epsilon, delta, mu), best_attack(epsilon, delta, mu))
+
     @classmethod
     def of(cls, epsilon: float, delta: float, measured: Iterable[Measured] = ()) -> "Odds":
         """Return the smaller of the bounds from the total and from the measurements.
@@ -104,6 +115,25 @@ def gaussian(epsilon: float) -> float:
     if epsilon > 600:  # Mills: 1 − Φ(x) ≤ e^(−x²/2)/2
         return 2 * math.sqrt(2 * epsilon)
     return 2 * _upper(1 / (1 + math.exp(epsilon))) * _MARGIN
+
+
+def gaussian_mu(epsilon: float, delta: float) -> float:
+    """The largest μ of Gaussian noise that is (ε, δ)-differentially private, from above.
+
+    δ = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), which grows with μ (Dong, Roth & Su 2022, Corollary 2.13).
+
+    Args:
+        epsilon: may be infinite, as is μ from ``_LARGEST`` on.
+        delta: above 0.
+    """
+    if epsilon >= _LARGEST:
+        return math.inf
+    low, high = 0.0, math.sqrt(2 * epsilon) + 20
+    for _ in range(80):
+        mu = (low + high) / 2
+        lost = _normal(mu / 2 - epsilon / mu) - math.exp(epsilon) * _normal(-mu / 2 - epsilon / mu)
+        low, high = (low, mu) if lost > delta else (mu, high)
+    return high * _MARGIN
 
 
 def _six(figure: float | None) -> float | None:

@@ -26,6 +26,8 @@ _GRADES = ((0.5, "almost_the_same"), (1.1, "similar"), (3.0, "something"), (WEAK
 _LAST = "almost_everything"
 _LARGEST = 1_000_000
 """The ε above which its digits say nothing."""
+_MILLION = math.log(1e6)
+"""The ε above which the digits of a factor tell nothing."""
 _BILLION = math.log(1e9)
 """The ε above which a factor tells nothing."""
 _FLAW = 0.01
@@ -44,14 +46,16 @@ class Guarantee:
         unit, adjacency: one of ``ADJACENCIES``.
         odds: ε, δ and what follows from them.
         interactions: whether people gave interactions in place of ratings.
-        what: what is read: ``file``, or ``all`` of several.
+        files: how many files are read together; None for one alone.
+        counts: whether an interaction has a count, which is its content.
     """
 
     unit: str
     adjacency: str
     odds: Odds
     interactions: bool = False
-    what: str = "file"
+    files: int | None = None
+    counts: bool = False
 
     @property
     def weak(self) -> bool:
@@ -61,14 +65,19 @@ class Guarantee:
     def loss(self, words: Words, name: str = "headline", **more: object) -> Said:
         """ε and δ in one line."""
         figures = {"epsilon": above(self.odds.epsilon), "delta": above(self.odds.delta)}
-        return words(f"loss.{name}", **figures, unit=self.unit, adjacency=self.adjacency, **more)
+        unit, adjacency = words(f"unit.{self.unit}"), words(f"adjacency.{self.adjacency}")
+        return words(f"loss.{name}", **figures, unit=unit, adjacency=adjacency, **more)
 
     def grade(self, words: Words) -> Said:
         """How much readers may learn, in one sentence."""
         epsilon = math.inf if self.weak else self.odds.epsilon
         name = next((name for most, name in _GRADES if epsilon <= most), _LAST)
         about, other = self._of("about", words), self._of("other", words)
-        return words(f"grade.{name}", what=words(f"what.{self.what}"), about=about, other=other)
+        return words(f"grade.{name}", what=self._read(words), about=about, other=other)
+
+    def brief(self, words: Words) -> Said:
+        """How much readers may learn, and which records are not protected."""
+        return words.join([self.grade(words), self._left_out(words)])
 
     def promise(self, words: Words) -> Said:
         """The promise in plain words and without exponents, and what it leaves out."""
@@ -80,18 +89,13 @@ class Guarantee:
                 words("promise.chance", chance=one_in(delta)) if flawed else f"ε = {_plain(epsilon, words)}"
             )
             parts.insert(0, words("promise.weak", bound=bound, about=self._of("about", words)))
-        if phrase := self._of("known", words):
-            parts.append(words("promise.known" if delta else "promise.known_pure", known=phrase))
-        if not self._whole:
-            parts.append(words("promise.unprotected_part", unprotected=self.unprotected(words)))
-        return words.join(parts)
+        return words.join([*parts, self._known(words), self._left_out(words)])
 
     def covered(self, words: Words) -> Said | None:
         """Say which records are protected and which are not; None if all that a person gave are."""
         if self._whole:
             return None
-        protected = words("promise.protected", about=self.protected(words))
-        return words.join([protected, words("promise.unprotected_part", unprotected=self.unprotected(words))])
+        return words.join([words("promise.protected", about=self.protected(words)), self._left_out(words)])
 
     def protected(self, words: Words) -> Said:
         return self._of("protected", words)
@@ -101,8 +105,9 @@ class Guarantee:
 
     def story(self, words: Words) -> list[Said]:
         """Tell one reader's chances against one person: the right guess, the best attack, the odds."""
-        read, guessed = words(f"what.{self.what}"), self._of("guessed", words)
+        read, guessed = self._read(words), self._of("guessed", words)
         attack = {"wrong": percent(FALSE_POSITIVES), "found": percent(self.odds.best_attack)}
+        answers = {part: self._of(part, words) for part in ("answer", "opposite")}
         chance = self.odds.delta
         factor = times(self.odds.epsilon, words)
         worst = words("story.odds", times=factor)
@@ -114,13 +119,55 @@ class Guarantee:
             words("story.sure", guessed=guessed, what=read)
             if self.odds.right_guess >= _CERTAIN
             else words("story.guess", guessed=guessed, what=read, right=percent(self.odds.right_guess)),
-            words("story.attack", **attack),
+            words("story.attack", **attack, **answers),
             worst,
         ]
 
-    def section(self, words: Words) -> Section:
-        """The story under its heading."""
-        return Section(words("story.title"), [Paragraph(line) for line in self.story(words)])
+    def section(self, words: Words, *, alone: bool = False, more: Said | None = None) -> Section:
+        """The story under its heading.
+
+        Args:
+            alone: whether the heading says that this is one file of several.
+            more: what stands below it.
+        """
+        title = words("story.title")
+        if alone or self.files:
+            title = words("story.title_of", what=words("what.alone") if alone else self._read(words))
+        return Section(title, [Paragraph(line) for line in (*self.story(words), more) if line])
+
+    def any_noise(self, words: Words, *, gaussian: bool) -> Said:
+        """Say why the figures of an ε are as high as they are where any noise may have been used.
+
+        Args:
+            gaussian: whether to say what Gaussian noise of this ε at δ would mean.
+        """
+        parts = [words("story.any_noise")]
+        if gaussian and self.odds.delta:
+            noise = Odds.gaussian(self.odds.epsilon, self.odds.delta)
+            figures = {"right": percent(noise.right_guess), "found": percent(noise.best_attack)}
+            parts.append(words("story.gaussian", **figures))
+        return words.join(parts)
+
+    def _known(self, words: Words) -> Said:
+        """Say what bounds the content of a unit that is known to be there; empty if it has none."""
+        phrase = self._of("known", words)
+        if not phrase or (self.unit == "record" and self.interactions and not self.counts):
+            return Said("")
+        epsilon, delta = self.odds.two_steps
+        if epsilon > _MILLION or delta >= _FLAW:
+            return words("promise.known_nothing", known=phrase)
+        figures = {"known": phrase, "epsilon": above(epsilon, 3), "factor": odds(epsilon)}
+        if not delta:
+            return words("promise.known_pure", **figures)
+        return words("promise.known", **figures, chance=one_in(delta))
+
+    def _left_out(self, words: Words) -> Said:
+        if self._whole:
+            return Said("")
+        return words("promise.unprotected_part", unprotected=self.unprotected(words))
+
+    def _read(self, words: Words) -> Said:
+        return words("what.file") if self.files is None else words("what.all", n=self.files)
 
     @property
     def _whole(self) -> bool:
@@ -138,7 +185,7 @@ class Guarantee:
 
 def times(epsilon: float, words: Words) -> Said:
     """Say the factor e^ε, rounded up: ``2.72 times``, ``2,990 times``, ``a billion times``."""
-    if epsilon <= math.log(1e6):
+    if epsilon <= _MILLION:
         return words("times.factor", factor=odds(epsilon))
     return words("times.billion" if epsilon <= _BILLION else "times.more")
 

@@ -106,8 +106,11 @@ class Words:
         )
 
     def clause(self, clause: Clause) -> Said:
-        """Say a sentence that a file holds as a field."""
-        return self(clause.name, **clause.values)
+        """Say a sentence that a file holds as a field; a unit or adjacency has its name in this language."""
+        values: dict[str, Any] = dict(clause.values)
+        for name in {"unit", "adjacency"} & values.keys():
+            values[name] = self._texts.get(f"{name}.{values[name]}", values[name])
+        return self(clause.name, **values)
 
     def number(self, n: int | float | Number) -> str:
         """A number or a figure, as the language writes it."""

@@ -59,7 +59,7 @@ def card(reviewed: ReviewedFile, inputs: Given = Given(), lang: str = ENGLISH) -
         return Section(words(f"card.{name}.title"), blocks)
 
     audit, proof = evidence.audit(inputs.audit, reviewed, words, inputs.options), statement.proof(words)
-    blocks: list[Block] = [
+    summary: list[Block] = [
         *(block for block in audit if isinstance(block, Paragraph) and block.tone == "caution"),
         *statement.first(words),
         *([Paragraph(words("card.holds_accuracy"), "caution")] if inputs.accuracy else []),
@@ -67,6 +67,8 @@ def card(reviewed: ReviewedFile, inputs: Given = Given(), lang: str = ENGLISH) -
         part("not_promised", [Points([*_not_promised(reviewed, words)])]),
         part("uses", [Facts([*_uses(reviewed, words)])]),
         *([part("guarantee", proof)] if proof else []),
+    ]
+    rest: list[Block] = [
         part("audit", audit),
         part("accuracy", evidence.accuracy(inputs.accuracy, reviewed, words)),
         part("data", _data(reviewed, words)),
@@ -75,21 +77,17 @@ def card(reviewed: ReviewedFile, inputs: Given = Given(), lang: str = ENGLISH) -
         part("checklist", [Paragraph(words("card.checklist.about")), *_checklist(reviewed, inputs, words)]),
     ]
     about, label = reviewed.about(words), words(f"card.{reviewed.sort}")
-    if words.fell_back:
-        blocks.append(Paragraph(words("untranslated")))
+    note = [Paragraph(words("untranslated_card"))] if words.fell_back else []
+    blocks = [*summary, *note, *rest]
     return Document("card", reviewed.named, blocks, about=about, label=label, lang=lang)
 
 
 def _promise(statement: Statement, words: Words) -> list[Block]:
-    """Tell the promise and the best attack: of all releases together if there are several, then of this."""
-    if statement.private:
-        one, together = statement.plain(words), statement.together
-        if together is None or together.odds == statement.reading:
-            return [*one, *trade_off(statement.reading, words)]
-        whole: list[Block] = [Paragraph(together.promise(words)), together.section(words)]
-        alone = Paragraph(statement.guarantee.loss(words, "alone"), "strong")
-        return [*whole, *trade_off(together.odds, words), alone, *one]
-    return [Paragraph(statement.sentences(words)["sentence"]), Paragraph(words("card.promise.no_attacks"))]
+    """Tell the promise as the statement does, and the best attack."""
+    return statement.plain(words, trade_off) or [
+        Paragraph(statement.sentences(words)["sentence"]),
+        Paragraph(words("card.promise.no_attacks")),
+    ]
 
 
 def _not_promised(reviewed: ReviewedFile, words: Words) -> Iterator[Said]:
@@ -101,7 +99,8 @@ def _not_promised(reviewed: ReviewedFile, words: Words) -> Iterator[Said]:
         yield covered
     trusted = "randomizer" if reviewed.statement.local else "curator"
     listed = ["listed"] if reviewed.lists_people else []
-    for name in (*listed, "facts", "accounts", "public", trusted, "outside", "new_data", "for_good"):
+    accounts = ["accounts"] if reviewed.statement.unit == "user" else []
+    for name in (*listed, "facts", *accounts, "public", trusted, "outside", "new_data", "for_good"):
         yield words(f"card.not_promised.{name}")
 
 
@@ -211,12 +210,12 @@ def _parameters(reviewed: ReviewedFile, words: Words) -> Said:
         return words("card.parameters.nothing")
     statement = reviewed.statement
     parts = [statement.of_all(statement.together, words)] if statement.together else []
-    figures = {"epsilon": above(statement.epsilon), "delta": above(statement.delta)}
-    if (mu := statement.reading.mu) is None:
+    if not statement.ledger.get("parts"):
+        figures = {"epsilon": above(statement.epsilon), "delta": above(statement.delta)}
         parts.append(words("card.parameters.figures", **figures))
-    else:
-        parts.append(words("card.parameters.figures_mu", **figures, mu=above(mu, 3)))
-    return words.join(parts)
+    if (mu := statement.reading.mu) is not None:
+        parts.append(words("card.parameters.mu", mu=above(mu, 3)))
+    return words.join([*parts, words("card.parameters.computed")])
 
 
 def _unit(statement: Statement, words: Words) -> list[Said]:

@@ -1,7 +1,7 @@
 """The statement of privacy that every release carries."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
@@ -51,6 +51,11 @@ _NAMED = (("ledger", "id"), ("head", "head"), *((name, name) for name in DECLARE
 """The rows of the ledger's facts: their heading among the words, and their field."""
 CAVEATS = "unprotected", "convergence", "groups", "author"
 """The kinds of caveats, the gravest first."""
+
+
+def _nothing(odds: Odds, words: Words) -> Sequence[Block]:
+    """Draw nothing, where a document has no pictures."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +151,10 @@ class Statement:
 
     @property
     def guarantee(self) -> Guarantee:
-        """The guarantee that its ε gives."""
-        return Guarantee(self.unit, self.adjacency, self.reading, self.interactions)
+        """The guarantee that its ε gives: of this file, or of all files of its series."""
+        counts = any(clause.name == "assumes.catalogue_counts" for clause in self.assumes)
+        parts = self.ledger.get("parts")
+        return Guarantee(self.unit, self.adjacency, self.reading, self.interactions, parts, counts)
 
     @property
     def together(self) -> Guarantee | None:
@@ -155,14 +162,19 @@ class Statement:
         if self.unprotected:
             return None
         if "parts" in self.ledger:
-            return replace(self.guarantee, what="all")
+            return self.guarantee
         if (
             self.ledger.get("max_releases", 1) == 1
             or not {"total_epsilon", "total_delta"} <= self.ledger.keys()
         ):
             return None
         odds = Odds.of(self.ledger["total_epsilon"], self.ledger["total_delta"])
-        return Guarantee(self.unit, self.adjacency, odds, self.interactions, "all")
+        return replace(self.guarantee, odds=odds, files=self.ledger["max_releases"])
+
+    @property
+    def _several(self) -> bool:
+        """Whether all releases together have another ε than this one."""
+        return self.together not in (None, self.guarantee)
 
     @property
     def sentence(self) -> str:
@@ -182,7 +194,7 @@ class Statement:
             shown |= {"story": words.join(guarantee.story(words)), "protected": guarantee.protected(words)}
             shown["unprotected"] = guarantee.unprotected(words)
         if self.together:
-            parts = self.of_all(self.together, words), self.together.grade(words)
+            parts = self.of_all(self.together, words), self.together.brief(words)
             shown["together"] = words.join(parts if self.private else parts[:1])
         return words.translated(shown)
 
@@ -315,7 +327,10 @@ class Statement:
             yield from (name, str(value))
 
     def first(self, words: Words) -> list[Block]:
-        """Say first what must not be missed, then ε: of all releases together if several, then of this."""
+        """Say first what must not be missed, then ε: of all releases together if there are several.
+
+        The ε of one of several follows in ``plain`` and ``summary``; without a promise it follows here.
+        """
         cautions = [self._caveat(caveat, words) for caveat in self.caveats]
         if self.sampled and self.diagnostics.get("verdict") == _REFUTED:
             cautions.append(words("note.refuted"))
@@ -328,15 +343,12 @@ class Statement:
             return blocks
         if self.has("unprotected"):
             blocks.append(Paragraph(words("promise.nothing")))
-        loss = self.guarantee.loss(words)
         if self.together:
             blocks.append(Paragraph(self.of_all(self.together, words), "strong"))
-            if self.private:
-                blocks.append(Paragraph(self.together.grade(words)))
-            loss = self.guarantee.loss(words, "alone")
-        if self.has("author"):
-            loss = words.join([loss, words("loss.author")], "")
-        if "parts" not in self.ledger:
+        if (self._several and not self.private) or not self.together:
+            loss = self.guarantee.loss(words, "alone" if self.together else "headline")
+            if self.has("author"):
+                loss = words.join([loss, words("loss.author")], "")
             blocks.append(Paragraph(loss, "plain" if cautions or self.together else "strong"))
         if self.beside:
             blocks.append(Paragraph(words("note.beside", beside=words.clause(self.beside))))
@@ -350,11 +362,33 @@ class Statement:
         spent = above(ledger.get("spent_epsilon"))
         return together.loss(words, "together", n=ledger["max_releases"], spent=spent)
 
-    def plain(self, words: Words) -> list[Block]:
-        """The promise in plain words, and what it means for one person; nothing where nothing is promised."""
+    def summary(self, words: Words) -> list[Block]:
+        """The first lines, what readers may learn, and the ε of one of several releases."""
+        blocks = self.first(words)
+        if self.private and self.measurements:
+            blocks.append(Paragraph((self.together or self.guarantee).brief(words)))
+            if self._several:
+                blocks.append(Paragraph(self.guarantee.loss(words, "alone")))
+        return blocks
+
+    def plain(self, words: Words, drawn: Callable[[Odds, Words], Sequence[Block]] = _nothing) -> list[Block]:
+        """The promise in plain words, and what it means for one person; nothing where nothing is promised.
+
+        Of one of several releases, it is first that of all of them together.
+
+        Args:
+            drawn: shows the best attack, below the story that comes first.
+        """
         if not (self.private and self.measurements):
             return []
-        return [Paragraph(self._promised(words)), self.guarantee.section(words)]
+        single, together = self.guarantee, self.together
+        if together is None or together == single:
+            return [Paragraph(single.promise(words)), single.section(words), *drawn(single.odds, words)]
+        gaussian = all(line.mechanism in ("gaussian", "exact") for line in self.measurements)
+        why = together.any_noise(words, gaussian=gaussian)
+        whole = Paragraph(together.promise(words)), together.section(words, more=why)
+        alone = Paragraph(single.loss(words, "alone"), "strong"), Paragraph(single.promise(words))
+        return [*whole, *drawn(together.odds, words), *alone, single.section(words, alone=True)]
 
     def proof(self, words: Words) -> list[Block]:
         """Describe the basis of the figures: measurements, people and assumptions."""
@@ -390,7 +424,7 @@ class Statement:
         if "total_epsilon" in ledger:
             figures = {"spent": above(ledger.get("spent_epsilon")), "total": below(ledger["total_epsilon"])}
             lines.append(words("charged.spent", **figures))
-        if self.together and "parts" not in ledger:
+        if self._several:
             lines.append(words("charged.raised"))
         rows = [(words(f"charged.{key}"), str(ledger[name])) for key, name in _NAMED if ledger.get(name)]
         blocks: list[Block] = [*map(Paragraph, lines), Facts(rows)]

@@ -158,7 +158,7 @@ def test_a_plan_begins_with_its_epsilon_and_ends_with_what_is_measured(
     assert lines[0] == "toy: ε = 1 at δ = 1e-06 per user, add-remove"
     assert lines[-5:] == [
         "What will be measured:",
-        "measurement  mechanism  Δ      noise  entries  share         cost",
+        "measurement  mechanism  Δ      noise  entries  split         cost",
         "─────────────────────────────────────────────────────────────────",
         "sums         gaussian   2  σ = 11.94        4  0.500  ρ = 0.01401",
         "counts       gaussian   2  σ = 11.94        4  0.500  ρ = 0.01401",

@@ -55,4 +55,4 @@ def test_the_page_says_what_the_owner_declares_and_how_the_total_reads(tmp_path)
     page = piece(ledger._repr_html_())
     assert all(text in page for text in ("population", "subscribers", "controller", "us@films.example"))
     assert "<b>Films" not in page
-    assert "Anyone who reads all of them, whatever else they know, may learn something about you" in page
+    assert "Anyone who reads the one file, whatever else they know, may learn something about you" in page

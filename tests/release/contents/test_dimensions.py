@@ -144,18 +144,24 @@ def test_what_is_said_of_a_fit_holds_of_its_lists(epsilon):
     made = hr.testing.fit(ratings, hr.CovarianceSVD(rank=4), budget, entropy=Seeded(0))
     assert made.personal == (epsilon == 100)
     assert (len(lists(made)) > 1) == made.personal
-    assert ("survived the noise." in made.taste) == made.personal
+    assert ("survived the noise: " in made.taste) == made.personal
     assert ("no taste survived the noise at ε = 0.5" in made.taste) == (not made.personal)
 
 
 def test_the_sentence_says_what_is_known():
     cleaned = {"rank": 4, "covariance": {"cleaning": "weighted"}}
-    assert tastes(1, "M", cleaned, 1.0) == "1 dimension of taste survived the noise."
-    assert tastes(1200, "PrivateEASE", {"rank": 4}, 1.0) == "1,200 dimensions of taste survived the noise."
+    one, many = (tastes(n, "PrivateEASE", {"rank": 4}, 1.0) for n in (1, 1200))
+    differ = "in which the lists of two people can differ."
+    assert one == tastes(1, "M", cleaned, 1.0)
+    assert one == f"1 dimension of taste survived the noise: a direction {differ}"
+    assert many == f"1,200 dimensions of taste survived the noise: directions {differ}"
     kept = tastes(3, "M", {"rank": 4, "covariance": {"cleaning": "none"}}, 1.0)
     assert kept == "3 dimensions of taste at most, noise included: M does not tell which of them are noise."
     both = tastes(39, "CovarianceSVD", cleaned, 1.0, 32.0)
-    assert both == "7 dimensions of taste survived the noise. 32 more from what is publicly known of items."
+    assert both == (
+        f"7 dimensions of taste survived the noise: directions {differ} 32 more from what is publicly known "
+        "of items."
+    )
     public = tastes(32, "CovarianceSVD", cleaned, 1.0, 32.0)
     assert public == "32 dimensions of taste, from what is publicly known of items."
     of_others = tastes(9, "M", {"landmarks": 4}, 1.0)

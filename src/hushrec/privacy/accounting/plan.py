@@ -153,7 +153,7 @@ class Plan:
         """The guarantee that its ε gives."""
         budget = self.budget
         odds = Odds.of(self.epsilon, budget.delta, self.measured())
-        return Guarantee(budget.unit, budget.adjacency, odds)
+        return Guarantee(budget.unit, budget.adjacency, odds, files=self.part.of if self.part else None)
 
     def measured(self, free: Iterable[tuple[str, int]] = ()) -> tuple[Measured, ...]:
         """Everything that is measured, as a statement lists it.

@@ -44,7 +44,7 @@ def document(name: str, history: History, proposed: Mapping[str, Any] | None = N
     """
     total, remaining = history.total, left(history.remaining)
     odds = Odds.of(total.epsilon, total.delta)
-    all_of_them = Guarantee(total.unit, total.adjacency, odds, what="all")
+    all_of_them = Guarantee(total.unit, total.adjacency, odds, files=history.max_releases)
     loss, charged = all_of_them.loss(english), len(history.charges)
     more = Remainder.of(history).releases
     lines = [english("ledger.charged", n=charged, most=history.max_releases), all_of_them.grade(english)]
