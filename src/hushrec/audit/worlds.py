@@ -53,7 +53,7 @@ class World:
         domain: Domain | None = None,
         feedback: FeedbackKind = "ratings",
         items: int = ITEMS,
-        cap: int = CAP,
+        max_per_user: int = CAP,
     ) -> "World":
         """Make a world on the first items of a domain, with its scale or counts and its cap.
 
@@ -61,13 +61,13 @@ class World:
             domain: the domain; by default a made-up one. Likes become interactions without ratings.
             feedback: the kind of feedback in the made-up domain.
             items: number of items, or all that a given domain has if they are fewer.
-            cap: the most ratings per user in the made-up domain.
+            max_per_user: the most ratings of a user in the made-up domain.
         """
         if domain is None:
             scale = (1, 5, 1) if feedback == "ratings" else None
             # A model of interactions may measure less for a crowd that is declared small.
             users = 20 if feedback == "ratings" else 10_000
-            domain = Domain(range(items), scale=scale, max_per_user=cap, max_users=users)
+            domain = Domain(range(items), scale=scale, max_per_user=max_per_user, max_users=users)
         return cls(
             Domain(
                 domain.items[:items],
