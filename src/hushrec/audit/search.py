@@ -147,7 +147,7 @@ def widen(
 ) -> None:
     """Compare the extreme pairs of a wide world too, whose users reach a cap that a small world hides.
 
-    A Δ of √(2K) for a cap of K ratings looks right, at half of its size, as long as no one gives more than K/4.
+    At half of its size, a Δ of √(2K) for a cap of K ratings looks right where no one gives more than K/4.
 
     Args:
         result: of ``search``; its ratios and its number of pairs grow, its worst pair stays.
