@@ -151,6 +151,17 @@ def test_gaussian_noise_is_named_only_where_this_release_has_no_other(statement)
         assert ("right in at most 66.3 %" in str(statement(**SEVERAL, measurements=lines))) == named
 
 
+def test_a_click_has_no_content_to_look_for_unless_clicks_are_counted(statement):
+    facts = {"n_items": 4, "max_users": 9, "given": "interactions"}
+    for assumed, looked in (
+        (Clause("assumes.catalogue", facts), False),
+        (Clause("assumes.catalogue_counts", facts | {"counts": 9}), True),
+    ):
+        made = statement(unit="record", interactions=True, assumes=(assumed,))
+        assert ("If readers know that you gave it, the bound on its content" in str(made)) == looked
+        assert Statement.from_json(made.to_json()).sentence == made.sentence
+
+
 def test_a_summary_says_which_records_are_not_protected(statement):
     for changes in ({}, SERIES, SEVERAL):
         told = terminal.text(statement(**changes, unit="record", interactions=True).summary(english))
