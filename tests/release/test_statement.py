@@ -126,6 +126,7 @@ def test_a_statement_of_one_of_several_releases_begins_with_all_of_them(statemen
         "Anyone who reads all 52 files, whatever else they know, may learn a lot about"
     )
     assert lines[2] == "This release alone: ε = 0.466 at δ = 1e-06."
+    assert "reads all 52 files" in made.sentences(english)["story"]
     assert (made.together.odds.epsilon, made.together.odds.delta, made.together.files) == (4.0, 1e-6, 52)
     assert made.guarantee.odds.epsilon == 0.466
     assert made.sentences(english)["together"] == " ".join(lines[:2])

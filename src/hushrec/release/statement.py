@@ -190,7 +190,7 @@ class Statement:
         """Return the sentences that a page shows of it, by name: those that need no table."""
         shown = {"headline": self._headline(words), "sentence": self._promised(words)}
         if self.private:
-            guarantee = self.guarantee
+            guarantee = self.together or self.guarantee
             shown |= {"story": words.join(guarantee.story(words)), "protected": guarantee.protected(words)}
             shown["unprotected"] = guarantee.unprotected(words)
         if self.together:
