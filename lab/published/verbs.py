@@ -36,7 +36,7 @@ def fit(data: Ratings | Blocks, form: PublishedModel, budget: Budget, seed: int)
     """
     if data.has_personal_epsilon:
         raise BudgetUnsupported(
-            "these ratings carry per-user ε, which no published form supports; drop the column epsilon"
+            "these ratings carry per-user ε, which no published form supports; drop personal_epsilon"
         )
     domain = data.domain
     run = PaperRun.of(form, domain, budget, seed)

@@ -113,5 +113,5 @@ def test_per_user_epsilon_is_in_no_paper(budget):
     }
 
     asking = hr.load(pl.DataFrame(rows), domain)
-    with pytest.raises(BudgetUnsupported, match="drop the column personal_epsilon"):
+    with pytest.raises(BudgetUnsupported, match="drop personal_epsilon"):
         published.fit(asking, published.McSherryEffects(), budget(2.0), 1)
