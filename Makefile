@@ -116,7 +116,7 @@ docs: $(VENV)/.docs         ## the documentation as pages, in site/
 	@echo "site/index.html"
 
 clean:                    ## away with everything that make made
-	rm -rf $(VENV) .venv-oracles .venv-elsewhere .venv-rectools site build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) .venv-oracles .venv-elsewhere .venv-rectools site jupyter_execute build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
 $(VENV)/.lab-sgd-peers: export CFLAGS = -O3 -march=native -DUSEAVX  # LIBMF is built without vectors otherwise
 
