@@ -106,7 +106,7 @@ class Worker:
         shutil.copytree(root / "src", self._copy, ignore=shutil.ignore_patterns("__pycache__"))
         self._lab = (root / "lab").is_dir()
         if self._lab:
-            left_out = shutil.ignore_patterns("__pycache__", "tests", "results")
+            left_out = shutil.ignore_patterns("__pycache__", "tests")
             shutil.copytree(root / "lab", folder / "lab", ignore=left_out)
         found = self._python("-c", "import hushrec; print(hushrec.__file__)")
         if Path(found.stdout.strip()) != self._copy / "hushrec/__init__.py":
