@@ -77,7 +77,7 @@ def main():
     for rank in RANKS:
         passes = Passes(made, rank, asked.intervals)
         passes.descend(), passes.langevin()
-        taken = [(seconds(passes.descend), seconds(passes.langevin)) for _ in range(asked.epochs)]
+        taken = [(seconds(passes.descend), seconds(passes.langevin)) for _ in range(asked.rounds)]
         (without, cpu_without), (with_noise, cpu_with) = np.median(taken, axis=0)
         z, count = np.zeros(room(rank + 1), np.float32), 100_000
         payments(1, z, rank + 1, key)

@@ -169,8 +169,8 @@ def main():
     parser.add_argument("--runs", type=int, default=1)
     asked = parser.parse_args()
     if asked.runs > 1:
-        spread(asked.epochs, asked.runs)
-    elif slow := below(works_on(llvmlite.binding.get_host_cpu_name()), asked.epochs):
+        spread(asked.rounds, asked.runs)
+    elif slow := below(works_on(llvmlite.binding.get_host_cpu_name()), asked.rounds):
         sys.exit(f"slower than before, beside the peer of the same run: {', '.join(slow)}")
 
 

@@ -399,7 +399,7 @@ def main():
         parser.error(f"no such part: {', '.join(unknown)}")
     warnings.filterwarnings("ignore")
     for part in asked.parts or PARTS:
-        PARTS[part](asked.epochs)
+        PARTS[part](asked.rounds)
 
 
 if __name__ == "__main__":
