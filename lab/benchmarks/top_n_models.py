@@ -1,10 +1,12 @@
 """hushrec's rankers on real likes: recall and nDCG at several ε, with EASE and popularity beside every row.
 
-    python -m lab bench top_n_models [--data FILE --likes 4 --name NAME] [--protocol people|interactions]
-                                      [--unit user rating] [--epsilon 1 4 inf] [--draws 5]
+    python -m lab bench top_n_models [--data FILE --likes 4 --name NAME] [--items FILE]
+                                      [--protocol people|interactions] [--unit user record]
+                                      [--epsilon 1 4 inf] [--draws 5]
 
 ``people`` is the protocol of ``top_n.protocol``; ``interactions`` trains on four fifths of everybody's items
 and looks for the others. ``--likes 0`` takes all ratings as interactions. Models have their default settings.
+``--items`` names the public list of the items, whose titles and features models may then use.
 Rows are added to ``lab/results/top_n.csv``; the error is that over the people of a draw. Noise is seeded: no
 release here is private.
 """
@@ -34,13 +36,32 @@ COLUMNS = "data", "protocol", "unit", "method", "epsilon", "draw", "metric", "va
 MOST_LISTS = 1000
 
 
-def interactions(train: csr_matrix) -> hr.Interactions:
+Texts = dict[str, object]
+"""Titles and features of the catalogue, as a domain takes them."""
+
+
+def texts(data: Path, items: Path | None) -> Texts:
+    """What a public list says of the items of a file of ratings, in the order of ``likes``."""
+    if items is None:
+        return {}
+    ids = np.unique(pl.read_parquet(data, columns=["item"])["item"].to_numpy())
+    known = hr.Domain.from_catalogue(items, max_users=1)
+    places = [known.positions.get(str(item), -1) for item in ids]
+
+    def of(listed: tuple[str, ...]) -> list[str]:
+        return [listed[place] if place >= 0 else "" for place in places]
+
+    features = {name: of(listed) for name, listed in (known.features or {}).items()}
+    return {"titles": of(known.titles) if known.titles else None, "features": features or None}
+
+
+def interactions(train: csr_matrix, public: Texts) -> hr.Interactions:
     """The training rows as hushrec takes them; the declared crowd is the next of 1, 2, 5, 10, …"""
     train.sort_indices()
     counts = np.diff(train.indptr)
     given = np.flatnonzero(counts)
     crowd = next(n * 10**k for k in range(9) for n in (1, 2, 5) if n * 10**k >= len(given))
-    domain = hr.Domain([str(item) for item in range(train.shape[1])], max_users=crowd)
+    domain = hr.Domain([str(item) for item in range(train.shape[1])], max_users=crowd, **public)
     indptr = np.concatenate([[0], np.cumsum(counts[given])]).astype(np.int64)
     users = pl.Series([f"u{user:07d}" for user in given])
     return hr.Interactions(domain, users, indptr, train.indices.astype(np.int32))
@@ -61,8 +82,10 @@ def scores(release: hr.Release, given: csr_matrix) -> np.ndarray:
     tensors = {name: tensor.astype(np.float64) for name, tensor in release.tensors.items()}
     if release.kind == "item scores":
         return np.tile(tensors["item_scores"], (given.shape[0], 1))
-    factors = tensors["item_factors"]
-    return (given.multiply(tensors["input_weights"]) @ factors) @ factors.T * tensors["output_weights"]
+    factors, given = tensors["item_factors"], csr_matrix(given.multiply(tensors["input_weights"]))
+    lengths = np.sqrt(given.multiply(given).sum(axis=1))
+    people = given @ factors + np.outer(lengths, tensors["intercept"])
+    return np.asarray(people @ factors.T * tensors["output_weights"])
 
 
 @dataclass
@@ -73,11 +96,12 @@ class Draw:
     protocol: str
     number: int
     split: People
+    public: Texts
 
     def rows(self, units: list[str], epsilons: list[float], *, references: bool) -> Iterator[list[object]]:
         if references:
             yield from self.references()
-        known = interactions(self.split.train)
+        known = interactions(self.split.train, self.public)
         for epsilon in epsilons:
             for unit in units if epsilon < math.inf else units[-1:]:
                 yield from self.models(known, unit, epsilon)
@@ -124,6 +148,7 @@ class Draw:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--data", type=Path, default=DATA, help="Parquet with user, item, rating")
+    parser.add_argument("--items", type=Path, help="public list of the items, such as movies.dat")
     parser.add_argument("--name", default="MovieLens 1M, likes")
     parser.add_argument("--likes", type=float, default=4.0)
     parser.add_argument("--protocol", choices=["people", "interactions"], default="people")
@@ -139,6 +164,7 @@ def main() -> None:
     protocol.HELD_OUT = options.people
     liked = likes(options.data, options.likes)
     print(f"{liked.shape[0]:,} people, {liked.shape[1]:,} items, {liked.nnz:,} interactions")
+    public = texts(options.data, options.items)
     fresh = not options.out.exists()
     with options.out.open("a", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -146,7 +172,7 @@ def main() -> None:
             writer.writerow(COLUMNS)
         for number in range(options.draws):
             split = (people if options.protocol == "people" else held_out)(liked, number)
-            draw = Draw(options.name, options.protocol, number, split)
+            draw = Draw(options.name, options.protocol, number, split, public)
             writer.writerows(draw.rows(options.unit, options.epsilon, references=not options.models_only))
             file.flush()
 

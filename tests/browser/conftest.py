@@ -105,6 +105,7 @@ def likes(n=N):
             "item_factors": factors,
             "input_weights": weights,
             "output_weights": weights,
+            "intercept": rng.normal(size=4).astype(np.float32),
             "item_scores": np.linspace(5, 0, n, dtype=np.float32),
         },
     )

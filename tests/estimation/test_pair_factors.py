@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from hushrec.estimation.pair_factors import cleaned, ease, muting, pair_factors, symmetric
+from hushrec.estimation.pair_factors import Crowd, Muting, cleaned, ease, muting, pair_factors, symmetric
 
 N, RANK = 120, 3
 
@@ -31,6 +31,13 @@ def off_diagonal(matrix):
     return matrix[np.triu_indices(len(matrix), 1)]
 
 
+def fitted(pairs, sigma, variance, rank, means=None):
+    """Factors of pairs whose noise has deviation σ."""
+    means = np.zeros((len(pairs), 0)) if means is None else means
+    root = math.sqrt(sigma)
+    return root * pair_factors(pairs / np.float32(sigma), variance / sigma, means / root, rank)
+
+
 def error(found, truth):
     """Of the products of items' factors, relative to their size."""
     wrong = off_diagonal(found @ found.T - truth @ truth.T)
@@ -40,10 +47,10 @@ def error(found, truth):
 def test_planted_factors_are_found(planted):
     """With noise, better than by the pairs themselves, and better than by the leading eigenvectors."""
     variance, factors, pairs = planted
-    assert error(pair_factors(noisy(pairs, 0.01), 0.01, variance, RANK), factors) < 0.01
+    assert error(fitted(noisy(pairs, 0.01), 0.01, variance, RANK), factors) < 0.01
     for sigma in (3.0, 10.0):
         seen = noisy(pairs, sigma)
-        found = error(pair_factors(seen, sigma, variance, 10), factors)
+        found = error(fitted(seen, sigma, variance, 10), factors)
         itself = np.linalg.norm(off_diagonal(seen - pairs)) / np.linalg.norm(off_diagonal(pairs))
         values, vectors = np.linalg.eigh(seen)
         leading = error(vectors[:, -10:] * np.sqrt(values[-10:]), factors)
@@ -53,26 +60,25 @@ def test_planted_factors_are_found(planted):
 def test_factors_that_the_noise_hides_are_silent(planted):
     """The noise's own eigenvalues reach 2σ√n = 2,200; the strongest factor has about 1,000."""
     variance, factors, pairs = planted
-    found = pair_factors(noisy(pairs, 100.0), 100.0, variance, 10)
+    found = fitted(noisy(pairs, 100.0), 100.0, variance, 10)
     assert np.linalg.norm(found @ found.T) < 0.02 * np.linalg.norm(factors @ factors.T)
-    noise = pair_factors(noisy(0 * pairs, 5.0), 5.0, variance, 10)
+    noise = fitted(noisy(0 * pairs, 5.0), 5.0, variance, 10)
     assert np.linalg.norm(noise @ noise.T) < 0.2 * 2 * 5 * math.sqrt(N)
-    taken_for_signal = pair_factors(noisy(0 * pairs, 5.0), 0.5, variance, 10)
+    taken_for_signal = fitted(noisy(0 * pairs, 5.0), 0.5, variance, 10)
     assert np.linalg.norm(taken_for_signal @ taken_for_signal.T) > 5 * math.sqrt(N)
 
 
 def test_spare_factors_change_little(planted):
     variance, factors, pairs = planted
-    found = [pair_factors(noisy(pairs, 3.0), 3.0, variance, rank) for rank in (RANK, 20)]
+    found = [fitted(noisy(pairs, 3.0), 3.0, variance, rank) for rank in (RANK, 20)]
     assert error(found[1], factors) < 1.2 * error(found[0], factors)
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_few_items_and_no_pairs_are_no_trouble(n):
-    for sigma in (0.0, 1.0):
-        found = pair_factors(np.zeros((n, n), np.float32), sigma, np.ones(n), n - 1)
-        assert found.shape == (n, n - 1)
-        assert np.abs(found).max() < 1e-3
+    found = pair_factors(np.zeros((n, n), np.float32), np.ones(n), np.zeros((n, 0)), n - 1)
+    assert found.shape == (n, n - 1)
+    assert np.abs(found).max() < 1e-3
 
 
 # -- muting -----------------------------------------------------------------------------------------------
@@ -103,26 +109,34 @@ def test_the_direction_is_that_of_the_average_user(signal):
     )
 
 
+def crowd(signal, reach, total=1.0, users=1e30, cosine=0.0):
+    """A crowd so large that its own sampling error is nothing."""
+    return Crowd(total, users, signal, reach, cosine)
+
+
 def test_a_crowd_that_is_small_for_its_noise_is_given_fewer_factors_and_items():
     rng = np.random.default_rng(4)
     variance = rng.gamma(0.5, size=900) + 1e-6
     factors = rng.standard_normal((900, 2)) * np.sqrt(variance)[:, None] * [3.0, 2.0]
     triangle = off_diagonal(factors @ factors.T) + rng.normal(0, 1.0, 900 * 899 // 2)
+    weights = Muting(np.ones(900), np.full(900, 1 / 30), variance)
     shapes = []
     for signal in (1.0, 1e4, math.inf):
-        found = cleaned(triangle, 1.0, variance, signal, 5 * signal, 64)
+        found = cleaned(triangle, 1.0, weights, crowd(signal, 5 * signal), [], 64)
         fitted = np.flatnonzero(found.any(axis=1))
         assert set(fitted) == {*np.argsort(-variance)[: len(fitted)]}, "the others are the rarest"
         assert error(found[fitted], factors[fitted]) < 0.3
         shapes.append((found.shape[1], len(fitted)))
     assert shapes == sorted(shapes)
     assert shapes[0] < (32, 900) < shapes[-1] == (64, 900)
-    assert cleaned(triangle, 1.0, variance, 1e4, 600.0, 64).shape[1] == 6, "what the pairs stand, / 100"
+    few = cleaned(triangle, 1.0, weights, crowd(1e4, 600.0), [], 64)
+    assert few.shape[1] == 6, "what the pairs stand, / 100"
 
 
 def test_there_are_fewer_factors_than_items():
     for n in (2, 5):
-        found = cleaned(np.ones(n * (n - 1) // 2), 0.1, np.ones(n), math.inf, math.inf, 128)
+        weights = Muting(np.ones(n), np.full(n, n**-0.5), np.ones(n))
+        found = cleaned(np.ones(n * (n - 1) // 2), 0.1, weights, crowd(math.inf, math.inf), [], 128)
         assert found.shape == (n, n - 1)
 
 
@@ -156,7 +170,7 @@ def test_ease_is_the_inverse_of_the_same_covariance(rank):
     scale = weights.weights[:, None] / (np.diag(precision) * weights.weights)
     expected = -precision * scale
     np.fill_diagonal(expected, 0)
-    linear = ease(factors, weights, part, total)
+    linear = ease(factors, weights, part, crowd(1e4, 1e4, total))
     found = linear.inputs[:, None] * (linear.factors @ linear.factors.T) * linear.outputs
     np.fill_diagonal(found, 0)
     assert np.abs(found - expected).max() < 1e-8 * np.abs(expected).max()
@@ -165,6 +179,44 @@ def test_ease_is_the_inverse_of_the_same_covariance(rank):
 @pytest.mark.parametrize(("part", "total"), [(-5.0, 100.0), (500.0, 100.0), (1.0, -100.0), (0.0, 0.0)])
 def test_noisy_parts_and_totals_that_cannot_be_still_give_scores(part, total):
     weights = muting(np.array([5.0, 3.0, 1.0]), 1e4)
-    linear = ease(np.ones((3, 1)), weights, part, total)
+    linear = ease(np.ones((3, 1)), weights, part, crowd(1e4, 1e4, total, cosine=2.0))
     assert all(np.isfinite(array).all() for array in linear)
     assert (linear.outputs > 0).all()
+
+
+def test_the_intercept_is_a_mean_along_the_direction_of_the_average_user():
+    """The scores of x are those of a ridge regression towards v · cosine · |d ∘ x|, by dense algebra."""
+    rng = np.random.default_rng(3)
+    weights = muting(rng.gamma(0.5, 100, 30) + 1e-3, 1e4)
+    factors, part, total = rng.standard_normal((30, 4)) * 3, 40.0, 1000.0
+    linear = ease(factors, weights, part, crowd(1e4, 1e4, total, cosine=0.15))
+    directions = np.column_stack([factors, weights.direction])
+    values = np.append(np.full(4, 1 - part / total), part)
+    dense = covariance(factors, weights, part, total)
+    diagonal = np.diag(dense) - (directions**2) @ values
+    x = weights.weights * (rng.random(30) < 0.2)
+    mean = np.append(np.zeros(4), 0.15 * np.linalg.norm(x))
+    inner = np.diag(1 / values) + directions.T @ (directions / diagonal[:, None])
+    user = np.linalg.solve(inner, directions.T @ (x / diagonal) + mean / values)
+    expected = directions @ user / (np.diag(np.linalg.inv(dense)) * weights.weights) / diagonal
+    vector = (x @ linear.factors) + np.linalg.norm(x) * linear.intercept
+    assert linear.outputs * (linear.factors @ vector) == pytest.approx(expected, rel=1e-9)
+    most = ease(factors, weights, part, crowd(1e4, 1e4, total, cosine=9.0)).intercept
+    assert most == pytest.approx(linear.intercept * math.sqrt(0.9 * part / total) / 0.15, rel=1e-9)
+
+
+# -- means that are expected ------------------------------------------------------------------------------
+
+
+def test_expected_factors_help_and_are_forgotten_where_the_pairs_say_otherwise(planted):
+    """Twelve deviations of noise: with the true mean, products err by half; a wrong one costs little."""
+    variance, factors, pairs = planted
+    seen = noisy(pairs, 10.0)
+    blank, right, wrong = (
+        error(fitted(seen, 10.0, variance, 6, means), factors)
+        for means in (None, factors, factors[np.random.default_rng(5).permutation(N)])
+    )
+    assert right < 0.5 * blank
+    clear = noisy(pairs, 0.5)
+    assert error(fitted(clear, 0.5, variance, 6, factors[::-1].copy()), factors) < 0.1
+    assert wrong < 2 * blank

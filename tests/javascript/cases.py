@@ -78,6 +78,7 @@ def linear(seed, n=N, rank=5):
             "item_factors": noise((n, rank), seed),
             "input_weights": noise(n, seed + 1, -0.1),
             "output_weights": noise(n, seed + 2),
+            "intercept": noise(rank, seed + 4),
             "item_scores": noise(n, seed + 3),
         },
     }

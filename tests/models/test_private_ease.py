@@ -72,11 +72,11 @@ def fitted(train, budget=None, seed=1, **settings):
 
 
 def test_without_noise_it_is_close_to_ease(halves, popular):
-    """Its lists share nine items of ten with those of EASE, where popularity split two of three."""
+    """Its lists share seven items of eight with those of EASE, which has no intercept."""
     train, _ = halves
     listed, exact = lists(fitted(train), train), ease_lists(train)
     shared = np.mean([np.isin(one, other).mean() for one, other in zip(listed, exact, strict=True)])
-    assert shared > 0.88
+    assert shared > 0.86
     assert recall(listed, halves) > max(0.98 * recall(exact, halves), popular + 0.1)
 
 
@@ -151,9 +151,11 @@ def test_a_release_survives_its_file_and_speaks_of_interactions(halves, budget, 
     listed = client.recommend(own, ITEMS)
     assert {line.item_id for line in listed} == {*release.items} - {*own}
     g = release.tensors["item_factors"].astype(np.float64)
-    a, b = (release.tensors[name].astype(np.float64) for name in ("input_weights", "output_weights"))
+    weights = ("input_weights", "output_weights", "intercept")
+    a, b, h = (release.tensors[name].astype(np.float64) for name in weights)
+    vector = a[3:6] @ g[3:6] + np.linalg.norm(a[3:6]) * h
     place = release.items.index(listed[0].item_id)
-    assert listed[0].score == pytest.approx(b[place] * (a[3:6] @ g[3:6] @ g[place]), rel=1e-6)
+    assert listed[0].score == pytest.approx(b[place] * (vector @ g[place]), rel=1e-6)
     popular = [line.item_id for line in client.recommend([], N)]
     assert popular == [
         release.items[i] for i in np.argsort(-release.tensors["item_scores"], kind="stable")[:N]

@@ -3,20 +3,23 @@
 Privacy: post-processing, all of it.
 
 Items are muted before the Gram matrix is formed: rare ones are lost in its noise and would only shorten
-what is left of each user's unit vector. Above its diagonal, the matrix is L Lᵀ plus noise of known variance
-σ², with L_ik ~ N(0, t_i/α_k) and t_i public: how much of the users' vectors falls on item i. Mean-field
-variational Bayes with one α_k per factor lets factors that the noise hides vanish (Lim & Teh 2007). It is the
-idea of ``low_rank.weighted_factors``, with noise that is equal everywhere, so that all rows share one k × k
+what is left of each user's unit vector. Above its diagonal, the matrix is L Lᵀ plus noise of known variance,
+with L_ik ~ N(N_ik, t_i/α_k) and t_i public: how much of the users' vectors falls on item i. N is what public
+features say (``feature_pairs``), or 0. Mean-field variational Bayes with one α_k per factor lets factors that
+the noise hides vanish, or stay at their mean (Lim & Teh 2007). It is the idea of
+``low_rank.weighted_factors``, with noise that is made equal everywhere, so that all rows share one k × k
 eigendecomposition.
 """
 
 import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from hushrec.arrays import Floats, Floats32
+from hushrec.arrays import Floats, Floats32, Ints
 from hushrec.estimation.covariance.low_rank import leading
+from hushrec.estimation.feature_pairs import feature_factors
 
 # The constants were tried on MovieLens 1M, on other draws of people than those that are shown, and checked on
 # MovieLens 100K, latest-small, FilmTrust and animated series: lab/results/top_n.md.
@@ -28,10 +31,15 @@ _FEWEST_FACTORS, _FEW_FACTORS, _REACH_PER_FACTOR, _SIGNAL_PER_FACTOR = 4, 16, 10
 """Factors to start with: the fewest, how many a crowd of any size may have, and μ Σ √c and μ n̂ for each."""
 _FEWEST_ITEMS, _ITEMS_PER_CROWD = 500, 1.25
 """The fewest items to start with, and how many for each unit of μ n̂."""
-_LEAST = 1e-8
-"""Smallest weight, t and eigenvalue, so that nothing is divided by zero."""
+_SAMPLING = 0.5
+"""Part of the bound on the crowd's own sampling error that is taken for it: chosen by hand, between 0, which
+is better for large crowds, and 1."""
+_LEAST, _LEAST_VARIANCE = 1e-8, 1e-4
+"""Smallest weight, scale and eigenvalue, and smallest t over its mean, so that nothing is divided by zero."""
 _RIDGE = 1.0
 """Of the mean of the diagonal; docs/models/private_ease.md says so, docs/decisions/one-shot-ease.md why."""
+_MOST_POPULAR = 0.9
+"""Largest squared mean cosine, over the mean squared cosine: chosen by hand."""
 _FLOOR = 0.05
 """Smallest part of an item's own variance that its factors leave."""
 
@@ -50,6 +58,12 @@ class Muting(NamedTuple):
     weights: Floats
     direction: Floats
     variance: Floats
+
+    def of(self, items: Ints) -> Self:
+        """Select some items; the direction of the average user has length 1 among them, too."""
+        direction = self.direction[items]
+        length = max(float(np.linalg.norm(direction)), 1e-300)
+        return type(self)(self.weights[items], direction / length, self.variance[items])
 
 
 def muting(counts: Floats, signal: float) -> Muting:
@@ -79,34 +93,72 @@ def symmetric(above: Floats, n: int) -> Floats32:
     return matrix
 
 
-def cleaned(above: Floats, sigma: float, variance: Floats, signal: float, reach: float, rank: int) -> Floats:
-    """Fit item factors to a released strict upper triangle; rows of items that noise hides are 0.
+class Crowd(NamedTuple):
+    """What is known of the crowd whose pairs were measured, after the noise.
+
+    Attributes:
+        total: T, the sum of all users' squared vectors: their number, or Σ ‖y‖ for unit ``record``.
+        users: T² over the sum of their squares: how many equal users they are worth; below it the pairs
+            err even without noise.
+        signal: μ n̂, as for ``muting``.
+        reach: μ Σ √c for users with c items, in half for unit ``user``: how much noise the pairs stand.
+        cosine: mean cosine between the users' vectors and the direction v of the average user.
+
+    Privacy: post-processing.
+    """
+
+    total: float
+    users: float
+    signal: float
+    reach: float
+    cosine: float
+
+
+def cleaned(
+    above: Floats, sigma: float, weights: Muting, crowd: Crowd, features: Sequence[Any], rank: int
+) -> Floats:
+    """Fit item factors to a released strict upper triangle; where the noise hides all, rows are 0.
+
+    Entry ij has the variance σ² of the noise, and that of the crowd itself, which is a sample of people: with
+    own_i = T t_i/Σ t, by Cauchy's inequality at most own_i own_j/n, of which half is taken. So row and column
+    i are divided by √r_i with r_i² = σ² + own_i²/2n, and the noise has variance 1.
 
     Where the crowd is small for its noise, rare items and further factors only make the fit slower to tell
-    signal from noise, so it starts with fewer of both.
+    signal from noise, so it starts with fewer of both. Features reach all items.
 
     Args:
         above: the triangle, row by row, of n items.
         sigma: standard deviation of the noise of an entry.
-        variance: t, shape (n,).
-        signal: μ n̂, as for ``muting``.
-        reach: μ Σ √c for users with c items, in half for unit ``user``: how much noise the pairs stand.
-        rank: largest number of factors.
+        weights: d, v and t of the items.
+        crowd: how large it is.
+        features: which items have which values of each kind of feature, sparse, shape (n, any).
+        rank: largest number of factors that the pairs give.
 
     Returns:
         L, shape (n, number of factors).
     """
-    n = len(variance)
-    most = min(reach / _REACH_PER_FACTOR, max(_FEW_FACTORS, signal / _SIGNAL_PER_FACTOR), float(rank))
-    n_factors = min(rank, n - 1, round(max(most, _FEWEST_FACTORS)))
-    n_items = max(_FEWEST_ITEMS, n_factors + 1, round(min(_ITEMS_PER_CROWD * signal, n)))
-    kept = np.sort(np.argsort(-variance, kind="stable")[:n_items])
-    factors = np.zeros((n, n_factors))
+    n, variance = len(weights.variance), weights.variance
+    own = max(crowd.total, 1.0) * variance / variance.sum()
+    scale = np.maximum(np.sqrt(sigma**2 + _SAMPLING * own**2 / max(crowd.users, 1.0)), _LEAST)
+    root = np.sqrt(scale).astype(np.float32)
     pairs = symmetric(above, n)
+    pairs /= root[:, None]
+    pairs /= root
+    expected = feature_factors(pairs, features, variance, scale, weights.direction)
+    faint = (expected**2).sum(axis=0) <= math.sqrt(n)
+    fixed, means = expected[:, faint], expected[:, ~faint]
+    if fixed.shape[1]:  # the pairs say too little of these to move them any further
+        pairs -= (fixed @ fixed.T).astype(np.float32)
+        np.fill_diagonal(pairs, 0)
+    most = min(crowd.reach / _REACH_PER_FACTOR, max(_FEW_FACTORS, crowd.signal / _SIGNAL_PER_FACTOR))
+    further = min(rank, n - 1, round(max(min(most, float(rank)), _FEWEST_FACTORS)))
+    n_items = max(_FEWEST_ITEMS, further + 1, round(min(_ITEMS_PER_CROWD * crowd.signal, n)))
+    kept = np.sort(np.argsort(-variance, kind="stable")[:n_items])
     if len(kept) < n:
         pairs = pairs[np.ix_(kept, kept)]
-    factors[kept] = pair_factors(pairs, sigma, variance[kept], n_factors)
-    return factors
+    factors = np.hstack([means, np.zeros((n, further))])
+    factors[kept] = pair_factors(pairs, variance[kept] / scale[kept], means[kept], further)
+    return np.asarray(np.hstack([factors, fixed]) * np.sqrt(scale)[:, None], dtype=np.float64)
 
 
 def rounds(n_factors: int) -> int:
@@ -118,52 +170,78 @@ def rounds(n_factors: int) -> int:
     return max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, _FACTOR_ROUNDS // n_factors))
 
 
-def pair_factors(pairs: Floats32, sigma: float, variance: Floats, rank: int) -> Floats:
-    """Fit L with pairs ≈ L Lᵀ off the diagonal.
+def pair_factors(pairs: Floats32, variance: Floats, means: Floats, further: int) -> Floats:
+    """Fit L with pairs ≈ L Lᵀ off the diagonal, where the noise has variance 1.
+
+    L_ik ~ N(N_ik, t_i/α_k): α falls where the pairs say more than the mean N, and N is forgotten.
 
     Args:
         pairs: symmetric, with a zero diagonal, shape (n, n).
-        sigma: standard deviation of the noise of an entry.
         variance: t, shape (n,).
-        rank: number of factors to start with, below n.
+        means: N of the factors that are expected, shape (n, any).
+        further: number of factors of mean 0, below n.
 
     Returns:
-        Shape (n, rank); factors that the noise hides are about 0.
+        Shape (n, expected + further); further factors that the noise hides are about 0.
     """
     n = len(pairs)
-    t = np.maximum(variance, _LEAST)[:, None]
+    t = np.maximum(variance, _LEAST_VARIANCE * variance.mean())[:, None]
     root = np.sqrt(t)
-    values, vectors = leading(pairs * root.astype(np.float32) * root.T.astype(np.float32), rank)
-    largest = max(float(values[0]), _LEAST)
-    factors = vectors * np.sqrt(np.maximum(values, 1e-3 * largest)) / np.maximum(root, 1e-3)
+    factors = np.hstack([means, _starting(pairs, root, root * means, further)])
+    expected = np.hstack([means, np.zeros((n, further))])
     spread = np.zeros_like(factors)
-    noise = max(sigma**2, 1e-6 * float(np.square(pairs).mean(dtype=np.float64)), 1e-30)
     precision = n / np.maximum((factors**2 / t).sum(axis=0), 1e-30)
-    for _ in range(rounds(rank)):
+    for _ in range(rounds(factors.shape[1])):
         scale = np.sqrt(precision)
         moment = factors.T @ factors + np.diag(spread.sum(axis=0))
-        values, turned = np.linalg.eigh(moment / noise / np.outer(scale, scale))
+        values, turned = np.linalg.eigh(moment / np.outer(scale, scale))
         trust = 1 / (np.maximum(values, 0) + 1 / t)
         # The missing diagonal of the matrix is taken to be what the factors say.
         target = (pairs @ factors.astype(np.float32)).astype(np.float64)
-        target += factors * (factors**2).sum(axis=1, keepdims=True)
-        update = ((target / noise / scale) @ turned * trust) @ turned.T / scale
+        target += factors * (factors**2).sum(axis=1, keepdims=True) + precision * expected / t
+        update = ((target / scale) @ turned * trust) @ turned.T / scale
         factors = (factors + update) / 2  # full steps of all rows at once oscillate
         spread = (spread + trust @ (turned**2).T / precision) / 2
-        moment = (factors / t).T @ factors + np.diag((spread / t).sum(axis=0))
+        apart = factors - expected
+        moment = (apart / t).T @ apart + np.diag((spread / t).sum(axis=0))
         _, axes = np.linalg.eigh(moment)
-        factors, spread = factors @ axes[:, ::-1], spread @ axes[:, ::-1] ** 2
-        precision = n / np.maximum(((factors**2 + spread) / t).sum(axis=0), 1e-30)
+        axes = axes[:, ::-1]
+        factors, expected, spread = factors @ axes, expected @ axes, spread @ axes**2
+        precision = n / np.maximum((((factors - expected) ** 2 + spread) / t).sum(axis=0), 1e-30)
     return np.asarray(factors, dtype=np.float64)
 
 
+def _starting(pairs: Floats32, root: Floats, means: Floats, rank: int) -> Floats:
+    """Start factors from the leading eigenvectors of √t Z √t, outside the span of the means.
+
+    Args:
+        pairs: Z, shape (n, n).
+        root: √t, shape (n, 1).
+        means: √t N, shape (n, any).
+        rank: number of factors.
+    """
+    weighted = pairs * root.astype(np.float32) * root.T.astype(np.float32)
+    if means.shape[1]:
+        span = np.linalg.qr(means)[0].astype(np.float32)
+        across = weighted @ span
+        weighted -= across @ span.T
+        weighted -= span @ (across.T - (span.T @ across) @ span.T)
+    values, vectors = leading(weighted, rank)
+    largest = max(float(values[0]), _LEAST)
+    start = vectors * np.sqrt(np.maximum(values, 1e-3 * largest)) / np.maximum(root, 1e-3)
+    return np.asarray(start, dtype=np.float64)
+
+
 class LinearWeights(NamedTuple):
-    """Scores that are linear in a user's items: score_j = b_j Σ_i a_i x_i ⟨g_i, g_j⟩.
+    """Scores that are linear in a user's items and in the length of their vector.
+
+    score_j = b_j ⟨Σ_i a_i x_i g_i + |a ∘ x| h, g_j⟩.
 
     Attributes:
         factors: g, shape (n, rank).
         inputs: a, shape (n,).
         outputs: b, shape (n,).
+        intercept: h, shape (rank,).
 
     Privacy: post-processing.
     """
@@ -171,23 +249,28 @@ class LinearWeights(NamedTuple):
     factors: Floats
     inputs: Floats
     outputs: Floats
+    intercept: Floats
 
 
-def ease(factors: Floats, weights: Muting, popular_part: float, total: float) -> LinearWeights:
+def ease(factors: Floats, weights: Muting, popular_part: float, crowd: Crowd) -> LinearWeights:
     """Solve EASE for a covariance of low rank plus diagonal, in closed form (Steck 2019, eq. 8).
 
     C = U Λ Uᵀ + A with U = [L, v], Λ = diag(1 − ℓ/T, …, ℓ) and the diagonal A: what the factors leave of
     each item's own variance T t_i/Σ t, plus a ridge. With P = C⁻¹ = A⁻¹ − A⁻¹ H Hᵀ A⁻¹ and
     H = U (Λ⁻¹ + Uᵀ A⁻¹ U)^(−1/2), EASE scores item j by −Σ_i x_i d_i P_ij/(P_jj d_j) over the items i ≠ j.
 
+    A user's part along v has a mean, too: the released cosine times |d ∘ x|. So what a short history does not
+    say is filled in by popularity; in the scores this is the intercept.
+
     Args:
         factors: L, shape (n, k).
         weights: d, v and t.
         popular_part: ℓ, how much of the squared vectors lies along v.
-        total: T, their sum over all users.
+        crowd: the sum T of the squared vectors, and the mean cosine between them and v.
     """
-    total = max(total, 1.0)
+    total = max(crowd.total, 1.0)
     popular_part = min(max(popular_part, 1e-3 * total), 0.95 * total)
+    cosine = min(max(crowd.cosine, 0.0), math.sqrt(_MOST_POPULAR * popular_part / total))
     directions = np.column_stack([factors, weights.direction])
     values = np.append(np.full(factors.shape[1], 1 - popular_part / total), popular_part)
     own_variance = total * weights.variance / weights.variance.sum()
@@ -196,6 +279,11 @@ def ease(factors: Floats, weights: Muting, popular_part: float, total: float) ->
         + _RIDGE * own_variance.mean()
     )
     inner = np.diag(1 / values) + directions.T @ (directions / diagonal[:, None])
-    loaded = np.linalg.solve(np.linalg.cholesky(inner), directions.T).T
+    root = np.linalg.cholesky(inner)
+    loaded = np.linalg.solve(root, directions.T).T
     precision = 1 / diagonal - (loaded**2).sum(axis=1) / diagonal**2  # P_jj, by which eq. 8 divides
-    return LinearWeights(loaded / diagonal[:, None], weights.weights, 1 / (precision * weights.weights))
+    along = np.zeros(len(values))
+    along[-1] = cosine / popular_part
+    outputs = 1 / (precision * weights.weights)
+    intercept = np.asarray(np.linalg.solve(root, along), dtype=np.float64)
+    return LinearWeights(loaded / diagonal[:, None], weights.weights, outputs, intercept)

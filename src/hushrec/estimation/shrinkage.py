@@ -29,7 +29,9 @@ RATING_VARIANCE = 0.05
 Chosen by hand.
 """
 _GRID = 200  # counts with positive prior probability, in addition to 0; chosen by hand
-_STEPS = 30  # of EM; chosen by hand
+_RATIOS = np.geomspace(0.003, 300, 70)
+"""Ratios of a count to its expectation with positive prior probability: chosen by hand."""
+_STEPS, _RATIO_STEPS = 30, 80  # of EM, over counts and over ratios; chosen by hand
 _CLEAR = 6.0
 """Deviations of the noise above which an observed count stays unchanged: the grid may be coarser; by hand."""
 _ROWS = 1 << 10  # of the joint posterior that are computed at once
@@ -127,7 +129,7 @@ def _integrate(
         _, missed, variance = parts(at)
         exponent = (missed**2 / variance + np.log(variance / variance[:, :1])) / -2
         likelihood[at] *= np.exp(exponent - exponent.max(axis=1, keepdims=True))
-    posterior = _posterior(likelihood, 0.001)
+    posterior = _posterior(likelihood, 0.001, _STEPS)
     for at in blocks:
         mean, missed, variance = parts(at)
         gain = expected.variance[at, None] * grid / variance
@@ -154,17 +156,26 @@ def damped(sums: Noisy, counts: Noisy, global_mean: float, reg: float) -> Shrunk
     return ShrunkMeans(mean, np.zeros_like(mean), n)
 
 
-def denoised_counts(counts: Noisy) -> Floats:
+def denoised_counts(counts: Noisy, expected: Floats | None = None) -> Floats:
     """Estimate counts by their posterior mean under a prior over a geometric grid, fitted by EM.
+
+    Args:
+        counts: one for each item, shape (n,).
+        expected: expectation of each, positive. The prior is then over the ratio of the count to it.
 
     Privacy: post-processing.
     """
     observed, sigma = counts.values, counts.sigma
     if sigma == 0:
         return np.maximum(observed, _LEAST)
-    grid, likelihood = _likelihood(observed, sigma)
+    if expected is None:
+        grid, likelihood = _likelihood(observed, sigma)
+        smooth = _posterior(likelihood, 0.05, _STEPS) @ grid
+    else:
+        exponent = ((observed[:, None] - expected[:, None] * _RATIOS) / sigma) ** 2 / -2
+        likelihood = np.exp(exponent - exponent.max(axis=1, keepdims=True))
+        smooth = expected * (_posterior(likelihood, 0.001, _RATIO_STEPS) @ _RATIOS)
     # Where the grid is coarser than the noise, keep the observation itself.
-    smooth = _posterior(likelihood, 0.05) @ grid
     return np.maximum(np.where(observed > _CLEAR * sigma, observed, smooth), _LEAST)
 
 
@@ -178,17 +189,18 @@ def _likelihood(observed: Floats, sigma: float) -> tuple[Floats, Floats]:
     return grid, np.exp(likelihood, out=likelihood)
 
 
-def _posterior(likelihood: Floats, even: float) -> Floats:
+def _posterior(likelihood: Floats, even: float, steps: int) -> Floats:
     """Return the posterior over the grid of each row, under a prior fitted to all rows by EM.
 
     Args:
         likelihood: shape (n, grid).
         even: fraction of the prior that is spread evenly over the grid.
+        steps: number of steps of EM.
     """
     size = likelihood.shape[1]
     posterior = np.empty_like(likelihood)
     prior = np.full(size, 1 / size)
-    for _ in range(_STEPS):
+    for _ in range(steps):
         np.multiply(likelihood, prior, out=posterior)
         posterior /= posterior.sum(axis=1, keepdims=True)
         prior = (1 - even) * posterior.mean(axis=0) + even / size

@@ -20,7 +20,13 @@ const ALL = [
     "linear items",
     {
       constants: {},
-      tensors: { item_factors: [...I, "rank"], input_weights: I, output_weights: I, item_scores: I },
+      tensors: {
+        item_factors: [...I, "rank"],
+        input_weights: I,
+        output_weights: I,
+        intercept: ["rank"],
+        item_scores: I,
+      },
     },
   ],
   ["item scores", { constants: {}, tensors: { item_scores: I } }],

@@ -5,10 +5,14 @@ import { cosine } from "./lists.js";
 
 /** @typedef {import("./artefact.js").Release} Release */
 
+/** In place of a length of 0, so that nothing is divided by zero. */
+const LEAST_LENGTH = 1e-300;
+
 /**
- * Ranks by score_j = b_j Σ_i a_i ⟨g_i, g_j⟩ over a user's own items i ≠ j, or else by `item_scores`.
+ * Ranks by score_j = b_j ⟨Σ_i a_i g_i + ‖a‖ h, g_j⟩ over own items i ≠ j, or else by `item_scores`.
  *
- * How often an item was given does not count.
+ * ‖a‖ is the length of the vector of all own a_i, and h the intercept: what own items do not say is filled
+ * in by popularity. How often an item was given does not count.
  */
 export class LinearItems {
   /** @param {Release} release of kind "linear items" */
@@ -17,6 +21,7 @@ export class LinearItems {
     this.factors = release.tensors.item_factors;
     this.inputs = release.tensors.input_weights;
     this.outputs = release.tensors.output_weights;
+    this.intercept = release.tensors.intercept;
     this.others = release.tensors.item_scores;
     /** @type {Float64Array | null} */
     this.lengths = null;
@@ -32,33 +37,54 @@ export class LinearItems {
   scores(rated, ratings, targets) {
     if (!rated.length) return Float64Array.from(targets, (item) => this.others[item]);
     const vector = new Float64Array(this.rank);
+    const length = this.length(rated);
     for (const item of [...rated].sort((a, b) => a - b)) {
-      const row = this.row(item);
-      for (let k = 0; k < vector.length; k += 1) vector[k] += this.inputs[item] * row[k];
+      const part = this.part(item, length);
+      for (let k = 0; k < vector.length; k += 1) vector[k] += part[k];
     }
     const scores = products(this.factors, this.rank, vector, targets);
     const ownItems = new Set(rated);
     for (let at = 0; at < scores.length; at += 1) {
       const item = targets[at];
-      if (ownItems.has(item)) scores[at] -= this.inputs[item] * dot(this.row(item), this.row(item));
+      if (ownItems.has(item)) scores[at] -= dot(this.part(item, length), this.row(item));
       scores[at] *= this.outputs[item];
     }
     return scores;
   }
 
   /**
-   * a_i ⟨g_i, g_j⟩ b_j of each own item i ≠ j.
+   * ⟨a_i g_i + a_i²/‖a‖ h, g_j⟩ b_j of each own item i ≠ j.
    * @param {number[]} rated
    * @param {number[]} ratings
    * @param {number} target
    * @returns {Float64Array}
    */
   contributions(rated, ratings, target) {
+    const length = this.length(rated);
     return Float64Array.from(rated, (item) => {
-      return item === target
-        ? 0
-        : this.inputs[item] * dot(this.row(item), this.row(target)) * this.outputs[target];
+      return item === target ? 0 : dot(this.part(item, length), this.row(target)) * this.outputs[target];
     });
+  }
+
+  /**
+   * ‖a‖ over a user's items.
+   * @param {number[]} rated
+   * @returns {number}
+   */
+  length(rated) {
+    return Math.sqrt(rated.reduce((total, item) => total + this.inputs[item] ** 2, 0));
+  }
+
+  /**
+   * What an own item adds to the user's vector: ‖a‖ = Σ a_i²/‖a‖.
+   * @param {number} item
+   * @param {number} length
+   * @returns {Float64Array}
+   */
+  part(item, length) {
+    const weight = this.inputs[item];
+    const more = weight ** 2 / Math.max(length, LEAST_LENGTH);
+    return Float64Array.from(this.row(item), (factor, k) => weight * factor + more * this.intercept[k]);
   }
 
   /**

@@ -6,11 +6,13 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from hushrec.arrays import Floats
 from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.data.people import People
 from hushrec.errors import ConfigError
+from hushrec.estimation.expected_counts import expected_counts
 from hushrec.estimation.head import Head
-from hushrec.estimation.pair_factors import cleaned, ease, muting, rounds
+from hushrec.estimation.pair_factors import Crowd, Muting, cleaned, ease, muting, rounds
 from hushrec.estimation.shrinkage import denoised_counts, shrinking
 from hushrec.models.phases.outputs import linear_release, score_release
 from hushrec.models.private import PrivateModel
@@ -48,8 +50,9 @@ class PrivateEASE(PrivateModel):
     Item counts s give public weights d and the direction v of the average user. Of each user's weighted items
     y = d ∘ x, z = y − ⟨v, y⟩ v is what is their own taste. Measured: Σ_u z_u z_uᵀ/‖z_u‖² above the diagonal
     (unit ``record``: /‖z_u‖) and Σ_u ⟨v, y_u⟩²/‖y_u‖². The matrix is cleaned to L Lᵀ by what is known of its
-    noise, and score_j = Σ_i x_i B_ij with the B of EASE (Steck 2019, eq. 8) for the covariance of L, v and a
-    diagonal. Where the declared crowd is too small for pairs, μ · max_users < 12 √m for m items (unit
+    noise and of public features of the items, and score_j = Σ_i x_i B_ij with the B of EASE (Steck 2019,
+    eq. 8) for the covariance of L, v and a diagonal, plus an intercept: popularity fills in what own items do
+    not say. Where the declared crowd is too small for pairs, μ · max_users < 12 √m for m items (unit
     ``record``: 4 √m), all of the budget goes to the item counts, and every list is by popularity.
 
     Lists are by popularity too, at the same cost, if the measured crowd is too small or has fewer than three
@@ -67,6 +70,7 @@ class PrivateEASE(PrivateModel):
     }
     supports: ClassVar = frozenset({("user", "add-remove"), ("record", "add-remove")})
     feedback: ClassVar[FeedbackKind] = "interactions"
+    informed: ClassVar = True
 
     rank: int = Field(default=128, ge=1, le=1024)
     """largest number of factors; the noise decides how many are used."""
@@ -156,11 +160,12 @@ class PrivateEASE(PrivateModel):
         """
         domain, people = feedback.domain, Population(feedback)
         counts = ItemCounts(domain, run.terms.unit, self.contribution_cap)
-        popularity = denoised_counts(run.measure(counts.query, counts.measure(people)))
+        measured, tables = run.measure(counts.query, counts.measure(people)), run.prior.tables
+        popularity = denoised_counts(measured, expected_counts(measured, tables))
         if len(self.queries(domain, run.terms)) == 1:
             return score_release(self, domain, popularity)
-        crowd = CrowdSize(run.terms.unit)
-        size = max(float(run.measure(crowd.query, crowd.measure(people)).values[0]), 1.0)
+        sizes = CrowdSize(run.terms.unit)
+        size = max(float(run.measure(sizes.query, sizes.measure(people)).values[0]), 1.0)
         signal = mu(run.terms) * size
         weights = muting(popularity, signal)
         head = Head.of(popularity, self.pair_items)
@@ -172,11 +177,11 @@ class PrivateEASE(PrivateModel):
         few = count_sum < FEWEST_ITEMS[run.terms.unit] * size
         if few or whole_users(domain, run.terms, lengths) < TASTE:
             return score_release(self, domain, popularity)
-        pairs, reach = noisy["item pairs"], mu(run.terms) * lengths
-        factors = cleaned(pairs.values, pairs.sigma, weights.variance[head.items], signal, reach, self.rank)
-        total = noisy["vector lengths"].values[0] if run.terms.unit == "record" else size
-        popular_part = noisy["popular part"].values[0]
-        linear = ease(head.spread(factors), weights, float(popular_part), float(total))
+        total = float(noisy["vector lengths"].values[0]) if run.terms.unit == "record" else size
+        crowd = self._crowd(size, total, lengths, popularity, weights, run.terms)
+        pairs, features = noisy["item pairs"], [table[head.items] for table in tables]
+        factors = cleaned(pairs.values, pairs.sigma, weights.of(head.items), crowd, features, self.rank)
+        linear = ease(head.spread(factors), weights, float(noisy["popular part"].values[0]), crowd)
         return linear_release(self, domain, linear, popularity)
 
     def _lengths(self, size: float, count_sum: float, terms: Terms) -> float:
@@ -187,6 +192,23 @@ class PrivateEASE(PrivateModel):
             count_sum: the sum of the item counts, in which c ≥ K items weigh √(c K) for unit ``user``.
         """
         return size if terms.unit == "record" else count_sum / math.sqrt(self.contribution_cap) / 2
+
+    def _crowd(
+        self, size: float, total: float, lengths: float, popularity: Floats, weights: Muting, terms: Terms
+    ) -> Crowd:
+        """Return what the released sums say of the crowd.
+
+        Σ_u ⟨v, y_u⟩/‖y_u‖ is estimated from the item counts. Those of unit ``user`` weigh a user's items by
+        1 up to K of them, and by √(K/c) beyond, so they are divided by the root of K, or of the mean number
+        of items if that is smaller; and ‖y‖² is taken for c times the mean of d² over all given items.
+        """
+        squares = float(popularity @ weights.weights**2)
+        along = float(weights.direction @ (popularity * weights.weights))
+        if terms.unit == "record":  # vectors weigh their length
+            return Crowd(total, total**2 / squares, mu(terms) * size, mu(terms) * lengths, along / total)
+        each = min(self.contribution_cap, popularity.sum() / size)
+        cosine = along / (size * math.sqrt(each * squares / popularity.sum()))
+        return Crowd(total, size, mu(terms) * size, mu(terms) * lengths, cosine)
 
     def _pairs(self, domain: Domain, terms: Terms) -> PairSums:
         sums = PairSums(min(self.pair_items, domain.n_items), terms.unit, self.threads)

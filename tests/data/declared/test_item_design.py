@@ -47,3 +47,23 @@ def test_a_large_catalogue_is_described_in_fewer_columns(monkeypatch):
 def test_nothing_declared_is_nothing_known():
     assert described([], {}).digest == ""
     assert described(["", "", ""], {}).digest == ""
+
+
+def test_the_sparse_table_has_every_value_of_some_items():
+    brands = [f"brand {i // 2}" for i in range(4000)]
+    prior = described([], {"brand": brands, "all alike": ["same"] * 4000, "genres": ["A|B", "B|A|C"] * 2000})
+    brand, genres = prior.features
+    assert (brand.name, genres.name) == ("brand", "genres"), "nothing is learned where all items are alike"
+    assert len(brand.labels) == 2000
+    assert brand.labels[int(brand.table[[7]].indices[0])] == "brand 3"
+    assert genres.labels == ("C",), "all items are A and B"
+    lengths = [np.sqrt((group.table**2).sum(axis=1)) for group in prior.features]
+    np.testing.assert_allclose(lengths[0], 1)
+    np.testing.assert_allclose(lengths[1], [0, 1] * 2000)
+    assert described([], {"n": ["1"] * 10 + ["2"] * 20}).features[0].labels == ("1", "2")
+
+
+def test_a_misspelt_value_of_one_item_is_a_value_of_none():
+    group = described([], {"genres": ["Drama"] * 5 + ["War"] * 5 + ["Dramma"]}).features[0]
+    assert group.labels == ("Drama", "War")
+    assert not group.table[[10]].nnz

@@ -32,6 +32,7 @@ def linear(directions, size):
         "item_factors": own,
         "input_weights": rng.uniform(0.5, 1, N),
         "output_weights": np.ones(N),
+        "intercept": np.zeros(directions + 1),
         "item_scores": own[:, 0],
     }
     made = ranker([f"i{n}" for n in range(N)])

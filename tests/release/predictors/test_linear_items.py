@@ -1,4 +1,4 @@
-"""Linear scores: those of the dense matrix of the definition, from no item to itself."""
+"""Linear scores: those of the definition, from no item to itself."""
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ def linear(seed=0, **changes):
         "item_factors": rng.standard_normal((N, 3)),
         "input_weights": rng.uniform(0.1, 1, N),
         "output_weights": rng.uniform(0.5, 2, N),
+        "intercept": rng.standard_normal(3),
         "item_scores": np.arange(N, 0, -1),
     }
     tensors = {name: array.astype(np.float32) for name, array in tensors.items()}
@@ -25,23 +26,26 @@ def linear(seed=0, **changes):
     return ranker(items, kind="linear items", tensors=tensors, **changes)
 
 
-def dense(release):
-    """B_ij = a_i ⟨g_i, g_j⟩ b_j off the diagonal, item by item."""
-    g, a, b = (
+def expected(release, own):
+    """Σ_i a_i ⟨g_i, g_j⟩ b_j + Σ_i a_i²/‖a‖ ⟨h, g_j⟩ b_j over the own items i ≠ j, item by item."""
+    g, a, b, h = (
         release.tensors[name].astype(np.float64)
-        for name in ("item_factors", "input_weights", "output_weights")
+        for name in ("item_factors", "input_weights", "output_weights", "intercept")
     )
-    return np.array([[a[i] * (g[i] @ g[j]) * b[j] if i != j else 0.0 for j in range(N)] for i in range(N)])
+    length = np.sqrt(sum(a[i] ** 2 for i in own))
+    each = [
+        [a[i] * (g[i] @ g[j]) * b[j] + a[i] ** 2 / length * (h @ g[j]) * b[j] for i in own if i != j]
+        for j in range(N)
+    ]
+    return np.array([sum(terms) for terms in each])
 
 
 @pytest.mark.parametrize("own", [[4], [0, 3], [8, 1, 5], [*range(N)]])
-def test_scores_are_those_of_the_dense_matrix(own):
+def test_scores_are_those_of_the_definition(own):
     release = linear()
-    given = np.zeros(N)
-    given[own] = 1
     for targets in (np.arange(N), np.array([7, 4, 0]), np.array([], dtype=np.int64)):
         found = LinearItems(release).predict(np.array(own), np.ones(len(own)), targets)
-        assert found == pytest.approx((given @ dense(release))[targets], abs=1e-12)
+        assert found == pytest.approx(expected(release, own)[targets], abs=1e-12)
 
 
 def test_no_item_is_a_reason_for_itself():
@@ -80,11 +84,9 @@ def test_a_client_lists_the_same_of_clicks_counts_and_likes(kind, own):
     """A rating below the likes is no interaction: i0 is ranked like any other, or left out as known."""
     release = linear(**kind)
     listed = Client(Release.from_bytes(release.to_bytes())).recommend(own, N)
-    given = np.zeros(N)
-    given[[2, 6]] = 1
-    scores = given @ dense(release)
-    expected = [f"i{k}" for k in np.argsort(-scores) if f"i{k}" not in own]
-    assert [line.item_id for line in listed if line.item_id not in own] == expected
+    scores = expected(release, [2, 6])
+    ranked = [f"i{k}" for k in np.argsort(-scores) if f"i{k}" not in own]
+    assert [line.item_id for line in listed if line.item_id not in own] == ranked
     assert not {"i2", "i6"} & {line.item_id for line in listed}
-    best = scores[int(expected[0][1:])]
-    assert {line.item_id: line.score for line in listed}[expected[0]] == pytest.approx(best, abs=1e-5)
+    best = scores[int(ranked[0][1:])]
+    assert {line.item_id: line.score for line in listed}[ranked[0]] == pytest.approx(best, abs=1e-5)

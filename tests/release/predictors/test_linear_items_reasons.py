@@ -18,6 +18,7 @@ def linear(statement):
         "item_factors": rng.normal(size=(N, 3)),
         "input_weights": rng.uniform(0.1, 1, N),
         "output_weights": rng.uniform(1, 9, N),
+        "intercept": rng.normal(size=3),
         "item_scores": np.arange(N, 0, -1),
     }
     return Release(
@@ -37,10 +38,12 @@ def test_contributions_add_up_to_the_score(linear, rated):
     t = {name: tensor.astype(np.float64) for name, tensor in linear.tensors.items()}
     given = np.array(rated), np.ones(len(rated)), EVERYTHING
     found = predictor(linear).contributions(*given)
+    length = np.sqrt((t["input_weights"][rated] ** 2).sum())
     for place, i in enumerate(rated):
         for j in range(N):
-            product = t["item_factors"][i] @ t["item_factors"][j]
-            wanted = t["input_weights"][i] * product * t["output_weights"][j] if i != j else 0
+            weight = t["input_weights"][i]
+            part = weight * t["item_factors"][i] + weight**2 / length * t["intercept"]
+            wanted = part @ t["item_factors"][j] * t["output_weights"][j] if i != j else 0
             assert found[place, j] == pytest.approx(wanted, abs=1e-12)
     np.testing.assert_allclose(found.sum(axis=0), predictor(linear).predict(*given), rtol=0, atol=1e-9)
 

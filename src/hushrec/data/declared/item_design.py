@@ -1,102 +1,152 @@
-"""Columns of numbers from a domain's titles and features: labels, tenths of numbers, words of titles."""
+"""Tables of numbers from a domain's titles and features: labels, tenths of numbers, words of titles."""
 
 import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from hushrec.arrays import Bools, Floats
 from hushrec.documents.words import Clause
-from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
+from hushrec.item_prior import NOTHING_KNOWN, FeatureGroup, ItemPrior
 
 __all__ = ["described"]
 
 _LABELS, _WORDS, _BINS = 64, 256, 10
 """The most columns of a feature of labels, of a title and of a number: chosen by hand."""
 _ENTRIES = 4_000_000
-"""The most entries of a table, 32 MB of float64, chosen by hand: a large catalogue gets fewer columns."""
-Columns = Callable[[Sequence[str], int], tuple[Floats, Bools]]
-"""A function from texts of all items to at most a number of columns, and a mask of items that have any."""
+"""The most entries of the dense table, 32 MB of float64, chosen by hand: a large catalogue gets fewer
+columns."""
+_RAREST, _COMMONEST = 2, 0.95
+"""The fewest items of a value, and the largest part of the catalogue: a value of one item, or of nearly all,
+says nothing of two items together. Chosen by hand."""
 _YEAR = re.compile(r"\((\d{4})\)\s*$")
 
 
+class _Kind(NamedTuple):
+    """One kind of feature.
+
+    Attributes:
+        each: the values of every item.
+        most: the most columns of the dense table, which are its most frequent values.
+        bins: all values, in the order of the columns, if it is a number.
+        hashed: whether the columns are hashes of the values.
+    """
+
+    name: str
+    each: Sequence[Sequence[str]]
+    most: int
+    bins: Sequence[str] = ()
+    hashed: bool = False
+
+
 def described(titles: Sequence[str], features: Mapping[str, Sequence[str]]) -> ItemPrior:
-    """Turn titles and features of a catalogue's items into columns; either may be empty.
+    """Turn titles and features of a catalogue's items into tables; either may be empty.
 
     Features that are numbers are cut into tenths, each of about as many items. Others are labels, such as
-    ``Drama|War``; each of the most frequent ones gets a column that marks its items. Titles give a bag of
-    words, hashed, and the year in ``Title (1995)`` if no feature is named year. Columns have mean 0 over the
-    items that have the feature, and are 0 for the others.
+    ``Drama|War``. Titles give words, and the year in ``Title (1995)`` if no feature is named year. The sparse
+    table of each kind has all values of two items or more. The dense one has columns of the most frequent
+    labels, and of hashes of words. They have mean 0 over the items with the feature, and are 0 for the rest.
     """
     names: list[str] = []
     tables: list[Floats] = []
-    for name, texts, columns in _kinds(titles, features):
-        left = _ENTRIES // len(texts) - sum(table.shape[1] for table in tables)
-        table, has = columns(texts, left) if left > 0 else (np.zeros((0, 0)), np.zeros(0, dtype=bool))
+    groups: list[FeatureGroup] = []
+    for kind in _kinds(titles, features):
+        left = _ENTRIES // len(kind.each) - sum(table.shape[1] for table in tables)
+        table, has = _dense(kind, min(left, kind.most))
         if table.any():
             table[has] -= table[has].mean(axis=0)
-            names.append(name)
+            names.append(kind.name)
             tables.append(table)
+        group = _sparse(kind)
+        if group.labels:
+            groups.append(group)
     if not tables:
         return NOTHING_KNOWN
-    groups = np.repeat(np.arange(len(tables)), [table.shape[1] for table in tables])
+    columns = np.repeat(np.arange(len(tables)), [table.shape[1] for table in tables])
     assumption = Clause("assumes.catalogue_says", {"names": ", ".join(names)})
-    return ItemPrior(design=np.column_stack(tables), groups=groups, clauses=(assumption,))
+    return ItemPrior(
+        design=np.column_stack(tables), groups=columns, features=tuple(groups), clauses=(assumption,)
+    )
 
 
-def _kinds(
-    titles: Sequence[str], features: Mapping[str, Sequence[str]]
-) -> Iterator[tuple[str, Sequence[str], Columns]]:
-    """Yield the kinds of texts by name, each with the function that turns them into columns."""
+def _kinds(titles: Sequence[str], features: Mapping[str, Sequence[str]]) -> Iterator[_Kind]:
+    """Yield the kinds of features, each with the values of all items."""
     for name, texts in features.items():
         nonblank = [text for text in texts if text.strip()]
-        yield name, texts, _tenths if all(map(_is_number, nonblank)) else _labels
+        if all(map(_is_number, nonblank)):
+            yield _tenths(name, texts)
+        else:
+            yield _Kind(name, [_labels(text) for text in texts], _LABELS)
     if titles:
         if "year" not in {name.lower() for name in features}:
             years = [match[1] if (match := _YEAR.search(title)) else "" for title in titles]
-            yield "year in the title", years, _tenths
-        yield "words of the title", [_YEAR.sub("", title) for title in titles], _words
+            yield _tenths("year in the title", years)
+        words = [re.findall(r"\w{2,}", _YEAR.sub("", title).casefold()) for title in titles]
+        yield _Kind("words of the title", [[*dict.fromkeys(each)] for each in words], _WORDS, hashed=True)
 
 
-def _tenths(texts: Sequence[str], most: int) -> tuple[Floats, Bools]:
-    """Return one column for each tenth of the numbers, and a mask of items that have a number."""
-    has = np.array([_is_number(text) for text in texts])
-    bins = min(_BINS, most)
-    table = np.zeros((len(texts), bins))
-    if has.any():
-        numbers = np.array([float(text) for text in texts if _is_number(text)])
-        edges = np.unique(np.quantile(numbers, np.arange(1, bins) / bins))
-        table[np.flatnonzero(has), np.searchsorted(edges, numbers, side="right")] = 1
+def _tenths(name: str, texts: Sequence[str]) -> _Kind:
+    """Return the tenth of the numbers that each item's is in, such as ``1990–1994``."""
+    has = [_is_number(text) for text in texts]
+    numbers = np.array([float(text) for text, is_number in zip(texts, has, strict=True) if is_number])
+    if not len(numbers):
+        return _Kind(name, [[] for _ in texts], _BINS)
+    edges = np.unique(np.quantile(numbers, np.arange(1, _BINS) / _BINS))
+    bins = np.searchsorted(edges, numbers, side="right")
+    labels = {}
+    for place in np.unique(bins).tolist():
+        low, high = numbers[bins == place].min(), numbers[bins == place].max()
+        labels[place] = f"{low:g}" if low == high else f"{low:g}–{high:g}"
+    places = iter(bins.tolist())
+    each = [[labels[next(places)]] if is_number else [] for is_number in has]
+    return _Kind(name, each, _BINS, tuple(labels.values()))
+
+
+def _labels(text: str) -> list[str]:
+    return [*dict.fromkeys(label for part in text.split("|") if (label := part.strip()))]
+
+
+def _dense(kind: _Kind, most: int) -> tuple[Floats, Bools]:
+    """Return at most a number of columns that mark items, and a mask of items that have the feature."""
+    has = np.array([bool(values) for values in kind.each], dtype=bool)
+    if most <= 0:
+        return np.zeros((0, 0)), has
+    counted = Counter(value for values in kind.each for value in values)
+    if kind.hashed:
+        size = most
+        places = {
+            value: int.from_bytes(hashlib.blake2b(value.encode(), digest_size=8).digest()) % size
+            for value in counted
+        }
+    else:
+        often = sorted(counted, key=lambda value: (-counted[value], value))
+        columns = kind.bins or [value for value in often if counted[value] >= _RAREST]
+        places = {value: place for place, value in enumerate(columns[:most])}
+        size = len(places)
+    table = np.zeros((len(kind.each), size))
+    for row, values in enumerate(kind.each):
+        table[row, [places[value] for value in values if value in places]] = 1
     return table, has
 
 
-def _labels(texts: Sequence[str], most: int) -> tuple[Floats, Bools]:
-    """Return one column for each of the most frequent labels, and a mask of items that have a label."""
-    each = [[label for part in text.split("|") if (label := part.strip())] for text in texts]
-    often = Counter(label for labels in each for label in dict.fromkeys(labels))
-    chosen = sorted((label for label in often if often[label] > 1), key=lambda label: (-often[label], label))
-    places = {label: place for place, label in enumerate(chosen[: min(_LABELS, most)])}
-    table = np.zeros((len(texts), len(places)))
-    for row, labels in enumerate(each):
-        table[row, [places[label] for label in labels if label in places]] = 1
-    return table, np.array([bool(labels) for labels in each])
-
-
-def _words(texts: Sequence[str], most: int) -> tuple[Floats, Bools]:
-    """Return one column for each hash of a word, and a mask of items that have a word."""
-    size = min(_WORDS, most)
-    each = [set(re.findall(r"\w{2,}", text.casefold())) for text in texts]
-    places = {
-        word: int.from_bytes(hashlib.blake2b(word.encode(), digest_size=8).digest()) % size
-        for word in set().union(*each)
-    }
-    table = np.zeros((len(texts), size))
-    for row, words in enumerate(each):
-        table[row, [places[word] for word in words]] = 1
-    return table, np.array([bool(words) for words in each])
+def _sparse(kind: _Kind) -> FeatureGroup:
+    """Return all values of two items or more, but not of nearly all items, in the order of their names."""
+    n_items = len(kind.each)
+    counted = Counter(value for values in kind.each for value in values)
+    labels = sorted(value for value, n in counted.items() if _RAREST <= n <= _COMMONEST * n_items)
+    places = {value: place for place, value in enumerate(labels)}
+    rows = [[places[value] for value in values if value in places] for values in kind.each]
+    sizes = np.array([len(row) for row in rows])
+    columns = np.array([place for row in rows for place in sorted(row)], dtype=np.int64)
+    entries = np.repeat(1 / np.sqrt(np.maximum(sizes, 1)), sizes)
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    table = sparse.csr_array((entries, columns, indptr), shape=(n_items, len(labels)))
+    return FeatureGroup(kind.name, tuple(labels), table)
 
 
 def _is_number(text: str) -> bool:

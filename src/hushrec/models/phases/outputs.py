@@ -162,6 +162,7 @@ def linear_release(model: Model, domain: Domain, linear: LinearWeights, scores: 
         "item_factors": linear.factors,
         "input_weights": linear.inputs,
         "output_weights": linear.outputs,
+        "intercept": linear.intercept,
         "item_scores": scores,
     }
     return _ranking(model, domain, "linear items", tensors)

@@ -58,6 +58,7 @@ KINDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "item_factors": ("items", "rank"),
         "input_weights": ("items",),
         "output_weights": ("items",),
+        "intercept": ("rank",),
         "item_scores": ("items",),
     },
 }

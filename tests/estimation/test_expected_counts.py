@@ -1,0 +1,68 @@
+"""Counts that features let expect: near those that are there, and the mean where features say nothing."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, hstack
+
+from hushrec.estimation.expected_counts import expected_counts
+from hushrec.estimation.shrinkage import denoised_counts
+from hushrec.privacy.bounded import Noisy
+
+N = 1000
+
+
+def noisy(counts, sigma, seed=1):
+    drawn = np.random.default_rng(seed).normal(0, sigma, len(counts))
+    return Noisy("item counts", counts + drawn, sigma, 1.0, None)
+
+
+@pytest.fixture
+def world():
+    """Ten genres that differ by a factor of up to a hundred, and the counts of their items."""
+    rng = np.random.default_rng(0)
+    genre = rng.integers(0, 10, N)
+    table = csr_array(np.eye(10)[genre])
+    counts = np.exp(np.linspace(0, 4.6, 10)[genre]) * rng.gamma(1, size=N)
+    return table, counts
+
+
+def error(found, counts):
+    return float(np.sqrt(np.mean((found - counts) ** 2)))
+
+
+def test_features_predict_counts_that_the_noise_hides(world):
+    table, counts = world
+    seen = noisy(counts, 100.0)
+    expected = expected_counts(seen, [table])
+    assert np.corrcoef(expected, counts)[0, 1] > 0.4
+    with_features, without = denoised_counts(seen, expected), denoised_counts(seen)
+    assert error(with_features, counts) < 0.85 * error(without, counts)
+    assert np.corrcoef(with_features, counts)[0, 1] > np.corrcoef(without, counts)[0, 1] + 0.2
+
+
+def test_features_that_say_nothing_leave_the_mean(world):
+    _, counts = world
+    random = csr_array(np.eye(50)[np.random.default_rng(3).integers(0, 50, N)])
+    expected = expected_counts(noisy(counts, 100.0), [random])
+    assert expected == pytest.approx(counts.mean(), rel=0.35)
+
+
+def test_where_noise_is_small_counts_stay_as_they_are(world):
+    table, counts = world
+    seen = noisy(counts, 0.5)
+    assert error(denoised_counts(seen, expected_counts(seen, [table])), counts) < 0.6
+    exact = Noisy("item counts", counts, 0.0, 1.0, None)
+    assert expected_counts(exact, [table]) is None
+    assert expected_counts(seen, []) is None
+
+
+def test_many_values_and_odd_ones(world):
+    """Ten thousand values, of which the commonest are used, and tables without any entry."""
+    table, counts = world
+    values = np.random.default_rng(5).integers(0, 10_000, 10 * N)
+    many = csr_array((np.ones(10 * N), values, range(0, 10 * N + 1, 10)), shape=(N, 10_000))
+    seen = noisy(counts, 100.0)
+    alone = denoised_counts(seen, expected_counts(seen, [table]))
+    among = denoised_counts(seen, expected_counts(seen, [table, many]))
+    assert error(among, counts) < 1.2 * error(alone, counts)
+    assert np.isfinite(expected_counts(seen, [csr_array((N, 3)), hstack([table, table])])).all()
