@@ -127,8 +127,8 @@ class LandmarkItems(PrivateModel):
         factors = landmark_factors(noisy, landmarks, self.reg)
         if not factors.shape[1]:
             return score_release(self, domain, popularity)
-        ones = np.ones(domain.n_items)
-        return linear_release(self, domain, LinearWeights(factors, ones, ones), popularity)
+        ones, no_intercept = np.ones(domain.n_items), np.zeros(factors.shape[1])
+        return linear_release(self, domain, LinearWeights(factors, ones, ones, no_intercept), popularity)
 
     def _counts(self, domain: Domain, terms: Terms) -> ItemCounts:
         return ItemCounts(domain, terms.unit, self.contribution_cap)

@@ -71,11 +71,11 @@ def expected_counts(counts: Noisy, tables: Sequence[Any]) -> Floats | None:
 
 def _summed(values: Floats, kinds: Ints, like: Floats) -> Floats:
     """Sum over the values of each kind."""
-    return np.bincount(kinds, values, len(like))
+    return np.asarray(np.bincount(kinds, values, len(like)), dtype=np.float64)
 
 
 def _commonest(tables: Sequence[Any]) -> tuple[Any, Ints]:
-    """Return a constant and the commonest values of all features, sparse, shape (n, 1 + any), and their kinds."""
+    """Return a constant and the commonest values of all features, sparse, and the kind of each value."""
     columns = sparse.csc_array(sparse.hstack(tables))
     sizes = np.diff(columns.indptr)
     chosen = np.sort(np.argsort(-sizes, kind="stable")[:_VALUES])
