@@ -230,8 +230,8 @@ class McSherryKNN(_McSherryCovariance):
 
     Not as printed: if cleaned, Wgt_ij is its low-rank signal (``estimation/covariance/low_rank.py:
     spectral_factors``), so that a release holds no dense matrix, and Avg is of rank k as in ``McSherrySVD``;
-    b_u, the user's own mean residual, has 5 fictitious ratings, where the paper's has β_p = 20; the ridge is
-    a constant; and 40 neighbours are ours, since the paper prints k = 20 for "the dimensionality" alone.
+    b_u, the user's own mean residual, has 4.4 fictitious ratings, where the paper's has β_p = 20; the ridge
+    is a constant; and 40 neighbours are ours, since the paper prints k = 20 for "the dimensionality" alone.
 
     Args:
         noise: ``gaussian`` (needs δ > 0) or ``laplace``.

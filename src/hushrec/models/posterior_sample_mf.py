@@ -15,7 +15,7 @@ from hushrec.data.ratings import Ratings
 from hushrec.estimation.shrinkage import RATING_VARIANCE, known_popularity
 from hushrec.models.phases.biases import require_rank
 from hushrec.models.phases.item_effects import ItemEffects
-from hushrec.models.phases.outputs import FACTOR_NOISE, factor_release
+from hushrec.models.phases.outputs import RESIDUAL_VARIANCE, factor_release
 from hushrec.models.private import PrivateModel
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.weights import GRID
@@ -91,7 +91,7 @@ class PosteriorSampleMF(PrivateModel):
         drawn = run.measure(draw, chains)  # lines 4 to 6, by chains that only come close to the density
         lo, hi, _ = domain.scale
         effects = np.clip(drawn.item_effects, lo, hi)
-        extra_variance = np.full(domain.n_items, (_NOISE - FACTOR_NOISE) * span**2)
+        extra_variance = np.full(domain.n_items, (_NOISE - RESIDUAL_VARIANCE) * span**2)
         popularity = known_popularity(np.ones(domain.n_items), effects - domain.scale.mid, span)
         baseline = ItemEffects(effects, extra_variance, np.zeros(domain.n_items), 0.0, popularity)
         factors = drawn.item_factors / np.sqrt(drawn.user_precision)  # users then have unit variance

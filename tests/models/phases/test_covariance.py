@@ -18,6 +18,7 @@ from hushrec.models.phases.covariance import (
     shrunk_factors,
     similarity,
 )
+from hushrec.models.phases.repeated import EFFECTS_SPLIT
 from hushrec.privacy.bounded import Noisy
 
 UNITS = ["record", "user"]
@@ -51,6 +52,8 @@ def test_shares_are_the_whole_budget_and_more_of_it_goes_to_what_can_be_seen(bud
         assert sum(split.values()) == pytest.approx(1)
         assert min(split.values()) > 0
         parts.append(split["covariance"])
+        of_effects = 1 - split["covariance"] - split["co-rating weights"]
+        assert {name: split[name] / of_effects for name in EFFECTS_SPLIT} == pytest.approx(EFFECTS_SPLIT)
     assert parts[0] < parts[1] < parts[2]
 
 

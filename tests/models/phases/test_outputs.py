@@ -8,7 +8,7 @@ import pytest
 import hushrec as hr
 from hushrec.errors import BudgetUnsupported, ConfigError, DomainError, ReleaseError
 from hushrec.models.phases.item_effects import ItemEffects
-from hushrec.models.phases.outputs import factor_release
+from hushrec.models.phases.outputs import factor_release, neighbour_release
 
 MODELS = [
     hr.GlobalEffects(user_biases="released"),
@@ -188,6 +188,21 @@ def test_without_noise_folding_in_and_looking_up_agree(listed_rmse):
     """The vectors are turned to unit covariance, the prior of those who fold in."""
     for model in MODELS[1:]:
         assert listed_rmse(model, fold_in=True) == pytest.approx(listed_rmse(model), abs=0.03)
+
+
+def test_every_release_assumes_the_same_variance_around_a_users_regression():
+    """Effects alone predict as a model of factors does whose factors vanish."""
+    domain = hr.Domain(["a", "b", "c"], scale=(1, 10, 1), max_users=9)
+    effects = ItemEffects(np.arange(3.0) / 4, np.array([0.5, 0.25, 0.0]), np.ones(3), 6.0, np.ones(3))
+    zeros = {name: np.zeros((3, 2)) for name in ("item_factors", "similarity_factors")}
+    alone = factor_release(hr.GlobalEffects(), domain, effects, np.zeros((3, 0)))
+    vanished = factor_release(hr.CovarianceSVD(rank=2), domain, effects, zeros["item_factors"])
+    near = neighbour_release(hr.CovarianceKNN(), domain, effects, 2, zeros)
+    for release in (vanished, near):
+        np.testing.assert_array_equal(release.tensors["item_noise"], alone.tensors["item_noise"])
+    assert near.constants["bias_noise"] == alone.tensors["item_noise"][2]
+    own = {"a": 10.0, "b": 8.0}
+    assert hr.Client(vanished).predict(own) == hr.Client(alone).predict(own)
 
 
 def test_what_is_unknown_of_factors_counts_as_variance_of_the_ratings():

@@ -19,6 +19,7 @@ from hushrec.estimation.head import Head
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.kernels.sums.segments import LABEL_BITS
 from hushrec.models.phases.item_effects import ItemEffects
+from hushrec.models.phases.repeated import EFFECTS_SPLIT
 from hushrec.models.visibility import effects_split, head_size, shown_pairs
 from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.bounded import Noisy, Norm
@@ -26,7 +27,6 @@ from hushrec.privacy.run import Run
 from hushrec.settings import Frozen, only
 from hushrec.statistics.covariance_sums import CovarianceSums
 from hushrec.statistics.footprint import DRAWS, FLOPS, Footprint
-from hushrec.statistics.item_sums import OVERALL
 from hushrec.statistics.population import Population
 from hushrec.statistics.series.arrivals import LARGEST_CAP
 
@@ -118,9 +118,7 @@ class CovarianceSettings(Frozen):
         effects = effects_split(self._shown(domain, terms, norm))
         pairs_part = 1 - effects
         return {
-            **dict.fromkeys(OVERALL, 0.01 * effects),
-            "item sums": 0.8 * effects,
-            "item counts": 0.17 * effects,
+            **{name: part * effects for name, part in EFFECTS_SPLIT.items()},
             "covariance": 0.9 * pairs_part,
             "co-rating weights": 0.1 * pairs_part,
         }

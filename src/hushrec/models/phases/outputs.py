@@ -11,7 +11,6 @@ from hushrec.arrays import Floats, Floats32
 from hushrec.data.domain import Domain
 from hushrec.estimation.feature_tastes import feature_tastes
 from hushrec.estimation.pair_factors import LinearWeights
-from hushrec.estimation.shrinkage import RATING_VARIANCE
 from hushrec.models.base import Model
 from hushrec.models.phases.biases import Biases
 from hushrec.models.phases.item_effects import ItemEffects
@@ -20,10 +19,12 @@ from hushrec.release.statement import placeholder_statement
 
 USER_VARIANCE = 0.01
 """Variance of user biases, in squared widths of the scale: (0.4 stars)² on one to five. Chosen by hand."""
-FACTOR_NOISE = 0.044
-"""Variance of a rating, as ``RATING_VARIANCE``, if factors explain part of it. Chosen by hand.
+RESIDUAL_VARIANCE = 0.044
+"""Variance of a rating around a user's own regression, in squared widths of the scale. Chosen by hand.
 
-lab/results/mcsherry-mironov.md compares it with ridges that were trained for each data set.
+It is less than ``estimation.shrinkage.RATING_VARIANCE``, the variance around an item's effect: the user's
+level, slopes and factors explain some of that. lab/results/mcsherry-mironov.md compares it with ridges that
+were trained for each data set; docs/models/global_effects.md has the comparison without factors.
 """
 
 # The variances and the odds of slopes were chosen on MovieLens 100K, Anime and generated ratings, and checked
@@ -55,13 +56,12 @@ def factor_release(
     """
     feature_factors = feature_tastes(baseline.prior, baseline.popularity, domain.scale.span)
     factors = np.hstack([factors, feature_factors])
-    noise = FACTOR_NOISE if factors.shape[1] else RATING_VARIANCE
     constants = _of_users(model, domain, baseline.user_mean)
     if feature_factors.shape[1]:
         constants["known_factors"] = float(feature_factors.shape[1])
     if factor_variance is not None:
         baseline = baseline._replace(variance=baseline.variance + factor_variance)
-    return _release(model, domain, "factors", baseline, noise, constants, {"item_factors": factors})
+    return _release(model, domain, "factors", baseline, constants, {"item_factors": factors})
 
 
 def _of_users(model: Model, domain: Domain, user_mean: float) -> dict[str, float]:
@@ -107,12 +107,11 @@ def people_release(
     baseline = ItemEffects(
         biases.item_effects, biases.item_variance, biases.item_counts, user_mean, biases.item_popularity
     )
-    noise = FACTOR_NOISE if people.shape[1] else RATING_VARIANCE
     names = tuple(users) or domain.users or ()
     if not names:  # nobody rated
         tensors = {name: tensor for name, tensor in tensors.items() if not name.startswith("user_")}
     kind = "factors and people" if names else "factors"
-    return _release(model, domain, kind, baseline, noise, constants, tensors, names)
+    return _release(model, domain, kind, baseline, constants, tensors, names)
 
 
 def second_moment_root(moment: Floats, star: float) -> Floats:
@@ -138,11 +137,11 @@ def neighbour_release(
     """Make a release that predicts from neighbours; ``matrices`` are factors or packed triangles."""
     constants = {
         **_of_users(model, domain, baseline.user_mean),
-        "bias_noise": RATING_VARIANCE * domain.scale.span**2,
+        "bias_noise": RESIDUAL_VARIANCE * domain.scale.span**2,
         "neighbours": float(n_neighbours),
     }
     kind = "neighbours" if "item_factors" in matrices else "dense neighbours"
-    return _release(model, domain, kind, baseline, FACTOR_NOISE, constants, matrices)
+    return _release(model, domain, kind, baseline, constants, matrices)
 
 
 def score_release(model: Model, domain: Domain, scores: Floats) -> Release:
@@ -188,7 +187,6 @@ def _release(
     domain: Domain,
     kind: str,
     baseline: ItemEffects,
-    noise: float,
     constants: Mapping[str, float],
     matrices: Mapping[str, Floats | Floats32],
     users: tuple[str, ...] = (),
@@ -196,7 +194,7 @@ def _release(
     lo, hi, step = domain.scale
     tensors: dict[str, Floats | Floats32] = {
         "item_effects": baseline.item_effects,
-        "item_noise": noise * domain.scale.span**2 + baseline.variance,
+        "item_noise": RESIDUAL_VARIANCE * domain.scale.span**2 + baseline.variance,
         "item_popularity": baseline.popularity,
         **matrices,
     }
