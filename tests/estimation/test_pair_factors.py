@@ -157,7 +157,7 @@ def covariance(factors, weights, part, total):
     """C of the docstring, dense: its factors, and on its diagonal what they leave and a ridge."""
     low = (1 - part / total) * factors @ factors.T + part * np.outer(weights.direction, weights.direction)
     own = total * weights.variance / weights.variance.sum()
-    return low + np.diag(np.maximum(own - np.diag(low), 0.05 * own) + own.mean())
+    return low + np.diag(np.maximum(own - np.diag(low), 0.05 * own) + 0.5 * own.mean())
 
 
 @pytest.mark.parametrize("rank", [0, 1, 12])

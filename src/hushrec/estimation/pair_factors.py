@@ -21,22 +21,19 @@ from hushrec.arrays import Floats, Floats32, Ints
 from hushrec.estimation.covariance.low_rank import leading
 from hushrec.estimation.feature_pairs import feature_factors
 
-# The constants were tried on MovieLens 1M, on other draws of people than those that are shown, and checked on
+# The constants were tried on MovieLens 1M, on other people than those that are shown, and checked on
 # MovieLens 100K, latest-small, FilmTrust and animated series: lab/results/top_n.md.
 _MOST_ROUNDS, _FEWEST_ROUNDS, _FACTOR_ROUNDS = 100, 40, 2500
 """Bounds of ``rounds``, and its product with the number of factors."""
 _MUTING = 270.0
 """Times √n/(μ n̂): the count, over the average, of an item that is muted to half."""
-_FEWEST_FACTORS, _FEW_FACTORS, _REACH_PER_FACTOR, _SIGNAL_PER_FACTOR = 4, 16, 100.0, 200.0
+_FEWEST_FACTORS, _FEW_FACTORS, _REACH_PER_FACTOR, _SIGNAL_PER_FACTOR = 4, 16, 100.0, 400.0
 """Factors to start with: the fewest, how many a crowd of any size may have, and μ Σ √c and μ n̂ for each."""
 _FEWEST_ITEMS, _ITEMS_PER_CROWD = 500, 1.25
 """The fewest items to start with, and how many for each unit of μ n̂."""
-_SAMPLING = 0.5
-"""Part of the bound on the crowd's own sampling error that is taken for it: chosen by hand, between 0, which
-is better for large crowds, and 1."""
 _LEAST, _LEAST_VARIANCE = 1e-8, 1e-4
 """Smallest weight, scale and eigenvalue, and smallest t over its mean, so that nothing is divided by zero."""
-_RIDGE = 1.0
+_RIDGE = 0.5
 """Of the mean of the diagonal; docs/models/private_ease.md says so, docs/decisions/one-shot-ease.md why."""
 _MOST_POPULAR = 0.9
 """Largest squared mean cosine, over the mean squared cosine: chosen by hand."""
@@ -120,8 +117,8 @@ def cleaned(
     """Fit item factors to a released strict upper triangle; where the noise hides all, rows are 0.
 
     Entry ij has the variance σ² of the noise, and that of the crowd itself, which is a sample of people: with
-    own_i = T t_i/Σ t, by Cauchy's inequality at most own_i own_j/n, of which half is taken. So row and column
-    i are divided by √r_i with r_i² = σ² + own_i²/2n, and the noise has variance 1.
+    own_i = T t_i/Σ t, by Cauchy's inequality at most own_i own_j/n. So row and column i are divided by √r_i
+    with r_i² = σ² + own_i²/n, and the noise has variance 1.
 
     Where the crowd is small for its noise, rare items and further factors only make the fit slower to tell
     signal from noise, so it starts with fewer of both. Features reach all items.
@@ -139,7 +136,7 @@ def cleaned(
     """
     n, variance = len(weights.variance), weights.variance
     own = max(crowd.total, 1.0) * variance / variance.sum()
-    scale = np.maximum(np.sqrt(sigma**2 + _SAMPLING * own**2 / max(crowd.users, 1.0)), _LEAST)
+    scale = np.maximum(np.sqrt(sigma**2 + own**2 / max(crowd.users, 1.0)), _LEAST)
     root = np.sqrt(scale).astype(np.float32)
     pairs = symmetric(above, n)
     pairs /= root[:, None]

@@ -16,8 +16,9 @@ from hushrec.item_prior import NOTHING_KNOWN, FeatureGroup, ItemPrior
 
 __all__ = ["described"]
 
-_LABELS, _WORDS, _BINS = 64, 256, 10
-"""The most columns of a feature of labels, of a title and of a number: chosen by hand."""
+_LABELS, _WORDS, _BINS, _FINER = 64, 256, 10, 30
+"""The most columns of a feature of labels, of a title and of a number, and the finer bins of a number in the
+sparse tables: chosen by hand."""
 _ENTRIES = 4_000_000
 """The most entries of the dense table, 32 MB of float64, chosen by hand: a large catalogue gets fewer
 columns."""
@@ -35,6 +36,7 @@ class _Kind(NamedTuple):
         most: the most columns of the dense table, which are its most frequent values.
         bins: all values, in the order of the columns, if it is a number.
         hashed: whether the columns are hashes of the values.
+        finer: the same numbers in more bins, if it is a number.
     """
 
     name: str
@@ -42,6 +44,7 @@ class _Kind(NamedTuple):
     most: int
     bins: Sequence[str] = ()
     hashed: bool = False
+    finer: Sequence["_Kind"] = ()
 
 
 def described(titles: Sequence[str], features: Mapping[str, Sequence[str]]) -> ItemPrior:
@@ -49,8 +52,9 @@ def described(titles: Sequence[str], features: Mapping[str, Sequence[str]]) -> I
 
     Features that are numbers are cut into tenths, each of about as many items. Others are labels, such as
     ``Drama|War``. Titles give words, and the year in ``Title (1995)`` if no feature is named year. The sparse
-    table of each kind has all values of two items or more. The dense one has columns of the most frequent
-    labels, and of hashes of words. They have mean 0 over the items with the feature, and are 0 for the rest.
+    table of each kind has all values of two items or more; of numbers there is a second one, of thirtieths.
+    The dense table has columns of the most frequent labels, and of hashes of words. They have mean 0 over the
+    items with the feature, and are 0 for the rest.
     """
     names: list[str] = []
     tables: list[Floats] = []
@@ -62,9 +66,7 @@ def described(titles: Sequence[str], features: Mapping[str, Sequence[str]]) -> I
             table[has] -= table[has].mean(axis=0)
             names.append(kind.name)
             tables.append(table)
-        group = _sparse(kind)
-        if group.labels:
-            groups.append(group)
+        groups += filter(lambda group: group.labels, map(_sparse, [kind, *kind.finer]))
     if not tables:
         return NOTHING_KNOWN
     columns = np.repeat(np.arange(len(tables)), [table.shape[1] for table in tables])
@@ -79,24 +81,28 @@ def _kinds(titles: Sequence[str], features: Mapping[str, Sequence[str]]) -> Iter
     for name, texts in features.items():
         nonblank = [text for text in texts if text.strip()]
         if all(map(_is_number, nonblank)):
-            yield _tenths(name, texts)
+            yield _numbers(name, texts)
         else:
             yield _Kind(name, [_labels(text) for text in texts], _LABELS)
     if titles:
         if "year" not in {name.lower() for name in features}:
             years = [match[1] if (match := _YEAR.search(title)) else "" for title in titles]
-            yield _tenths("year in the title", years)
+            yield _numbers("year in the title", years)
         words = [re.findall(r"\w{2,}", _YEAR.sub("", title).casefold()) for title in titles]
         yield _Kind("words of the title", [[*dict.fromkeys(each)] for each in words], _WORDS, hashed=True)
 
 
-def _tenths(name: str, texts: Sequence[str]) -> _Kind:
-    """Return the tenth of the numbers that each item's is in, such as ``1990–1994``."""
+def _numbers(name: str, texts: Sequence[str]) -> _Kind:
+    return _binned(name, texts, _BINS)._replace(finer=(_binned(name, texts, _FINER),))
+
+
+def _binned(name: str, texts: Sequence[str], n_bins: int) -> _Kind:
+    """Return the part of the numbers that each item's is in, such as ``1990–1994``."""
     has = [_is_number(text) for text in texts]
     numbers = np.array([float(text) for text, is_number in zip(texts, has, strict=True) if is_number])
     if not len(numbers):
         return _Kind(name, [[] for _ in texts], _BINS)
-    edges = np.unique(np.quantile(numbers, np.arange(1, _BINS) / _BINS))
+    edges = np.unique(np.quantile(numbers, np.arange(1, n_bins) / n_bins))
     bins = np.searchsorted(edges, numbers, side="right")
     labels = {}
     for place in np.unique(bins).tolist():
