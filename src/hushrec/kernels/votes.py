@@ -1,0 +1,173 @@
+"""Whether a list by a user's own items finds more of what they have than the list by popularity.
+
+A fifth of a user's items is hidden, by a hash of what they have, and is to be found by the rest.
+"""
+
+import math
+from itertools import pairwise
+
+import numba
+import numpy as np
+
+from hushrec.arrays import Bools, Floats, Ints, Ints32
+
+LIST = 100
+"""Length of the lists that are compared: nDCG@100, a convention."""
+HIDDEN = np.uint64(2**64 // 5)
+"""Hashes below it hide an item: a fifth of them, a convention (Liang et al. 2018)."""
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+"""The constants of splitmix64 (Steele, Lea & Flood 2014)."""
+
+
+@numba.njit(cache=True)
+def mixed(value: np.uint64) -> np.uint64:
+    """Hash 64 bits (splitmix64)."""
+    value = value + _GOLDEN
+    value = (value ^ (value >> np.uint64(30))) * _FIRST
+    value = (value ^ (value >> np.uint64(27))) * _SECOND
+    return value ^ (value >> np.uint64(31))
+
+
+@numba.njit(cache=True)
+def list_gains(
+    indptr: Ints,
+    items: Ints32,
+    factors: Floats,
+    inputs: Floats,
+    outputs: Floats,
+    intercept: Floats,
+    places: Ints,
+    below: np.uint64,
+) -> Floats:
+    """Compare nDCG@100 of each user's own list and of the list by popularity; lists leave out shown items.
+
+    Args:
+        indptr: where each user's items start, shape (n_users + 1,).
+        items: positions in the catalogue, shape (n_given,).
+        factors, inputs, outputs, intercept: of linear scores, as in ``LinearWeights``.
+        places: place of each item in the order by popularity, from 0, shape (n_items,).
+        below: users whose hash is below it take part; it depends on what they have alone.
+
+    Returns:
+        nDCG of the own list minus that of popularity, shape (n_users,); NaN for users who do not take part,
+        or have no item hidden or none shown.
+    """
+    n_items = len(factors)
+    gains = np.full(len(indptr) - 1, np.nan)
+    scores, shown = np.empty(n_items), np.zeros(n_items, np.bool_)
+    for user in range(len(indptr) - 1):
+        own = items[indptr[user] : indptr[user + 1]]
+        seed = np.uint64(len(own))
+        for item in own:
+            seed += mixed(np.uint64(item))
+        if mixed(seed) >= below:
+            continue
+        n_shown = 0
+        for item in own:
+            shown[item] = mixed(seed ^ mixed(np.uint64(item))) >= HIDDEN
+            n_shown += shown[item]
+        if 0 < n_shown < len(own):
+            _score(own, shown, factors, inputs, outputs, intercept, scores)
+            gain = 0.0
+            for item in own:
+                if not shown[item]:
+                    gain += _discount(_ahead(item, scores, shown))
+                    gain -= _discount(_more_popular(item, own, shown, places))
+            ideal = 0.0
+            for place in range(len(own) - n_shown):
+                ideal += _discount(place)
+            gains[user] = gain / ideal
+        for item in own:
+            shown[item] = False
+    return gains
+
+
+@numba.njit(cache=True)
+def _score(
+    own: Ints32,
+    shown: Bools,
+    factors: Floats,
+    inputs: Floats,
+    outputs: Floats,
+    intercept: Floats,
+    scores: Floats,
+) -> None:
+    """Write the scores of all items by the shown ones."""
+    n_items, rank = factors.shape
+    vector, square = np.zeros(rank), 0.0
+    for item in own:
+        if shown[item]:
+            square += inputs[item] ** 2
+            for k in range(rank):
+                vector[k] += inputs[item] * factors[item, k]
+    for k in range(rank):
+        vector[k] += np.sqrt(square) * intercept[k]
+    for item in range(n_items):
+        total = 0.0
+        for k in range(rank):
+            total += factors[item, k] * vector[k]
+        scores[item] = total * outputs[item]
+
+
+@numba.njit(cache=True)
+def _ahead(item: int, scores: Floats, shown: Bools) -> int:
+    """Count the items of the list before an item."""
+    ahead, own = 0, scores[item]
+    for other in range(len(scores)):
+        if not shown[other]:
+            ahead += scores[other] > own or (scores[other] == own and other < item)
+    return ahead
+
+
+@numba.njit(cache=True)
+def _more_popular(item: int, own: Ints32, shown: Bools, places: Ints) -> int:
+    """Count the items of the list by popularity before an item."""
+    ahead = int(places[item])
+    for other in own:
+        ahead -= shown[other] and places[other] < places[item]
+    return ahead
+
+
+@numba.njit(cache=True)
+def _discount(place: int) -> float:
+    """What an item at a place from 0 adds to nDCG@100."""
+    return 1 / np.log2(place + 2) if place < LIST else 0.0
+
+
+def reference_list_gains(
+    indptr: Ints,
+    items: Ints32,
+    factors: Floats,
+    inputs: Floats,
+    outputs: Floats,
+    intercept: Floats,
+    places: Ints,
+    below: int,
+) -> Floats:
+    """The same with whole lists, slowly."""
+    gains = []
+    for start, stop in pairwise(indptr.tolist()):
+        own = items[start:stop].tolist()
+        seed = (len(own) + sum(_mixed(item) for item in own)) % 2**64
+        hidden = [item for item in own if _mixed(seed ^ _mixed(item)) < int(HIDDEN)]
+        shown = [item for item in own if item not in hidden]
+        if _mixed(seed) >= int(below) or not hidden or not shown:
+            gains.append(math.nan)
+            continue
+        vector = inputs[shown] @ factors[shown] + np.linalg.norm(inputs[shown]) * intercept
+        scores = factors @ vector * outputs
+        ideal = (1 / np.log2(np.arange(2, 2 + min(len(hidden), LIST)))).sum()
+        found = []
+        for order in (np.argsort(-scores, kind="stable"), np.argsort(places)):
+            listed = [item for item in order.tolist() if item not in shown][:LIST]
+            found.append(sum(1 / np.log2(at + 2) for at, item in enumerate(listed) if item in hidden))
+        gains.append((found[0] - found[1]) / ideal)
+    return np.array(gains)
+
+
+def _mixed(value: int) -> int:
+    value = (value + int(_GOLDEN)) % 2**64
+    value = (value ^ value >> 30) * int(_FIRST) % 2**64
+    value = (value ^ value >> 27) * int(_SECOND) % 2**64
+    return value ^ value >> 31
