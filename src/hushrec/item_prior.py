@@ -56,6 +56,8 @@ class ItemPrior:
         effect_variance: variance of each, in squared rating units, shape of ``effects``.
         factors: item factors from public ratings, in rating units; zeros where there are none; shape
             (n_items, rank), or (0, 0).
+        pairs: factors of how the items go together, from public interactions, relative to the items' weights:
+            zeros where there are none; shape (n_items, rank), or (0, 0).
         clauses: what these facts are and where they come from, in words, for statements.
     """
 
@@ -65,6 +67,7 @@ class ItemPrior:
     effects: Floats = field(default_factory=_none)
     effect_variance: Floats = field(default_factory=_none)
     factors: Floats = field(default_factory=_nothing)
+    pairs: Floats = field(default_factory=_nothing)
     clauses: tuple[Clause, ...] = ()
 
     def factors_of(self, n_items: int) -> Floats:
@@ -85,6 +88,7 @@ class ItemPrior:
             self.effects,
             self.effect_variance,
             self.factors,
+            self.pairs,
         )
         if not self.features and not any(array.size for array in arrays):
             return ""

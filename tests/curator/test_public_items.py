@@ -37,6 +37,18 @@ def world(
     return hr.load(pl.DataFrame(columns), domain)
 
 
+def clicks(seed: int, features: dict[str, list[str]] | None = None, *, people: int) -> hr.Interactions:
+    """People with twenty items each, of which about three in four are of the one genre that they like."""
+    rng = np.random.default_rng(seed)
+    users, items = [], []
+    for user in range(people):
+        weights = np.where(np.arange(N) % 3 == user % 3, 6.0, 1.0)
+        items += rng.choice(N, 20, replace=False, p=weights / weights.sum()).tolist()
+        users += [f"u{user}"] * 20
+    domain = hr.Domain(range(N), max_users=1000, features=features)
+    return hr.load(pl.DataFrame({"user": users, "item": [str(item) for item in items]}), domain)
+
+
 def fitted(ratings: Ratings, **more) -> hr.Release:
     return hr.testing.fit(ratings, hr.GlobalEffects(), BUDGET, entropy=hr.testing.Seeded(1), **more)
 
@@ -112,9 +124,27 @@ def test_models_without_use_for_a_prior_refuse_one_and_name_those_that_have():
 def test_every_model_that_says_so_uses_what_is_known(name):
     """With features its baseline is another one."""
     kind = class_of(name)
-    pair = [world(0, features, people=40, roster=True) for features in (None, GENRES)]
-    plain, informed = (hr.baseline(ratings, kind()).tensors["item_effects"] for ratings in pair)
+    if kind.feedback == "interactions":
+        tensor, pair = "item_factors", [clicks(0, features, people=40) for features in (None, GENRES)]
+    else:
+        pair = [world(0, features, people=40, roster=True) for features in (None, GENRES)]
+        tensor = "item_effects"
+    plain, informed = (hr.baseline(given, kind()).tensors[tensor] for given in pair)
     assert not np.array_equal(plain, informed)
+
+
+def test_others_interactions_tell_what_goes_together():
+    """The people of the prior like the same genres: lists of few people are better with it."""
+    few = clicks(0, people=900)
+    public = hr.baseline(clicks(1, people=400), hr.PrivateEASE())
+    parts = []
+    for prior in (None, public):
+        release = hr.testing.fit(few, hr.PrivateEASE(), BUDGET, entropy=hr.testing.Seeded(1), prior=prior)
+        own = [str(item) for item in range(0, 30, 3)]
+        listed = [int(row.item_id) % 3 for row in hr.Client(release).recommend(own, 60)]
+        parts.append(listed.count(0) / 60)
+    assert parts[0] < 0.75
+    assert parts[1] > 0.95
 
 
 def test_a_model_without_use_for_features_commits_to_none():

@@ -10,10 +10,16 @@ import pytest
 import hushrec as hr
 from hushrec.documents.words import Clause, english
 from hushrec.errors import ConfigError
+from hushrec.estimation.pair_factors import Crowd, ease, muting
 from hushrec.estimation.public_release import of_release
+from hushrec.models.phases.outputs import linear_release
 from hushrec.release.artefact import Release
 
 SCALE = (1.0, 5.0, 1.0)
+
+
+def domain(items, scale=SCALE, **more):
+    return hr.Domain(items, scale=scale, max_users=1000, **more)
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +34,7 @@ def release(world):
 
 def test_items_are_matched_by_id(release: Release) -> None:
     items = ("new", *reversed(release.items[2:]))
-    prior = of_release(release, items, SCALE)
+    prior = of_release(release, domain(items))
     theirs = [release.items.index(item) for item in items[1:]]
     assert np.isnan(prior.effects[0])
     level = release.constants["user_mean"]
@@ -39,20 +45,20 @@ def test_items_are_matched_by_id(release: Release) -> None:
 
 
 def test_what_is_known_well_has_less_variance(release: Release) -> None:
-    prior = of_release(release, release.items, SCALE)
+    prior = of_release(release, domain(release.items))
     popular = np.argmax(release.tensors["item_popularity"])
     assert prior.effect_variance[popular] < np.median(prior.effect_variance)
 
 
 def test_it_is_told_which_release_and_whose_ratings(release: Release) -> None:
-    (told,) = of_release(release, release.items, SCALE).clauses
+    (told,) = of_release(release, domain(release.items)).clauses
     digest = hashlib.sha256(release.to_bytes()).hexdigest()
     which = {"sha256": digest, "model": "CovarianceSVD", "n_items": 12}
     assert told == Clause("assumes.prior_public", which)
     private = dataclasses.replace(
         release.statement, caveats=(), epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove"
     )
-    (paid,) = of_release(dataclasses.replace(release, statement=private), release.items, SCALE).clauses
+    (paid,) = of_release(dataclasses.replace(release, statement=private), domain(release.items)).clauses
     assert (paid.name, paid.values["epsilon"]) == ("assumes.prior_paid", 2.0)
     assert paid.is_known
     assert english.clause(paid).endswith("is public, and its ε = 2 is paid for by the people in it")
@@ -60,14 +66,55 @@ def test_it_is_told_which_release_and_whose_ratings(release: Release) -> None:
 
 def test_what_cannot_be_a_prior_is_refused(release: Release) -> None:
     with pytest.raises(ConfigError, match=r"on the scale 1 to 5, the domain on 1 to 10; load the public"):
-        of_release(release, release.items, (1.0, 10.0, 1.0))
+        of_release(release, domain(release.items, (1.0, 10.0, 1.0)))
     with pytest.raises(ConfigError, match="shares no item"):
-        of_release(release, ("x", "y"), SCALE)
+        of_release(release, domain(("x", "y")))
     clicks = hr.Domain(range(5), max_users=10)
     popular = hr.baseline(hr.load(pl.DataFrame({"user": ["a"], "item": ["1"]}), clicks), hr.Popularity())
     with pytest.raises(ConfigError, match=r"Popularity has no effects of items.*GlobalEffects"):
-        of_release(popular, ("1", "2"), SCALE)
+        of_release(popular, domain(("1", "2")))
+    for other in (popular, release):
+        with pytest.raises(ConfigError, match=r"does not say which items go together.*PrivateEASE"):
+            of_release(other, clicks)
     for caveat in (Clause("convergence.chain"), Clause("author.ledger"), Clause("groups.ledger")):
         doubted = dataclasses.replace(release.statement, caveats=(caveat,))
         with pytest.raises(ConfigError, match=rf"only on a condition \({caveat.kind}\)"):
-            of_release(dataclasses.replace(release, statement=doubted), release.items, SCALE)
+            of_release(dataclasses.replace(release, statement=doubted), domain(release.items))
+
+
+# -- of interactions ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def clicks():
+    """A release of linear scores, and the covariance that they were solved for."""
+    rng = np.random.default_rng(4)
+    weights = muting(rng.gamma(1, 100, 40) + 1, 1e4)
+    factors, part, total = 3 * rng.standard_normal((40, 5)), 40.0, 1000.0
+    linear = ease(factors, weights, part, Crowd(total, total, 1e4, 1e4, 0.0))
+    low = np.column_stack([factors * np.sqrt(1 - part / total), np.sqrt(part) * weights.direction])
+    catalogue = hr.Domain([f"i{k}" for k in range(40)], max_users=1000)
+    made = linear_release(hr.PrivateEASE(), catalogue, linear, np.arange(40.0))
+    statement = hr.baseline(hr.load(pl.DataFrame({"user": ["a"], "item": ["i1"]}), catalogue)).statement
+    return dataclasses.replace(made, statement=statement), low / weights.weights[:, None]
+
+
+def test_how_items_go_together_is_read_from_linear_scores(clicks) -> None:
+    """Its factors are those of the covariance, up to rotation and scale, for the weights of the items."""
+    release, low = clicks
+    pairs = of_release(release, hr.Domain([*reversed(release.items), "new"], max_users=9)).pairs
+    assert not pairs[-1].any()
+    found, expected = pairs[-2::-1] @ pairs[-2::-1].T, low @ low.T
+    scale = np.trace(found) / np.trace(expected)
+    np.testing.assert_allclose(found, scale * expected, atol=1e-3 * found.max())
+    assert np.trace(found) == pytest.approx(40)
+
+
+def test_titles_match_items_before_ids(clicks) -> None:
+    """The ids of two catalogues may be the same numbers; a title that two items share matches neither."""
+    release = dataclasses.replace(clicks[0], titles=("A", "B", "C", "C", *[""] * 36))
+    titled = hr.Domain(["i1", "i0", "i9", "i3"], titles=["A", "B", "", "C"], max_users=9)
+    pairs = of_release(release, titled).pairs
+    by_id = of_release(release, hr.Domain(["i0", "i1"], max_users=9)).pairs
+    np.testing.assert_array_equal(pairs[:2], by_id)
+    assert not pairs[2:].any()

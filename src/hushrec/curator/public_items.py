@@ -35,9 +35,10 @@ def item_prior(model: Model, domain: Domain, release: Release | None = None) -> 
     prior = described(domain.titles or (), domain.features or {})
     if release is None:
         return prior
-    public = of_release(release, domain.items, domain.scale)
+    public = of_release(release, domain)
+    clauses = (*prior.clauses, *public.clauses)
     return replace(
-        public, design=prior.design, groups=prior.groups, clauses=(*prior.clauses, *public.clauses)
+        public, design=prior.design, groups=prior.groups, features=prior.features, clauses=clauses
     )
 
 

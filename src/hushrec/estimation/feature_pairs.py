@@ -17,15 +17,18 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import nnls
 
-from hushrec.arrays import Floats, Floats32
+from hushrec.arrays import Floats, Floats32, Ints
+from hushrec.item_prior import ItemPrior
 
-__all__ = ["feature_factors"]
+__all__ = ["feature_factors", "tables_of"]
 
 _DIRECTIONS, _OVERSAMPLED, _POWERS = 200, 20, 4
 """The most directions of the mean, columns beyond them, and power iterations (Halko, Martinsson & Tropp
 2011): chosen by hand."""
 _FAINTEST = 1e-6
 """Smallest variance of a direction, over the largest: chosen by hand."""
+_LEAST = 1e-12
+"""Smallest t, so that nothing is divided by zero."""
 _UPDATES = 3  # of the mean's own diagonal, which the pairs lack; chosen by hand
 _SPREADS = (0.0, *np.geomspace(1e-4, 30, 40).tolist())
 """Values of ν that are tried: chosen by hand."""
@@ -77,6 +80,22 @@ class _Centred(NamedTuple):
         total = self.table.multiply(pairs @ self.table.astype(np.float32)).sum()
         cross = np.asarray(self.table.T @ across) @ self.part
         return float(total - 2 * cross + (self.along @ across) * (self.part @ self.part))
+
+
+def tables_of(prior: ItemPrior, weights: Floats, variance: Floats, items: Ints) -> list[Any]:
+    """Return all that is publicly known of how some items go together, one sparse matrix for each kind.
+
+    Args:
+        prior: features, and factors of others' interactions, which get the weights of these.
+        weights: d of each item of the catalogue, shape (n_items,).
+        variance: t of each, shape (n_items,).
+        items: the items, shape (n,).
+    """
+    tables = [table[items] for table in prior.tables]
+    if prior.pairs.size:
+        scale = weights[items] / np.sqrt(np.maximum(variance[items], _LEAST))
+        tables.append(sparse.csr_array(scale[:, None] * prior.pairs[items]))
+    return tables
 
 
 def feature_factors(

@@ -11,6 +11,7 @@ from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.data.people import People
 from hushrec.errors import ConfigError
 from hushrec.estimation.expected_counts import expected_counts
+from hushrec.estimation.feature_pairs import tables_of
 from hushrec.estimation.head import Head
 from hushrec.estimation.pair_factors import Crowd, Muting, cleaned, ease, muting, rounds
 from hushrec.estimation.shrinkage import denoised_counts, shrinking
@@ -160,8 +161,8 @@ class PrivateEASE(PrivateModel):
         """
         domain, people = feedback.domain, Population(feedback)
         counts = ItemCounts(domain, run.terms.unit, self.contribution_cap)
-        measured, tables = run.measure(counts.query, counts.measure(people)), run.prior.tables
-        popularity = denoised_counts(measured, expected_counts(measured, tables))
+        measured = run.measure(counts.query, counts.measure(people))
+        popularity = denoised_counts(measured, expected_counts(measured, run.prior.tables))
         if len(self.queries(domain, run.terms)) == 1:
             return score_release(self, domain, popularity)
         sizes = CrowdSize(run.terms.unit)
@@ -179,7 +180,8 @@ class PrivateEASE(PrivateModel):
             return score_release(self, domain, popularity)
         total = float(noisy["vector lengths"].values[0]) if run.terms.unit == "record" else size
         crowd = self._crowd(size, total, lengths, popularity, weights, run.terms)
-        pairs, features = noisy["item pairs"], [table[head.items] for table in tables]
+        pairs = noisy["item pairs"]
+        features = tables_of(run.prior, weights.weights, weights.variance, head.items)
         factors = cleaned(pairs.values, pairs.sigma, weights.of(head.items), crowd, features, self.rank)
         linear = ease(head.spread(factors), weights, float(noisy["popular part"].values[0]), crowd)
         return linear_release(self, domain, linear, popularity)
