@@ -29,11 +29,13 @@ class PaperNoise:
         name: of the measurement.
         loss: the true loss, in units of the claimed one; infinite if no bound is known.
         noise: its parameter, such that loss/noise is the true ε.
+        branch: none; it is always made.
     """
 
     name: str
     loss: float
     noise: float
+    branch: str = ""
 
     def spent(self) -> Spent:
         """ε = loss/noise, for a finite loss."""

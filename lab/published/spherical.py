@@ -28,6 +28,7 @@ class SphericalRows:
     norm: Literal["l2 rows"] = "l2 rows"
     rate: float = 1.0
     is_exact: bool = False
+    branch: str = ""
 
     @property
     def sensitivity(self) -> float:

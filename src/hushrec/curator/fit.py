@@ -265,7 +265,13 @@ class Fitting(Work[Release]):
             run = ChargedRun(self.plan, queries, grant, self.public)
             release = _described(self.model.fit(people, run), self.domain)
         return describe(
-            release, queries, self.plan, grant, self.domain, personal_epsilon=self.has_personal_epsilon
+            release,
+            queries,
+            self.plan,
+            grant,
+            self.domain,
+            personal_epsilon=self.has_personal_epsilon,
+            reasons=run.reasons,
         )
 
     def content(self, release: Release) -> bytes:

@@ -37,9 +37,7 @@ def item_prior(model: Model, domain: Domain, release: Release | None = None) -> 
         return prior
     public = of_release(release, domain)
     clauses = (*prior.clauses, *public.clauses)
-    return replace(
-        public, design=prior.design, groups=prior.groups, features=prior.features, clauses=clauses
-    )
+    return replace(public, design=prior.design, groups=prior.groups, features=prior.features, clauses=clauses)
 
 
 def committed(plan: Plan, prior: ItemPrior) -> Plan:

@@ -29,6 +29,7 @@ def describe(
     domain: Domain,
     *,
     personal_epsilon: bool = False,
+    reasons: Iterable[Clause] = (),
 ) -> Release:
     """The release with the statement that its plan and grant justify.
 
@@ -39,12 +40,15 @@ def describe(
         grant: what was used.
         domain: the public domain.
         personal_epsilon: whether users asked for their own ε.
+        reasons: why a branch of the plan was taken.
 
     Privacy: public.
     """
+    made = [query for query in queries if query.branch in ("", grant.taken)]
     statement = dataclasses.replace(
         _charged(plan, grant),
-        measurements=measured(queries, plan),
+        measurements=measured(made, plan, grant.taken),
+        decisions=tuple(reasons),
         assumes=_assumes(plan, domain, personal_epsilon),
         diagnostics=release.statement.diagnostics,
         classes=plan.classes if personal_epsilon else (),
@@ -146,9 +150,15 @@ def _made(statement: Statement, model: str, settings: Mapping[str, Any]) -> Stat
     return dataclasses.replace(statement, model=model, settings=digest, hushrec=version())
 
 
-def measured(queries: Iterable[AnyQuery | Event], plan: Plan) -> tuple[Measured, ...]:
-    """Everything that a plan measures, in the order of the queries, including what costs nothing."""
-    priced = {line.name: line for line in plan.measured()}
+def measured(queries: Iterable[AnyQuery | Event], plan: Plan, branch: str = "") -> tuple[Measured, ...]:
+    """Everything that a plan measures, in the order of the queries, including what costs nothing.
+
+    Args:
+        queries: those that were made.
+        plan: what was charged.
+        branch: the branch that was taken.
+    """
+    priced = {line.name: line for line in plan.measured(branch=branch)}
     exact = (Measured(query.name, "exact", 0.0, 0.0, query.size, 0.0, 0.0) for query in queries)
     return tuple(priced.get(line.name, line) for line in exact)
 

@@ -118,7 +118,10 @@ class PrivateModel(Model):
         )
 
     def budget_split(self, domain: Domain, budget: Budget) -> dict[str, float]:
-        """Return the part of the budget of each measurement that costs anything; parts sum to one."""
+        """Return the part of the budget of each measurement that costs anything.
+
+        Parts sum to one along each branch; the branch whose parts are largest decides what is left for one.
+        """
         queries = self.queries(domain, budget)
         if unknown := set(self.split) - {query.name for query in queries}:
             names = ", ".join(query.name for query in queries)
@@ -134,8 +137,12 @@ class PrivateModel(Model):
                 f"{type(self).__name__}: split has no effect where only {next(iter(charged))!r} costs "
                 "anything; leave it out"
             )
-        total = sum(charged.values())
-        return {name: part / total for name, part in charged.items()}
+        branch_of, sums = {query.name: query.branch for query in queries}, dict[str, float]()
+        for name, part in charged.items():
+            sums[branch_of[name]] = sums.get(branch_of[name], 0.0) + part
+        always, rest = sums.pop("", 0.0), max(sums.values(), default=0.0)
+        scales = {"": 1.0, **{branch: rest / total for branch, total in sums.items()}}
+        return {name: part * scales[branch_of[name]] / (always + rest) for name, part in charged.items()}
 
     def _require(self, budget: Budget) -> None:
         if (budget.unit, budget.adjacency) not in self.supports:

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import spent_of
+from hushrec.privacy.accounting.branches import paths
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import (
     Part,
@@ -28,7 +30,7 @@ def calibrated(queries: Sequence[AnyQuery], split: Mapping[str, float], budget: 
 
     Args:
         queries: what is measured, without exact queries.
-        split: name → part of the budget; they add to one.
+        split: name → part of the budget; along each branch they add to one.
     """
     draws = {q.name: _draw(q, split[q.name], budget) for q in queries if q.norm == "loss"}
     sums = [q for q in queries if q.name not in draws]
@@ -59,8 +61,12 @@ def _sums(queries: list[AnyQuery], split: Mapping[str, float], budget: Budget) -
     if any(q.rate < 1 for q in queries):
         parts = (Part(q.name, q.sensitivity, q.step, q.size, split[q.name], q.rate) for q in queries)
         return [*gaussians(budget, parts)]
-    rhos = split_gaussian(budget, split)
-    return [
+    rhos: dict[str, int] = {}
+    for path in paths(queries):  # what is always made is on every path, and its ρ fits each of them
+        for name, rho in split_gaussian(budget, {q.name: split[q.name] for q in path}).items():
+            rhos[name] = min(rho, rhos.get(name, rho))
+    events = (
         gaussian(q.name, rho=rhos[q.name], sensitivity=q.sensitivity, step=q.step, size=q.size)
         for q in queries
-    ]
+    )
+    return [replace(event, branch=q.branch) for event, q in zip(events, queries, strict=True)]

@@ -56,6 +56,7 @@ class Grant(Confined):
         charge: number of the charge in its ledger.
         key: idempotency key of the charge.
         checkpoint: from which a killed fit resumes, or None.
+        taken: the branch of the plan that was taken; empty before, and without branches.
 
     Privacy: public itself; ``release`` is charged.
     """
@@ -78,6 +79,7 @@ class Grant(Confined):
         self._entropy, self._observer = entropy, observer_of(entropy, private=self.private)
         self.checkpoint = entropy if isinstance(entropy, Checkpoint) else None
         self._process, self._drawn = os.getpid(), set[str]()
+        self.taken = ""
 
     @property
     def private(self) -> bool:
@@ -220,6 +222,29 @@ class Grant(Confined):
         self._use(event)
         return self._observer.released(event, None, self._entropy.key(name, "posterior"))
 
+    def take(self, branch: str) -> None:
+        """Take a branch of the plan; the measurements of the others can no longer be made.
+
+        Args:
+            branch: the name of a branch; the choice may depend on what was released, and on nothing else.
+
+        Raises:
+            GrantError: There is no such branch, one was taken before, or an interrupted fit with the same
+                checkpoint took another.
+
+        Privacy: public.
+        """
+        others = [event for event in self._open.values() if event.branch not in ("", branch)]
+        if self.taken or not any(event.branch == branch for event in self._open.values()):
+            raise GrantError(f"{branch}: not a branch of the charged plan, or one was taken; take one, once")
+        if self.checkpoint and any(released_values.load(self.checkpoint, event) for event in others):
+            raise GrantError(
+                f"{branch}: the interrupted fit took another branch; resume it with the same code and data"
+            )
+        self.taken = branch
+        for event in others:
+            del self._open[event.name]
+
     def close(self) -> None:
         """Drop the measurements that were booked but not made. They stay charged."""
         self._open.clear()
@@ -246,6 +271,8 @@ class Grant(Confined):
         event = self._open.get(name)
         if event is None:
             raise GrantError(f"{name}: not booked, or already made; each booking is used once")
+        if event.branch not in ("", self.taken):
+            raise GrantError(f"{name}: belongs to a branch of the plan; take the branch first")
         return event
 
     def _use(self, event: Event) -> None:

@@ -30,6 +30,7 @@ class Query(Protocol[Values, Released]):
         step: width of the grid.
         size: number of entries.
         is_exact: whether all neighbouring data have the same values, which are then public.
+        branch: the branch of the plan that it belongs to; empty if it is always made.
 
     Privacy: public.
     """
@@ -48,6 +49,8 @@ class Query(Protocol[Values, Released]):
     def rate(self) -> float: ...
     @property
     def is_exact(self) -> bool: ...
+    @property
+    def branch(self) -> str: ...
 
     def measure(self, grant: Grant, values: Values) -> Released:
         """Publish the values through the grant. Privacy: charged (the event booked under ``name``)."""
@@ -71,6 +74,7 @@ class Sum:
         size: number of entries.
         rate: probability that a person is in the sample that is summed over; 1 if everyone is.
             ``sensitivity`` then bounds the contribution of one sampled person.
+        branch: the branch of the plan that it belongs to; empty if it is always made.
 
     Privacy: public.
     """
@@ -81,6 +85,7 @@ class Sum:
     step: float
     size: int
     rate: float = 1.0
+    branch: str = ""
 
     @property
     def is_exact(self) -> bool:
@@ -135,6 +140,7 @@ class CellSum:
     norm: Literal["l1"] = "l1"
     rate: float = 1.0
     is_exact: bool = False
+    branch: str = ""
 
     @property
     def size(self) -> int:
@@ -173,6 +179,7 @@ class Draw(Generic[Drawn]):
     norm: Literal["loss"] = "loss"
     rate: float = 1.0
     is_exact: bool = False
+    branch: str = ""
 
     def measure(self, grant: Grant, values: Callable[[bytes], Drawn]) -> Drawn:
         """The draw, from a secret key. Privacy: charged (the event booked under ``name``)."""

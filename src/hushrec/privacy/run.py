@@ -1,13 +1,14 @@
 """A model's run: the plan that was charged, or no plan for the non-private baseline."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
 from hushrec.arrays import Floats, Ints
+from hushrec.documents.words import Clause
 from hushrec.errors import GrantError
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.privacy.accounting.budget import Terms
@@ -49,6 +50,17 @@ class Run(Protocol):
         """
         ...
 
+    def take(self, branch: str, reason: Clause) -> None:
+        """Take a branch of the plan, because of what was released.
+
+        Args:
+            branch: the branch, whose queries alone may be measured from here on, and those of none.
+            reason: why, for the statement; its figures are released ones.
+
+        Privacy: public.
+        """
+        ...
+
     def noise(self, query: AnyQuery) -> float:
         """Noise parameter of the query's event; 0 without noise."""
         ...
@@ -75,6 +87,7 @@ class ChargedRun:
     Args:
         queries: the queries that the plan was made from, which alone may be measured.
         prior: what is publicly known about the items.
+        reasons: why a branch of the plan was taken; empty before, and without branches.
 
     Privacy: public itself; ``measure`` is charged.
     """
@@ -83,6 +96,7 @@ class ChargedRun:
     queries: Iterable[AnyQuery]
     grant: Grant
     prior: ItemPrior = NOTHING_KNOWN
+    reasons: list[Clause] = field(default_factory=list)
 
     @property
     def terms(self) -> Terms:
@@ -100,6 +114,11 @@ class ChargedRun:
         released = query.exact(values) if query.is_exact else query.measure(self.grant, values)
         advance(MEASURING)
         return released
+
+    def take(self, branch: str, reason: Clause) -> None:
+        """Take a branch; the grant drops the others. Privacy: public."""
+        self.grant.take(branch)
+        self.reasons.append(reason)
 
     def noise(self, query: AnyQuery) -> float:
         """Noise parameter of the booked event. Privacy: public."""
@@ -141,6 +160,9 @@ class ExactRun:
         exact = query.exact(values)
         advance(MEASURING)
         return exact
+
+    def take(self, branch: str, reason: Clause) -> None:
+        """Nothing is booked, so nothing is dropped. Privacy: public."""
 
     def noise(self, query: AnyQuery) -> float:
         """None: 0. Privacy: public."""

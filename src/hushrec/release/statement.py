@@ -40,9 +40,12 @@ _OPTIONAL = frozenset(
         "model",
         "settings",
         "hushrec",
+        "decisions",
     }
 )
 """Fields that files omit when empty."""
+_CLAUSES = "caveats", "assumes", "decisions"
+"""Fields of clauses."""
 _DERIVED = frozenset({"reading", "said"})
 """Fields that follow from others: written for readers, and never read back."""
 _REFUTED = "NOT CONVERGED"
@@ -74,6 +77,7 @@ class Statement:
         delta: δ.
         measurements: everything that was measured.
         assumes: what the promise rests on.
+        decisions: which branch of its plan the fit took after its first releases, and why.
         ledger: of the ledger that was charged: id, file, entry number, head, number of this release and of
             all that are planned, domain; which part of a series it is, and of how many; its total ε and what
             is spent of it with this release; population, controller and contact as its owner declared them;
@@ -99,6 +103,7 @@ class Statement:
     delta: float
     measurements: tuple[Measured, ...] = ()
     assumes: tuple[Clause, ...] = ()
+    decisions: tuple[Clause, ...] = ()
     ledger: Mapping[str, Any] = field(default_factory=dict)
     diagnostics: Mapping[str, float | str] = field(default_factory=dict)
     classes: tuple[Promised, ...] = ()
@@ -210,7 +215,7 @@ class Statement:
     def to_json(self) -> dict[str, Any]:
         """As JSON values, by version 2 of the schema; infinite numbers become null."""
         values = {**schema.form("statement"), **asdict(self)}
-        values |= {name: [one.to_json() for one in getattr(self, name)] for name in ("caveats", "assumes")}
+        values |= {name: [one.to_json() for one in getattr(self, name)] for name in _CLAUSES}
         values["beside"] = self.beside and self.beside.to_json()
         values["reading"] = self.reading.to_json()
         values["said"] = {lang: self.sentences(Words(lang)) for lang in LANGUAGES}
@@ -240,8 +245,8 @@ class Statement:
             if not names - _OPTIONAL <= set(values) <= names:
                 raise ReleaseError("the statement of privacy has missing or unknown fields")
             values["measurements"] = tuple(Measured(**line) for line in entries(values["measurements"]))
-            for name in ("caveats", "assumes"):
-                values[name] = tuple(map(Clause.from_json, entries(values[name])))
+            for name in _CLAUSES:
+                values[name] = tuple(map(Clause.from_json, entries(values.get(name, ()))))
             if values.get("beside") is not None:
                 values["beside"] = Clause.from_json(values["beside"])
             values["classes"] = tuple(Promised(**one) for one in entries(values.get("classes", ())))
@@ -257,6 +262,7 @@ class Statement:
         valid = (
             all(clause.is_known and clause.kind in CAVEATS for clause in self.caveats)
             and all(clause.is_known and clause.kind == "assumes" for clause in self.assumes)
+            and all(clause.is_known and clause.kind == "branch" for clause in self.decisions)
             and (self.beside is None or (self.beside.is_known and self.beside.kind == "beside"))
             and (self.unit, self.adjacency) in ADJACENCIES
             and finite(self.delta)
@@ -320,7 +326,7 @@ class Statement:
 
     def _texts(self) -> Iterator[str]:
         yield from (self.model, self.settings, self.hushrec)
-        for clause in (*self.caveats, *self.assumes, *filter(None, [self.beside])):
+        for clause in (*self.caveats, *self.assumes, *self.decisions, *filter(None, [self.beside])):
             yield from (clause.name, *map(str, clause.values.values()))
         yield from map(str, self.ledger.values())
         for name, value in self.diagnostics.items():
@@ -400,6 +406,7 @@ class Statement:
         if self.personal_epsilon:
             blocks.append(self._personal(words))
         table: list[Block] = [table_of(self.measurements, words)]
+        table += [Paragraph(words.clause(decision)) for decision in self.decisions]
         if (mu := self.reading.mu) is not None:
             table.append(Paragraph(words("measured.mu", mu=above(mu, 3))))
         blocks.append(Section(words("measured.title"), table, folded=True))

@@ -194,12 +194,43 @@ class Spent:
 class Priced(Protocol):
     """An event with a price: an ``events.Event``."""
 
+    @property
+    def branch(self) -> str: ...
+
     def spent(self) -> Spent: ...
 
 
 def spent_of(events: Iterable[Priced]) -> Spent:
-    """Total cost of a sequence of measurements; each cost is rounded up."""
-    return sum(map(price, events), Spent())
+    """Total cost of a plan's measurements, of whose branches one is made; each cost is rounded up."""
+    return dearest((event.branch, price(event)) for event in events)[1]
+
+
+def dearest(losses: Iterable[tuple[str, Spent]]) -> tuple[str, Spent]:
+    """The branch that costs most, and the cost of that branch with all that is in none.
+
+    One branch is made, chosen after seeing earlier releases. Gaussian measurements are totally ordered by μ,
+    so whatever the choice, each is a post-processing of the dearest branch's: the dearest bounds the loss
+    (Dong, Roth & Su 2022, §2; Smith & Thakurta 2022).
+
+    Args:
+        losses: the branch of each measurement, empty for what is always made, and its cost.
+
+    Raises:
+        BudgetError: A measurement in a branch has other noise than Gaussian, or is of a sample.
+    """
+    totals: dict[str, Spent] = {"": Spent()}
+    for branch, loss in losses:
+        if branch and loss != Spent(rho=loss.rho):
+            raise BudgetError(
+                f"branch {branch}: only Gaussian noise on sums over all users can be ordered by cost; "
+                "measure anything else always"
+            )
+        totals[branch] = totals.get(branch, Spent()) + loss
+    always = totals.pop("")
+    if not totals:
+        return "", always
+    branch = max(totals, key=lambda name: totals[name].rho)
+    return branch, always + totals[branch]
 
 
 def price(event: Priced) -> Spent:

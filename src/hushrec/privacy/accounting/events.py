@@ -40,6 +40,7 @@ class Event(ABC):
         step: width of the quantity's grid, in the same units.
         size: number of entries, or ``EVERY_RATING``.
         rate: probability that each person takes part.
+        branch: the branch of the plan that it belongs to; empty if it is always made.
         doors: names of the grant's methods that release it.
         condition: the condition under which its price holds; None without any.
         assumes: what a statement says that the price assumes.
@@ -74,6 +75,11 @@ class Event(ABC):
         return 1.0
 
     @property
+    def branch(self) -> str:
+        """The branch of the plan that it belongs to; empty if it is always made."""
+        return ""
+
+    @property
     def deviation(self) -> float:
         """Standard deviation of the noise; the noise parameter if nothing is added."""
         return self.noise
@@ -92,14 +98,19 @@ class Event(ABC):
 
     def facts(self) -> dict[str, Any]:
         """The event as JSON values: what a plan's key and a ledger's record contain."""
-        return {
+        facts: dict[str, Any] = {
             "measurement": self.name,
             "mechanism": self.mechanism,
             "sensitivity": float(self.sensitivity),
             "noise": float(self.noise),
             "step": float(self.step),
             "size": int(self.size),
-        } | ({"rate": float(self.rate)} if self.rate < 1 else {})
+        }
+        if self.rate < 1:
+            facts["rate"] = float(self.rate)
+        if self.branch:
+            facts["branch"] = self.branch
+        return facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,11 +186,13 @@ class Gaussian(AdditiveNoise):
     Args:
         rate: probability that each person takes part, independently; a multiple of 1/ODDS in (0, 1], see
             ``drawn_rate``.
+        branch: the branch of the plan that it belongs to; empty if it is always made. A sample is in none.
     """
 
     norm: ClassVar[str] = "l2"
 
     rate: float = 1.0
+    branch: str = ""
 
     def __post_init__(self) -> None:
         AdditiveNoise.__post_init__(self)
@@ -188,6 +201,8 @@ class Gaussian(AdditiveNoise):
                 f"{self.name}: the rate must be a multiple of 2^-32 above 0 and at most 1; round it with "
                 "drawn_rate(rate)"
             )
+        if self.branch and self.rate < 1:
+            raise BudgetError(f"{self.name}: a sample belongs to no branch; let everybody take part")
 
     @property
     def mechanism(self) -> str:

@@ -17,8 +17,9 @@ from hushrec.documents.words import Clause, Said, english
 from hushrec.errors import BudgetError, WeakBudget
 from hushrec.figures import WEAK, above, below
 from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting.accountant import Spent, price, spent_of
+from hushrec.privacy.accounting.accountant import Spent, dearest, price, spent_of
 from hushrec.privacy.accounting.ages import Part
+from hushrec.privacy.accounting.branches import paths
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import whole
 from hushrec.privacy.accounting.events import EVERY_RATING, Event
@@ -83,7 +84,9 @@ class Plan:
         names = [event.name for event in self.events]
         if not names or len(set(names)) < len(names):
             raise BudgetError(f"{self.model}: a plan needs measurements, each with a unique name")
-        whole(self.model, {m.event.name: m.split for m in self.measurements})
+        for path in paths(self.events):
+            made = {event.name for event in path}
+            whole(self.model, {m.event.name: m.split for m in self.measurements if m.event.name in made})
         public = (self.budget.unit, self.budget.adjacency) == ("record", "replace")
         if not public and EVERY_RATING in (event.size for event in self.events):
             raise BudgetError(
@@ -115,6 +118,12 @@ class Plan:
     @cached_property
     def spent(self) -> Spent:
         return spent_of(self.events)
+
+    @property
+    def unpaid(self) -> tuple[Event, ...]:
+        """The measurements of all branches except the dearest, which pays for whichever is taken."""
+        paid, _ = dearest((event.branch, price(event)) for event in self.events)
+        return tuple(event for event in self.events if event.branch not in ("", paid))
 
     @cached_property
     def epsilon(self) -> float:
@@ -155,13 +164,19 @@ class Plan:
         odds = Odds.of(self.epsilon, budget.delta, self.measured())
         return Guarantee(budget.unit, budget.adjacency, odds, files=self.part.of if self.part else None)
 
-    def measured(self, free: Iterable[tuple[str, int]] = ()) -> tuple[Measured, ...]:
+    def measured(
+        self, free: Iterable[tuple[str, int]] = (), branch: str | None = None
+    ) -> tuple[Measured, ...]:
         """Everything that is measured, as a statement lists it.
 
         Args:
             free: names and sizes of what costs nothing.
+            branch: the branch that is taken; by default the dearest.
         """
-        lines = [self._line(measurement) for measurement in self.measurements]
+        left = self.unpaid
+        if branch is not None:
+            left = tuple(event for event in self.events if event.branch not in ("", branch))
+        lines = [self._line(one) for one in self.measurements if one.event not in left]
         return (*lines, *(Measured(name, "exact", 0.0, 0.0, size, 0.0, 0.0) for name, size in free))
 
     def _line(self, measurement: Measurement) -> Measured:

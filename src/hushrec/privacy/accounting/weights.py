@@ -16,7 +16,7 @@ import numpy as np
 
 from hushrec.arrays import Floats
 from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting.accountant import Spent, price
+from hushrec.privacy.accounting.accountant import Spent, dearest, price
 from hushrec.privacy.accounting.events import Event
 
 GRID = 2**16
@@ -116,7 +116,8 @@ def _fits(events: tuple[Event, ...], delta: float, part: int, allowed: int) -> b
 def _spent(events: tuple[Event, ...], part: int) -> Spent:
     """Cost of the measurements with sensitivities times part/GRID; equal measurements are priced once."""
     weight = Fraction(part, GRID)
-    return sum((price(event.scaled(weight)) * count for event, count in _alike(events)), Spent())
+    losses = ((event.branch, price(event.scaled(weight)) * count) for event, count in _alike(events))
+    return dearest(losses)[1]
 
 
 @lru_cache(maxsize=64)

@@ -148,9 +148,11 @@ def book(
     once = {"date": today()} if real else {}
     if real and not checkpoint:
         once |= {"nonce": token_hex(16)}
+    unpaid = plan.unpaid
     for event in plan.events:
         first = {} if history.charges else {"route": route}
-        session.append(**booking(charge, caveats, event, free=paid), **first, **once)
+        free = paid or event in unpaid
+        session.append(**booking(charge, caveats, event, free=free), **first, **once)
         once = {}
     return history.charges[number]
 

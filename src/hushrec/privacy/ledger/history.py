@@ -117,7 +117,7 @@ class Entry:
 
 
 def booking(charge: Charge, caveats: Sequence[Clause], event: Event, *, free: bool = False) -> dict[str, Any]:
-    """Build the record that books one measurement of a charge; ``free`` if its series has paid."""
+    """Build the record that books one measurement of a charge; ``free`` if something else has paid for it."""
     loss = Spent() if free else price(event)
     facts: dict[str, Any] = {
         "kind": "charged",
