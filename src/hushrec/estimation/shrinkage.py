@@ -13,6 +13,7 @@ that errs least over all ratings is E[n_i b_i]/E[n_i]: a count that may be large
 be small. See Efron & Morris 1975.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -177,6 +178,18 @@ def denoised_counts(counts: Noisy, expected: Floats | None = None) -> Floats:
         smooth = expected * (_posterior(likelihood, 0.001, _RATIO_STEPS) @ _RATIOS)
     # Where the grid is coarser than the noise, keep the observation itself.
     return np.maximum(np.where(observed > _CLEAR * sigma, observed, smooth), _LEAST)
+
+
+def combined(one: Noisy, other: Noisy) -> Noisy:
+    """Average two measurements of the same sums, each by the inverse of its variance.
+
+    Privacy: post-processing.
+    """
+    if not one.sigma:
+        return one
+    weight = other.sigma**2 / (one.sigma**2 + other.sigma**2)
+    values = weight * one.values + (1 - weight) * other.values
+    return Noisy(one.name, values, math.sqrt(weight) * one.sigma, one.step, None)
 
 
 def _likelihood(observed: Floats, sigma: float) -> tuple[Floats, Floats]:

@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Annotated, ClassVar
 
 from pydantic import Field
@@ -9,16 +11,19 @@ from pydantic import Field
 from hushrec.arrays import Floats
 from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.data.people import People
+from hushrec.documents.words import Clause
 from hushrec.errors import ConfigError
 from hushrec.estimation.expected_counts import expected_counts
 from hushrec.estimation.feature_pairs import tables_of
 from hushrec.estimation.head import Head
-from hushrec.estimation.pair_factors import Crowd, Muting, cleaned, ease, muting, rounds
-from hushrec.estimation.shrinkage import denoised_counts, shrinking
+from hushrec.estimation.pair_factors import Crowd, LinearWeights, Muting, cleaned, ease, muting, rounds
+from hushrec.estimation.shrinkage import combined, denoised_counts, shrinking
+from hushrec.item_prior import ItemPrior
 from hushrec.models.phases.outputs import linear_release, score_release
 from hushrec.models.private import PrivateModel
-from hushrec.models.visibility import DECLARED, TASTE, mu, whole_users
+from hushrec.models.visibility import TASTE, TASTE_WITH_FEATURES, mu, whole_users
 from hushrec.privacy.accounting.budget import Budget, Terms
+from hushrec.privacy.bounded import Noisy
 from hushrec.privacy.query import AnyQuery
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
@@ -27,9 +32,12 @@ from hushrec.statistics.footprint import DRAWS, FLOPS, Footprint
 from hushrec.statistics.interactions.directions import LARGEST, ItemWeights
 from hushrec.statistics.interactions.item_counts import CrowdSize, ItemCounts
 from hushrec.statistics.interactions.pair_sums import PairSums
+from hushrec.statistics.interactions.votes import Votes
 from hushrec.statistics.population import Population
 from hushrec.statistics.series.arrivals import LARGEST_CAP
 
+PAIRS, COUNTS = "pairs", "counts"
+"""The branches of the plan: pairs of items are measured, or the item counts again."""
 FEWEST_ITEMS = {"user": 3.0, "record": math.sqrt(3.0)}
 """Smallest Σ c/n, or Σ c/Σ √c for unit ``record``, at which own items tell more than popularity does.
 
@@ -53,11 +61,11 @@ class PrivateEASE(PrivateModel):
     (unit ``record``: /‖z_u‖) and Σ_u ⟨v, y_u⟩²/‖y_u‖². The matrix is cleaned to L Lᵀ by what is known of its
     noise and of public features of the items, and score_j = Σ_i x_i B_ij with the B of EASE (Steck 2019,
     eq. 8) for the covariance of L, v and a diagonal, plus an intercept: popularity fills in what own items do
-    not say. Where the declared crowd is too small for pairs, μ · max_users < 12 √m for m items (unit
-    ``record``: 4 √m), all of the budget goes to the item counts, and every list is by popularity.
+    not say.
 
-    Lists are by popularity too, at the same cost, if the measured crowd is too small or has fewer than three
-    items each.
+    The counts and the size of the crowd come first. If they say that the crowd is too small for pairs, or has
+    fewer than three items each, the rest of the budget measures the counts again, and every list is by
+    popularity. Lists are by popularity, too, if a vote of the people says that they are better.
 
     Privacy: units ``user`` and ``record`` under add-remove.
     """
@@ -83,34 +91,39 @@ class PrivateEASE(PrivateModel):
     """number of threads of the kernel; does not change the result."""
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
-        """List item counts; and where the crowd is large enough, its size, the popular part and the pairs."""
+        """List item counts; and unless the bound on users is too low, the crowd's size, and both branches."""
         counts = ItemCounts(domain, terms.unit, self.contribution_cap).query
-        if whole_users(domain, terms, domain.max_users) < DECLARED[terms.unit] or domain.n_items < 2:
+        if domain.n_items < 2 or whole_users(domain, terms, self._most_lengths(domain, terms)) < _taste(
+            domain
+        ):
             return [counts]
-        return [counts, CrowdSize(terms.unit).query, *self._pairs(domain, terms).queries()]
+        pairs = (*self._pairs(domain, terms).queries(), Votes(terms.unit).query)
+        again = replace(counts, name="item counts again", branch=COUNTS)
+        in_branch = (replace(query, branch=PAIRS) for query in pairs)
+        return [counts, CrowdSize(terms.unit).query, *in_branch, again]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """Give the pairs four fifths, and the item counts most of the rest."""
-        small = {"crowd size": 0.01, "popular part": 0.02, "vector lengths": 0.01}
-        return {"item counts": 0.15, **small, "item pairs": 0.81}
+        """Give the pairs four fifths, or the counts all of the rest."""
+        small = {"crowd size": 0.01, "popular part": 0.02, "vector lengths": 0.01, "votes": 0.02}
+        return {"item counts": 0.15, **small, "item pairs": 0.79, "item counts again": 0.84}
 
     def prospects(self, domain: Domain, budget: Budget) -> str:
-        """Say whether taste is expected to be learned from the crowd, and how lists are made if not.
-
-        Noise moves what the release decides by a little.
-        """
+        """Say whether taste is expected to be learned from the crowd, and how lists are made if not."""
         if domain.n_items < 2:
             return ""
         learned = self.finds_taste(domain, budget)
         expected = "Taste is expected" if learned else "Taste is not expected"
         expectation = f"{expected} to be learned from {domain.crowd.in_words(domain.feedback)}: "
         expectation += f"{self.requirement(domain, budget)}. "
-        if len(self.queries(domain, budget)) == 1:
+        if not self.decides(domain, budget):
             return f"{expectation}All of the budget goes to item counts, and everybody gets the same list."
-        lists = "Otherwise lists are" if learned else "Lists are then"
-        noise = 1 / math.sqrt(self.budget_split(domain, budget)["item counts"])
-        counts = f"counts with {noise:.1f} times the noise of Popularity at the same ε"
-        return f"{expectation}{lists} by popularity, from {counts}."
+        lists = "If the first sums say otherwise" if learned else "If the first sums confirm this"
+        rest = "the rest of the budget goes to item counts, and lists are by popularity"
+        return f"{expectation}{lists}, {rest}."
+
+    def decides(self, domain: Domain, budget: Budget) -> bool:
+        """Return whether the bound on users allows for pairs, so that the first sums decide."""
+        return len(self.queries(domain, budget)) > 1
 
     def finds_taste(self, domain: Domain, budget: Budget) -> bool:
         """Return whether the declared crowd is large enough for lists that are not by popularity alone."""
@@ -120,8 +133,9 @@ class PrivateEASE(PrivateModel):
         """Say which crowd it takes until taste is expected to be learned."""
         if domain.n_items < 2:
             return "it takes two items"
-        if len(self.queries(domain, budget)) == 1:
-            bound = math.ceil(DECLARED[budget.unit] / whole_users(domain, budget, 1.0))
+        if not self.decides(domain, budget):
+            each = self._most_lengths(domain, budget) / domain.max_users
+            bound = math.ceil(_taste(domain) / whole_users(domain, budget, each))
             return f"it takes a bound of {bound:,} users or more (max_users)"
         if domain.crowd.each < LEAST_EACH:
             return f"it takes {LEAST_EACH} each on average"
@@ -132,17 +146,17 @@ class PrivateEASE(PrivateModel):
 
         They have c items each on average, as many as the crowd. For unit ``user``, it takes
         μ Σ c/√K/2 ≥ 20 √m and Σ c ≥ 3 n of n users, where c ≥ K counts as √(c K); for unit ``record``,
-        μ Σ √c ≥ 20 √m and Σ c ≥ √3 Σ √c.
+        μ Σ √c ≥ 20 √m and Σ c ≥ √3 Σ √c. With public features of the items it is 14 in place of 20.
 
         Returns:
             A whole number, or infinity where no number of such users is enough.
         """
         each = domain.crowd.each
-        if domain.n_items < 2 or each < LEAST_EACH or len(self.queries(domain, budget)) == 1:
+        if domain.n_items < 2 or each < LEAST_EACH or not self.decides(domain, budget):
             return math.inf
         counted = min(each, math.sqrt(each * self.contribution_cap)) if budget.unit == "user" else each
         lengths = UNEVEN * self._lengths(math.sqrt(each), counted, budget)
-        return math.ceil(TASTE / whole_users(domain, budget, lengths))
+        return math.ceil(_taste(domain) / whole_users(domain, budget, lengths))
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """Estimate the largest of: counts, the triangle of pairs with its noise, its cleaning, EASE."""
@@ -155,36 +169,57 @@ class PrivateEASE(PrivateModel):
         return Footprint(1e7 + max(counting, pairs), 45, 100, spent, 2.0, lowered_by="pair_items")
 
     def fit(self, feedback: People, run: Run) -> Release:
-        """Count items, measure the pairs of the popular ones, clean, and solve for EASE.
+        """Count items and people; measure the pairs of the popular items and solve for EASE, or count again.
 
-        Privacy: charged (the events of ``queries``).
+        Privacy: charged (the events of ``queries``, of one branch).
         """
         domain, people = feedback.domain, Population(feedback)
-        counts = ItemCounts(domain, run.terms.unit, self.contribution_cap)
-        measured = run.measure(counts.query, counts.measure(people))
-        popularity = denoised_counts(measured, expected_counts(measured, run.prior.tables))
-        if len(self.queries(domain, run.terms)) == 1:
+        counts, sizes = ItemCounts(domain, run.terms.unit, self.contribution_cap), CrowdSize(run.terms.unit)
+        first = run.measure(counts.query, lambda: counts.measure(people))
+        popularity = denoised_counts(first, expected_counts(first, run.prior.tables))
+        _, *later = self.queries(domain, run.terms)
+        if not later:
             return score_release(self, domain, popularity)
-        sizes = CrowdSize(run.terms.unit)
         size = max(float(run.measure(sizes.query, sizes.measure(people)).values[0]), 1.0)
-        signal = mu(run.terms) * size
-        weights = muting(popularity, signal)
+        lengths = self._lengths(size, float(popularity.sum()), run.terms)
+        signal, least = whole_users(domain, run.terms, lengths), _taste(domain, run.prior)
+        few = popularity.sum() < FEWEST_ITEMS[run.terms.unit] * size
+        if few or signal < least:
+            run.take(COUNTS, _reason("few_items" if few else "counts", signal, least))
+            both = combined(first, run.measure(later[-1], lambda: counts.measure(people)))
+            again = denoised_counts(both, expected_counts(both, run.prior.tables))
+            return score_release(self, domain, again)
+        run.take(PAIRS, _reason("pairs", signal, least))
+        weights = muting(popularity, mu(run.terms) * size)
         head = Head.of(popularity, self.pair_items)
         lens = ItemWeights(head, weights.weights[head.items], weights.direction[head.items])
-        sums = self._pairs(domain, run.terms)
-        noisy = {query.name: run.measure(query, values) for query, values in sums.measure(people, lens)}
-        count_sum = float(popularity.sum())
-        lengths = self._lengths(size, count_sum, run.terms)
-        few = count_sum < FEWEST_ITEMS[run.terms.unit] * size
-        if few or whole_users(domain, run.terms, lengths) < TASTE:
+        measured = self._pairs(domain, run.terms).measure(people, lens)
+        noisy = {query.name: run.measure(replace(query, branch=PAIRS), values) for query, values in measured}
+        linear = self._linear(noisy, run, popularity, weights, head, size, lengths)
+        votes = Votes(run.terms.unit)
+        ballot = partial(votes.measure, people, linear, popularity, size)
+        if run.measure(replace(votes.query, branch=PAIRS), ballot).values[0] <= 0:
+            run.decide(Clause("branch.vote"))
             return score_release(self, domain, popularity)
+        return linear_release(self, domain, linear, popularity)
+
+    def _linear(
+        self,
+        noisy: Mapping[str, Noisy],
+        run: Run,
+        popularity: Floats,
+        weights: Muting,
+        head: Head,
+        size: float,
+        lengths: float,
+    ) -> LinearWeights:
+        """Clean the pairs and solve for EASE. Privacy: post-processing."""
         total = float(noisy["vector lengths"].values[0]) if run.terms.unit == "record" else size
         crowd = self._crowd(size, total, lengths, popularity, weights, run.terms)
         pairs = noisy["item pairs"]
         features = tables_of(run.prior, weights.weights, weights.variance, head.items)
         factors = cleaned(pairs.values, pairs.sigma, weights.of(head.items), crowd, features, self.rank)
-        linear = ease(head.spread(factors), weights, float(noisy["popular part"].values[0]), crowd)
-        return linear_release(self, domain, linear, popularity)
+        return ease(head.spread(factors), weights, float(noisy["popular part"].values[0]), crowd)
 
     def _lengths(self, size: float, count_sum: float, terms: Terms) -> float:
         """Return Σ √c of users with c items; half of it for unit ``user``.
@@ -194,6 +229,12 @@ class PrivateEASE(PrivateModel):
             count_sum: the sum of the item counts, in which c ≥ K items weigh √(c K) for unit ``user``.
         """
         return size if terms.unit == "record" else count_sum / math.sqrt(self.contribution_cap) / 2
+
+    def _most_lengths(self, domain: Domain, terms: Terms) -> float:
+        """Return the largest ``_lengths`` within the bounds on users and on the items of each."""
+        most = float(min(domain.max_per_user, domain.n_items))
+        counted = min(most, math.sqrt(most * self.contribution_cap))
+        return domain.max_users * self._lengths(math.sqrt(most), counted, terms)
 
     def _crowd(
         self, size: float, total: float, lengths: float, popularity: Floats, weights: Muting, terms: Terms
@@ -221,3 +262,19 @@ class PrivateEASE(PrivateModel):
                 f"fit 64 bits; declare at most {sums.most_people // MORE:,}{others}"
             )
         return sums
+
+
+def _taste(domain: Domain, prior: ItemPrior | None = None) -> float:
+    """Return the least signal of whole users at which pairs are worth their noise; features lower it.
+
+    Args:
+        domain: the public domain.
+        prior: what is publicly known about the items; by default, what the domain says.
+    """
+    features = domain.features or domain.titles if prior is None else prior.features or prior.pairs.size
+    return TASTE_WITH_FEATURES if features else TASTE
+
+
+def _reason(name: str, signal: float, least: float) -> Clause:
+    """Say why a branch is taken, with the released signal."""
+    return Clause(f"branch.{name}", {"signal": float(f"{min(signal, 1e9):.3g}"), "least": least})

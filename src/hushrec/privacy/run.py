@@ -61,6 +61,10 @@ class Run(Protocol):
         """
         ...
 
+    def decide(self, reason: Clause) -> None:
+        """Note a decision that follows from what was released, for the statement. Privacy: public."""
+        ...
+
     def noise(self, query: AnyQuery) -> float:
         """Noise parameter of the query's event; 0 without noise."""
         ...
@@ -118,6 +122,10 @@ class ChargedRun:
     def take(self, branch: str, reason: Clause) -> None:
         """Take a branch; the grant drops the others. Privacy: public."""
         self.grant.take(branch)
+        self.decide(reason)
+
+    def decide(self, reason: Clause) -> None:
+        """Note a decision. Privacy: public."""
         self.reasons.append(reason)
 
     def noise(self, query: AnyQuery) -> float:
@@ -163,6 +171,9 @@ class ExactRun:
 
     def take(self, branch: str, reason: Clause) -> None:
         """Nothing is booked, so nothing is dropped. Privacy: public."""
+
+    def decide(self, reason: Clause) -> None:
+        """A baseline states no decisions. Privacy: public."""
 
     def noise(self, query: AnyQuery) -> float:
         """None: 0. Privacy: public."""

@@ -153,13 +153,13 @@ def _of_interactions(domain: Domain, budget: Budget | None) -> Iterator[Choice]:
     if budget is None:
         yield Choice(PrivateEASE(), "without noise, which items go together tells most")
         return
-    ease, crowd = PrivateEASE(), _crowd(domain)
-    if budget.delta > 0 and ease.finds_taste(domain, budget):
-        yield Choice(ease, f"{crowd} are enough to learn which items go together")
+    ease = PrivateEASE()
+    if budget.delta > 0 and ease.decides(domain, budget):
+        yield Choice(ease, "its first sums say whether the crowd is large enough to learn what goes together")
         yield Choice(Popularity(), "PrivateEASE does not fit into this machine's memory")
     else:
         takes = ease.requirement(domain, budget)
-        yield Choice(Popularity(), f"{crowd} are too few to learn taste under this noise: {takes}")
+        yield Choice(Popularity(), f"{_crowd(domain)} are too few to learn taste under this noise: {takes}")
 
 
 def _covariance(domain: Domain) -> CovarianceSVD:
