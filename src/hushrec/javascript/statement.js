@@ -67,6 +67,7 @@ export function statement(facts) {
     if (epsilon < 0 || number(fields.delta) < 0) throw new RangeError("a loss is negative");
     list(fields.measurements, object);
     for (const named of ["caveats", "assumes"]) list(fields[named], clause);
+    list(fields.decisions ?? [], clause);
     if (beside !== null) clause(beside);
     return Object.freeze(Object.assign(Object.create(null), frozen(fields), { epsilon, interactions }));
   } catch (error) {

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from hushrec.errors import BudgetError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import spent_of
 from hushrec.privacy.accounting.branches import paths
@@ -32,6 +33,10 @@ def calibrated(queries: Sequence[AnyQuery], split: Mapping[str, float], budget: 
         queries: what is measured, without exact queries.
         split: name → part of the budget; along each branch they add to one.
     """
+    if any(q.branch for q in queries) and any(q.norm != "l2" or q.rate < 1 for q in queries):
+        raise BudgetError(
+            "a plan with branches adds Gaussian noise to sums over everybody alone; measure the others always"
+        )
     draws = {q.name: _draw(q, split[q.name], budget) for q in queries if q.norm == "loss"}
     sums = [q for q in queries if q.name not in draws]
     if draws and sums:

@@ -235,8 +235,10 @@ class Grant(Confined):
         Privacy: public.
         """
         others = [event for event in self._open.values() if event.branch not in ("", branch)]
-        if self.taken or not any(event.branch == branch for event in self._open.values()):
-            raise GrantError(f"{branch}: not a branch of the charged plan, or one was taken; take one, once")
+        if self.taken:
+            raise GrantError(f"{branch}: branch {self.taken} was taken already; take one branch, once")
+        if not branch or all(event.branch != branch for event in self._open.values()):
+            raise GrantError(f"{branch!r}: the charged plan has no such branch; name one of queries()")
         if self.checkpoint and any(released_values.load(self.checkpoint, event) for event in others):
             raise GrantError(
                 f"{branch}: the interrupted fit took another branch; resume it with the same code and data"
@@ -270,9 +272,12 @@ class Grant(Confined):
             raise GrantError("a grant stays in the process that was charged; charge the ledger in this one")
         event = self._open.get(name)
         if event is None:
-            raise GrantError(f"{name}: not booked, or already made; each booking is used once")
+            only = f"only branch {self.taken} is measured" if self.taken else "each booking is used once"
+            raise GrantError(f"{name}: not booked, or already made; {only}")
         if event.branch not in ("", self.taken):
-            raise GrantError(f"{name}: belongs to a branch of the plan; take the branch first")
+            raise GrantError(
+                f"{name}: no branch was taken yet; call run.take({event.branch!r}, reason) first"
+            )
         return event
 
     def _use(self, event: Event) -> None:

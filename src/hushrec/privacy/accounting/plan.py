@@ -19,7 +19,7 @@ from hushrec.figures import WEAK, above, below
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, dearest, price, spent_of
 from hushrec.privacy.accounting.ages import Part
-from hushrec.privacy.accounting.branches import paths
+from hushrec.privacy.accounting.branches import names_of, paths
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import whole
 from hushrec.privacy.accounting.events import EVERY_RATING, Event
@@ -87,6 +87,11 @@ class Plan:
         for path in paths(self.events):
             made = {event.name for event in path}
             whole(self.model, {m.event.name: m.split for m in self.measurements if m.event.name in made})
+        if self.part and self.branches:
+            raise BudgetError(
+                f"{self.model}: releases of a series share their noise, so none can choose a branch; release "
+                "it each time from a share of the ledger"
+            )
         public = (self.budget.unit, self.budget.adjacency) == ("record", "replace")
         if not public and EVERY_RATING in (event.size for event in self.events):
             raise BudgetError(
@@ -118,6 +123,14 @@ class Plan:
     @cached_property
     def spent(self) -> Spent:
         return spent_of(self.events)
+
+    @property
+    def branches(self) -> dict[str, tuple[str, ...]]:
+        """The names of each branch's measurements, by branch; empty if everything is measured."""
+        return {
+            branch: tuple(event.name for event in self.events if event.branch == branch)
+            for branch in names_of(self.events)
+        }
 
     @property
     def unpaid(self) -> tuple[Event, ...]:
@@ -225,9 +238,14 @@ class Plan:
             "caveats": [caveat.to_json() for caveat in self.caveats],
             "needs": self.needs,
             "beforehand": [fact.to_json() for fact in self.beforehand],
-            "measurements": [line.to_json() for line in self.measured()],
+            "measurements": [line.to_json() for line in map(self._line, self.measurements)],
             "reading": self.guarantee.odds.to_json(),
             "classes": [asdict(one) for one in self.classes],
+            **(
+                {"branches": {name: [*names] for name, names in self.branches.items()}}
+                if self.branches
+                else {}
+            ),
             **({"parts": self.part.of} if self.part else {}),
         }
 
@@ -255,12 +273,21 @@ class Plan:
             *(Paragraph(english("plan.beforehand", known=english.clause(one))) for one in self.beforehand),
             *([Paragraph(f"A fit {self.needs}.")] if self.needs else []),
             guarantee.section(english),
-            Section(english("plan.measured"), [table_of(self.measured(), english, folded=True)]),
+            Section(english("plan.measured"), self._measured()),
         ]
         if self.classes:
             table = promised_table(self.classes, english)
             blocks.append(Section(table.title, [table, Paragraph(english("personal.column"))]))
         return Document("plan", "Plan", blocks, facts=self.facts)
+
+    def _measured(self) -> list[Block]:
+        """List the measurements of all branches, and say that one is made."""
+        blocks: list[Block] = [table_of([*map(self._line, self.measurements)], english, folded=True)]
+        if self.branches:
+            either = ", or ".join(" and ".join(names) for names in self.branches.values())
+            first = " and ".join(event.name for event in self.events if not event.branch)
+            blocks.append(Paragraph(english("plan.either", either=either, first=first)))
+        return blocks
 
     def _repr_html_(self) -> str:
         return html.notebook(self.document())

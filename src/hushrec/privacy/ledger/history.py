@@ -85,6 +85,7 @@ class Entry:
     """One booked measurement, as the ledger shows it.
 
     ``sigma`` is the standard deviation of the noise; ``rate`` is the probability that each person takes part.
+    Of the measurements in a ``branch``, a fit makes those of one, and those of the dearest pay.
     The three costs and the ``curve`` are in units of 1e-12, as in ``Spent``. ``state`` is the state of its
     charge. ``caveats`` say why its release claims no ε, if so: with a known seed, for example, anyone can
     subtract the noise.
@@ -110,6 +111,7 @@ class Entry:
     state: State
     rate: float = 1.0
     curve: Curve = ()
+    branch: str = ""
 
     @property
     def spent(self) -> Spent:
