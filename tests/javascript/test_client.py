@@ -200,7 +200,7 @@ SAID += [
 SAID += [{"en": {"headline": 1, "sentence": "x"}}, {"en": {"headline": "x", "sentence": "x", "story": None}}]
 CLAUSES = ["text", {}, {"name": 1}, {"name": ACTS}, {"name": "unprotected.seeded", "why": ACTS}]
 STATED = [("kind", "plan"), *(("said", said) for said in SAID)]
-STATED += [(name, [clause]) for name in ("caveats", "assumes") for clause in CLAUSES]
+STATED += [(name, [clause]) for name in ("caveats", "assumes", "decisions") for clause in CLAUSES]
 STATED += [("beside", clause) for clause in CLAUSES] + [("caveats", "none"), ("assumes", None)]
 
 

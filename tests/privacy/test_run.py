@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hushrec.documents.words import Clause
 from hushrec.errors import GrantError
 from hushrec.privacy.accounting.budget import Budget, Unprotected
 from hushrec.privacy.accounting.plan import Measurement, Plan
@@ -117,3 +118,70 @@ def test_the_baseline_measures_exactly_what_it_is_given(tmp_path: Path) -> None:
     assert run.terms is terms
     assert run.terms.epsilon == float("inf")
     np.testing.assert_array_equal(run.weights(np.array([0.0, 0.1, 9.0])), [0, GRID, GRID])
+
+
+PAIRS, COUNTS = (Sum(name, 1.0, "l2", 2**-10, 4, branch=name) for name in ("pairs", "counts"))
+WHY = Clause("branch.pairs", {"signal": 31.0, "least": 20.0})
+
+
+def of_branches() -> ChargedRun:
+    split = {"sums": 0.5, "pairs": 0.5, "counts": 0.5}
+    queries = (SUMS, PAIRS, COUNTS)
+    parts = tuple(Measurement(event, split[event.name]) for event in calibrated(queries, split, BUDGET))
+    plan = Plan("toy", {}, "d" * 64, 1000, BUDGET, parts)
+    return ChargedRun(plan, queries, Ledger.ephemeral(BUDGET).charge(plan, entropy=Seeded(1)))
+
+
+@pytest.mark.parametrize(("taken", "left"), [(PAIRS, COUNTS), (COUNTS, PAIRS)], ids=["pairs", "counts"])
+def test_one_branch_is_measured_and_none_before_it_is_taken(taken: Sum, left: Sum) -> None:
+    """Both under one charge would cost more than was paid."""
+    run = of_branches()
+    run.measure(SUMS, STEPS)
+    for query in (PAIRS, COUNTS):
+        with pytest.raises(GrantError, match=rf"no branch was taken yet; call run.take\('{query.branch}'"):
+            run.measure(query, STEPS)
+    run.take(taken.branch, WHY)
+    with pytest.raises(GrantError, match=f"only branch {taken.branch} is measured"):
+        run.measure(left, STEPS)
+    assert run.measure(taken, STEPS).sigma == run.noise(taken)
+    assert (run.grant.taken, run.reasons) == (taken.branch, [WHY])
+
+
+def test_what_is_always_made_may_follow_the_branch() -> None:
+    run = of_branches()
+    run.take("counts", WHY)
+    assert run.measure(SUMS, STEPS).sigma > 0
+
+
+@pytest.mark.parametrize("branch", ["", "sums", "both"])
+def test_a_branch_that_the_plan_does_not_have_is_refused(branch: str) -> None:
+    run = of_branches()
+    with pytest.raises(GrantError, match=r"no such branch; name one of queries\(\)"):
+        run.take(branch, WHY)
+    run.take("pairs", WHY)
+    assert run.reasons == [WHY], "nothing was taken before"
+
+
+@pytest.mark.parametrize("again", ["pairs", "counts"])
+def test_a_branch_is_taken_once(again: str) -> None:
+    run = of_branches()
+    run.take("pairs", WHY)
+    with pytest.raises(GrantError, match="branch pairs was taken already"):
+        run.take(again, WHY)
+    with pytest.raises(GrantError, match="only branch pairs is measured"):
+        run.measure(COUNTS, STEPS)
+
+
+def test_a_query_of_another_branch_than_planned_is_refused() -> None:
+    """One that names no branch could be measured with any."""
+    run = of_branches()
+    run.take("pairs", WHY)
+    with pytest.raises(GrantError, match="the charged plan does not have this query"):
+        run.measure(dataclasses.replace(COUNTS, branch=""), STEPS)
+
+
+def test_the_baseline_takes_any_branch() -> None:
+    run = ExactRun(Unprotected("user", "add-remove"))
+    run.take("pairs", WHY)
+    run.decide(WHY)
+    np.testing.assert_array_equal(run.measure(PAIRS, STEPS).values, STEPS * PAIRS.step)

@@ -8,7 +8,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.documents import terminal
-from hushrec.documents.words import Clause, english
+from hushrec.documents.words import Clause, Words, english
 from hushrec.errors import ReleaseError
 from hushrec.release.statement import Measured, Promised, Statement, placeholder_statement
 from support.statements import (
@@ -326,7 +326,7 @@ def test_of_interactions_no_word_is_about_ratings(statement):
 
 
 OPTIONAL = {"beside", "diagnostics", "interactions", "classes", "local", "personal_epsilon"} | {
-    *("model", "settings", "hushrec")
+    *("model", "settings", "hushrec", "decisions")
 }
 
 
@@ -361,6 +361,8 @@ def test_what_is_no_statement_is_refused(values):
         ("assumes", None),
         ("assumes", ["the catalogue is public"]),
         ("assumes", [{"text": "the catalogue is public"}]),
+        ("decisions", 7),
+        ("decisions", ["pairs were measured"]),
         ("caveats", ""),
         ("caveats", None),
         ("caveats", {"name": "unprotected.seeded"}),
@@ -371,3 +373,23 @@ def test_what_is_no_statement_is_refused(values):
 def test_a_malformed_statement_is_refused(statement, name, value):
     with pytest.raises(ReleaseError, match="malformed"):
         Statement.from_json(statement().to_json() | {name: value})
+
+
+@pytest.mark.parametrize("lang", ["en", "de"])
+def test_what_the_fit_decided_is_said_below_what_it_measured(statement, lang):
+    """In every language, with both figures, also after a file."""
+    decided = Clause("branch.pairs", {"signal": 31.4, "least": 20.0})
+    made = Statement.from_json(statement(decisions=(decided,)).to_json())
+    assert made.decisions == (decided,)
+    text = " ".join(terminal.text(made.document(lang).blocks).split())
+    assert Words(lang).clause(decided) in text
+    assert ("31.4" if lang == "en" else "31,4") in Words(lang).clause(decided)
+    assert "decisions" not in statement().to_json()
+
+
+@pytest.mark.parametrize(
+    "clause", [Clause("assumes.rows"), Clause("branch.dearest"), Clause("branch.pairs", {"signal": 3.0})]
+)
+def test_a_decision_that_no_fit_makes_is_refused(statement, clause):
+    with pytest.raises(ReleaseError, match="without grounds"):
+        Statement.from_json(statement(decisions=(clause,)).to_json())

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from hushrec.errors import CheckpointError, GrantError
+from hushrec.privacy.accounting.accountant import Spent, spent_of
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.events import Gaussian
 from hushrec.privacy.accounting.plan import Measurement, Plan
@@ -260,3 +261,65 @@ def test_the_head_of_a_release_is_that_of_its_charge(place: str, folder: Path, m
     ledger.charge(make_plan(0.1))
     with bound(folder, ledger) as checkpoint:
         assert ledger.charge(make_plan(0.1), entropy=checkpoint).ledger == first
+
+
+def branched(name: str, branch: str = "", sigma: float = 9.0) -> Gaussian:
+    return Gaussian(name, 2.0, sigma, 2**-8, 4, branch=branch)
+
+
+BRANCHED = (
+    branched("sums"),
+    branched("pairs", "pairs"),
+    branched("means", "pairs"),
+    branched("again", "counts", 8.0),
+)
+
+
+def of_branches() -> Plan:
+    parts = {"sums": 0.5, "pairs": 0.2, "means": 0.2, "again": 0.5}
+    made = tuple(Measurement(event, parts[event.name]) for event in BRANCHED)
+    return Plan("toy", {}, "d" * 64, 1000, TOTAL, made)
+
+
+def test_all_branches_are_booked_and_the_dearest_is_paid(place: str) -> None:
+    """Two measurements of one branch cost more here than the dearest of all, in the other."""
+    ledger, plan = Ledger.create(place, TOTAL), of_branches()
+    grant = ledger.charge(plan)
+    entries = Ledger.open(place).entries()
+    assert [(e.measurement, e.branch) for e in entries] == [(e.name, e.branch) for e in BRANCHED]
+    assert [bool(e.rho) for e in entries] == [True, True, True, False]
+    assert ledger.spent == sum((e.spent for e in entries), Spent()) == plan.spent == spent_of(BRANCHED[:3])
+    assert grant.ledger["spent_epsilon"] == pytest.approx(plan.epsilon, abs=1e-9)
+    (release,) = ledger.document().facts["releases"]
+    assert (release["measurements"], release["epsilon"]) == (4, plan.epsilon)
+
+
+def test_an_interrupted_fit_takes_the_same_branch_again(
+    place: str, folder: Path, make_bounded: MakeBounded
+) -> None:
+    """Its first releases come back, so that its choice does too; another one would be a second release."""
+    ledger, plan = Ledger.create(place, TOTAL), of_branches()
+    with bound(folder, ledger) as checkpoint:
+        grant = ledger.charge(plan, entropy=checkpoint)
+        grant.take("pairs")
+        pairs = grant.measure(make_bounded("pairs")).values
+    with bound(folder, ledger) as checkpoint:
+        again = ledger.charge(plan, entropy=checkpoint)
+        with pytest.raises(GrantError, match="the interrupted fit took another branch"):
+            again.take("counts")
+        with pytest.raises(GrantError, match="no branch was taken yet"):
+            again.measure(make_bounded("again"))
+        again.take("pairs")
+        np.testing.assert_array_equal(again.measure(make_bounded("pairs")).values, pairs)
+        assert again.measure(make_bounded("means")).values.shape == (4,)
+
+
+def test_a_fit_that_stopped_before_its_branch_may_take_any(
+    place: str, folder: Path, make_bounded: MakeBounded
+) -> None:
+    ledger, plan = Ledger.create(place, TOTAL), of_branches()
+    for _ in range(2):
+        with bound(folder, ledger) as checkpoint:
+            grant = ledger.charge(plan, entropy=checkpoint)
+            grant.measure(make_bounded())
+            grant.take("counts")
