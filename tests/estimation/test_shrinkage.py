@@ -1,10 +1,19 @@
 """Item effects from noisy sums and counts: as much trust as the noise leaves."""
 
+import math
+
 import numpy as np
 import pytest
 
 from hushrec.estimation import shrinkage as module
-from hushrec.estimation.shrinkage import damped, denoised_counts, known_popularity, popularity, shrink
+from hushrec.estimation.shrinkage import (
+    combined,
+    damped,
+    denoised_counts,
+    known_popularity,
+    popularity,
+    shrink,
+)
 from hushrec.privacy.bounded import Noisy
 
 
@@ -102,3 +111,14 @@ def test_an_item_whose_count_is_clear_is_estimated_at_that_count():
     assert clear.any()
     found = shrink(sums, counts, span=4.0)
     np.testing.assert_allclose(found.counts[clear], counts.values[clear])
+
+
+def test_two_measurements_are_averaged_by_their_variances():
+    one, other = (
+        Noisy("n", np.array(values), sigma, 1.0, None) for values, sigma in (([4.0, 0], 2.0), ([9.0, 5], 1.0))
+    )
+    both = combined(one, other)
+    assert both.values.tolist() == pytest.approx([8.0, 4.0])
+    assert both.sigma == pytest.approx(1 / math.sqrt(1 / 4 + 1))
+    exact = Noisy("n", np.array([4.0]), 0.0, 1.0, None)
+    assert combined(exact, exact) is exact
