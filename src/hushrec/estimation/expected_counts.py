@@ -1,4 +1,4 @@
-"""What public features say of how often an item is chosen, fitted to noisy counts.
+"""Expected counts of items, from public features and noisy counts.
 
 log θ_i = b_0 + x_i · b with x_i the values of item i's features and b_j ~ N(0, τ_k) for a feature of kind k.
 A noisy count is N(θ_i g_i, σ²), where the ratio g_i is what features do not say of an item; the weights take

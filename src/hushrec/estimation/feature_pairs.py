@@ -1,4 +1,4 @@
-"""What public features say of pairs of items: item factors that are expected before the pairs are looked at.
+"""Item factors that public features let expect, before the pairs of items are looked at.
 
 The pairs are whitened, with noise of variance 1 off the diagonal. Their mean is Σ_g c_g G̃_g G̃_gᵀ over the
 groups g of features, with one coefficient c_g ≥ 0 each. G̃_g is the table of the group's values, weighted as

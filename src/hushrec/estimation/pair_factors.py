@@ -91,7 +91,7 @@ def symmetric(above: Floats, n: int) -> Floats32:
 
 
 class Crowd(NamedTuple):
-    """What is known of the crowd whose pairs were measured, after the noise.
+    """The size of the crowd whose pairs were measured, as the noisy sums say it.
 
     Attributes:
         total: T, the sum of all users' squared vectors: their number, or Σ ‖y‖ for unit ``record``.

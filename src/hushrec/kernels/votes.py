@@ -131,7 +131,7 @@ def _more_popular(item: int, own: Ints32, shown: Bools, places: Ints) -> int:
 
 @numba.njit(cache=True)
 def _discount(place: int) -> float:
-    """What an item at a place from 0 adds to nDCG@100."""
+    """Return how much an item at a place from 0 adds to nDCG@100."""
     return 1 / np.log2(place + 2) if place < LIST else 0.0
 
 

@@ -66,7 +66,7 @@ class LinearItems:
         return float(np.sqrt((self._weights[rated] ** 2).sum()))
 
     def _parts(self, rated: Ints, length: float) -> Floats:
-        """What each own item adds to the user's vector: ‖a‖ = Σ a_i²/‖a‖, shape (n_rated, rank)."""
+        """Each own item's part of the user's vector: ‖a‖ = Σ a_i²/‖a‖, shape (n_rated, rank)."""
         weights = self._weights[rated, None]
         return weights * self._factors[rated] + weights**2 / max(length, LEAST_LENGTH) * self._intercept
 
