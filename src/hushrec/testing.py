@@ -39,9 +39,12 @@ def search_neighbours(
 
     Privacy: public; no private rating is read.
     """
-    from hushrec.audit.search import search, widen
+    from hushrec.audit.search import leads, most, search, widen
     from hushrec.audit.worlds import World
 
-    result = search(model, budget, World.of(domain, model.feedback), seed=seed)
-    widen(result, model, budget, World.wide(domain, model.feedback))
-    return result.ratios
+    world, wide = World.of(domain, model.feedback), World.wide(domain, model.feedback)
+    results = []
+    for lead in leads(model, budget, world, wide).items():
+        results.append(search(model, budget, world, seed=seed, lead=lead))
+        widen(results[-1], model, budget, wide, factors=lead[1])
+    return most(results)

@@ -1,11 +1,19 @@
 """An audit of a model as a whole: what it prints of a right one, and that it refutes a wrong one."""
 
+import dataclasses
+
 import pytest
 
 import hushrec as hr
 from hushrec.audit.fits import REPLAYED, audit, replayed_pairs
+from hushrec.audit.recorder import Leak
+from hushrec.audit.replay import compare
+from hushrec.audit.search import leads, most, search
 from hushrec.audit.worlds import World
 from hushrec.errors import BudgetUnsupported, ConfigError
+from hushrec.privacy.run import ChargedRun
+from hushrec.statistics.interactions.item_counts import CrowdSize
+from hushrec.statistics.population import Population
 from support.planted import FAULTS
 
 BUDGET = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
@@ -88,3 +96,77 @@ def test_all_extreme_pairs_are_replayed_and_some_random_ones():
     assert pairs[: len(extreme)] == extreme
     assert len(pairs) == len(extreme) + REPLAYED
     assert pairs == replayed_pairs(world, BUDGET) != replayed_pairs(world, BUDGET, seed=1)
+
+
+EASE, CLICKS = hr.PrivateEASE(rank=2), World.of(feedback="interactions")
+KINDS = pytest.mark.parametrize("kind", [BUDGET, RATING], ids=["user", "record"])
+
+
+@pytest.mark.parametrize(
+    "kind", [BUDGET, pytest.param(RATING, marks=pytest.mark.full)], ids=["user", "record"]
+)
+def test_every_branch_is_audited(kind):
+    """Each part looks into both: the pairs, and the counts again."""
+    steps = []
+    found = audit(EASE, kind, runs=1000, progress=lambda *at: steps.append(at))
+    assert found.holds
+    (total,) = {of for _, of in steps}
+    assert [done for done, _ in steps] == list(range(1, total + 1))
+    search, replay, canary = found.findings
+    extreme = len(CLICKS.pairs(kind.unit, "add-remove"))
+    assert (replay.tries, search.tries) == (2 * (extreme + REPLAYED), total - 1 - replay.tries)
+    assert (canary.tries, canary.mistaken) == (2000, 1e-6)
+
+
+@KINDS
+def test_an_understated_count_of_the_second_time_is_found(kind, monkeypatch):
+    """It is measured only where the crowd turns out small, and costs as much as was left."""
+    right = hr.PrivateEASE.queries
+
+    def halved(model, domain, terms):
+        *others, again = right(model, domain, terms)
+        return [*others, dataclasses.replace(again, sensitivity=again.sensitivity / 2)]
+
+    monkeypatch.setattr(hr.PrivateEASE, "queries", halved)
+    searched = (search(EASE, kind, CLICKS, random=0, rounds=0, lead=one) for one in led(kind).items())
+    found = most(searched)
+    assert max(found, key=found.__getitem__) == "item counts again"
+    assert found["item counts again"] > 1
+
+
+def led(kind):
+    return leads(EASE, kind, CLICKS)
+
+
+@KINDS
+def test_a_choice_by_private_data_is_found(kind, monkeypatch):
+    """The crowd's size without its noise: with a neighbour, it decides, weighs and says something else."""
+    monkeypatch.setattr(hr.PrivateEASE, "fit", by_the_exact_crowd(hr.PrivateEASE.fit))
+    with pytest.raises(Leak):
+        replayed(kind)
+
+
+@KINDS
+def test_a_choice_by_released_values_is_not_found(kind):
+    replayed(kind)
+
+
+def replayed(kind):
+    for factors in led(kind).values():
+        for one, other in [*CLICKS.pairs(kind.unit, "add-remove").values()][:2]:
+            compare(EASE, kind, CLICKS.ratings(one), CLICKS.ratings(other), factors)
+
+
+def by_the_exact_crowd(fit):
+    def leaky(model, feedback, run):
+        exact = CrowdSize(run.terms.unit).measure(Population(feedback))
+
+        class Careless(ChargedRun):
+            def measure(self, query, values):
+                noisy = super().measure(query, values)
+                exactly = exact * query.step if query.name == "crowd size" else noisy.values
+                return dataclasses.replace(noisy, values=exactly)
+
+        return fit(model, feedback, Careless(run.plan, run.queries, run.grant, run.prior, run.reasons))
+
+    return leaky

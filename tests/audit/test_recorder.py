@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hushrec.audit.recorder import Leak, Measured, Recorder, moved, ratio
+from hushrec.audit.recorder import Leak, Measured, Recorder, branch_of, moved, ratio
 from hushrec.privacy.accounting.events import Gaussian, Laplace, PosteriorSample
 from hushrec.privacy.bounded import Bounded, BoundedMatrix, Noisy, NoisyMatrix
 from hushrec.privacy.noise.poisson_sampling import Sample, nonces
@@ -126,3 +126,20 @@ def test_distances_are_integers():
     assert moved("l1", one, other) == 2**62 + 1
     assert moved("l2", one, other) == 2**124 + 1
     assert math.isqrt(moved("l2", one, other)) == 2**62
+
+
+def test_factors_change_the_sizes_of_noisy_values_and_a_tape_keeps_them():
+    first = Recorder(factors={"sums": 4.0})
+    noisy = released(first, 3, 4, values=(-0.5, 1.5))
+    assert noisy.values.tolist() == first.measured[0].value.values.tolist() == [2.0, 6.0]
+    assert first.measured[0].sums.tolist() == [3, 4]
+    second = Recorder(first.measured, {"sums": 4.0})
+    assert released(second, 30, 40, values=(9.0, 9.0)).values.tolist() == [2.0, 6.0]
+    other = released(Recorder(factors={"counts": 4.0}), 3, 4, values=(-0.5, 1.5))
+    assert other.values.tolist() == [-0.5, 1.5]
+
+
+def test_the_branch_of_a_fit_is_that_of_what_it_measured():
+    in_branch = dataclasses.replace(GAUSSIAN, branch="pairs")
+    assert branch_of([measured(1), measured(1, event=in_branch)]) == "pairs"
+    assert branch_of([measured(1)]) == branch_of([]) == ""

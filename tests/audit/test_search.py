@@ -7,9 +7,10 @@ import pytest
 
 import hushrec as hr
 from hushrec.audit import search as search_module
-from hushrec.audit.recorder import Leak
-from hushrec.audit.search import RANDOM, distances, search, widen
+from hushrec.audit.recorder import UNCHANGED, Leak, branch_of
+from hushrec.audit.search import RANDOM, distances, leads, most, search, widen
 from hushrec.audit.worlds import WIDE, World
+from hushrec.models import private_ease
 from hushrec.privacy.query import Sum
 from hushrec.statistics.interactions.item_counts import ItemCounts
 from hushrec.statistics.item_sums import EffectSums
@@ -92,8 +93,8 @@ def test_a_change_is_what_differs():
 def test_a_measurement_that_only_one_of_them_makes_is_a_leak(monkeypatch):
     right = search_module.record
 
-    def shorter(ratings, config, budget, tape=None):
-        recorder = right(ratings, config, budget, tape)
+    def shorter(ratings, config, budget, tape=None, factors=UNCHANGED):
+        recorder = right(ratings, config, budget, tape, factors)
         recorder.measured = recorder.measured[: -1 if tape else None]
         return recorder
 
@@ -153,3 +154,44 @@ def test_the_wide_world_of_a_domain_has_its_cap_and_its_items():
     domain = hr.Domain(range(100), scale=(1, 5, 1), max_users=20, max_per_user=7)
     assert (World.wide(domain).domain.n_items, World.wide(domain).domain.max_per_user) == (WIDE, 7)
     assert World.wide().domain.max_per_user == WIDE
+
+
+CLICKS = World.of(feedback="interactions")
+EASE = hr.PrivateEASE(rank=2)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 4.0, 100.0])
+@pytest.mark.parametrize("unit", ["user", "record"])
+def test_fits_are_led_into_every_branch(unit, epsilon):
+    """Five users are no crowd; only other noisy values show what a fit to many measures."""
+    budget = budget_of(unit, "add-remove", epsilon)
+    wide = World.wide(feedback="interactions")
+    found = leads(EASE, budget, CLICKS, wide)
+    assert found.keys() == {"pairs", "counts"}
+    for branch, factors in found.items():
+        result = search(EASE, budget, CLICKS, random=3, rounds=3, lead=(branch, factors))
+        widen(result, EASE, budget, wide, factors=factors)
+        assert branch_of([gap.measured for gap in result.gaps]) == branch
+        assert max(result.ratios.values()) <= 1
+        assert ("item counts again" in result.ratios) >= (branch == "counts")
+        assert ("item pairs" in result.ratios) >= (branch == "pairs")
+
+
+def test_without_branches_nothing_is_changed():
+    assert leads(SVD, budget_of("user", "add-remove"), WORLD) == {"": UNCHANGED}
+
+
+def test_a_branch_that_nothing_leads_to_is_reported(monkeypatch):
+    """It would be paid for, and never be audited."""
+    monkeypatch.setattr(private_ease, "FEWEST_ITEMS", {"user": math.inf})
+    monkeypatch.setattr(search_module, "_LEADS", 20)
+    with pytest.raises(Leak, match="no noisy values lead to branch pairs"):
+        leads(EASE, budget_of("user", "add-remove"), CLICKS)
+
+
+def test_the_most_of_several_searches_is_that_of_each_measurement():
+    found = [
+        search_module.Found(ratios={"a": 0.5, "b": 0.2}),
+        search_module.Found(ratios={"a": 0.4, "c": 1.0}),
+    ]
+    assert most(found) == {"a": 0.5, "b": 0.2, "c": 1.0}

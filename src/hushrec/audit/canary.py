@@ -180,6 +180,8 @@ def _heard(plan: Plan, event: Any, change: Ints, runs: int, second: bool, entrop
     grant = Ledger.ephemeral(
         plan.budget.model_copy(update={"epsilon": max(plan.budget.epsilon, plan.epsilon)})
     ).charge(planned, entropy=entropy)
+    if event.branch:
+        grant.take(event.branch)
     present = np.full(runs, second)
     if _rate(event) < 1:
         # Every run is a canary of its own, so the nonces only have to differ.

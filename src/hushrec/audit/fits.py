@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 
 from hushrec.audit.canary import MISTAKEN, RUNS, Heard, listen
 from hushrec.audit.findings import Audit
-from hushrec.audit.recorder import Leak
+from hushrec.audit.recorder import UNCHANGED, Factors, Leak
 from hushrec.audit.replay import compare, record
-from hushrec.audit.search import RANDOM, ROUNDS, Found, search, widen
+from hushrec.audit.search import RANDOM, ROUNDS, Found, leads, most, search, widen
 from hushrec.audit.worlds import Pair, World, choices
 from hushrec.curator.fit import plan
 from hushrec.data.domain import Domain
@@ -33,7 +33,8 @@ def audit(
     """Attack a model's fits on made-up ratings, and compare the findings with the claims.
 
     Three parts: a search for neighbours whose sums lie further apart than booked, a replay of neighbours on
-    the same noise, and a canary in n releases. An audit can refute a claim, never prove it.
+    the same noise, and a canary in n releases. Each looks into every branch of the plan. An audit can refute
+    a claim, never prove it.
 
     Args:
         model: the model with its settings.
@@ -47,25 +48,34 @@ def audit(
     world, wide = World.of(domain, model.feedback), World.wide(domain, model.feedback)
     kind = budget.unit, budget.adjacency
     planned, replayed = plan(world.domain, model, budget), replayed_pairs(world, budget, seed)
-    total = 2 * len(world.pairs(*kind)) + RANDOM + ROUNDS + len(replayed) + 1
+    branches = max(len(planned.branches), 1)
+    total = branches * (2 * len(world.pairs(*kind)) + RANDOM + ROUNDS + len(replayed)) + 1
     number = itertools.count(1)
 
     def step() -> None:
         progress(next(number), total)
 
     first = record(world.ratings(world.everybody), model, budget)  # loads what only a first fit loads
-    result, findings = Found(), [_unaudited(name) for name in first.samples]
+    results, findings, factors = list[Found](), [_unaudited(name) for name in first.samples], [UNCHANGED]
     if first.measured:
         try:
-            result = search(model, budget, world, seed=seed, progress=step)
-            widen(result, model, budget, wide, step)
-            findings.append(_searched(result))
+            found = leads(model, budget, world, wide)
+            factors = [*found.values()]
+            for lead in found.items():
+                results.append(search(model, budget, world, seed=seed, lead=lead, progress=step))
+                widen(results[-1], model, budget, wide, step, lead[1])
+            findings.append(_searched(results))
         except Leak as leak:
             findings.append(_refuted("search", leak))
     if not first.samples:
-        findings.append(_replayed(model, budget, world, replayed, step))
-    if any(gap.change.size for gap in result.gaps):
-        findings.append(_listened(listen(planned, result.gaps, runs=runs, seed=seed)))
+        findings.append(_replayed(model, budget, world, replayed, factors, step))
+    heard = [
+        listen(planned, result.gaps, runs=runs, seed=seed)
+        for result in results
+        if any(gap.change.size for gap in result.gaps)
+    ]
+    if heard:
+        findings.append(_listened(heard))
     progress(total, total)
     claim = {"model": type(model).__name__, "settings": model.settings(), **budget.model_dump()}
     return Audit(f"{planned.model}, {budget}", planned.epsilon, tuple(findings), claim)
@@ -80,26 +90,36 @@ def replayed_pairs(world: World, budget: Budget, seed: int = 0) -> list[Pair]:
     return [*world.pairs(*kind).values(), *(world.at_random(*kind, rng) for _ in range(REPLAYED))]
 
 
-def _searched(result: Found) -> Finding:
-    largest, least = max(result.ratios.values()), min(result.ratios.values())
-    return Finding("search", result.pairs, min(largest, LARGEST), noticed=max(100 * (1 - least), 0.1))
+def _searched(results: Sequence[Found]) -> Finding:
+    ratios = most(results)
+    largest, least = max(ratios.values()), min(ratios.values())
+    pairs = sum(result.pairs for result in results)
+    return Finding("search", pairs, min(largest, LARGEST), noticed=max(100 * (1 - least), 0.1))
 
 
 def _replayed(
-    model: Model, budget: Budget, world: World, pairs: Sequence[Pair], step: Callable[[], None]
+    model: Model,
+    budget: Budget,
+    world: World,
+    pairs: Sequence[Pair],
+    leading: Sequence[Factors],
+    step: Callable[[], None],
 ) -> Finding:
     try:
-        for one, other in pairs:
-            compare(model, budget, world.ratings(one), world.ratings(other))
+        for factors, (one, other) in itertools.product(leading, pairs):
+            compare(model, budget, world.ratings(one), world.ratings(other), factors)
             step()
     except Leak as leak:
         return _refuted("replay", leak)
-    return Finding("replay", len(pairs))
+    return Finding("replay", len(leading) * len(pairs))
 
 
-def _listened(heard: Heard) -> Finding:
-    noticed = None if heard.noticed is None else 100 * heard.noticed
-    return Finding("canary", heard.runs, min(heard.epsilon, LARGEST), mistaken=2 * MISTAKEN, noticed=noticed)
+def _listened(heard: Sequence[Heard]) -> Finding:
+    """Report the canary of the branch that proved most, and the least power of any."""
+    epsilon, shortfalls = max(one.epsilon for one in heard), [one.noticed for one in heard]
+    noticed = None if None in shortfalls else 100 * max(filter(None, shortfalls))
+    runs, mistaken = sum(one.runs for one in heard), 2 * MISTAKEN * len(heard)
+    return Finding("canary", runs, min(epsilon, LARGEST), mistaken=mistaken, noticed=noticed)
 
 
 def _refuted(kind: str, leak: Leak) -> Finding:

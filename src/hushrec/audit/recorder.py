@@ -4,7 +4,7 @@ The recorder takes every user into a sample, so that the differing user is alway
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, TypeVar, cast
@@ -16,8 +16,14 @@ from hushrec.privacy.bounded import BoundedMatrix
 from hushrec.privacy.noise.poisson_sampling import Sample
 
 _Value = TypeVar("_Value")
+Factors = Mapping[str, float]
+"""By measurement, what the sizes of its noisy values are multiplied by: a fit then takes another branch.
 
-__all__ = ["Leak", "Measured", "Recorder", "moved", "ratio"]
+Noise may release any values, and whatever they are, neighbours must differ in hidden sums alone.
+"""
+UNCHANGED: Factors = {}
+
+__all__ = ["UNCHANGED", "Factors", "Leak", "Measured", "Recorder", "branch_of", "moved", "ratio"]
 
 
 class Leak(Exception):
@@ -60,6 +66,7 @@ class Recorder:
 
     Args:
         tape: the measurements of the other fit.
+        factors: of the noisy values, where there is no tape.
 
     Attributes:
         measured: the measurements in order.
@@ -68,8 +75,8 @@ class Recorder:
     Privacy: private.
     """
 
-    def __init__(self, tape: Sequence[Measured] | None = None) -> None:
-        self._tape = tape
+    def __init__(self, tape: Sequence[Measured] | None = None, factors: Factors = UNCHANGED) -> None:
+        self._tape, self._factors = tape, factors
         self.measured: list[Measured] = []
         self.samples: list[str] = []
 
@@ -85,8 +92,16 @@ class Recorder:
             if place >= len(self._tape) or self._tape[place].name != measurement.name:
                 raise Leak(f"measurement {place}, {measurement.name}, was not made by the neighbour")
             measurement = replace(measurement, value=self._tape[place].value)
+        elif (factor := self._factors.get(measurement.name)) is not None:
+            noisy: Any = value
+            measurement = replace(measurement, value=replace(noisy, values=factor * np.abs(noisy.values)))
         self.measured.append(replace(measurement, value=_copied(measurement.value)))
         return _copied(measurement.value)  # type: ignore[no-any-return]
+
+
+def branch_of(measured: Sequence[Measured]) -> str:
+    """Return the branch that a fit measured; empty if it measured none."""
+    return next((str(one.event.branch) for one in measured if one.event.branch), "")
 
 
 def ratio(one: Measured, other: Measured) -> float:

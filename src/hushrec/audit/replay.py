@@ -17,7 +17,7 @@ from tempfile import TemporaryFile
 from types import FrameType
 from typing import Any
 
-from hushrec.audit.recorder import Leak, Measured, Recorder, ratio
+from hushrec.audit.recorder import UNCHANGED, Factors, Leak, Measured, Recorder, ratio
 from hushrec.curator.seeded import fit
 from hushrec.data.feedback import Feedback
 from hushrec.models.base import Model
@@ -58,25 +58,35 @@ class Seen:
 
 
 def record(
-    ratings: Feedback, model: Model, budget: Budget, tape: Sequence[Measured] | None = None
+    ratings: Feedback,
+    model: Model,
+    budget: Budget,
+    tape: Sequence[Measured] | None = None,
+    factors: Factors = UNCHANGED,
 ) -> Recorder:
     """Fit once, and return the measurements; with a tape, on the values of another fit.
 
     Privacy: private.
     """
-    recorder = Recorder(tape)
+    recorder = Recorder(tape, factors)
     fit(ratings, model, budget, entropy=Seeded(SEED, recorder))
     return recorder
 
 
-def watch(ratings: Feedback, model: Model, budget: Budget, tape: Sequence[Measured] | None = None) -> Seen:
+def watch(
+    ratings: Feedback,
+    model: Model,
+    budget: Budget,
+    tape: Sequence[Measured] | None = None,
+    factors: Factors = UNCHANGED,
+) -> Seen:
     """Fit once, and return all that can be seen; with a tape, on the values of another fit.
 
     This captures standard output and error of the whole process.
 
     Privacy: private.
     """
-    seen, recorder = Seen(), Recorder(tape)
+    seen, recorder = Seen(), Recorder(tape, factors)
     seen.measured = recorder.measured
     with _printed(seen), _logged(seen), _traced(seen):
         release = fit(ratings, model, budget, entropy=Seeded(SEED, recorder))
@@ -84,18 +94,21 @@ def watch(ratings: Feedback, model: Model, budget: Budget, tape: Sequence[Measur
     return seen
 
 
-def compare(model: Model, budget: Budget, one: Feedback, other: Feedback) -> Seen:
+def compare(
+    model: Model, budget: Budget, one: Feedback, other: Feedback, factors: Factors = UNCHANGED
+) -> Seen:
     """Record on one, replay on the other.
 
     Args:
         model: a model whose plan has no posterior sample.
         one: made-up ratings.
         other: neighbouring ones.
+        factors: of the noisy values, which lead to a branch.
 
     Privacy: private.
     """
     with failing("a fit"):
-        first = watch(one, model, budget)
+        first = watch(one, model, budget, factors=factors)
     with failing("only the neighbour"):
         second = watch(other, model, budget, first.measured)
     if len(first.measured) != len(second.measured):

@@ -4,24 +4,32 @@ Each pair of neighbours is fitted twice, the second time on the noisy values of 
 that depend on earlier releases are comparable. The search starts from extreme pairs and random ones. Then it
 climbs, in turns, from the pair that the noise hides least and from the best pair for the measurement whose
 sensitivity was least nearly reached.
+
+A fit that takes one of several branches is led into each of them by other noisy values (``leads``).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from hushrec.arrays import Ints
-from hushrec.audit.recorder import Leak, Measured, ratio
+from hushrec.audit.recorder import UNCHANGED, Factors, Leak, Measured, branch_of, ratio
 from hushrec.audit.replay import failing, record
 from hushrec.audit.worlds import Pair, World, choices
+from hushrec.curator.fit import plan
 from hushrec.models.base import Model
+from hushrec.privacy.accounting.branches import names_of
 from hushrec.privacy.accounting.budget import Budget
 
 RANDOM, ROUNDS = 20, 60
 """Random pairs, and steps of the climb; chosen by hand."""
+_LEADS = 200
+"""Attempts to lead a fit into all branches; chosen by hand."""
+_POWERS = -10, 0, 10, 20
+"""Powers of two that noisy values are multiplied by; chosen by hand."""
 
-__all__ = ["RANDOM", "ROUNDS", "Found", "Gap", "distances", "search", "widen"]
+__all__ = ["RANDOM", "ROUNDS", "Found", "Gap", "distances", "leads", "most", "search", "widen"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,14 +81,47 @@ class Found:
         return sum(gap.loss for gap in self.gaps)
 
 
-def distances(model: Model, budget: Budget, world: World, pair: Pair) -> list[Gap]:
+def leads(model: Model, budget: Budget, *worlds: World) -> dict[str, Factors]:
+    """Find what leads the fits in all worlds into each branch of the plan: factors of the first noisy values.
+
+    Args:
+        model, budget: as for ``search``; one without branches has one, which has no name.
+        worlds: whose usual users are fitted.
+
+    Raises:
+        Leak: There are no such values for one of the branches.
+
+    Privacy: public, made up.
+    """
+    events = plan(worlds[0].domain, model, budget).events
+    if not (missing := set(names_of(events))):
+        return {"": UNCHANGED}
+    first, rng, found = [event.name for event in events if not event.branch], choices(0), dict[str, Factors]()
+    for attempt in range(_LEADS):
+        powers = rng.choice(_POWERS, len(first)).tolist()
+        factors = (
+            {name: 2.0**power for name, power in zip(first, powers, strict=True)} if attempt else UNCHANGED
+        )
+        fits = (record(world.ratings(world.everybody), model, budget, factors=factors) for world in worlds)
+        (branch, *others) = {branch_of(one.measured) for one in fits}
+        if not others and branch in missing:
+            found[branch] = factors
+            missing.remove(branch)
+        if not missing:
+            return found
+    raise Leak(f"no noisy values lead to branch {min(missing)}")
+
+
+def distances(
+    model: Model, budget: Budget, world: World, pair: Pair, factors: Factors = UNCHANGED
+) -> list[Gap]:
     """Measure the distances of two neighbours in every measurement.
 
     Privacy: private.
     """
     one, other = pair
     with failing("a fit"):
-        first = record(world.ratings(one), model, budget).measured
+        first = record(world.ratings(one), model, budget, factors=factors).measured
     with failing("only the neighbour"):
         second = record(world.ratings(other), model, budget, first).measured
     if len(first) != len(second):
@@ -98,6 +139,7 @@ def search(
     random: int = RANDOM,
     rounds: int = ROUNDS,
     seed: int = 0,
+    lead: tuple[str, Factors] = ("", UNCHANGED),
     progress: Callable[[], object] = lambda: None,
 ) -> Found:
     """Search for the largest distances of neighbours in this world.
@@ -108,6 +150,7 @@ def search(
         random: number of random pairs.
         rounds: number of steps of the climb.
         seed: of the random pairs and steps.
+        lead: a branch, and what leads to it; the worst pair is one of which it is measured.
         progress: called after every pair.
 
     Privacy: private.
@@ -115,13 +158,14 @@ def search(
     rng, result, kind = choices(seed), Found(), (budget.unit, budget.adjacency)
 
     def attempt(pair: Pair) -> None:
-        gaps = distances(model, budget, world, pair)
+        gaps = distances(model, budget, world, pair, lead[1])
         result.pairs += 1
         for gap in gaps:
             name = gap.measured.name
             if gap.ratio >= result.ratios.get(name, 0.0):
                 result.ratios[name], result.nearest[name] = gap.ratio, pair
-        if not result.gaps or _audible(gaps) > _audible(result.gaps):
+        taken = branch_of([gap.measured for gap in gaps])
+        if taken == lead[0] and (not result.gaps or _audible(gaps) > _audible(result.gaps)):
             result.worst, result.gaps = pair, gaps
         progress()
 
@@ -138,12 +182,24 @@ def search(
     return result
 
 
+def most(results: Iterable[Found]) -> dict[str, float]:
+    """Return the largest distance over the booked sensitivity, by measurement.
+
+    Privacy: private.
+    """
+    ratios: dict[str, float] = {}
+    for result in results:
+        ratios |= {name: max(one, ratios.get(name, 0.0)) for name, one in result.ratios.items()}
+    return ratios
+
+
 def widen(
     result: Found,
     model: Model,
     budget: Budget,
     world: World,
     progress: Callable[[], object] = lambda: None,
+    factors: Factors = UNCHANGED,
 ) -> None:
     """Compare the extreme pairs of a wide world too, whose users reach a cap that a small world hides.
 
@@ -154,11 +210,12 @@ def widen(
         model, budget: as for ``search``.
         world: a wide world.
         progress: called after every pair.
+        factors: of the noisy values, which lead to a branch.
 
     Privacy: private.
     """
     for pair in world.pairs(budget.unit, budget.adjacency).values():
-        for gap in distances(model, budget, world, pair):
+        for gap in distances(model, budget, world, pair, factors):
             name = gap.measured.name
             result.ratios[name] = max(gap.ratio, result.ratios.get(name, 0.0))
         result.pairs += 1
