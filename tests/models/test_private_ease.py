@@ -89,6 +89,49 @@ def test_more_epsilon_is_better_and_all_of_it_beats_popularity(halves, popular, 
     assert found[2] > popular + 0.12
 
 
+FEATURES = {
+    "none": {},
+    "all alike": {"kind": ["film"] * ITEMS},
+    "a name for each": {"name": [f"name {item}" for item in range(ITEMS)]},
+    "useless": {"colour": [f"colour {item * 7919 % 13}" for item in range(ITEMS)]},
+    "thousands of useless values": {
+        "tags": [
+            "|".join(f"tag {(item * 7919 + k * 104729) % 10_007}" for k in range(100))
+            for item in range(ITEMS)
+        ]
+    },
+}
+
+
+def tastes_of(interactions):
+    """A feature that tells what goes together: signs of the leading directions of everybody's items."""
+    rows = np.zeros((interactions.n_users, ITEMS))
+    rows[np.repeat(np.arange(interactions.n_users), np.diff(interactions.indptr)), interactions.items] = 1
+    axes = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[2][:4]
+    return {"taste": ["".join("+-"[int(sign)] for sign in axes[:, item] < 0) for item in range(ITEMS)]}
+
+
+@pytest.mark.parametrize("kind", ["useful", *sorted(FEATURES.keys() - {"none"})])
+def test_features_help_and_useless_or_odd_ones_do_no_harm(halves, budget, kind):
+    """Of recall, whose standard error is about 0.005, mean over three seeds."""
+    found = {}
+    for name in ("none", kind):
+        train = dataclasses.replace(
+            halves[0],
+            domain=hr.Domain(
+                range(ITEMS),
+                max_users=5000,
+                features={**FEATURES, "useful": tastes_of(halves[0])}[name] or None,
+            ),
+        )
+        found[name] = np.mean(
+            [recall(lists(fitted(train, budget(0.25), seed), train), halves) for seed in (1, 2, 3)]
+        )
+    assert found[kind] > found["none"] - 0.006
+    if kind == "useful":
+        assert found[kind] > found["none"] + 0.01
+
+
 def of_a_crowd(interactions, max_users):
     """The same interactions, with another bound on the number of people."""
     domain = hr.Domain(interactions.domain.items, max_users=max_users)
