@@ -8,6 +8,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.documents import terminal
+from hushrec.documents.odds import Odds
 from hushrec.documents.words import Clause, Words, english
 from hushrec.errors import ReleaseError
 from hushrec.release.statement import Measured, Promised, Statement, placeholder_statement
@@ -393,3 +394,16 @@ def test_what_the_fit_decided_is_said_below_what_it_measured(statement, lang):
 def test_a_decision_that_no_fit_makes_is_refused(statement, clause):
     with pytest.raises(ReleaseError, match="without grounds"):
         Statement.from_json(statement(decisions=(clause,)).to_json())
+
+
+def test_the_branch_that_was_taken_does_not_decide_how_epsilon_reads(statement):
+    """A cheaper one may have been taken, by what was released; the dearest bounds the whole."""
+    decided = (Clause("branch.pairs", {"signal": 31.4, "least": 20.0}),)
+    cheap = (Measured("item counts", "gaussian", 1.0, 1e3, 4, 0.5, 5e-7),)
+    reading = statement(decisions=decided, measurements=cheap, epsilon=1.0).reading
+    assert reading.mu == Odds.gaussian(1.0, 1e-6).mu > 0.2 > 1e-3
+    assert reading.right_guess > statement(measurements=cheap, epsilon=1.0).reading.right_guess
+    mixed = (*cheap, Measured("co-rating weights", "laplace", 3.0, 6.0, 4, 0.5, 0.5))
+    assert statement(decisions=decided, measurements=mixed).reading.mu is None
+    assert statement(decisions=decided, measurements=cheap, epsilon=1e4).reading.mu == math.inf
+    assert "∞" in str(statement(decisions=decided, measurements=cheap, epsilon=1e4))

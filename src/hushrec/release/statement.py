@@ -151,8 +151,15 @@ class Statement:
 
     @property
     def reading(self) -> Odds:
-        """Odds, μ and the best attack, by which to read ε."""
-        return Odds.of(self.epsilon, self.delta, self.measurements)
+        """Odds, μ and the best attack, by which to read ε.
+
+        Where the fit chose a branch, they follow from ε alone: a branch that was not taken may cost more than
+        what was measured, and a bound that depends on the outcome is none.
+        """
+        if not self.decisions:
+            return Odds.of(self.epsilon, self.delta, self.measurements)
+        alone = self.delta > 0 and all(line.mechanism in ("gaussian", "exact") for line in self.measurements)
+        return (Odds.gaussian if alone else Odds.of)(self.epsilon, self.delta)
 
     @property
     def guarantee(self) -> Guarantee:

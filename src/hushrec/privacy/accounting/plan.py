@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib import metadata
@@ -284,8 +284,8 @@ class Plan:
         """List the measurements of all branches, and say that one is made."""
         blocks: list[Block] = [table_of([*map(self._line, self.measurements)], english, folded=True)]
         if self.branches:
-            either = ", or ".join(" and ".join(names) for names in self.branches.values())
-            first = " and ".join(event.name for event in self.events if not event.branch)
+            either = ", or ".join(_listed(names) for names in self.branches.values())
+            first = _listed([event.name for event in self.events if not event.branch])
             blocks.append(Paragraph(english("plan.either", either=either, first=first)))
         return blocks
 
@@ -294,6 +294,11 @@ class Plan:
 
     def __str__(self) -> str:
         return terminal.text(self.document().blocks)
+
+
+def _listed(names: Sequence[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def require_small_delta(delta: float, max_users: int) -> None:
