@@ -5,7 +5,8 @@ import dataclasses
 import pytest
 
 import hushrec as hr
-from hushrec.audit.fits import REPLAYED, audit, replayed_pairs
+from hushrec.audit.canary import MISTAKEN, Heard
+from hushrec.audit.fits import REPLAYED, _listened, audit, replayed_pairs
 from hushrec.audit.recorder import Leak
 from hushrec.audit.replay import compare
 from hushrec.audit.search import leads, most, search
@@ -170,3 +171,10 @@ def by_the_exact_crowd(fit):
         return fit(model, feedback, Careless(run.plan, run.queries, run.grant, run.prior, run.reasons))
 
     return leaky
+
+
+def test_of_several_canaries_the_gravest_and_the_least_power_are_told():
+    heard = [Heard(3.5, 0.1, 1000), Heard(2.5, 0.3, 1000)]
+    found = _listened(heard)
+    assert (found.tries, found.figure, found.noticed, found.mistaken) == (2000, 3.5, 30.0, 4 * MISTAKEN)
+    assert _listened([*heard, Heard(1.0, None, 1000)]).noticed is None
