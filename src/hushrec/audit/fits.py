@@ -59,9 +59,9 @@ def audit(
     results, findings, factors = list[Found](), [_unaudited(name) for name in first.samples], [UNCHANGED]
     if first.measured:
         try:
-            found = leads(model, budget, world, wide)
-            factors = [*found.values()]
-            for lead in found.items():
+            branch_leads = leads(model, budget, world, wide)
+            factors = [*branch_leads.values()]
+            for lead in branch_leads.items():
                 results.append(search(model, budget, world, seed=seed, lead=lead, progress=step))
                 widen(results[-1], model, budget, wide, step, lead[1])
             findings.append(_searched(results))

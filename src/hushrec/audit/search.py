@@ -96,7 +96,8 @@ def leads(model: Model, budget: Budget, *worlds: World) -> dict[str, Factors]:
     events = plan(worlds[0].domain, model, budget).events
     if not (missing := set(names_of(events))):
         return {"": UNCHANGED}
-    first, rng, found = [event.name for event in events if not event.branch], choices(0), dict[str, Factors]()
+    first, rng = [event.name for event in events if not event.branch], choices(0)
+    factors_of: dict[str, Factors] = {}
     for attempt in range(_LEADS):
         powers = rng.choice(_POWERS, len(first)).tolist()
         factors = (
@@ -105,10 +106,10 @@ def leads(model: Model, budget: Budget, *worlds: World) -> dict[str, Factors]:
         fits = (record(world.ratings(world.everybody), model, budget, factors=factors) for world in worlds)
         (branch, *others) = {branch_of(one.measured) for one in fits}
         if not others and branch in missing:
-            found[branch] = factors
+            factors_of[branch] = factors
             missing.remove(branch)
         if not missing:
-            return found
+            return factors_of
     raise Leak(f"no noisy values lead to branch {min(missing)}")
 
 

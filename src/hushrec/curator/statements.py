@@ -44,10 +44,10 @@ def describe(
 
     Privacy: public.
     """
-    made = [query for query in queries if query.branch in ("", grant.taken)]
+    answered = [query for query in queries if query.branch in ("", grant.taken)]
     statement = dataclasses.replace(
         _charged(plan, grant),
-        measurements=measured(made, plan, grant.taken),
+        measurements=measured(answered, plan, grant.taken),
         decisions=tuple(reasons),
         assumes=_assumes(plan, domain, personal_epsilon),
         diagnostics=release.statement.diagnostics,

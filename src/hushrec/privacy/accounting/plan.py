@@ -85,8 +85,8 @@ class Plan:
         if not names or len(set(names)) < len(names):
             raise BudgetError(f"{self.model}: a plan needs measurements, each with a unique name")
         for path in paths(self.events):
-            made = {event.name for event in path}
-            whole(self.model, {m.event.name: m.split for m in self.measurements if m.event.name in made})
+            names_on = {event.name for event in path}
+            whole(self.model, {m.event.name: m.split for m in self.measurements if m.event.name in names_on})
         if self.part and self.branches:
             raise BudgetError(
                 f"{self.model}: releases of a series share their noise, so none can choose a branch; release "
