@@ -27,8 +27,9 @@ _MOST_ROUNDS, _FEWEST_ROUNDS, _FACTOR_ROUNDS = 100, 40, 2500
 """Bounds of ``rounds``, and its product with the number of factors."""
 _MUTING = 270.0
 """Times √n/(μ n̂): the count, over the average, of an item that is muted to half."""
-_FEWEST_FACTORS, _FEW_FACTORS, _REACH_PER_FACTOR, _SIGNAL_PER_FACTOR = 4, 16, 100.0, 400.0
-"""Factors to start with: the fewest, how many a crowd of any size may have, and μ Σ √c and μ n̂ for each."""
+_FEWEST_FACTORS, _FEW_FACTORS, _REACH_PER_FACTOR, _SIGNAL_PER_FACTOR = 4, 16, 100.0, 200.0
+"""Factors to start with: the fewest, how many a crowd of any size may have, and μ Σ √c and μ n̂ for each;
+those of features count."""
 _FEWEST_ITEMS, _ITEMS_PER_CROWD = 500, 1.25
 """The fewest items to start with, and how many for each unit of μ n̂."""
 _LEAST, _LEAST_VARIANCE = 1e-8, 1e-4
@@ -147,7 +148,8 @@ def cleaned(
     if fixed.shape[1]:  # the pairs say too little of these to move them any further
         pairs -= (fixed @ fixed.T).astype(np.float32)
         np.fill_diagonal(pairs, 0)
-    most = min(crowd.reach / _REACH_PER_FACTOR, max(_FEW_FACTORS, crowd.signal / _SIGNAL_PER_FACTOR))
+    shown = crowd.signal / _SIGNAL_PER_FACTOR - expected.shape[1]
+    most = min(crowd.reach / _REACH_PER_FACTOR, max(_FEW_FACTORS, shown))
     further = min(rank, n - 1, round(max(min(most, float(rank)), _FEWEST_FACTORS)))
     n_items = max(_FEWEST_ITEMS, further + 1, round(min(_ITEMS_PER_CROWD * crowd.signal, n)))
     kept = np.sort(np.argsort(-variance, kind="stable")[:n_items])
