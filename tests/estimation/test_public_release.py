@@ -10,12 +10,17 @@ import pytest
 import hushrec as hr
 from hushrec.documents.words import Clause, english
 from hushrec.errors import ConfigError
+from hushrec.estimation import public_release
 from hushrec.estimation.pair_factors import Crowd, ease, muting
-from hushrec.estimation.public_release import of_release
 from hushrec.models.phases.outputs import linear_release
 from hushrec.release.artefact import Release
 
 SCALE = (1.0, 5.0, 1.0)
+
+
+def of_release(release, domain):
+    scale = None if domain.feedback == "interactions" else domain.scale
+    return public_release.of_release(release, domain.items, domain.titles or (), scale)
 
 
 def domain(items, scale=SCALE, **more):

@@ -35,7 +35,8 @@ def item_prior(model: Model, domain: Domain, release: Release | None = None) -> 
     prior = described(domain.titles or (), domain.features or {})
     if release is None:
         return prior
-    public = of_release(release, domain)
+    scale = None if domain.feedback == "interactions" else domain.scale
+    public = of_release(release, domain.items, domain.titles or (), scale)
     clauses = (*prior.clauses, *public.clauses)
     return replace(public, design=prior.design, groups=prior.groups, features=prior.features, clauses=clauses)
 

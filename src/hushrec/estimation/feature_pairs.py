@@ -170,8 +170,8 @@ def _moved(pairs: Floats32, basis: Floats, values: Floats) -> Floats:
     above = np.triu_indices(len(values))
     factors = basis * np.sqrt(values)
     for _ in range(_UPDATES):
-        own = (factors**2).sum(axis=1)
-        deviation = seen + (basis * own[:, None]).T @ basis - np.diag(values)
+        diagonal = (factors**2).sum(axis=1)
+        deviation = seen + (basis * diagonal[:, None]).T @ basis - np.diag(values)
 
         def surprise(spread: float, squares: Floats = deviation**2) -> float:
             variance = (spread * products + 1) * double

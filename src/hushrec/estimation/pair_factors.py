@@ -136,8 +136,8 @@ def cleaned(
         L, shape (n, number of factors).
     """
     n, variance = len(weights.variance), weights.variance
-    own = max(crowd.total, 1.0) * variance / variance.sum()
-    scale = np.maximum(np.sqrt(sigma**2 + own**2 / max(crowd.users, 1.0)), _LEAST)
+    own_variance = max(crowd.total, 1.0) * variance / variance.sum()
+    scale = np.maximum(np.sqrt(sigma**2 + own_variance**2 / max(crowd.users, 1.0)), _LEAST)
     root = np.sqrt(scale).astype(np.float32)
     pairs = symmetric(above, n)
     pairs /= root[:, None]

@@ -11,7 +11,6 @@ from collections import Counter
 import numpy as np
 
 from hushrec.arrays import Floats, Ints
-from hushrec.data.domain import Domain
 from hushrec.documents.words import Clause
 from hushrec.errors import ConfigError
 from hushrec.figures import above
@@ -26,7 +25,12 @@ _LEAST = 1e-12
 __all__ = ["of_release"]
 
 
-def of_release(release: Release, domain: Domain) -> ItemPrior:
+def of_release(
+    release: Release,
+    items: tuple[str, ...],
+    titles: tuple[str, ...],
+    scale: tuple[float, float, float] | None,
+) -> ItemPrior:
     """Return what a release says of the items that it has in common with a catalogue.
 
     Items are the same if their titles are, or, where one of the two has no titles, their ids.
@@ -34,16 +38,18 @@ def of_release(release: Release, domain: Domain) -> ItemPrior:
     Args:
         release: any that predicts ratings from effects of items, for a domain of ratings; any of linear
             scores, for interactions.
-        domain: the public domain of the data to come.
+        items: ids of the catalogue.
+        titles: titles of its items, or none.
+        scale: of the ratings to come; None for interactions.
     """
-    _require_kind(release, domain)
+    _require_kind(release, scale)
     statement = release.statement
     if not statement.private and not statement.has("unprotected"):
         raise ConfigError(
             f"the prior promises something only on a condition ({statement.caveats[0].kind}), which "
             "would then be this release's too; take a release without one"
         )
-    theirs = _matched(release, domain)
+    theirs = _matched(release, items, titles)
     shared = np.flatnonzero(theirs >= 0)
     if not len(shared):
         raise ConfigError(
@@ -57,7 +63,7 @@ def of_release(release: Release, domain: Domain) -> ItemPrior:
     if statement.private:
         paid = {**clause.values, "epsilon": float(above(statement.epsilon))}
         clause = Clause("assumes.prior_paid", paid)
-    if domain.feedback == "interactions":
+    if scale is None:
         return ItemPrior(pairs=_spread(_covariance_factors(release), theirs), clauses=(clause,))
     effects, variance = np.full(len(theirs), np.nan), np.zeros(len(theirs))
     noise = release.tensors["item_noise"].astype(np.float64)
@@ -71,8 +77,8 @@ def of_release(release: Release, domain: Domain) -> ItemPrior:
     return ItemPrior(effects=effects, effect_variance=variance, factors=factors, clauses=(clause,))
 
 
-def _require_kind(release: Release, domain: Domain) -> None:
-    if domain.feedback == "interactions":
+def _require_kind(release: Release, scale: tuple[float, float, float] | None) -> None:
+    if scale is None:
         if release.kind != "linear items":
             raise ConfigError(
                 f"a release of {release.model} does not say which items go together, so it cannot be a "
@@ -84,19 +90,17 @@ def _require_kind(release: Release, domain: Domain) -> None:
             f"a release of {release.model} has no effects of items, so it cannot be a prior; make one with "
             "hushrec.fit(public_ratings, hushrec.GlobalEffects())"
         )
-    if release.scale[:2] != tuple(domain.scale)[:2]:
+    if release.scale[:2] != tuple(scale)[:2]:
         raise ConfigError(
             f"the prior is on the scale {release.scale[0]:g} to {release.scale[1]:g}, the domain on "
-            f"{domain.scale[0]:g} to {domain.scale[1]:g}; load the public ratings under the domain's scale, "
-            "and fit again"
+            f"{scale[0]:g} to {scale[1]:g}; load the public ratings under the domain's scale, and fit again"
         )
 
 
-def _matched(release: Release, domain: Domain) -> Ints:
+def _matched(release: Release, items: tuple[str, ...], titles: tuple[str, ...]) -> Ints:
     """Return the place of each of the domain's items in the release, −1 if it is not there."""
-    by_title = bool(release.titles and domain.titles)
-    theirs, ours = (release.titles, domain.titles) if by_title else (release.items, domain.items)
-    assert ours is not None
+    by_title = bool(release.titles and titles)
+    theirs, ours = (release.titles, titles) if by_title else (release.items, items)
     times = Counter(theirs)
     places = {name: place for place, name in enumerate(theirs) if name and times[name] == 1}
     return np.array([places.get(name, -1) for name in ours], dtype=np.int64)

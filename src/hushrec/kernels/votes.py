@@ -57,35 +57,35 @@ def list_gains(
     gains = np.full(len(indptr) - 1, np.nan)
     scores, shown = np.empty(n_items), np.zeros(n_items, np.bool_)
     for user in range(len(indptr) - 1):
-        own = items[indptr[user] : indptr[user + 1]]
-        seed = np.uint64(len(own))
-        for item in own:
+        row = items[indptr[user] : indptr[user + 1]]
+        seed = np.uint64(len(row))
+        for item in row:
             seed += mixed(np.uint64(item))
         if mixed(seed) >= below:
             continue
         n_shown = 0
-        for item in own:
+        for item in row:
             shown[item] = mixed(seed ^ mixed(np.uint64(item))) >= HIDDEN
             n_shown += shown[item]
-        if 0 < n_shown < len(own):
-            _score(own, shown, factors, inputs, outputs, intercept, scores)
+        if 0 < n_shown < len(row):
+            _score(row, shown, factors, inputs, outputs, intercept, scores)
             gain = 0.0
-            for item in own:
+            for item in row:
                 if not shown[item]:
                     gain += _discount(_ahead(item, scores, shown))
-                    gain -= _discount(_more_popular(item, own, shown, places))
+                    gain -= _discount(_more_popular(item, row, shown, places))
             ideal = 0.0
-            for place in range(len(own) - n_shown):
+            for place in range(len(row) - n_shown):
                 ideal += _discount(place)
             gains[user] = gain / ideal
-        for item in own:
+        for item in row:
             shown[item] = False
     return gains
 
 
 @numba.njit(cache=True)
 def _score(
-    own: Ints32,
+    row: Ints32,
     shown: Bools,
     factors: Floats,
     inputs: Floats,
@@ -96,7 +96,7 @@ def _score(
     """Write the scores of all items by the shown ones."""
     n_items, rank = factors.shape
     vector, square = np.zeros(rank), 0.0
-    for item in own:
+    for item in row:
         if shown[item]:
             square += inputs[item] ** 2
             for k in range(rank):
@@ -113,18 +113,18 @@ def _score(
 @numba.njit(cache=True)
 def _ahead(item: int, scores: Floats, shown: Bools) -> int:
     """Count the items of the list before an item."""
-    ahead, own = 0, scores[item]
+    ahead, score = 0, scores[item]
     for other in range(len(scores)):
         if not shown[other]:
-            ahead += scores[other] > own or (scores[other] == own and other < item)
+            ahead += scores[other] > score or (scores[other] == score and other < item)
     return ahead
 
 
 @numba.njit(cache=True)
-def _more_popular(item: int, own: Ints32, shown: Bools, places: Ints) -> int:
+def _more_popular(item: int, row: Ints32, shown: Bools, places: Ints) -> int:
     """Count the items of the list by popularity before an item."""
     ahead = int(places[item])
-    for other in own:
+    for other in row:
         ahead -= shown[other] and places[other] < places[item]
     return ahead
 
@@ -148,21 +148,21 @@ def reference_list_gains(
     """The same with whole lists, slowly."""
     gains = []
     for start, stop in pairwise(indptr.tolist()):
-        own = items[start:stop].tolist()
-        seed = (len(own) + sum(_mixed(item) for item in own)) % 2**64
-        hidden = [item for item in own if _mixed(seed ^ _mixed(item)) < int(HIDDEN)]
-        shown = [item for item in own if item not in hidden]
+        row = items[start:stop].tolist()
+        seed = (len(row) + sum(_mixed(item) for item in row)) % 2**64
+        hidden = [item for item in row if _mixed(seed ^ _mixed(item)) < int(HIDDEN)]
+        shown = [item for item in row if item not in hidden]
         if _mixed(seed) >= int(below) or not hidden or not shown:
             gains.append(math.nan)
             continue
         vector = inputs[shown] @ factors[shown] + np.linalg.norm(inputs[shown]) * intercept
         scores = factors @ vector * outputs
         ideal = (1 / np.log2(np.arange(2, 2 + min(len(hidden), LIST)))).sum()
-        found = []
+        both = []
         for order in (np.argsort(-scores, kind="stable"), np.argsort(places)):
             listed = [item for item in order.tolist() if item not in shown][:LIST]
-            found.append(sum(1 / np.log2(at + 2) for at, item in enumerate(listed) if item in hidden))
-        gains.append((found[0] - found[1]) / ideal)
+            both.append(sum(1 / np.log2(at + 2) for at, item in enumerate(listed) if item in hidden))
+        gains.append((both[0] - both[1]) / ideal)
     return np.array(gains)
 
 
