@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotri
 
 from hushrec.arrays import Floats, Ints
 from hushrec.privacy.bounded import Noisy
@@ -58,10 +60,11 @@ def expected_counts(counts: Noisy, tables: Sequence[Any]) -> Floats | None:
         residuals = np.clip((observed - theta) / theta, -_LARGEST_RESIDUAL, _LARGEST_RESIDUAL)
         inner = (columns.T @ sparse.diags_array(weights) @ columns).toarray()
         inner[np.diag_indices(n_columns)] += [1e-9, *1 / spread[kinds]]
-        solved = np.linalg.solve(inner, columns.T @ (weights * (predicted + residuals)))
+        root = cho_factor(inner, lower=True, overwrite_a=True)
+        solved = cho_solve(root, columns.T @ (weights * (predicted + residuals)))
         coefficients += _DAMPING * (solved - coefficients)
         if step % _EVERY == 0:
-            uncertain = np.diag(np.linalg.inv(inner))[1:]
+            uncertain = np.diag(dpotri(root[0], lower=True)[0])[1:]  # of the inverse
             determined = _summed(1 - uncertain / spread[kinds], kinds, spread)
             squares = _summed(coefficients[1:] ** 2, kinds, spread)
             spread = np.clip(squares / np.maximum(determined, 1e-9), _LEAST, _MOST)

@@ -77,7 +77,8 @@ class _Centred(NamedTuple):
     def seen_in(self, pairs: Floats32) -> float:
         """Return tr(G̃ᵀ Z G̃) of symmetric pairs Z."""
         across = pairs @ self.along.astype(np.float32)
-        total = self.table.multiply(pairs @ self.table.astype(np.float32)).sum()
+        values = sparse.csr_array(self.table.T)
+        total = values.multiply(values.astype(np.float32) @ pairs).sum()
         cross = np.asarray(self.table.T @ across) @ self.part
         return float(total - 2 * cross + (self.along @ across) * (self.part @ self.part))
 

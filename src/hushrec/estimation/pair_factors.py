@@ -145,9 +145,6 @@ def cleaned(
     expected = feature_factors(pairs, features, variance, scale, weights.direction)
     faint = (expected**2).sum(axis=0) <= math.sqrt(n)
     fixed, means = expected[:, faint], expected[:, ~faint]
-    if fixed.shape[1]:  # the pairs say too little of these to move them any further
-        pairs -= (fixed @ fixed.T).astype(np.float32)
-        np.fill_diagonal(pairs, 0)
     shown = crowd.signal / _SIGNAL_PER_FACTOR - expected.shape[1]
     most = min(crowd.reach / _REACH_PER_FACTOR, max(_FEW_FACTORS, shown))
     further = min(rank, n - 1, round(max(min(most, float(rank)), _FEWEST_FACTORS)))
@@ -155,6 +152,10 @@ def cleaned(
     kept = np.sort(np.argsort(-variance, kind="stable")[:n_items])
     if len(kept) < n:
         pairs = pairs[np.ix_(kept, kept)]
+    if fixed.shape[1]:  # the pairs say too little of these to move them any further
+        faintly = fixed[kept].astype(np.float32)
+        pairs -= faintly @ faintly.T
+        np.fill_diagonal(pairs, 0)
     factors = np.hstack([means, np.zeros((n, further))])
     factors[kept] = pair_factors(pairs, variance[kept] / scale[kept], means[kept], further)
     return np.asarray(np.hstack([factors, fixed]) * np.sqrt(scale)[:, None], dtype=np.float64)

@@ -54,6 +54,7 @@ def list_gains(
         or have no item hidden or none shown.
     """
     n_items = len(factors)
+    columns = np.ascontiguousarray(factors.T)
     gains = np.full(len(indptr) - 1, np.nan)
     scores, shown = np.empty(n_items), np.zeros(n_items, np.bool_)
     for user in range(len(indptr) - 1):
@@ -68,7 +69,7 @@ def list_gains(
             shown[item] = mixed(seed ^ mixed(np.uint64(item))) >= HIDDEN
             n_shown += shown[item]
         if 0 < n_shown < len(row):
-            _score(row, shown, factors, inputs, outputs, intercept, scores)
+            _score(row, shown, columns, inputs, outputs, intercept, scores)
             gain = 0.0
             for item in row:
                 if not shown[item]:
@@ -87,27 +88,27 @@ def list_gains(
 def _score(
     row: Ints32,
     shown: Bools,
-    factors: Floats,
+    columns: Floats,
     inputs: Floats,
     outputs: Floats,
     intercept: Floats,
     scores: Floats,
 ) -> None:
-    """Write the scores of all items by the shown ones."""
-    n_items, rank = factors.shape
+    """Write the scores of all items by the shown ones, factor by factor, which is several items at once."""
+    rank, n_items = columns.shape
     vector, square = np.zeros(rank), 0.0
     for item in row:
         if shown[item]:
             square += inputs[item] ** 2
             for k in range(rank):
-                vector[k] += inputs[item] * factors[item, k]
+                vector[k] += inputs[item] * columns[k, item]
+    scores[:] = 0.0
     for k in range(rank):
-        vector[k] += np.sqrt(square) * intercept[k]
+        factor = vector[k] + np.sqrt(square) * intercept[k]
+        for item in range(n_items):
+            scores[item] += columns[k, item] * factor
     for item in range(n_items):
-        total = 0.0
-        for k in range(rank):
-            total += factors[item, k] * vector[k]
-        scores[item] = total * outputs[item]
+        scores[item] *= outputs[item]
 
 
 @numba.njit(cache=True)

@@ -63,6 +63,12 @@ def test_the_sparse_table_has_every_value_of_some_items():
     assert described([], {"n": ["1"] * 10 + ["2"] * 20}).features[0].labels == ("1", "2")
 
 
+def test_words_of_titles_have_no_sparse_table():
+    prior = described(["Alien (1979)", "Alien 3 (1992)", "Heat (1995)", "Heat (1986)"] * 9, {})
+    assert {group.name for group in prior.features} == {"year in the title"}
+    assert prior.groups.max() == 1
+
+
 def test_a_misspelt_value_of_one_item_is_a_value_of_none():
     group = described([], {"genres": ["Drama"] * 5 + ["War"] * 5 + ["Dramma"]}).features[0]
     assert group.labels == ("Drama", "War")

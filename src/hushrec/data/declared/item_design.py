@@ -51,10 +51,10 @@ def described(titles: Sequence[str], features: Mapping[str, Sequence[str]]) -> I
     """Turn titles and features of a catalogue's items into tables; either may be empty.
 
     Features that are numbers are cut into tenths, each of about as many items. Others are labels, such as
-    ``Drama|War``. Titles give words, and the year in ``Title (1995)`` if no feature is named year. The sparse
-    table of each kind has all values of two items or more; of numbers there is a second one, of thirtieths.
-    The dense table has columns of the most frequent labels, and of hashes of words. They have mean 0 over the
-    items with the feature, and are 0 for the rest.
+    ``Drama|War``. Titles give words, and the year in ``Title (1995)`` if no feature is named year. The dense
+    table has columns of the most frequent labels, and of hashes of words. They have mean 0 over the items
+    with the feature, and are 0 for the rest. The sparse table of each kind has all values of two items or
+    more; of numbers there is a second one, of thirtieths. Words have none: they made lists no better.
     """
     names: list[str] = []
     tables: list[Floats] = []
@@ -66,7 +66,8 @@ def described(titles: Sequence[str], features: Mapping[str, Sequence[str]]) -> I
             table[has] -= table[has].mean(axis=0)
             names.append(kind.name)
             tables.append(table)
-        groups += filter(lambda group: group.labels, map(_sparse, [kind, *kind.finer]))
+        if not kind.hashed:
+            groups += filter(lambda group: group.labels, map(_sparse, [kind, *kind.finer]))
     if not tables:
         return NOTHING_KNOWN
     columns = np.repeat(np.arange(len(tables)), [table.shape[1] for table in tables])

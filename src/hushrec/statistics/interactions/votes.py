@@ -17,7 +17,7 @@ MARGIN = 0.01
 hand; docs/models/private_ease.md says on which sets."""
 LARGEST = 0.25
 """Bound on one user's vote: chosen by hand."""
-MOST_VOTERS = 5_000
+MOST_VOTERS = 3_000
 """About as many users vote, at most: a list for each takes time. Chosen by hand."""
 
 

@@ -1,0 +1,109 @@
+"""Lists with public facts: nDCG by ε with nothing, features, other people's clicks, or both.
+
+    python -m lab bench top_n_public [--draws 2] [--epsilon .5 1 2 4 8 20] [--picture]
+
+MovieLens 1M, likes from 4 stars on, unit user, strong generalisation (``top_n.protocol``). Features are the
+genres and titles of its own list of films; titles hold the year. The other people are those of MovieLens
+latest-small, whose likes are taken as public; films are matched by title. EASE is the
+model without noise. Rows are added to ``lab/results/top_n_public.csv``; with ``--picture`` they are drawn.
+Noise is seeded: no release here is private.
+"""
+
+import argparse
+import csv
+from collections.abc import Iterator
+from time import perf_counter
+
+import numpy as np
+import polars as pl
+from top_n.protocol import likes, measured, people
+from top_n_models import RESULTS, ROOT, interactions, scores, texts
+from top_n_peers import EASE, EASE_PENALTY
+
+import hushrec as hr
+from hushrec.testing import Seeded
+from lab.experiments.plots import COLOURS, MARKS, REFERENCE, canvas, caption, svg
+
+SETS = ROOT.parent / "shared/data"
+ROWS = RESULTS.with_name("top_n_public.csv")
+VARIANTS = "nothing", "genres, titles", "titles, others' clicks", "genres, titles, others' clicks"
+COLUMNS = "variant", "epsilon", "draw", "recall@20", "nDCG@100", "seconds"
+
+
+def others() -> hr.Release:
+    """Which films go together, by people whose likes are public."""
+    films = hr.Domain.from_catalogue(SETS / "ml-latest-small/movies.csv", max_users=1000)
+    table = pl.read_parquet(SETS / "ml-latest-small.parquet").filter(pl.col("rating") >= 4)
+    columns = (pl.col(name).cast(pl.String).alias(f"{name}_id") for name in ("user", "item"))
+    return hr.baseline(hr.load(table.select(columns), films), hr.PrivateEASE())
+
+
+def rows(epsilons: list[float], draws: int) -> Iterator[list[object]]:
+    data = SETS / "ml-1m.parquet"
+    liked, public, prior = likes(data, 4.0), texts(data, SETS / "ml-1m/movies.dat"), others()
+    titles = {"titles": public["titles"]}
+    for draw in range(draws):
+        split = people(liked, draw)
+        exact = measured(split.test.given @ EASE(EASE_PENALTY).fit(split.train, seed=0), split.test)
+        yield ["EASE", float("inf"), draw, *(round(exact[name].mean(), 5) for name in COLUMNS[3:5]), ""]
+        for epsilon in epsilons:
+            budget = hr.Budget(epsilon=epsilon, delta=1e-6, unit="user", adjacency="add-remove")
+            for variant in VARIANTS:
+                known = {VARIANTS[0]: {}, VARIANTS[2]: titles}.get(variant, public)
+                more = prior if variant in VARIANTS[2:] else None
+                start = perf_counter()
+                entropy = Seeded(1000 * draw + round(10 * epsilon))
+                train = interactions(split.train, known)
+                release = hr.testing.fit(train, hr.PrivateEASE(), budget, entropy=entropy, prior=more)
+                took = perf_counter() - start
+                found = measured(scores(release, split.test.given), split.test)
+                line = [variant, epsilon, draw, *(round(found[name].mean(), 5) for name in COLUMNS[3:5])]
+                print(*line, f"{took:.1f} s", flush=True)
+                yield [*line, round(took, 2)]
+
+
+def picture(table: pl.DataFrame) -> str:
+    """Mean nDCG@100 of all draws against ε."""
+    mean = table.group_by("variant", "epsilon").agg(pl.col("nDCG@100").mean()).sort("epsilon")
+    with canvas(3.6) as (drawing, (axes,)):
+        for variant, colour, mark in zip(VARIANTS, COLOURS, MARKS, strict=False):
+            line = mean.filter(variant=variant)
+            axes.plot(
+                line["epsilon"], line["nDCG@100"], color=colour, marker=mark, markersize=4, label=variant
+            )
+        exact = mean.filter(variant="EASE")["nDCG@100"][0]
+        axes.axhline(exact, **REFERENCE, label="EASE, without noise")
+        axes.set_xscale("log")
+        axes.set_xticks(sorted(set(mean["epsilon"]) - {np.inf}), labels=None)
+        axes.set_xticklabels([f"{e:g}" for e in sorted(set(mean["epsilon"]) - {np.inf})])
+        axes.minorticks_off()
+        axes.set_xlabel("ε per user")
+        axes.set_ylabel("nDCG@100")
+        axes.legend(frameon=False, loc="lower right")
+        caption(
+            drawing,
+            "MovieLens 1M, likes, strong generalisation, δ = 1e-6",
+            "other people: 610 of latest-small",
+        )
+        return svg(drawing, "What public facts add to private lists, by ε")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--draws", type=int, default=2)
+    parser.add_argument("--epsilon", type=float, nargs="+", default=[0.5, 1, 2, 4, 8, 20])
+    parser.add_argument("--picture", action="store_true", help="draw the rows that are there")
+    options = parser.parse_args()
+    if options.picture:
+        ROWS.with_suffix(".svg").write_text(picture(pl.read_csv(ROWS, infer_schema_length=None)), "utf-8")
+        return
+    with ROWS.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for row in rows(options.epsilon, options.draws):
+            writer.writerow(row)
+            file.flush()
+
+
+if __name__ == "__main__":
+    main()
