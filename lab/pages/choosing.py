@@ -119,9 +119,9 @@ def rules():
     yield f"| ratings | `record` | {record:g} or more, under replace {replaced:g} | `CovarianceSVD` |"
     yield "| ratings | either, δ = 0 | any | `GlobalEffects` with Laplace noise |"
     yield "| ratings | `user`, with an ε per user | any | `PosteriorMF` |"
-    enough = "people than `PrivateEASE` [needs](models/private_ease.md), or less than three items each"
-    yield f"| interactions | either | fewer {enough} | `Popularity` |"
-    yield "| interactions | either | otherwise | `PrivateEASE` |"
+    low = "a bound on users so low that not even that many could be enough for pairs of items"
+    yield f"| interactions | either | {low} | `Popularity` |"
+    yield "| interactions | either | otherwise | `PrivateEASE`, whose first sums decide |"
     yield "| ratings | none, no noise | any | `CovarianceSVD` |"
 
 

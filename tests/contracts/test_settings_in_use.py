@@ -134,14 +134,30 @@ def contexts(kind: type[Settings]) -> Iterator[dict[str, Any]]:
 
 def given_to(config: Settings) -> hr.Ratings | hr.Interactions:
     """Ratings, or likes of a model that learns from interactions."""
-    return world(likes=2 if getattr(config, "feedback", "ratings") == "interactions" else None)
+    return clicks() if getattr(config, "feedback", "ratings") == "interactions" else world()
 
 
 @functools.cache
-def world(likes: int | None) -> hr.Ratings | hr.Interactions:
+def clicks() -> hr.Interactions:
+    """Two kinds of people, who like the items of one half: their own items tell more than popularity."""
+    rng = np.random.default_rng(3)
+    users, items = [f"u{k:03}" for k in range(150)], [f"i{k:02}" for k in range(24)]
+    rows = [
+        (user, items[i])
+        for k, user in enumerate(users)
+        for i in rng.choice(
+            24, rng.integers(4, 10), replace=False, p=np.where(np.arange(24) % 2 == k % 2, 9, 1) / 120
+        )
+    ]
+    domain = hr.Domain(items, max_per_user=8, max_users=200, users=users)
+    return hr.load(pl.DataFrame(rows, schema=["user_id", "item_id"], orient="row"), domain)
+
+
+@functools.cache
+def world() -> hr.Ratings:
     rng = np.random.default_rng(3)
     users, items = [f"u{k:02}" for k in range(30)], [f"i{k}" for k in range(8)]
-    domain = hr.Domain(items, scale=(1, 5, 1), likes=likes, max_per_user=6, max_users=40, users=users)
+    domain = hr.Domain(items, scale=(1, 5, 1), max_per_user=6, max_users=40, users=users)
     taste = rng.integers(1, 6, (2, 8))
     rows = [
         (users[u], items[i], float(np.clip(taste[u % 2, i] + rng.integers(-1, 2), 1, 5)))

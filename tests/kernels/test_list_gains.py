@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushrec.kernels.votes import list_gains, reference_list_gains
+from hushrec.kernels.list_gains import list_gains, reference_list_gains
 
 N, RANK, ALL = 300, 4, np.uint64(2**64 - 1)
 
