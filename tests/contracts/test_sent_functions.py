@@ -119,7 +119,7 @@ def world(name, n_people, seed):
 
 @pytest.mark.parametrize(("name", "pair"), [fit for fit in fits() if class_of(fit.values[0]).sums_alone])
 def test_what_is_sent_is_plain_and_as_large_for_other_ratings(name, pair, sent):
-    """Of a plan with branches, the fit of either world may take its own; so they are compared by their first."""
+    """A fit of either world may take its own branch; of these, the functions before are compared."""
     made(name, pair, world(name, 40, 1))
     here = sent.copy()
     sent.clear()
