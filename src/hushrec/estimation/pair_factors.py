@@ -29,7 +29,7 @@ _MUTING = 270.0
 """Times √n/(μ n̂): the count, over the average, of an item that is muted to half."""
 _FEWEST_FACTORS, _FEW_FACTORS, _REACH_PER_FACTOR, _SIGNAL_PER_FACTOR = 4, 16, 100.0, 200.0
 """Factors to start with: the fewest, how many a crowd of any size may have, and μ Σ √c and μ n̂ for each;
-those of features count."""
+those of features count, up to half."""
 _FEWEST_ITEMS, _ITEMS_PER_CROWD = 500, 1.25
 """The fewest items to start with, and how many for each unit of μ n̂."""
 _LEAST, _LEAST_VARIANCE = 1e-8, 1e-4
@@ -145,8 +145,9 @@ def cleaned(
     expected = feature_factors(pairs, features, variance, scale, weights.direction)
     faint = (expected**2).sum(axis=0) <= math.sqrt(n)
     fixed, means = expected[:, faint], expected[:, ~faint]
-    shown = crowd.signal / _SIGNAL_PER_FACTOR - expected.shape[1]
-    most = min(crowd.reach / _REACH_PER_FACTOR, max(_FEW_FACTORS, shown))
+    shown = crowd.signal / _SIGNAL_PER_FACTOR
+    shown = max(_FEW_FACTORS, shown - expected.shape[1], shown / 2)
+    most = min(crowd.reach / _REACH_PER_FACTOR, shown)
     further = min(rank, n - 1, round(max(min(most, float(rank)), _FEWEST_FACTORS)))
     n_items = max(_FEWEST_ITEMS, further + 1, round(min(_ITEMS_PER_CROWD * crowd.signal, n)))
     kept = np.sort(np.argsort(-variance, kind="stable")[:n_items])
