@@ -93,9 +93,8 @@ class PrivateEASE(PrivateModel):
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         """List item counts; and unless the bound on users is too low, the crowd's size, and both branches."""
         counts = ItemCounts(domain, terms.unit, self.contribution_cap).query
-        if domain.n_items < 2 or whole_users(domain, terms, self._most_lengths(domain, terms)) < _taste(
-            domain
-        ):
+        most = whole_users(domain, terms, self._most_lengths(domain, terms))
+        if domain.n_items < 2 or most < _taste(domain):
             return [counts]
         pairs = (*self._pairs(domain, terms).queries(), Votes(terms.unit).query)
         again = replace(counts, name="item counts again", branch=COUNTS)
@@ -215,6 +214,7 @@ class PrivateEASE(PrivateModel):
     ) -> LinearWeights:
         """Clean the pairs and solve for EASE. Privacy: post-processing."""
         total = float(noisy["vector lengths"].values[0]) if run.terms.unit == "record" else size
+        total = max(total, 1.0)  # noise may leave less than nothing
         crowd = self._crowd(size, total, lengths, popularity, weights, run.terms)
         pairs = noisy["item pairs"]
         features = tables_of(run.prior, weights.weights, weights.variance, head.items)
