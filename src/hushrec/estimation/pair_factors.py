@@ -22,7 +22,7 @@ from hushrec.estimation.covariance.low_rank import leading
 from hushrec.estimation.feature_pairs import feature_factors
 
 # The constants were tried on MovieLens 1M, on other people than those that are shown, and checked on
-# MovieLens 100K, latest-small, FilmTrust and animated series: lab/results/top_n.md.
+# MovieLens 100K and latest-small: lab/results/top_n.md.
 _MOST_ROUNDS, _FEWEST_ROUNDS, _FACTOR_ROUNDS = 100, 40, 2500
 """Bounds of ``rounds``, and its product with the number of factors."""
 _MUTING = 270.0
@@ -130,7 +130,7 @@ def cleaned(
         weights: d, v and t of the items.
         crowd: how large it is.
         features: which items have which values of each kind of feature, sparse, shape (n, any).
-        rank: largest number of factors that the pairs give.
+        rank: largest number of factors; of more, the leading directions are kept.
 
     Returns:
         L, shape (n, number of factors).
@@ -159,7 +159,12 @@ def cleaned(
         np.fill_diagonal(pairs, 0)
     factors = np.hstack([means, np.zeros((n, further))])
     factors[kept] = pair_factors(pairs, variance[kept] / scale[kept], means[kept], further)
-    return np.asarray(np.hstack([factors, fixed]) * np.sqrt(scale)[:, None], dtype=np.float64)
+    whole = np.asarray(np.hstack([factors, fixed]) * np.sqrt(scale)[:, None], dtype=np.float64)
+    most = min(rank, n - 1)
+    if whole.shape[1] <= most:
+        return whole
+    vectors, sizes, _ = np.linalg.svd(whole, full_matrices=False)
+    return np.asarray(vectors[:, :most] * sizes[:most], dtype=np.float64)
 
 
 def rounds(n_factors: int) -> int:
