@@ -1,12 +1,13 @@
-"""Which model predicts best on which generated crowd: what the rule of ``hr.suggest_model`` was measured on.
+"""Which model predicts best on which generated crowd, and what the first sums of ``AdaptiveFactors`` chose.
 
     python -m lab bench choice [--users 1000 10000 100000 500000] [--items 500 2000 10000 50000]
                                 [--each 5 20 100] [--epsilon 0.5 1 2 4 8 20] [--most 20000000]
     python -m lab bench choice --show
 
-Every combination of users, items, ratings per user, unit and ε, for effects alone and for models of factors.
-The rows go to lab/results/choice.csv; what is there is not run again. ``--show`` prints, by signal (see
-``hushrec.models.visibility``), how much worse than the best each model was, and so was the rule.
+Every combination of users, items, ratings per user, unit and ε, for effects alone, for models of factors, and
+for ``AdaptiveFactors``, which is fitted once more where no crowd is declared and the bound on users is four
+times their number. The rows go to lab/results/choice.csv; what is there is not run again. ``--show`` prints,
+by the branch that was taken, how much worse each model was than the best of the other three.
 """
 
 import argparse
@@ -21,23 +22,25 @@ import hushrec as hr
 from hushrec.data.split import holdout
 from hushrec.data.synthetic import round_up
 from hushrec.errors import HushrecError
-from hushrec.models.visibility import pairs
 
 RESULTS = Path(__file__).resolve().parents[1] / "results/choice.csv"
+ADAPTIVE, UNDECLARED = "AdaptiveFactors", "AdaptiveFactors, undeclared"
 MODELS = {
-    "record": ("GlobalEffects", "CovarianceSVD"),
-    "user": ("GlobalEffects", "CovarianceSVD", "PosteriorMF"),
+    "record": ("GlobalEffects", "CovarianceSVD", ADAPTIVE, UNDECLARED),
+    "user": ("GlobalEffects", "CovarianceSVD", "PosteriorMF", ADAPTIVE, UNDECLARED),
 }
+BOUND = 4
+"""Times the number of users: the bound on them, where no crowd is declared."""
 UNITS = "record", "user"
 SEED = 7
 HELD_OUT, ENOUGH = 0.1, 200_000
 """Share of the ratings that are predicted, and the most of them."""
-STEPS = 0.0, 30.0, 100.0, 300.0, 500.0, 1_000.0, 3_000.0, 10_000.0
 SCHEMA = {
     **dict.fromkeys(("users", "items", "ratings"), pl.Int64),
     "unit": pl.String,
-    **dict.fromkeys(("epsilon", "signal"), pl.Float64),
-    **dict.fromkeys(("model", "chosen"), pl.String),
+    "epsilon": pl.Float64,
+    **dict.fromkeys(("model", "branch"), pl.String),
+    "signal": pl.Float64,
     **dict.fromkeys(("rmse", "seconds"), pl.Float64),
 }
 CASE = ["users", "items", "ratings", "unit", "epsilon"]
@@ -46,16 +49,20 @@ CASE = ["users", "items", "ratings", "unit", "epsilon"]
 def crowd(users: int, items: int, ratings: int, seed: int = SEED) -> tuple[hr.Ratings, hr.Ratings]:
     """Generated ratings in two parts, with hints that are rounded up, as an owner would declare them."""
     made = hr.synthetic.netflix_like(users, items, ratings, seed=seed)
+    hints = {"expected_users": round_up(users), "expected_records": round_up(ratings)}
     domain = hr.Domain(
-        made.domain.items,
-        scale=(1, 5, 1),
-        max_users=round_up(users),
-        max_per_user=items,
-        expected_users=round_up(users),
-        expected_records=round_up(ratings),
+        made.domain.items, scale=(1, 5, 1), max_users=round_up(users), max_per_user=items, **hints
     )
     loaded = hr.Ratings(domain, made.users, made.indptr, made.items, made.steps)
     return holdout(loaded, min(HELD_OUT, ENOUGH / ratings), seed=seed)
+
+
+def undeclared(part: hr.Ratings) -> hr.Ratings:
+    """The same ratings under a bound on users alone."""
+    domain = part.domain
+    bound = round_up(BOUND * domain.max_users)
+    domain = hr.Domain(domain.items, scale=(1, 5, 1), max_users=bound, max_per_user=domain.max_per_user)
+    return hr.Ratings(domain, part.users, part.indptr, part.items, part.steps)
 
 
 def budget(unit: str, epsilon: float, users: int) -> hr.Budget | None:
@@ -66,8 +73,10 @@ def budget(unit: str, epsilon: float, users: int) -> hr.Budget | None:
     return hr.Budget(epsilon=epsilon, delta=delta, unit=unit, adjacency="add-remove")
 
 
-def fitted(parts: tuple[hr.Ratings, hr.Ratings], config, terms: hr.Budget | None) -> tuple[float, float]:
-    """RMSE and processor seconds of a fit; NaN where it is refused."""
+def fitted(
+    parts: tuple[hr.Ratings, hr.Ratings], config, terms: hr.Budget | None
+) -> tuple[float, float, hr.Release | None]:
+    """RMSE and processor seconds of a fit, and the release; NaN and None where it is refused."""
     train, test = parts
     start = time.process_time()
     try:
@@ -77,9 +86,10 @@ def fitted(parts: tuple[hr.Ratings, hr.Ratings], config, terms: hr.Budget | None
             release = hr.testing.fit(train, config, terms, entropy=hr.testing.Seeded(SEED))
     except HushrecError as error:
         print("  refused:", error, flush=True)
-        return math.nan, math.nan
+        return math.nan, math.nan, None
     seconds = time.process_time() - start
-    return round(hr.evaluate(release, train=train, test=test, metrics=["rmse"])["rmse"], 5), round(seconds, 2)
+    error = hr.evaluate(release, train=train, test=test, metrics=["rmse"])["rmse"]
+    return round(error, 5), round(seconds, 2), release
 
 
 def stored(path: Path) -> pl.DataFrame:
@@ -101,10 +111,13 @@ def run(asked: argparse.Namespace) -> None:
             rows = []
             for model in (name for name in MODELS[unit] if name not in done):
                 parts = parts or crowd(users, items, ratings)
-                domain, terms = parts[0].domain, budget(unit, epsilon, users)
-                told = {"signal": round(pairs(domain, terms), 3), "model": model}
-                told["chosen"] = type(hr.suggest_model(domain, terms)).__name__
-                rmse, seconds = fitted(parts, getattr(hr, model)(), terms)
+                people = tuple(map(undeclared, parts)) if model == UNDECLARED else parts
+                config, terms = getattr(hr, model.partition(",")[0])(), budget(unit, epsilon, users)
+                rmse, seconds, release = fitted(people, config, terms)
+                told = {"model": model, "branch": "", "signal": None}
+                for decision in release.statement.decisions if release else ():
+                    told["branch"] = decision.name.removeprefix("branch.")
+                    told["signal"] = float(decision.values["signal"])
                 rows.append({**case, **told, "rmse": rmse, "seconds": seconds})
                 print(*rows[-1].values(), flush=True)
             if rows:
@@ -113,25 +126,29 @@ def run(asked: argparse.Namespace) -> None:
                 )
 
 
+def losses(rows: pl.DataFrame) -> pl.DataFrame:
+    """Each row with ``loss``, its error above the best of the models that decide nothing, in percent.
+
+    ``branch`` is the one that ``AdaptiveFactors`` took where the crowd is declared.
+    """
+    rows = rows.filter(pl.col("rmse").is_not_nan())
+    others = rows.filter(~pl.col("model").is_in([ADAPTIVE, UNDECLARED]))
+    best = others.group_by(CASE).agg(best=pl.min("rmse"))
+    taken = rows.filter(model=ADAPTIVE).select(*CASE, "branch")
+    joined = rows.drop("branch").join(best, on=CASE).join(taken, on=CASE)
+    return joined.with_columns(loss=100 * (pl.col("rmse") / pl.col("best") - 1))
+
+
 def show(rows: pl.DataFrame) -> None:
-    """By unit and signal: the mean loss of each model against the best of each case, and of the rule."""
-    best = pl.min("rmse").over(CASE)
-    ruled = rows.filter(pl.col("model") == pl.col("chosen"))
-    there = pl.concat([rows, ruled.with_columns(model=pl.lit("the rule"))]).filter(
-        pl.col("rmse").is_not_nan()
-    )
-    reached = pl.max_horizontal(pl.when(pl.col("signal") >= step).then(step) for step in STEPS)
-    there = there.with_columns(loss=100 * (pl.col("rmse") / best - 1)).with_columns(
-        **{"signal from": reached}
-    )
-    where = ["unit", "signal from"]
-    table = there.pivot("model", index=where, values="loss", aggregate_function="mean")
-    counts = there.filter(model="the rule").group_by(where).agg(cases=pl.len())
+    """By unit and branch: the mean loss of each model against the best of each case."""
+    there = losses(rows)
+    table = there.pivot("model", index=["unit", "branch"], values="loss", aggregate_function="mean")
+    counts = there.filter(model=ADAPTIVE).group_by("unit", "branch").agg(cases=pl.len())
     with pl.Config(
         tbl_rows=-1, float_precision=2, tbl_hide_column_data_types=True, tbl_hide_dataframe_shape=True
     ):
         print("mean loss against the best model of each case, %")
-        print(table.join(counts, on=where).sort(where))
+        print(table.join(counts, on=["unit", "branch"]).sort("unit", "branch"))
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ from .curator.fit import fit as fit
 from .curator.fit import fit_released as fit_released
 from .curator.fit import plan as plan
 from .curator.randomize import randomize as randomize
+from .curator.public_items import add_items as add_items
 from .curator.recommend_all import recommend_all as recommend_all
 from .curator.recommend_on_spark import recommend_on_spark as recommend_on_spark
 from .curator.series.series_plan import plan_series as plan_series
@@ -33,6 +34,7 @@ from .evaluation.worth import worth as worth
 from .local.distance_based import DistanceBased as DistanceBased
 from .local.randomized_response import RandomizedResponse as RandomizedResponse
 from .local.released import ReleasedData as ReleasedData
+from .models.adaptive_factors import AdaptiveFactors as AdaptiveFactors
 from .models.covariance_knn import CovarianceKNN as CovarianceKNN
 from .models.covariance_svd import CovarianceSVD as CovarianceSVD
 from .models.global_effects import GlobalEffects as GlobalEffects

@@ -15,6 +15,7 @@ from hushrec.errors import ConfigError
 
 MODELS = (
     "GlobalEffects",
+    "AdaptiveFactors",
     "CovarianceKNN",
     "CovarianceSVD",
     "InputPerturbationMF",
@@ -37,6 +38,7 @@ _OTHERS = {
     "curator.choices.estimate_crowd": ("estimate_crowd",),
     "curator.choices.suggest_model": ("suggest_model",),
     "curator.fit": ("baseline", "fit", "fit_released", "plan"),
+    "curator.public_items": ("add_items",),
     "curator.recommend_all": ("recommend_all",),
     "curator.recommend_on_spark": ("recommend_on_spark",),
     "curator.randomize": ("randomize",),

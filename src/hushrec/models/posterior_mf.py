@@ -76,7 +76,7 @@ class PosteriorMF(PrivateModel):
         """Give every epoch the same part, more in all the noisier they are, and effects the rest."""
         if not self._descends(domain, budget):
             return EFFECTS_SPLIT
-        noise = self._descent.reach(domain, budget).noise ** 2
+        noise = self._descent.reach(domain.crowd, domain.n_items, budget).noise ** 2
         gradients_part = 0.6 + 0.3 * noise / (1 + noise)
         effects = {**dict.fromkeys(OVERALL, 0.02), "item sums": 0.8, "item counts": 0.14}
         split = {name: part * (1 - gradients_part) for name, part in effects.items()}
@@ -99,7 +99,8 @@ class PosteriorMF(PrivateModel):
         baseline = self.effects.measure(self._effects(domain, run.terms), people, run)
         if not self._descends(domain, run.terms):
             return factor_release(self, domain, baseline, run.prior.factors_of(domain.n_items))
-        return factor_release(self, domain, baseline, self._descent.factors(domain, baseline, people, run))
+        factors = self._descent.factors(domain.crowd, baseline, people, run)
+        return factor_release(self, domain, baseline, factors)
 
     @property
     def _descent(self) -> Descent:
@@ -114,7 +115,7 @@ class PosteriorMF(PrivateModel):
 
     def _descends(self, domain: Domain, terms: Terms) -> bool:
         """Return whether there are epochs: by default, only where noise leaves factors of the crowd."""
-        return self.epochs is not None or self._descent.shows(domain, terms)
+        return self.epochs is not None or self._descent.shows(domain.crowd, domain.n_items, terms)
 
     def _effects(self, domain: Domain, terms: Terms) -> EffectSums:
         return self.effects.sums(domain, terms, self.norm, personal_epsilon=True)

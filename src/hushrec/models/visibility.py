@@ -22,6 +22,10 @@ Privacy: public; all of it follows from public facts.
 import math
 from collections.abc import Mapping
 
+import numpy as np
+
+from hushrec.arrays import Floats
+from hushrec.data.declared.crowd import Crowd
 from hushrec.data.domain import Domain
 from hushrec.privacy.accounting.accountant import gaussian_mu
 from hushrec.privacy.accounting.budget import Terms
@@ -29,18 +33,13 @@ from hushrec.privacy.bounded import Norm
 
 # -- the table: the least that shows, by signal, and the run that chose it -----------------------------------
 
-FACTORS: Mapping[tuple[str, str], float] = {
-    ("user", "add-remove"): 790.0,
-    ("record", "add-remove"): 500.0,
-    ("record", "replace"): 250.0,
-}
-"""Pairs: a model of factors is suggested. ``python -m lab bench choice`` chose the first two;
-lab/results/choice.md has its table. Under replace, on the four small sets of ``lab reproduce every-set`` at ε
-from 0.25 to 8, a covariance was at most 0.1 % better than effects up to 600, and at most 0.6 % worse.
+SHOWN = 28.0
+"""Times the edge of the noise: a covariance gains more than effects lose by sharing. Chosen on films and
+animated series; docs/models/adaptive_factors.md has the table, lab/results/choice.md that of generated crowds.
 """
 COVARIANCE = 3_000.0
 """Pairs, unit ``user``: a covariance predicts better than factors that descend under noise, among up to 2,000
-items. ``python -m lab bench choice``; lab/results/choice.md has its table.
+items. lab/results/choice.md has the table.
 """
 LISTED = 560.0
 """Directions: factors of models that list people, docs/models/private_sgd.md. Of signals from 90 to 3,230 on
@@ -78,6 +77,13 @@ _L1 = 4.7
 """Ratio of the noise on pairs, Laplace to Gaussian at the same μ: Δ is larger in L1. Chosen by hand."""
 _TYPICAL_ITEMS = 2_000
 """A convention: the catalogue for which ``COVARIANCE`` and ``WHOLE`` are stated."""
+_HALFWAY = 20.0
+"""Ratings at which a user's own taste is half determined. Chosen by hand."""
+_OF_HEAD = 200
+"""Items whose covariance is taken for what shows: the fewest that a model measures. Chosen by hand."""
+UNEVEN = 0.75
+"""Σ √c of people as unequal as in real data, over that of equal people: lognormal numbers of items with
+σ = 1.25 have 0.71 or more."""
 _RATED = 50
 """Ratings of an item, on average, from which pairs with it can show. Chosen by hand."""
 
@@ -111,11 +117,6 @@ def directions(domain: Domain, terms: Terms) -> float:
     return mu(terms) * domain.crowd.ratings / math.pow(domain.n_items, 0.75)
 
 
-def pairs(domain: Domain, terms: Terms) -> float:
-    """Return ``directions``, and √(ratings/users) times as much for unit ``record``."""
-    return directions(domain, terms) * (math.sqrt(domain.crowd.each) if terms.unit == "record" else 1.0)
-
-
 def noisy_ratings(domain: Domain, terms: Terms) -> float:
     """Return μ √(ratings/items) under Laplace noise: each of an item's ratings has noise of its own."""
     return mu(terms, "l1") * math.sqrt(domain.crowd.ratings / domain.n_items)
@@ -133,19 +134,36 @@ def whole_users(domain: Domain, terms: Terms, users: float) -> float:
 # -- what is worth its part of a budget ----------------------------------------------------------------------
 
 
-def factors_from(terms: Terms) -> float:
-    """Return the least signal of pairs at which factors of some model predict better than effects alone."""
-    return FACTORS.get((terms.unit, terms.adjacency), math.inf)
+def over_noise_edge(counts: Floats, crowd: Crowd, weight: float, noise: float) -> float:
+    """Return what a covariance of 200 items may show of tastes, over the edge of its noise.
+
+    If users chose items independently, and a rating said as much of all others, its largest eigenvalue were
+    w s² Σ_i n_i²/n; that of noise with deviation σ on every entry is 2 σ √200. Users with c ratings each
+    can follow about c/(c + 20) of it.
+
+    Args:
+        counts: released number of ratings of each item, or proportional to it, shape (n_items,).
+        crowd: as measured.
+        weight: w s²: w is the weight of a user with as many ratings as there are on average, and s² the
+            variance of ratings, in squared rating units.
+        noise: σ of an entry, in squared rating units.
+    """
+    if not noise:
+        return math.inf
+    largest = np.sort(counts)[-_OF_HEAD:] * crowd.ratings / max(float(counts.sum()), 1e-9)
+    followed = crowd.each / (crowd.each + _HALFWAY)
+    edge = 2 * noise * math.sqrt(_OF_HEAD)
+    return float(followed * weight * (largest @ largest) / crowd.users / edge)
 
 
-def covariance_from(domain: Domain) -> float:
-    """Return the least signal of pairs at which a covariance beats descent under noise, unit ``user``.
+def covariance_beats_descent(crowd: Crowd, n_items: int, terms: Terms) -> bool:
+    """Return whether a covariance predicts better than descent under noise, unit ``user``.
 
     Descent comes close to its best with fewer people, but stays further from the fit without noise. Users
-    with many ratings help it more, so the least is also the square of the ratings per user.
+    with many ratings help it more, so the least signal is also the square of the ratings per user.
     """
-    wide = math.sqrt(max(domain.n_items / _TYPICAL_ITEMS, 1))
-    return max(COVARIANCE * wide, domain.crowd.each**2)
+    least = COVARIANCE * math.sqrt(max(n_items / _TYPICAL_ITEMS, 1))
+    return mu(terms) * crowd.ratings / math.pow(n_items, 0.75) >= max(least, crowd.each**2)
 
 
 def shows_listed(domain: Domain, terms: Terms) -> bool:

@@ -143,6 +143,11 @@ class CovarianceSums:
             return Weights(self.n_items, bits, power, offset=self.offset)
         return Weights(min(self.domain.max_per_user, self.n_items), bits, 2 * power, self.contribution_cap)
 
+    def weight_of(self, count: float) -> float:
+        """Return the weight of a user with that many ratings."""
+        values = self.weights.values
+        return float(values[min(round(count), len(values) - 1)])
+
     @property
     def dropped_bits(self) -> int:
         """Bits of the summed covariance below its published grid; they are dropped after summing."""

@@ -12,6 +12,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.machine import machine
 from hushrec.documents.words import english
 from hushrec.errors import BudgetUnsupported, ConfigError
+from hushrec.models.adaptive_factors import AdaptiveFactors
 from hushrec.models.base import Model
 from hushrec.models.covariance_svd import CovarianceSVD
 from hushrec.models.global_effects import GlobalEffects
@@ -20,7 +21,6 @@ from hushrec.models.popularity import Popularity
 from hushrec.models.posterior_mf import PosteriorMF
 from hushrec.models.private import PrivateModel
 from hushrec.models.private_ease import PrivateEASE
-from hushrec.models.visibility import covariance_from, factors_from, pairs
 from hushrec.privacy.accounting.budget import Budget
 
 AVERAGES = frozenset({*EFFECTS_SPLIT, "user sums", "user counts"})
@@ -119,34 +119,19 @@ def _suited(domain: Domain, budget: Budget | None, personal_epsilon: bool) -> It
     if domain.feedback == "interactions":
         yield from _of_interactions(domain, budget)
     elif budget is None:
-        yield Choice(_covariance(domain), "without noise, a covariance tells most")
+        rank = min(CovarianceSVD().rank, domain.n_items)
+        yield Choice(CovarianceSVD(rank=rank), "without noise, a covariance tells most")
     elif personal_epsilon:
-        yield Choice(_posterior(domain), "it lets people ask for their own ε")
+        rank = min(PosteriorMF().rank, domain.n_items)
+        yield Choice(PosteriorMF(rank=rank), "it lets people ask for their own ε")
     elif budget.delta == 0:
         laplace = "δ = 0 needs Laplace noise, which hides all but item effects"
         yield Choice(GlobalEffects(noise="laplace"), laplace)
-    elif (signal := pairs(domain, budget)) >= (needed := factors_from(budget)):
-        yield from _of_factors(domain, budget, signal)
-        yield Choice(GlobalEffects(), "models of factors do not fit into this machine's memory")
-    else:
-        hidden = f"the signal of {_crowd(domain)} is {signal:,.0f}: noise hides factors below {needed:g}"
-        yield Choice(GlobalEffects(), hidden)
-
-
-def _of_factors(domain: Domain, budget: Budget, signal: float) -> Iterator[Choice]:
-    """A covariance, and for unit ``user`` factors that descend under noise: which of them tells more."""
-    shown = f"the signal of {_crowd(domain)} is {signal:,.0f}"
-    visible = f"{shown}: factors show through noise from {factors_from(budget):g} on"
-    many, descent = covariance_from(domain), _posterior(domain)
-    if budget.unit == "record" or not descent.learns_factors(domain, budget):
-        yield Choice(_covariance(domain), visible)
-    elif signal < many:
-        yield from (Choice(descent, visible), Choice(_covariance(domain), visible))
     else:
         yield Choice(
-            _covariance(domain), f"{shown}: from {many:,.0f} on a covariance tells more than descent"
+            AdaptiveFactors(), "its first sums say whether the crowd is large enough to learn tastes"
         )
-        yield Choice(descent, visible)
+        yield Choice(GlobalEffects(), "AdaptiveFactors does not fit into this machine's memory")
 
 
 def _of_interactions(domain: Domain, budget: Budget | None) -> Iterator[Choice]:
@@ -160,14 +145,6 @@ def _of_interactions(domain: Domain, budget: Budget | None) -> Iterator[Choice]:
     else:
         takes = ease.requirement(domain, budget)
         yield Choice(Popularity(), f"{_crowd(domain)} are too few to learn taste under this noise: {takes}")
-
-
-def _covariance(domain: Domain) -> CovarianceSVD:
-    return CovarianceSVD(rank=min(CovarianceSVD().rank, domain.n_items))
-
-
-def _posterior(domain: Domain) -> PosteriorMF:
-    return PosteriorMF(rank=min(PosteriorMF().rank, domain.n_items))
 
 
 def _crowd(domain: Domain) -> str:

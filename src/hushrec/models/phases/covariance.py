@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from hushrec.arrays import Floats, Floats32
+from hushrec.data.declared.crowd import Crowd
 from hushrec.data.domain import Domain
 from hushrec.errors import ConfigError
 from hushrec.estimation.covariance import low_rank
@@ -130,6 +131,7 @@ class CovarianceSettings(Frozen):
         counts: Floats,
         rank: int,
         prior: ItemPrior = NOTHING_KNOWN,
+        crowd: Crowd | None = None,
     ) -> Floats:
         """Return the item factors of the cleaned covariance, shape (n_items, at most rank).
 
@@ -137,6 +139,14 @@ class CovarianceSettings(Frozen):
         of these, at most a quarter of the rank, which leaves room for tastes that only these ratings show.
 
         A caller that keeps no name for ``matrices`` saves the memory of a triangle or two.
+
+        Args:
+            matrices: as released.
+            sums: what they are sums of.
+            counts: estimated number of ratings of each item, shape (n_items,).
+            rank: largest number of factors.
+            prior: what is publicly known about the items.
+            crowd: how many people rated, as measured; by default as declared.
 
         Privacy: post-processing.
         """
@@ -153,7 +163,7 @@ class CovarianceSettings(Frozen):
         if co_rating.sigma:
             low_rank.multiplied(low_rank.spectral_factors(weights, co_rating.sigma), weights)
         del co_rating
-        expected = self._expected_weights(sums, counts[head.items])
+        expected = _expected_weights(sums, counts[head.items], crowd or sums.domain.crowd)
         low_rank.at_least(expected, weights)
         sigma = released.sigma / star**2
         covariance = low_rank.full(released, n, star**2)
@@ -177,16 +187,6 @@ class CovarianceSettings(Frozen):
         catalogue_factors[head.items] = restored * factors
         return catalogue_factors
 
-    def _expected_weights(self, sums: CovarianceSums, counts: Floats) -> Floats:
-        """Return w with w_i w_j ≈ a tenth of Wgt_ij, if users chose items independently by popularity.
-
-        Where noise hides the weights, they are not taken for less than this: factors would explode.
-        """
-        crowd, of_head = sums.domain.crowd, counts / max(float(counts.sum()), 1.0)
-        each = min(max(crowd.each, 1.0), float(sums.n_items))
-        weight = float(sums.weights.values[min(round(each), len(sums.weights.values) - 1)])
-        return np.asarray(math.sqrt(0.1 * crowd.users * weight) * each * of_head, dtype=np.float64)
-
     def footprint(self, domain: Domain, terms: Terms, norm: Norm, rank: int) -> Footprint:
         """Estimate as ``covariance_footprint`` does, for as many items as ``head_size`` says."""
         n = self.head_size(domain, terms, norm)
@@ -209,15 +209,27 @@ class CovarianceSettings(Frozen):
         )
 
 
-def measured(sums: CovarianceSums, baseline: ItemEffects, people: Population, run: Run) -> Matrices:
+def measured(
+    sums: CovarianceSums, baseline: ItemEffects, people: Population, run: Run, branch: str = ""
+) -> Matrices:
     """Release covariance and weights of the residuals of the item effects, for the most rated items.
+
+    Args:
+        sums: what is measured.
+        baseline: released item effects.
+        people: whose ratings are summed.
+        run: the charged plan, or the non-private baseline.
+        branch: the branch of the plan that the matrices belong to, if any.
 
     Privacy: charged (the events of ``sums``).
     """
     head = Head.of(baseline.counts, sums.n_items)
     # McSherry & Mironov 2009, §4.3 (ratings centred by user, clamped to ±B), then Cov and Wgt of §4.4.
     values = sums.measure(people, baseline.item_effects, baseline.user_mean, head, baseline.counts)
-    covariance, weights = starmap(run.measure, values)  # a loop's variable would keep a triangle
+    # A loop's variable would keep a triangle.
+    covariance, weights = starmap(
+        lambda query, sums: run.measure(replace(query, branch=branch), sums), values
+    )
     return Matrices(covariance, weights, head)
 
 
@@ -225,6 +237,16 @@ def squares(matrices: Matrices, domain: Domain) -> tuple[Floats32, Floats32]:
     """Return covariance, in squared stars, and weights, as squares. Privacy: post-processing."""
     n = len(matrices.head.items)
     return low_rank.full(matrices.covariance, n, domain.scale.star**2), low_rank.full(matrices.weights, n)
+
+
+def _expected_weights(sums: CovarianceSums, counts: Floats, crowd: Crowd) -> Floats:
+    """Return w with w_i w_j ≈ a tenth of Wgt_ij, if users chose items independently by popularity.
+
+    Where noise hides the weights, they are not taken for less than this: factors would explode.
+    """
+    of_head, each = counts / max(float(counts.sum()), 1.0), min(max(crowd.each, 1.0), float(sums.n_items))
+    weight = sums.weight_of(each)
+    return np.asarray(math.sqrt(0.1 * crowd.users * weight) * each * of_head, dtype=np.float64)
 
 
 def _longest(prior: Floats, rank: int, n: int) -> Floats:

@@ -1,4 +1,4 @@
-"""A phase of models of factors: Langevin dynamics of item factors, whose noise is that of the measurements."""
+"""A phase of models of factors: Langevin dynamics of item factors, with the noise of the measurements."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from hushrec.arrays import Floats, Ints
+from hushrec.data.declared.crowd import Crowd
 from hushrec.data.domain import Domain
 from hushrec.estimation.clipped_gradients import Reach, item_scales, reach
 from hushrec.estimation.factor_steps import langevin_step, leading, prior_variance
@@ -67,17 +68,16 @@ class Descent:
         """List every epoch's gradients."""
         return self._gradients(domain, terms).queries()
 
-    def reach(self, domain: Domain, terms: Terms) -> Reach:
-        """Expect how much the gradients of the domain's crowd show."""
+    def reach(self, crowd: Crowd, n_items: int, terms: Terms) -> Reach:
+        """Expect how much the gradients of a crowd show."""
         deviation = np.sqrt(RATING_VARIANCE)
         ratio = self.factor_variance / self.rank / RATING_VARIANCE
         clip_norm = self._clip_norm(terms) / deviation
-        people, ratings, _ = domain.crowd
-        return reach(people, ratings, domain.n_items, self.rank, ratio, clip_norm, mu(terms))
+        return reach(crowd.users, crowd.ratings, n_items, self.rank, ratio, clip_norm, mu(terms))
 
-    def shows(self, domain: Domain, terms: Terms) -> bool:
-        """Return whether the gradients of the domain's crowd show tastes through noise."""
-        reached = self.reach(domain, terms)
+    def shows(self, crowd: Crowd, n_items: int, terms: Terms) -> bool:
+        """Return whether the gradients of a crowd show tastes through noise."""
+        reached = self.reach(crowd, n_items, terms)
         return not reached.noise or reached.prospect >= MARGINAL_GRADIENTS
 
     def footprint(self, n_items: int) -> Footprint:
@@ -89,12 +89,12 @@ class Descent:
         return Footprint(memory, 48, 64, epochs * n_items * n / DRAWS, per_million)
 
     def factors(
-        self, domain: Domain, baseline: ItemEffects, people: Population, run: Run, branch: str = ""
+        self, crowd: Crowd, baseline: ItemEffects, people: Population, run: Run, branch: str = ""
     ) -> Floats:
         """Take Langevin steps of the item factors (Welling & Teh 2011), and average the last ones.
 
         Args:
-            domain: with the crowd whose gradients are expected.
+            crowd: whose gradients are expected, as declared or as measured.
             baseline: released item effects.
             people: whose gradients are measured.
             run: the charged plan, or the non-private baseline.
@@ -105,10 +105,12 @@ class Descent:
 
         Privacy: charged (the events of ``queries``).
         """
+        domain = people.domain
         gradients = self._gradients(domain, run.terms)
         prior = prior_variance(self.factor_variance, self.rank, domain.scale.span)
         mean, untouched = leading(run.prior.factors_of(domain.n_items), self.rank)
-        reached, counts = self.reach(domain, run.terms), np.maximum(baseline.counts, 1e-3)
+        reached = self.reach(crowd, domain.n_items, run.terms)
+        counts = np.maximum(baseline.counts, 1e-3)
         information, scales = counts * reached.information, item_scales(counts)
         items = np.where(mean, mean, np.sqrt(prior * self.rank) * normal_factors(*mean.shape))
         spread = np.where(mean.any(axis=1), _DOUBT, 1.0) * prior

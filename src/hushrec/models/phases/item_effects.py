@@ -110,7 +110,7 @@ def effects_of(sums: EffectSums, noisy: Mapping[str, Noisy], prior: ItemPrior) -
     if "slopes" in noisy:
         slope = clamped_slope(noisy["slopes"], noisy["global count"], sums.clip / span)
         item_sums = replace(item_sums, values=item_sums.values / slope, sigma=item_sums.sigma / slope)
-        own_variance = clamped_variance(sums.clip / span, slope) * span**2
+        own_variance = variance_of_ratings(sums, noisy)
     effects = shrink(item_sums, item_counts, span, prior, sums.origin, own_variance)
     item_effects = np.clip(effects.mean + sums.origin, lo, hi)
     if "global sum" not in noisy:
@@ -127,6 +127,16 @@ def effects_of(sums: EffectSums, noisy: Mapping[str, Noisy], prior: ItemPrior) -
         popularity(item_sums, item_counts, span),
         prior,
     )
+
+
+def variance_of_ratings(sums: EffectSums, noisy: Mapping[str, Noisy]) -> float:
+    """Estimate the variance of ratings around their users' means, in squared rating units, unit ``user``.
+
+    Privacy: post-processing.
+    """
+    clip, span = sums.clip / sums.domain.scale.span, sums.domain.scale.span
+    slope = clamped_slope(noisy["slopes"], noisy["global count"], clip)
+    return float(clamped_variance(clip, slope) * span**2)
 
 
 def effects_footprint(domain: Domain, terms: Terms) -> Footprint:

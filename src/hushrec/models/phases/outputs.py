@@ -4,17 +4,20 @@ Privacy: post-processing.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from hushrec.arrays import Floats, Floats32
 from hushrec.data.domain import Domain
 from hushrec.estimation.feature_tastes import feature_tastes
+from hushrec.estimation.feature_values import ValueTable
 from hushrec.estimation.pair_factors import LinearWeights
 from hushrec.models.base import Model
 from hushrec.models.phases.biases import Biases
 from hushrec.models.phases.item_effects import ItemEffects
 from hushrec.release.artefact import Release
+from hushrec.release.contents.kinds import dtype_of
 from hushrec.release.statement import placeholder_statement
 
 USER_VARIANCE = 0.01
@@ -149,13 +152,16 @@ def score_release(model: Model, domain: Domain, scores: Floats) -> Release:
     return _ranking(model, domain, "item scores", {"item_scores": scores})
 
 
-def linear_release(model: Model, domain: Domain, linear: LinearWeights, scores: Floats) -> Release:
+def linear_release(
+    model: Model, domain: Domain, linear: LinearWeights, scores: Floats, table: ValueTable | None = None
+) -> Release:
     """Make a release that ranks items by scores that are linear in a user's own items.
 
     Args:
         model: the model that makes the release.
         linear: the weights, for all items of the catalogue.
         scores: of the items for a user who gives none, shape (n_items,).
+        table: what the scores say of values of features.
     """
     tensors = {
         "item_factors": linear.factors,
@@ -164,7 +170,13 @@ def linear_release(model: Model, domain: Domain, linear: LinearWeights, scores: 
         "intercept": linear.intercept,
         "item_scores": scores,
     }
-    return _ranking(model, domain, "linear items", tensors)
+    release = _ranking(model, domain, "linear items", tensors)
+    if table is None:
+        return release
+    more = {name: np.ascontiguousarray(array, dtype_of(name)) for name, array in table.tensors.items()}
+    return replace(
+        release, values=table.values, constants=table.constants, tensors={**release.tensors, **more}
+    )
 
 
 def _ranking(model: Model, domain: Domain, kind: str, tensors: Mapping[str, Floats]) -> Release:

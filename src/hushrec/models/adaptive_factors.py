@@ -1,0 +1,229 @@
+"""Item effects first; their released sums then decide what the rest of the budget measures."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import ClassVar
+
+from pydantic import Field
+
+from hushrec.arrays import Floats
+from hushrec.data.declared.crowd import Crowd
+from hushrec.data.domain import Domain
+from hushrec.data.people import People
+from hushrec.documents.words import Clause
+from hushrec.estimation.shrinkage import combined
+from hushrec.models.phases.covariance import CovarianceSettings, measured
+from hushrec.models.phases.descent import Descent
+from hushrec.models.phases.item_effects import (
+    EffectSettings,
+    effects_footprint,
+    effects_of,
+    variance_of_ratings,
+)
+from hushrec.models.phases.outputs import factor_release
+from hushrec.models.phases.repeated import EFFECTS_SPLIT
+from hushrec.models.private import PrivateModel
+from hushrec.models.visibility import (
+    MARGINAL_GRADIENTS,
+    SHOWN,
+    UNEVEN,
+    covariance_beats_descent,
+    over_noise_edge,
+)
+from hushrec.privacy.accounting.budget import Budget, Terms
+from hushrec.privacy.bounded import Noisy
+from hushrec.privacy.query import AnyQuery, Sum
+from hushrec.privacy.run import Run
+from hushrec.release.artefact import Release
+from hushrec.statistics.covariance_sums import CovarianceSums
+from hushrec.statistics.crowd_totals import CrowdTotals
+from hushrec.statistics.footprint import Footprint
+from hushrec.statistics.item_sums import OVERALL, EffectSums
+from hushrec.statistics.population import Population
+from hushrec.statistics.rating_squares import RatingSquares
+
+EFFECTS, COVARIANCE, GRADIENTS = "effects", "covariance", "gradients"
+"""The branches of the plan: what is measured after the first sums."""
+_FIRST = 0.2
+"""Part of the budget for the first sums: docs/models/adaptive_factors.md."""
+_OF_PAIRS = 0.65
+"""Part for the covariance, in its branch; the rest measures the item sums again. As above."""
+_AGAIN = {
+    "item sums again": ("item sums", EFFECTS),
+    "item counts again": ("item counts", EFFECTS),
+    "item sums beside covariance": ("item sums", COVARIANCE),
+}
+"""Second measurements: of which sums, and in which branch."""
+
+
+class AdaptiveFactors(PrivateModel):
+    """Item effects, and then effects again, a covariance, or gradients, as the first sums advise.
+
+    A fifth of the budget measures the sums of ``GlobalEffects``. They say how many people rate how much, and
+    how much their tastes would show through the noise that is left: in a covariance, as in ``CovarianceSVD``,
+    or, for unit ``user``, in gradients of item factors, as in ``PosteriorMF``. If neither shows enough, the
+    item sums are measured again. The dearest of the three is paid, whichever is made.
+
+    Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩, with b_u and p_u regressed on the device.
+
+    Privacy: unit ``record`` under both adjacencies; unit ``user`` under add-remove.
+    """
+
+    glance: ClassVar = {
+        "measures": "a sum and a count per item, then these again, an item × item covariance, or gradients",
+        "predicts by": "regression of the user's own ratings on item factors",
+        "noise": "Gaussian",
+        "lists users": "no",
+        "paper": "after McSherry & Mironov 2009; Liu, Wang & Smola 2015",
+    }
+    supports: ClassVar = frozenset({("record", "add-remove"), ("record", "replace"), ("user", "add-remove")})
+    informed: ClassVar = True
+
+    rank: int = Field(default=20, ge=1, le=1024)
+    """largest number of factors of a covariance; gradients are those of five."""
+    effects: EffectSettings = EffectSettings()
+    """how the item effects are measured."""
+    covariance: CovarianceSettings = CovarianceSettings()
+    """how the covariance is measured and cleaned."""
+
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+        """List sums and counts by item, the number of users, and what each branch measures."""
+        sums, user = self._effects(domain, terms), terms.unit == "user"
+        size = [] if user else [_size(domain, terms), RatingSquares(domain).query]
+        again = (query for branch in (EFFECTS, COVARIANCE) for _, query in _again(sums, branch))
+        pairs = (replace(query, branch=COVARIANCE) for query in self._pairs(domain, terms).queries())
+        gradients = (replace(query, branch=GRADIENTS) for query in _descent(domain).queries(domain, terms))
+        return [*sums.queries(), *size, *again, *pairs, *(gradients if user else ())]
+
+    def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
+        """Give a fifth to the first sums, and four fifths to each branch."""
+        rest, gradients = 1 - _FIRST, [*_descent(domain).queries(domain, budget)]
+        return {
+            **dict.fromkeys((*OVERALL, "number of users", "squared ratings"), 0.01),
+            **{name: _FIRST * EFFECTS_SPLIT[name] for name in ("item sums", "item counts")},
+            **{name: rest * EFFECTS_SPLIT[first] for name, (first, _) in _AGAIN.items()},
+            "item sums beside covariance": rest - _OF_PAIRS,
+            "covariance": 0.9 * _OF_PAIRS,
+            "co-rating weights": 0.1 * _OF_PAIRS,
+            **dict.fromkeys((query.name for query in gradients), rest / len(gradients)),
+        }
+
+    def prospects(self, domain: Domain, budget: Budget) -> str:
+        """Say that the first sums decide, and how much of a large catalogue a covariance would cover."""
+        decides = "The first sums decide what the rest of the budget measures, whatever crowd is declared."
+        return f"{decides} {self.covariance.prospects(domain, budget, self.norm)}".strip()
+
+    def footprint(self, domain: Domain, budget: Budget) -> Footprint:
+        """Estimate the item effects, then the dearer of both other branches."""
+        pairs = self.covariance.footprint(domain, budget, self.norm, self._rank(domain))
+        effects, gradients = effects_footprint(domain, budget), _descent(domain).footprint(domain.n_items)
+        return effects.then(pairs if budget.unit == "record" else pairs.then(gradients))
+
+    def fit(self, feedback: People, run: Run) -> Release:
+        """Measure sums and counts; then, as they advise, these again, a covariance (§4.4), or gradients.
+
+        Privacy: charged (the events of ``queries``, of one branch).
+        """
+        domain, people = feedback.domain, Population(feedback)
+        sums = self._effects(domain, run.terms)
+        totals = {query.name: values for query, values in sums.measure(people)}
+        noisy = {query.name: run.measure(query, totals[query.name]) for query in sums.queries()}
+        baseline, crowd = effects_of(sums, noisy, run.prior), _crowd(sums, noisy, people, run)
+        pairs, spread = self._pairs(domain, run.terms), _spread(sums, noisy, people, run)
+        branch = self._taken(baseline.counts, crowd, pairs, spread, run)
+        if branch == GRADIENTS:
+            factors = _descent(domain).factors(crowd, baseline, people, run, branch)
+            return factor_release(self, domain, baseline, factors)
+        for first, query in _again(sums, branch):
+            noisy[first] = combined(noisy[first], run.measure(query, totals[first]))
+        baseline = effects_of(sums, noisy, run.prior)
+        if branch == EFFECTS:
+            return factor_release(self, domain, baseline, run.prior.factors_of(domain.n_items))
+        matrices = [measured(pairs, baseline, people, run, branch)]
+        factors = self.covariance.factors(
+            matrices.pop(), pairs, baseline.counts, self._rank(domain), run.prior, crowd
+        )
+        return factor_release(self, domain, baseline, factors)
+
+    def _taken(self, counts: Floats, crowd: Crowd, pairs: CovarianceSums, spread: float, run: Run) -> str:
+        """Take the branch that is expected to predict best, given the variance of ratings.
+
+        Privacy: post-processing.
+        """
+        domain, terms, descent = pairs.domain, run.terms, _descent(pairs.domain)
+        covariance, _ = pairs.queries()
+        weight = spread * pairs.weight_of(crowd.each)
+        signal = over_noise_edge(counts, crowd, weight, run.noise(covariance))
+        shows = signal >= SHOWN
+        descends = terms.unit == "user" and descent.shows(crowd, domain.n_items, terms)
+        if descends and not (shows and covariance_beats_descent(crowd, domain.n_items, terms)):
+            prospect = descent.reach(crowd, domain.n_items, terms).prospect
+            branch, figures = GRADIENTS, (prospect, MARGINAL_GRADIENTS)
+        else:
+            branch, figures = COVARIANCE if shows else EFFECTS, (signal, SHOWN)
+        shown = {"signal": float(f"{min(figures[0], 1e9):.3g}"), "least": figures[1]}
+        run.take(branch, Clause(f"branch.{branch}", shown))
+        return branch
+
+    def _rank(self, domain: Domain) -> int:
+        return min(self.rank, domain.n_items)
+
+    def _effects(self, domain: Domain, terms: Terms) -> EffectSums:
+        return self.effects.sums(domain, terms, self.norm)
+
+    def _pairs(self, domain: Domain, terms: Terms) -> CovarianceSums:
+        return self.covariance.sums(domain, terms, self.norm)
+
+
+def _descent(domain: Domain) -> Descent:
+    return Descent(rank=min(Descent().rank, domain.n_items))
+
+
+def _again(sums: EffectSums, branch: str) -> Iterator[tuple[str, Sum]]:
+    """Yield the second measurements of a branch, with the names of the first; not of what is exact."""
+    firsts = {query.name: query for query in sums.queries() if not query.is_exact}
+    for name, (first, of) in _AGAIN.items():
+        if of == branch and first in firsts:
+            yield first, replace(firsts[first], name=name, branch=branch)
+
+
+def _crowd(sums: EffectSums, noisy: Mapping[str, Noisy], people: Population, run: Run) -> Crowd:
+    """Return how many people rate how much, from what is released.
+
+    For unit ``user``, a user with c > K ratings adds √(c K) to the counts, so the root of the mean is
+    divided by that of ``UNEVEN``.
+
+    Privacy: charged (the number of users, for unit ``record``).
+    """
+    domain, terms = people.domain, run.terms
+    counts = max(float(noisy["item counts"].values.sum()), 1.0)
+    if terms.unit == "user":
+        users = max(float(noisy["global count"].values[0]), 1.0)
+        each = max(counts / users, (counts / users) ** 2 / sums.contribution_cap / UNEVEN)
+    else:
+        (_, values), _ = CrowdTotals(domain, terms.unit).measure(people)
+        users = max(float(run.measure(_size(domain, terms), values).values[0]), 1.0)
+        each = counts / users
+    each = min(max(each, 1.0), float(min(domain.max_per_user, domain.n_items)))
+    return Crowd(users, users * each, declared=True)
+
+
+def _spread(sums: EffectSums, noisy: Mapping[str, Noisy], people: Population, run: Run) -> float:
+    """Return the variance of ratings, in squared rating units.
+
+    Privacy: charged (the squared ratings, for unit ``record``).
+    """
+    if run.terms.unit == "user":
+        return variance_of_ratings(sums, noisy)
+    squares = RatingSquares(people.domain)
+    total = run.measure(squares.query, partial(squares.measure, people)).values[0]
+    count = max(float(noisy["item counts"].values.sum()), 1.0)
+    variance = total / count - (noisy["item sums"].values.sum() / count) ** 2
+    return float(min(max(variance, 0.0), squares.query.sensitivity))
+
+
+def _size(domain: Domain, terms: Terms) -> Sum:
+    """Describe the number of users, which is public under replace."""
+    users = CrowdTotals(domain, terms.unit).users
+    return replace(users, sensitivity=0.0) if terms.adjacency == "replace" else users
