@@ -24,10 +24,21 @@ from hushrec.models.base import Model
 from lab.reproductions.choice.named_sets import NamedSet
 from lab.reproductions.trials import Trial, Trials
 
-__all__ = ["ALONE", "AVERAGE", "DELTA", "LISTING", "RECOMMENDED", "Contest", "contender", "trials"]
+__all__ = [
+    "ALONE",
+    "AVERAGE",
+    "DELTA",
+    "LISTING",
+    "RECOMMENDED",
+    "UNDECLARED",
+    "Contest",
+    "contender",
+    "trials",
+]
 
 T = TypeVar("T")
-RECOMMENDED, AVERAGE, ALONE = "recommended", "item average", "public ratings alone"
+RECOMMENDED, UNDECLARED = "recommended", "recommended, no crowd declared"
+AVERAGE, ALONE = "item average", "public ratings alone"
 LISTING = "InputPerturbationMF", "PrivateSGD", "PrivateALS"
 """Models that need a public list of users."""
 OTHERS = "ml-latest-small"
@@ -54,7 +65,8 @@ def contender(data: str, model: str, unit: str | None, epsilon: float, split: in
 
     Args:
         data: name of a data set.
-        model: class of a model, or one of ``RECOMMENDED``, ``AVERAGE`` and ``ALONE``.
+        model: class of a model, or one of ``RECOMMENDED``, ``UNDECLARED``, ``AVERAGE`` and
+            ``ALONE``.
         unit: of the budget; None without noise.
         epsilon: of the budget; infinity without noise.
         split: number of the split, and seed of the noise.
@@ -101,7 +113,7 @@ class Contest:
     def _measured(
         self, data: str, public: str, unit: Any, epsilon: float, model: str, split: int
     ) -> dict[str, Any]:
-        train, test = self._parts(data, public, model in LISTING, split)
+        train, test = self._parts(data, public, model, split)
         if model == AVERAGE:
             return _errors(test, baselines.item_average(train, test))
         if model == ALONE:
@@ -109,7 +121,9 @@ class Contest:
         exact = math.isinf(epsilon)
         budget = None if exact else hr.Budget(epsilon=epsilon, delta=DELTA, unit=unit, adjacency="add-remove")
         config: Model = (
-            hr.suggest_model(train.domain, budget) if model == RECOMMENDED else registry.class_of(model)()
+            hr.suggest_model(train.domain, budget)
+            if model in (RECOMMENDED, UNDECLARED)
+            else registry.class_of(model)()
         )
         prior = self._others(train.domain) if public == "ratings" else None
         start = time.process_time()
@@ -118,19 +132,25 @@ class Contest:
         else:
             release = hr.testing.fit(train, config, budget, entropy=hr.testing.Seeded(split), prior=prior)
         seconds = time.process_time() - start
-        chosen = registry.name_of(type(config))
+        # The branch that was taken says more than the model that took it.
+        branches = [decision.name.removeprefix("branch.") for decision in release.statement.decisions]
+        chosen = branches[0] if branches else registry.name_of(type(config))
         return {
             **_errors(test, predictions(release, train=train, test=test)),
             "chosen": chosen,
             "fit_seconds": seconds,
         }
 
-    def _parts(self, data: str, public: str, roster: bool, split: int) -> tuple[hr.Ratings, hr.Ratings]:
+    def _parts(self, data: str, public: str, model: str, split: int) -> tuple[hr.Ratings, hr.Ratings]:
         """Training and test part."""
-        described = public == "features"
-        form = data, roster, described
+        facts = {
+            "roster": model in LISTING,
+            "described": public == "features",
+            "declared": model != UNDECLARED,
+        }
+        form = data, *facts.values()
         named = self._latest("set", data, lambda: NamedSet(data, self.folder))
-        ratings = self._latest("ratings", form, lambda: named.ratings(roster=roster, described=described))
+        ratings = self._latest("ratings", form, lambda: named.ratings(**facts))
         return self._latest("parts", (form, split), lambda: holdout(ratings, HELD_OUT, seed=split))
 
     def _others(self, domain: hr.Domain) -> hr.Release:

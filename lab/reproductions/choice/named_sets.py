@@ -39,16 +39,18 @@ class NamedSet:
         """``user, item, rating``."""
         return datasets.table(self.name, self.folder)
 
-    def ratings(self, *, roster: bool = False, described: bool = False) -> hr.Ratings:
+    def ratings(self, *, roster: bool = False, described: bool = False, declared: bool = True) -> hr.Ratings:
         """The ratings under a domain of the set.
 
         Args:
             roster: whether the users are a public list.
             described: whether the publisher's titles and genres belong to the domain.
+            declared: whether a crowd is declared, or the bound on users alone.
         """
-        return hr.Ratings.of(hr.load(self.table, self._domain(roster, described)), by="the reproduction")
+        domain = self._domain(roster, described, declared)
+        return hr.Ratings.of(hr.load(self.table, domain), by="the reproduction")
 
-    def _domain(self, roster: bool, described: bool) -> hr.Domain:
+    def _domain(self, roster: bool, described: bool, declared: bool) -> hr.Domain:
         known = dict(datasets.NAMED[self.name].frame)
         if ends := known.pop("items", None):
             items = [str(item) for item in range(ends[0], ends[1] + 1)]
@@ -58,8 +60,8 @@ class NamedSet:
         return hr.Domain(
             items,
             max_per_user=len(items),
-            expected_users=round_near(len(users)),
-            expected_records=round_near(self.table.height),
+            expected_users=round_near(len(users)) if declared else None,
+            expected_records=round_near(self.table.height) if declared else None,
             users=users if roster else None,
             **known,
             **(self._described(set(items)) if described else {}),

@@ -35,7 +35,7 @@ from hushrec.privacy.bounded import Norm
 
 SHOWN = 28.0
 """Times the edge of the noise: a covariance gains more than effects lose by sharing. Chosen on films and
-animated series; docs/models/adaptive_factors.md has the table, lab/results/choice.md that of generated crowds.
+series; docs/models/adaptive_factors.md has the table, lab/results/choice.md that of generated crowds.
 """
 COVARIANCE = 3_000.0
 """Pairs, unit ``user``: a covariance predicts better than factors that descend under noise, among up to 2,000
