@@ -2,10 +2,13 @@
 
 import math
 
+import numpy as np
 import pytest
 
 import hushrec as hr
+from hushrec.data.declared.crowd import Crowd
 from hushrec.models.visibility import (
+    covariance_beats_descent,
     directions,
     effects_split,
     gradients_split,
@@ -14,7 +17,7 @@ from hushrec.models.visibility import (
     mu,
     noisy_ratings,
     noisy_split,
-    pairs,
+    over_noise_edge,
     shown_pairs,
     whole_users,
 )
@@ -67,7 +70,7 @@ def test_under_replace_noise_is_twice_as_wide_and_without_a_budget_there_is_none
         assert mu(EXACT, norm) == math.inf
 
 
-@pytest.mark.parametrize("signal", [directions, pairs, noisy_ratings])
+@pytest.mark.parametrize("signal", [directions, noisy_ratings])
 def test_more_shows_of_more_ratings_of_fewer_items_at_a_larger_epsilon(budget, signal):
     one = domain_of(1_000, 100, 1_000)
     small = signal(one, budget(1.0, "record"))
@@ -84,12 +87,31 @@ def test_directions_show_by_ratings_over_items_to_three_quarters(budget):
     assert directions(domain_of(1_000, 100, 16_000), budget()) == pytest.approx(small / 8)
 
 
-def test_pairs_show_by_how_much_a_user_rates_if_each_rating_is_protected_alone(budget):
-    domain = domain_of(1_000, 100, 1_000)
-    for unit, times in (("record", 10), ("user", 1)):
-        assert pairs(domain, budget(1.0, unit)) == pytest.approx(
-            times * directions(domain, budget(1.0, unit))
-        )
+def test_a_covariance_is_compared_with_the_edge_of_its_noise():
+    """100 items of 20 ratings each by 40 users with 50: w s² · 100 · 20²/40, of which 5/7 are followed."""
+    counts, crowd = np.repeat([20.0, 0.0], [100, 500]), Crowd(40.0, 2_000.0, declared=True)
+    edge = 2 * 3.0 * math.sqrt(200)
+    one = over_noise_edge(counts, crowd, 0.7, 3.0)
+    assert one == pytest.approx(50 / 70 * 0.7 * 100 * 20**2 / 40 / edge)
+    assert over_noise_edge(counts / 7, crowd, 0.7, 3.0) == pytest.approx(one), "in proportion is enough"
+    assert over_noise_edge(counts, crowd, 0.7, 0.0) == math.inf
+    many = np.full(1_000, 2.0)
+    assert over_noise_edge(many, crowd, 0.7, 3.0) == pytest.approx(50 / 70 * 0.7 * 200 * 2**2 / 40 / edge)
+    assert over_noise_edge(np.zeros(600), crowd, 0.7, 3.0) == 0
+
+
+def test_a_wide_catalogue_and_prolific_users_need_a_larger_crowd_for_their_covariance(budget):
+    """3,000 for 2,000 items, √5 times that for five times as many, and the square of ratings each."""
+    asked = budget(1.0, "user")
+    for n_items, each, least in (
+        (2_000, 20.0, 3_000),
+        (10_000, 20.0, 3_000 * 5**0.5),
+        (2_000, 100.0, 10_000),
+    ):
+        users = least * n_items**0.75 / mu(asked) / each
+        for times, beats in ((0.99, False), (1.01, True)):
+            crowd = Crowd(times * users, times * users * each, declared=True)
+            assert covariance_beats_descent(crowd, n_items, asked) == beats
 
 
 def test_whole_users_show_by_their_number_over_the_edge_of_noise(budget):

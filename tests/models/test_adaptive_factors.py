@@ -1,0 +1,129 @@
+"""Effects, a covariance or gradients: which is measured, what it costs, and how it predicts."""
+
+import numpy as np
+import pytest
+
+import hushrec as hr
+from hushrec.data.packed.blocks import Blocks
+from hushrec.errors import ConfigError
+from hushrec.models.adaptive_factors import COVARIANCE, EFFECTS, GRADIENTS
+from hushrec.models.visibility import MARGINAL_GRADIENTS, SHOWN
+
+CASES = [
+    ("user", "add-remove", 1.0, EFFECTS),
+    ("user", "add-remove", 8.0, GRADIENTS),
+    ("record", "add-remove", 1.0, EFFECTS),
+    ("record", "add-remove", 4.0, COVARIANCE),
+    ("record", "replace", 1.0, EFFECTS),
+    ("record", "replace", 8.0, COVARIANCE),
+]
+MEASURED = {
+    EFFECTS: ["item sums again", "item counts again"],
+    COVARIANCE: ["item sums beside covariance", "covariance", "co-rating weights"],
+    GRADIENTS: [f"items, epoch {t}" for t in range(1, 33)],
+}
+
+
+def fitted(ratings, budget, seed=0, **settings):
+    return hr.testing.fit(ratings, hr.AdaptiveFactors(**settings), budget, entropy=hr.testing.Seeded(seed))
+
+
+def of_a_crowd(ratings, max_users, **hints):
+    """The same ratings, with another bound on users and other hints."""
+    domain = hr.Domain(ratings.domain.items, scale=(1, 5, 1), max_users=max_users, **hints)
+    return hr.Ratings(domain, ratings.users, ratings.indptr, ratings.items, ratings.steps)
+
+
+@pytest.mark.parametrize(("unit", "adjacency", "epsilon", "branch"), CASES)
+def test_the_first_sums_decide_and_the_statement_says_what_they_show(
+    world, budget, unit, adjacency, epsilon, branch
+):
+    release = fitted(world[0], budget(epsilon, unit, adjacency))
+    (decision,) = release.statement.decisions
+    assert decision.name == f"branch.{branch}"
+    enough = MARGINAL_GRADIENTS if branch == GRADIENTS else SHOWN
+    assert decision.values["least"] == enough
+    assert (decision.values["signal"] >= enough) == (branch != EFFECTS)
+    names = [one.name for one in release.statement.measurements]
+    again = [name for name in MEASURED[branch] if (adjacency, name) != ("replace", "item counts again")]
+    assert names[-len(again) :] == again
+    others = {name for other, listed in MEASURED.items() if other != branch for name in listed}
+    assert not others & set(names)
+
+
+@pytest.mark.parametrize(("unit", "adjacency", "epsilon", "branch"), CASES)
+def test_each_branch_predicts_like_the_model_that_measures_nothing_else(
+    world, budget, rmse, unit, adjacency, epsilon, branch
+):
+    asked = budget(epsilon, unit, adjacency)
+    model = {EFFECTS: hr.GlobalEffects(), COVARIANCE: hr.CovarianceSVD(), GRADIENTS: hr.PosteriorMF()}[branch]
+    assert rmse(hr.AdaptiveFactors(), asked) < 1.007 * rmse(model, asked)
+    if branch != EFFECTS:
+        assert rmse(hr.AdaptiveFactors(), asked) < 0.985 * rmse(hr.GlobalEffects(), asked)
+
+
+@pytest.mark.parametrize(("unit", "adjacency", "epsilon", "branch"), CASES)
+def test_no_choice_hangs_on_a_hint(world, budget, unit, adjacency, epsilon, branch):
+    """Two thousand users or fifty thousand, ten ratings each or a hundred: the same branch is taken."""
+    asked, train = budget(epsilon, unit, adjacency), world[0]
+    hints = {"expected_users": 300, "expected_records": 3_000}
+    for domain in ({"max_users": 2_000}, {"max_users": 50_000}, {"max_users": 2_000, **hints}):
+        (decision,) = fitted(of_a_crowd(train, **domain), asked).statement.decisions
+        assert decision.name == f"branch.{branch}"
+
+
+@pytest.mark.parametrize("unit", ["user", "record"])
+def test_every_branch_costs_the_budget_and_the_first_sums_a_fifth(world, budget, unit):
+    planned = hr.plan(world[0].domain, hr.AdaptiveFactors(), budget(2.0, unit))
+    assert planned.epsilon == pytest.approx(2.0, rel=1e-6)
+    assert [*planned.branches] == [EFFECTS, COVARIANCE, GRADIENTS][: 3 if unit == "user" else 2]
+    parts = {one.event.name: one.split for one in planned.measurements}
+    first = sum(parts[event.name] for event in planned.events if not event.branch)
+    assert 0.19 < first < 0.24
+    for names in planned.branches.values():
+        assert first + sum(parts[name] for name in names) == pytest.approx(1)
+
+
+def test_effects_that_were_measured_twice_err_like_those_of_the_whole_budget(world, budget):
+    """Over twenty seeds; those of the first sums alone err by 3 % more."""
+    asked, train, test = budget(1.0, "user"), *world
+
+    def error(model):
+        releases = (hr.testing.fit(train, model, asked, entropy=hr.testing.Seeded(s)) for s in range(20))
+        return np.mean([hr.evaluate(one, train=train, test=test)["rmse"] for one in releases])
+
+    assert error(hr.AdaptiveFactors()) < 1.003 * error(hr.GlobalEffects())
+
+
+def test_without_noise_everything_shows_and_it_is_the_covariance(rmse):
+    assert rmse(hr.AdaptiveFactors()) == pytest.approx(rmse(hr.CovarianceSVD()), rel=1e-6)
+
+
+@pytest.mark.parametrize("unit", ["user", "record"])
+@pytest.mark.parametrize("n_items", [1, 2, 7])
+def test_a_tiny_catalogue_and_next_to_nobody_are_no_trouble(budget, unit, n_items):
+    few = hr.synthetic.netflix_like(3, n_items, 3, 1)
+    for epsilon in (0.1, 50.0):
+        release = fitted(few, budget(epsilon, unit))
+        assert all(np.isfinite(tensor).all() for tensor in release.tensors.values())
+
+
+@pytest.mark.parametrize(("unit", "epsilon"), [("user", 1.0), ("user", 8.0), ("record", 4.0)])
+def test_block_files_give_the_bits_of_memory(world, budget, tmp_path, unit, epsilon):
+    blocks = Blocks.write(world[0], tmp_path / "blocks", ratings_per_block=3000)
+    one, other = (fitted(source, budget(epsilon, unit)) for source in (world[0], blocks))
+    assert one.to_bytes() == other.to_bytes()
+
+
+def test_what_is_split_otherwise_is_named(world, budget):
+    with pytest.raises(ConfigError, match="'pairs' is not measured here"):
+        hr.AdaptiveFactors(split={"pairs": 0.5}).plan(world[0].domain, budget())
+    model = hr.AdaptiveFactors(split={"covariance": 0.2})
+    parts = {one.event.name: one.split for one in model.plan(world[0].domain, budget()).measurements}
+    assert parts["covariance"] < 0.4
+
+
+def test_the_plan_says_that_the_first_sums_decide(world, budget):
+    assert hr.AdaptiveFactors().prospects(world[0].domain, budget()).startswith("The first sums decide")
+    text = str(hr.plan(world[0].domain, hr.AdaptiveFactors(), budget(2.0, "user")))
+    assert "Either item sums again and item counts again, or " in text
