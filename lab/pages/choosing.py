@@ -3,7 +3,7 @@
 import math
 import re
 from functools import cache
-from itertools import pairwise
+from itertools import product
 from pathlib import Path
 from statistics import NormalDist
 
@@ -13,7 +13,8 @@ from hushrec.documents.odds import Odds
 from hushrec.documents.promise import Guarantee, times
 from hushrec.documents.words import english
 from hushrec.figures import one_in, percent
-from hushrec.models.visibility import COVARIANCE, FACTORS
+from lab.benchmarks.choice import ADAPTIVE, UNDECLARED, losses, stored
+from lab.benchmarks.choice import RESULTS as CHOICE
 from lab.experiments.plots import canvas, svg
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -25,8 +26,6 @@ MEANINGS = (0.1, 0.5, 1, 2, 4, 8, 20)
 """The ε of which the page says what they mean."""
 COSTS = (0.5, 1.0, 2.0, 4.0, 8.0, 20.0)
 """The ε of which it says what they cost."""
-STEPS = {"user": (100, 790, 3_000), "record": (100, 500, 3_000)}
-"""Signals at which the rows of ``measured`` begin."""
 LISTS = {"data": "MovieLens 1M, likes", "protocol": "people", "metric": "nDCG@100"}
 """The lists of lab/results/top_n.csv that are compared."""
 
@@ -107,44 +106,30 @@ def costs():
 
 def rules():
     """The rows of the table of the rule."""
-    yield "| people give | unit | signal | model |"
+    yield "| people give | unit | and | model |"
     yield "|---|---|---|---|"
-    user, record, replaced = FACTORS.values()
-    yield f"| ratings | `user` | below {user:g} | `GlobalEffects` |"
-    second = "`CovarianceSVD` where users rate too little for it"
-    yield f"| ratings | `user` | {user:g} or more | `PosteriorMF`; {second} |"
-    many = f"{COVARIANCE:,g} or more, √(items/2,000) times that for more than 2,000 items"
-    yield f"| ratings | `user` | {many}; and at least (ratings/users)² | `CovarianceSVD` |"
-    yield f"| ratings | `record` | below {record:g}, under replace {replaced:g} | `GlobalEffects` |"
-    yield f"| ratings | `record` | {record:g} or more, under replace {replaced:g} | `CovarianceSVD` |"
-    yield "| ratings | either, δ = 0 | any | `GlobalEffects` with Laplace noise |"
-    yield "| ratings | `user`, with an ε per user | any | `PosteriorMF` |"
+    yield "| ratings | either | δ > 0 | `AdaptiveFactors`, whose first sums decide |"
+    yield "| ratings | either | δ = 0 | `GlobalEffects` with Laplace noise |"
+    yield "| ratings | `user` | an ε per user | `PosteriorMF` |"
     low = "a bound on users so low that not even that many could be enough for pairs of items"
     yield f"| interactions | either | {low} | `Popularity` |"
-    yield "| interactions | either | otherwise | `PrivateEASE`, whose first sums decide |"
-    yield "| ratings | none, no noise | any | `CovarianceSVD` |"
+    yield "| interactions | either | any other | `PrivateEASE`, whose first sums decide |"
+    yield "| ratings | none, no noise | | `CovarianceSVD` |"
 
 
 def measured():
-    """How far each model is above the best of them on generated crowds, by unit and signal (choice.csv)."""
-    case = ["users", "items", "ratings", "unit", "epsilon"]
-    rows = pl.read_csv(RESULTS / "choice.csv").filter(pl.col("rmse").is_not_nan())
-    ruled = rows.filter(pl.col("model") == pl.col("chosen")).with_columns(model=pl.lit("the rule"))
-    rows = pl.concat([rows, ruled])
-    rows = rows.with_columns(loss=100 * (pl.col("rmse") / pl.min("rmse").over(case) - 1))
-    names = ("GlobalEffects", "PosteriorMF", "CovarianceSVD", "the rule")
-    yield f"| unit | signal | {' | '.join(f'`{n}`' for n in names[:3])} | the rule | crowds and ε |"
+    """How far each model is above the best of the first three on generated crowds (choice.csv), by branch."""
+    rows = losses(stored(CHOICE))
+    names = ("GlobalEffects", "PosteriorMF", "CovarianceSVD", ADAPTIVE, UNDECLARED)
+    yield f"| unit | branch | {' | '.join(f'`{n}`' for n in names[:4])} | no crowd declared | crowds and ε |"
     yield f"|---|---|{'---|' * (len(names) + 1)}"
-    for unit, bounds in STEPS.items():
-        for low, high in pairwise((0, *bounds, math.inf)):
-            there = rows.filter(pl.col("signal").is_between(low, high, closed="left"), unit=unit)
-            means = dict(there.group_by("model").agg(pl.col("loss").mean()).iter_rows())
+    for unit, branch in product(("user", "record"), ("effects", "gradients", "covariance")):
+        there = rows.filter(unit=unit, branch=branch)
+        means = dict(there.group_by("model").agg(pl.col("loss").mean()).iter_rows())
+        if means:
             cells = [f"{means[name]:.2f} %" if name in means else "" for name in names]
-            cells[-1] += f" (at most {there.filter(model='the rule')['loss'].max():.1f} %)"
-            span = f"{low:,} to {high:,}" if low and high < math.inf else f"from {low:,}"
-            span = span if low else f"below {high:,}"
-            cases = there.filter(model="the rule").height
-            yield f"| `{unit}` | {span} | {' | '.join(cells)} | {cases} |"
+            cases = there.filter(model=ADAPTIVE)
+            yield f"| `{unit}` | {branch} | {' | '.join(cells)} | {cases.height} |"
 
 
 # -- the pages --------------------------------------------------------------------------------------------
