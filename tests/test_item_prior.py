@@ -23,9 +23,9 @@ def test_every_fact_changes_the_digest():
     one, ones = np.ones(3), np.ones((3, 2))
     table = csr_array(np.eye(3, 2))
     priors = [
-        ItemPrior(features=(FeatureGroup("genres", ("a", "b"), table),)),
-        ItemPrior(features=(FeatureGroup("genres", ("a", "c"), table),)),
-        ItemPrior(features=(FeatureGroup("genres", ("a", "b"), csr_array(np.eye(3, 2, 1))),)),
+        ItemPrior(features=(FeatureGroup("genres", ("a", "b"), ("a", "b"), table),)),
+        ItemPrior(features=(FeatureGroup("genres", ("a", "c"), ("a", "c"), table),)),
+        ItemPrior(features=(FeatureGroup("genres", ("a", "b"), ("a", "b"), csr_array(np.eye(3, 2, 1))),)),
         ItemPrior(design=ones, groups=np.zeros(2, dtype=np.int64)),
         ItemPrior(design=ones, groups=np.arange(2)),
         ItemPrior(design=2 * ones, groups=np.zeros(2, dtype=np.int64)),

@@ -67,7 +67,7 @@ def test_a_list_is_that_of_the_library(ask, films):
     for row in answer.json()["rows"]:
         assert row["title"] == client.title(row["item_id"])
         assert row["reasons"] == [
-            {**why._asdict(), "title": client.title(why.item_id)}
+            {**why._asdict(), "title": client.title(why.item_id), "items": []}
             for why in client.reasons(own, row["item_id"], 2)
         ]
     assert answer.json()["unknown"] == []

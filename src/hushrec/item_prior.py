@@ -24,12 +24,14 @@ class FeatureGroup(NamedTuple):
     Attributes:
         name: of the feature, or the part of the title that it was made from.
         labels: its values; each is of two items or more, but not of nearly all.
+        shown: the value that reasons name: of a thirtieth of the numbers, the tenth around it.
         table: which items have them, a ``scipy.sparse.csr_array`` of float64, shape (n_items, n_labels). The
             row of an item with k values holds 1/√k for each, so its length is 1.
     """
 
     name: str
     labels: tuple[str, ...]
+    shown: tuple[str, ...]
     table: Any
 
 

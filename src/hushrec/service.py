@@ -69,13 +69,16 @@ class Own(BaseModel):
 
 
 class WhyListed(BaseModel):
-    """The contribution of one of the user's own items to an item of the list."""
+    """The contribution of one of the user's own items, or of a feature of them, to an item of the list."""
 
-    item_id: str
-    title: str
+    item_id: str | None = Field(description="id of the own item; null of a feature")
+    title: str = Field(description="its title, or its id where the release has none; empty of a feature")
     contribution: float = Field(
         description="to the predicted rating, in stars; of interactions, to the score"
     )
+    feature: str = Field(description="name of the feature, such as genres; empty of an item")
+    value: str = Field(description="its value, such as Comedy; empty of an item")
+    items: list[str] = Field(description="ids of the own items that have the value; empty of an item")
 
 
 class Row(BaseModel):
@@ -87,7 +90,8 @@ class Row(BaseModel):
     rank: int = Field(description="1 for the best")
     rating: float | None = Field(description="the predicted rating; null from a release of interactions")
     reasons: list[WhyListed] = Field(
-        description="own items that raise or lower the item most; empty if the release tells none"
+        description="own items, and features of them, that raise or lower the item most; empty if the "
+        "release tells none"
     )
 
 
@@ -134,7 +138,7 @@ class Lister:
             **row._asdict(),
             title=title(row.item_id),
             reasons=[
-                WhyListed(**why._asdict(), title=title(why.item_id))
+                WhyListed(**why._asdict(), title=title(why.item_id) if why.item_id else "")
                 for why in self._reasons(row.item_id, feedback, n)
             ],
         )

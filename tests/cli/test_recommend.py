@@ -165,7 +165,7 @@ def test_reasons_are_shown_beside_each_item(factors, listing, hushrec, refused):
     ):
         words = {True: "pulled up by", False: "pushed down by"}
         because = "; ".join(
-            f"{words[added > 0]} {name} {added:+.2f}" for name, added in client.reasons(own, item)
+            f"{words[added > 0]} {name} {added:+.2f}" for name, added, *_ in client.reasons(own, item)
         )
         assert " ".join(line.split()) == f"{rank} {item} {score:.2f} {stars:.2f} {because}"
         assert "i0000" in because

@@ -11,7 +11,7 @@ from hushrec.curator.public_items import item_prior
 from hushrec.data.ratings import Ratings
 from hushrec.data.split import holdout
 from hushrec.documents.words import Clause, english
-from hushrec.errors import ConfigError, GrantError
+from hushrec.errors import ConfigError, DomainError, GrantError, ReleaseError
 from hushrec.registry import MODELS, class_of
 
 N = 300
@@ -201,3 +201,108 @@ def test_factors_that_start_at_public_ones_end_nearer():
         for prior in (public, None)
     )
     assert informed < alone - 0.01
+
+
+# -- items that come after a fit ----------------------------------------------------------------------------
+
+CATALOGUE = {
+    "genres": [("Drama|War", "Comedy", "Horror|Drama")[item % 3] for item in range(N)],
+    "year": [str(1950 + item % 60) for item in range(N)],
+}
+
+
+@pytest.fixture(scope="module")
+def release() -> hr.Release:
+    made = hr.testing.fit(
+        clicks(1, CATALOGUE, people=1000),
+        hr.PrivateEASE(),
+        hr.Budget(epsilon=8.0, delta=1e-6, unit="user", adjacency="add-remove"),
+        entropy=hr.testing.Seeded(1),
+    )
+    return hr.Release.from_bytes(made.to_bytes())  # whose features are in another order
+
+
+def test_new_items_go_to_who_likes_their_genre(release: hr.Release) -> None:
+    new = ["war", "comedy", "horror"]
+    features = {"genres": ["War|Drama", "Comedy", "Horror"], "year": ["1980", "1980", "1980"]}
+    longer, unknown = hr.add_items(release, new, features=features)
+    assert unknown == {}
+    client = hr.Client(hr.Release.from_bytes(longer.to_bytes()))
+    for kind, item in enumerate(new):
+        own = [str(at) for at in range(kind, 60, 3)]
+        assert client.recommend(own, 1, allowed=new)[0].item_id == item
+        raising = next(row for row in client.reasons(own, item, 5) if row.contribution > 0)
+        assert raising.feature == "genres"
+        assert raising.value in features["genres"][kind]
+        assert set(raising.items) == set(own)
+        liking = [row.item_id for row in client.recommend([item], 40)]
+        assert np.mean([name in new or int(name) % 3 == kind for name in liking]) > 0.7
+
+
+def test_the_release_keeps_its_promise_and_says_what_was_added(release: hr.Release) -> None:
+    longer, _ = hr.add_items(release, ["new"], features={"genres": ["War"]})
+    longer, _ = hr.add_items(longer, ["newer", "newest"], titles=["Newer (1999)", "Newest"])
+    assert longer.statement == release.statement
+    assert longer.items == (*release.items, "new", "newer", "newest")
+    assert longer.features["genres"][-3:] == ("War", "", "")
+    assert longer.titles[-3:] == ("", "Newer (1999)", "Newest")
+    assert longer.taste == f"{release.taste} 3 items came after the fit: features alone place them in lists."
+    for name in release.tensors:
+        kept = longer.tensors[name][: len(release.tensors[name])]
+        np.testing.assert_array_equal(kept, release.tensors[name], strict=True)
+    assert hr.Client(longer).recommend(["1", "4"]) != []
+
+
+def test_unknown_values_are_counted_and_numbers_count_as_the_nearest(release: hr.Release) -> None:
+    texts = ["War|Comdey", "Comdey", "", "War"]
+    years = ["2199", "1993.7", "soon", "1994"]
+    longer, unknown = hr.add_items(release, [*"abcd"], features={"genres": texts, "year": years})
+    assert unknown == {"genres: Comdey": 2, "year: soon": 1}
+    starts, columns = longer.tensors["value_starts"], longer.tensors["value_columns"]
+
+    def values(item: str) -> list[tuple[str, str]]:
+        at = longer.items.index(item)
+        return [longer.values[column] for column in columns[starts[at] : starts[at + 1]]]
+
+    assert values("a") == [("genres", "War"), *(v for v in values("59") if v[0] == "year")]
+    assert values("b") == [v for v in values("44") if v[0] == "year"]
+    assert values("d") == [("genres", "War"), *(v for v in values("44") if v[0] == "year")]
+    assert values("c") == []
+    assert values("44")[-1] == values("44")[-2], "of two tables one value is shown"
+    average = np.exp(release.constants["count_intercept"])
+    assert longer.tensors["item_scores"][longer.items.index("c")] == pytest.approx(average, rel=1e-5)
+
+
+def test_what_cannot_be_added_is_refused(release: hr.Release) -> None:
+    with pytest.raises(ReleaseError, match="'1' is in the release already, as are 2 of the 3 new items"):
+        hr.add_items(release, ["1", "2", "new"])
+    with pytest.raises(ReleaseError, match="has no feature 'genre'; it has genres, year"):
+        hr.add_items(release, ["new"], features={"genre": ["War"]})
+    with pytest.raises(DomainError):
+        hr.add_items(release, ["new", "new"])
+    bare = hr.baseline(clicks(1, people=1000), hr.PrivateEASE())
+    assert bare.kind == "linear items"
+    with pytest.raises(ReleaseError, match="fit PrivateEASE on a domain with features"):
+        hr.add_items(bare, ["new"])
+
+
+def test_useless_features_place_items_by_counts_alone(release: hr.Release) -> None:
+    """All items alike, or each of its own: there is no value, so there is no table, and no place."""
+    for texts in (["film"] * N, [f"name {item}" for item in range(N)]):
+        made = hr.baseline(clicks(1, {"kind": texts}, people=1000), hr.PrivateEASE())
+        assert made.values == ()
+        with pytest.raises(ReleaseError, match="does not say what features"):
+            hr.add_items(made, ["new"], features={"kind": ["film"]})
+
+
+def test_titles_have_years_too() -> None:
+    """Without a feature named year, the year in the title places a new item."""
+    domain = hr.Domain(
+        range(N), max_users=1000, titles=[f"Film {item} ({1950 + item % 3 * 20})" for item in range(N)]
+    )
+    train = dataclasses.replace(clicks(1, people=1000), domain=domain)
+    longer, unknown = hr.add_items(hr.baseline(train, hr.PrivateEASE()), ["new"], titles=["New (1969)"])
+    assert unknown == {}
+    assert {value for value in longer.values if value[1] == "1970"} == {("year in the title", "1970")}
+    own = [str(at) for at in range(1, 60, 3)]
+    assert "new" in {row.item_id for row in hr.Client(longer).recommend(own, 90)}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, hstack
 
-from hushrec.estimation.expected_counts import expected_counts
+from hushrec.estimation.expected_counts import count_model
 from hushrec.estimation.shrinkage import denoised_counts
 from hushrec.privacy.bounded import Noisy
 
@@ -33,7 +33,7 @@ def error(found, counts):
 def test_features_predict_counts_that_the_noise_hides(world):
     table, counts = world
     seen = noisy(counts, 100.0)
-    expected = expected_counts(seen, [table])
+    expected = count_model(seen, [table]).expected
     assert np.corrcoef(expected, counts)[0, 1] > 0.4
     with_features, without = denoised_counts(seen, expected), denoised_counts(seen)
     assert error(with_features, counts) < 0.85 * error(without, counts)
@@ -43,17 +43,25 @@ def test_features_predict_counts_that_the_noise_hides(world):
 def test_features_that_say_nothing_leave_the_mean(world):
     _, counts = world
     random = csr_array(np.eye(50)[np.random.default_rng(3).integers(0, 50, N)])
-    expected = expected_counts(noisy(counts, 100.0), [random])
+    expected = count_model(noisy(counts, 100.0), [random]).expected
     assert expected == pytest.approx(counts.mean(), rel=0.35)
 
 
 def test_where_noise_is_small_counts_stay_as_they_are(world):
     table, counts = world
     seen = noisy(counts, 0.5)
-    assert error(denoised_counts(seen, expected_counts(seen, [table])), counts) < 0.6
-    exact = Noisy("item counts", counts, 0.0, 1.0, None)
-    assert expected_counts(exact, [table]) is None
-    assert expected_counts(seen, []) is None
+    assert error(denoised_counts(seen, count_model(seen, [table]).expected), counts) < 0.6
+    assert count_model(seen, []) is None
+
+
+@pytest.mark.parametrize("sigma", [0.0, 10.0])
+def test_the_regression_says_what_items_to_come_expect(world, sigma):
+    """Rows of the table times the coefficients; values that are too rare count for nothing."""
+    table, counts = world
+    expected, intercept, coefficients = count_model(noisy(counts, sigma), [csr_array((N, 2)), table])
+    assert np.exp(intercept + table @ coefficients[2:]) == pytest.approx(expected, rel=1e-9)
+    assert (coefficients[:2] == 0).all()
+    assert np.corrcoef(coefficients[2:], np.linspace(0, 4.6, 10))[0, 1] > 0.95
 
 
 def test_many_values_and_odd_ones(world):
@@ -62,7 +70,7 @@ def test_many_values_and_odd_ones(world):
     values = np.random.default_rng(5).integers(0, 10_000, 10 * N)
     many = csr_array((np.ones(10 * N), values, range(0, 10 * N + 1, 10)), shape=(N, 10_000))
     seen = noisy(counts, 100.0)
-    alone = denoised_counts(seen, expected_counts(seen, [table]))
-    among = denoised_counts(seen, expected_counts(seen, [table, many]))
+    alone = denoised_counts(seen, count_model(seen, [table]).expected)
+    among = denoised_counts(seen, count_model(seen, [table, many]).expected)
     assert error(among, counts) < 1.2 * error(alone, counts)
-    assert np.isfinite(expected_counts(seen, [csr_array((N, 3)), hstack([table, table])])).all()
+    assert np.isfinite(count_model(seen, [csr_array((N, 3)), hstack([table, table])]).expected).all()

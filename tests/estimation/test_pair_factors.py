@@ -5,7 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from hushrec.estimation.pair_factors import Crowd, Muting, cleaned, ease, muting, pair_factors, symmetric
+from hushrec.estimation.pair_factors import (
+    Crowd,
+    ItemFactors,
+    Muting,
+    cleaned,
+    ease,
+    muting,
+    pair_factors,
+    symmetric,
+)
 
 N, RANK = 120, 3
 
@@ -35,7 +44,12 @@ def fitted(pairs, sigma, variance, rank, means=None):
     """Factors of pairs whose noise has deviation σ."""
     means = np.zeros((len(pairs), 0)) if means is None else means
     root = math.sqrt(sigma)
-    return root * pair_factors(pairs / np.float32(sigma), variance / sigma, means / root, rank)
+    return root * pair_factors(pairs / np.float32(sigma), variance / sigma, means / root, rank)[0]
+
+
+def solved(factors, *rest):
+    """The scores of EASE, without features."""
+    return ease(ItemFactors(factors, np.zeros((0, factors.shape[1]))), *rest)[0]
 
 
 def error(found, truth):
@@ -76,7 +90,7 @@ def test_spare_factors_change_little(planted):
 
 @pytest.mark.parametrize("n", [2, 3, 5])
 def test_few_items_and_no_pairs_are_no_trouble(n):
-    found = pair_factors(np.zeros((n, n), np.float32), np.ones(n), np.zeros((n, 0)), n - 1)
+    found = pair_factors(np.zeros((n, n), np.float32), np.ones(n), np.zeros((n, 0)), n - 1)[0]
     assert found.shape == (n, n - 1)
     assert np.abs(found).max() < 1e-3
 
@@ -122,21 +136,21 @@ def test_a_crowd_that_is_small_for_its_noise_is_given_fewer_factors_and_items():
     weights = Muting(np.ones(900), np.full(900, 1 / 30), variance)
     shapes = []
     for signal in (1.0, 1e4, math.inf):
-        found = cleaned(triangle, 1.0, weights, crowd(signal, 5 * signal), [], 64)
+        found = cleaned(triangle, 1.0, weights, crowd(signal, 5 * signal), [], 64).factors
         fitted = np.flatnonzero(found.any(axis=1))
         assert set(fitted) == {*np.argsort(-variance)[: len(fitted)]}, "the others are the rarest"
         assert error(found[fitted], factors[fitted]) < 0.3
         shapes.append((found.shape[1], len(fitted)))
     assert shapes == sorted(shapes)
     assert shapes[0] < (32, 900) < shapes[-1] == (64, 900)
-    few = cleaned(triangle, 1.0, weights, crowd(1e4, 600.0), [], 64)
+    few = cleaned(triangle, 1.0, weights, crowd(1e4, 600.0), [], 64).factors
     assert few.shape[1] == 6, "what the pairs stand, / 100"
 
 
 def test_there_are_fewer_factors_than_items():
     for n in (2, 5):
         weights = Muting(np.ones(n), np.full(n, n**-0.5), np.ones(n))
-        found = cleaned(np.ones(n * (n - 1) // 2), 0.1, weights, crowd(math.inf, math.inf), [], 128)
+        found = cleaned(np.ones(n * (n - 1) // 2), 0.1, weights, crowd(math.inf, math.inf), [], 128).factors
         assert found.shape == (n, n - 1)
 
 
@@ -170,7 +184,7 @@ def test_ease_is_the_inverse_of_the_same_covariance(rank):
     scale = weights.weights[:, None] / (np.diag(precision) * weights.weights)
     expected = -precision * scale
     np.fill_diagonal(expected, 0)
-    linear = ease(factors, weights, part, crowd(1e4, 1e4, total))
+    linear = solved(factors, weights, part, crowd(1e4, 1e4, total))
     found = linear.inputs[:, None] * (linear.factors @ linear.factors.T) * linear.outputs
     np.fill_diagonal(found, 0)
     assert np.abs(found - expected).max() < 1e-8 * np.abs(expected).max()
@@ -179,7 +193,7 @@ def test_ease_is_the_inverse_of_the_same_covariance(rank):
 @pytest.mark.parametrize(("part", "total"), [(-5.0, 100.0), (500.0, 100.0), (1.0, -100.0), (0.0, 0.0)])
 def test_noisy_parts_and_totals_that_cannot_be_still_give_scores(part, total):
     weights = muting(np.array([5.0, 3.0, 1.0]), 1e4)
-    linear = ease(np.ones((3, 1)), weights, part, crowd(1e4, 1e4, total, cosine=2.0))
+    linear = solved(np.ones((3, 1)), weights, part, crowd(1e4, 1e4, total, cosine=2.0))
     assert all(np.isfinite(array).all() for array in linear)
     assert (linear.outputs > 0).all()
 
@@ -189,7 +203,7 @@ def test_the_intercept_is_a_mean_along_the_direction_of_the_average_user():
     rng = np.random.default_rng(3)
     weights = muting(rng.gamma(0.5, 100, 30) + 1e-3, 1e4)
     factors, part, total = rng.standard_normal((30, 4)) * 3, 40.0, 1000.0
-    linear = ease(factors, weights, part, crowd(1e4, 1e4, total, cosine=0.15))
+    linear = solved(factors, weights, part, crowd(1e4, 1e4, total, cosine=0.15))
     directions = np.column_stack([factors, weights.direction])
     values = np.append(np.full(4, 1 - part / total), part)
     dense = covariance(factors, weights, part, total)
@@ -201,7 +215,7 @@ def test_the_intercept_is_a_mean_along_the_direction_of_the_average_user():
     expected = directions @ user / (np.diag(np.linalg.inv(dense)) * weights.weights) / diagonal
     vector = (x @ linear.factors) + np.linalg.norm(x) * linear.intercept
     assert linear.outputs * (linear.factors @ vector) == pytest.approx(expected, rel=1e-9)
-    most = ease(factors, weights, part, crowd(1e4, 1e4, total, cosine=9.0)).intercept
+    most = solved(factors, weights, part, crowd(1e4, 1e4, total, cosine=9.0)).intercept
     assert most == pytest.approx(linear.intercept * math.sqrt(0.9 * part / total) / 0.15, rel=1e-9)
 
 

@@ -11,7 +11,7 @@ import hushrec as hr
 from hushrec.documents.words import Clause, english
 from hushrec.errors import ConfigError
 from hushrec.estimation import public_release
-from hushrec.estimation.pair_factors import Crowd, ease, muting
+from hushrec.estimation.pair_factors import Crowd, ItemFactors, ease, muting
 from hushrec.models.phases.outputs import linear_release
 from hushrec.release.artefact import Release
 
@@ -96,7 +96,12 @@ def clicks():
     rng = np.random.default_rng(4)
     weights = muting(rng.gamma(1, 100, 40) + 1, 1e4)
     factors, part, total = 3 * rng.standard_normal((40, 5)), 40.0, 1000.0
-    linear = ease(factors, weights, part, Crowd(total, total, 1e4, 1e4, 0.0))
+    linear, _ = ease(
+        ItemFactors(factors, np.zeros((0, factors.shape[1]))),
+        weights,
+        part,
+        Crowd(total, total, 1e4, 1e4, 0.0),
+    )
     low = np.column_stack([factors * np.sqrt(1 - part / total), np.sqrt(part) * weights.direction])
     catalogue = hr.Domain([f"i{k}" for k in range(40)], max_users=1000)
     made = linear_release(hr.PrivateEASE(), catalogue, linear, np.arange(40.0))

@@ -9,6 +9,7 @@ import safetensors.numpy
 
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import FORMAT, Release
+from support.releases import valued
 from support.statements import UNPROTECTED
 
 
@@ -344,3 +345,65 @@ def test_a_model_of_ratings_needs_its_scale(release):
         release(scale=None)
     with pytest.raises(ReleaseError, match="kind 'factors' cannot be of interactions"):
         release(likes=4.0)
+
+
+def alter(name, place, value):
+    return lambda facts, tensors: tensors[name].__setitem__(place, value)
+
+
+def shorter(name):
+    return lambda facts, tensors: tensors.update({name: tensors[name][:-1]})
+
+
+def retyped(name, dtype):
+    return lambda facts, tensors: tensors.update({name: tensors[name].astype(dtype)})
+
+
+VALUE_FAULTS = {
+    "a factor that is not finite": alter("value_factors", (0, 0), np.nan),
+    "one value less": shorter("value_factors"),
+    "one count less": shorter("value_counts"),
+    "another rank": shorter("value_direction"),
+    "one item less": shorter("value_starts"),
+    "one entry less": shorter("value_weights"),
+    "columns that are not whole": retyped("value_columns", np.float32),
+    "starts of 64 bits": retyped("value_starts", np.int64),
+    "an unknown value": alter("value_columns", -1, 7),
+    "a value before the first": alter("value_columns", 0, -1),
+    "a value twice": alter("value_columns", slice(1, 3), 1),
+    "a first item that starts late": alter("value_starts", 0, 1),
+    "an item that ends before it starts": alter("value_starts", 3, 9_999),
+    "an item of negative length": alter("value_starts", 2, -1),
+    "no such tensor": lambda facts, tensors: tensors.pop("value_weights"),
+    "no names": lambda facts, tensors: facts.pop("values"),
+    "a name less": lambda facts, tensors: facts["values"].update(values="Comedy\nDrama"),
+    "an empty name": lambda facts, tensors: facts["values"].update(
+        features=facts["values"]["features"].replace("year", "", 1)
+    ),
+    "names of numbers": put("values", "values", value=7),
+    "no intercept": lambda facts, tensors: facts["constants"].pop("count_intercept"),
+    "no variance": put("constants", "own_variance", value=0.0),
+    "a negative half": put("constants", "half_count", value=-1.0),
+    "fewer new items than none": put("constants", "placed_items", value=-1.0),
+}
+
+
+@pytest.mark.parametrize("fault", VALUE_FAULTS)
+def test_malformed_values_are_refused(ranker, forged, fault):
+    made = ranker(tuple("abcdefgh"), **valued(2, 8))
+    assert Release.from_bytes(made.to_bytes()).values == made.values
+    with pytest.raises(ReleaseError):
+        Release.from_bytes(forged(made.to_bytes(), VALUE_FAULTS[fault]))
+
+
+def test_other_kinds_have_no_values(ranker, release):
+    values = valued(2, 4, rank=2)
+    for made in (ranker(), release()):
+        more = {name: of for name, of in values["tensors"].items() if name.startswith("value_")}
+        with pytest.raises(ReleaseError, match="not those of this kind"):
+            dataclasses.replace(
+                made,
+                values=values["values"],
+                tensors={**made.tensors, **more},
+                constants={**made.constants, **values["constants"]},
+            )

@@ -12,6 +12,7 @@ from hushrec.data.synthetic import netflix_like
 from hushrec.errors import ReleaseError
 from hushrec.release.client import Client
 from hushrec.release.fold_in import predictor
+from hushrec.release.lists import Reason
 
 A, B, C, D = (f"item {i} é" for i in range(4))
 N = 12
@@ -82,7 +83,7 @@ def test_reasons_are_the_largest_contributions_by_name(client):
         ]
         wanted = {client.release.items[i]: value for i, value in zip(rated, added, strict=True) if value}
         found = client.reasons(own, name, 10)
-        assert dict(found) == wanted
+        assert {row.item_id: row.contribution for row in found} == wanted
         sizes = [abs(row.contribution) for row in found]
         assert sizes == sorted(sizes, reverse=True)
         assert client.reasons(own, name) == found[:3]
@@ -128,7 +129,7 @@ def test_of_interactions_they_add_up_to_the_score_and_disliked_items_add_nothing
     client = Client(ranker(scale=(1.0, 5.0, 1.0), likes=4.0))
     client._predictor = Linear([[0, 0, 3, 1], [0, 0, -4, 1], [0] * 4, [0, 0, 7, 0]])
     own = {"a": 5, "b": 4, "d": 2}
-    assert client.reasons(own, "c") == [("b", -4), ("a", 3)]
+    assert client.reasons(own, "c") == [Reason("b", -4), Reason("a", 3)]
     assert {row.item_id: row.score for row in client.recommend(own)} == {"c": -1}
 
 

@@ -93,6 +93,39 @@ def ranker(items=("a", "b", "c", "d"), scores=None, **changes):
     return Release(**(facts | changes))
 
 
+def linear_items(seed, n, rank=5):
+    """Kind and tensors of a release of linear scores, from random numbers."""
+    rng = np.random.default_rng(seed)
+    tensors = {
+        "item_factors": rng.uniform(-1, 1, (n, rank)),
+        "input_weights": rng.uniform(0.1, 1, n),
+        "output_weights": rng.uniform(-1, 1, n),
+        "intercept": rng.uniform(-1, 1, rank),
+        "item_scores": rng.uniform(0.5, 9, n),
+    }
+    return {"kind": "linear items", "tensors": {name: of.astype(np.float32) for name, of in tensors.items()}}
+
+
+def valued(seed, n, rank=5):
+    """The same with values of features: genres, of which items have up to two, and years in two tables."""
+    rng = np.random.default_rng(seed)
+    values = [("genres", "Comedy"), ("genres", "Drama"), ("genres", "War")]
+    values += [("year", "1990–1999"), ("year", "1990–1999"), ("year", "2000"), ("year", "1990–1999")]
+    rows = [sorted({at % 4, (at * at) % 3} - {3}) + [3 + at % 4] * (at % 3 > 0) for at in range(n)]
+    made = linear_items(seed + 1, n, rank)
+    tensors = {
+        "value_factors": rng.uniform(-1, 1, (len(values), rank)),
+        "value_counts": rng.uniform(-1, 1, len(values)),
+        "value_direction": rng.uniform(-1, 1, rank),
+        "value_weights": rng.uniform(0.1, 1, sum(map(len, rows))),
+    }
+    made["tensors"] |= {name: of.astype(np.float32) for name, of in tensors.items()}
+    made["tensors"]["value_starts"] = np.cumsum([0, *map(len, rows)]).astype(np.int32)
+    made["tensors"]["value_columns"] = np.concatenate(rows).astype(np.int32)
+    constants = {"count_intercept": 1.0, "half_count": 0.5, "own_variance": 2.0, "placed_items": 0.0}
+    return {**made, "values": tuple(values), "constants": constants}
+
+
 def opened(data):
     """The JSON facts and the tensors of a release's bytes."""
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])

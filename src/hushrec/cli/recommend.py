@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from hushrec.release.lists import Reason
 
 
+_NAMED = 2  # own items that are named with a feature; chosen by hand
+
+
 @dataclass(frozen=True, kw_only=True)
 class OwnOptions(Group):
     """Return the records of a user."""
@@ -67,7 +70,9 @@ def recommend(
     diversity: Annotated[
         float, typer.Option(min=0, max=1, help="0: the best items; above: items less like each other.")
     ] = 0,
-    why: Annotated[bool, typer.Option("--why", help="Show which items of yours moved each most.")] = False,
+    why: Annotated[
+        bool, typer.Option("--why", help="Show which items of yours, or features of them, moved each most.")
+    ] = False,
     pinned: keys.Pinned,
     json: options.Json = False,
 ) -> None:
@@ -118,8 +123,14 @@ def _facts(
             "rank": row.rank,
             "rating": row.rating,
             "reasons": [
-                {**item_json(client, mine), "contribution": added}
-                for mine, added in reasons.get(row.item_id, ())
+                {
+                    **(item_json(client, why.item_id) if why.item_id else {"id": None, "title": None}),
+                    "contribution": why.contribution,
+                    "feature": why.feature,
+                    "value": why.value,
+                    "items": [item_json(client, item) for item in why.items],
+                }
+                for why in reasons.get(row.item_id, ())
             ],
         }
         for row in rows
@@ -139,14 +150,23 @@ def _print(
             column.justify = "left"
     for item, score, rank, rating in rows:
         because = "; ".join(
-            f"{'pulled up' if added > 0 else 'pushed down'} by {client.title(mine)} "
-            f"{_figure(added, stars, '+')}"
-            for mine, added in reasons.get(item, ())
+            f"{'pulled up' if why.contribution > 0 else 'pushed down'} by {_cause(client, why)} "
+            f"{_figure(why.contribution, stars, '+')}"
+            for why in reasons.get(item, ())
         )
         title = [client.title(item)] * titles
         predicted = [f"{rating:.2f}"] if rating is not None else []
         listed.add_row(str(rank), item, *title, _figure(score, stars), *predicted, *[because] * why)
     console.out().print(listed)
+
+
+def _cause(client: "Client", why: "Reason") -> str:
+    """Name an own item, or a feature with some own items that have it."""
+    if why.item_id:
+        return client.title(why.item_id)
+    some = [client.title(item) for item in why.items[:_NAMED]]
+    more = [f"{len(why.items) - _NAMED:,} more"] * (len(why.items) > _NAMED)
+    return f"{why.feature}: {why.value} ({', '.join([*some, *more])})"
 
 
 def _figure(value: float, stars: bool, sign: str = "-") -> str:

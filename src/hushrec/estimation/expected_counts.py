@@ -10,7 +10,7 @@ Privacy: post-processing of released counts; features are public.
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -20,7 +20,7 @@ from scipy.linalg.lapack import dpotri
 from hushrec.arrays import Floats, Ints
 from hushrec.privacy.bounded import Noisy
 
-__all__ = ["expected_counts"]
+__all__ = ["CountModel", "count_model"]
 
 # Chosen by hand, all of them.
 _VALUES = 1200
@@ -35,20 +35,34 @@ _FIRST, _LEAST, _MOST = 1.0, 1e-5, 4.0
 """τ at first, and its bounds."""
 
 
-def expected_counts(counts: Noisy, tables: Sequence[Any]) -> Floats | None:
-    """Return the count that features let expect of each item.
+class CountModel(NamedTuple):
+    """A log-linear regression of counts on features.
+
+    Attributes:
+        expected: θ of each item, positive, shape (n,).
+        intercept: b_0.
+        coefficients: b of each value of all features, 0 for those that are too rare, shape (n_values,).
+    """
+
+    expected: Floats
+    intercept: float
+    coefficients: Floats
+
+
+def count_model(counts: Noisy, tables: Sequence[Any]) -> CountModel | None:
+    """Fit the counts that features let expect.
 
     Args:
         counts: of each item, shape (n,).
         tables: which items have which values, one sparse matrix for each kind of feature, shape (n, any).
 
     Returns:
-        Positive, shape (n,); None without features.
+        None without features.
     """
-    if not tables or not counts.sigma:
+    if not tables:
         return None
     observed, variance = counts.values, counts.sigma**2
-    columns, kinds = _commonest(tables)
+    columns, kinds, chosen = _commonest(tables)
     n, n_columns = columns.shape
     centre = math.log(max(float(observed.mean()), 0.1 * counts.sigma / math.sqrt(n), 1e-3))
     coefficients = np.concatenate([[centre], np.zeros(n_columns - 1)])
@@ -69,7 +83,9 @@ def expected_counts(counts: Noisy, tables: Sequence[Any]) -> Floats | None:
             squares = _summed(coefficients[1:] ** 2, kinds, spread)
             spread = np.clip(squares / np.maximum(determined, 1e-9), _LEAST, _MOST)
     predicted = np.clip(columns @ coefficients, centre + _LOWEST, centre + _HIGHEST)
-    return np.asarray(np.exp(predicted), dtype=np.float64)
+    of_values = np.zeros(sum(table.shape[1] for table in tables))
+    of_values[chosen] = coefficients[1:]
+    return CountModel(np.asarray(np.exp(predicted), dtype=np.float64), float(coefficients[0]), of_values)
 
 
 def _summed(values: Floats, kinds: Ints, like: Floats) -> Floats:
@@ -77,11 +93,11 @@ def _summed(values: Floats, kinds: Ints, like: Floats) -> Floats:
     return np.asarray(np.bincount(kinds, values, len(like)), dtype=np.float64)
 
 
-def _commonest(tables: Sequence[Any]) -> tuple[Any, Ints]:
-    """Return a constant and the commonest values of all features, sparse, and the kind of each value."""
+def _commonest(tables: Sequence[Any]) -> tuple[Any, Ints, Ints]:
+    """Return a constant and the commonest values of all features, sparse; the kind of each, and its place."""
     columns = sparse.csc_array(sparse.hstack(tables))
     sizes = np.diff(columns.indptr)
     chosen = np.sort(np.argsort(-sizes, kind="stable")[:_VALUES])
     ones = np.ones((columns.shape[0], 1))
     kinds = np.repeat(np.arange(len(tables)), [table.shape[1] for table in tables])[chosen]
-    return sparse.csr_array(sparse.hstack([sparse.csr_array(ones), columns[:, chosen]])), kinds
+    return sparse.csr_array(sparse.hstack([sparse.csr_array(ones), columns[:, chosen]])), kinds, chosen

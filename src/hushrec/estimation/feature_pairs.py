@@ -20,7 +20,7 @@ from scipy.optimize import nnls
 from hushrec.arrays import Floats, Floats32, Ints
 from hushrec.item_prior import ItemPrior
 
-__all__ = ["feature_factors", "tables_of"]
+__all__ = ["ExpectedFactors", "feature_factors", "tables_of"]
 
 _DIRECTIONS, _OVERSAMPLED, _POWERS = 200, 20, 4
 """The most directions of the mean, columns beyond them, and power iterations (Halko, Martinsson & Tropp
@@ -99,10 +99,36 @@ def tables_of(prior: ItemPrior, weights: Floats, variance: Floats, items: Ints) 
     return tables
 
 
+class ExpectedFactors(NamedTuple):
+    """Whitened factors that features let expect, and the space of all that features can explain.
+
+    Attributes:
+        factors: N, columns in the order of their size, shape (n, any); none if the pairs do not show the
+            features.
+        basis: Q, orthonormal: the leading directions of the features' mean, shape (n, n_directions).
+        loads: Q = G̃ loads with G̃ of all groups, shape (n_values, n_directions).
+    """
+
+    factors: Floats
+    basis: Floats
+    loads: Floats
+
+    def by_value(self, rows: Floats) -> Floats:
+        """Return B of the values: G̃ B is the part of the rows of items that features explain.
+
+        Args:
+            rows: whitened, shape (n, any).
+
+        Returns:
+            Shape (n_values, any).
+        """
+        return np.asarray(self.loads @ (self.basis.T @ rows), dtype=np.float64)
+
+
 def feature_factors(
     pairs: Floats32, tables: Sequence[Any], variance: Floats, scale: Floats, direction: Floats
-) -> Floats:
-    """Return factors N of the items with N Nᵀ the expected pairs, given what the pairs say.
+) -> ExpectedFactors:
+    """Find factors N of the items with N Nᵀ the expected pairs, given what the pairs say.
 
     Args:
         pairs: whitened, with a zero diagonal, shape (n, n).
@@ -110,22 +136,25 @@ def feature_factors(
         variance: t of each item, shape (n,).
         scale: r, by whose roots the rows and columns of the pairs were divided, shape (n,).
         direction: v, of length 1, shape (n,).
-
-    Returns:
-        Columns in the order of their size, shape (n, any); none if the pairs do not show the features.
     """
+    n_values = sum(table.shape[1] for table in tables)
+    nothing = ExpectedFactors(*(np.zeros((size, 0)) for size in (len(variance), len(variance), n_values)))
     if not tables:
-        return np.zeros((len(variance), 0))
+        return nothing
     root = np.sqrt(scale)
     weights = sparse.diags_array(np.sqrt(variance) / root)
     along, across = direction / root, direction * root
     groups = [_Centred.of(sparse.csr_array(weights @ table), along, across) for table in tables]
     coefficients = _coefficients(groups, pairs)
+    if not coefficients.any():
+        return nothing
     shown = [group.table * math.sqrt(c) for group, c in zip(groups, coefficients, strict=True) if c > 0]
-    if not shown:
-        return np.zeros((len(variance), 0))
     mean = _Centred.of(sparse.csr_array(sparse.hstack(shown)), along, across)
-    return _moved(pairs, *_directions(mean))
+    basis, values, axes = _directions(mean)
+    sizes = np.repeat(np.sqrt(coefficients), [group.table.shape[1] for group in groups])
+    loads = np.zeros((n_values, len(values)))
+    loads[sizes > 0] = sizes[sizes > 0, None] * axes / np.sqrt(values)
+    return ExpectedFactors(_moved(pairs, basis, values), basis, loads)
 
 
 def _coefficients(groups: Sequence[_Centred], pairs: Floats32) -> Floats:
@@ -144,8 +173,8 @@ def _coefficients(groups: Sequence[_Centred], pairs: Floats32) -> Floats:
     return np.asarray(fitted, dtype=np.float64)
 
 
-def _directions(mean: _Centred) -> tuple[Floats, Floats]:
-    """Return the leading eigenvectors of G̃ G̃ᵀ, shape (n, k), and their eigenvalues, shape (k,)."""
+def _directions(mean: _Centred) -> tuple[Floats, Floats, Floats]:
+    """Return Q, S² and V of the leading part Q S Vᵀ of G̃, shapes (n, k), (k,) and (n_values, k)."""
     n, n_values = mean.table.shape
     most = min(_DIRECTIONS, n - 1, n_values)
     width = min(most + _OVERSAMPLED, n_values)
@@ -154,10 +183,10 @@ def _directions(mean: _Centred) -> tuple[Floats, Floats]:
         block, _ = np.linalg.qr(mean.times(block))
         block, _ = np.linalg.qr(mean.transposed(block))
     basis, _ = np.linalg.qr(mean.times(block))
-    turned, sizes, _ = np.linalg.svd(mean.transposed(basis).T, full_matrices=False)
+    turned, sizes, axes = np.linalg.svd(mean.transposed(basis).T, full_matrices=False)
     values = sizes[:most] ** 2
     kept = values > _FAINTEST * max(values.max(initial=0.0), 1e-30)
-    return np.asarray(basis @ turned[:, :most])[:, kept], values[kept]
+    return np.asarray(basis @ turned[:, :most])[:, kept], values[kept], axes[:most][kept].T
 
 
 def _moved(pairs: Floats32, basis: Floats, values: Floats) -> Floats:

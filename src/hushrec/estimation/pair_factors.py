@@ -32,9 +32,9 @@ _FEWEST_FACTORS, _FEW_FACTORS, _REACH_PER_FACTOR, _SIGNAL_PER_FACTOR = 4, 16, 10
 those of features count, up to half."""
 _FEWEST_ITEMS, _ITEMS_PER_CROWD = 500, 1.25
 """The fewest items to start with, and how many for each unit of μ n̂."""
-_LEAST, _LEAST_VARIANCE = 1e-8, 1e-4
+LEAST, _LEAST_VARIANCE = 1e-8, 1e-4
 """Smallest weight, scale and eigenvalue, and smallest t over its mean, so that nothing is divided by zero."""
-_RIDGE = 0.5
+RIDGE = 0.5
 """Of the mean of the diagonal; docs/models/private_ease.md says so, docs/decisions/one-shot-ease.md why."""
 _MOST_POPULAR = 0.9
 """Largest squared mean cosine, over the mean squared cosine: chosen by hand."""
@@ -72,12 +72,16 @@ def muting(counts: Floats, signal: float) -> Muting:
         signal: μ n̂, the Gaussian-DP parameter μ of the fit times the size of the crowd; infinite without
             noise.
     """
-    least = _MUTING * math.sqrt(len(counts)) / signal * counts.mean()
-    weights = counts / (counts + least)
-    weights = np.maximum(weights / weights.max(), _LEAST)
+    weights = counts / (counts + half_count(counts, signal))
+    weights = np.maximum(weights / weights.max(), LEAST)
     direction = counts * weights
     variance = direction * weights
     return Muting(weights, direction / np.linalg.norm(direction), variance / variance.mean())
+
+
+def half_count(counts: Floats, signal: float) -> float:
+    """Return 270 √n/(μ n̂) · mean s, the count of an item that is muted to half; see ``muting``."""
+    return float(_MUTING * math.sqrt(len(counts)) / signal * counts.mean())
 
 
 def symmetric(above: Floats, n: int) -> Floats32:
@@ -112,9 +116,23 @@ class Crowd(NamedTuple):
     cosine: float
 
 
+class ItemFactors(NamedTuple):
+    """Factors of items, and what features explain of them.
+
+    Attributes:
+        factors: L, shape (n, rank).
+        values: B: of L_i, features explain √t_i F_i B − v_i (vᵀ √t F) B; shape (n_values, rank).
+
+    Privacy: post-processing.
+    """
+
+    factors: Floats
+    values: Floats
+
+
 def cleaned(
     above: Floats, sigma: float, weights: Muting, crowd: Crowd, features: Sequence[Any], rank: int
-) -> Floats:
+) -> ItemFactors:
     """Fit item factors to a released strict upper triangle; where the noise hides all, rows are 0.
 
     Entry ij has the variance σ² of the noise, and that of the crowd itself, which is a sample of people: with
@@ -131,18 +149,16 @@ def cleaned(
         crowd: how large it is.
         features: which items have which values of each kind of feature, sparse, shape (n, any).
         rank: largest number of factors; of more, the leading directions are kept.
-
-    Returns:
-        L, shape (n, number of factors).
     """
     n, variance = len(weights.variance), weights.variance
     own_variance = max(crowd.total, 1.0) * variance / variance.sum()
-    scale = np.maximum(np.sqrt(sigma**2 + own_variance**2 / max(crowd.users, 1.0)), _LEAST)
+    scale = np.maximum(np.sqrt(sigma**2 + own_variance**2 / max(crowd.users, 1.0)), LEAST)
     root = np.sqrt(scale).astype(np.float32)
     pairs = symmetric(above, n)
     pairs /= root[:, None]
     pairs /= root
-    expected = feature_factors(pairs, features, variance, scale, weights.direction)
+    public = feature_factors(pairs, features, variance, scale, weights.direction)
+    expected = public.factors
     faint = (expected**2).sum(axis=0) <= math.sqrt(n)
     fixed, means = expected[:, faint], expected[:, ~faint]
     shown = crowd.signal / _SIGNAL_PER_FACTOR
@@ -158,13 +174,15 @@ def cleaned(
         pairs -= faintly @ faintly.T
         np.fill_diagonal(pairs, 0)
     factors = np.hstack([means, np.zeros((n, further))])
-    factors[kept] = pair_factors(pairs, variance[kept] / scale[kept], means[kept], further)
+    fitted, axes = pair_factors(pairs, variance[kept] / scale[kept], means[kept], further)
+    factors = factors @ axes
+    factors[kept] = fitted
     whole = np.asarray(np.hstack([factors, fixed]) * np.sqrt(scale)[:, None], dtype=np.float64)
     most = min(rank, n - 1)
-    if whole.shape[1] <= most:
-        return whole
-    vectors, sizes, _ = np.linalg.svd(whole, full_matrices=False)
-    return np.asarray(vectors[:, :most] * sizes[:most], dtype=np.float64)
+    if whole.shape[1] > most:
+        vectors, sizes, _ = np.linalg.svd(whole, full_matrices=False)
+        whole = np.asarray(vectors[:, :most] * sizes[:most], dtype=np.float64)
+    return ItemFactors(whole, public.by_value(whole / np.sqrt(scale)[:, None]))
 
 
 def rounds(n_factors: int) -> int:
@@ -176,7 +194,7 @@ def rounds(n_factors: int) -> int:
     return max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, _FACTOR_ROUNDS // n_factors))
 
 
-def pair_factors(pairs: Floats32, variance: Floats, means: Floats, further: int) -> Floats:
+def pair_factors(pairs: Floats32, variance: Floats, means: Floats, further: int) -> tuple[Floats, Floats]:
     """Fit L with pairs ≈ L Lᵀ off the diagonal, where the noise has variance 1.
 
     L_ik ~ N(N_ik, t_i/α_k): α falls where the pairs say more than the mean N, and N is forgotten.
@@ -188,7 +206,8 @@ def pair_factors(pairs: Floats32, variance: Floats, means: Floats, further: int)
         further: number of factors of mean 0, below n.
 
     Returns:
-        Shape (n, expected + further); further factors that the noise hides are about 0.
+        The factors, shape (n, expected + further); further ones that the noise hides are about 0. And
+        the axes to which the fit turned those that it started from, for items that it leaves out.
     """
     n = len(pairs)
     t = np.maximum(variance, _LEAST_VARIANCE * variance.mean())[:, None]
@@ -196,6 +215,7 @@ def pair_factors(pairs: Floats32, variance: Floats, means: Floats, further: int)
     factors = np.hstack([means, _starting(pairs, root, root * means, further)])
     expected = np.hstack([means, np.zeros((n, further))])
     spread = np.zeros_like(factors)
+    turned_to = np.eye(factors.shape[1])
     precision = n / np.maximum((factors**2 / t).sum(axis=0), 1e-30)
     for _ in range(rounds(factors.shape[1])):
         scale = np.sqrt(precision)
@@ -213,8 +233,9 @@ def pair_factors(pairs: Floats32, variance: Floats, means: Floats, further: int)
         _, axes = np.linalg.eigh(moment)
         axes = axes[:, ::-1]
         factors, expected, spread = factors @ axes, expected @ axes, spread @ axes**2
+        turned_to = turned_to @ axes
         precision = n / np.maximum((((factors - expected) ** 2 + spread) / t).sum(axis=0), 1e-30)
-    return np.asarray(factors, dtype=np.float64)
+    return np.asarray(factors, dtype=np.float64), np.asarray(turned_to, dtype=np.float64)
 
 
 def _starting(pairs: Floats32, root: Floats, means: Floats, rank: int) -> Floats:
@@ -233,9 +254,25 @@ def _starting(pairs: Floats32, root: Floats, means: Floats, rank: int) -> Floats
         weighted -= across @ span.T
         weighted -= span @ (across.T - (span.T @ across) @ span.T)
     values, vectors = leading(weighted, rank)
-    largest = max(float(values[0]), _LEAST)
+    largest = max(float(values[0]), LEAST)
     start = vectors * np.sqrt(np.maximum(values, 1e-3 * largest)) / np.maximum(root, 1e-3)
     return np.asarray(start, dtype=np.float64)
+
+
+class ValueFactors(NamedTuple):
+    """Parts of linear scores that features explain: of g_i, (√t_i F_i W + v_i (w − (vᵀ √t F) W))/A_i.
+
+    Attributes:
+        factors: W, shape (n_values, rank).
+        direction: w, shape (rank,).
+        diagonal: A, shape (n,).
+
+    Privacy: post-processing.
+    """
+
+    factors: Floats
+    direction: Floats
+    diagonal: Floats
 
 
 class LinearWeights(NamedTuple):
@@ -258,7 +295,9 @@ class LinearWeights(NamedTuple):
     intercept: Floats
 
 
-def ease(factors: Floats, weights: Muting, popular_part: float, crowd: Crowd) -> LinearWeights:
+def ease(
+    factors: ItemFactors, weights: Muting, popular_part: float, crowd: Crowd
+) -> tuple[LinearWeights, ValueFactors]:
     """Solve EASE for a covariance of low rank plus diagonal, in closed form (Steck 2019, eq. 8).
 
     C = U Λ Uᵀ + A with U = [L, v], Λ = diag(1 − ℓ/T, …, ℓ) and the diagonal A: what the factors leave of
@@ -269,7 +308,7 @@ def ease(factors: Floats, weights: Muting, popular_part: float, crowd: Crowd) ->
     say is filled in by popularity; in the scores this is the intercept.
 
     Args:
-        factors: L, shape (n, k).
+        factors: L, shape (n, k), and B.
         weights: d, v and t.
         popular_part: ℓ, how much of the squared vectors lies along v.
         crowd: the sum T of the squared vectors, and the mean cosine between them and v.
@@ -277,19 +316,23 @@ def ease(factors: Floats, weights: Muting, popular_part: float, crowd: Crowd) ->
     total = max(crowd.total, 1.0)
     popular_part = min(max(popular_part, 1e-3 * total), 0.95 * total)
     cosine = min(max(crowd.cosine, 0.0), math.sqrt(_MOST_POPULAR * popular_part / total))
-    directions = np.column_stack([factors, weights.direction])
-    values = np.append(np.full(factors.shape[1], 1 - popular_part / total), popular_part)
+    directions = np.column_stack([factors.factors, weights.direction])
+    sizes = np.append(np.full(factors.factors.shape[1], 1 - popular_part / total), popular_part)
     own_variance = total * weights.variance / weights.variance.sum()
     diagonal = (
-        np.maximum(own_variance - (directions**2) @ values, _FLOOR * own_variance)
-        + _RIDGE * own_variance.mean()
+        np.maximum(own_variance - (directions**2) @ sizes, _FLOOR * own_variance)
+        + RIDGE * own_variance.mean()
     )
-    inner = np.diag(1 / values) + directions.T @ (directions / diagonal[:, None])
+    inner = np.diag(1 / sizes) + directions.T @ (directions / diagonal[:, None])
     root = np.linalg.cholesky(inner)
     loaded = np.linalg.solve(root, directions.T).T
     precision = 1 / diagonal - (loaded**2).sum(axis=1) / diagonal**2  # P_jj, by which eq. 8 divides
-    along = np.zeros(len(values))
+    along = np.zeros(len(sizes))
     along[-1] = cosine / popular_part
     outputs = 1 / (precision * weights.weights)
     intercept = np.asarray(np.linalg.solve(root, along), dtype=np.float64)
-    return LinearWeights(loaded / diagonal[:, None], weights.weights, outputs, intercept)
+    linear = LinearWeights(loaded / diagonal[:, None], weights.weights, outputs, intercept)
+    values = np.pad(factors.values, ((0, 1), (0, 1)))
+    values[-1, -1] = 1
+    loaded_values = np.asarray(np.linalg.solve(root, values.T).T, dtype=np.float64)
+    return linear, ValueFactors(loaded_values[:-1], loaded_values[-1], diagonal)

@@ -13,15 +13,16 @@ from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.data.people import People
 from hushrec.documents.words import Clause
 from hushrec.errors import ConfigError
-from hushrec.estimation.expected_counts import expected_counts
+from hushrec.estimation.expected_counts import CountModel, count_model
 from hushrec.estimation.feature_pairs import tables_of
+from hushrec.estimation.feature_values import ValueTable, value_table
 from hushrec.estimation.head import Head
 from hushrec.estimation.pair_factors import Crowd, LinearWeights, Muting, cleaned, ease, muting, rounds
 from hushrec.estimation.shrinkage import combined, denoised_counts, shrinking
 from hushrec.item_prior import ItemPrior
 from hushrec.models.phases.outputs import linear_release, score_release
 from hushrec.models.private import PrivateModel
-from hushrec.models.visibility import TASTE, TASTE_WITH_FEATURES, mu, whole_users
+from hushrec.models.visibility import TASTE, TASTE_WITH_FEATURES, UNEVEN, mu, whole_users
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.bounded import Noisy
 from hushrec.privacy.query import AnyQuery
@@ -48,9 +49,6 @@ LEAST_EACH = 3
 """Items of each user, on average, at which own items are expected to tell more than popularity; as above."""
 MORE = 2
 """All sums must fit this many times the declared users. Chosen by hand."""
-UNEVEN = 0.75
-"""Σ √c, or its counterpart for unit ``user``, of people as unequal as in real data, over that of equal
-people: lognormal numbers of items with σ = 1.25 have 0.71 or more."""
 
 
 class PrivateEASE(PrivateModel):
@@ -175,7 +173,7 @@ class PrivateEASE(PrivateModel):
         domain, people = feedback.domain, Population(feedback)
         counts, sizes = ItemCounts(domain, run.terms.unit, self.contribution_cap), CrowdSize(run.terms.unit)
         first = run.measure(counts.query, lambda: counts.measure(people))
-        popularity = denoised_counts(first, expected_counts(first, run.prior.tables))
+        popularity, regression = _denoised(first, run.prior)
         _, *later = self.queries(domain, run.terms)
         if not later:
             return score_release(self, domain, popularity)
@@ -186,40 +184,45 @@ class PrivateEASE(PrivateModel):
         if few or signal < least:
             run.take(COUNTS, _reason("few_items" if few else "counts", signal, least))
             both = combined(first, run.measure(later[-1], lambda: counts.measure(people)))
-            again = denoised_counts(both, expected_counts(both, run.prior.tables))
-            return score_release(self, domain, again)
+            return score_release(self, domain, _denoised(both, run.prior)[0])
         run.take(PAIRS, _reason("pairs", signal, least))
         weights = muting(popularity, mu(run.terms) * size)
         head = Head.of(popularity, self.pair_items)
         lens = ItemWeights(head, weights.weights[head.items], weights.direction[head.items])
         measured = self._pairs(domain, run.terms).measure(people, lens)
         noisy = {query.name: run.measure(replace(query, branch=PAIRS), values) for query, values in measured}
-        linear = self._linear(noisy, run, popularity, weights, head, size, lengths)
+        linear, table = self._linear(noisy, run, popularity, regression, weights, head, size, lengths)
         votes = Votes(run.terms.unit)
         ballot = partial(votes.measure, people, linear, popularity, size)
         if run.measure(replace(votes.query, branch=PAIRS), ballot).values[0] <= 0:
             run.decide(Clause("branch.vote"))
             return score_release(self, domain, popularity)
-        return linear_release(self, domain, linear, popularity)
+        return linear_release(self, domain, linear, popularity, table)
 
     def _linear(
         self,
         noisy: Mapping[str, Noisy],
         run: Run,
         popularity: Floats,
+        regression: CountModel | None,
         weights: Muting,
         head: Head,
         size: float,
         lengths: float,
-    ) -> LinearWeights:
-        """Clean the pairs and solve for EASE. Privacy: post-processing."""
+    ) -> tuple[LinearWeights, ValueTable | None]:
+        """Clean the pairs, solve for EASE, and say what it has of features. Privacy: post-processing."""
         total = float(noisy["vector lengths"].values[0]) if run.terms.unit == "record" else size
         total = max(total, 1.0)  # noise may leave less than nothing
         crowd = self._crowd(size, total, lengths, popularity, weights, run.terms)
         pairs = noisy["item pairs"]
         features = tables_of(run.prior, weights.weights, weights.variance, head.items)
-        factors = cleaned(pairs.values, pairs.sigma, weights.of(head.items), crowd, features, self.rank)
-        return ease(head.spread(factors), weights, float(noisy["popular part"].values[0]), crowd)
+        fitted = cleaned(pairs.values, pairs.sigma, weights.of(head.items), crowd, features, self.rank)
+        whole = fitted._replace(factors=head.spread(fitted.factors))
+        linear, explained = ease(whole, weights, float(noisy["popular part"].values[0]), crowd)
+        if regression is None:
+            return linear, None
+        groups = run.prior.features
+        return linear, value_table(groups, regression, popularity, weights, head.items, explained, crowd)
 
     def _lengths(self, size: float, count_sum: float, terms: Terms) -> float:
         """Return Σ √c of users with c items; half of it for unit ``user``.
@@ -262,6 +265,12 @@ class PrivateEASE(PrivateModel):
                 f"fit 64 bits; declare at most {sums.most_people // MORE:,}{others}"
             )
         return sums
+
+
+def _denoised(counts: Noisy, prior: ItemPrior) -> tuple[Floats, CountModel | None]:
+    """Return the counts without their noise, and what features say of them."""
+    regression = count_model(counts, prior.tables)
+    return denoised_counts(counts, regression.expected if regression else None), regression
 
 
 def _taste(domain: Domain, prior: ItemPrior | None = None) -> float:

@@ -26,7 +26,17 @@ from hushrec.errors import ReleaseError
 from hushrec.escapes import one_line
 from hushrec.release import untrusted_json as facts_of
 from hushrec.release.contents import dimensions as contents
-from hushrec.release.contents.kinds import CONSTANTS, DTYPES, KINDS, POSITIVE, RANKERS, are_rows, ranges
+from hushrec.release.contents.kinds import (
+    CONSTANTS,
+    KINDS,
+    POSITIVE,
+    RANKERS,
+    are_columns,
+    are_rows,
+    dtype_of,
+    ranges,
+    shapes,
+)
 from hushrec.release.signing.signature import UNSIGNED, Signature, of_file
 from hushrec.release.statement import Statement, sayings
 
@@ -63,6 +73,8 @@ class Release:
         counts: the largest number of times that an item counts, if interactions are counted.
         titles: public titles of the items, "" where there is none; empty if the domain declares none.
         features: other public texts about each item, by name, such as genres.
+        values: name and value of the features that explain a part of linear scores, such as genres and
+            Comedy, in the order of the tensors' rows. A wide value may have several rows.
         repeated: whether ``fit`` took it from the ledger, where an earlier fit had stored it, and charged
             nothing. The file does not hold this.
         signature: whether the file that it was opened from is signed, and by whom. The file does not hold
@@ -87,6 +99,7 @@ class Release:
     counts: int | None = None
     titles: tuple[str, ...] = ()
     features: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    values: tuple[tuple[str, str], ...] = ()
     repeated: bool = False
     signature: Signature = UNSIGNED
 
@@ -123,7 +136,9 @@ class Release:
     def tastes(self, words: Words) -> Said:
         """Describe the tastes that are left after the noise, in the words of a language."""
         n_known = self.constants.get("known_factors", 0.0)
-        return contents.tastes(self.dimensions, self.model, self.settings, self._noise, n_known, words)
+        learned = contents.tastes(self.dimensions, self.model, self.settings, self._noise, n_known, words)
+        n_placed = int(self.constants.get("placed_items", 0.0))
+        return words.join([learned, words("taste.placed", n=n_placed)]) if n_placed else learned
 
     def _said(self, words: Words) -> dict[str, str]:
         """Return the texts that a page shows of it, by name."""
@@ -174,6 +189,9 @@ class Release:
             optional["titles"] = "\n".join(self.titles)
         if self.features:
             optional["features"] = {name: "\n".join(lines) for name, lines in self.features.items()}
+        if self.values:
+            names = zip(("features", "values"), zip(*self.values, strict=True), strict=True)
+            optional["values"] = {name: "\n".join(lines) for name, lines in names}
         facts |= {name: value for name, value in optional.items() if value is not None}
         text = json.dumps(facts, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         return _sealed(text, self.tensors)
@@ -238,6 +256,7 @@ class Release:
                 counts=facts_of.typed(facts["counts"], int) if "counts" in facts else None,
                 titles=_lines(facts["titles"], len(items)) if "titles" in facts else (),
                 features={name: _lines(text, len(items)) for name, text in facts.get("features", {}).items()},
+                values=_values(facts["values"], tensors) if "values" in facts else (),
             )
 
     @classmethod
@@ -320,11 +339,13 @@ class Release:
 
 def _checked_tensors(release: Release) -> int:
     """Check that the tensors are those of the kind, and return the rank of the factors; 0 without."""
-    expected = KINDS.get(release.kind)
-    if expected is None or set(release.tensors) != set(expected):
+    valued = bool(release.values)
+    expected = shapes(release.kind, valued=valued) if release.kind in KINDS else {}
+    if set(release.tensors) != set(expected) or (valued and release.kind != "linear items"):
         raise ReleaseError(f"kind {release.kind!r} is unknown, or its tensors are not those of this kind")
     n = len(release.items)
     sizes = {"items": n, "pairs": n * (n + 1) // 2, "people": len(release.users)}
+    sizes |= {"values": len(release.values), "ends of items": n + 1}
     if bool(release.users) != any("people" in dimensions for dimensions in expected.values()):
         raise ReleaseError(
             f"a release of kind {release.kind!r} lists people but must not, or must but does not"
@@ -339,8 +360,7 @@ def _check_tensor(
 ) -> None:
     """Check one tensor; sizes that are still free take this tensor's."""
     shape = tuple(sizes.setdefault(d, m) for d, m in zip(dimensions, tensor.shape, strict=False))
-    dtype = DTYPES.get(name, np.float32)
-    if tensor.dtype != dtype or tensor.shape != shape or len(shape) != len(dimensions):
+    if tensor.dtype != dtype_of(name) or tensor.shape != shape or len(shape) != len(dimensions):
         raise ReleaseError(f"tensor {name} has the wrong type or shape")
     if not np.isfinite(tensor).all():
         raise ReleaseError(f"tensor {name} holds numbers that are not finite")
@@ -364,13 +384,18 @@ def _check_scale(release: Release, rank: int) -> None:
 def _check_constants(release: Release) -> None:
     """Check the numbers that the predictor needs, and rows of ratings, which are on the scale."""
     lo, hi, step = release.scale or _NO_SCALE
-    for name, (least, most) in ranges(release.kind, release.constants).items():
+    valued = bool(release.values)
+    for name, (least, most) in ranges(release.kind, release.constants, valued=valued).items():
         if not least <= release.constants.get(name, math.nan) <= most:
             raise ReleaseError(f"the constant {name} is missing or out of range")
     if "row_starts" in release.tensors and not are_rows(
         release.tensors, len(release.items), (hi - lo) / step
     ):
         raise ReleaseError("the rows are malformed, or hold an unknown item or a rating off the scale")
+    if valued and not are_columns(
+        release.tensors["value_starts"], release.tensors["value_columns"], len(release.values)
+    ):
+        raise ReleaseError("the values of the items are malformed, or one of them is unknown")
     if "distance" in CONSTANTS[release.kind] and release.constants["distance"] % 1:
         raise ReleaseError("the constant distance is not a whole number")
     if not np.isfinite([lo, hi, step, *release.constants.values()]).all():
@@ -383,7 +408,8 @@ def _check_texts(release: Release) -> None:
     if not release.model.isprintable() or not all(map(_is_id, (*items, *users))):
         raise ReleaseError("the model's name or an id is not printable text, or an id is too long")
     texts = [*([release.titles] if release.titles else []), *features.values()]
-    if not all(name and one_line(name) == name for name in features) or not all(
+    named = [*features, *(text for value in release.values for text in value)]
+    if not all(name and one_line(name) == name for name in named) or not all(
         len(lines) == len(items) and all("\n" not in line for line in lines) for lines in texts
     ):
         raise ReleaseError(_LINES)
@@ -405,6 +431,12 @@ def _lines(text: str, n: int) -> tuple[str, ...]:
     if text.count("\n") != n - 1:
         raise ReleaseError(_LINES)
     return tuple(map(one_line, text.split("\n")))
+
+
+def _values(texts: Any, tensors: Mapping[str, NDArray[Any]]) -> tuple[tuple[str, str], ...]:
+    """Name and value of the features that explain a part of the scores."""
+    names, values = (_lines(texts[name], len(tensors["value_counts"])) for name in ("features", "values"))
+    return tuple(zip(names, values, strict=True))
 
 
 def _facts(header: bytes) -> Any:

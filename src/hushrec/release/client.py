@@ -15,6 +15,7 @@ from hushrec.release.artefact import Release
 from hushrec.release.contents.titles import Titles
 from hushrec.release.fold_in import predictor
 from hushrec.release.lists import POOL, Reason, Similar, diversified
+from hushrec.release.predictors.linear_items import LinearItems
 from hushrec.release.predictors.listed_people import ListedPeople
 
 Row = TypeVar("Row")
@@ -260,11 +261,12 @@ class Client:
     def reasons(
         self, ratings: Mapping[str, float] | Iterable[str] | None, item: str, n: int = 3
     ) -> Rows[Reason]:
-        """Which of the user's own items raise or lower the prediction of an item most.
+        """Which of the user's own items, or of their features, raise or lower the prediction of an item most.
 
         The contributions of all own items add up to the prediction, before it is clamped to the scale, minus
         what it starts from: the item's effect, and what the user's level and slopes add to it. From a release
-        of interactions they add up to the item's score.
+        of interactions they add up to the item's score. Where a release says what values of features explain,
+        such as a genre, these are reasons of their own, and an item's is what is left to it.
 
         Args:
             ratings: the user's own, as in ``recommend``.
@@ -272,8 +274,8 @@ class Client:
             n: length of the list.
 
         Returns:
-            Strongest first, whether they raise or lower; ties in the order given. Items that add nothing are
-            left out.
+            Strongest first, whether they raise or lower; ties in the order given, items before features.
+            Those that add nothing are left out.
 
         Raises:
             ReleaseError: As ``recommend``; the item is not in the catalogue, or the prediction is not a sum
@@ -283,9 +285,20 @@ class Client:
         used_values = self._used(own_values)
         target = self._required([_normal(item)])
         added = self._of_own(self._predictor.contributions, used_values, target)[:, 0]
-        strongest = np.argsort(-np.abs(added), kind="stable")[: max(n, 0)]
         names = [self.release.items[position] for position in used_values]
-        return Rows((Reason(names[i], float(added[i])) for i in strongest if added[i]), ignored)
+        features: list[tuple[str, str]] = []
+        parts = np.zeros((len(names), 0))
+        if isinstance(self._predictor, LinearItems):
+            features, parts = self._predictor.feature_parts(
+                np.array([*used_values], dtype=np.int64), target[0]
+            )
+        reasons = [Reason(*each) for each in zip(names, (added - parts.sum(axis=1)).tolist(), strict=True)]
+        for (feature, value), part in zip(features, parts.T, strict=True):
+            order = np.argsort(-np.abs(part), kind="stable")
+            carriers = tuple(names[i] for i in order if part[i])
+            reasons.append(Reason(None, float(part.sum()), feature, value, carriers))
+        strongest = sorted(reasons, key=lambda reason: -abs(reason.contribution))[: max(n, 0)]
+        return Rows((reason for reason in strongest if reason.contribution), ignored)
 
     def _of_own(
         self, ask: Callable[[Ints, Floats, Ints], Floats], own_values: Mapping[int, float], targets: Ints

@@ -27,14 +27,22 @@ class Similar(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """The contribution of one of the user's own items to the prediction of another item.
+    """The contribution of one of the user's own items, or of a feature of them, to another item's prediction.
 
     Attributes:
-        contribution: what it adds to the predicted rating, in stars; of interactions, to the score.
+        item_id: the own item; None of a feature.
+        contribution: what it adds to the predicted rating, in stars; of interactions, to the score. That of
+            an item is without those of its features.
+        feature: name of the feature, such as genres; "" of an item.
+        value: its value, such as Comedy; "" of an item.
+        items: own items that have the value, those with which it adds or takes away most first.
     """
 
-    item_id: str
+    item_id: str | None
     contribution: float
+    feature: str = ""
+    value: str = ""
+    items: tuple[str, ...] = ()
 
 
 def unlike(reason: str) -> str:

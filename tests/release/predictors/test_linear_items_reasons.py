@@ -1,11 +1,14 @@
 """Of a linear item model: its reasons add up to the score, and its similar items are known ones."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from hushrec.release.artefact import Release
 from hushrec.release.client import Client
 from hushrec.release.fold_in import predictor
+from support.releases import valued
 
 N = 6
 EVERYTHING = np.arange(N)
@@ -65,9 +68,60 @@ def test_similarity_is_the_cosine_of_known_items(linear):
 
 def test_a_client_gives_reasons_similar_and_varied_items(linear):
     client = Client(linear)
-    added = dict(client.reasons(["a", "c"], "e"))
+    added = {row.item_id: row.contribution for row in client.reasons(["a", "c"], "e")}
     assert set(added) == {"a", "c"}
     scores = {row.item_id: row.score for row in client.recommend(["a", "c"])}
     assert sum(added.values()) == pytest.approx(scores["e"])
     assert all(row.score > 0 and row.item_id != "b" for row in client.similar("b"))
     assert {row.item_id for row in client.recommend(["a", "c"], 4, diversity=1)} == set("bdef")
+
+
+# -- features ---------------------------------------------------------------------------------------------
+
+OWN = ["a", "d", "c", "k"]
+
+
+@pytest.fixture
+def named(ranker):
+    return ranker(tuple("abcdefghijkl"), **valued(3, 12))
+
+
+@pytest.mark.parametrize("item", ["h", "d"])
+def test_reasons_of_items_and_features_add_up_to_the_score(named, item):
+    reasons = Client(named).reasons(OWN, item, 100)
+    rated, target = np.array([0, 3, 2, 10]), np.array(["abcdefghijkl".index(item)])
+    score = predictor(named).predict(rated, np.ones(4), target)[0]
+    assert sum(row.contribution for row in reasons) == pytest.approx(score, rel=1e-12)
+    assert {row.item_id for row in reasons if row.item_id} == set(OWN) - {item}
+    assert len({(row.feature, row.value) for row in reasons if not row.item_id}) >= 3
+
+
+def test_a_feature_adds_what_its_own_items_have_of_it(named):
+    """Rows of one wide value are one reason, and items are named by how much they have of it."""
+    t = {name: tensor.astype(np.float64) for name, tensor in named.tensors.items()}
+    target = "abcdefghijkl".index("h")
+    towards = t["item_factors"][target] * t["output_weights"][target]
+    parts: dict[tuple[str, str], dict[str, float]] = {}
+    for item in OWN:
+        at = "abcdefghijkl".index(item)
+        for entry in range(int(t["value_starts"][at]), int(t["value_starts"][at + 1])):
+            column = int(t["value_columns"][entry])
+            part = t["input_weights"][at] * t["value_weights"][entry] * t["value_factors"][column] @ towards
+            of = parts.setdefault(named.values[column], {})
+            of[item] = of.get(item, 0.0) + part
+    reasons = [row for row in Client(named).reasons(OWN, "h", 100) if row.item_id is None]
+    assert {(row.feature, row.value): row.contribution for row in reasons} == pytest.approx(
+        {value: sum(of.values()) for value, of in parts.items()}
+    )
+    for row in reasons:
+        of = parts[row.feature, row.value]
+        assert list(row.items) == sorted(of, key=lambda item: -abs(of[item]))
+    assert any(len(row.items) > 1 for row in reasons)
+
+
+def test_without_values_reasons_are_items_alone(named):
+    plain = {name: tensor for name, tensor in named.tensors.items() if not name.startswith("value_")}
+    bare = replace(named, tensors=plain, values=(), constants={})
+    assert all(row.item_id and not row.items for row in Client(bare).reasons(OWN, "h", 100))
+    whole = sum(row.contribution for row in Client(bare).reasons(OWN, "h", 100))
+    assert whole == pytest.approx(sum(row.contribution for row in Client(named).reasons(OWN, "h", 100)))

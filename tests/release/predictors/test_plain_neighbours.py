@@ -198,7 +198,8 @@ def test_contributions_add_up_to_the_prediction_around_the_mean(alike, k):
 
 
 def test_a_contribution_is_a_weight_times_what_exceeds_the_mean(alike):
-    found = dict(Client(alike(2)).reasons({"c": 1, "b": 4, "d": 5}, "a"))
+    reasons = Client(alike(2)).reasons({"c": 1, "b": 4, "d": 5}, "a")
+    found = {row.item_id: row.contribution for row in reasons}
     assert found == pytest.approx({"b": 0.9 * 2 / 1.4, "c": 0.5 * -3 / 1.4})  # d is unlike a, and left out
 
 

@@ -14,7 +14,7 @@ from hushrec.arrays import Bools, Floats
 from hushrec.documents.words import Clause
 from hushrec.item_prior import NOTHING_KNOWN, FeatureGroup, ItemPrior
 
-__all__ = ["described"]
+__all__ = ["described", "is_number", "kinds_of_texts", "labels_of"]
 
 _LABELS, _WORDS, _BINS, _FINER = 64, 256, 10, 30
 """The most columns of a feature of labels, of a title and of a number, and the finer bins of a number in the
@@ -67,7 +67,8 @@ def described(titles: Sequence[str], features: Mapping[str, Sequence[str]]) -> I
             names.append(kind.name)
             tables.append(table)
         if not kind.hashed:
-            groups += filter(lambda group: group.labels, map(_sparse, [kind, *kind.finer]))
+            wider = [_sparse(each, kind) for each in (kind, *kind.finer)]
+            groups += [group for group in wider if group.labels]
     if not tables:
         return NOTHING_KNOWN
     columns = np.repeat(np.arange(len(tables)), [table.shape[1] for table in tables])
@@ -79,18 +80,24 @@ def described(titles: Sequence[str], features: Mapping[str, Sequence[str]]) -> I
 
 def _kinds(titles: Sequence[str], features: Mapping[str, Sequence[str]]) -> Iterator[_Kind]:
     """Yield the kinds of features, each with the values of all items."""
-    for name, texts in features.items():
-        nonblank = [text for text in texts if text.strip()]
-        if all(map(_is_number, nonblank)):
+    for name, texts in kinds_of_texts(titles, features).items():
+        if all(is_number(text) for text in texts if text.strip()):
             yield _numbers(name, texts)
         else:
-            yield _Kind(name, [_labels(text) for text in texts], _LABELS)
+            yield _Kind(name, [labels_of(text) for text in texts], _LABELS)
     if titles:
-        if "year" not in {name.lower() for name in features}:
-            years = [match[1] if (match := _YEAR.search(title)) else "" for title in titles]
-            yield _numbers("year in the title", years)
         words = [re.findall(r"\w{2,}", _YEAR.sub("", title).casefold()) for title in titles]
         yield _Kind("words of the title", [[*dict.fromkeys(each)] for each in words], _WORDS, hashed=True)
+
+
+def kinds_of_texts(
+    titles: Sequence[str], features: Mapping[str, Sequence[str]]
+) -> Mapping[str, Sequence[str]]:
+    """Return the features, with the year in the title if there are titles and no feature is named year."""
+    if not titles or "year" in {name.lower() for name in features}:
+        return features
+    years = [match[1] if (match := _YEAR.search(title)) else "" for title in titles]
+    return {**features, "year in the title": years}
 
 
 def _numbers(name: str, texts: Sequence[str]) -> _Kind:
@@ -99,7 +106,7 @@ def _numbers(name: str, texts: Sequence[str]) -> _Kind:
 
 def _binned(name: str, texts: Sequence[str], n_bins: int) -> _Kind:
     """Return the part of the numbers that each item's is in, such as ``1990–1994``."""
-    has = [_is_number(text) for text in texts]
+    has = [is_number(text) for text in texts]
     numbers = np.array([float(text) for text, is_number in zip(texts, has, strict=True) if is_number])
     if not len(numbers):
         return _Kind(name, [[] for _ in texts], _BINS)
@@ -114,7 +121,8 @@ def _binned(name: str, texts: Sequence[str], n_bins: int) -> _Kind:
     return _Kind(name, each, _BINS, tuple(labels.values()))
 
 
-def _labels(text: str) -> list[str]:
+def labels_of(text: str) -> list[str]:
+    """Split a text such as ``Drama|War`` into its values."""
     return [*dict.fromkeys(label for part in text.split("|") if (label := part.strip()))]
 
 
@@ -141,8 +149,12 @@ def _dense(kind: _Kind, most: int) -> tuple[Floats, Bools]:
     return table, has
 
 
-def _sparse(kind: _Kind) -> FeatureGroup:
-    """Return all values of two items or more, but not of nearly all items, in the order of their names."""
+def _sparse(kind: _Kind, wider: _Kind) -> FeatureGroup:
+    """Return all values of two items or more, but not of nearly all items, in the order of their names.
+
+    Args:
+        wider: the same numbers in wider bins; else the same kind.
+    """
     n_items = len(kind.each)
     counted = Counter(value for values in kind.each for value in values)
     labels = sorted(value for value, n in counted.items() if _RAREST <= n <= _COMMONEST * n_items)
@@ -153,10 +165,13 @@ def _sparse(kind: _Kind) -> FeatureGroup:
     entries = np.repeat(1 / np.sqrt(np.maximum(sizes, 1)), sizes)
     indptr = np.concatenate([[0], np.cumsum(sizes)])
     table = sparse.csr_array((entries, columns, indptr), shape=(n_items, len(labels)))
-    return FeatureGroup(kind.name, tuple(labels), table)
+    pairs = zip(kind.each, wider.each, strict=True)
+    shown = {value: among[at] for values, among in pairs for at, value in enumerate(values)}
+    return FeatureGroup(kind.name, tuple(labels), tuple(shown[label] for label in labels), table)
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether a text is a finite number."""
     try:
         return math.isfinite(float(text))
     except ValueError:

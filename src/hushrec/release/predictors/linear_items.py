@@ -27,6 +27,7 @@ class LinearItems:
         self._intercept = tensors["intercept"].astype(np.float64)
         scores = tensors["item_scores"].astype(np.float64)[:, None]
         outputs = tensors["output_weights"].astype(np.float64)[:, None]
+        self._values = _ItemValues(release) if release.values else None
         # A score is the inner product of (b_j g_j, item score) and the user's vector.
         self._products = InnerProducts(np.hstack([outputs * self._factors, scores]))
 
@@ -55,6 +56,21 @@ class LinearItems:
         products[rated[:, None] == targets] = 0
         return np.asarray(products, dtype=np.float64)
 
+    def feature_parts(self, rated: Ints, target: int) -> tuple[list[tuple[str, str]], Floats]:
+        """Part of the contributions of own items that values of their features explain.
+
+        Value f of own item i explains a_i e_i F_if ⟨W_f, g_j⟩ b_j.
+
+        Returns:
+            Name and value of each feature that an own item has, in the order of the release; and the part of
+            each own item in each, shape (n_rated, n_values).
+        """
+        if self._values is None:
+            return [], np.zeros((len(rated), 0))
+        names, parts = self._values.parts(rated, self._products.rows[target, :-1])
+        parts *= np.where(rated == target, 0, self._weights[rated])[:, None]
+        return names, parts
+
     def similarity(self, items: Ints, others: Ints) -> Floats:
         """Cosine of g_i and g_j times √(a_i a_j): a is small for items with little data."""
         lengths, weights = np.linalg.norm(self._factors, axis=1), np.sqrt(np.maximum(self._weights, 0))
@@ -74,3 +90,29 @@ class LinearItems:
         """(Σ a_i g_i + ‖a‖ h, 0), added up in the order of the items, or (0, 1); shape (rank + 1,)."""
         parts = self._parts(rated, self._length(rated)).sum(axis=0)
         return np.append(parts, 0.0 if len(rated) else 1.0)
+
+
+class _ItemValues:
+    """Which items have which values of features, and what these explain of the items' factors."""
+
+    def __init__(self, release: Release) -> None:
+        tensors = release.tensors
+        self._factors = tensors["value_factors"].astype(np.float64)
+        self._starts, self._columns = (
+            tensors[f"value_{name}"].astype(np.int64) for name in ("starts", "columns")
+        )
+        self._weights = tensors["value_weights"].astype(np.float64)
+        self._names = list(dict.fromkeys(release.values))
+        places = {name: place for place, name in enumerate(self._names)}
+        self._places = np.array([places[name] for name in release.values], dtype=np.int64)
+
+    def parts(self, items: Ints, towards: Floats) -> tuple[list[tuple[str, str]], Floats]:
+        """Return the values that items have, and their e_i F_if ⟨W_f, towards⟩, shape (n_items, n_values)."""
+        sizes = self._starts[items + 1] - self._starts[items]
+        owners = np.repeat(np.arange(len(items)), sizes)
+        entries = np.arange(sizes.sum()) + np.repeat(self._starts[items] - np.cumsum(sizes) + sizes, sizes)
+        columns = self._columns[entries]
+        carried, places = np.unique(self._places[columns], return_inverse=True)
+        parts = np.zeros((len(items), len(carried)))
+        np.add.at(parts, (owners, places), self._weights[entries] * (self._factors[columns] @ towards))
+        return [self._names[place] for place in carried], parts
