@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from hushrec.release.client import Client
-from support.releases import ranker
+from support.releases import ranker, statement, valued
 
 pytestmark = pytest.mark.page
 STARS = (5, 4, 1, 5, 2, 3, 5, 1, 4, 5)
@@ -72,13 +72,16 @@ def test_every_title_says_which_stars_moved_it(page, visit, films, titles, star,
     signs = []
     for item, lines in zip(listed(), shown, strict=True):
         reasons = client.reasons(ratings, item)
-        words, most = {True: "pulled up by", False: "pushed down by"}, max(abs(added) for _, added in reasons)
+        words, most = (
+            {True: "pulled up by", False: "pushed down by"},
+            max(abs(why.contribution) for why in reasons),
+        )
         assert lines == [
             f"{'strongly' if abs(added) > most / 2 else 'a little'} {words[added > 0]} your "
             f"{'1 star' if given[mine][1] == 1 else f'{given[mine][1]} stars'} for {given[mine][0]}"
-            for mine, added in reasons
+            for mine, added, *_ in reasons
         ]
-        signs += ["raises" if added > 0 else "lowers" for _, added in reasons]
+        signs += ["raises" if added > 0 else "lowers" for _, added, *_ in reasons]
     assert bars == signs
     assert set(signs) == {"raises", "lowers"}
 
@@ -96,6 +99,38 @@ def test_likes_work_as_stars_do(page, visit, likes, listed):
     assert listed() == [row.item_id for row in client.recommend(mine)]
     page.locator("#own-list .like").nth(0).click()
     assert listed() == [row.item_id for row in client.recommend(mine[:2])]
+
+
+def test_features_of_liked_titles_are_reasons_too(page, visit, listed, titles):
+    n = 240
+    items = tuple(f"i{k:05d}" for k in range(n))
+    made = ranker(items, **valued(7, n), statement=statement(interactions=True))
+    visit(made, name="clicks")
+    named, client, mine = titles(items).titles, Client(made), []
+    for place in range(4):
+        row = page.locator("#found > li").nth(place)
+        mine.append(row.get_attribute("data-item"))
+        row.get_by_role("button", name=re.compile("I like")).click()
+    shown = page.locator("#ranked > li").evaluate_all(
+        "rows => rows.map(row => [...row.querySelectorAll('.because li')].map(one => one.textContent))"
+    )
+
+    def cause(why):
+        if why.item_id:
+            return named[items.index(why.item_id)]
+        some = [named[items.index(item)] for item in why.items[:2]]
+        some += [f"{len(why.items) - 2} more"] * (len(why.items) > 2)
+        return f"{why.feature}: {why.value} ({', '.join(some)})"
+
+    told = [client.reasons(mine, item) for item in listed()]
+    for reasons, lines in zip(told, shown, strict=True):
+        words, most = {True: "pulled up", False: "pushed down"}, max(abs(why.contribution) for why in reasons)
+        assert lines == [
+            f"{'strongly' if abs(why.contribution) > most / 2 else 'a little'} "
+            f"{words[why.contribution > 0]} by {cause(why)}"
+            for why in reasons
+        ]
+    assert any(len(why.items) > 2 for reasons in told for why in reasons)
 
 
 def test_without_taste_the_page_says_so(page, visit):

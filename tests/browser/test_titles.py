@@ -96,8 +96,6 @@ def test_every_title_has_its_own_direction(page, visit, odd):
 
 
 def test_a_title_whose_signs_move_into_the_words_around_is_noticed(page, visit, odd, planted):
-    planted(
-        f"{RECOMMENDER}/reasons.js", 'element("i", {}, titled(titles.title(itemId)))', "titles.title(itemId)"
-    )
+    planted(f"{RECOMMENDER}/reasons.js", 'element("i", {}, titled(titles.title(item)))', "titles.title(item)")
     with pytest.raises(AssertionError, match="ranked"):
         check(directions(page, visit, odd))

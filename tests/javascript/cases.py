@@ -19,7 +19,7 @@ from hushrec.release.artefact import Release
 from hushrec.release.client import Client
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from support.releases import opened, ranker, release, statement
+from support.releases import opened, ranker, release, statement, valued
 
 TITLES = (
     "Matrix, The (1999)",
@@ -98,6 +98,7 @@ def releases():
     found["tied scores"] = ranker(ids, np.arange(N) % 3)
     found["clicks"] = ranker(ids, **linear(20), model="PrivateEASE", settings={"rank": 5}, titles=TITLES)
     found["counts"] = ranker(ids, **linear(30), counts=7)
+    found["features"] = ranker(ids, **valued(50, N), titles=TITLES)
     found["likes"] = ranker(ids, **linear(40), scale=(0.5, 5.0, 0.5), likes=3.5)
     found["no factors"] = release(n=N, rank=0)
     features = {**found["factors"].constants, "known_factors": 1.0}
@@ -207,6 +208,7 @@ def facts(client):
         "items": made.items,
         "titles": made.titles,
         "features": made.features,
+        "values": made.values,
         "scale": made.scale,
         "likes": made.likes,
         "counts": made.counts,

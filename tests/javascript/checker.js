@@ -55,7 +55,9 @@ function answered(client, { ask, own, items, options, item, n, text }) {
     return told(client.recommend(given, options), (rows) => rows.map((row) => [row.itemId, row.score, row.rank, row.rating]));
   }
   if (ask === "reasons") {
-    return told(client.reasons(given, item, n), (rows) => rows.map((row) => [row.itemId, row.contribution]));
+    return told(client.reasons(given, item, n), (rows) =>
+      rows.map((row) => [row.itemId, row.contribution, row.feature, row.value, row.items]),
+    );
   }
   if (ask === "similar") return client.similar(item, n).map((row) => [row.itemId, row.score, row.rank]);
   if (ask === "title") return client.title(item);

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from hushrec.errors import ReleaseError
@@ -119,19 +120,25 @@ def test_every_file_has_the_twin_that_the_conventions_claim():
 def test_both_clients_know_the_kinds_that_pages_show_alike():
     file = SOURCE / "kinds.js"
     script = (
-        f"import {{ KINDS, POSITIVE, RANKERS }} from '{file}';"
-        "console.log(JSON.stringify([[...KINDS], [...POSITIVE], [...RANKERS]]))"
+        f"import {{ KINDS, POSITIVE, RANKERS, ranges, VALUES, WHOLE }} from '{file}';"
+        "const valued = ranges({ constants: {} }, {}, true);"
+        "console.log(JSON.stringify([[...KINDS], [...POSITIVE], [...RANKERS], VALUES, valued, [...WHOLE]]))"
     )
     command = ["node", "--input-type=module", "--eval", script]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    told, positive, rankers = json.loads(done.stdout)
+    told, positive, rankers, values, valued, whole = json.loads(done.stdout)
     shown = {name for name, _ in told}
     assert shown == kinds.SHOWN == {made.kind for made in cases.releases().values()}
     for name, kind in told:
-        assert not set(kind["tensors"]) & set(kinds.DTYPES)  # all are F32, which is what JavaScript reads
+        assert not set(kind["tensors"]) & set(kinds.DTYPES)  # all are F32
         assert kind["tensors"] == {tensor: list(shape) for tensor, shape in kinds.KINDS[name].items()}
         assert kind["constants"] == {constant: list(ends) for constant, ends in kinds.CONSTANTS[name].items()}
     assert (set(positive), set(rankers)) == (kinds.POSITIVE, kinds.RANKERS)
+    assert values == {tensor: list(shape) for tensor, shape in kinds.VALUES.items()}
+    assert set(whole) == set(kinds.VALUES) & set(kinds.DTYPES)
+    assert {kinds.dtype_of(tensor) for tensor in whole} == {np.int32}  # I32, which JavaScript reads as well
+    ends = {name: tuple(both) for name, both in valued.items()}
+    assert ends == kinds.ranges("linear items", {}, valued=True)
 
 
 def read(paths, client=SOURCE):

@@ -3,7 +3,7 @@
 import { sha256 } from "./digest.js";
 import { ReleaseError } from "./errors.js";
 import { oneLine, printable } from "./escapes.js";
-import { KINDS, POSITIVE, RANKERS, ranges } from "./kinds.js";
+import { areColumns, KINDS, POSITIVE, RANKERS, ranges, VALUES, WHOLE } from "./kinds.js";
 import { contents } from "./safetensors.js";
 import { sayings, statement } from "./statement.js";
 import { each, frozen, list, number, object, parse, text, whole } from "./untrusted_json.js";
@@ -65,9 +65,12 @@ export class Release {
     this.sha256 = sum;
     if ("users" in facts && list(facts.users, text).length) throw new TypeError("a release that lists people");
     const placed = tensors();
+    /** Name and value of the features that explain a part of linear scores, in the order of the tensors' rows. */
+    this.values = "values" in facts ? values(object(facts.values), placed) : Object.freeze(/** @type {string[][]} */ ([]));
     this.rank = checked(this, placed);
-    /** @type {Readonly<Record<string, Float32Array>>} */
-    this.tensors = Object.freeze(Object.fromEntries([...placed].map(([name, { values }]) => [name, values])));
+    const arrays = [...placed].map(([name, { values }]) => [name, values]);
+    /** @type {Readonly<Record<string, Float32Array>>} of whole numbers, an Int32Array */
+    this.tensors = Object.freeze(Object.fromEntries(arrays));
     /** @type {Readonly<Signature>} */
     this.signature = Object.freeze({ state: "unsigned" });
   }
@@ -149,13 +152,16 @@ export class Release {
  */
 function checked(release, tensors) {
   const kind = /** @type {import("./kinds.js").Kind} */ (KINDS.get(release.kind));
-  const names = Object.keys(kind.tensors);
-  if (tensors.size !== names.length || !names.every((name) => tensors.has(name))) {
+  const valued = release.values.length > 0;
+  const shapes = /** @type {Record<string, string[]>} */ ({ ...kind.tensors, ...(valued ? VALUES : {}) });
+  const names = Object.keys(shapes);
+  const alike = tensors.size === names.length && names.every((name) => tensors.has(name));
+  if (!alike || (valued && release.kind !== "linear items")) {
     throw new ReleaseError(`the tensors are not those of kind '${release.kind}'`);
   }
   const n = release.items.length;
-  const sizes = new Map([["items", n]]);
-  for (const name of names) checkTensor(name, /** @type {Tensor} */ (tensors.get(name)), kind.tensors[name], sizes);
+  const sizes = new Map([["items", n], ["values", release.values.length], ["ends of items", n + 1]]);
+  for (const name of names) checkTensor(name, /** @type {Tensor} */ (tensors.get(name)), shapes[name], sizes);
   const [lo, hi, step] = release.scale ?? [0, 1, 1]; // without ratings, nothing depends on it
   const rank = sizes.get("rank") ?? 0;
   if (!(lo < hi) || !(step > 0) || rank > Math.min(LARGEST_RANK, Math.max(n, 1))) {
@@ -170,9 +176,13 @@ function checked(release, tensors) {
   if (RANKERS.has(release.kind) !== (release.feedback === "interactions")) {
     throw new ReleaseError(`a release of kind '${release.kind}' cannot be of ${release.feedback}`);
   }
-  for (const [name, [least, most]] of Object.entries(ranges(kind, release.constants))) {
+  for (const [name, [least, most]] of Object.entries(ranges(kind, release.constants, valued))) {
     const value = release.constants[name] ?? NaN;
     if (!(least <= value && value <= most)) throw new ReleaseError(`the constant ${name} is missing or out of range`);
+  }
+  const [starts, columns] = ["value_starts", "value_columns"].map((name) => tensors.get(name)?.values ?? []);
+  if (valued && !areColumns(starts, columns, release.values.length)) {
+    throw new ReleaseError("the values of the items are malformed, or one of them is unknown");
   }
   checkTexts(release, n);
   return rank;
@@ -186,7 +196,8 @@ function checked(release, tensors) {
  */
 function checkTensor(name, { shape, values }, dimensions, sizes) {
   for (const [at, dimension] of dimensions.entries()) if (!sizes.has(dimension)) sizes.set(dimension, shape[at]);
-  if (shape.length !== dimensions.length || !dimensions.every((dimension, at) => sizes.get(dimension) === shape[at])) {
+  const wrong = WHOLE.has(name) !== values instanceof Int32Array;
+  if (wrong || shape.length !== dimensions.length || !dimensions.every((dimension, at) => sizes.get(dimension) === shape[at])) {
     throw new ReleaseError(`tensor ${name} has the wrong type or shape`);
   }
   const positive = POSITIVE.has(name);
@@ -202,7 +213,7 @@ function checkTexts(release, n) {
   if (!printable(release.model) || !items.every(isId)) {
     throw new ReleaseError("the model's name or an id is not printable text, or an id is too long");
   }
-  const named = Object.keys(features).every((name) => name && oneLine(name) === name);
+  const named = [...Object.keys(features), ...release.values.flat()].every((name) => name && oneLine(name) === name);
   if (!named || ![...(titles.length ? [titles] : []), ...Object.values(features)].every((of) => of.length === n)) {
     throw new ReleaseError(LINES);
   }
@@ -226,6 +237,18 @@ function lines(value, n) {
   for (let at = whole.indexOf("\n"); at >= 0 && count <= n; at = whole.indexOf("\n", at + 1)) count += 1;
   if (count !== n) throw new ReleaseError(LINES);
   return Object.freeze(whole.split("\n").map(oneLine));
+}
+
+/**
+ * Name and value of the features that explain a part of the scores.
+ * @param {Record<string, unknown>} texts
+ * @param {Map<string, Tensor>} tensors
+ * @returns {readonly (readonly string[])[]}
+ */
+function values(texts, tensors) {
+  const n = tensors.get("value_counts")?.values.length ?? 0;
+  const [names, labels] = [lines(texts.features, n), lines(texts.values, n)];
+  return Object.freeze(names.map((name, at) => Object.freeze([name, labels[at]])));
 }
 
 /** @param {unknown} value */

@@ -14,7 +14,7 @@ export { above, Release, ReleaseError };
 /** @typedef {import("./own.js").Ignored} Ignored */
 /** @typedef {{itemId: string, score: number, rank: number, rating: number | null}} Recommendation */
 /** @typedef {{itemId: string, score: number, rank: number}} Similar */
-/** @typedef {{itemId: string, contribution: number}} Reason */
+/** @typedef {{itemId: string | null, contribution: number, feature: string, value: string, items: string[]}} Reason */
 /** @typedef {import("./artefact.js").Signature} Signature */
 /** @typedef {{signature?: string | null, key?: string | null, seen?: import("./signature.js").Seen | null}} Trust */
 
@@ -158,11 +158,12 @@ export class Client {
   }
 
   /**
-   * Which of the user's own items raise or lower the prediction of an item most.
+   * Which of the user's own items, or of their features, raise or lower the prediction of an item most.
    *
    * The contributions of all own items add up to the prediction, before it is clamped to the scale, minus what
    * it starts from: the item's effect, and what the user's level and slopes add to it. Of interactions they add
-   * up to the item's score.
+   * up to the item's score. Where a release says what values of features explain, such as a genre, these are reasons
+   * of their own, without an item and with the own items that have the value, and an item's is what is left to it.
    * @param {Own} own as in `recommend`
    * @param {string} item
    * @param {number} [n]
@@ -173,11 +174,22 @@ export class Client {
     const { values, ignored } = ownValues(this.release, this.#positions, own);
     const [rated, ratings] = split(used(this.release, values));
     const added = this.#predictor.contributions(rated, ratings, this.#required(item));
-    const strongest = [...largest(added.map(Math.abs), Math.min(Math.max(Math.trunc(n), 0), added.length))];
-    const rows = strongest
-      .filter((place) => added[place])
-      .map((place) => ({ itemId: this.release.items[rated[place]], contribution: added[place] }));
-    return withIgnored(rows, ignored);
+    const names = rated.map((item) => this.release.items[item]);
+    const ofFeatures = [...(this.#predictor.featureParts?.(rated, this.#required(item)).values() ?? [])];
+    /** @type {Reason[]} */
+    const reasons = names.map((itemId, place) => {
+      const contribution = added[place] - ofFeatures.reduce((sum, { parts }) => sum + parts[place], 0);
+      return { itemId, contribution, feature: "", value: "", items: [] };
+    });
+    for (const { value, parts } of ofFeatures) {
+      const sizes = parts.map(Math.abs);
+      const items = [...largest(sizes, sizes.length)].filter((place) => parts[place]).map((place) => names[place]);
+      const contribution = parts.reduce((sum, part) => sum + part, 0);
+      reasons.push({ itemId: null, contribution, feature: value[0], value: value[1], items });
+    }
+    const sizes = Float64Array.from(reasons, ({ contribution }) => Math.abs(contribution));
+    const strongest = [...largest(sizes, Math.min(Math.max(Math.trunc(n), 0), sizes.length))];
+    return withIgnored(strongest.map((place) => reasons[place]).filter(({ contribution }) => contribution), ignored);
   }
 
   /**

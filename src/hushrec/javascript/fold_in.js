@@ -15,6 +15,7 @@ import { LinearItems } from "./linear_items.js";
  * @property {(rated: number[], ratings: number[], targets: ArrayLike<number>) => Float64Array} [predict]
  * @property {(rated: number[], ratings: number[], targets: ArrayLike<number>) => Float64Array} scores
  * @property {(rated: number[], ratings: number[], target: number) => Float64Array} contributions
+ * @property {(rated: number[], target: number) => Map<string, {value: readonly string[], parts: Float64Array}>} [featureParts]
  * @property {(item: number, others: ArrayLike<number>) => Float64Array} similarity
  */
 

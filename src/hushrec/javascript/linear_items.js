@@ -23,6 +23,8 @@ export class LinearItems {
     this.outputs = release.tensors.output_weights;
     this.intercept = release.tensors.intercept;
     this.others = release.tensors.item_scores;
+    this.values = release.values;
+    this.tensors = release.tensors;
     /** @type {Float64Array | null} */
     this.lengths = null;
   }
@@ -64,6 +66,36 @@ export class LinearItems {
     return Float64Array.from(rated, (item) => {
       return item === target ? 0 : dot(this.part(item, length), this.row(target)) * this.outputs[target];
     });
+  }
+
+  /**
+   * Parts of the contributions that values of features explain: a_i e_i F_if ⟨W_f, g_j⟩ b_j.
+   * @param {number[]} rated
+   * @param {number} target
+   * @returns {Map<string, {value: readonly string[], parts: Float64Array}>} name and value of each feature that an
+   *   own item has, in the order of the release, with the part of each own item
+   */
+  featureParts(rated, target) {
+    const { value_factors: factors, value_starts: starts, value_columns: columns, value_weights: weights } = this.tensors;
+    if (!this.values.length) return new Map();
+    const towards = this.row(target);
+    const added = rated.map(() => /** @type {Map<number, number>} */ (new Map()));
+    for (const [place, item] of rated.entries()) {
+      for (let at = starts[item]; at < starts[item + 1]; at += 1) {
+        const row = factors.subarray(columns[at] * this.rank, (columns[at] + 1) * this.rank);
+        const weight = item === target ? 0 : this.inputs[item] * weights[at] * this.outputs[target];
+        added[place].set(columns[at], weight * dot(row, towards));
+      }
+    }
+    const found = new Map();
+    for (const column of [...new Set(added.flatMap((of) => [...of.keys()]))].sort((a, b) => a - b)) {
+      const value = this.values[column];
+      const name = value.join("\n");
+      if (!found.has(name)) found.set(name, { value, parts: new Float64Array(rated.length) });
+      const { parts } = found.get(name);
+      for (const [place, of] of added.entries()) parts[place] += of.get(column) ?? 0;
+    }
+    return found;
   }
 
   /**

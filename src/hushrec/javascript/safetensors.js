@@ -4,15 +4,17 @@ import { list, object, parse, text, whole } from "./untrusted_json.js";
 
 /** Largest header in bytes: the limit of safetensors, about 5 million ids. */
 const LARGEST = 100_000_000;
-const WIDTH = Float32Array.BYTES_PER_ELEMENT;
+const WIDTH = 4; // bytes of a number, of either type
+/** @type {Record<string, typeof Float32Array | typeof Int32Array>} */
+const TYPES = { F32: Float32Array, I32: Int32Array };
 
-/** @typedef {{shape: readonly number[], values: Float32Array}} Tensor */
+/** @typedef {{shape: readonly number[], values: Float32Array | Int32Array}} Tensor */
 
 /**
  * What a safetensors file holds. Tensors are views of its bytes where these are aligned, and copies elsewhere.
  * @param {Uint8Array} bytes
  * @returns {{metadata: Record<string, any>, tensors: () => Map<string, Tensor>}} `tensors` checks types, shapes
- *   and offsets: tensors are F32 and fill the file without gaps or overlaps
+ *   and offsets: tensors are F32 or I32 and fill the file without gaps or overlaps
  * @throws {Error} the header is not one
  */
 export function contents(bytes) {
@@ -27,28 +29,29 @@ export function contents(bytes) {
 /** @param {Record<string, any>} header @param {Uint8Array} data */
 function placed(header, data) {
   const entries = Object.entries(header).map(([name, entry]) => {
-    if (object(entry).dtype !== "F32") throw new TypeError("a tensor has an unknown type");
+    const { dtype } = object(entry);
+    if (!Object.hasOwn(TYPES, dtype)) throw new TypeError("a tensor has an unknown type");
     const [start, end, ...more] = list(entry.data_offsets, whole);
     if (more.length) throw new RangeError("a tensor has one start and one end");
-    return { name, shape: list(entry.shape, whole), start, end };
+    return { name, type: TYPES[dtype], shape: list(entry.shape, whole), start, end };
   });
   entries.sort((a, b) => a.start - b.start || a.end - b.end);
   /** @type {Map<string, Tensor>} */
   const tensors = new Map();
   let filled = 0;
-  for (const { name, shape, start, end } of entries) {
+  for (const { name, type, shape, start, end } of entries) {
     if (start !== filled || end < start || end > data.length) throw new RangeError("a tensor is out of place");
     const size = shape.includes(0) ? 0 : shape.reduce((all, size) => all * size, WIDTH);
     if (size !== end - start) throw new RangeError("a tensor has another size");
-    tensors.set(name, { shape, values: view(data.subarray(start, end)) });
+    tensors.set(name, { shape, values: view(data.subarray(start, end), type) });
     filled = end;
   }
   if (filled !== data.length) throw new RangeError("the file holds more than its tensors");
   return tensors;
 }
 
-/** @param {Uint8Array} bytes */
-function view(bytes) {
+/** @param {Uint8Array} bytes @param {typeof Float32Array | typeof Int32Array} type */
+function view(bytes, type) {
   const { buffer, byteOffset, byteLength } = bytes.byteOffset % WIDTH ? new Uint8Array(bytes) : bytes;
-  return new Float32Array(/** @type {ArrayBuffer} */ (buffer), byteOffset, byteLength / WIDTH);
+  return new type(/** @type {ArrayBuffer} */ (buffer), byteOffset, byteLength / WIDTH);
 }
