@@ -4,6 +4,7 @@ import os
 import resource
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,24 @@ def test_what_is_held_is_enough_for_every_model(name, monkeypatch):
     release = hr.testing.fit(data, model, budget, entropy=hr.testing.Seeded(1))
     planned = hr.plan(data.domain, model, budget)
     assert len(release.to_bytes()) <= release_size(model, planned, data.domain)
+
+
+def test_a_table_of_thousands_of_values_is_held_too(monkeypatch):
+    """More values than items, so that most of the file is what is known of them."""
+    from hushrec.curator import disk_space
+
+    monkeypatch.setattr(disk_space, "_FRAME", 1 << 16)
+    data = hr.synthetic.interactions(users=2000, items=60, interactions=60_000, seed=1)
+    tags = ["|".join(f"{item * 37 % 60 // 2 * 2 + k * 100}" for k in range(100)) + "|x" for item in range(60)]
+    domain = hr.Domain(data.domain.items, max_users=2000, features={"tags": tags})
+    data = replace(data, domain=domain)
+    model = hr.PrivateEASE(rank=59)
+    budget = hr.Budget(epsilon=50.0, delta=1e-6, unit="user", adjacency="add-remove")
+    release = hr.testing.fit(data, model, budget, entropy=hr.testing.Seeded(1))
+    assert len(release.values) == 3000
+    size = len(release.to_bytes())
+    assert size > 20 * len(dict(release.tensors)["item_factors"].tobytes())
+    assert size <= release_size(model, hr.plan(domain, model, budget), domain)
 
 
 def test_room_is_given_back(tmp_path):

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from hushrec.cli import keys, ledger, options
 from hushrec.cli.account import account
+from hushrec.cli.add_items import add_items
 from hushrec.cli.audit import audit
 from hushrec.cli.check import check
 from hushrec.cli.demo import demo
@@ -46,6 +47,7 @@ COMMANDS: dict[str, Any] = {
     "estimate-crowd": estimate_crowd,
     "plan": plan,
     "fit": fit,
+    "add-items": add_items,
     "randomize": randomize,
     "keys": keys.app,
     "show": show,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from hushrec.data.declared.item_design import described
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.errors import ReleaseError
@@ -86,16 +87,23 @@ def require_writable(out: Path, *suffixes: str) -> None:
 def release_size(model: Model, planned: Plan, domain: Domain) -> int:
     """The most bytes that a release takes, by what is public.
 
-    A model of rank k stores a row of some k entries for each item, and for each user whom it lists; any other
-    stores at most as many entries as it measured.
+    A model of rank k stores a row of some k entries for each item, for each user whom it lists, and, of
+    interactions, for each value of a feature; any other stores at most as many entries as it measured.
 
     Args:
         domain: the public domain, whose ids, titles and features it carries.
     """
     text = len(domain.model_dump_json(exclude_none=True).encode())
     rank = model.settings().get("rank")
-    rows = (domain.n_items + domain.n_users) * (2 * (rank or 0) + _BESIDE)
-    return _FRAME + 2 * text + _ENTRY * (rows if rank else measured_entries(planned))
+    if not rank:
+        return _FRAME + 2 * text + _ENTRY * measured_entries(planned)
+    n_rows, entries = domain.n_items + domain.n_users, 0
+    if domain.feedback == "interactions":
+        for group in described(domain.titles or (), domain.features or {}).features:
+            n_rows += len(group.labels)
+            entries += group.table.nnz
+            text += sum(len(f"{group.name}{value}".encode()) for value in group.shown)
+    return _FRAME + 2 * text + _ENTRY * (n_rows * (2 * rank + _BESIDE) + entries)
 
 
 def measured_entries(planned: Plan) -> int:
