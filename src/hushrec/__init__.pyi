@@ -10,8 +10,8 @@ from .curator.fit import baseline as baseline
 from .curator.fit import fit as fit
 from .curator.fit import fit_released as fit_released
 from .curator.fit import plan as plan
-from .curator.randomize import randomize as randomize
 from .curator.public_items import add_items as add_items
+from .curator.randomize import randomize as randomize
 from .curator.recommend_all import recommend_all as recommend_all
 from .curator.recommend_on_spark import recommend_on_spark as recommend_on_spark
 from .curator.series.series_plan import plan_series as plan_series

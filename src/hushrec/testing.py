@@ -43,8 +43,9 @@ def search_neighbours(
     from hushrec.audit.worlds import World
 
     world, wide = World.of(domain, model.feedback), World.wide(domain, model.feedback)
-    results = []
-    for lead in leads(model, budget, world, wide).items():
-        results.append(search(model, budget, world, seed=seed, lead=lead))
-        widen(results[-1], model, budget, wide, factors=lead[1])
+    results, broad = [], World.broad(domain, model.feedback)
+    for where, branch, factors in leads(model, budget, world, wide, broad):
+        results.append(search(model, budget, where, seed=seed, lead=(branch, factors)))
+        if where is world:
+            widen(results[-1], model, budget, wide, factors=factors)
     return most(results)

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 import hushrec as hr
@@ -129,44 +130,58 @@ def test_an_understated_count_of_the_second_time_is_found(kind, monkeypatch):
         return [*others, dataclasses.replace(again, sensitivity=again.sensitivity / 2)]
 
     monkeypatch.setattr(hr.PrivateEASE, "queries", halved)
-    searched = (search(EASE, kind, CLICKS, random=0, rounds=0, lead=one) for one in led(kind).items())
+    searched = (search(EASE, kind, CLICKS, random=0, rounds=0, lead=one) for one in led(EASE, kind, CLICKS))
     found = most(searched)
     assert max(found, key=found.__getitem__) == "item counts again"
     assert found["item counts again"] > 1
 
 
-def led(kind):
-    return leads(EASE, kind, CLICKS)
+def led(model, kind, world):
+    """The branches of a small world, and what leads fits into them."""
+    return [lead for _, *lead in leads(model, kind, world, world, world)]
+
+
+STARS, RATINGS = hr.AdaptiveFactors(), World.of()
+CHOOSING = pytest.mark.parametrize(
+    ("model", "world", "size"),
+    [(EASE, CLICKS, "crowd size"), (STARS, RATINGS, None)],
+    ids=["lists", "ratings"],
+)
 
 
 @KINDS
-def test_a_choice_by_private_data_is_found(kind, monkeypatch):
+@CHOOSING
+def test_a_choice_by_private_data_is_found(model, world, size, kind, monkeypatch):
     """The crowd's size without its noise: with a neighbour, it decides, weighs and says something else."""
-    monkeypatch.setattr(hr.PrivateEASE, "fit", by_the_exact_crowd(hr.PrivateEASE.fit))
+    size = size or {"user": "global count", "record": "number of users"}[kind.unit]
+    monkeypatch.setattr(type(model), "fit", by_the_exact_crowd(type(model).fit, size))
     with pytest.raises(Leak):
-        replayed(kind)
+        replayed(model, kind, world)
 
 
 @KINDS
-def test_a_choice_by_released_values_is_not_found(kind):
-    replayed(kind)
+@CHOOSING
+def test_a_choice_by_released_values_is_not_found(model, world, size, kind):
+    replayed(model, kind, world)
 
 
-def replayed(kind):
-    for factors in led(kind).values():
-        for one, other in [*CLICKS.pairs(kind.unit, "add-remove").values()][:2]:
-            compare(EASE, kind, CLICKS.ratings(one), CLICKS.ratings(other), factors)
+def replayed(model, kind, world):
+    for _, factors in led(model, kind, world):
+        for one, other in [*world.pairs(kind.unit, "add-remove").values()]:
+            compare(model, kind, world.ratings(one), world.ratings(other), factors)
 
 
-def by_the_exact_crowd(fit):
+def by_the_exact_crowd(fit, name):
     def leaky(model, feedback, run):
-        exact = CrowdSize(run.terms.unit).measure(Population(feedback))
+        people = Population(feedback)
+        size = CrowdSize(run.terms.unit)
+        users = np.array([float(feedback.n_users)])
+        exact = size.measure(people) * size.query.step if name == size.query.name else users
 
         class Careless(ChargedRun):
             def measure(self, query, values):
                 noisy = super().measure(query, values)
-                exactly = exact * query.step if query.name == "crowd size" else noisy.values
-                return dataclasses.replace(noisy, values=exactly)
+                return dataclasses.replace(noisy, values=exact if query.name == name else noisy.values)
 
         return fit(model, feedback, Careless(run.plan, run.queries, run.grant, run.prior, run.reasons))
 

@@ -166,9 +166,10 @@ def test_fits_are_led_into_every_branch(unit, epsilon):
     """Five users are no crowd; only other noisy values show what a fit to many measures."""
     budget = budget_of(unit, "add-remove", epsilon)
     wide = World.wide(feedback="interactions")
-    found = leads(EASE, budget, CLICKS, wide)
-    assert found.keys() == {"pairs", "counts"}
-    for branch, factors in found.items():
+    found = leads(EASE, budget, CLICKS, wide, wide)
+    assert {branch for _, branch, _ in found} == {"pairs", "counts"}
+    for world, branch, factors in found:
+        assert world is CLICKS
         result = search(EASE, budget, CLICKS, random=3, rounds=3, lead=(branch, factors))
         widen(result, EASE, budget, wide, factors=factors)
         assert branch_of([gap.measured for gap in result.gaps]) == branch
@@ -178,7 +179,22 @@ def test_fits_are_led_into_every_branch(unit, epsilon):
 
 
 def test_without_branches_nothing_is_changed():
-    assert leads(SVD, budget_of("user", "add-remove"), WORLD) == {"": UNCHANGED}
+    assert leads(SVD, budget_of("user", "add-remove"), WORLD, WORLD, WORLD) == [(WORLD, "", UNCHANGED)]
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 4.0, 100.0])
+def test_fits_are_led_into_branches_that_only_many_items_have(epsilon):
+    """Gradients show tastes of users with dozens of ratings each: the small world has no such branch."""
+    budget, model, broad = budget_of("user", "add-remove", epsilon), hr.AdaptiveFactors(), World.broad()
+    found = leads(model, budget, WORLD, World.wide(), broad)
+    assert [(world, branch) for world, branch, _ in found] == [
+        *((WORLD, branch) for branch in ("effects", "covariance")),
+        (broad, "gradients"),
+    ]
+    world, branch, factors = found[-1]
+    result = search(model, budget, world, random=1, rounds=1, lead=(branch, factors))
+    assert max(result.ratios.values()) <= 1
+    assert result.ratios["items, epoch 1"] > 0.95
 
 
 def test_a_branch_that_nothing_leads_to_is_reported(monkeypatch):
@@ -186,7 +202,7 @@ def test_a_branch_that_nothing_leads_to_is_reported(monkeypatch):
     monkeypatch.setattr(private_ease, "FEWEST_ITEMS", {"user": math.inf})
     monkeypatch.setattr(search_module, "_LEADS", 20)
     with pytest.raises(Leak, match="no noisy values lead to branch pairs"):
-        leads(EASE, budget_of("user", "add-remove"), CLICKS)
+        leads(EASE, budget_of("user", "add-remove"), CLICKS, CLICKS, CLICKS)
 
 
 def test_the_most_of_several_searches_is_that_of_each_measurement():

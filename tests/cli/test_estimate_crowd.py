@@ -20,7 +20,7 @@ def test_the_numbers_are_written_charged_and_used(here, hushrec, budget):
     made = hushrec(
         "fit train.csv --domain counted.json --epsilon auto --ledger ledger.db -o made.safetensors"
     )
-    assert "Model: GlobalEffects, because" in made.out
+    assert "Model: AdaptiveFactors, because" in made.out
     assert hr.Ledger.open("ledger.db").releases_left == 0
     hushrec(f"{LINE.replace('counted', 'again')} --release-index 0")
     assert json.loads(Path("again.json").read_text()) == json.loads(Path("counted.json").read_text())

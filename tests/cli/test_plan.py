@@ -50,11 +50,11 @@ def test_without_a_model_it_says_which_and_why(here, hushrec, refused, budget):
     shown = flat(hushrec(f"plan --domain domain.json {budget}").out)
     told = json.loads(hushrec(f"plan --domain domain.json {budget} --json").out)
     named = f"Model: {told['model']}, because {told['because']}. "
-    assert named.startswith("Model: GlobalEffects, because the signal of 200 users with 30 ratings each")
-    alone = flat(hushrec(f"plan --domain domain.json {budget} --model global-effects").out)
+    assert named.startswith("Model: AdaptiveFactors, because its first sums say whether the crowd is large")
+    alone = flat(hushrec(f"plan --domain domain.json {budget} --model adaptive-factors").out)
     assert shown.replace(named, "", 1) == alone
     weekly = "--releases 52 --total 4 --delta 1e-6 --unit user --adjacency add-remove"
-    assert "Model: GlobalEffects" in hushrec(f"plan --domain domain.json {weekly}").out
+    assert "Model: AdaptiveFactors" in hushrec(f"plan --domain domain.json {weekly}").out
     assert "name it with --model" in refused(f"plan --domain domain.json {budget} --set rank=3")
 
 

@@ -28,7 +28,7 @@ def world_of(config):
 
 def replay_all(fault):
     world = world_of(fault.config)
-    for factors in leads(fault.config, fault.budget, world).values():
+    for _, _, factors in leads(fault.config, fault.budget, world, world, world):
         for pair in replayed_pairs(world, fault.budget):
             compare(fault.config, fault.budget, *map(world.ratings, pair), factors)
 
@@ -44,8 +44,8 @@ def test_a_search_finds_a_sensitivity_that_is_too_small(fault):
     world = world_of(fault.config)
     with fault.planted():
         found = [
-            search(fault.config, fault.budget, world, lead=lead)
-            for lead in leads(fault.config, fault.budget, world).items()
+            search(fault.config, fault.budget, world, lead=(branch, factors))
+            for _, branch, factors in leads(fault.config, fault.budget, world, world, world)
         ]
     assert max(most(found).values()) > 1
 

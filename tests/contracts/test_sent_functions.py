@@ -26,6 +26,7 @@ PLAIN = (  # modules whose values may be sent, and what they hold is walked
     "hushrec.estimation.head",
     "hushrec.privacy.accounting.events",
     "hushrec.statistics.covariance_sums",
+    "hushrec.statistics.crowd_totals",
     "hushrec.statistics.factor_sums",
     "hushrec.statistics.integer_grid",
     "hushrec.statistics.interactions.directions",
@@ -33,6 +34,7 @@ PLAIN = (  # modules whose values may be sent, and what they hold is walked
     "hushrec.statistics.interactions.pair_sums",
     "hushrec.statistics.item_sums",
     "hushrec.statistics.person_gradients",
+    "hushrec.statistics.rating_squares",
     "hushrec.statistics.residuals",
 )
 

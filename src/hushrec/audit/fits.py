@@ -46,32 +46,35 @@ def audit(
     Privacy: public; no private rating is read.
     """
     world, wide = World.of(domain, model.feedback), World.wide(domain, model.feedback)
+    broad = World.broad(domain, model.feedback)
     kind = budget.unit, budget.adjacency
-    planned, replayed = plan(world.domain, model, budget), replayed_pairs(world, budget, seed)
-    branches = max(len(planned.branches), 1)
-    total = branches * (2 * len(world.pairs(*kind)) + RANDOM + ROUNDS + len(replayed)) + 1
+    planned, extreme = plan(world.domain, model, budget), len(world.pairs(*kind))
+    shared, all_branches = (len(one.branches) or 1 for one in (planned, plan(broad.domain, model, budget)))
+    total = all_branches * (2 * extreme + RANDOM + ROUNDS + REPLAYED) + shared * extreme + 1
     number = itertools.count(1)
 
     def step() -> None:
         progress(next(number), total)
 
     first = record(world.ratings(world.everybody), model, budget)  # loads what only a first fit loads
-    results, findings, factors = list[Found](), [_unaudited(name) for name in first.samples], [UNCHANGED]
+    results, findings = list[Found](), [_unaudited(name) for name in first.samples]
+    led = [(world, "", UNCHANGED)]
     if first.measured:
         try:
-            branch_leads = leads(model, budget, world, wide)
-            factors = [*branch_leads.values()]
-            for lead in branch_leads.items():
-                results.append(search(model, budget, world, seed=seed, lead=lead, progress=step))
-                widen(results[-1], model, budget, wide, step, lead[1])
+            led = leads(model, budget, world, wide, broad)
+            for where, branch, factors in led:
+                lead = branch, factors
+                results.append(search(model, budget, where, seed=seed, lead=lead, progress=step))
+                if where is world:
+                    widen(results[-1], model, budget, wide, step, factors)
             findings.append(_searched(results))
         except Leak as leak:
             findings.append(_refuted("search", leak))
     if not first.samples:
-        findings.append(_replayed(model, budget, world, replayed, factors, step))
+        findings.append(_replayed(model, budget, led, seed, step))
     heard = [
-        listen(planned, result.gaps, runs=runs, seed=seed)
-        for result in results
+        listen(plan(where.domain, model, budget), result.gaps, runs=runs, seed=seed)
+        for (where, _, _), result in zip(led, results, strict=False)
         if any(gap.change.size for gap in result.gaps)
     ]
     if heard:
@@ -100,18 +103,20 @@ def _searched(results: Sequence[Found]) -> Finding:
 def _replayed(
     model: Model,
     budget: Budget,
-    world: World,
-    pairs: Sequence[Pair],
-    leading: Sequence[Factors],
+    led: Sequence[tuple[World, str, Factors]],
+    seed: int,
     step: Callable[[], None],
 ) -> Finding:
+    tries = 0
     try:
-        for factors, (one, other) in itertools.product(leading, pairs):
-            compare(model, budget, world.ratings(one), world.ratings(other), factors)
-            step()
+        for world, _, factors in led:
+            for one, other in replayed_pairs(world, budget, seed):
+                compare(model, budget, world.ratings(one), world.ratings(other), factors)
+                tries += 1
+                step()
     except Leak as leak:
         return _refuted("replay", leak)
-    return Finding("replay", len(leading) * len(pairs))
+    return Finding("replay", tries)
 
 
 def _listened(heard: Sequence[Heard]) -> Finding:

@@ -94,7 +94,9 @@ class Recorder:
             measurement = replace(measurement, value=self._tape[place].value)
         elif (factor := self._factors.get(measurement.name)) is not None:
             noisy: Any = value
-            measurement = replace(measurement, value=replace(noisy, values=factor * np.abs(noisy.values)))
+            measurement = replace(
+                measurement, value=replace(noisy, values=factor * (np.abs(noisy.values) + noisy.step))
+            )
         self.measured.append(replace(measurement, value=_copied(measurement.value)))
         return _copied(measurement.value)  # type: ignore[no-any-return]
 

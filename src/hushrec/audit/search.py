@@ -26,7 +26,7 @@ RANDOM, ROUNDS = 20, 60
 """Random pairs, and steps of the climb; chosen by hand."""
 _LEADS = 200
 """Attempts to lead a fit into all branches; chosen by hand."""
-_POWERS = -10, 0, 10, 20
+_POWERS = -10, 0, 4, 8, 10, 20
 """Powers of two that noisy values are multiplied by; chosen by hand."""
 
 __all__ = ["RANDOM", "ROUNDS", "Found", "Gap", "distances", "leads", "most", "search", "widen"]
@@ -81,24 +81,38 @@ class Found:
         return sum(gap.loss for gap in self.gaps)
 
 
-def leads(model: Model, budget: Budget, *worlds: World) -> dict[str, Factors]:
-    """Find what leads the fits in all worlds into each branch of the plan: factors of the first noisy values.
+def leads(
+    model: Model, budget: Budget, world: World, wide: World, broad: World
+) -> list[tuple[World, str, Factors]]:
+    """Find what leads fits into each branch of the plan: factors of the first noisy values.
 
     Args:
         model, budget: as for ``search``; one without branches has one, which has no name.
-        worlds: whose usual users are fitted.
+        world, wide: whose usual users are fitted; in both worlds the same branch is taken.
+        broad: is fitted for branches that fewer items do not have.
+
+    Returns:
+        For each branch the world to search, its name and the factors.
 
     Raises:
         Leak: There are no such values for one of the branches.
 
     Privacy: public, made up.
     """
-    events = plan(worlds[0].domain, model, budget).events
-    if not (missing := set(names_of(events))):
-        return {"": UNCHANGED}
-    first, rng = [event.name for event in events if not event.branch], choices(0)
-    factors_of: dict[str, Factors] = {}
+    names, of_broad = (names_of(plan(one.domain, model, budget).events) for one in (world, broad))
+    shared = _leads(model, budget, names, world, wide) if names else {"": UNCHANGED}
+    further = _leads(model, budget, [name for name in of_broad if name not in names], broad)
+    return [(world, *lead) for lead in shared.items()] + [(broad, *lead) for lead in further.items()]
+
+
+def _leads(model: Model, budget: Budget, names: Iterable[str], *worlds: World) -> dict[str, Factors]:
+    """Find what leads the fits in all worlds into each of some branches."""
+    missing, factors_of = {*names}, dict[str, Factors]()
+    events, rng = plan(worlds[0].domain, model, budget).events, choices(0)
+    first = [event.name for event in events if not event.branch]
     for attempt in range(_LEADS):
+        if not missing:
+            break
         powers = rng.choice(_POWERS, len(first)).tolist()
         factors = (
             {name: 2.0**power for name, power in zip(first, powers, strict=True)} if attempt else UNCHANGED
@@ -108,9 +122,9 @@ def leads(model: Model, budget: Budget, *worlds: World) -> dict[str, Factors]:
         if not others and branch in missing:
             factors_of[branch] = factors
             missing.remove(branch)
-        if not missing:
-            return factors_of
-    raise Leak(f"no noisy values lead to branch {min(missing)}")
+    if missing:
+        raise Leak(f"no noisy values lead to branch {min(missing)}")
+    return factors_of
 
 
 def distances(

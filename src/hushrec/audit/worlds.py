@@ -19,6 +19,8 @@ ITEMS, CAP = 16, 5
 """Items, and ratings per user, of a made-up world: small, so that a fit takes little time; chosen by hand."""
 WIDE = 64
 """Items of a wide world, and its cap where no domain is given: so large a cap is reached; chosen by hand."""
+BROAD = 128
+"""Items of a broad world, and its cap: so many that every branch of a plan can be taken; chosen by hand."""
 _NAMED = "light", "usual", "other", "heavy", "extreme", "new"
 _SILENT = tuple(f"user {k}" for k in range(6))
 USERS = len(_NAMED) + len(_SILENT)
@@ -46,6 +48,15 @@ class World:
             domain, feedback: as in ``of``.
         """
         return cls.of(domain, feedback, WIDE, WIDE)
+
+    @classmethod
+    def broad(cls, domain: Domain | None = None, feedback: FeedbackKind = "ratings") -> "World":
+        """Make a world of even more items.
+
+        Args:
+            domain, feedback: as in ``of``.
+        """
+        return cls.of(domain, feedback, BROAD, BROAD)
 
     @classmethod
     def of(

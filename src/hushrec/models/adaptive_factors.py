@@ -5,8 +5,6 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
-from pydantic import Field
-
 from hushrec.arrays import Floats
 from hushrec.data.declared.crowd import Crowd
 from hushrec.data.domain import Domain
@@ -49,6 +47,10 @@ _FIRST = 0.2
 """Part of the budget for the first sums: docs/models/adaptive_factors.md."""
 _OF_PAIRS = 0.65
 """Part for the covariance, in its branch; the rest measures the item sums again. As above."""
+_EVERYBODY = 1e10
+"""More users than there are."""
+_RANK = 20
+"""Largest number of factors of a covariance; gradients are those of five."""
 _AGAIN = {
     "item sums again": ("item sums", EFFECTS),
     "item counts again": ("item counts", EFFECTS),
@@ -67,7 +69,7 @@ class AdaptiveFactors(PrivateModel):
 
     Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩, with b_u and p_u regressed on the device.
 
-    Privacy: unit ``record`` under both adjacencies; unit ``user`` under add-remove.
+    Privacy: units ``user`` and ``record`` under add-remove.
     """
 
     glance: ClassVar = {
@@ -77,28 +79,21 @@ class AdaptiveFactors(PrivateModel):
         "lists users": "no",
         "paper": "after McSherry & Mironov 2009; Liu, Wang & Smola 2015",
     }
-    supports: ClassVar = frozenset({("record", "add-remove"), ("record", "replace"), ("user", "add-remove")})
+    supports: ClassVar = frozenset({("record", "add-remove"), ("user", "add-remove")})
     informed: ClassVar = True
-
-    rank: int = Field(default=20, ge=1, le=1024)
-    """largest number of factors of a covariance; gradients are those of five."""
-    effects: EffectSettings = EffectSettings()
-    """how the item effects are measured."""
-    covariance: CovarianceSettings = CovarianceSettings()
-    """how the covariance is measured and cleaned."""
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         """List sums and counts by item, the number of users, and what each branch measures."""
         sums, user = self._effects(domain, terms), terms.unit == "user"
-        size = [] if user else [_size(domain, terms), RatingSquares(domain).query]
+        size = [] if user else [CrowdTotals(domain, terms.unit).users, RatingSquares(domain).query]
         again = (query for branch in (EFFECTS, COVARIANCE) for _, query in _again(sums, branch))
         pairs = (replace(query, branch=COVARIANCE) for query in self._pairs(domain, terms).queries())
-        gradients = (replace(query, branch=GRADIENTS) for query in _descent(domain).queries(domain, terms))
-        return [*sums.queries(), *size, *again, *pairs, *(gradients if user else ())]
+        gradients = (replace(query, branch=GRADIENTS) for query in self._gradients(domain, terms))
+        return [*sums.queries(), *size, *again, *pairs, *gradients]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """Give a fifth to the first sums, and four fifths to each branch."""
-        rest, gradients = 1 - _FIRST, [*_descent(domain).queries(domain, budget)]
+        rest, gradients = 1 - _FIRST, self._gradients(domain, budget)
         return {
             **dict.fromkeys((*OVERALL, "number of users", "squared ratings"), 0.01),
             **{name: _FIRST * EFFECTS_SPLIT[name] for name in ("item sums", "item counts")},
@@ -106,19 +101,19 @@ class AdaptiveFactors(PrivateModel):
             "item sums beside covariance": rest - _OF_PAIRS,
             "covariance": 0.9 * _OF_PAIRS,
             "co-rating weights": 0.1 * _OF_PAIRS,
-            **dict.fromkeys((query.name for query in gradients), rest / len(gradients)),
+            **{query.name: rest / len(gradients) for query in gradients},
         }
 
     def prospects(self, domain: Domain, budget: Budget) -> str:
-        """Say that the first sums decide, and how much of a large catalogue a covariance would cover."""
-        decides = "The first sums decide what the rest of the budget measures, whatever crowd is declared."
-        return f"{decides} {self.covariance.prospects(domain, budget, self.norm)}".strip()
+        """Say that the first sums decide."""
+        return "The first sums decide what the rest of the budget measures, whatever crowd is declared."
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """Estimate the item effects, then the dearer of both other branches."""
-        pairs = self.covariance.footprint(domain, budget, self.norm, self._rank(domain))
+        pairs = CovarianceSettings().footprint(domain, budget, self.norm, _rank(domain))
         effects, gradients = effects_footprint(domain, budget), _descent(domain).footprint(domain.n_items)
-        return effects.then(pairs if budget.unit == "record" else pairs.then(gradients))
+        whole = effects.then(pairs.then(gradients) if self._gradients(domain, budget) else pairs)
+        return replace(whole, lowered_by="")
 
     def fit(self, feedback: People, run: Run) -> Release:
         """Measure sums and counts; then, as they advise, these again, a covariance (§4.4), or gradients.
@@ -141,8 +136,8 @@ class AdaptiveFactors(PrivateModel):
         if branch == EFFECTS:
             return factor_release(self, domain, baseline, run.prior.factors_of(domain.n_items))
         matrices = [measured(pairs, baseline, people, run, branch)]
-        factors = self.covariance.factors(
-            matrices.pop(), pairs, baseline.counts, self._rank(domain), run.prior, crowd
+        factors = CovarianceSettings().factors(
+            matrices.pop(), pairs, baseline.counts, _rank(domain), run.prior, crowd
         )
         return factor_release(self, domain, baseline, factors)
 
@@ -156,7 +151,7 @@ class AdaptiveFactors(PrivateModel):
         weight = spread * pairs.weight_of(crowd.each)
         signal = over_noise_edge(counts, crowd, weight, run.noise(covariance))
         shows = signal >= SHOWN
-        descends = terms.unit == "user" and descent.shows(crowd, domain.n_items, terms)
+        descends = self._gradients(domain, terms) and descent.shows(crowd, domain.n_items, terms)
         if descends and not (shows and covariance_beats_descent(crowd, domain.n_items, terms)):
             prospect = descent.reach(crowd, domain.n_items, terms).prospect
             branch, figures = GRADIENTS, (prospect, MARGINAL_GRADIENTS)
@@ -166,14 +161,22 @@ class AdaptiveFactors(PrivateModel):
         run.take(branch, Clause(f"branch.{branch}", shown))
         return branch
 
-    def _rank(self, domain: Domain) -> int:
-        return min(self.rank, domain.n_items)
+    def _gradients(self, domain: Domain, terms: Terms) -> list[Sum]:
+        """List the gradients: none if not even a crowd without bounds that rates everything would show."""
+        descent, most = _descent(domain), float(min(domain.max_per_user, domain.n_items))
+        everybody = Crowd(_EVERYBODY, _EVERYBODY * most, declared=False)
+        shows = terms.unit == "user" and descent.shows(everybody, domain.n_items, terms)
+        return [*descent.queries(domain, terms)] if shows else []
 
     def _effects(self, domain: Domain, terms: Terms) -> EffectSums:
-        return self.effects.sums(domain, terms, self.norm)
+        return EffectSettings().sums(domain, terms, self.norm)
 
     def _pairs(self, domain: Domain, terms: Terms) -> CovarianceSums:
-        return self.covariance.sums(domain, terms, self.norm)
+        return CovarianceSettings().sums(domain, terms, self.norm)
+
+
+def _rank(domain: Domain) -> int:
+    return min(_RANK, domain.n_items)
 
 
 def _descent(domain: Domain) -> Descent:
@@ -202,8 +205,8 @@ def _crowd(sums: EffectSums, noisy: Mapping[str, Noisy], people: Population, run
         users = max(float(noisy["global count"].values[0]), 1.0)
         each = max(counts / users, (counts / users) ** 2 / sums.contribution_cap / UNEVEN)
     else:
-        (_, values), _ = CrowdTotals(domain, terms.unit).measure(people)
-        users = max(float(run.measure(_size(domain, terms), values).values[0]), 1.0)
+        (size, values), _ = CrowdTotals(domain, terms.unit).measure(people)
+        users = max(float(run.measure(size, values).values[0]), 1.0)
         each = counts / users
     each = min(max(each, 1.0), float(min(domain.max_per_user, domain.n_items)))
     return Crowd(users, users * each, declared=True)
@@ -221,9 +224,3 @@ def _spread(sums: EffectSums, noisy: Mapping[str, Noisy], people: Population, ru
     count = max(float(noisy["item counts"].values.sum()), 1.0)
     variance = total / count - (noisy["item sums"].values.sum() / count) ** 2
     return float(min(max(variance, 0.0), squares.query.sensitivity))
-
-
-def _size(domain: Domain, terms: Terms) -> Sum:
-    """Describe the number of users, which is public under replace."""
-    users = CrowdTotals(domain, terms.unit).users
-    return replace(users, sensitivity=0.0) if terms.adjacency == "replace" else users

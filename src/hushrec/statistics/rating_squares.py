@@ -1,7 +1,6 @@
 """The spread of ratings over the scale: the sum of their squares."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -32,7 +31,7 @@ class RatingSquares:
     domain: Domain
     norm: Norm = "l2"
 
-    @cached_property
+    @property
     def _squares(self) -> Ints:
         """The square of each value of the scale, in steps, from the bottom up."""
         lo, _, step = self.domain.scale
@@ -58,8 +57,8 @@ class RatingSquares:
         Privacy: bounded (``query.sensitivity``), unit ``record``.
         """
 
-        def add(ratings: Ratings, total: Ints) -> None:
-            total += int(self._squares[ratings.steps].sum())
-
-        (total,) = people.in_full.total(add, 1)
+        (total,) = people.in_full.total(self._add, 1)
         return total
+
+    def _add(self, ratings: Ratings, total: Ints) -> None:
+        total += int(self._squares[ratings.steps].sum())
