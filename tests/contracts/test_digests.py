@@ -63,6 +63,7 @@ MODELS = {
     "posterior corrected": lambda: hr.PosteriorMF(rank=3, epochs=4),
     "subsampled posterior corrected": lambda: hr.PosteriorMF(rank=3, epochs=4, sample_rate=0.5),
     "posterior sample corrected": lambda: hr.PosteriorSampleMF(rank=3, chain={"epochs": 20}),
+    "adaptive": lambda: hr.AdaptiveFactors(),
     "popularity": lambda: hr.Popularity(),
     "ease": lambda: hr.PrivateEASE(rank=3),
     "ease of few items": lambda: hr.PrivateEASE(pair_items=12),

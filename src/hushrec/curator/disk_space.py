@@ -103,7 +103,7 @@ def release_size(model: Model, planned: Plan, domain: Domain) -> int:
             n_rows += len(group.labels)
             entries += group.table.nnz
             text += sum(len(f"{group.name}{value}".encode()) for value in group.shown)
-    return _FRAME + 2 * text + _ENTRY * (n_rows * (2 * rank + _BESIDE) + entries)
+    return _FRAME + 2 * text + _ENTRY * int(n_rows * (2 * rank + _BESIDE) + entries)
 
 
 def measured_entries(planned: Plan) -> int:

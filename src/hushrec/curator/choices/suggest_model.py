@@ -127,6 +127,11 @@ def _suited(domain: Domain, budget: Budget | None, personal_epsilon: bool) -> It
     elif budget.delta == 0:
         laplace = "δ = 0 needs Laplace noise, which hides all but item effects"
         yield Choice(GlobalEffects(noise="laplace"), laplace)
+    elif budget.adjacency == "replace":
+        rank = min(CovarianceSVD().rank, domain.n_items)
+        shared = f"under replace the declared crowd decides what a covariance gets: {_crowd(domain)}"
+        yield Choice(CovarianceSVD(rank=rank), shared)
+        yield Choice(GlobalEffects(), "CovarianceSVD does not fit into this machine's memory")
     else:
         yield Choice(
             AdaptiveFactors(), "its first sums say whether the crowd is large enough to learn tastes"

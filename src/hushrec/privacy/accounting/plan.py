@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib import metadata
+from itertools import groupby
+from string import digits
 from typing import Any
 
 from hushrec.documents import html, terminal
@@ -297,7 +299,11 @@ class Plan:
 
 
 def _listed(names: Sequence[str]) -> str:
-    *others, last = names
+    """List names in words; those of equal epochs once."""
+    alike = (list(equal) for _, equal in groupby(names, key=lambda name: name.rstrip(digits)))
+    *others, last = (
+        equal[0] if len(equal) == 1 else f"{equal[0].rstrip(digits)}× {len(equal)}" for equal in alike
+    )
     return f"{', '.join(others)} and {last}" if others else last
 
 
