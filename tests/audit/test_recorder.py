@@ -131,10 +131,10 @@ def test_distances_are_integers():
 def test_factors_change_the_sizes_of_noisy_values_and_a_tape_keeps_them():
     first = Recorder(factors={"sums": 4.0})
     noisy = released(first, 3, 4, values=(-0.5, 1.5))
-    assert noisy.values.tolist() == first.measured[0].value.values.tolist() == [2.0, 6.0]
+    assert noisy.values.tolist() == first.measured[0].value.values.tolist() == [4.0, 6.0]
     assert first.measured[0].sums.tolist() == [3, 4]
     second = Recorder(first.measured, {"sums": 4.0})
-    assert released(second, 30, 40, values=(9.0, 9.0)).values.tolist() == [2.0, 6.0]
+    assert released(second, 30, 40, values=(9.0, 9.0)).values.tolist() == [4.0, 6.0]
     other = released(Recorder(factors={"counts": 4.0}), 3, 4, values=(-0.5, 1.5))
     assert other.values.tolist() == [-0.5, 1.5]
 

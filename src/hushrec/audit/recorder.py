@@ -94,9 +94,8 @@ class Recorder:
             measurement = replace(measurement, value=self._tape[place].value)
         elif (factor := self._factors.get(measurement.name)) is not None:
             noisy: Any = value
-            measurement = replace(
-                measurement, value=replace(noisy, values=factor * (np.abs(noisy.values) + noisy.step))
-            )
+            sizes = np.maximum(np.abs(noisy.values), noisy.step)
+            measurement = replace(measurement, value=replace(noisy, values=factor * sizes))
         self.measured.append(replace(measurement, value=_copied(measurement.value)))
         return _copied(measurement.value)  # type: ignore[no-any-return]
 
