@@ -7,16 +7,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from hushrec.arrays import Floats
+from hushrec.estimation.activity import numbers
 
-_ACTIVITY = 1.0
-"""Standard deviation of the logarithm of people's numbers of ratings; MovieLens 1M has 0.99."""
 _CONCENTRATION = 3.0
 """Ratings of the item of a typical rating, over those of the average item; MovieLens 1M has 3.0."""
-_PEOPLE = (np.arange(40) + 0.5) / 40
-"""Quantiles of people over which means are taken: the midpoints of 40 equal parts. Chosen by hand."""
 _POWER = 0.25
 """The best of 0, ¼, 0.4 and ½ on films and animated series; ½ is that of Krichene et al. 2023, §4."""
 _OF_BUDGET = 0.7
@@ -58,8 +54,7 @@ def reach(
         clip_norm: C/s.
         mu: μ of the whole budget, infinite without noise.
     """
-    spread = np.exp(_ACTIVITY * ndtri(_PEOPLE))
-    counts = np.clip(ratings / people * spread / spread.mean(), 1, items)
+    counts = numbers(ratings / people, items)
     determined = counts * ratio / (1 + counts * ratio)
     kept = np.minimum(1.0, clip_norm / np.sqrt(counts * rank * determined))
     information = float(np.average(determined, weights=counts))

@@ -10,6 +10,7 @@ from hushrec.data.declared.crowd import Crowd
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.documents.words import Clause
+from hushrec.estimation.activity import unweighted
 from hushrec.estimation.shrinkage import combined
 from hushrec.models.phases.covariance import CovarianceSettings, measured
 from hushrec.models.phases.descent import Descent
@@ -25,7 +26,6 @@ from hushrec.models.private import PrivateModel
 from hushrec.models.visibility import (
     MARGINAL_GRADIENTS,
     SHOWN,
-    UNEVEN,
     covariance_beats_descent,
     over_noise_edge,
 )
@@ -35,7 +35,7 @@ from hushrec.privacy.query import AnyQuery, Sum
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.statistics.covariance_sums import CovarianceSums
-from hushrec.statistics.crowd_totals import CrowdTotals
+from hushrec.statistics.crowd_totals import MOST, CrowdTotals
 from hushrec.statistics.footprint import Footprint
 from hushrec.statistics.item_sums import OVERALL, EffectSums
 from hushrec.statistics.population import Population
@@ -47,6 +47,8 @@ _FIRST = 0.2
 """Part of the budget for the first sums: docs/models/adaptive_factors.md."""
 _OF_PAIRS = 0.65
 """Part for the covariance, in its branch; the rest measures the item sums again. As above."""
+_LARGEST_HEAD = 8_000
+"""Chosen by hand: a bound on memory, 1.1 GB for the matrices of a covariance."""
 _EVERYBODY = 1e10
 """More users than there are."""
 _RANK = 20
@@ -110,7 +112,7 @@ class AdaptiveFactors(PrivateModel):
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """Estimate the item effects, then the dearer of both other branches."""
-        pairs = CovarianceSettings().footprint(domain, budget, self.norm, _rank(domain))
+        pairs = self._covariance(domain, budget).footprint(domain, budget, self.norm, _rank(domain))
         effects, gradients = effects_footprint(domain, budget), _descent(domain).footprint(domain.n_items)
         whole = effects.then(pairs.then(gradients) if self._gradients(domain, budget) else pairs)
         return replace(whole, lowered_by="")
@@ -136,7 +138,7 @@ class AdaptiveFactors(PrivateModel):
         if branch == EFFECTS:
             return factor_release(self, domain, baseline, run.prior.factors_of(domain.n_items))
         matrices = [measured(pairs, baseline, people, run, branch)]
-        factors = CovarianceSettings().factors(
+        factors = self._covariance(domain, run.terms).factors(
             matrices.pop(), pairs, baseline.counts, _rank(domain), run.prior, crowd
         )
         return factor_release(self, domain, baseline, factors)
@@ -172,7 +174,14 @@ class AdaptiveFactors(PrivateModel):
         return EffectSettings().sums(domain, terms, self.norm)
 
     def _pairs(self, domain: Domain, terms: Terms) -> CovarianceSums:
-        return CovarianceSettings().sums(domain, terms, self.norm)
+        return self._covariance(domain, terms).sums(domain, terms, self.norm)
+
+    def _covariance(self, domain: Domain, terms: Terms) -> CovarianceSettings:
+        """Return the settings for a head that is large enough for all users that there may be."""
+        most = domain.max_users * min(MOST, domain.max_per_user, domain.n_items)
+        many = domain.model_copy(update={"expected_users": domain.max_users, "expected_records": most})
+        head = min(CovarianceSettings().head_size(many, terms, self.norm), _LARGEST_HEAD)
+        return CovarianceSettings(pair_items=max(head, 2))
 
 
 def _rank(domain: Domain) -> int:
@@ -194,21 +203,18 @@ def _again(sums: EffectSums, branch: str) -> Iterator[tuple[str, Sum]]:
 def _crowd(sums: EffectSums, noisy: Mapping[str, Noisy], people: Population, run: Run) -> Crowd:
     """Return how many people rate how much, from what is released.
 
-    For unit ``user``, a user with c > K ratings adds √(c K) to the counts, so the root of the mean is
-    divided by that of ``UNEVEN``.
-
     Privacy: charged (the number of users, for unit ``record``).
     """
     domain, terms = people.domain, run.terms
     counts = max(float(noisy["item counts"].values.sum()), 1.0)
+    most = float(min(domain.max_per_user, domain.n_items))
     if terms.unit == "user":
         users = max(float(noisy["global count"].values[0]), 1.0)
-        each = max(counts / users, (counts / users) ** 2 / sums.contribution_cap / UNEVEN)
+        each = unweighted(counts / users, sums.contribution_cap, most)
     else:
         (size, values), _ = CrowdTotals(domain, terms.unit).measure(people)
         users = max(float(run.measure(size, values).values[0]), 1.0)
-        each = counts / users
-    each = min(max(each, 1.0), float(min(domain.max_per_user, domain.n_items)))
+        each = min(max(counts / users, 1.0), most)
     return Crowd(users, users * each, declared=True)
 
 

@@ -22,7 +22,7 @@ from hushrec.estimation.shrinkage import combined, denoised_counts, shrinking
 from hushrec.item_prior import ItemPrior
 from hushrec.models.phases.outputs import linear_release, score_release
 from hushrec.models.private import PrivateModel
-from hushrec.models.visibility import TASTE, TASTE_WITH_FEATURES, UNEVEN, mu, whole_users
+from hushrec.models.visibility import TASTE, TASTE_WITH_FEATURES, mu, whole_users
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.bounded import Noisy
 from hushrec.privacy.query import AnyQuery
@@ -47,6 +47,9 @@ Three items each, for which Σ c/Σ √c is √3; at 1.9 each, EASE without nois
 """
 LEAST_EACH = 3
 """Items of each user, on average, at which own items are expected to tell more than popularity; as above."""
+UNEVEN = 0.75
+"""Σ √c, or its counterpart for unit ``user``, of people as unequal as in real data, over that of equal
+people: lognormal numbers of items with σ = 1.25 have 0.71 or more."""
 MORE = 2
 """All sums must fit this many times the declared users. Chosen by hand."""
 
