@@ -242,14 +242,16 @@ def test_the_page_of_crowds_is_what_its_rows_make_of_it():
     assert crowds.page(crowds.stored(stored)) == (ROOT / "results/crowds.md").read_text("utf-8")
 
 
-def test_the_grid_of_choices_shows_each_models_loss_and_that_of_the_rule(capsys):
-    line = (1_000, 500, 5_000, "user", 1.0, 40.0)
+def test_the_grid_of_choices_shows_each_models_loss_by_the_branch_that_was_taken(capsys):
+    line = (1_000, 500, 5_000, "user", 1.0)
     rows = [
-        (*line, "GlobalEffects", "PosteriorMF", 0.9, 1.0),
-        (*line, "PosteriorMF", "PosteriorMF", 0.918, 1.0),
-        (*line, "CovarianceSVD", "PosteriorMF", None, None),
+        (*line, "GlobalEffects", "", None, 0.9, 1.0),
+        (*line, "PosteriorMF", "", None, 0.918, 1.0),
+        (*line, "CovarianceSVD", "", None, None, None),
+        (*line, "AdaptiveFactors", "effects", 3.0, 0.8991, 1.0),
+        (*line, "AdaptiveFactors, undeclared", "covariance", 40.0, 0.9045, 1.0),
     ]
     choice.show(pl.DataFrame(rows, schema=choice.SCHEMA, orient="row"))
     shown = capsys.readouterr().out
     cells = shown.splitlines()[-2].strip("│").split("┆")
-    assert [cell.strip() for cell in cells] == ["user", "30.00", "0.00", "2.00", "2.00", "1"]
+    assert [cell.strip() for cell in cells] == ["user", "effects", "0.00", "2.00", "-0.10", "0.50", "1"]
