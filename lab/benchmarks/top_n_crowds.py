@@ -1,13 +1,14 @@
 """What privacy costs a crowd, by its size, and what a fit of PrivateEASE takes.
 
     python -m lab bench top_n_crowds crowds [--users 6000 60000 300000]
-    python -m lab bench top_n_crowds copies [--data FILE] [--times 1 4 12 22]
+    python -m lab bench top_n_crowds copies [--data FILE] [--items FILE] [--times 1 4 12 22]
     python -m lab bench top_n_crowds cost
 
 ``crowds`` are generated people, whose tastes have low rank, which flatters such a model. ``copies`` are
 real people, each several times: a crowd c times as large has the same matrix of pairs, with c times less
-noise. Losses are those of nDCG@100 at ε = 1 per user (δ = 1e-7) against the same model without noise, for 500
-people who were held out. ``cost`` gives seconds, memory, the size of the file and milliseconds per list.
+noise. ``--items`` names a public list, whose titles and features are then used. Losses are those of nDCG@100
+at ε = 1 per user (δ = 1e-7) against the same model without noise, for 500 people who were held out. ``cost``
+gives seconds, memory, the size of the file and milliseconds per list.
 """
 
 import argparse
@@ -22,7 +23,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, vstack
 from top_n import protocol
 from top_n.protocol import People, likes, measured, people
-from top_n_models import DATA, interactions, scores
+from top_n_models import DATA, Texts, interactions, scores, texts
 
 import hushrec as hr
 from hushrec.data import synthetic
@@ -43,9 +44,9 @@ def generated(users: int) -> csr_matrix:
     return csr_matrix((ones, made.items, made.indptr), (made.n_users, ITEMS))
 
 
-def quality(split: People, copies: int, label: str) -> None:
+def quality(split: People, copies: int, label: str, public: Texts | None = None) -> None:
     """One line: nDCG@100 without noise and at ε = 1, and that of popularity at ε = 1."""
-    known = interactions(vstack([split.train] * copies).tocsr())
+    known = interactions(vstack([split.train] * copies).tocsr(), public or {})
     line = []
     for model, budget in ((hr.PrivateEASE(), None), (hr.PrivateEASE(), BUDGET), (hr.Popularity(), BUDGET)):
         if budget is None:
@@ -98,6 +99,7 @@ def main() -> None:
     parser.add_argument("what", choices=["crowds", "copies", "cost"], nargs="?", default="cost")
     parser.add_argument("--users", type=int, nargs="+", default=[6_000, 60_000, 300_000])
     parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--items", type=Path, help="public list of the items, such as movies.dat")
     parser.add_argument("--times", type=int, nargs="+", default=[1, 4, 12, 22])
     parser.add_argument("--size", choices=SIZES)
     options = parser.parse_args()
@@ -109,7 +111,7 @@ def main() -> None:
             raise SystemExit(f"there is no file {options.data}; name ratings as Parquet: --data")
         split = people(likes(options.data, 4.0), 0)
         for times in options.times:
-            quality(split, times, f"× {times}")
+            quality(split, times, f"× {times}", texts(options.data, options.items))
     elif options.size:
         cost(options.size)
     else:

@@ -25,7 +25,7 @@ def numbers(each: float, most: float) -> Floats:
         most: the largest number; the smallest is 1.
     """
     spread = np.exp(_DEVIATION * ndtri(_PEOPLE))
-    return np.clip(each * spread / spread.mean(), 1, most)
+    return np.asarray(np.clip(each * spread / spread.mean(), 1, most), dtype=np.float64)
 
 
 def unweighted(counted: float, cap: float, most: float) -> float:
