@@ -49,6 +49,8 @@ REFERENCE = {
         "fit": (),
         "baseline": (),
         "fit_released": (),
+        "add_items": (),
+        "curator.public_items.Added": ("release", "unknown"),
         "randomize": (),
         "ReleasedData": ("table", "estimates", "save", "open", "collect", "statement"),
     },

@@ -59,8 +59,7 @@ class Added(NamedTuple):
 
     Attributes:
         release: with the statement of the first one, and without its signature.
-        unknown: values of the new items that the release says nothing of, such as ``genres: Comdey``, and how
-            many items have each.
+        unknown: how many new items have each value that the release says nothing of, by feature and value.
 
     Privacy: post-processing.
     """
