@@ -12,7 +12,7 @@ from hushrec.arrays import Floats, Ints
 from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.data.interactions import Interactions
 from hushrec.data.people import People
-from hushrec.estimation.pair_factors import LinearWeights
+from hushrec.estimation.interactions.pair_factors import LinearWeights
 from hushrec.models.phases.outputs import linear_release, score_release
 from hushrec.models.private import PrivateModel
 from hushrec.privacy.accounting.budget import Budget, Terms

@@ -40,7 +40,7 @@ ALLOWED = {
     ("factor_variance", "models/phases/descent.py"): "the same",
     ("factor_variance", "solvers/mcmc/density.py"): "the prior variance of a posterior",
     ("rounds", "audit/search.py"): "rounds of a search, which are no passes over data",
-    ("rounds", "estimation/pair_factors.py"): "updates of a fit to released values",
+    ("rounds", "estimation/interactions/pair_factors.py"): "updates of a fit to released values",
 }
 """A word and the file where it may stay, with the reason."""
 SHARES = {

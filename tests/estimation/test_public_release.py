@@ -11,7 +11,7 @@ import hushrec as hr
 from hushrec.documents.words import Clause, english
 from hushrec.errors import ConfigError
 from hushrec.estimation import public_release
-from hushrec.estimation.pair_factors import Crowd, ItemFactors, ease, muting
+from hushrec.estimation.interactions.pair_factors import Crowd, ItemFactors, ease, muting
 from hushrec.models.phases.outputs import linear_release
 from hushrec.release.artefact import Release
 

@@ -12,7 +12,7 @@ from hushrec import registry
 from hushrec.data.declared.item_design import described, is_number, kinds_of_texts, labels_of
 from hushrec.data.domain import Domain
 from hushrec.errors import ConfigError, ReleaseError
-from hushrec.estimation.feature_values import placed
+from hushrec.estimation.interactions.feature_values import placed
 from hushrec.estimation.public_release import of_release
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.models.base import Model

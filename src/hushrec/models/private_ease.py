@@ -13,11 +13,19 @@ from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.data.people import People
 from hushrec.documents.words import Clause
 from hushrec.errors import ConfigError
-from hushrec.estimation.expected_counts import CountModel, count_model
-from hushrec.estimation.feature_pairs import tables_of
-from hushrec.estimation.feature_values import ValueTable, value_table
 from hushrec.estimation.head import Head
-from hushrec.estimation.pair_factors import Crowd, LinearWeights, Muting, cleaned, ease, muting, rounds
+from hushrec.estimation.interactions.expected_counts import CountModel, count_model
+from hushrec.estimation.interactions.feature_pairs import tables_of
+from hushrec.estimation.interactions.feature_values import ValueTable, value_table
+from hushrec.estimation.interactions.pair_factors import (
+    Crowd,
+    LinearWeights,
+    Muting,
+    cleaned,
+    ease,
+    muting,
+    rounds,
+)
 from hushrec.estimation.shrinkage import combined, denoised_counts, shrinking
 from hushrec.item_prior import ItemPrior
 from hushrec.models.phases.outputs import linear_release, score_release
@@ -146,7 +154,7 @@ class PrivateEASE(PrivateModel):
 
         They have c items each on average, as many as the crowd. For unit ``user``, it takes
         μ Σ c/√K/2 ≥ 20 √m and Σ c ≥ 3 n of n users, where c ≥ K counts as √(c K); for unit ``record``,
-        μ Σ √c ≥ 20 √m and Σ c ≥ √3 Σ √c. With public features of the items it is 14 in place of 20.
+        μ Σ √c ≥ 20 √m and Σ c ≥ √3 Σ √c. With public features of the items it is 13 in place of 20.
 
         Returns:
             A whole number, or infinity where no number of such users is enough.
@@ -181,9 +189,10 @@ class PrivateEASE(PrivateModel):
         if not later:
             return score_release(self, domain, popularity)
         size = max(float(run.measure(sizes.query, sizes.measure(people)).values[0]), 1.0)
-        lengths = self._lengths(size, float(popularity.sum()), run.terms)
+        counted = float(first.values.sum())  # that of denoised counts is larger where noise hides many items
+        lengths = self._lengths(size, max(counted, 0.0), run.terms)
         signal, least = whole_users(domain, run.terms, lengths), _taste(domain, run.prior)
-        few = popularity.sum() < FEWEST_ITEMS[run.terms.unit] * size
+        few = counted < FEWEST_ITEMS[run.terms.unit] * size
         if few or signal < least:
             run.take(COUNTS, _reason("few_items" if few else "counts", signal, least))
             both = combined(first, run.measure(later[-1], lambda: counts.measure(people)))

@@ -8,7 +8,7 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
-from hushrec.estimation.pair_factors import LinearWeights
+from hushrec.estimation.interactions.pair_factors import LinearWeights
 from hushrec.kernels.list_gains import reference_list_gains
 from hushrec.statistics.interactions import votes as module
 from hushrec.statistics.interactions.votes import LARGEST, MARGIN, Votes

@@ -74,7 +74,7 @@ VALUES: Mapping[str, tuple[str, ...]] = {
 """Further tensors of linear items if features explain a part of them.
 
 They are W and b of each value, w, and a CSR matrix of items × values that holds e_i F_i
-(``hushrec.estimation.feature_values``).
+(``hushrec.estimation.interactions.feature_values``).
 """
 _VALUES = {
     "count_intercept": (-1e30, 1e30),

@@ -6,7 +6,7 @@ import numpy as np
 
 from hushrec.arrays import Floats, Ints
 from hushrec.data.feedback import Feedback
-from hushrec.estimation.pair_factors import LinearWeights
+from hushrec.estimation.interactions.pair_factors import LinearWeights
 from hushrec.kernels.list_gains import list_gains
 from hushrec.privacy.query import Sum
 from hushrec.statistics.population import Population

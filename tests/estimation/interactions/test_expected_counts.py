@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, hstack
 
-from hushrec.estimation.expected_counts import count_model
+from hushrec.estimation.interactions.expected_counts import count_model
 from hushrec.estimation.shrinkage import denoised_counts
 from hushrec.privacy.bounded import Noisy
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, vstack
 
-from hushrec.estimation.expected_counts import CountModel
-from hushrec.estimation.feature_values import placed, value_table
-from hushrec.estimation.pair_factors import RIDGE, Crowd, ItemFactors, ease, muting
+from hushrec.estimation.interactions.expected_counts import CountModel
+from hushrec.estimation.interactions.feature_values import placed, value_table
+from hushrec.estimation.interactions.pair_factors import RIDGE, Crowd, ItemFactors, ease, muting
 from hushrec.item_prior import FeatureGroup
 
 N, RANK = 60, 4

@@ -16,8 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from hushrec.arrays import Floats, Ints
-from hushrec.estimation.expected_counts import CountModel
-from hushrec.estimation.pair_factors import LEAST, RIDGE, Crowd, Muting, ValueFactors, half_count
+from hushrec.estimation.interactions.expected_counts import CountModel
+from hushrec.estimation.interactions.pair_factors import LEAST, RIDGE, Crowd, Muting, ValueFactors, half_count
 from hushrec.item_prior import FeatureGroup
 
 __all__ = ["ValueTable", "placed", "value_table"]

@@ -19,7 +19,7 @@ import numpy as np
 
 from hushrec.arrays import Floats, Floats32, Ints
 from hushrec.estimation.covariance.low_rank import leading
-from hushrec.estimation.feature_pairs import feature_factors
+from hushrec.estimation.interactions.feature_pairs import feature_factors
 
 # The constants were tried on MovieLens 1M, on other people than those that are shown, and checked on
 # MovieLens 100K and latest-small: lab/results/top_n.md.

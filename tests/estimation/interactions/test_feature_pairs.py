@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from hushrec.estimation import feature_pairs
-from hushrec.estimation.feature_pairs import feature_factors
+from hushrec.estimation.interactions import feature_pairs
+from hushrec.estimation.interactions.feature_pairs import feature_factors
 
 N = 150
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from hushrec.estimation.pair_factors import (
+from hushrec.estimation.interactions.pair_factors import (
     Crowd,
     ItemFactors,
     Muting,
