@@ -117,13 +117,16 @@ class Draw:
 
     def models(self, known: hr.Interactions, unit: str, epsilon: float) -> Iterator[list[object]]:
         """hushrec's rankers at one ε."""
-        budget, entropy = None, None
+        budget = None
         if epsilon < math.inf:
             budget = hr.Budget(epsilon=epsilon, delta=DELTA, unit=unit, adjacency="add-remove")
-            entropy = Seeded(1000 * self.number + round(10 * epsilon))
+            seed = 1000 * self.number + round(10 * epsilon)
         for model in (hr.PrivateEASE(), hr.Popularity()) if budget else (hr.PrivateEASE(),):
             start = perf_counter()
-            release = hr.testing.fit(known, model, budget, entropy=entropy)
+            if budget is None:
+                release = hr.baseline(known, model)
+            else:
+                release = hr.testing.fit(known, model, budget, entropy=Seeded(seed))
             took = perf_counter() - start
             ranked = scores(release, self.split.test.given)
             yield from self.row(unit if budget else "", type(model).__name__, epsilon, ranked, took)

@@ -68,7 +68,7 @@ WHOLE = 5.0
 """Pairs, over ``SHARING``: all of 2,000 items are worth their noise in a covariance; of n items it takes n^¾
 times as much. docs/models/covariance_svd.md has the table of heads, and what 5 gained over 4.
 """
-TASTE, TASTE_WITH_FEATURES = 20.0, 14.0
+TASTE, TASTE_WITH_FEATURES = 20.0, 13.0
 """Whole users, as measured, Σ √c in place of users (half of it for unit ``user``): lists by pairs rank better
 than counts, without and with public features of the items. ``python -m lab bench top_n_models``;
 lab/results/top_n.md has the table.
