@@ -62,11 +62,13 @@ def plan(
         alike = same_list(declared, repeated, planned.budget)
         console.show(planned.document(_caution(alike)), json=json)
         return
+    from hushrec.curator.disk_space import release_size
     from hushrec.curator.fit import plan as plan_of
     from hushrec.curator.split_budget import split_budget
     from hushrec.documents.document import Paragraph
     from hushrec.figures import above
     from hushrec.models.private import PrivateModel
+    from hushrec.statistics.footprint import in_bytes
 
     chosen = named = model.build()
     largest = epsilon if total is None else total
@@ -84,10 +86,16 @@ def plan(
     planned = plan_of(declared, chosen, budget)
     assert isinstance(chosen, PrivateModel)  # others have no plan
     alike, prospects = same_list(declared, chosen, budget), chosen.prospects(declared, budget)
-    reasons = [f"Model: {planned.model}, because {because}." if because else "", prospects]
+    size = release_size(chosen, planned, declared)
+    reasons = [
+        f"Model: {planned.model}, because {because}." if because else "",
+        prospects,
+        f"The release takes at most {in_bytes(size)}.",
+    ]
     first: list[Block] = []
     extra = [*_caution(alike), *(Paragraph(line) for line in reasons if line)]
     facts: dict[str, Any] = {"because": because, "prospects": f"{alike} {prospects}".strip()}
+    facts["release_bytes"] = size
     if releases:
         each = f"each of {releases:,} releases may cost ε = {above(budget.epsilon)}"
         first.append(Paragraph(f"Within {whole} over all of them, {each}.", "strong"))

@@ -94,7 +94,7 @@ def release_size(model: Model, planned: Plan, domain: Domain) -> int:
         domain: the public domain, whose ids, titles and features it carries.
     """
     text = len(domain.model_dump_json(exclude_none=True).encode())
-    rank = model.settings().get("rank")
+    rank = getattr(model, "rank", None)
     if not rank:
         return _FRAME + 2 * text + _ENTRY * measured_entries(planned)
     n_rows, entries = domain.n_items + domain.n_users, 0

@@ -51,8 +51,6 @@ _LARGEST_HEAD = 8_000
 """Chosen by hand: a bound on memory, 1.1 GB for the matrices of a covariance."""
 _EVERYBODY = 1e10
 """More users than there are."""
-_RANK = 20
-"""Largest number of factors of a covariance; gradients are those of five."""
 _AGAIN = {
     "item sums again": ("item sums", EFFECTS),
     "item counts again": ("item counts", EFFECTS),
@@ -83,6 +81,8 @@ class AdaptiveFactors(PrivateModel):
     }
     supports: ClassVar = frozenset({("record", "add-remove"), ("user", "add-remove")})
     informed: ClassVar = True
+    rank: ClassVar = 20
+    """Largest number of factors of a covariance; gradients are those of five."""
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         """List sums and counts by item, the number of users, and what each branch measures."""
@@ -112,7 +112,7 @@ class AdaptiveFactors(PrivateModel):
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         """Estimate the item effects, then the dearer of both other branches."""
-        pairs = self._covariance(domain, budget).footprint(domain, budget, self.norm, _rank(domain))
+        pairs = self._covariance(domain, budget).footprint(domain, budget, self.norm, self.rank)
         effects, gradients = effects_footprint(domain, budget), _descent(domain).footprint(domain.n_items)
         whole = effects.then(pairs.then(gradients) if self._gradients(domain, budget) else pairs)
         return replace(whole, lowered_by="")
@@ -139,7 +139,7 @@ class AdaptiveFactors(PrivateModel):
             return factor_release(self, domain, baseline, run.prior.factors_of(domain.n_items))
         matrices = [measured(pairs, baseline, people, run, branch)]
         factors = self._covariance(domain, run.terms).factors(
-            matrices.pop(), pairs, baseline.counts, _rank(domain), run.prior, crowd
+            matrices.pop(), pairs, baseline.counts, min(self.rank, domain.n_items), run.prior, crowd
         )
         return factor_release(self, domain, baseline, factors)
 
@@ -182,10 +182,6 @@ class AdaptiveFactors(PrivateModel):
         many = domain.model_copy(update={"expected_users": domain.max_users, "expected_records": most})
         head = min(CovarianceSettings().head_size(many, terms, self.norm), _LARGEST_HEAD)
         return CovarianceSettings(pair_items=max(head, 2))
-
-
-def _rank(domain: Domain) -> int:
-    return min(_RANK, domain.n_items)
 
 
 def _descent(domain: Domain) -> Descent:
