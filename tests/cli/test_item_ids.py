@@ -67,6 +67,7 @@ def test_json_has_ids_titles_and_reasons(titled, hushrec):
             "id": "1",
             "title": "Alien (1979)",
             "contribution": 0,
+            **{"feature": "", "value": "", "items": []},
         }
 
 

@@ -90,7 +90,7 @@ def test_every_setting_is_explained(name):
 OTHER_BRANCH = {
     "PrivateEASE": ["item counts again"],
     "AdaptiveFactors": [
-        *("item sums beside covariance", "covariance", "co-rating weights"),
+        *("item sums with covariance", "covariance", "co-rating weights"),
         *(f"items, epoch {t}" for t in range(1, 33)),
     ],
 }

@@ -172,6 +172,7 @@ MODELS: dict[str, list[Any]] = {
         hr.PosteriorSampleMF(rank=1, chain=SHORT),
         hr.PosteriorSampleMF(rank=2, chain=SHORT, margin=0.0),
     ],
+    "AdaptiveFactors": [hr.AdaptiveFactors(), hr.AdaptiveFactors(split={"covariance": 0.01})],
     "Popularity": [hr.Popularity(), hr.Popularity(contribution_cap=1)],
     "PrivateEASE": [
         hr.PrivateEASE(),

@@ -32,6 +32,7 @@ MODELS = {
     "sgd": (hr.PrivateSGD, {"rank": 2, "epochs": 2}),
     "user sgd": (hr.UserLevelSGD, {"rank": 2, "epochs": 2, "clip_norm": 0.01}),
     "als": (hr.PrivateALS, {"rank": 2, "epochs": 2}),
+    "adaptive": (hr.AdaptiveFactors, {}),
     "posterior": (hr.PosteriorMF, {"rank": 2, "epochs": 2, "clip_norm": 0.01}),
     "sampled posterior": (hr.PosteriorMF, {"rank": 2, "epochs": 2, "clip_norm": 0.01, "sample_rate": 0.5}),
     "popularity": (hr.Popularity, {}),

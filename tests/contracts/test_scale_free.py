@@ -42,6 +42,7 @@ MODELS = {
     "levels": hr.GlobalEffects(user_biases="released"),
     "knn": hr.CovarianceKNN(rank=3),
     "knn, as it is": hr.CovarianceKNN(covariance=CovarianceSettings(cleaning="none")),
+    "adaptive": hr.AdaptiveFactors(),
     "svd": hr.CovarianceSVD(rank=3),
     "svd of a head": hr.CovarianceSVD(rank=3, covariance=CovarianceSettings(pair_items=9)),
     "svd, shrunk": hr.CovarianceSVD(rank=3, covariance=CovarianceSettings(cleaning="shrink")),

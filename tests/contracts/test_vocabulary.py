@@ -37,7 +37,7 @@ ALLOWED = {
     ("factor_variance", "estimation/factor_steps.py"): "the prior variance of a posterior",
     ("factor_variance", "models/phases/outputs.py"): "the prior variance of a posterior",
     ("factor_variance", "models/posterior_mf.py"): "the prior variance of a posterior",
-    ("factor_variance", "models/phases/descent.py"): "the same",
+    ("factor_variance", "models/phases/noisy_descent.py"): "the same",
     ("factor_variance", "solvers/mcmc/density.py"): "the prior variance of a posterior",
     ("rounds", "audit/search.py"): "rounds of a search, which are no passes over data",
     ("rounds", "estimation/interactions/pair_factors.py"): "updates of a fit to released values",

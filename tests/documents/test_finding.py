@@ -95,7 +95,7 @@ def test_what_an_audit_writes_is_understood():
         epsilon, noticed, runs = 0.8123456, 0.3, 1000
 
     made = [_listened([Heard()]), _unaudited("factors"), _refuted("search", ValueError("a table differs"))]
-    made.append(_replayed(None, None, None, (), (), lambda: None))
+    made.append(_replayed(None, None, (), 0, lambda: None))
     rows = [verdict(told(finding, finding.holds(1.25)), 1.25) for finding in made]
     assert [row[3] for row in rows] == ["holds", "not audited", EXCEEDED, "holds"]
     assert rows[0][1] == "ε ≥ 0.8123"

@@ -17,7 +17,7 @@ CASES = [
 ]
 MEASURED = {
     EFFECTS: ["item sums again", "item counts again"],
-    COVARIANCE: ["item sums beside covariance", "covariance", "co-rating weights"],
+    COVARIANCE: ["item sums with covariance", "covariance", "co-rating weights"],
     GRADIENTS: [f"items, epoch {t}" for t in range(1, 33)],
 }
 

@@ -40,8 +40,8 @@ LARGEST = "ciao"
 EPSILONS = 0.5, 1.0, 2.0, 4.0, 8.0, 20.0
 UNITS = "record", "user"
 SIMPLEST = "GlobalEffects"
-CONDITIONAL = "PosteriorSampleMF"
-"""Is left out: its ε holds only if its chain converges, and means something from hundreds on."""
+LEFT_OUT = "PosteriorSampleMF", "AdaptiveFactors"
+"""The ε of the first holds only if its chain converges; the second is the recommended model itself."""
 SPLITS = 3
 MARK = 1.002
 """How much worse than the best of the others the recommended model may be."""
@@ -55,7 +55,7 @@ def others(unit: str | None) -> list[str]:
     found = []
     for name in registry.MODELS:
         model: Any = registry.class_of(name)
-        if name == CONDITIONAL or model.feedback != "ratings":
+        if name in LEFT_OUT or model.feedback != "ratings":
             continue
         if any(unit in (None, offered) for offered, _ in model.supports):
             found.append(name)

@@ -20,7 +20,7 @@ ITEMS, CAP = 16, 5
 WIDE = 64
 """Items of a wide world, and its cap where no domain is given: so large a cap is reached; chosen by hand."""
 BROAD = 128
-"""Items of a broad world, and its cap: so many that every branch of a plan can be taken; chosen by hand."""
+"""Items of a broad world, and its cap: enough for every branch of a plan to be taken; chosen by hand."""
 _NAMED = "light", "usual", "other", "heavy", "extreme", "new"
 _SILENT = tuple(f"user {k}" for k in range(6))
 USERS = len(_NAMED) + len(_SILENT)

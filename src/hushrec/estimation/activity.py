@@ -18,29 +18,29 @@ _STEPS = 60  # of bisection, which halve the interval of the logarithm each time
 
 
 def numbers(each: float, most: float) -> Floats:
-    """Return 40 people's numbers of ratings.
+    """Return the numbers of ratings of 40 people.
 
     Args:
-        each: their mean, but for what the bounds change.
+        each: their mean before the bounds, which may change it.
         most: the largest number; the smallest is 1.
     """
     spread = np.exp(_DEVIATION * ndtri(_PEOPLE))
     return np.asarray(np.clip(each * spread / spread.mean(), 1, most), dtype=np.float64)
 
 
-def unweighted(counted: float, cap: float, most: float) -> float:
-    """Return the mean number of ratings, given the mean of min(c, √(c K)) of people with c ratings each.
+def unweighted(counted: float, contribution_cap: float, most: float) -> float:
+    """Return the mean number of ratings, ratings the mean of min(c, √(c K)) of people with c ratings each.
 
     Args:
         counted: as released, under noise.
-        cap: K.
+        contribution_cap: K, up to which ratings count in full.
         most: the largest number of ratings of one person.
     """
     low, high = math.log(1e-3), math.log(100.0 * most)
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        given = numbers(math.exp(middle), most)
-        if np.minimum(given, np.sqrt(given * cap)).mean() < counted:
+        ratings = numbers(math.exp(middle), most)
+        if np.minimum(ratings, np.sqrt(ratings * contribution_cap)).mean() < counted:
             low = middle
         else:
             high = middle

@@ -13,13 +13,13 @@ from hushrec.documents.words import Clause
 from hushrec.estimation.activity import unweighted
 from hushrec.estimation.shrinkage import combined
 from hushrec.models.phases.covariance import CovarianceSettings, measured
-from hushrec.models.phases.descent import Descent
 from hushrec.models.phases.item_effects import (
     EffectSettings,
     effects_footprint,
     effects_of,
     variance_of_ratings,
 )
+from hushrec.models.phases.noisy_descent import Descent
 from hushrec.models.phases.outputs import factor_release
 from hushrec.models.phases.repeated import EFFECTS_SPLIT
 from hushrec.models.private import PrivateModel
@@ -54,9 +54,9 @@ _EVERYBODY = 1e10
 _AGAIN = {
     "item sums again": ("item sums", EFFECTS),
     "item counts again": ("item counts", EFFECTS),
-    "item sums beside covariance": ("item sums", COVARIANCE),
+    "item sums with covariance": ("item sums", COVARIANCE),
 }
-"""Second measurements: of which sums, and in which branch."""
+"""Second measurements: the sums that they repeat, and the branch."""
 
 
 class AdaptiveFactors(PrivateModel):
@@ -100,7 +100,7 @@ class AdaptiveFactors(PrivateModel):
             **dict.fromkeys((*OVERALL, "number of users", "squared ratings"), 0.01),
             **{name: _FIRST * EFFECTS_SPLIT[name] for name in ("item sums", "item counts")},
             **{name: rest * EFFECTS_SPLIT[first] for name, (first, _) in _AGAIN.items()},
-            "item sums beside covariance": rest - _OF_PAIRS,
+            "item sums with covariance": rest - _OF_PAIRS,
             "covariance": 0.9 * _OF_PAIRS,
             "co-rating weights": 0.1 * _OF_PAIRS,
             **{query.name: rest / len(gradients) for query in gradients},

@@ -8,8 +8,8 @@ from pydantic import Field
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.models.phases.biases import require_rank
-from hushrec.models.phases.descent import Descent
 from hushrec.models.phases.item_effects import EffectSettings, effects_footprint
+from hushrec.models.phases.noisy_descent import Descent
 from hushrec.models.phases.outputs import factor_release
 from hushrec.models.phases.repeated import EFFECTS_SPLIT
 from hushrec.models.private import PrivateModel

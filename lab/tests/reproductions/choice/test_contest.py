@@ -51,7 +51,7 @@ def test_the_recommended_model_is_named(bench):
 
 
 def test_the_item_average_and_what_is_public_alone_need_no_fit_of_these_people(bench):
-    train, test = bench._parts(DATA, "", False, 0)
+    train, test = bench._parts(DATA, "", "GlobalEffects", 0)
     wanted = contest._errors(test, baselines.item_average(train, test))
     assert measured(bench, AVERAGE, None, math.inf, 0) == wanted
     release = bench._others(train.domain)
@@ -66,13 +66,13 @@ def test_what_is_refused_says_why(bench):
 
 
 def test_a_prediction_that_is_no_number_is_an_error(bench):
-    _, test = bench._parts(DATA, "", False, 0)
+    _, test = bench._parts(DATA, "", "GlobalEffects", 0)
     with pytest.raises(ArithmeticError, match="not a finite number"):
         contest._errors(test, test.values() * math.nan)
 
 
 def test_those_who_need_a_roster_are_listed(bench):
-    train, _ = bench._parts(DATA, "", False, 0)
+    train, _ = bench._parts(DATA, "", "GlobalEffects", 0)
     needing = []
     for name in registry.MODELS:
         config = registry.class_of(name)()
@@ -87,5 +87,8 @@ def test_those_who_need_a_roster_are_listed(bench):
 
 
 def test_ratings_are_read_once_as_long_as_they_are_the_same(bench):
-    parts = [bench._parts(DATA, "", roster, 0) for roster in (False, False, True)]
-    assert [a is b for a, b in pairwise(parts)] == [True, False]
+    models = "GlobalEffects", contest.RECOMMENDED, "PrivateSGD", contest.UNDECLARED
+    parts = [bench._parts(DATA, "", model, 0) for model in models]
+    assert [a is b for a, b in pairwise(parts)] == [True, False, False]
+    assert parts[0][0].domain.crowd.declared
+    assert not parts[-1][0].domain.crowd.declared

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from lab.reproductions.choice import every_set
-from lab.reproductions.choice.contest import AVERAGE, RECOMMENDED, TYPES
+from lab.reproductions.choice.contest import AVERAGE, RECOMMENDED, TYPES, UNDECLARED
 
 STORED = Path(__file__).parents[3] / "results"
 
@@ -44,23 +44,31 @@ def test_the_page_says_where_a_mark_is_missed(error, near, least):
     text = every_set._marks(rows((RECOMMENDED, 0, error), ("GlobalEffects", 0, 1.0)))
     assert text.startswith(f"In {near} of 1 cells")
     assert f"and in {least} it is at most `GlobalEffects`" in text
-    assert ("| ml-100k | user | 1 | `PosteriorMF` |" in text) == (least == 0)
+    assert ("| ml-100k | user | 1 | `PosteriorMF` |" in text) == (near == 0)
+
+
+def test_a_mark_may_be_missed_where_no_crowd_is_declared():
+    text = every_set._marks(rows((RECOMMENDED, 0, 1.0), (UNDECLARED, 0, 1.004), ("GlobalEffects", 0, 1.0)))
+    assert "no crowd is declared, it is at most 1.002 times the best other model in 0 of 1." in text
+    assert "| 1.0000 | 1.0040 |" in text
 
 
 def test_every_run_is_listed_once_and_what_the_marks_compare_comes_first():
     listed = [tuple(trial.settings.values()) for trial in every_set._runs(every_set.SETS)]
     assert len(set(listed)) == len(listed)
     cells = len(every_set.SETS) * len(every_set.BUDGETS)
-    assert {run[4] for run in listed[: 2 * cells]} == {RECOMMENDED, every_set.SIMPLEST, AVERAGE}
+    compared = {RECOMMENDED, UNDECLARED, every_set.SIMPLEST}
+    assert {run[4] for run in listed[: 2 * cells]} == {*compared, AVERAGE}
     assert sum(run[4] == RECOMMENDED for run in listed) == every_set.SPLITS * cells
-    assert {run[4] for run in listed if run[2] == "user"} == {RECOMMENDED, *every_set.others("user")}
+    assert {run[4] for run in listed if run[2] == "user"} == compared | {*every_set.others("user")}
 
 
 def test_others_add_noise_to_ratings_and_support_the_unit():
     assert "GlobalEffects" in every_set.others("user")
     assert "PosteriorMF" not in every_set.others("record")
     assert {"PosteriorMF", "PrivateSGD"} < set(every_set.others(None))
-    assert not {"MatrixFactorization", "PrivateEASE", "PosteriorSampleMF"} & set(every_set.others(None))
+    apart = {"MatrixFactorization", "PrivateEASE", "PosteriorSampleMF", "AdaptiveFactors"}
+    assert not apart & set(every_set.others(None))
 
 
 def test_a_page_is_made_of_a_table_with_what_was_refused_and_what_is_missing(tmp_path):
@@ -69,8 +77,8 @@ def test_a_page_is_made_of_a_table_with_what_was_refused_and_what_is_missing(tmp
     pl.concat([some, exact]).write_parquet(tmp_path / "every-set.parquet")
     every_set.page(tmp_path, tmp_path)
     text = (tmp_path / "every-set.md").read_text("utf-8")
-    assert "| `PosteriorMF` |  |  |  |  |  | refused |  |  | refused |" in text
-    assert "| ml-100k | ∞ | `PosteriorMF` | 0.9500 | 1.0000 | `GlobalEffects` | 1.0000 | 0.9500 |" in text
+    assert "| `PosteriorMF` |  |  |  |  |  |  |  | refused |  |  |  |  | refused |" in text
+    assert "| ml-100k | ∞ | `PosteriorMF` | 0.9500 | 1.0000 | `GlobalEffects` | 1.0000 | 0.9500 |  |" in text
     assert "Not measured yet.\n" in text
     line = "user,4.0,recommended,GlobalEffects,0.95757,0.67,0.12"
     (tmp_path / "sparse.csv").write_text(f"unit,epsilon,model,chosen,rmse,seconds,memory_gb\n{line}\n")

@@ -101,7 +101,7 @@ class Descent:
             branch: the branch of the plan that the gradients belong to, if any.
 
         Returns:
-            Shape (n_items, rank or more): public factors beyond ``rank`` stay as they are.
+            Shape (n_items, rank or more): public factors beyond ``rank`` are not changed.
 
         Privacy: charged (the events of ``queries``).
         """
