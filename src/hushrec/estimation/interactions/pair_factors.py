@@ -36,6 +36,10 @@ LEAST, _LEAST_VARIANCE = 1e-8, 1e-4
 """Smallest weight, scale and eigenvalue, and smallest t over its mean, so that nothing is divided by zero."""
 RIDGE = 0.5
 """Of the mean of the diagonal; docs/models/private_ease.md says so, docs/decisions/one-shot-ease.md why."""
+_OF_SAMPLING, _MOST_SAMPLING = 0.5, 10.0
+"""Of the bound on the crowd's own sampling error, and its most over the variance of the noise."""
+_CLEAR = 1e-3
+"""Noise over the mean variance of an item below which pairs are taken to be as clear: chosen by hand."""
 _MOST_POPULAR = 0.9
 """Largest squared mean cosine, over the mean squared cosine: chosen by hand."""
 _FLOOR = 0.05
@@ -136,8 +140,9 @@ def cleaned(
     """Fit item factors to a released strict upper triangle; where the noise hides all, rows are 0.
 
     Entry ij has the variance σ² of the noise, and that of the crowd itself, which is a sample of people: with
-    own_i = T t_i/Σ t, by Cauchy's inequality at most own_i own_j/n. So row and column i are divided by √r_i
-    with r_i² = σ² + own_i²/n, and the noise has variance 1.
+    own_i = T t_i/Σ t, by Cauchy's inequality at most own_i own_j/n; half of it is taken. So row and column i
+    are divided by √r_i with r_i² = σ² + own_i²/2n, and the noise has variance 1. The second part counts up to
+    10 σ²: without noise the pairs stay as measured, because there are no better ones.
 
     Where the crowd is small for its noise, rare items and further factors only make the fit slower to tell
     signal from noise, so it starts with fewer of both. Features reach all items.
@@ -152,7 +157,8 @@ def cleaned(
     """
     n, variance = len(weights.variance), weights.variance
     own_variance = max(crowd.total, 1.0) * variance / variance.sum()
-    scale = np.maximum(np.sqrt(sigma**2 + own_variance**2 / max(crowd.users, 1.0)), LEAST)
+    sampling = np.minimum(_OF_SAMPLING * own_variance**2 / max(crowd.users, 1.0), _MOST_SAMPLING * sigma**2)
+    scale = np.maximum(np.sqrt(sigma**2 + sampling), _CLEAR * own_variance.mean())
     root = np.sqrt(scale).astype(np.float32)
     pairs = symmetric(above, n)
     pairs /= root[:, None]
