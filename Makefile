@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
-.PHONY: demo lab npm test test-lab test-page test-postgres test-spark test-spark-full test-elsewhere lint test-full mutants audits fuzz wheel oracles bench bench-ratios bench-scale bench-spark bench-als bench-sgd bench-top-n tables picture docs clean
+.PHONY: demo lab npm test test-lab test-page test-postgres test-postgres-full test-spark test-spark-full test-elsewhere lint test-full mutants audits fuzz wheel oracles bench bench-ratios bench-scale bench-spark bench-als bench-sgd bench-top-n tables picture docs clean
 
 demo: $(VENV)/.curator      ## private recommenders on generated clicks, offline
 	@$(ONE) $(BIN)/hushrec demo
@@ -29,6 +29,10 @@ test-page: $(VENV)/.dev $(VENV)/.page  ## the client in Node, the page in Chromi
 	@$(ONE) $(BIN)/python -m pytest -m page -n 2
 
 test-postgres: $(VENV)/.dev  ## the ledger and the readers on a PostgreSQL server, installed from Debian's packages
+	@tests/packages.sh '/usr/lib/postgresql/*/bin/postgres=postgresql'
+	@$(ONE) $(BIN)/python -m pytest -m "postgres and not full" -n 2
+
+test-postgres-full: $(VENV)/.dev  ## the same, and rounds of crashes and kills
 	@tests/packages.sh '/usr/lib/postgresql/*/bin/postgres=postgresql'
 	@$(ONE) $(BIN)/python -m pytest -m postgres -n 2
 
@@ -49,7 +53,7 @@ lint: $(VENV)/.dev $(VENV)/.lab  ## style, types, layers, documentation
 
 test-full: $(VENV)/.dev $(VENV)/.lab  ## all tests, with the statistical ones, the audits of all models, and the oracles
 	@$(ONE) $(BIN)/python -m pytest -m "not page and not postgres and not spark" -n 2 tests lab/tests
-	@$(MAKE) --no-print-directory test-page test-postgres test-spark-full mutants oracles test-elsewhere wheel
+	@$(MAKE) --no-print-directory test-page test-postgres-full test-spark-full mutants oracles test-elsewhere wheel
 
 mutants: $(VENV)/.dev $(VENV)/.lab       ## faults planted one at a time: the fast tests must catch each
 	@$(BIN)/python tests/mutants/run.py

@@ -82,6 +82,7 @@ def test_forty_kills_lose_nothing_in_a_file(tmp_path: Path) -> None:
     assert nothing_was_lost(found, ROUNDS), found
 
 
+@pytest.mark.full
 @pytest.mark.postgres
 def test_forty_kills_lose_nothing_in_a_database(url: str, tmp_path: Path) -> None:
     created(url, ROUNDS)

@@ -245,6 +245,7 @@ def crash(server, url: str, folder: Path, rounds: int) -> dict[str, object]:
     return violations(server, url, folder) | {"killed": killed}
 
 
+@pytest.mark.full
 def test_twelve_rounds_of_crashes(postgres, url: str, tmp_path: Path) -> None:
     Ledger.create(url, total(50.0), MOST)
     found = crash(postgres, as_user(url, "pat", "hushrec_spender"), tmp_path, 12)
