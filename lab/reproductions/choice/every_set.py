@@ -218,7 +218,7 @@ def _marks(rows: pl.DataFrame) -> str:
             f"`{cell.best}`",
             f"{cell.error:.4f}",
             f"{cell.ratio:.4f}",
-            f"{cell.undeclared:.4f}",
+            "" if math.isnan(cell.undeclared) else f"{cell.undeclared:.4f}",
         ]
         for (data, unit, epsilon), cell in missed.items()
     ]
