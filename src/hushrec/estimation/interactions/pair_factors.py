@@ -38,8 +38,6 @@ RIDGE = 0.5
 """Of the mean of the diagonal; docs/models/private_ease.md says so, docs/decisions/one-shot-ease.md why."""
 _OF_SAMPLING, _MOST_SAMPLING = 0.5, 10.0
 """Of the bound on the crowd's own sampling error, and its most over the variance of the noise."""
-_CLEAR = 1e-3
-"""Noise over the mean variance of an item below which pairs are taken to be as clear: chosen by hand."""
 _MOST_POPULAR = 0.9
 """Largest squared mean cosine, over the mean squared cosine: chosen by hand."""
 _FLOOR = 0.05
@@ -142,7 +140,7 @@ def cleaned(
     Entry ij has the variance σ² of the noise, and that of the crowd itself, which is a sample of people: with
     own_i = T t_i/Σ t, by Cauchy's inequality at most own_i own_j/n; half of it is taken. So row and column i
     are divided by √r_i with r_i² = σ² + own_i²/2n, and the noise has variance 1. The second part counts up to
-    10 σ²: without noise the pairs stay as measured, because there are no better ones.
+    10 σ² where there is noise.
 
     Where the crowd is small for its noise, rare items and further factors only make the fit slower to tell
     signal from noise, so it starts with fewer of both. Features reach all items.
@@ -157,8 +155,10 @@ def cleaned(
     """
     n, variance = len(weights.variance), weights.variance
     own_variance = max(crowd.total, 1.0) * variance / variance.sum()
-    sampling = np.minimum(_OF_SAMPLING * own_variance**2 / max(crowd.users, 1.0), _MOST_SAMPLING * sigma**2)
-    scale = np.maximum(np.sqrt(sigma**2 + sampling), _CLEAR * own_variance.mean())
+    sampling = _OF_SAMPLING * own_variance**2 / max(crowd.users, 1.0)
+    if sigma:
+        sampling = np.minimum(sampling, _MOST_SAMPLING * sigma**2)
+    scale = np.maximum(np.sqrt(sigma**2 + sampling), LEAST)
     root = np.sqrt(scale).astype(np.float32)
     pairs = symmetric(above, n)
     pairs /= root[:, None]
