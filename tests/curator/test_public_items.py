@@ -144,7 +144,7 @@ def test_others_interactions_tell_what_goes_together():
         listed = [int(row.item_id) % 3 for row in hr.Client(release).recommend(own, 60)]
         parts.append(listed.count(0) / 60)
     assert parts[0] < 0.75
-    assert parts[1] > 0.95
+    assert parts[1] > 0.9
 
 
 def test_a_model_without_use_for_features_commits_to_none():
