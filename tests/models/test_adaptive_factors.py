@@ -6,6 +6,7 @@ import pytest
 import hushrec as hr
 from hushrec.data.packed.blocks import Blocks
 from hushrec.errors import ConfigError
+from hushrec.estimation.shrinkage import combined
 from hushrec.models.adaptive_factors import COVARIANCE, EFFECTS, GRADIENTS
 from hushrec.models.visibility import MARGINAL_GRADIENTS, SHOWN
 
@@ -88,6 +89,22 @@ def test_effects_that_were_measured_twice_err_like_those_of_the_whole_budget(wor
         return np.mean([hr.evaluate(one, train=train, test=test)["rmse"] for one in releases])
 
     assert error(hr.AdaptiveFactors()) < 1.003 * error(hr.GlobalEffects())
+
+
+@pytest.mark.parametrize(("unit", "epsilon", "branch"), CASES)
+def test_first_measurements_count_beside_the_second(world, budget, monkeypatch, unit, epsilon, branch):
+    averaged = []
+
+    def watched(one, other):
+        averaged.append((one.name, other.name))
+        both = combined(one, other)
+        assert both.sigma < min(one.sigma, other.sigma)
+        return both
+
+    monkeypatch.setattr("hushrec.models.adaptive_factors.combined", watched)
+    fitted(world[0], budget(epsilon, unit))
+    again = [name for name in MEASURED[branch] if name.startswith("item ")]
+    assert averaged == [(" ".join(name.split()[:2]), name) for name in again]
 
 
 def test_without_noise_everything_shows_and_it_is_the_covariance(rmse):

@@ -15,10 +15,8 @@ def add_items(
         typer.Argument(help="The new items alone: csv, tsv, parquet, movies.dat, u.item, or a list."),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The release to write, .safetensors.")],
-    column: Annotated[str | None, typer.Option(help="Column of the ids; the first one by default.")] = None,
-    titles: Annotated[
-        str | None, typer.Option(help="Column of the titles; title or name by default, if there is one.")
-    ] = None,
+    column: options.Column = None,
+    titles: options.Titles = None,
     feature: Annotated[
         list[str] | None,
         typer.Option(

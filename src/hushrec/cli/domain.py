@@ -48,10 +48,8 @@ def domain(
     max_per_user: Annotated[
         int, typer.Option(help="The largest number of items of one user that count (unit user).")
     ] = 500,
-    column: Annotated[str | None, typer.Option(help="Column of the ids; the first one by default.")] = None,
-    titles: Annotated[
-        str | None, typer.Option(help="Column of the titles; title or name by default, if there is one.")
-    ] = None,
+    column: options.Column = None,
+    titles: options.Titles = None,
     feature: Annotated[
         list[str] | None,
         typer.Option(

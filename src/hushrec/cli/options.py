@@ -46,6 +46,10 @@ Settings = Annotated[
     ),
 ]
 Separator = Annotated[str | None, typer.Option(help="Separator of csv and tsv, one character.")]
+Column = Annotated[str | None, typer.Option(help="Column of the ids; the first one by default.")]
+Titles = Annotated[
+    str | None, typer.Option(help="Column of the titles; title or name by default, if there is one.")
+]
 Epsilon = Annotated[float, typer.Option(help="ε, the largest privacy loss.")]
 
 
