@@ -55,7 +55,17 @@ REFERENCE = {
         "ReleasedData": ("table", "estimates", "save", "open", "collect", "statement"),
     },
     "publish": {
-        "Release": ("open", "save", "to_bytes", "from_bytes", "statement", "items", "dimensions", "document"),
+        "Release": (
+            "open",
+            "save",
+            "to_bytes",
+            "from_bytes",
+            "statement",
+            "items",
+            "dimensions",
+            "document",
+            "synthesize",
+        ),
         "release.statement.Statement": (
             *("unit", "adjacency", "epsilon", "delta", "private", "guarantee", "together", "caveats"),
             *("sentence", "headline", "document", "to_json", "from_json"),
@@ -66,6 +76,7 @@ REFERENCE = {
         "Client": ("recommend", "predict", "similar", "reasons", "find", "title"),
         "recommend_all": (),
         "recommend_on_spark": (),
+        "write_people": (),
     },
     "evaluate": {
         "evaluate": (),

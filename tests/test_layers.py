@@ -154,6 +154,10 @@ DRAWING = {
     "data/split.py",
     "data/synthetic.py",
     "solvers/initial.py",
+    "release/synthesis/choices.py",
+    "release/synthesis/rated_people.py",
+    "release/synthesis/simulated_moments.py",
+    "release/synthesis/synthetic_people.py",
     "solvers/mcmc/sgld.py",
 }
 """The files of the package that may use NumPy's generators: on no certified release's noise."""

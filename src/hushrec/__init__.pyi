@@ -5,6 +5,7 @@ from . import data as data
 from . import errors as errors
 from . import testing as testing
 from .curator.choices.estimate_crowd import estimate_crowd as estimate_crowd
+from .curator.choices.split_budget import split_budget as split_budget
 from .curator.choices.suggest_model import suggest_model as suggest_model
 from .curator.fit import baseline as baseline
 from .curator.fit import fit as fit
@@ -16,7 +17,7 @@ from .curator.recommend_all import recommend_all as recommend_all
 from .curator.recommend_on_spark import recommend_on_spark as recommend_on_spark
 from .curator.series.series_plan import plan_series as plan_series
 from .curator.sign import sign as sign
-from .curator.split_budget import split_budget as split_budget
+from .curator.write_people import write_people as write_people
 from .data import synthetic as synthetic
 from .data.checks.checkup import Check as Check
 from .data.checks.checkup import check as check

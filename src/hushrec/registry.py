@@ -36,6 +36,7 @@ METHODS = ("RandomizedResponse", "DistanceBased")
 _OTHERS = {
     "": ("accounting", "data", "errors", "testing"),
     "curator.choices.estimate_crowd": ("estimate_crowd",),
+    "curator.choices.split_budget": ("split_budget",),
     "curator.choices.suggest_model": ("suggest_model",),
     "curator.fit": ("baseline", "fit", "fit_released", "plan"),
     "curator.public_items": ("add_items",),
@@ -43,8 +44,8 @@ _OTHERS = {
     "curator.recommend_on_spark": ("recommend_on_spark",),
     "curator.randomize": ("randomize",),
     "curator.series.series_plan": ("plan_series",),
-    "curator.split_budget": ("split_budget",),
     "curator.sign": ("sign",),
+    "curator.write_people": ("write_people",),
     "data": ("synthetic",),
     "data.checks.checkup": ("Check", "check"),
     "data.domain": ("Domain",),

@@ -30,6 +30,7 @@ from hushrec.cli.recommend import recommend
 from hushrec.cli.serve import serve
 from hushrec.cli.show import show
 from hushrec.cli.similar import similar
+from hushrec.cli.synthesize import synthesize
 from hushrec.cli.version import version as version_
 from hushrec.errors import ConfigError, HushrecError, LedgerWarning
 
@@ -54,6 +55,7 @@ COMMANDS: dict[str, Any] = {
     "recommend": recommend,
     "similar": similar,
     "lists": lists,
+    "synthesize": synthesize,
     "page": page,
     "serve": serve,
     "evaluate": evaluate,

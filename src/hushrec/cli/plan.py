@@ -62,9 +62,9 @@ def plan(
         alike = same_list(declared, repeated, planned.budget)
         console.show(planned.document(_caution(alike)), json=json)
         return
+    from hushrec.curator.choices.split_budget import split_budget
     from hushrec.curator.disk_space import release_size
     from hushrec.curator.fit import plan as plan_of
-    from hushrec.curator.split_budget import split_budget
     from hushrec.documents.document import Paragraph
     from hushrec.figures import above
     from hushrec.models.private import PrivateModel

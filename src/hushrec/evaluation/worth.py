@@ -10,8 +10,8 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from hushrec.curator import seeded
+from hushrec.curator.choices.split_budget import split_budget
 from hushrec.curator.choices.suggest_model import choice_within
-from hushrec.curator.split_budget import split_budget
 from hushrec.data import synthetic
 from hushrec.data.domain import Domain
 from hushrec.data.interactions import Interactions

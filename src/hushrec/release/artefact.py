@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import safetensors.numpy
@@ -39,6 +39,9 @@ from hushrec.release.contents.kinds import (
 )
 from hushrec.release.signing.signature import UNSIGNED, Signature, of_file
 from hushrec.release.statement import Statement, sayings
+
+if TYPE_CHECKING:
+    from hushrec.release.synthesis.synthetic_people import SyntheticPeople
 
 FORMAT = 6  # version of the file's layout
 LARGEST_FILE = 4 * 2**30  # bytes; a larger file is refused before it is read
@@ -168,6 +171,22 @@ class Release:
                 "this release is of interactions: it ranks items and predicts no ratings; call recommend"
             )
         return self.scale
+
+    def synthesize(
+        self, n_users: int, *, seed: int = 0, mean_items: float | None = None
+    ) -> "SyntheticPeople":
+        """Draw synthetic people, whose rows anyone can train recommenders on.
+
+        Args:
+            n_users: number of people.
+            seed, mean_items: as for ``SyntheticPeople``.
+
+        Raises:
+            ReleaseError: The release holds no model of people, or there are too many.
+        """
+        from hushrec.release.synthesis.synthetic_people import SyntheticPeople
+
+        return SyntheticPeople(self, n_users, seed=seed, mean_items=mean_items)
 
     def to_bytes(self) -> bytes:
         """The file's bytes; the same release gives the same bytes."""

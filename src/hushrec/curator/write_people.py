@@ -1,0 +1,129 @@
+"""Files of synthetic people: their rows as Parquet or CSV, with what they are and the release's statement.
+
+Rows are ``user_id, item_id``, with ``rating`` from a release of ratings and ``title`` where it has titles.
+They are drawn as they are written. The facts are JSON: metadata of the Parquet file under
+``hushrec.synthetic``, or a file next to the CSV file, ``NAME.synthetic.json``.
+
+Privacy: public; post-processing of a release.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from hushrec import files
+from hushrec.data.readers.quiet import quiet
+from hushrec.errors import ReleaseError
+from hushrec.local.dataset_files import SUFFIXES, anonymous_ids, require_lines
+from hushrec.progress import Progress, telling
+from hushrec.release.synthesis.synthetic_people import FORMAT, SyntheticPeople
+from hushrec.release.untrusted_json import LARGEST, parse
+from hushrec.statistics.footprint import in_bytes
+
+KEY = "hushrec.synthetic"
+"""Of the facts in the metadata of a Parquet file."""
+_ROW_GROUP = 1 << 20
+_NUMBERS = 24
+"""Bytes of a row of CSV without its id and title: the person's number, the rating, and commas."""
+
+__all__ = ["facts_of", "write_people"]
+
+
+def write_people(people: SyntheticPeople, path: str | Path, *, progress: Progress | None = None) -> None:
+    """Write synthetic people to a file, as they are drawn; the file appears once it is complete.
+
+    Args:
+        people: from ``Release.synthesize``.
+        path: a new file, ending in ``.parquet`` or ``.csv``.
+        progress: called with the part of the people that is drawn.
+
+    Raises:
+        ReleaseError: The name has another ending, the file exists, or the disk has too little room.
+        OSError: The file cannot be written.
+    """
+    path = Path(path)
+    if path.suffix not in SUFFIXES:
+        raise ReleaseError(
+            f"name it {path.name}.parquet or {path.name}.csv: people have one of these formats"
+        )
+    if path.exists():
+        raise ReleaseError(f"{path} exists; choose another file")
+    require_lines(path, people.release.items)
+    _require_room(people, path)
+    text = json.dumps(people.facts(), sort_keys=True, ensure_ascii=False, allow_nan=False)
+    names = ["user_id", "item_id", *["rating"] * _rated(people), *["title"] * bool(people.release.titles)]
+    schema = {name: pl.Float64 if name == "rating" else pl.String for name in names}
+    source = register_io_source(lambda *_: _frames(people), schema=schema)
+    with (
+        telling(progress),
+        files.refusing(path, "written", ReleaseError, "choose another file"),
+        files.whole(path, new=True) as file,
+    ):
+        if path.suffix == ".csv":
+            with files.whole(_beside(path), new=True) as note:
+                note.write(text.encode())
+            source.sink_csv(file)
+        else:
+            source.sink_parquet(
+                file, compression="zstd", row_group_size=_ROW_GROUP, statistics=False, metadata={KEY: text}
+            )
+
+
+def facts_of(path: Path) -> dict[str, object] | None:
+    """Return the facts of a file of synthetic people, unchecked; None if it is another file."""
+    try:
+        if path.suffix == ".csv" and _beside(path).is_file():
+            note = files.read_text(_beside(path), ReleaseError, fix="write the people again", largest=LARGEST)
+        elif path.suffix == ".parquet":
+            with quiet():
+                note = pl.read_parquet_metadata(path)[KEY]
+        else:
+            return None
+        facts = parse(note)
+        return facts if isinstance(facts, dict) and facts.get("format") == FORMAT else None
+    except (Exception, pl.exceptions.PanicException):  # a crafted file can make the readers raise anything
+        return None
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f"{path.name}.synthetic.json")
+
+
+def _rated(people: SyntheticPeople) -> bool:
+    return people.release.feedback == "ratings"
+
+
+def _require_room(people: SyntheticPeople, path: Path) -> None:
+    """Refuse a table that is larger than the disk has room for."""
+    release = people.release
+    texts = sum(map(len, release.items)) + sum(map(len, release.titles))
+    each = _NUMBERS + texts // max(len(release.items), 1) if path.suffix == ".csv" else 4
+    size, free = people.n_rows * each, shutil.disk_usage(path.absolute().parent).free
+    if size > free:
+        raise ReleaseError(
+            f"about {people.n_rows:,} rows take up to {in_bytes(size)}, and the disk has {in_bytes(free)}; "
+            "draw fewer people"
+        )
+
+
+def _frames(people: SyntheticPeople) -> Iterator[pl.DataFrame]:
+    items = pl.Series(people.release.items, dtype=pl.String)
+    titles = pl.Series(people.release.titles, dtype=pl.String) if people.release.titles else None
+    first = 1
+    for block in people.blocks():
+        numbers = np.repeat(np.arange(first, first + block.n_users), np.diff(block.indptr))
+        first += block.n_users
+        columns = {
+            "user_id": anonymous_ids(people.n_users, numbers),
+            "item_id": items.gather(block.items),
+        }
+        if _rated(people):
+            columns["rating"] = pl.Series(block.values)
+        if titles is not None:
+            columns["title"] = titles.gather(block.items)
+        yield pl.DataFrame(columns)

@@ -1,0 +1,38 @@
+"""``hushrec synthesize``."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from support.releases import ranker
+
+
+@pytest.fixture
+def published(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return ranker([f"i{k}" for k in range(30)], range(30, 0, -1)).save(tmp_path / "r.safetensors")
+
+
+def test_a_release_becomes_a_table(published, hushrec):
+    done = hushrec("synthesize r.safetensors -n 50 -o people.csv")
+    assert "50 synthetic people" in done.out
+    assert "These rows describe no one" in done.out
+    assert pl.read_csv("people.csv")["user_id"].n_unique() == 50
+
+
+def test_an_older_file_is_not_replaced(published, refused):
+    Path("people.csv").write_text("mine")
+    assert "exists" in refused("synthesize r.safetensors -o people.csv")
+    assert Path("people.csv").read_text() == "mine"
+
+
+@pytest.mark.parametrize("cut", [10, 400])
+def test_a_damaged_release_is_refused(published, refused, cut):
+    published.write_bytes(published.read_bytes()[:-cut])
+    assert "fetch it again" in refused("synthesize r.safetensors -o people.csv")
+    assert not Path("people.csv").exists()
+
+
+def test_more_items_each_than_there_are_is_refused(published, refused):
+    assert "mean_items" in refused("synthesize r.safetensors --mean-items 40 -o people.csv")

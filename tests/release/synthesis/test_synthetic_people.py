@@ -1,0 +1,156 @@
+"""Synthetic people: reproducible, of every kind of release that has them, and what is said of them."""
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import suppress
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hushrec as hr
+from hushrec.data.synthetic import interactions
+from hushrec.errors import ReleaseError
+from hushrec.release.synthesis import synthetic_people
+from hushrec.release.synthesis.synthetic_people import SyntheticPeople
+from support.releases import ranker, release
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return hr.baseline(interactions(600, 80, 9000, 0), hr.PrivateEASE(rank=4))
+
+
+def test_the_same_seed_gives_the_same_rows(fitted):
+    first, again, other = (pd.DataFrame(fitted.synthesize(300, seed=s).columns()) for s in (1, 1, 2))
+    assert first.equals(again)
+    assert not first.equals(other)
+    assert first["user_id"].nunique() == 300
+    assert not first.duplicated().any()
+    assert [*first.columns] == ["user_id", "item_id"]
+
+
+def test_rows_do_not_depend_on_the_threads(fitted, tmp_path):
+    path = fitted.save(tmp_path / "r.safetensors")
+    code = (
+        "import hushrec as hr, hashlib, sys;"
+        "c = hr.Release.open(sys.argv[1]).synthesize(400).columns();"
+        "print(hashlib.sha256('\\n'.join(c['user_id'] + ' ' + c['item_id']).encode()).hexdigest())"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", code, str(path)],
+            env={**os.environ, "OPENBLAS_NUM_THREADS": str(threads), "OMP_NUM_THREADS": str(threads)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for threads in (1, 2)
+    }
+    assert len(digests) == 1
+
+
+def test_blocks_of_people_do_not_change_their_number(fitted, monkeypatch):
+    monkeypatch.setattr(synthetic_people, "_CELLS", 80 * 7)
+    blocks = [*fitted.synthesize(50).blocks()]
+    assert [block.n_users for block in blocks] == [7] * 7 + [1]
+
+
+def test_lists_of_a_model_that_is_trained_on_rows_are_near_the_release(fitted):
+    """The rows carry taste: a model of theirs ranks as the release does, and popularity does not."""
+    table = fitted.synthesize(4000, seed=3).columns()
+    domain = hr.Domain(fitted.items, max_users=8000, max_per_user=80)
+    retrained = hr.baseline(hr.load(pd.DataFrame(table), domain), hr.PrivateEASE(rank=4))
+    near, popular = [], []
+    every = np.arange(len(fitted.items))
+    by = [hr.Client(r)._predictor for r in (fitted, retrained)]
+    for seed in range(30):
+        own = np.sort(np.random.default_rng(seed).choice(80, 8, replace=False))
+        first, second = (np.argsort(-one.rank(own, np.ones(8), every))[:20] for one in by)
+        best = np.argsort(-fitted.tensors["item_scores"])[:20]
+        near.append(len(set(first) & set(second)))
+        popular.append(len(set(first) & set(best)))
+    assert np.mean(near) > np.mean(popular) + 2
+
+
+def test_counts_alone_give_draws_by_popularity_and_say_so():
+    made = ranker([f"i{k}" for k in range(40)], np.linspace(40, 1, 40))
+    people = made.synthesize(3000)
+    assert any("independently" in sentence for sentence in people.sayings())
+    counts = pd.Series(people.columns()["item_id"]).value_counts()
+    assert counts["i0"] > 5 * counts["i39"]
+
+
+@pytest.mark.parametrize("kind", ["factors", "factors and people", "neighbours", "dense neighbours"])
+def test_releases_of_ratings_give_ratings(kind):
+    columns = release(kind, n=20).synthesize(30).columns()
+    assert [*columns] == ["user_id", "item_id", "rating"]
+
+
+def test_a_release_of_rows_is_refused_with_what_to_do(rows_release):
+    with pytest.raises(ReleaseError, match="use that data set as it is"):
+        rows_release.synthesize(10)
+
+
+@pytest.fixture
+def rows_release():
+    from hushrec.data.synthetic import netflix_like
+
+    return hr.baseline(netflix_like(30, 20, 300, 0), hr.ItemKNN())
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"n_users": 0}, "from 1 to"),
+        ({"n_users": 10**12}, "from 1 to"),
+        ({"n_users": 5, "seed": -1}, "a number from 0"),
+        ({"n_users": 5, "mean_items": 0.5}, "mean_items"),
+        ({"n_users": 5, "mean_items": 1e9}, "mean_items"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(fitted, asked, says):
+    with pytest.raises(ReleaseError, match=says):
+        fitted.synthesize(**asked)
+
+
+def test_a_table_that_no_memory_holds_is_refused(fitted):
+    with pytest.raises(ReleaseError, match="write them to a file"):
+        fitted.synthesize(10**9).columns()
+
+
+@pytest.mark.parametrize("size", [1e30, 1e-30, 0.0])
+@pytest.mark.parametrize("name", ["item_factors", "input_weights", "output_weights", "item_scores"])
+def test_a_hostile_release_is_drawn_from_or_refused(fitted, name, size):
+    tensors = {k: v.copy() for k, v in fitted.tensors.items()}
+    tensors[name][::2] = size
+    made = ranker(
+        fitted.items,
+        kind="linear items",
+        tensors=tensors,
+        settings=fitted.settings,
+        statement=fitted.statement,
+    )
+    with suppress(ReleaseError):
+        rows = next(made.synthesize(20).blocks())
+        assert (np.diff(rows.indptr) >= 1).all()
+
+
+def test_what_the_rows_are_is_said_with_the_statement():
+    made = ranker(["a", "b", "c", "d", "e", "f"], np.arange(6.0))
+    people = made.synthesize(5)
+    facts = json.loads(json.dumps(people.facts(), allow_nan=False))
+    assert facts["statement"] == made.statement.to_json()
+    assert facts["says"][0].startswith("These rows describe no one")
+    assert "protected by its guarantee" in facts["says"][1]
+    assert people.sayings("de")[0].startswith("Diese Zeilen beschreiben niemanden")
+
+
+def test_a_release_without_a_guarantee_gives_rows_without_one(fitted):
+    assert "promise nothing" in fitted.synthesize(5).sayings()[1]
+
+
+def test_a_number_of_items_that_is_declared(fitted):
+    assert SyntheticPeople(fitted, 10, mean_items=5.0).lengths.mean == pytest.approx(5.0, rel=1e-6)
