@@ -142,15 +142,14 @@ def led(model, kind, world):
 
 
 STARS, RATINGS = hr.AdaptiveFactors(), World.of()
-CHOOSING = pytest.mark.parametrize(
-    ("model", "world", "size"),
-    [(EASE, CLICKS, "crowd size"), (STARS, RATINGS, None)],
-    ids=["lists", "ratings"],
-)
+CHOOSING = "model", "world", "size"
+LISTS, STARRED = (EASE, CLICKS, "crowd size"), (STARS, RATINGS, None)
 
 
 @KINDS
-@CHOOSING
+@pytest.mark.parametrize(
+    CHOOSING, [LISTS, pytest.param(*STARRED, marks=pytest.mark.full)], ids=["lists", "ratings"]
+)
 def test_a_choice_by_private_data_is_found(model, world, size, kind, monkeypatch):
     """The crowd's size without its noise: with a neighbour, it decides, weighs and says something else."""
     size = size or {"user": "global count", "record": "number of users"}[kind.unit]
@@ -160,7 +159,7 @@ def test_a_choice_by_private_data_is_found(model, world, size, kind, monkeypatch
 
 
 @KINDS
-@CHOOSING
+@pytest.mark.parametrize(CHOOSING, [LISTS, STARRED], ids=["lists", "ratings"])
 def test_a_choice_by_released_values_is_not_found(model, world, size, kind):
     replayed(model, kind, world)
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -17,21 +18,36 @@ RANDOMIZED = (
 )
 
 
+@pytest.fixture(scope="module")
+def evidence(files, tmp_path_factory, hushrec, budget):
+    """A release, its audit, its accuracy and its ledger's history, as files of a folder."""
+    folder = tmp_path_factory.mktemp("evidence")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for file in files.iterdir():
+            (folder / file.name).symlink_to(file)
+        hushrec("domain --items catalogue.csv --scale 1 5 1 --max-users 200 -o domain.json")
+        hushrec(f"ledger create own.db {TOTAL}")
+        declared = "--population Subscribers --controller Films --contact privacy@films.example"
+        hushrec(f"ledger extend own.db {declared}")
+        more = "--model global-effects --ledger own.db -o one.safetensors"
+        hushrec(f"fit train.csv --domain domain.json {budget} {more}")
+        evaluated = hushrec(
+            "evaluate one.safetensors --train train.csv --test test.csv --domain domain.json --json"
+        )
+        Path("accuracy.json").write_text(evaluated.out, "utf-8")
+        audited = hushrec(f"audit global-effects {budget} --runs 1000 --json")
+        Path("audit.json").write_text(audited.out, "utf-8")
+        hushrec("ledger export own.db -o history.json")
+    return folder
+
+
 @pytest.fixture
-def one(here, hushrec, budget):
-    """A release, its audit, its accuracy and its ledger's history, as files."""
-    hushrec(f"ledger create own.db {TOTAL}")
-    declared = "--population Subscribers --controller Films --contact privacy@films.example"
-    hushrec(f"ledger extend own.db {declared}")
-    more = "--model global-effects --ledger own.db -o one.safetensors"
-    hushrec(f"fit train.csv --domain domain.json {budget} {more}")
-    evaluated = hushrec(
-        "evaluate one.safetensors --train train.csv --test test.csv --domain domain.json --json"
-    )
-    Path("accuracy.json").write_text(evaluated.out, "utf-8")
-    audited = hushrec(f"audit global-effects {budget} --runs 1000 --json")
-    Path("audit.json").write_text(audited.out, "utf-8")
-    hushrec("ledger export own.db -o history.json")
+def one(here, evidence):
+    """The same files, in a folder of the test's own."""
+    for file in evidence.iterdir():
+        if file.is_file() and not Path(file.name).exists():
+            shutil.copy2(file, file.name)
     return Path("one.safetensors")
 
 

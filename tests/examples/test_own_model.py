@@ -66,6 +66,7 @@ def test_the_page_shows_lines_of_the_example():
         assert any(body in file or method in file for file in FILES), body
 
 
+@pytest.mark.full
 def test_the_example_passes_its_own_tests(typed):
     # Not the search that finds nothing: the audits below hold it, and it is the longest.
     options = "-p", "no:cacheprovider", "--deselect", "test_landmark_items.py::test_delta_holds"

@@ -305,9 +305,10 @@ def test_what_it_does_not_protect_or_know_is_refused(halves, world, budget):
     [
         ("pairs", "user", 4.0, 0.9),
         ("pairs", "record", 4.0, 0.85),
-        pytest.param("popular_part", "user", 300.0, 0.95, marks=pytest.mark.full),
+        ("popular_part", "user", 300.0, 0.95),
     ],
 )
+@pytest.mark.full
 def test_a_search_refutes_a_bound_that_is_too_small(query, unit, epsilon, part, budget, monkeypatch):
     """As far as users of the audit's 16 items come; along v only where little noise is in its weights."""
     monkeypatch.setattr(PairSums, query, understated(getattr(PairSums, query), part))
