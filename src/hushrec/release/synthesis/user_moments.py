@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hushrec.arrays import Floats
+from hushrec.arrays import Bools, Floats
 from hushrec.release.artefact import Release
 from hushrec.release.synthesis.lengths import Lengths, lengths_with, lengths_with_root
 from hushrec.release.untrusted_json import number
@@ -17,6 +17,8 @@ RIDGE = 0.5
 """Of the mean of the diagonal, as ``hushrec.estimation.interactions.pair_factors`` adds it."""
 FLOOR = 0.05
 """Smallest part of an item's own variance that factors leave, as there."""
+MOST_ITEMS = 1 << 15
+"""Most items with tastes: a release of ours has as many at most, and the start takes their square."""
 _LEAST = 1e-12
 """Smallest divisor, so that nothing is divided by zero."""
 _HALVINGS = 200
@@ -71,6 +73,7 @@ def user_moments(release: Release) -> UserMoments:
     popular = min(float(along @ along) / total, 1 - FLOOR)
     # Of W, what is along v is taken out; the rest is (1 − ℓ) T times the mean of z zᵀ/‖z‖².
     taste = (loaded - np.outer(direction, along)) / math.sqrt(total * (1 - popular))
+    taste[~_measured(factors, variance)] = 0
     unit, most = release.statement.unit, math.inf
     if unit == "user":
         n_users = total
@@ -81,6 +84,14 @@ def user_moments(release: Release) -> UserMoments:
         lengths = lengths_with_root(total / (scores.sum() * math.sqrt(square)), len(scores))
         n_users = scores.sum() / lengths.mean
     return UserMoments(unit, most, scores / n_users, inputs, direction, _trimmed(taste), popular, lengths)
+
+
+def _measured(factors: Floats, variance: Floats) -> Bools:
+    """Return which items had their pairs measured, shape (n,): those with factors, at most ``MOST_ITEMS``."""
+    measured = (factors != 0).any(axis=1)
+    if measured.sum() > MOST_ITEMS:
+        measured[np.argsort(-np.where(measured, variance, -1), kind="stable")[MOST_ITEMS:]] = False
+    return np.asarray(measured, dtype=np.bool_)
 
 
 def popularity_moments(popularity: Floats, lengths: Lengths) -> UserMoments:
