@@ -55,8 +55,11 @@ class Host:
                 host.asked.append(getattr(self, "path", "?"))
                 return parsed
 
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+            request_queue_size = 128  # of five, busy cores lose connections
+
+        self._server = Server(("127.0.0.1", 0), Handler)
         self.url = f"http://localhost:{self._server.server_port}/"
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 

@@ -217,7 +217,7 @@ def same_number(page, kept, signed):
     page.wait_for_timeout(500)
     assert page.inner_text("#newer") == "", "it is called newer"
     page.goto("about:blank")
-    page.goto(kept.url)
+    page.goto(kept.url, wait_until="commit")  # the page reloads itself where the other one takes over late
     page.wait_for_selector("#ranked b:has-text('item')")
 
 
