@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from scipy.sparse import csr_matrix
 
 import hushrec as hr
 from hushrec.errors import DomainError
@@ -35,6 +36,7 @@ def script(name, folder="benchmarks"):
 rows = script("rows")
 bench, ratios = script("bench"), script("ratios")
 choice, crowds = script("choice"), script("crowds")
+synthetic = script("synthetic_people")
 ROW = {"kind": "covariance", "work": "one matrix", "size": "10 M ratings", "unit": "s", "ours": 2.0}
 
 
@@ -255,3 +257,27 @@ def test_the_grid_of_choices_shows_each_models_loss_by_the_branch_that_was_taken
     shown = capsys.readouterr().out
     cells = shown.splitlines()[-2].strip("│").split("┆")
     assert [cell.strip() for cell in cells] == ["user", "effects", "0.00", "2.00", "-0.10", "0.50", "1"]
+
+
+def test_the_page_of_synthetic_people_is_made_of_its_rows():
+    results = pl.read_csv(synthetic.ROWS, schema_overrides={"epsilon": pl.Float64})
+    text = synthetic.PAGE.read_text("utf-8")
+    assert synthetic.page(results, text) == text
+    other = results.with_columns(value=pl.col("value") * 2)
+    assert synthetic.page(other, text) != text
+
+
+def test_randomized_rows_without_noise_are_trained_on_as_real_ones():
+    rng = np.random.default_rng(0)
+    rows = csr_matrix((rng.random((300, 120)) < 0.05 + 0.4 * (np.arange(120) % 2)[None]).astype(np.float32))
+    fold = synthetic.Fold(rows[:100], rows[100:200])
+    free = synthetic.randomized(rows, 2000.0, fold, np.random.default_rng(1))
+    noisy = synthetic.randomized(rows, 1.0, fold, np.random.default_rng(1))
+    best = max(
+        synthetic.measured(rows[:100] @ synthetic.EASE(650.0 * 4.0**k).fit(rows, seed=0), fold)[
+            "nDCG@100"
+        ].mean()
+        for k in range(12)
+    )
+    assert synthetic.measured(free, fold)["nDCG@100"].mean() == pytest.approx(best, abs=0.01)
+    assert synthetic.measured(noisy, fold)["nDCG@100"].mean() < best

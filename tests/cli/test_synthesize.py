@@ -36,3 +36,12 @@ def test_a_damaged_release_is_refused(published, refused, cut):
 
 def test_more_items_each_than_there_are_is_refused(published, refused):
     assert "mean_items" in refused("synthesize r.safetensors --mean-items 40 -o people.csv")
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.parquet"])
+def test_the_table_is_shown_with_what_it_is(published, hushrec, name):
+    hushrec(f"synthesize r.safetensors -n 50 -o {name}")
+    shown = hushrec(f"show {name}").out
+    assert "These rows describe no one" in shown
+    assert "ε = 1.25 at δ = 1e-06 per user" in " ".join(shown.split())
+    assert '"epsilon": 1.25' in hushrec(f"show {name} --json").out

@@ -8,7 +8,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.curator import write_people as module
-from hushrec.curator.write_people import KEY, facts_of, write_people
+from hushrec.curator.write_people import KEY, described, facts_of, write_people
 from hushrec.errors import ReleaseError
 from support.releases import ranker, release
 
@@ -60,6 +60,15 @@ def test_more_people_than_the_disk_holds_are_refused(tmp_path, monkeypatch):
     with pytest.raises(ReleaseError, match="draw fewer people"):
         write_people(made.synthesize(1000), tmp_path / "people.csv")
     assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(("name", "value"), [("says", 3), ("n_users", "many"), ("statement", 5)])
+def test_damaged_facts_are_refused(people, tmp_path, name, value):
+    write_people(people, tmp_path / "people.csv")
+    note = tmp_path / "people.csv.synthetic.json"
+    note.write_text(json.dumps({**json.loads(note.read_text()), name: value}))
+    with pytest.raises(ReleaseError, match="damaged"):
+        described(tmp_path / "people.csv")
 
 
 def test_other_files_are_no_synthetic_people(tmp_path):

@@ -14,6 +14,7 @@ from hushrec.files import read_text, sha256, write
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from hushrec.documents.document import Document
     from hushrec.documents.words import Clause
     from hushrec.local.released import ReleasedData
     from hushrec.pages.reviewed_file import ReviewedFile
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 def show(
     ctx: typer.Context,
     pinned: keys.Pinned,
-    release: Annotated[Path | None, typer.Argument(help="A release, or a released data set.")] = None,
+    release: Annotated[
+        Path | None, typer.Argument(help="A release, a released data set, or synthetic people.")
+    ] = None,
     html: Annotated[
         Path | None,
         typer.Option(
@@ -84,7 +87,7 @@ def show(
         return
     if audit or accuracy or history:
         raise ConfigError("--audit, --accuracy and --history are for the card: give --html or --md as well")
-    document = _opened(release, pinned.arguments()).document(lang)
+    document = _people(release, lang) or _opened(release, pinned.arguments()).document(lang)
     digest = sha256(release)
     if json:
         named = replace(document, facts={"file": release.name, "sha256": digest, **document.facts})
@@ -93,6 +96,15 @@ def show(
     heads = Paragraph(f"{release.name}: {document.title}"), Paragraph(f"SHA-256 {digest}")
     symbols = Paragraph("Symbols: docs/glossary.md#symbols. What ε means: docs/choosing.md.")
     console.show_blocks([*heads, *document.blocks, symbols])
+
+
+def _people(path: Path, lang: str) -> "Document | None":
+    """Describe a file of synthetic people; None if it is something else."""
+    if not _is_data_set(path):
+        return None
+    from hushrec.curator.write_people import described
+
+    return described(path, lang)
 
 
 def _is_data_set(path: Path) -> bool:

@@ -11,6 +11,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,11 +19,15 @@ from polars.io.plugins import register_io_source
 
 from hushrec import files
 from hushrec.data.readers.quiet import quiet
+from hushrec.documents.document import Document, Facts, Points
+from hushrec.documents.words import ENGLISH
 from hushrec.errors import ReleaseError
+from hushrec.escapes import one_line
 from hushrec.local.dataset_files import SUFFIXES, anonymous_ids, require_lines
 from hushrec.progress import Progress, telling
+from hushrec.release.statement import Statement
 from hushrec.release.synthesis.synthetic_people import FORMAT, SyntheticPeople
-from hushrec.release.untrusted_json import LARGEST, parse
+from hushrec.release.untrusted_json import LARGEST, entries, number, parse, parsing, typed
 from hushrec.statistics.footprint import in_bytes
 
 KEY = "hushrec.synthetic"
@@ -31,7 +36,7 @@ _ROW_GROUP = 1 << 20
 _NUMBERS = 24
 """Bytes of a row of CSV without its id and title: the person's number, the rating, and commas."""
 
-__all__ = ["facts_of", "write_people"]
+__all__ = ["described", "facts_of", "write_people"]
 
 
 def write_people(people: SyntheticPeople, path: str | Path, *, progress: Progress | None = None) -> None:
@@ -74,7 +79,28 @@ def write_people(people: SyntheticPeople, path: str | Path, *, progress: Progres
             )
 
 
-def facts_of(path: Path) -> dict[str, object] | None:
+def described(path: Path, lang: str = ENGLISH) -> Document | None:
+    """Describe a file of synthetic people by the facts in it; None if it is another file.
+
+    Raises:
+        ReleaseError: The facts are damaged.
+    """
+    facts = facts_of(path)
+    if facts is None:
+        return None
+    with parsing(f"the facts of {path.name} are damaged; write the people again"):
+        says = [one_line(typed(text, str)) for text in entries(facts["says"])]
+        statement = Statement.from_json(facts["statement"]).document(lang)
+        rows = [
+            ("synthetic people", f"{typed(facts['n_users'], int):,}"),
+            ("mean number of items", f"{number(facts['mean_items']):,.1f}"),
+            ("drawn from", f"a release of {one_line(typed(facts['model'], str))}"),
+        ]
+    blocks = [Facts(rows), Points(says), *statement.blocks]
+    return Document("statement", "Synthetic people", blocks, facts=statement.facts, lang=lang)
+
+
+def facts_of(path: Path) -> dict[str, Any] | None:
     """Return the facts of a file of synthetic people, unchecked; None if it is another file."""
     try:
         if path.suffix == ".csv" and _beside(path).is_file():
