@@ -67,7 +67,7 @@ def test_damaged_facts_are_refused(people, tmp_path, name, value):
     write_people(people, tmp_path / "people.csv")
     note = tmp_path / "people.csv.synthetic.json"
     note.write_text(json.dumps({**json.loads(note.read_text()), name: value}))
-    with pytest.raises(ReleaseError, match="damaged|malformed"):
+    with pytest.raises(ReleaseError, match=r"damaged|malformed"):
         described(tmp_path / "people.csv")
 
 

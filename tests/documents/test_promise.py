@@ -401,3 +401,18 @@ def test_no_person_is_he():
         made = guarantee(*kind, 1.0, 1e-6)
         said = " ".join([made.promise(english), *made.story(english)])
         assert not {"he", "his", "him", "she", "her", "hardly"} & set(re.findall(r"\w+", said))
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize(("unit", "adjacency", "interactions"), KINDS)
+def test_a_deletion_is_bounded_by_figures_that_are_not_too_low(lang, unit, adjacency, interactions):
+    """Only a unit that can be absent is compared with its absence; of one record, nothing is said of all."""
+    for epsilon, delta in itertools.product(EPSILONS, DELTAS):
+        said = Guarantee(unit, adjacency, Odds.of(epsilon, delta), interactions).deletion(Words(lang))
+        found = re.search(r"\(([\d.,e-]+), ([\d.,e-]+)\)-", said)
+        assert bool(found) is (adjacency == "add-remove")
+        assert ("k" in re.findall(r"\w+", said)) is (unit == "record" and adjacency == "add-remove")
+        if found:
+            point = str.maketrans(",", ".") if lang == "de" else str.maketrans("", "")
+            assert float(found[1].translate(point)) >= epsilon
+            assert float(found[2].translate(point)) >= delta

@@ -140,7 +140,8 @@ def test_a_statement_of_one_of_several_tells_the_story_of_all_of_them_first(stat
     assert order == sorted(order)
     assert "reads all 52 files and guesses" in told[order[0] + 1]
     assert "right in at most 98.3 % of cases" in told[order[0] + 1]
-    assert told[order[0] + 4] == HIGH
+    assert told[order[0] + 4].startswith("If Alice asks to be deleted: to readers, all 52 files")
+    assert told[order[0] + 5] == HIGH
     assert told[order[1] + 1] == made.sentence
     assert "reads this file and guesses" in told[order[2] + 1]
     assert "right in at most 61.5 % of cases" in told[order[2] + 1]
@@ -318,7 +319,7 @@ def test_of_interactions_no_word_is_about_ratings(statement):
     for unit in ("user", "record"):
         made = statement(unit=unit, interactions=True)
         said = "\n".join(str(made).split("\n\n")[:2]).partition("\n")[2]
-        assert ("interaction" in said) == (unit == "record")
+        assert "interaction" in said
         assert "rating" not in said
         assert Statement.from_json(made.to_json()) == made
         assert "interactions" not in statement(unit=unit).to_json()

@@ -133,7 +133,15 @@ class Guarantee:
         title = words("story.title")
         if alone or self.files:
             title = words("story.title_of", what=words("what.alone") if alone else self._read(words))
-        return Section(title, [Paragraph(line) for line in (*self.story(words), more) if line])
+        lines = (*self.story(words), self.deletion(words), more)
+        return Section(title, [Paragraph(line) for line in lines if line])
+
+    def deletion(self, words: Words) -> Said:
+        """Say what ε means for a person who asks to be deleted, and what it does not mean."""
+        name = f"deletion.{self.unit}" if self.adjacency == "add-remove" else "deletion.exchanged"
+        many = words("given.interactions.many" if self.interactions else "given.ratings.many")
+        figures = {"epsilon": above(self.odds.epsilon), "delta": above(self.odds.delta)}
+        return words(name, what=self._read(words), many=many, **figures)
 
     def any_noise(self, words: Words, *, gaussian: bool) -> Said:
         """Say why the figures of an ε are as high as they are where any noise may have been used.
