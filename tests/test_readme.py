@@ -156,4 +156,4 @@ def test_the_command_lines_run(shop):
     for same, *arguments in others:
         found = CliRunner().invoke(app, arguments)
         assert (same, found.exit_code) == (program, 0), f"{arguments}\n{found.output}"
-    assert len(others) == 3
+    assert len(others) == 4

@@ -196,7 +196,7 @@ def picture(results: pl.DataFrame, name: str) -> str:
         axes.minorticks_off()
         axes.set_xlabel("ε per person: of the release, or of one randomized row")
         axes.set_ylabel("nDCG@100")
-        axes.legend(frameon=False, loc="lower right")
+        axes.legend(frameon=False, loc=(0.02, 0.12))
         caption(drawing, f"{name}, likes, strong generalisation, δ = 1e-6", "20,000 synthetic people")
         return svg(drawing, "Models that are trained on synthetic people, by ε")
 
