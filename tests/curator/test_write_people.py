@@ -26,9 +26,8 @@ def test_the_file_has_the_rows_and_what_they_are(people, tmp_path, suffix):
         pl.read_parquet(path) if suffix == ".parquet" else pl.read_csv(path, schema_overrides=[pl.String] * 3)
     )
     assert table.columns == ["user_id", "item_id", "title"]
-    assert pd.DataFrame(people.columns()).equals(
-        table.select("user_id", "item_id").to_pandas().astype(object)
-    )
+    drawn = pd.DataFrame(people.columns())
+    pd.testing.assert_frame_equal(drawn, table.select("user_id", "item_id").to_pandas(), check_dtype=False)
     assert (table["title"] == table["item_id"].str.to_uppercase()).all()
     assert facts_of(path) == people.facts()
     note = (
