@@ -2,10 +2,13 @@
 
     python -m lab bench synthetic_people [--data FILE --likes 4 --name NAME] [--items FILE]
                                          [--epsilon 1 2 4 8] [--draws 5] [--people 20000]
+                                         [--held-out 500]
+                                         [--others]
     python -m lab bench synthetic_people --page
 
 Likes, unit user, strong generalisation (``top_n.protocol``), and a release of ``PrivateEASE`` for each ε.
 EASE, iALS (the library implicit) and item-kNN are trained on its synthetic people and on the real people.
+With ``--others``, hushrec itself and LensKit are trained on them instead, LensKit if it is installed.
 With ``--local``, EASE is trained on randomized rows of real people: each keeps 50 likes at random, and
 every cell of theirs is flipped with the chance that a local ε allows. Their pairs are made unbiased, and
 the penalty is the one that does best on the people who are measured.
@@ -24,9 +27,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from scipy.sparse import csr_matrix
+from top_n import protocol
 from top_n.protocol import AT_LEAST, Fold, People, likes, measured, people
 from top_n_models import DATA, DELTA, RESULTS, Texts, interactions, scores, texts
-from top_n_peers import EASE, EASE_PENALTY, FACTORS, IALS, NEIGHBOURS, ItemKNN
+from top_n_peers import EASE, EASE_PENALTY, FACTORS, IALS, NEIGHBOURS, ItemKNN, installed
 
 import hushrec as hr
 from hushrec.testing import Seeded
@@ -39,6 +43,7 @@ KEPT = 50
 LOCAL = 141, 185, 274, 398
 """Local ε of randomized rows, in addition to those of the releases."""
 MODELS = "EASE", "iALS", "item-kNN"
+OTHERS = "hushrec", "LensKit EASE", "LensKit item-kNN", "LensKit iALS"
 
 
 def trained(name: str, rows: csr_matrix, given: csr_matrix, *, real: bool) -> np.ndarray:
@@ -48,9 +53,22 @@ def trained(name: str, rows: csr_matrix, given: csr_matrix, *, real: bool) -> np
         return given @ EASE(EASE_PENALTY if real else n / 10).fit(rows, seed=0)
     if name == "item-kNN":
         return given @ ItemKNN(NEIGHBOURS).fit(rows, seed=0)
+    if name == "hushrec":
+        return scores(hr.baseline(interactions(rows, {}), hr.PrivateEASE()), given)
+    if name.startswith("LensKit"):
+        return lenskit_scores(name, rows, given)
     settings = {"factors": 32, "alpha": 2.0, "regularization": 30 * math.sqrt(n / 5000), "iterations": 15}
     model = IALS(**(FACTORS if real else settings))
     return model.scores(model.fit(rows, seed=0), given)
+
+
+def lenskit_scores(name: str, rows: csr_matrix, given: csr_matrix) -> np.ndarray:
+    from top_n.with_lenskit import scored
+
+    items = [str(item) for item in range(rows.shape[1])]
+    owners = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    frame = pl.DataFrame({"user_id": owners, "item_id": [items[place] for place in rows.indices]})
+    return scored(name, frame.to_pandas(), given, items)
 
 
 def synthetic(release: hr.Release, n_people: int, seed: int) -> csr_matrix:
@@ -131,16 +149,20 @@ def models(
     """ε, the rows, the model, and its scores of the test people, or facts about the rows."""
     train, given = split.train, split.test.given
     others = split.validation.given + split.validation.hidden
-    for name in MODELS:
+    names = (
+        [name for name in OTHERS if installed("lenskit") or name == "hushrec"] if options.others else MODELS
+    )
+    for name in names:
         yield math.inf, "real", name, trained(name, train, given, real=True)
     for epsilon in options.epsilon:
         budget = hr.Budget(epsilon=epsilon, delta=DELTA, unit="user", adjacency="add-remove")
         entropy = Seeded(1000 * draw + round(10 * epsilon))
         release = hr.testing.fit(interactions(train, public), hr.PrivateEASE(), budget, entropy=entropy)
-        yield epsilon, "release", "its own lists", scores(release, given)
         rows = synthetic(release, options.people, draw)
-        yield epsilon, "synthetic", "rows", dict(alike(rows, train, others))
-        for name in MODELS:
+        if not options.others:
+            yield epsilon, "release", "its own lists", scores(release, given)
+            yield epsilon, "synthetic", "rows", dict(alike(rows, train, others))
+        for name in names:
             yield epsilon, "synthetic", name, trained(name, rows, given, real=False)
 
 
@@ -235,9 +257,12 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, nargs="+", default=[1, 2, 4, 8])
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--people", type=int, default=20_000)
+    parser.add_argument("--held-out", type=int, default=protocol.HELD_OUT, help="people of each part")
+    parser.add_argument("--others", action="store_true", help="train hushrec's and LensKit's models alone")
     parser.add_argument("--local", action="store_true", help="measure randomized rows alone")
     parser.add_argument("--page", action="store_true", help="write the tables and the picture")
     options = parser.parse_args()
+    protocol.HELD_OUT = options.held_out
     if options.page:
         results = pl.read_csv(ROWS, schema_overrides={"epsilon": pl.Float64})
         PAGE.write_text(page(results, PAGE.read_text("utf-8")), "utf-8")

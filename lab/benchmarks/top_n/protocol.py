@@ -30,9 +30,20 @@ class People(NamedTuple):
     test: Fold
 
 
+def ratings(path: Path) -> pl.DataFrame:
+    """``user, item, rating`` of a Parquet file, or of MovieLens' ratings.csv, ratings.dat or u.data."""
+    names = ["user", "item", "rating"]
+    if path.suffix == ".parquet":
+        return pl.read_parquet(path, columns=names)
+    if path.suffix == ".csv":
+        return pl.read_csv(path, columns=[0, 1, 2], new_columns=names, schema_overrides=[pl.Int64] * 2)
+    text = path.read_bytes().replace(b"::", b"\t")
+    return pl.read_csv(text, separator="\t", has_header=False, columns=[0, 1, 2], new_columns=names)
+
+
 def likes(path: Path, threshold: float) -> csr_matrix:
-    """Who likes what, from a Parquet file ``user, item, rating``; the catalogue is all its items."""
-    table = pl.read_parquet(path, columns=["user", "item", "rating"])
+    """Who likes what, from a file that ``ratings`` reads; the catalogue is all its items."""
+    table = ratings(path)
     users, rows = np.unique(table["user"].to_numpy(), return_inverse=True)
     items, columns = np.unique(table["item"].to_numpy(), return_inverse=True)
     liked = table["rating"].to_numpy() >= threshold

@@ -1,0 +1,140 @@
+"""What stands on the scoreboard of lists: how each learns from likes, and the noise that it adds.
+
+An entry is fitted at an ε for one unit, and says by ``loss`` what its noise costs when a person, or one like,
+is added or removed: ``hushrec.accounting`` makes the true ε of it. A model of hushrec, or of anybody, is
+priced by its plan.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from synthetic_people import KEPT, randomized, synthetic, trained
+from top_n_models import Texts, interactions, scores
+from top_n_peers import DP_ALS, EASE, EASE_PENALTY, FACTORS, IALS, ONE
+
+import hushrec as hr
+from hushrec.testing import Seeded
+from lab.published import class_of
+from top_n.descent import DPSGD
+from top_n.protocol import People
+
+SYNTHETIC = 20_000
+"""Rows that are drawn from a release."""
+
+
+class Asked(NamedTuple):
+    """One cell of the scoreboard."""
+
+    split: People
+    public: Texts
+    unit: str
+    epsilon: float
+    delta: float
+    draw: int
+
+
+class Made(NamedTuple):
+    """Scores of the test people, the ε that was claimed and the true one; adjacency of both."""
+
+    scores: np.ndarray
+    claimed: float | None
+    true: float
+    adjacency: str = "add-remove"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A method: units that it protects, none without noise, and how it is run."""
+
+    units: tuple[str, ...]
+    run: Callable[[Asked], Made]
+
+
+def released(model: object, asked: Asked) -> hr.Release:
+    budget = hr.Budget(epsilon=asked.epsilon, delta=asked.delta, unit=asked.unit, adjacency="add-remove")
+    data = interactions(asked.split.train, asked.public)
+    entropy = Seeded(1000 * asked.draw + round(10 * asked.epsilon))
+    return hr.testing.fit(data, model, budget, entropy=entropy)
+
+
+def of_model(name: str) -> Entry:
+    """A model of interactions, by its name in hushrec or as ``module:Class``."""
+    kind = class_of(name)
+
+    def run(asked: Asked) -> Made:
+        release = released(kind(), asked)
+        return Made(scores(release, asked.split.test.given), None, release.statement.epsilon)
+
+    return Entry(tuple(sorted({unit for unit, _ in kind.supports}, reverse=True)), run)
+
+
+def dp_als(asked: Asked) -> Made:
+    method = DP_ALS.get(asked.epsilon, DP_ALS[ONE])
+    loss = hr.accounting.gaussian(gaussian_ratio(asked))
+    factors = method.fit(asked.split.train, mu=gaussian_ratio(asked), seed=asked.draw)
+    return Made(method.scores(factors, asked.split.test.given), None, loss.epsilon(asked.delta))
+
+
+def gaussian_ratio(asked: Asked) -> float:
+    """The largest Δ/σ of all measurements together, μ."""
+    return 1 / hr.accounting.gaussian_noise(asked.epsilon, asked.delta)
+
+
+def dp_sgd(asked: Asked) -> Made:
+    method = DPSGD()
+    sigma = hr.accounting.gaussian_noise(asked.epsilon, asked.delta, times=method.rounds)
+    loss = hr.accounting.gaussian(1 / sigma, times=method.rounds)
+    factors = method.fit(asked.split.train, sigma, asked.draw)
+    return Made(method.scores(factors, asked.split.test.given), None, loss.epsilon(asked.delta))
+
+
+def synthetic_rows(asked: Asked) -> Made:
+    release = released(hr.PrivateEASE(), asked)
+    rows = synthetic(release, SYNTHETIC, asked.draw)
+    ranked = trained("EASE", rows, asked.split.test.given, real=False)
+    return Made(ranked, None, release.statement.epsilon)
+
+
+def randomized_rows(asked: Asked) -> Made:
+    rng = np.random.default_rng([asked.draw, round(asked.epsilon)])
+    ranked = randomized(asked.split.train, asked.epsilon, asked.split.test, rng)
+    cell = hr.accounting.pure(asked.epsilon / (2 * KEPT))
+    return Made(ranked, None, (cell * (2 * KEPT)).epsilon(0.0), "replace")
+
+
+def plain(fit: Callable[[csr_matrix], Callable[[csr_matrix], np.ndarray]]) -> Entry:
+    """A method without noise."""
+    return Entry((), lambda asked: Made(fit(asked.split.train)(asked.split.test.given), None, math.inf))
+
+
+def _ease(train: csr_matrix) -> Callable[[csr_matrix], np.ndarray]:
+    weights = EASE(EASE_PENALTY).fit(train, seed=0)
+    return lambda given: given @ weights
+
+
+def _ials(train: csr_matrix) -> Callable[[csr_matrix], np.ndarray]:
+    model = IALS(**FACTORS)
+    learned = model.fit(train, seed=0)
+    return lambda given: model.scores(learned, given)
+
+
+def _popularity(train: csr_matrix) -> Callable[[csr_matrix], np.ndarray]:
+    counts = np.asarray(train.sum(0)).ravel()
+    return lambda given: np.tile(counts, (given.shape[0], 1))
+
+
+ENTRIES = {
+    "EASE, no noise": plain(_ease),
+    "iALS, no noise": plain(_ials),
+    "popularity, no noise": plain(_popularity),
+    "PrivateEASE": of_model("PrivateEASE"),
+    "synthetic people + EASE": Entry(("user", "record"), synthetic_rows),
+    "DP-ALS": Entry(("user",), dp_als),
+    "DP-SGD": Entry(("user",), dp_sgd),
+    "Popularity": of_model("Popularity"),
+    "randomized rows + EASE": Entry(("user",), randomized_rows),
+}
