@@ -25,7 +25,7 @@ def likes():
 @pytest.mark.parametrize("items", [1, 3, 25])
 def test_a_person_moves_the_gradient_by_one_at_most(likes, items):
     """Planted: without the scaling, a person with all items moves it by 3.4."""
-    method = descent.DPSGD(rank=4)
+    method = descent.DPSGD(4, 1, 1.0, 0.1, 0.5, 1.0)
     vectors = np.random.default_rng(1).normal(0, 0.1, (25, 4)).astype(np.float32)
     one = csr_matrix((np.ones(items, np.float32), (np.zeros(items, int), np.arange(items))), (1, 25))
     more = vstack([likes, one]).tocsr()
@@ -35,7 +35,7 @@ def test_a_person_moves_the_gradient_by_one_at_most(likes, items):
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_descent_costs_what_it_was_given(epsilon):
-    rounds = descent.DPSGD().rounds
+    rounds = lists.DP_SGD[epsilon].rounds
     sigma = hr.accounting.gaussian_noise(epsilon, 1e-6, times=rounds)
     assert hr.accounting.gaussian(1 / sigma, times=rounds).epsilon(1e-6) == pytest.approx(epsilon, rel=1e-6)
     assert hr.accounting.gaussian(2 / sigma, times=rounds).epsilon(1e-6) > 1.5 * epsilon

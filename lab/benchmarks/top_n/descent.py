@@ -25,12 +25,12 @@ class DPSGD:
         step: how far all rounds together move the factors, as a multiple of the size of the first ones.
     """
 
-    rank: int = 8
-    rounds: int = 40
-    sample: float = 1.0
-    unobserved: float = 0.1
-    penalty: float = 0.5
-    step: float = 1.0
+    rank: int
+    rounds: int
+    sample: float
+    unobserved: float
+    penalty: float
+    step: float
 
     def fit(self, train: csr_matrix, sigma: float, seed: int) -> np.ndarray:
         """Item factors, shape (n_items, rank).

@@ -16,7 +16,7 @@ from hushrec.evaluation.protocol import predictions
 from hushrec.testing import Seeded
 from lab import published
 from lab.published import PublishedModel, class_of
-from top_n.entries import Entry, Made
+from top_n.entries import Entry, Made, nearest
 from top_n.rating_factors import RatingsALS
 
 MODELS = "GlobalEffects", "CovarianceSVD", "PosteriorMF", "UserLevelSGD", "InputPerturbationMF", "PrivateSGD"
@@ -96,7 +96,7 @@ def of_rating_model(name: str) -> Entry:
 
 
 def dp_als(asked: Held) -> Made:
-    method = DP_ALS[min(DP_ALS, key=lambda epsilon: abs(math.log(epsilon / asked.epsilon)))]
+    method = nearest(DP_ALS, asked.epsilon)
     domain = asked.split.train.domain
     scale = domain.scale.lo, domain.scale.hi
     mu = 1 / hr.accounting.gaussian_noise(asked.epsilon, asked.delta)
