@@ -23,6 +23,7 @@ MODULES = {
     "friedman": "friedman",
     "liu": "liu",
     "du": "du",
+    "figures": "figures",
     "movielens-1m": "movielens",
     "every-set": "choice.every_set",
 }

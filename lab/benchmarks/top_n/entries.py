@@ -27,7 +27,7 @@ DP_SGD = {
     4.0: DPSGD(24, 40, 1.0, 0.4, 0.2, 27.0),
     20.0: DPSGD(24, 60, 1.0, 0.4, 1.0, 12.0),
 }
-"""The best of 40 on validation people of MovieLens 1M, which is not charged: with everybody in every round."""
+"""The best of 40 on validation people of MovieLens 1M, not charged: everybody is in every round."""
 SYNTHETIC = 20_000
 """Rows that are drawn from a release."""
 
