@@ -128,3 +128,16 @@ def test_a_published_form_states_its_claim_next_to_the_truth(monkeypatch, table)
     assert row["epsilon"] != 4
     made = board.table(board.read(table.parent / "board.csv"), "ratings", "made up", "record")
     assert f"| McSherrySVD, as printed | 4 | {row['epsilon']:.3g} |" in made
+
+
+def test_predictions_of_peers_are_in_the_order_of_the_test_part(table):
+    """Planted: people of the two parts numbered apart, and the error of many good ratings is chance's."""
+    import argparse
+
+    rng = np.random.default_rng(5)
+    means = rng.uniform(1, 5, 90)
+    people, items = np.nonzero(rng.random((90, 60)) < 0.5)
+    frame = pl.DataFrame({"user": people, "item": items, "rating": np.round(means[people])})
+    split = ratings.held_out(frame, 0, argparse.Namespace(scale=[1, 5, 1]))
+    made = ratings.dp_als(ratings.Held(split, "user", 20.0, 1e-6, 0))
+    assert np.sqrt(np.mean((made.scores - split.test.values()) ** 2)) < 0.5

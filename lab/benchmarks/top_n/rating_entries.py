@@ -96,13 +96,15 @@ def of_rating_model(name: str) -> Entry:
 
 
 def dp_als(asked: Held) -> Made:
-    method = nearest(DP_ALS, asked.epsilon)
-    domain = asked.split.train.domain
-    scale = domain.scale.lo, domain.scale.hi
+    method, (train, test) = nearest(DP_ALS, asked.epsilon), asked.split
+    scale = train.domain.scale.lo, train.domain.scale.hi
     mu = 1 / hr.accounting.gaussian_noise(asked.epsilon, asked.delta)
-    train, test = (_sparse(part) for part in asked.split)
-    items = method.fit(train, scale, mu, asked.draw)
-    values = method.predicted(items, train, scale, test)
+    # A part lists only those who have a rating in it.
+    places = {user: place for place, user in enumerate(sorted({*train.users, *test.users}))}
+    owners = [np.repeat([places[user] for user in part.users], np.diff(part.indptr)) for part in asked.split]
+    given = csr_matrix((train.values(), (owners[0], train.items)), (len(places), train.domain.n_items))
+    items = method.fit(given, scale, mu, asked.draw)
+    values = method.predicted(items, given, scale, owners[1], test.items)
     return Made(values, None, hr.accounting.gaussian(mu).epsilon(asked.delta))
 
 
@@ -129,10 +131,6 @@ def exact(name: str) -> Entry:
     kind = class_of(name)
     fit = lambda asked: hr.baseline(asked.split.train, kind())  # noqa: E731
     return Entry((), lambda asked: Made(predicted(fit(asked), asked.split), None, math.inf))
-
-
-def _sparse(part: hr.Ratings) -> csr_matrix:
-    return csr_matrix((part.values(), part.items, part.indptr), (part.n_users, part.domain.n_items))
 
 
 ENTRIES = {

@@ -67,11 +67,15 @@ class RatingsALS:
         return ridge(*_moments(centred, ones, items), self.home)
 
     def predicted(
-        self, items: np.ndarray, given: csr_matrix, scale: tuple[float, float], hidden: csr_matrix
+        self,
+        items: np.ndarray,
+        given: csr_matrix,
+        scale: tuple[float, float],
+        who: np.ndarray,
+        what: np.ndarray,
     ) -> np.ndarray:
-        """Predictions of the entries of ``hidden``, for people who fold in ``given``."""
+        """Predictions of pairs of a row of ``given``, which people fold in, and an item."""
         vectors = self.people(self._centred(given, scale), items)
-        who, what = hidden.nonzero()
         scores = self._means(given, scale)[who] + np.einsum("ij,ij->i", vectors[who], items[what])
         return np.clip(scores, *scale)
 
