@@ -192,6 +192,21 @@ def table(results: pl.DataFrame, name: str) -> str:
     return "\n".join(text)
 
 
+def others(results: pl.DataFrame, name: str) -> str:
+    """nDCG@100 of hushrec's and LensKit's models of synthetic rows, and their shares of real rows."""
+    some = results.filter(data=name, metric="nDCG@100")
+    epsilons = sorted(set(some.filter(rows="synthetic", measured="hushrec")["epsilon"]))
+    head = ["trained", *(f"ε = {epsilon:g}, share of real rows" for epsilon in epsilons), "real rows"]
+    text = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for model in OTHERS:
+        real = _mean(some.filter(rows="real", measured=model)["value"])
+        at = (some.filter(rows="synthetic", measured=model, epsilon=epsilon)["value"] for epsilon in epsilons)
+        means = (_mean(each) for each in at)
+        cells = [f"{mean:.3f}, {mean / real:.3f}" for mean in means]
+        text.append(f"| {' | '.join([model, *cells, f'{real:.3f}'])} |")
+    return "\n".join(text)
+
+
 def _mean(values: pl.Series) -> float:
     return float(np.mean(values.to_numpy()))
 
@@ -240,7 +255,8 @@ def facts(results: pl.DataFrame, name: str) -> str:
 def page(results: pl.DataFrame, text: str) -> str:
     """The page with its tables made anew: each stands between two marks."""
     for name in results["data"].unique(maintain_order=True):
-        for mark, make in ((f"<!-- table: {name} -->\n", table), (f"<!-- facts: {name} -->\n", facts)):
+        for kind, make in (("table", table), ("facts", facts), ("others", others)):
+            mark = f"<!-- {kind}: {name} -->\n"
             if mark in text:
                 start = text.index(mark) + len(mark)
                 end = text.index("<!-- end of table -->", start)

@@ -19,7 +19,16 @@ from lab.published import PublishedModel, class_of
 from top_n.entries import Entry, Made, nearest
 from top_n.rating_factors import RatingsALS
 
-MODELS = "GlobalEffects", "CovarianceSVD", "PosteriorMF", "UserLevelSGD", "InputPerturbationMF", "PrivateSGD"
+MODELS = (
+    "AdaptiveFactors",
+    "GlobalEffects",
+    "CovarianceSVD",
+    "PosteriorMF",
+    "UserLevelSGD",
+    "InputPerturbationMF",
+    "PrivateSGD",
+    "PrivateALS",
+)
 LISTED = "InputPerturbationMF", "PrivateSGD", "PrivateALS"
 """Models that publish a vector for every person: who takes part is public."""
 PUBLISHED = "McSherrySVD", "FriedmanInputMF", "FriedmanBoundedSGD", "FriedmanUnboundedSGD", "FriedmanALS"
@@ -51,11 +60,13 @@ class Held(NamedTuple):
 
 
 def held_out(table: pl.DataFrame, draw: int, options: argparse.Namespace) -> Split:
-    """A random tenth is held out. Public are catalogue, scale and the next of 1, 2, 5, 10, … people."""
+    """A random tenth is held out. Catalogue, scale, and about how many people and ratings are public."""
     crowd = table["user"].n_unique()
     most = next(n * 10**k for k in range(9) for n in (1, 2, 5) if n * 10**k >= crowd)
     items = [str(item) for item in table["item"].unique().sort()]
-    domain = hr.Domain(items, scale=tuple(options.scale), max_users=most, max_per_user=len(items))
+    expected = {"expected_users": crowd, "expected_records": len(table)}
+    scale, bounds = tuple(options.scale), {"max_users": most, "max_per_user": len(items)}
+    domain = hr.Domain(items, scale=scale, **bounds, **expected)
     return Split(*holdout(hr.load(table, domain), 0.1, draw))
 
 
@@ -63,9 +74,8 @@ def listed(split: Split) -> Split:
     """The same with a public list of people."""
     known = split.train.domain
     users, most = split.train.users.to_list(), known.max_users
-    domain = hr.Domain(
-        known.items, scale=known.scale, max_users=most, max_per_user=known.max_per_user, users=users
-    )
+    bounds = {"max_users": most, "max_per_user": known.max_per_user}
+    domain = hr.Domain(known.items, scale=known.scale, users=users, **bounds)
     return Split(*(replace(part, domain=domain) for part in split))
 
 
