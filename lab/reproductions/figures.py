@@ -47,12 +47,12 @@ class _Items:
     def measure(self, case: Trial) -> list[dict[str, Any]]:
         """Items by how many ratings they have, the most rated first."""
         counts = datasets.table("ml-1m", self.folder)["item"].value_counts(sort=True)["count"]
-        return [{"place": place, "ratings": count} for place, count in enumerate(counts, 1)]
+        return [{"rank": rank, "ratings": count} for rank, count in enumerate(counts, 1)]
 
 
 def works(folder: Path | None) -> dict[str, Work[Any]]:
     """Both grids, and how often items are rated."""
-    types = {"data": pl.String, "place": pl.Int64, "ratings": pl.Int64}
+    types = {"data": pl.String, "rank": pl.Int64, "ratings": pl.Int64}
     items = Trials([Trial("items", {"data": "ml-1m"})], _Items(folder), types)
     return {**grids(*NAMES)(folder), COUNTS: items}
 
@@ -140,7 +140,7 @@ def _crossings(rows: pl.DataFrame) -> str:
 def _rated(items: pl.DataFrame) -> str:
     """Liu's Fig. 1: how many items have at least so many ratings."""
     with canvas(3.0) as (drawing, (axes,)):
-        axes.loglog(items["ratings"], items["place"], color=COLOURS[0])
+        axes.loglog(items["ratings"], items["rank"], color=COLOURS[0])
         axes.set_xlabel("ratings")
         axes.set_ylabel("items with at least as many")
         caption(drawing, "MovieLens 1M")
@@ -149,8 +149,8 @@ def _rated(items: pl.DataFrame) -> str:
 
 def _shares(items: pl.DataFrame) -> str:
     """The share of all ratings that the most rated items have."""
-    counts = items.sort("place")["ratings"].to_numpy()
-    body = [[f"{top:,}", f"{counts[:top].sum() / counts.sum():.0%}"] for top in (100, 500, 1000, 2000)]
+    counts = items.sort("rank")["ratings"].to_numpy()
+    body = [[f"{top:,}", f"{100 * counts[:top].sum() / counts.sum():.0f} %"] for top in (100, 500, 1000, 2000)]
     return markdown(["most rated items", "of all ratings"], body)
 
 

@@ -1,9 +1,10 @@
 """A canary in a table of synthetic people: a person who has everything, added to the data or not.
 
-An attacker sees one table, and guesses from its number of rows whether the person was there. Half of the
-runs choose the threshold. False alarms: each error rate on the other half is replaced by its Clopper–Pearson
-upper limit, which is below the true rate with chance 2.5e-7; so a true ε is refuted with chance 5e-7 at
-most. Seeds are fixed.
+An attacker sees one table, and guesses whether the person was there: of interactions from its number of
+rows; of ratings, where the person loves what all others dislike, from how far liked items are above the
+rest. Half of the runs choose the threshold. False alarms: each error rate on the other half is replaced by
+its Clopper–Pearson upper limit, which is below the true rate with chance 2.5e-7; so a true ε is refuted with
+chance 5e-7 at most. Seeds are fixed.
 """
 
 import math
@@ -19,7 +20,10 @@ from hushrec.release.synthesis import simulated_moments
 from hushrec.testing import Seeded, fit
 
 ITEMS, PEOPLE, EACH, RUNS, EPSILON = 30, 1000, 8, 140, 1.0
-DOMAIN = hr.Domain([f"i{k:02d}" for k in range(ITEMS)], max_users=2000, max_per_user=ITEMS)
+CATALOGUE = [f"i{k:02d}" for k in range(ITEMS)]
+DOMAIN = hr.Domain(CATALOGUE, max_users=2000, max_per_user=ITEMS)
+RATED = hr.Domain(CATALOGUE, scale=(1, 5, 1), max_users=2000, max_per_user=ITEMS)
+LIKED = np.arange(ITEMS) % 4 >= 2
 BUDGET = hr.Budget(epsilon=EPSILON, delta=1e-6, unit="user", adjacency="add-remove")
 
 
@@ -29,14 +33,15 @@ def fewer_made_up_people(monkeypatch):
     monkeypatch.setattr(simulated_moments, "_PEOPLE", 300)
 
 
-def crowd(*, canary):
+def crowd(*, canary, domain):
+    people = PEOPLE if domain is DOMAIN else PEOPLE // 4
     rng = np.random.default_rng(0)
     half = ITEMS // 2
-    tastes = rng.permuted(np.tile(np.arange(half), (PEOPLE, 1)), axis=1)[:, :EACH]
-    tastes += half * (np.arange(PEOPLE) % 2)[:, None]
-    rows = [(f"u{user:04d}", f"i{item:02d}") for user, own in enumerate(tastes) for item in own]
-    rows += [("canary", f"i{item:02d}") for item in range(ITEMS)] * canary
-    return hr.load(pl.DataFrame(rows, schema=["user_id", "item_id"], orient="row"), DOMAIN)
+    tastes = rng.permuted(np.tile(np.arange(half), (people, 1)), axis=1)[:, :EACH]
+    tastes += half * (np.arange(people) % 2)[:, None]
+    rows = [(f"u{user:04d}", f"i{item:02d}", 1 + item % 4) for user, own in enumerate(tastes) for item in own]
+    rows += [("canary", f"i{item:02d}", 1 if LIKED[item] else 5) for item in range(ITEMS)] * canary
+    return hr.load(pl.DataFrame(rows, schema=["user_id", "item_id", "rating"], orient="row"), domain)
 
 
 def rows_of(data, seed):
@@ -45,11 +50,23 @@ def rows_of(data, seed):
     return len(release.synthesize(1000, seed=seed).columns()["item_id"])
 
 
-def proven(runs):
+def stars_of(data, seed):
+    """How far the items that people like are above the others, in a table of 8,000 synthetic people."""
+    release = fit(data, hr.GlobalEffects(), BUDGET, entropy=Seeded(seed))
+    table = release.synthesize(8000, seed=seed, mean_items=EACH).columns()
+    liked = LIKED[np.array([int(item[1:]) for item in table["item_id"]])]
+    return table["rating"][liked].mean() - table["rating"][~liked].mean()
+
+
+SEEN = {DOMAIN: rows_of, RATED: stars_of}
+
+
+def proven(runs, domain):
     """The ε that the attacker's errors prove."""
+    seen = SEEN[domain]
     absent, present = (
-        np.array([rows_of(data, seed + 10_000 * world) for seed in range(runs)])
-        for world, data in enumerate((crowd(canary=False), crowd(canary=True)))
+        np.array([seen(data, seed + 10_000 * world) for seed in range(runs)])
+        for world, data in enumerate(crowd(canary=canary, domain=domain) for canary in (False, True))
     )
     half = runs // 2
     best, bounds = 0.0, []
@@ -65,14 +82,19 @@ def proven(runs):
     return max(math.log(max(1 - BUDGET.delta - negative, 1e-300) / positive), 0.0)
 
 
-@pytest.mark.full
-def test_a_person_of_extreme_activity_stays_within_the_guarantee():
-    assert proven(RUNS) <= EPSILON
+KINDS = pytest.mark.parametrize("domain", SEEN, ids=("interactions", "ratings"))
 
 
 @pytest.mark.full
-def test_noise_that_is_too_narrow_shows_in_the_table(monkeypatch):
+@KINDS
+def test_a_person_of_extreme_activity_stays_within_the_guarantee(domain):
+    assert proven(RUNS, domain) <= EPSILON
+
+
+@pytest.mark.full
+@KINDS
+def test_noise_that_is_too_narrow_shows_in_the_table(monkeypatch, domain):
     """The planted fault: a thousandth of the noise that was booked."""
     width = grant_module._width
     monkeypatch.setattr(grant_module, "_width", lambda event: 1e-3 * width(event))
-    assert proven(RUNS) > EPSILON
+    assert proven(RUNS, domain) > EPSILON

@@ -6,7 +6,7 @@ from lab.reproductions.trials import Trial
 
 def test_page_figures_and_csv_from_finished_runs(made_up):
     folder = made_up(*figures.NAMES)
-    counts = pl.DataFrame({"place": [1, 2, 3], "ratings": [60, 30, 10]})
+    counts = pl.DataFrame({"rank": [1, 2, 3], "ratings": [60, 30, 10]})
     counts.write_parquet(folder / f"{figures.COUNTS}.parquet")
     figures.page(folder, folder / "pages")
     drawn = {"3a", "3b", "5a"}
@@ -19,7 +19,7 @@ def test_page_figures_and_csv_from_finished_runs(made_up):
         "figures-liu-1.svg",
     }
     page = (folder / "pages" / "figures.md").read_text("utf-8")
-    assert "| 100 | 100% |" in page
+    assert "| 100 | 100 % |" in page
     lines = pl.read_csv(folder / "pages" / "figures.csv")
     rows = pl.read_parquet(folder / "figures-1m.parquet").filter(name="kNN", epsilon=2.0)
     line = lines.filter(name="kNN", epsilon=2.0)
@@ -39,7 +39,7 @@ def test_items_are_counted_most_rated_first(tmp_path):
     rows = pl.DataFrame({"user": [1, 2, 3, 1], "item": [7, 7, 7, 9], "rating": [1.0, 2.0, 3.0, 4.0]})
     rows.write_parquet(tmp_path / "ml-1m.parquet")
     found = figures._Items(tmp_path).measure(Trial("items", {}))
-    assert found == [{"place": 1, "ratings": 3}, {"place": 2, "ratings": 1}]
+    assert found == [{"rank": 1, "ratings": 3}, {"rank": 2, "ratings": 1}]
 
 
 def test_the_papers_crossing_is_beside_ours(made_up):
