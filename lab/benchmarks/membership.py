@@ -128,6 +128,10 @@ def lines(options: argparse.Namespace, there: set[tuple[str, str, float]]) -> It
         yield from made
 
 
+def read(path: Path) -> pl.DataFrame:
+    return pl.read_csv(path, schema_overrides={"epsilon": pl.Float64})
+
+
 def table(results: pl.DataFrame, name: str) -> str:
     """Area under the curve, and members caught at 1 % false positives, of each attacker next to the bound."""
     some = results.filter(data=name)
@@ -198,12 +202,12 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="write the tables and the picture")
     options = parser.parse_args()
     new = not options.out.exists()
-    results = None if new else pl.read_csv(options.out, schema_overrides={"epsilon": pl.Float64})
     if options.page:
+        results = read(options.out)
         PAGE.write_text(page(results, PAGE.read_text("utf-8")), "utf-8")
         PAGE.with_suffix(".svg").write_text(picture(results, "MovieLens 1M"), "utf-8")
         return
-    there = set() if new else set(results.select("data", "attacked", "epsilon").unique().rows())
+    there = set() if new else set(read(options.out).select("data", "attacked", "epsilon").unique().rows())
     with options.out.open("a", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         if new:

@@ -150,7 +150,9 @@ def _rated(items: pl.DataFrame) -> str:
 def _shares(items: pl.DataFrame) -> str:
     """The share of all ratings that the most rated items have."""
     counts = items.sort("rank")["ratings"].to_numpy()
-    body = [[f"{top:,}", f"{100 * counts[:top].sum() / counts.sum():.0f} %"] for top in (100, 500, 1000, 2000)]
+    body = [
+        [f"{top:,}", f"{100 * counts[:top].sum() / counts.sum():.0f} %"] for top in (100, 500, 1000, 2000)
+    ]
     return markdown(["most rated items", "of all ratings"], body)
 
 

@@ -1,0 +1,31 @@
+"""Pages of stored rows are what these rows make."""
+
+import pytest
+
+from lab.pages import paper
+from lab.tests.test_benchmarks import script
+
+membership, scoreboard = script("membership"), script("scoreboard")
+
+
+@pytest.mark.parametrize("board", [membership, scoreboard], ids=["membership", "scoreboard"])
+def test_tables_and_figures_are_those_of_the_rows(board):
+    rows = scoreboard.read(board.ROWS) if board is scoreboard else membership.read(board.ROWS)
+    text = board.PAGE.read_text("utf-8")
+    assert board.page(rows, text) == text
+    column = "value" if board is scoreboard else "auc"
+    assert board.page(rows.with_columns(rows[column] / 2), text) != text
+
+
+def test_the_paper_has_the_figures_of_the_stored_rows(monkeypatch):
+    text = paper.PAGE.read_text("utf-8")
+    assert paper.write(text) == text
+    stored = paper.read
+    monkeypatch.setattr(paper, "read", lambda name: stored(name).head(60))
+    with pytest.raises((TypeError, ZeroDivisionError)):
+        paper.write(text)
+
+
+def test_membership_draws_what_the_page_shows():
+    drawn = membership.picture(membership.read(membership.ROWS), "MovieLens 1M")
+    assert membership.PAGE.with_suffix(".svg").read_text("utf-8") == drawn
