@@ -35,10 +35,13 @@ def ratings(path: Path) -> pl.DataFrame:
     names = ["user", "item", "rating"]
     if path.suffix == ".parquet":
         return pl.read_parquet(path, columns=names)
-    if path.suffix == ".csv":
-        return pl.read_csv(path, columns=[0, 1, 2], new_columns=names, schema_overrides=[pl.Int64] * 2)
+    headed = path.suffix == ".csv"
+    separator = "," if headed else "\t"
     text = path.read_bytes().replace(b"::", b"\t")
-    return pl.read_csv(text, separator="\t", has_header=False, columns=[0, 1, 2], new_columns=names)
+    table = pl.read_csv(text, separator=separator, has_header=headed, infer_schema=False)
+    kinds = pl.Int64, pl.Int64, pl.Float64
+    columns = zip(table.columns, kinds, names, strict=False)
+    return table.select(pl.col(column).cast(kind).alias(name) for column, kind, name in columns)
 
 
 def likes(path: Path, threshold: float) -> csr_matrix:

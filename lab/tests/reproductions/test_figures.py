@@ -6,7 +6,7 @@ from lab.reproductions.trials import Trial
 
 def test_page_figures_and_csv_from_finished_runs(made_up):
     folder = made_up(*figures.NAMES)
-    counts = pl.DataFrame({"rank": [1, 2, 3], "ratings": [60, 30, 10]})
+    counts = pl.DataFrame({"rank": range(1, 201), "ratings": [3] * 100 + [1] * 100})
     counts.write_parquet(folder / f"{figures.COUNTS}.parquet")
     figures.page(folder, folder / "pages")
     drawn = {"3a", "3b", "5a"}
@@ -19,7 +19,7 @@ def test_page_figures_and_csv_from_finished_runs(made_up):
         "figures-liu-1.svg",
     }
     page = (folder / "pages" / "figures.md").read_text("utf-8")
-    assert "| 100 | 100 % |" in page
+    assert "| 100 | 75 % |" in page
     lines = pl.read_csv(folder / "pages" / "figures.csv")
     rows = pl.read_parquet(folder / "figures-1m.parquet").filter(name="kNN", epsilon=2.0)
     line = lines.filter(name="kNN", epsilon=2.0)
