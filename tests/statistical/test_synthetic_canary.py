@@ -51,9 +51,9 @@ def rows_of(data, seed):
 
 
 def stars_of(data, seed):
-    """How far the items that people like are above the others, in a table of 8,000 synthetic people."""
+    """How far the items that people like are above the others, in a table of 16,000 synthetic people."""
     release = fit(data, hr.GlobalEffects(), BUDGET, entropy=Seeded(seed))
-    table = release.synthesize(8000, seed=seed, mean_items=EACH).columns()
+    table = release.synthesize(16_000, seed=seed, mean_items=EACH).columns()
     liked = LIKED[np.array([int(item[1:]) for item in table["item_id"]])]
     return table["rating"][liked].mean() - table["rating"][~liked].mean()
 
