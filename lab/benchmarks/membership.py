@@ -147,7 +147,8 @@ def table(results: pl.DataFrame, name: str) -> str:
             if metric == "auc":
                 cells += [f"{mean:.3f} ({low:.3f} to {high:.3f})", f"{most:.3f}"]
             else:
-                cells += [f"{mean:.1%} ({low:.1%} to {high:.1%})", f"{most:.1%}"]
+                shares = [f"{100 * share:.1f}" for share in (mean, low, high, most)]
+                cells += ["{} % ({} to {})".format(*shares[:3]), f"{shares[3]} %"]
         text.append(f"| {' | '.join(cells)} |")
     return "\n".join(text)
 

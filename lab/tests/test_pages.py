@@ -29,3 +29,16 @@ def test_the_paper_has_the_figures_of_the_stored_rows(monkeypatch):
 def test_membership_draws_what_the_page_shows():
     drawn = membership.picture(membership.read(membership.ROWS), "MovieLens 1M")
     assert membership.PAGE.with_suffix(".svg").read_text("utf-8") == drawn
+
+
+def test_synthetic_ratings_lose_what_the_page_says():
+    """The ratio of errors, from the scoreboard's rows."""
+    rows = scoreboard.read(scoreboard.ROWS).filter(task="ratings", data="MovieLens 1M")
+    both = rows.filter(method="synthetic people + CovarianceSVD").join(
+        rows.filter(method="CovarianceSVD"), on=("unit", "asked", "draw")
+    )
+    page = scoreboard.PAGE.with_name("synthetic_people.md").read_text("utf-8")
+    for unit, label in (("user", "people"), ("record", "single ratings")):
+        found = (both.filter(unit=unit, asked=epsilon) for epsilon in (1.0, 4.0, 20.0))
+        ratios = [(each["value"] / each["value_right"]).mean() for each in found]
+        assert f"| {label} | {' | '.join(f'{ratio:.4f}' for ratio in ratios)} |" in page
