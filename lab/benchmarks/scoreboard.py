@@ -43,6 +43,8 @@ ROWS, PAGE = RESULTS.with_name("scoreboard.csv"), RESULTS.with_name("scoreboard.
 KEY = ("task", "data", "method", "unit", "asked", "delta", "draw")
 COLUMNS = (*KEY, "adjacency", "claimed", "epsilon", "metric", "value", "error", "seconds", "command")
 """``asked`` is the ε that a method was given; ``claimed`` what its paper says, ``epsilon`` what is true."""
+USUAL = {"likes": 4.0, "scale": [1, 5, 1], "delta": 1e-6, "people": protocol.HELD_OUT}
+"""Options that a command leaves out where they have these values."""
 METRICS = {"lists": ("nDCG@100", "recall@20"), "ratings": ("RMSE",)}
 
 
@@ -56,6 +58,12 @@ def command(options: argparse.Namespace, method: str, unit: str, epsilon: float,
         words += ["--data", options.data.name, "--name", options.name]
     if options.items:
         words += ["--items", options.items.name]
+    if method in options.model:
+        words += ["--model", method]
+    for name, usual in USUAL.items():
+        value = getattr(options, name)
+        if value != usual:
+            words += [f"--{name}", *(f"{number:g}" for number in (value if name == "scale" else [value]))]
     return shlex.join(words)
 
 
@@ -148,15 +156,15 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--items", type=Path, help="public list of the items, such as movies.dat")
     parser.add_argument("--name", default="MovieLens 1M")
-    parser.add_argument("--likes", type=float, default=4.0, help="the lowest rating that is a like")
-    parser.add_argument("--scale", type=float, nargs=3, default=[1, 5, 1], help="lowest, highest, step")
+    parser.add_argument("--likes", type=float, default=USUAL["likes"], help="the lowest that is a like")
+    parser.add_argument("--scale", type=float, nargs=3, default=USUAL["scale"], help="lowest, highest, step")
     parser.add_argument("--only", nargs="+", default=[])
     parser.add_argument("--model", nargs="+", default=[])
     parser.add_argument("--unit", nargs="+", default=["user", "record"])
     parser.add_argument("--epsilon", type=float, nargs="+", default=[1, 4, 20])
-    parser.add_argument("--delta", type=float, default=1e-6)
+    parser.add_argument("--delta", type=float, default=USUAL["delta"])
     parser.add_argument("--draws", type=int, default=3)
-    parser.add_argument("--people", type=int, default=protocol.HELD_OUT, help="how many each part holds out")
+    parser.add_argument("--people", type=int, default=USUAL["people"], help="how many each part holds out")
     parser.add_argument("--out", type=Path, default=ROWS)
     options = parser.parse_args()
     new = not options.out.exists()

@@ -1,5 +1,6 @@
 """The scoreboard: what peers add as noise is what they are charged for, and rows are made once."""
 
+import dataclasses
 import math
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 from scipy.sparse import csr_matrix, vstack
 
 import hushrec as hr
+from hushrec.testing import Seeded
 from lab.tests.test_benchmarks import script
 
 board = script("scoreboard")
@@ -103,6 +105,7 @@ def test_rows_are_made_once_and_name_their_command(monkeypatch, table, capsys):
     assert set(first.filter(method="PrivateEASE")["unit"]) == {"user", "record"}
     assert first.filter(method="PrivateEASE")["epsilon"].is_close(4.0, abs_tol=1e-9).all()
     assert "--only PrivateEASE --draws 1 --unit user --epsilon 4" in first["command"].to_list()[3]
+    assert first["command"].str.ends_with("--likes 1 --people 20").all()
     capsys.readouterr()
     again = run(monkeypatch, table, *words)
     assert again.equals(first)
@@ -155,3 +158,20 @@ def test_files_of_movielens_are_read(name, text, tmp_path):
     (tmp_path / name).write_bytes(text.encode())
     found = sys.modules["top_n.protocol"].ratings(tmp_path / name)
     assert found.to_dict(as_series=False) == {"user": [1, 1], "item": [122, 185], "rating": [5.0, 3.5]}
+
+
+def test_a_delta_that_is_too_large_for_the_crowd_is_met_by_equal_noise():
+    """hushrec refuses δ = 1e-5 for 100,000 people; the release's noise is that of (ε, δ) all the same."""
+    asked = ratings.Held(None, "user", 1.0, 1e-5, 0)
+    data = hr.synthetic.netflix_like(users=300, items=30, ratings=4000, seed=1)
+    domain = hr.Domain(data.domain.items, scale=data.domain.scale, max_users=100_000, max_per_user=30)
+    budget = lists.spent(asked, domain)
+    assert budget.delta < 1e-6
+    assert hr.accounting.gaussian_noise(budget.epsilon, budget.delta) == pytest.approx(
+        hr.accounting.gaussian_noise(1.0, 1e-5), rel=1e-6
+    )
+    release = hr.testing.fit(
+        dataclasses.replace(data, domain=domain), hr.GlobalEffects(), budget, entropy=Seeded(1)
+    )
+    assert lists.true(release, 1e-5) == pytest.approx(1.0, abs=1e-4)
+    assert lists.true(release, budget.delta) == release.statement.epsilon > 1.1

@@ -63,11 +63,28 @@ class Entry:
     run: Callable[[Asked], Made]
 
 
+def spent(asked, domain: hr.Domain, adjacency: str = "add-remove") -> hr.Budget:
+    """The budget; where hushrec refuses δ for so many people, that of equal Gaussian noise at a smaller one."""
+    epsilon, delta = asked.epsilon, asked.delta
+    if 10 * domain.max_users * delta >= 1:
+        ratio = 1 / hr.accounting.gaussian_noise(epsilon, delta)
+        delta = 0.9 / (10 * domain.max_users)
+        epsilon = hr.accounting.gaussian(ratio).epsilon(delta)
+    return hr.Budget(epsilon=epsilon, delta=delta, unit=asked.unit, adjacency=adjacency)
+
+
+def true(release: hr.Release, delta: float) -> float:
+    """ε of a release at δ, also where it states one at another δ: by the μ of its Gaussian noise."""
+    stated = release.statement
+    if stated.delta == delta:
+        return stated.epsilon
+    return hr.accounting.gaussian(stated.guarantee.odds.mu).epsilon(delta)
+
+
 def released(model: object, asked: Asked) -> hr.Release:
-    budget = hr.Budget(epsilon=asked.epsilon, delta=asked.delta, unit=asked.unit, adjacency="add-remove")
     data = interactions(asked.split.train, asked.public)
     entropy = Seeded(1000 * asked.draw + round(10 * asked.epsilon))
-    return hr.testing.fit(data, model, budget, entropy=entropy)
+    return hr.testing.fit(data, model, spent(asked, data.domain), entropy=entropy)
 
 
 def of_model(name: str) -> Entry:
@@ -76,7 +93,7 @@ def of_model(name: str) -> Entry:
 
     def run(asked: Asked) -> Made:
         release = released(kind(), asked)
-        return Made(scores(release, asked.split.test.given), None, release.statement.epsilon)
+        return Made(scores(release, asked.split.test.given), None, true(release, asked.delta))
 
     return Entry(tuple(sorted({unit for unit, _ in kind.supports}, reverse=True)), run)
 
@@ -110,7 +127,7 @@ def synthetic_rows(asked: Asked) -> Made:
     release = released(hr.PrivateEASE(), asked)
     rows = synthetic(release, SYNTHETIC, asked.draw)
     ranked = trained("EASE", rows, asked.split.test.given, real=False)
-    return Made(ranked, None, release.statement.epsilon)
+    return Made(ranked, None, true(release, asked.delta))
 
 
 def randomized_rows(asked: Asked) -> Made:

@@ -16,7 +16,7 @@ from hushrec.evaluation.protocol import predictions
 from hushrec.testing import Seeded
 from lab import published
 from lab.published import PublishedModel, class_of
-from top_n.entries import Entry, Made, nearest
+from top_n.entries import Entry, Made, nearest, spent, true
 from top_n.rating_factors import RatingsALS
 
 MODELS = (
@@ -79,10 +79,6 @@ def listed(split: Split) -> Split:
     return Split(*(replace(part, domain=domain) for part in split))
 
 
-def budget(asked: Held, adjacency: str) -> hr.Budget:
-    return hr.Budget(epsilon=asked.epsilon, delta=asked.delta, unit=asked.unit, adjacency=adjacency)
-
-
 def predicted(release: hr.Release, split: Split) -> np.ndarray:
     return predictions(release, train=split.train, test=split.test)
 
@@ -93,14 +89,15 @@ def of_rating_model(name: str) -> Entry:
     offered = dict(sorted(kind.supports, reverse=True))
 
     def run(asked: Held) -> Made:
-        spent, seed = budget(asked, offered[asked.unit]), 1000 * asked.draw + round(10 * asked.epsilon)
+        budget = spent(asked, asked.split.train.domain, offered[asked.unit])
+        seed = 1000 * asked.draw + round(10 * asked.epsilon)
         split = listed(asked.split) if name.startswith(("Friedman", *LISTED)) else asked.split
         if issubclass(kind, PublishedModel):
-            release = published.fit(split.train, kind(), spent, seed)
-            cost = published.cost(kind(), split.train.domain, spent)
-            return Made(predicted(release, split), cost.claimed, cost.true, spent.adjacency)
-        release = hr.testing.fit(split.train, kind(), spent, entropy=Seeded(seed))
-        return Made(predicted(release, split), None, release.statement.epsilon, spent.adjacency)
+            release = published.fit(split.train, kind(), budget, seed)
+            cost = published.cost(kind(), split.train.domain, budget)
+            return Made(predicted(release, split), cost.claimed, cost.true, budget.adjacency)
+        release = hr.testing.fit(split.train, kind(), budget, entropy=Seeded(seed))
+        return Made(predicted(release, split), None, true(release, asked.delta), budget.adjacency)
 
     return Entry(tuple(offered), run)
 
@@ -120,14 +117,14 @@ def dp_als(asked: Held) -> Made:
 
 def synthetic_rows(asked: Held) -> Made:
     """A release's synthetic people, and ``CovarianceSVD`` without noise on their ratings."""
-    spent, seed = budget(asked, "add-remove"), 1000 * asked.draw + round(10 * asked.epsilon)
-    release = hr.testing.fit(asked.split.train, hr.CovarianceSVD(), spent, entropy=Seeded(seed))
+    train, seed = asked.split.train, 1000 * asked.draw + round(10 * asked.epsilon)
+    release = hr.testing.fit(train, hr.CovarianceSVD(), spent(asked, train.domain), entropy=Seeded(seed))
     columns = pl.DataFrame(release.synthesize(SYNTHETIC, seed=asked.draw, mean_items=165).columns())
     domain = hr.Domain(
         release.items, scale=release.scale, max_users=SYNTHETIC, max_per_user=len(release.items)
     )
     again = hr.baseline(hr.load(columns, domain), hr.CovarianceSVD())
-    return Made(predicted(again, asked.split), None, release.statement.epsilon)
+    return Made(predicted(again, asked.split), None, true(release, asked.delta))
 
 
 def plain(name: str) -> Entry:
