@@ -64,7 +64,7 @@ class Entry:
 
 
 def spent(asked, domain: hr.Domain, adjacency: str = "add-remove") -> hr.Budget:
-    """The budget; where hushrec refuses δ for so many people, that of equal Gaussian noise at a smaller one."""
+    """The budget; where hushrec refuses δ for so many people, that of equal noise at a smaller δ."""
     epsilon, delta = asked.epsilon, asked.delta
     if 10 * domain.max_users * delta >= 1:
         ratio = 1 / hr.accounting.gaussian_noise(epsilon, delta)
