@@ -1,8 +1,8 @@
 """What stands on the scoreboard of lists: how each learns from likes, and the noise that it adds.
 
-An entry is fitted at an ε for one unit, and says by ``loss`` what its noise costs when a person, or one like,
-is added or removed: ``hushrec.accounting`` makes the true ε of it. A model of hushrec, or of anybody, is
-priced by its plan.
+An entry is run at an ε for one unit, and states the true ε of the noise that it drew, when a person, or one
+like, is added or removed. A model of hushrec, or of anybody, is priced by its plan, and a peer by
+``hushrec.accounting``.
 """
 
 import math
