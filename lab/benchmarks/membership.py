@@ -15,7 +15,6 @@ release here is private.
 """
 
 import argparse
-import csv
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,6 +25,7 @@ import polars as pl
 from scipy.sparse import csr_matrix
 from synthetic_people import synthetic, trained
 from top_n.protocol import AT_LEAST, likes
+from top_n.stored import append, placed
 from top_n_models import DATA, DELTA, RESULTS, interactions, scores
 from top_n_peers import EASE, EASE_PENALTY, installed
 
@@ -182,11 +182,7 @@ def picture(results: pl.DataFrame, name: str) -> str:
 def page(results: pl.DataFrame, text: str) -> str:
     """The page with its tables made anew: each stands between two marks."""
     for name in results["data"].unique(maintain_order=True):
-        mark = f"<!-- table: {name} -->\n"
-        if mark in text:
-            start = text.index(mark) + len(mark)
-            end = text.index("<!-- end of table -->", start)
-            text = f"{text[:start]}{table(results, name)}\n{text[end:]}"
+        text = placed(text, f"<!-- table: {name} -->", table, results, name)
     return text
 
 
@@ -202,20 +198,17 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROWS)
     parser.add_argument("--page", action="store_true", help="write the tables and the picture")
     options = parser.parse_args()
-    new = not options.out.exists()
     if options.page:
         results = read(options.out)
         PAGE.write_text(page(results, PAGE.read_text("utf-8")), "utf-8")
         PAGE.with_suffix(".svg").write_text(picture(results, "MovieLens 1M"), "utf-8")
         return
-    there = set() if new else set(read(options.out).select("data", "attacked", "epsilon").unique().rows())
-    with options.out.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if new:
-            writer.writerow(COLUMNS)
-        for row in lines(options, there):
-            writer.writerow(row)
-            file.flush()
+    there = (
+        set()
+        if not options.out.exists()
+        else set(read(options.out).select("data", "attacked", "epsilon").unique().rows())
+    )
+    append(options.out, COLUMNS, lines(options, there))
 
 
 if __name__ == "__main__":

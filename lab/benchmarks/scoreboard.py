@@ -19,7 +19,6 @@ The field's two benchmarks, for whoever has the files of MovieLens:
 """
 
 import argparse
-import csv
 import math
 import shlex
 from collections.abc import Iterator
@@ -34,6 +33,7 @@ from top_n.protocol import likes, measured, people
 from top_n.rating_entries import ENTRIES as RATINGS
 from top_n.rating_entries import Held, of_rating_model
 from top_n.rating_entries import held_out as rating_split
+from top_n.stored import append, placed
 from top_n_models import DATA, RESULTS, texts
 from top_n_peers import installed
 
@@ -104,8 +104,6 @@ def lines(options: argparse.Namespace, there: set[tuple[object, ...]]) -> Iterat
                 rmse = math.sqrt(squares.mean())
                 found = {"RMSE": (rmse, squares.std(ddof=1) / len(squares) ** 0.5 / (2 * rmse))}
             seconds = perf_counter() - start
-            print(f"{name} {unit} ε {epsilon:g} draw {draw}:", end=" ")
-            print({metric: round(float(value), 4) for metric, (value, _) in found.items()}, flush=True)
             says = command(options, name, unit, epsilon, draw)
             for metric, numbers in found.items():
                 facts = made.adjacency if unit else "", made.claimed, made.true
@@ -137,11 +135,8 @@ def page(results: pl.DataFrame, text: str) -> str:
     """The page with its tables made anew: each stands between two marks."""
     for task, name in results.select("task", "data").unique(maintain_order=True).rows():
         for unit in ("user", "record"):
-            mark = f"<!-- table: {task}; {name}; {unit} -->\n"
-            if mark in text:
-                start = text.index(mark) + len(mark)
-                end = text.index("<!-- end of table -->", start)
-                text = f"{text[:start]}{table(results, task, name, unit)}\n{text[end:]}"
+            mark = f"<!-- table: {task}; {name}; {unit} -->"
+            text = placed(text, mark, table, results, task, name, unit)
     return text
 
 
@@ -167,19 +162,12 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=USUAL["people"], help="how many each part holds out")
     parser.add_argument("--out", type=Path, default=ROWS)
     options = parser.parse_args()
-    new = not options.out.exists()
     if options.task == "page":
         PAGE.write_text(page(read(options.out), PAGE.read_text("utf-8")), "utf-8")
         return
     protocol.HELD_OUT = options.people
-    there = set() if new else set(read(options.out).select(KEY).unique().rows())
-    with options.out.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if new:
-            writer.writerow(COLUMNS)
-        for row in lines(options, there):
-            writer.writerow(row)
-            file.flush()
+    there = set() if not options.out.exists() else set(read(options.out).select(KEY).unique().rows())
+    append(options.out, COLUMNS, lines(options, there))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ Penalties that are not means over rows grow with their number. Rows are added to
 """
 
 import argparse
-import csv
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +28,7 @@ import polars as pl
 from scipy.sparse import csr_matrix
 from top_n import protocol
 from top_n.protocol import AT_LEAST, Fold, People, likes, measured, people
+from top_n.stored import append, placed
 from top_n_models import DATA, DELTA, RESULTS, Texts, interactions, scores, texts
 from top_n_peers import EASE, EASE_PENALTY, FACTORS, IALS, NEIGHBOURS, ItemKNN, installed
 
@@ -256,11 +256,7 @@ def page(results: pl.DataFrame, text: str) -> str:
     """The page with its tables made anew: each stands between two marks."""
     for name in results["data"].unique(maintain_order=True):
         for kind, make in (("table", table), ("facts", facts), ("others", others)):
-            mark = f"<!-- {kind}: {name} -->\n"
-            if mark in text:
-                start = text.index(mark) + len(mark)
-                end = text.index("<!-- end of table -->", start)
-                text = f"{text[:start]}{make(results, name)}\n{text[end:]}"
+            text = placed(text, f"<!-- {kind}: {name} -->", make, results, name)
     return text
 
 
@@ -284,15 +280,7 @@ def main() -> None:
         PAGE.write_text(page(results, PAGE.read_text("utf-8")), "utf-8")
         PAGE.with_suffix(".svg").write_text(picture(results, "MovieLens 1M"), "utf-8")
         return
-    new = not ROWS.exists()
-    with ROWS.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if new:
-            writer.writerow(COLUMNS)
-        for row in lines(options):
-            writer.writerow(row)
-            file.flush()
-            print(*row, flush=True)
+    append(ROWS, COLUMNS, lines(options))
 
 
 if __name__ == "__main__":
