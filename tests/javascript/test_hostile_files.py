@@ -38,5 +38,5 @@ def test_both_clients_open_or_refuse_the_same_files():
     ],
 )
 def test_a_planted_fault_is_found(plant, fault):
-    found = fuzzed(300, "--plant", plant, "--most", "1")["faults"]  # ends at the first; a busy machine is slow
+    found = fuzzed(300, "--plant", plant, "--most", "1")["faults"]  # ends at the first
     assert any(fault in one["said"] for one in found)
