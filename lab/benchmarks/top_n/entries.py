@@ -117,8 +117,9 @@ def gaussian_ratio(asked: Asked) -> float:
 
 def dp_sgd(asked: Asked) -> Made:
     method = nearest(DP_SGD, asked.epsilon)
-    sigma = hr.accounting.gaussian_noise(asked.epsilon, asked.delta, times=method.rounds)
-    loss = hr.accounting.gaussian(1 / sigma, times=method.rounds)
+    often = {"times": method.rounds, "sample": method.sample}
+    sigma = hr.accounting.gaussian_noise(asked.epsilon, asked.delta, **often)
+    loss = hr.accounting.gaussian(1 / sigma, **often)
     factors = method.fit(asked.split.train, sigma, asked.draw)
     return Made(method.scores(factors, asked.split.test.given), None, loss.epsilon(asked.delta))
 
