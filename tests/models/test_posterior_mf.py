@@ -91,9 +91,9 @@ def test_the_gradients_are_of_those_whom_the_grant_has_drawn(world, budget, tmp_
     ratings = world[0] if source == "memory" else Blocks.write(world[0], tmp_path / "blocks")
     model, release, summed = hr.PosteriorMF(rank=3, epochs=3, sample_rate=0.4), Grant.measure, {}
 
-    def watched(grant, bounded):
+    def watched(grant, bounded, **settings):
         summed[bounded.name] = bounded.values.copy()
-        return release(grant, bounded)
+        return release(grant, bounded, **settings)
 
     monkeypatch.setattr(Grant, "measure", watched)
     found = []

@@ -39,6 +39,18 @@ def test_a_release_is_the_sum_plus_the_booked_noise(make_plan: MakePlan, make_bo
     assert is_gaussian_noise_of(plan.events[0].noise, noise)
 
 
+def test_values_that_were_given_away_become_the_noisy_ones(
+    make_plan: MakePlan, make_bounded: MakeBounded
+) -> None:
+    """The same release, without a second array of its size."""
+    plan, bounded = make_plan(), make_bounded()
+    noisy = grant_for(plan).measure(bounded)
+    again = grant_for(plan).measure(given := make_bounded(), given_away=True)
+    np.testing.assert_array_equal(again.values, noisy.values)
+    assert np.shares_memory(again.values, given.values)
+    assert not np.shares_memory(noisy.values, bounded.values)
+
+
 def is_gaussian_noise_of(sigma: float, noise: np.ndarray) -> bool:
     """Mean and deviation within 6 standard errors: a false alarm in 4e-9; 3 % less noise is 8 of them."""
     deviation = abs(noise.std() / sigma - 1) * np.sqrt(2 * noise.size)

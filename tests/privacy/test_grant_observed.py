@@ -45,6 +45,16 @@ def test_a_seeded_grant_tells_its_observer_and_returns_what_it_says(
     np.testing.assert_array_equal(value.values, unseen.values)
 
 
+def test_an_observer_sees_the_sum_without_noise_also_where_it_was_given_away(
+    make_plan: MakePlan, make_bounded: MakeBounded
+) -> None:
+    spy, plan = Spy(), make_plan()
+    grant = Ledger.ephemeral(plan.budget).charge(plan, entropy=Seeded(1, spy))
+    grant.measure(make_bounded(), given_away=True)
+    ((_, private, _),) = spy.told
+    np.testing.assert_array_equal(private.values, make_bounded().values)
+
+
 class Leaky(OperatingSystem):
     """The system's entropy, with the hole that there must not be."""
 

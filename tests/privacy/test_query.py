@@ -22,8 +22,9 @@ class Door:
     def already_released(self, name):
         return self.kept
 
-    def measure(self, bounded):
+    def measure(self, bounded, *, given_away=False):
         self.came.append(bounded)
+        self.given_away = given_away
         return Noisy(bounded.name, np.full(4, 7.0), 1.0, bounded.step, None)
 
     def measure_matrix(self, bounded, *, threshold, limit):
@@ -35,13 +36,14 @@ class Door:
         return b"secret"
 
 
-@pytest.mark.parametrize("values", [STEPS, lambda: STEPS], ids=["made", "to be made"])
+@pytest.mark.parametrize("values", [STEPS, STEPS.copy], ids=["made", "to be made"])
 def test_a_sum_goes_through_the_grant_with_its_own_bound(values):
     door = Door()
     assert SUMS.measure(door, values).values.tolist() == [7.0] * 4
     (bounded,) = door.came
     assert (bounded.name, bounded.sensitivity, bounded.norm, bounded.step) == ("sums", 3.0, "l2", 0.25)
     np.testing.assert_array_equal(bounded.values, STEPS)
+    assert door.given_away == callable(values), "no one else has what was made for the door"
 
 
 def test_only_a_sum_that_nobody_moves_is_exact():
@@ -51,7 +53,7 @@ def test_only_a_sum_that_nobody_moves_is_exact():
     assert not CellSum("cells", 1.0, 0.25, (2, 3), 1, 2).is_exact
 
 
-@pytest.mark.parametrize("values", [STEPS, lambda: STEPS], ids=["made", "to be made"])
+@pytest.mark.parametrize("values", [STEPS, STEPS.copy], ids=["made", "to be made"])
 def test_without_noise_a_sum_is_in_its_own_units(values):
     found = SUMS.exact(values)
     assert (found.values.tolist(), found.sigma, found.event) == ([1.0, -2.0, 0.0, 0.25], 0.0, None)

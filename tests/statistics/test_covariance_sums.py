@@ -7,13 +7,17 @@ import pytest
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.synthetic import netflix_like
-from hushrec.statistics import covariance_sums
+from hushrec.estimation.head import Head
+from hushrec.kernels.triangle import unpack
 from hushrec.statistics.covariance_sums import CovarianceSums
 from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.population import Population
+from support.sums import summed
+
+SMALL = netflix_like(300, 60, 6000, seed=1).capped(60)
 
 
-def all_sums(ratings, unit, threads=1, shift=0.0, counts=None):
+def all_sums(ratings, unit, threads=1, shift=0.0, head=None):
     domain = ratings.domain
     effects = EffectSums(
         domain,
@@ -30,8 +34,8 @@ def all_sums(ratings, unit, threads=1, shift=0.0, counts=None):
     )
     released = np.linspace(2, 4.5, domain.n_items) + shift, 0.05
     people = Population(ratings)
-    found = [*effects.measure(people), *covariance.measure(people, *released, counts=counts)]
-    return {query.name: values for query, values in found}
+    found = [*effects.measure(people), *covariance.measure(people, *released, head)]
+    return {query.name: values for query, values in summed(found)}
 
 
 @pytest.mark.parametrize("unit", ["record", "user"])
@@ -80,12 +84,26 @@ def test_an_empty_population_is_measured_like_any_other():
 
 
 @pytest.mark.parametrize("unit", ["record", "user"])
-def test_sums_do_not_depend_on_the_order_in_which_items_are_summed(unit, monkeypatch):
-    """Counts of any kind, wrong and negative ones too; and a triangle in their order would be noticed."""
+def test_the_order_of_the_head_is_that_of_the_matrices(unit):
+    """The same cells, wherever they stand."""
     ratings = netflix_like(300, 60, 6000, seed=4).capped(60)
-    once = all_sums(ratings, unit)
-    for counts in (np.bincount(ratings.items, minlength=60) * 1.0, np.linspace(-3, 5, 60), np.zeros(60)):
-        again = all_sums(ratings, unit, counts=counts)
-        assert all((values == again[name]).all() for name, values in once.items())
-    monkeypatch.setattr(covariance_sums, "renumbered", lambda packed, **_: packed)
-    assert (all_sums(ratings, unit, counts=np.linspace(-3, 5, 60))["covariance"] != once["covariance"]).any()
+    order = np.random.default_rng(0).permutation(60)
+    once, again = all_sums(ratings, unit), all_sums(ratings, unit, head=Head(60, order))
+    for name in ("covariance", "co-rating weights"):
+        square = unpack(once[name], 60, np.int64)
+        np.testing.assert_array_equal(unpack(again[name], 60, np.int64), square[np.ix_(order, order)])
+        assert (once[name] != again[name]).any(), "the test would see another order"
+
+
+def test_nothing_is_summed_before_it_is_asked_for_and_both_matrices_are_summed_at_once(monkeypatch):
+    """As the second part of a fit that was killed after the first needs."""
+    calls = []
+    add = CovarianceSums._add
+    monkeypatch.setattr(CovarianceSums, "_add", lambda *given: calls.append(1) or add(*given))
+    sums = CovarianceSums(SMALL.domain, "user", "add-remove", "l2", 2.0, 0.65, 300, 20.0, 5.0)
+    first, second = sums.measure(Population(SMALL), np.full(60, 3.0), 0.0)
+    assert not calls
+    together = [first[1](), second[1]()]
+    assert len(calls) == 1
+    _, alone = sums.measure(Population(SMALL), np.full(60, 3.0), 0.0)
+    assert np.array_equal(alone[1](), together[1])

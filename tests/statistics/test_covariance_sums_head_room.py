@@ -6,8 +6,10 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
+from hushrec.statistics import covariance_sums
 from hushrec.statistics.covariance_sums import CovarianceSums
 from hushrec.statistics.population import Population
+from support.sums import summed
 
 DECLARED = 1 << 14  # as many as bring the finest weights to their limit under either norm
 
@@ -37,7 +39,8 @@ def test_a_covariance_has_room_for_forty_times_the_declared_users(norm, unit, li
         contribution_cap=1.0,
         offset=0.0,
     )
-    found = {query.name: values for query, values in sums.measure(Population(ratings), np.ones(2), 0.0)}
+    measured = summed(sums.measure(Population(ratings), np.ones(2), 0.0))
+    found = {query.name: values for query, values in measured}
     head = people * int(sums.weights.steps[1])
     assert found["co-rating weights"].tolist() == [head, 0, 0]
     assert (sums.entries(ratings, np.ones(2), 0.0) == sums.bound).all()
@@ -57,17 +60,18 @@ def test_where_one_run_ends_changes_no_bit(monkeypatch):
     )
     sums = CovarianceSums(domain, "record", "add-remove", "l1", 2.0, 0.65, 20, 1.0, 0.0)
     people = Population(ratings)
-    (_, whole), (_, weights) = sums.measure(people, np.full(6, 3.3), 0.1)
+    (_, whole), (_, weights) = summed(sums.measure(people, np.full(6, 3.3), 0.1))
     for bits in (47, 48, 50):  # 32 people a run, or fewer
         monkeypatch.setattr("hushrec.statistics.covariance_sums._KERNEL_BITS", bits)
-        runs = []
-        run = CovarianceSums._add_gram
-        monkeypatch.setattr(
-            CovarianceSums, "_add_gram", lambda *a, f=run, r=runs: r.append((len(a[2]) - 1, a[4])) or f(*a)
-        )
-        (_, parts), (_, again) = sums.measure(people, np.full(6, 3.3), 0.1)
-        monkeypatch.setattr(CovarianceSums, "_add_gram", run)
-        sizes = [size for size, entries in runs if entries is not None]
+        sizes = []
+
+        def run(indptr, *rows, right=covariance_sums.weighted_gram, sizes=sizes, **settings):
+            sizes.append(len(indptr) - 1)
+            return right(indptr, *rows, **settings)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(covariance_sums, "weighted_gram", run)
+            (_, parts), (_, again) = summed(sums.measure(people, np.full(6, 3.3), 0.1))
         assert len(sizes) > 1
         assert sum(sizes) == 60
         assert (parts == whole).all()

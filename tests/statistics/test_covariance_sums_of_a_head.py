@@ -14,6 +14,7 @@ from hushrec.estimation.head import Head
 from hushrec.statistics import covariance_sums
 from hushrec.statistics.covariance_sums import CovarianceSums, of_head
 from hushrec.statistics.population import Population
+from support.sums import summed
 
 N, HEAD = 40, Head(40, np.array([0, 3, 5, 11, 12, 20, 38]))
 EFFECTS = np.linspace(1.5, 4.5, N)
@@ -64,10 +65,9 @@ def test_the_bits_and_queries_are_those_of_a_catalogue_of_the_head(ratings, unit
     """Another cap than the head's size, so that a weight of all of somebody's ratings would show."""
     small = alone(ratings, HEAD)
     whole = sums_of(ratings.domain, unit, adjacency, norm, pair_items=len(HEAD.items))
-    found = [*whole.measure(Population(ratings), EFFECTS, 0.1, HEAD)]
-    wanted = [
-        *sums_of(small.domain, unit, adjacency, norm).measure(Population(small), EFFECTS[HEAD.items], 0.1)
-    ]
+    found = [*summed(whole.measure(Population(ratings), EFFECTS, 0.1, HEAD))]
+    of_small = sums_of(small.domain, unit, adjacency, norm)
+    wanted = [*summed(of_small.measure(Population(small), EFFECTS[HEAD.items], 0.1))]
     for (query, values), (other, expected) in zip(found, wanted, strict=True):
         assert query == other
         assert values.any()
@@ -79,7 +79,7 @@ def test_blocks_in_files_give_the_same_bits(ratings, tmp_path):
     blocks = Blocks.write(ratings, tmp_path / "blocks", ratings_per_block=300)
     assert blocks.n_blocks > 3
     here, there = (
-        [values.tolist() for _, values in sums.measure(Population(source), EFFECTS, 0.1, HEAD)]
+        [values.tolist() for _, values in summed(sums.measure(Population(source), EFFECTS, 0.1, HEAD))]
         for source in (ratings, blocks)
     )
     assert here == there
@@ -125,7 +125,7 @@ def worst(sums, head_of, stars=(1, 3, 5)):
 
     def values(row):
         people = Population(rows_of(sums.domain, [row, *OTHERS]))
-        return [*sums.measure(people, effects, 0.3, head_of(people))]
+        return [*summed(sums.measure(people, effects, 0.3, head_of(people)))]
 
     made = {row: values(row) for row in itertools.product((0, *stars), repeat=n)}
     for row, here in made.items():
@@ -175,4 +175,4 @@ def test_a_tail_that_is_kept_is_found(monkeypatch):
     people = Population(rows_of(domain, [(0, 1, 3, 0)]))
     monkeypatch.setattr(covariance_sums, "of_head", kept)
     with pytest.raises(ValueError, match="an item twice"):
-        next(sums_of(domain, pair_items=2).measure(people, np.full(4, 3.0), 0.0, fixed(people)))
+        next(summed(sums_of(domain, pair_items=2).measure(people, np.full(4, 3.0), 0.0, fixed(people))))

@@ -11,6 +11,7 @@ import pytest
 from hushrec.statistics import item_sums, sensitivity
 from hushrec.statistics.covariance_sums import CovarianceSums
 from hushrec.statistics.item_sums import EffectSums
+from support.sums import summed
 
 
 def moved_vectors(search, norm, contribution_cap):
@@ -46,7 +47,7 @@ def moved_matrices(search, unit, adjacency, norm):
         made = {}
         for row in rows:
             people = search.people(sums.domain, [row, *others])
-            made[row] = next(sums.measure(people, np.array([1.0, 4.3][:n]), 0.0))
+            made[row] = next(summed(sums.measure(people, np.array([1.0, 4.3][:n]), 0.0)))
         for one, other in itertools.combinations(rows, 2):
             if (nobody in (one, other)) == (adjacency == "add-remove"):
                 (query, here), (_, there) = made[one], made[other]

@@ -90,7 +90,7 @@ def test_an_understated_contribution_is_found(search, monkeypatch):
 def test_gradients_clipped_rating_by_rating_are_found(search, monkeypatch):
     """Each of 200 ratings within the bound is √200 times too much."""
 
-    def each(indptr, items, values, factors, ridge, bound, clip, step):
+    def each(indptr, items, values, factors, ridge, bound, clip, step, **_):
         sums = np.zeros(factors.shape, dtype=np.int64)
         for start, stop in itertools.pairwise(indptr):
             mine, own = items[start:stop], values[start:stop]
@@ -111,7 +111,7 @@ def test_gradients_clipped_rating_by_rating_are_found(search, monkeypatch):
 def test_gradients_rounded_to_nearest_are_found(search, monkeypatch):
     """On a coarse grid the entries of one who rated much may all round up; truncated they never do."""
 
-    def nearest(indptr, items, values, factors, ridge, bound, clip, step):
+    def nearest(indptr, items, values, factors, ridge, bound, clip, step, **_):
         fine = right(indptr, items, values, factors, ridge, bound, clip, step * 2.0**-20)
         return np.rint(fine * 2.0**-20).astype(np.int64)
 

@@ -20,6 +20,7 @@ from hushrec.data.ratings import Ratings
 from hushrec.statistics.covariance_sums import CovarianceSums
 from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.population import Population
+from support.sums import summed
 
 OTHERS = [(2, 5, 3), (1, None, 4)]
 UNITS = [("record", "add-remove"), ("record", "replace"), ("user", "add-remove")]
@@ -59,7 +60,7 @@ def covariance_sums(domain, unit, adjacency, norm="l2", *, printed=False, **sett
 
 def measured(sums, rows, *released):
     """Name → (query, values in own units) of what these users' ratings add up to."""
-    found = sums.measure(Population(ratings_of(sums.domain, tuple(rows))), *released)
+    found = summed(sums.measure(Population(ratings_of(sums.domain, tuple(rows))), *released))
     return {query.name: (query, values.ravel() * query.step) for query, values in found}
 
 

@@ -214,11 +214,11 @@ def factors_of_the_ratings(users, sums, rows, people, items):
 # -- faults that the covariance of the head of a catalogue might have -------------------------------------
 
 
-def head_of_the_ratings(measure, sums, people, effects, mean, head, released):
+def head_of_the_ratings(measure, sums, people, effects, mean, head):
     """Chosen by the true counts: one person can exchange an item and all of its pairs."""
     (ratings,) = people.in_full.blocks()
     counts = np.bincount(ratings.items, minlength=head.n_items).astype(np.float64)
-    return measure(sums, people, effects, mean, Head.of(counts, sums.n_items), released)
+    return measure(sums, people, effects, mean, Head.of(counts, sums.n_items))
 
 
 # -- faults that pairs of items might have -----------------------------------------------------------------

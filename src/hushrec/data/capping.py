@@ -2,12 +2,13 @@
 
 import hashlib
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from hushrec.arrays import Bools, Bytes, Ints, Ints32, Words
+from hushrec.kernels.csr import frozen
+from hushrec.kernels.keyed_choice import hashes, smallest
 
 _ITEMS, _PLACES = b"hushrec cap", b"hushrec places"  # what a user's key is for
 _CHUNK = 1 << 23  # ratings hashed at once: bounds the memory, does not change the result; chosen by hand
@@ -31,11 +32,10 @@ def chosen(users: pl.Series, indptr: Ints, items: Ints32, max_per_user: int) -> 
     counts = np.diff(indptr)
     if counts.max(initial=0) <= max_per_user:
         return None
-    mask = np.ones(len(items), dtype=np.bool_)
-    for group, starts, where in _heavy(indptr, counts, max_per_user):
-        keys = np.repeat(_keys(users.gather(group), _ITEMS), counts[group])
-        mask[where] = _smallest(_shuffled(items[where], keys), starts, max_per_user)
-    return mask
+    keys = np.zeros(len(users), np.uint64)
+    heavy = np.flatnonzero(counts > max_per_user)
+    keys[heavy] = _keys(users.gather(heavy), _ITEMS)
+    return np.asarray(smallest(*_rows(indptr, items), keys, max_per_user))
 
 
 def chosen_latest(
@@ -57,9 +57,9 @@ def chosen_latest(
         return None
     mask = np.ones(len(items), dtype=np.bool_)
     for group, starts, where in _heavy(indptr, counts, max_per_user):
-        keys = np.repeat(_keys(users.gather(group), _ITEMS), counts[group])
         owner = np.repeat(np.arange(len(group)), counts[group])
-        order = np.lexsort((_shuffled(items[where], keys), -timestamps[where], owner))
+        hashed = hashes(*_rows(starts, items[where]), _keys(users.gather(group), _ITEMS))
+        order = np.lexsort((hashed, -timestamps[where], owner))
         mask[where[order]] = np.arange(len(where)) - starts[owner] < max_per_user
     return mask
 
@@ -87,56 +87,33 @@ def chosen_slots(
         return None
     mask = np.ones(len(items), dtype=np.bool_)
     for group, starts, where in _heavy(indptr, counts, max_per_user):
-        keys, others = (
-            np.repeat(_keys(users.gather(group), use), counts[group]) for use in (_ITEMS, _PLACES)
-        )
+        keys, others = (_keys(users.gather(group), use) for use in (_ITEMS, _PLACES))
         owner = np.repeat(np.arange(len(group)), counts[group])
-        order = np.lexsort((_shuffled(items[where], keys), steps[where], owner))
-        places = (np.arange(len(where)) - starts[owner]).astype(np.int32)
-        mask[where[order]] = _smallest(_shuffled(places, others), starts, max_per_user)
+        order = np.lexsort((hashes(*_rows(starts, items[where]), keys), steps[where], owner))
+        places = np.arange(len(where)) - starts[owner]
+        mask[where[order]] = smallest(*_rows(starts, places.astype(np.int32)), others, max_per_user)
     return mask
 
 
 def _heavy(indptr: Ints, counts: Ints, max_per_user: int) -> Iterator[tuple[Ints, Ints, Ints]]:
     """Yield the users with more than ``max_per_user`` ratings in groups.
 
-    Each group has its users, the starts of their ratings within the group, and the positions of the group's
-    ratings among all ratings.
+    Each group has its users, where their ratings start within the group and the last ones end, and the
+    positions of the group's ratings among all ratings.
     """
     heavy = np.flatnonzero(counts > max_per_user)
     parts = np.cumsum(counts[heavy]) // _CHUNK
     for group in np.split(heavy, np.flatnonzero(np.diff(parts)) + 1):
         sizes = counts[group]
-        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        yield group, starts, np.repeat(indptr[group] - starts, sizes) + np.arange(sizes.sum())
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        yield group, starts, np.repeat(indptr[group] - starts[:-1], sizes) + np.arange(sizes.sum())
 
 
-def _smallest(hashes: Words, starts: Ints, max_per_user: int) -> Bools:
-    """Mark the ``max_per_user`` smallest hashes of each user; a user's hashes are distinct.
-
-    Each word holds the user above and the hash below, so that one sort sorts the hashes of all users.
-    """
-    sizes = np.diff(starts, append=len(hashes))
-    words = hashes | np.repeat(np.arange(len(starts), dtype=np.uint64) << np.uint64(32), sizes)
-    return np.asarray(words <= np.repeat(np.sort(words)[starts + max_per_user - 1], sizes))
+def _rows(indptr: Ints, items: Ints32) -> tuple[Ints, Ints32]:
+    return frozen(indptr, np.int64), frozen(items, np.int32)
 
 
 def _keys(users: pl.Series, use: bytes) -> Words:
     """Derive a 64-bit key for each user from the user's id alone, different for each use."""
     digests = b"".join(hashlib.blake2b(user.encode(), digest_size=8, person=use).digest() for user in users)
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
-
-
-def _shuffled(items: Ints32, keys: Words) -> Words:
-    """Apply a keyed permutation of the 32-bit integers to ``items``: xor with half a key and mix, twice.
-
-    The mixer is MurmurHash3's 32-bit finaliser, a bijection.
-    """
-    low = np.uint64(0xFFFFFFFF)  # the lower 32 bits
-    x: Any = items.astype(np.uint64)
-    for half in (keys & low, keys >> np.uint64(32)):
-        x = x ^ half
-        x = ((x ^ (x >> np.uint64(16))) * np.uint64(0x85EBCA6B)) & low
-        x = ((x ^ (x >> np.uint64(13))) * np.uint64(0xC2B2AE35)) & low
-        x = x ^ (x >> np.uint64(16))
-    return np.asarray(x, dtype=np.uint64)

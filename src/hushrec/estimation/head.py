@@ -18,10 +18,10 @@ from hushrec.kernels.triangle import diagonal_positions, packed_size
 
 @dataclass(frozen=True, eq=False)
 class Head:
-    """Some items of a catalogue, in its order; the others are its tail.
+    """Some items of a catalogue; the others are its tail.
 
     Args:
-        items: positions of the head's items in the catalogue, ascending, shape (n_head,).
+        items: positions of the head's items in the catalogue, shape (n_head,).
     """
 
     n_items: int
@@ -29,7 +29,7 @@ class Head:
 
     @classmethod
     def of(cls, counts: Floats, most: int) -> Self:
-        """Take the items with the largest counts; of equal ones, the first.
+        """Take the items with the largest counts, in ascending order; of equal ones, the first.
 
         Args:
             counts: released number of ratings or interactions of each item, shape (n_items,).
@@ -37,12 +37,7 @@ class Head:
 
         Privacy: post-processing.
         """
-        return cls(len(counts), np.sort(np.argsort(-counts, kind="stable")[:most]))
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether there is no tail."""
-        return len(self.items) == self.n_items
+        return cls(len(counts), np.argsort(-counts, kind="stable")[:most][::-1].copy())
 
     @cached_property
     def places(self) -> Ints32:
@@ -73,11 +68,11 @@ class Head:
         Returns:
             Shape (n_items (n_items + 1) / 2,).
         """
-        if self.is_whole:
-            return packed
         spread = np.zeros(packed_size(self.n_items), packed.dtype)
         rows, head_rows = diagonal_positions(self.n_items), diagonal_positions(len(self.items))
         for place, item in enumerate(self.items):
             others = self.items[place:]
-            spread[rows[item] + others - item] = packed[head_rows[place] : head_rows[place] + len(others)]
+            first, second = np.minimum(item, others), np.maximum(item, others)
+            of_item = packed[head_rows[place] : head_rows[place] + len(others)]
+            spread[rows[first] + second - first] = of_item
         return spread

@@ -2,16 +2,10 @@
 
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from hushrec.arrays import Ints, Ints32
-from hushrec.kernels.csr import frozen
-from hushrec.kernels.tasks import in_threads
-
-_ROWS = 256  # that a thread takes at a time; chosen by hand
-_U = np.uint64  # numba checks signed indices for wrapping from the end
+from hushrec.arrays import Ints
 
 
 def packed_size(n: int) -> int:
@@ -41,31 +35,3 @@ def unpack(packed: NDArray[Any], n: int, dtype: DTypeLike = np.float64) -> NDArr
         matrix[i, i:] = row
         matrix[i:, i] = row
     return matrix
-
-
-def renumbered(packed: Ints, places: Ints32, *, threads: int = 2) -> Ints:
-    """Reorder the rows and columns of a symmetric matrix.
-
-    Args:
-        packed: the upper triangle, row by row, shape (n (n + 1) / 2,).
-        places: for each row of the result, the row of ``packed`` that it is; each once, shape (n,).
-        threads: number of threads; the result does not depend on it.
-    """
-    n = len(places)
-    if packed.shape != (packed_size(n),) or not np.array_equal(np.sort(places), np.arange(n)):
-        raise ValueError("places must name each row of the triangle once")
-    target, source, rows = np.empty_like(packed), frozen(packed, np.int64), frozen(places, np.int32)
-    tasks = ((begin, min(begin + _ROWS, n)) for begin in range(0, n, _ROWS))
-    in_threads(_gather, tasks, source, rows, target, threads=threads)
-    return target
-
-
-@numba.njit(cache=True, nogil=True)
-def _gather(begin: int, end: int, packed: Ints, places: Ints32, target: Ints) -> None:
-    n = np.int64(len(places))
-    for i in range(begin, end):
-        row, start = np.int64(places[i]), i * (2 * n - 1 - i) >> 1
-        for j in range(i, n):
-            column = np.int64(places[_U(j)])
-            low, high = min(row, column), max(row, column)
-            target[_U(start + j)] = packed[_U((low * (2 * n - 1 - low) >> 1) + high)]

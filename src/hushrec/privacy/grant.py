@@ -30,7 +30,7 @@ from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.local.rows import RandomizedRows, Rows
 from hushrec.privacy.local.substitution import SubstitutionRandomizer
-from hushrec.privacy.noise.entropy import Entropy, observer_of
+from hushrec.privacy.noise.entropy import Entropy, Unobserved, observer_of
 from hushrec.privacy.noise.geometric import require_threshold
 
 if TYPE_CHECKING:
@@ -102,13 +102,15 @@ class Grant(Confined):
         """
         return self._already_released(name, Noisy)
 
-    def measure(self, bounded: Bounded) -> Noisy:
+    def measure(self, bounded: Bounded, *, given_away: bool = False) -> Noisy:
         """Add the booked noise to a bounded sum, once.
 
-        values + round(noise) on the integer grid, times the step. Allocates one array of the values' size.
+        values + round(noise) on the integer grid, times the step.
 
         Args:
             bounded: the sum, named like a measurement in the charged plan.
+            given_away: whether no one else uses its values. The noise is then added to them in place, which
+                saves an array of their size; an observed grant adds it to a copy all the same.
 
         Raises:
             GrantError: Nothing is booked under that name, it was already made, the booked size, grid or norm
@@ -120,7 +122,8 @@ class Grant(Confined):
         if (before := self.already_released(event.name)) is not None:
             return before
         self._use(event)
-        steps = np.array(bounded.values, order="C")
+        in_place = given_away and isinstance(self._observer, Unobserved)
+        steps = bounded.values if in_place else np.array(bounded.values, order="C")
         _add_noise(steps, event, self._entropy.key(event.name))
         values = in_own_units(steps, event.step)
         return self._saved(Noisy(event.name, values, event.deviation, event.step, event), bounded)

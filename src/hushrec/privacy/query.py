@@ -101,18 +101,20 @@ class Sum:
 
         Args:
             grant: the charged grant.
-            values: the sum in grid steps, or a function that computes it; not called if the grant's
-                checkpoint has the released value already.
+            values: the sum in grid steps, or a function that computes it and keeps nothing of it; not called
+                if the grant's checkpoint has the released value already.
 
         Privacy: charged (the event booked under ``name``).
         """
         if (kept := grant.already_released(self.name)) is not None:
             return kept
-        return grant.measure(self.bounded(values() if callable(values) else values))
+        if callable(values):
+            return grant.measure(self.bounded(values()), given_away=True)
+        return grant.measure(self.bounded(values))
 
     def exact(self, values: Ints | Callable[[], Ints]) -> Noisy:
         """The sum in its own units. Privacy: private, unless ``is_exact``."""
-        steps = np.array(values() if callable(values) else values, order="C")
+        steps = values() if callable(values) else np.array(values, order="C")
         return Noisy(self.name, in_own_units(steps, self.step), 0.0, self.step, None)
 
 

@@ -1,7 +1,7 @@
 """Item–item covariance and co-rating weights (McSherry & Mironov 2009, §4.3–4.5)."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
@@ -17,7 +17,7 @@ from hushrec.estimation.head import Head
 from hushrec.kernels.csr import kept_rows
 from hushrec.kernels.sums.centring import centre
 from hushrec.kernels.sums.gram import weighted_gram
-from hushrec.kernels.triangle import packed_size, renumbered
+from hushrec.kernels.triangle import packed_size
 from hushrec.privacy.bounded import Norm
 from hushrec.privacy.query import Sum
 from hushrec.statistics import sensitivity
@@ -40,7 +40,7 @@ class HeadRatings(NamedTuple):
 
     Attributes:
         indptr: where each person's ratings start, then where the last ones end, shape (n_users + 1,).
-        items: place of each item in the head, ascending inside a person.
+        items: place of each item in the head.
         steps: uint8, steps above the bottom of the scale, shape of ``items``.
 
     Privacy: private.
@@ -195,52 +195,42 @@ class CovarianceSums:
         return centred
 
     def measure(
-        self,
-        people: Population,
-        item_effects: Floats,
-        global_mean: float,
-        head: Head | None = None,
-        counts: Floats | None = None,
-    ) -> Iterator[tuple[Sum, Ints]]:
-        """The two matrices, one after the other, packed as upper triangles.
-
-        While they are summed, items are in descending order of ``counts``: the cells that a block of people
-        adds to then lie together, which makes a pass over many blocks almost twice as fast. The counts change
-        no bit.
+        self, people: Population, item_effects: Floats, global_mean: float, head: Head | None = None
+    ) -> Iterator[tuple[Sum, Callable[[], Ints]]]:
+        """The two matrices, summed together and packed as upper triangles.
 
         Args:
             people: people without weights; for unit ``user``, their ratings are capped to the domain's cap.
             item_effects: released mean rating of each item of the catalogue, shape (domain.n_items,).
             global_mean: released mean residual G′.
-            head: ``n_items`` items, chosen from released values alone; None for the whole catalogue.
-            counts: released number of ratings of each item of the catalogue, roughly; None if unknown.
+            head: ``n_items`` items, chosen from released values alone, whose order is that of the matrices;
+                None for the whole catalogue. Sums are fastest if items ascend by their number of raters.
+
+        Yields:
+            each query, and a function that returns its sum, once.
 
         Privacy: bounded, each by its query's sensitivity.
         """
         covariance, co_rating = self.queries()
-        chosen, effects = None, item_effects
-        if head is not None and not head.is_whole:
-            chosen, effects = head.places, item_effects[head.items]
-        everyone: Engine[HeadRatings] = people.in_full.map(partial(of_head, places=chosen))
+        effects, places = (item_effects, None) if head is None else (item_effects[head.items], head.places)
         if len(effects) != self.n_items:
             raise ValueError(f"the head must have the {self.n_items:,} items that were planned")
-        places = np.arange(self.n_items, dtype=np.int32)
-        if counts is not None:
-            head_counts = counts if head is None else counts[head.items]
-            places[np.argsort(-head_counts, kind="stable")] = np.arange(self.n_items)
+        everyone: Engine[HeadRatings] = people.in_full.map(partial(of_head, places=places))
 
-        def add_products(ratings: HeadRatings, *sums: Ints) -> None:
-            entries = self.entries(ratings, effects, global_mean)
-            self._add_products(ratings, places[ratings.items], entries, *sums)
+        def add(ratings: HeadRatings, *sums: Ints) -> None:
+            self._add(ratings, self.entries(ratings, effects, global_mean), *sums)
 
-        def add_ones(ratings: HeadRatings, sums: Ints) -> None:
-            self._add_gram(sums, ratings.indptr, places[ratings.items], None)
+        shapes = [covariance.size] * (2 if self._fits(people) else 3)
+        sums: list[Ints] = []
 
-        # Each is a large triangle, so no name here keeps the one that was given away.
-        triangles = [covariance.size] if self._fits(people) else [covariance.size] * 2
-        in_order = partial(renumbered, places=places, threads=self.threads)
-        yield covariance, in_order(self._cut(*everyone.total(add_products, *triangles)))
-        yield co_rating, in_order(*everyone.total(add_ones, co_rating.size))
+        def summed() -> list[Ints]:
+            if not sums:
+                sums.extend(everyone.total(add, *shapes))
+            return sums
+
+        # Each is a large triangle, so nothing here keeps one that was given away.
+        yield covariance, lambda: self._cut(summed())
+        yield co_rating, lambda: summed().pop(0)
 
     @property
     def _most(self) -> int:
@@ -255,34 +245,35 @@ class CovarianceSums:
         """
         return people.n_listed << self.weights.bits <= self._most
 
-    def _add_products(
-        self,
-        ratings: HeadRatings,
-        items: Ints32,
-        entries: Ints32,
-        low: Ints,
-        high: Ints | None = None,
+    def _add(
+        self, ratings: HeadRatings, entries: Ints32, co_rating: Ints, low: Ints, high: Ints | None = None
     ) -> None:
-        """Add Σ w ẑ ẑᵀ over a block; with ``high``, only the dropped bits stay in ``low``."""
-        if high is None:
-            self._add_gram(low, ratings.indptr, items, entries)
-            return
+        """Add both sums over a block; with ``high``, only the dropped bits of products stay in ``low``."""
         weights = self.weights.steps[ratings.counts]
-        ends = np.flatnonzero(np.diff(np.cumsum(weights) // self._most)) + 1
+        runs = 0 * weights if high is None else np.cumsum(weights) // self._most
+        ends = np.flatnonzero(np.diff(runs)) + 1
         for start, stop in pairwise([0, *ends.tolist(), ratings.n_users]):
             indptr = ratings.indptr[start : stop + 1]
             run = slice(indptr[0], indptr[-1])
-            self._add_gram(low, indptr - indptr[0], items[run], entries[run])
-            high += low >> self.dropped_bits
-            low &= 2**self.dropped_bits - 1
+            weighted_gram(
+                indptr - indptr[0],
+                ratings.items[run],
+                entries[run],
+                weights[start:stop],
+                self.n_items,
+                threads=self.threads,
+                out=low,
+                co_rating=co_rating,
+            )
+            if high is not None:
+                high += low >> self.dropped_bits
+                low &= 2**self.dropped_bits - 1
 
-    def _cut(self, low: Ints, high: Ints | None = None) -> Ints:
-        """The sum without its dropped bits, truncated once."""
+    def _cut(self, sums: list[Ints]) -> Ints:
+        """Take the products from the sums, without their dropped bits, truncated once."""
+        _, low, *high = sums
+        del sums[1:]
         low >>= self.dropped_bits
-        if high is not None:
-            low += high
+        for part in high:
+            low += part
         return low
-
-    def _add_gram(self, sums: Ints, indptr: Ints, items: Ints32, entries: Ints32 | None) -> None:
-        weights = self.weights.steps[np.diff(indptr)]
-        weighted_gram(indptr, items, entries, weights, self.n_items, threads=self.threads, out=sums)

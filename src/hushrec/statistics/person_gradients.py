@@ -10,6 +10,8 @@ from hushrec.data.domain import Domain
 from hushrec.data.ratings import Ratings
 from hushrec.kernels.sums.gradients import ridge_gradients
 from hushrec.kernels.sums.marginal_gradients import marginal_gradients
+from hushrec.kernels.sums.ridge import user_residuals
+from hushrec.kernels.tasks import in_threads, spans
 from hushrec.privacy.query import Sum
 from hushrec.statistics.population import FULL, Population, Weighed
 
@@ -18,7 +20,7 @@ _STEP_BITS = 16  # below the clip, so that truncation drops little from a person
 _THREADS = 2  # chosen by hand
 
 
-def user_residuals(ratings: Ratings, item_effects: Floats) -> Floats:
+def residuals_of(ratings: Ratings, item_effects: Floats) -> Floats:
     """Each rating minus its item's effect and its person's bias, computed from their own ratings.
 
     Args:
@@ -26,9 +28,11 @@ def user_residuals(ratings: Ratings, item_effects: Floats) -> Floats:
 
     Privacy: private; a map of each person's own ratings.
     """
-    residuals = ratings.values() - item_effects[ratings.items]
-    sums = np.add.reduceat(residuals, ratings.indptr[:-1])
-    residuals -= np.repeat(sums / (ratings.counts + _STRENGTH), ratings.counts)
+    lo, _, step = ratings.domain.scale
+    levels = lo + step * np.arange(ratings.domain.scale.n_values)
+    residuals = np.empty(len(ratings.items))
+    rows = ratings.indptr, ratings.items, ratings.steps, levels, item_effects, _STRENGTH, residuals
+    in_threads(user_residuals, spans(ratings.indptr, _THREADS), *rows, threads=_THREADS)
     return residuals
 
 
@@ -91,8 +95,8 @@ class RidgeGradients(_Gradients):
         """
 
         def add(ratings: Ratings, sums: Ints) -> None:
-            rows = ratings.indptr, ratings.items, user_residuals(ratings, item_effects), items
-            sums += ridge_gradients(*rows, ridge, self.clip, self.clip_norm, self.step)
+            rows = ratings.indptr, ratings.items, residuals_of(ratings, item_effects), items
+            sums += ridge_gradients(*rows, ridge, self.clip, self.clip_norm, self.step, threads=_THREADS)
 
         (sums,) = people.in_full.total(add, items.shape)
         return sums
@@ -137,7 +141,7 @@ class MarginalGradients(_Gradients):
 
         def add(block: Weighed, sums: Ints) -> None:
             ratings, weights = block
-            rows = ratings.indptr, ratings.items, user_residuals(ratings, item_effects), item_factors
+            rows = ratings.indptr, ratings.items, residuals_of(ratings, item_effects), item_factors
             clips = self.clip_norm * (weights / FULL)
             sums += marginal_gradients(
                 *rows, self.noise, self.clip, clips, scales, self.step, threads=_THREADS

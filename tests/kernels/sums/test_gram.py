@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.random import default_rng
 
-from hushrec.kernels.sums import gram, segments
+from hushrec.kernels.sums import gram
 from hushrec.kernels.sums.gram import reference_gram, weighted_gram
 from hushrec.kernels.triangle import packed_size, unpack
 
@@ -51,15 +51,17 @@ def test_equals_numpy(n_items, n_users):
     rng = default_rng([n_items, n_users])
     for density in (0.02, 0.3, 1.0):
         indptr, items, entries, weights = random_case(rng, n_users, n_items, density)
-        for a in (entries, None):
-            got = weighted_gram(indptr, items, a, weights, n_items)
-            assert got.dtype == np.int64
-            assert got.shape == (packed_size(n_items),)
-            assert np.array_equal(got, reference_gram(indptr, items, a, weights, n_items))
+        co_rating = np.zeros(packed_size(n_items), np.int64)
+        got = weighted_gram(indptr, items, entries, weights, n_items, co_rating=co_rating)
+        assert got.dtype == np.int64
+        assert got.shape == (packed_size(n_items),)
+        for sums, a in ((got, entries), (co_rating, np.ones_like(entries))):
+            assert np.array_equal(sums, reference_gram(indptr, items, a, weights, n_items))
+        assert np.array_equal(got, weighted_gram(indptr, items, entries, weights, n_items))
 
 
 def test_empty_catalogue():
-    nobody = np.zeros(1, np.int64), np.empty(0, np.int32), None, np.empty(0, np.int64)
+    nobody = np.zeros(1, np.int64), *[np.empty(0, np.int32)] * 2, np.empty(0, np.int64)
     assert weighted_gram(*nobody, 0).shape == (0,)
 
 
@@ -118,9 +120,10 @@ def test_sums_of_others_are_added_to_in_place():
 
 @pytest.mark.parametrize("out", [np.zeros(5, np.int64), np.zeros(6)])
 def test_sums_of_others_have_the_shape_and_type_of_these(out):
-    rows = rows_of(np.ones((2, 3), bool))
-    with pytest.raises(ValueError, match="out must be"):
-        weighted_gram(*rows, None, np.ones(2, np.int64), 3, out=out)
+    rows = *rows_of(np.ones((2, 3), bool)), np.ones(6, np.int32), np.ones(2, np.int64)
+    for name in ("out", "co_rating"):
+        with pytest.raises(ValueError, match="must be a packed triangle"):
+            weighted_gram(*rows, 3, **{name: out})
 
 
 def test_sums_that_overflow_with_those_of_others_are_refused():
@@ -200,15 +203,28 @@ def test_refuses_fractional_entries():
         weighted_gram(np.array([0, 1]), np.array([0], np.int32), np.array([0.5]), np.array([1]), 1)
 
 
+def test_tiles_and_runs_change_no_bit(monkeypatch):
+    """The last run has one user, and the first tile fewer items than the others."""
+    indptr, items, entries, weights = random_case(default_rng(6), 80, 61)
+    both = np.zeros((2, packed_size(61)), np.int64)
+    weighted_gram(indptr, items, entries, weights, 61, out=both[0], co_rating=both[1])
+    monkeypatch.setattr(gram, "_TILE", 7)
+    for run in (1, 100, 10**6):
+        monkeypatch.setattr(gram, "_RUN", run)
+        again = np.zeros_like(both)
+        weighted_gram(indptr, items, entries, weights, 61, threads=3, out=again[0], co_rating=again[1])
+        assert np.array_equal(again, both)
+
+
 def test_one_specialisation_serves_all_callers():
+    """And one more where no weights are summed."""
     indptr, items, entries, weights = random_case(default_rng(5), 20, 20)
-    weighted_gram(indptr, items, entries, weights, 20)
-    weighted_gram(indptr, items, None, weights, 20, threads=1)
     for array in (indptr, items, entries, weights):
+        weighted_gram(indptr, items, entries, weights, 20, threads=1)
+        weighted_gram(indptr, items, entries, weights, 20, co_rating=np.zeros(210, np.int64))
         array.flags.writeable = False
-    weighted_gram(indptr, items, entries, weights, 20)
-    for kernel in (segments.survey, segments.relabel, segments.index, gram._accumulate):
-        assert len(kernel.signatures) == 1
+    assert len(gram._by_item.signatures) == 1
+    assert len(gram._add_tile.signatures) == 2
 
 
 @pytest.mark.full

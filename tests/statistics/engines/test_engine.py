@@ -20,6 +20,7 @@ from hushrec.statistics.person_gradients import MarginalGradients, RidgeGradient
 from hushrec.statistics.person_sums import PeopleSums
 from hushrec.statistics.population import FULL, Population
 from hushrec.statistics.residuals import Residuals
+from support.sums import summed
 
 N_ITEMS, RANK = 40, 3
 ADDED = "add-remove"
@@ -83,7 +84,7 @@ def of_effects(source, unit, *, reg=2, personal_epsilon=False):
 def of_covariance(source, unit, norm="l2"):
     more = {"clip": 0.65, "limit": 2.0, "reg": 7, "contribution_cap": 4.0, "offset": 5.0, "threads": 1}
     sums = CovarianceSums(source.domain, unit, ADDED, norm, **more)
-    return [values for _, values in sums.measure(Population(source), EFFECTS, 0.1)]
+    return [values for _, values in summed(sums.measure(Population(source), EFFECTS, 0.1))]
 
 
 def of_people(source):
@@ -215,10 +216,10 @@ def by_place(users):
     return np.indices((len(users), 3))[0].astype(np.uint32)
 
 
-def cut_by_block(sums, ratings, items, entries, low, high=None, right=CovarianceSums._add_products):
+def cut_by_block(sums, ratings, entries, co_rating, low, high=None, right=CovarianceSums._add):
     """Truncates what each block contributes, and not the whole sum."""
     part = np.zeros_like(low)
-    right(sums, ratings, items, entries, part)
+    right(sums, ratings, entries, co_rating, part)
     low += part >> sums.dropped_bits << sums.dropped_bits
 
 
@@ -238,7 +239,7 @@ def in_single_precision(*rows, out, right=covariance_sums.weighted_gram, **setti
             {"sums of people", "entries", "factor sums"},
         ),
         (population, "nonces", by_place, {"sampled gradients"}),
-        (CovarianceSums, "_add_products", cut_by_block, {"covariance by rating", "covariance by user"}),
+        (CovarianceSums, "_add", cut_by_block, {"covariance by rating", "covariance by user"}),
         (
             covariance_sums,
             "weighted_gram",

@@ -8,7 +8,8 @@ import numba
 import numpy as np
 
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
-from hushrec.kernels.sums.ridge import fit_user
+from hushrec.kernels.sums.ridge import fit_user, gather, user_errors
+from hushrec.kernels.tasks import in_threads, spans
 
 
 @numba.njit(cache=True)
@@ -147,7 +148,6 @@ def reference_sums(places: Ints32, entries: Ints32, factors: Ints32, n_rows: int
     return sums
 
 
-@numba.njit(cache=True)
 def ridge_gradients(
     indptr: Ints,
     items: Ints32,
@@ -157,11 +157,14 @@ def ridge_gradients(
     bound: float,
     clip: float,
     step: float,
+    *,
+    threads: int = 1,
 ) -> Ints:
     """Sum users' gradients of the item factors, at vectors fitted user by user, each user's clipped.
 
     p = (Σ q qᵀ + ridge · I)⁻¹ Σ x q;  e = clamp(x − p·q, ±bound);  a user contributes e_i p to each item i
-    they rated, scaled down as a whole to L2 norm ``clip`` and truncated to the grid, toward zero.
+    they rated, scaled down as a whole to L2 norm ``clip`` and truncated to the grid, toward zero. The number
+    of threads does not change a bit.
 
     Args:
         indptr, items: compressed rows.
@@ -175,27 +178,45 @@ def ridge_gradients(
     Returns:
         Σ over users, in grid steps, shape (n_items, rank).
     """
-    rank = item_factors.shape[1]
+    shared = indptr, items, values, item_factors, ridge, bound, clip, step
+    parts = in_threads(_add_users, spans(indptr, 4 * threads), *shared, threads=threads)
+    sums: Ints = np.sum(parts, axis=0, dtype=np.int64)
+    return sums
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_users(
+    begin: int,
+    end: int,
+    indptr: Ints,
+    items: Ints32,
+    values: Floats,
+    item_factors: Floats,
+    ridge: float,
+    bound: float,
+    clip: float,
+    step: float,
+) -> Ints:
+    rank, most = item_factors.shape[1], np.int64(0)
+    for user in range(begin, end):
+        most = max(most, indptr[user + 1] - indptr[user])
     sums = np.zeros(item_factors.shape, dtype=np.int64)
+    rows, errors = np.empty((rank, most)), np.empty(most)
     normal, inverse, user_vector = np.empty((rank, rank)), np.empty((rank, rank)), np.empty(rank)
-    for user in range(len(indptr) - 1):
+    for user in range(begin, end):
         start, stop = indptr[user], indptr[user + 1]
         if start == stop:
             continue
-        if not fit_user(start, stop, items, values, item_factors, ridge, normal, inverse, user_vector):
+        gather(start, stop, items, item_factors, rows)
+        if not fit_user(rows, values[start:stop], ridge, normal, inverse, user_vector):
             continue  # outside floating-point range: this user contributes nothing
-        total = 0.0
-        for place in range(start, stop):
-            error = min(max(values[place] - np.dot(user_vector, item_factors[items[place]]), -bound), bound)
-            total += error * error
-        norm = np.sqrt(total * np.dot(user_vector, user_vector))
+        user_errors(rows, values[start:stop], user_vector, bound, errors)
+        norm = np.sqrt((errors[: stop - start] ** 2).sum() * (user_vector**2).sum())
         if not np.isfinite(norm):
             continue
         # Scale slightly below the bound, so that floating-point rounding cannot exceed it; then toward zero.
         scale = min(1.0, clip / max(norm, 1e-300)) * (1 - 1e-9) / step
         for place in range(start, stop):
-            item = items[place]
-            error = min(max(values[place] - np.dot(user_vector, item_factors[item]), -bound), bound)
             for f in range(rank):
-                sums[item, f] += np.int64(error * user_vector[f] * scale)
+                sums[items[place], f] += np.int64(errors[place - start] * user_vector[f] * scale)
     return sums

@@ -1,50 +1,51 @@
 """Weighted Gram matrices of sparse integer rows: exact, and packed as upper triangles.
 
-How the sum Σ_u w_u a_u a_uᵀ is computed. Items are renumbered by popularity, and eight consecutive ones form
-a block. For each block in turn, each user who rated any of its items is visited once: the user's weighted
-entries in the block are a vector of eight lanes. For each of their ratings of an item in the block or a less
-popular one, that vector times the rating's entry is added to the eight sums of the item. Users who rate one
-popular item often rate its neighbours too, so one vector operation updates several pairs (about four on
-Netflix-like ratings), and the sums of a block, 64 bytes per item, stay in the second-level cache. A finished
-block is added to its cells of the packed triangle; blocks do not share cells, so threads need no merging.
-All sums are 64-bit integers: order, threads and blocks do not change a bit.
+How the sums Σ_u w_u a_ui a_uj are computed. Some million ratings at a time are regrouped by item, and items
+cut into tiles of 256. For a tile, each user's ratings of its items lie together. Then item after item i, each
+user who rated i adds to the cells of row i that lie in the tile: 4 KB of both matrices, which stay in the
+first-level cache. Tiles do not share cells, so threads need no merging. All sums are 64-bit integers: order,
+threads and tiles do not change a bit.
 
-The cost grows as Σ_u c_u², where c_u is the number of ratings of a user.
+The cost grows as Σ_u c_u², where c_u is the number of ratings of a user. It is least if items ascend by their
+number of raters: a tile at the end then has many ratings of each user, and one before it is visited for the
+few ratings of rarer items alone.
+
+Sixteen vector lanes by hand, prefetching, and dense rows of the heaviest users in place of their ratings were
+tried: dense rows saved a tenth of the time, the others nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numba
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import extending
 from numpy.typing import NDArray
 
-from hushrec.arrays import Ints, Ints32
+from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.kernels.csr import frozen
-from hushrec.kernels.simd import prefetch
-from hushrec.kernels.sums.segments import LABEL_BITS, LANES, index, relabel, survey
 from hushrec.kernels.tasks import spans
 from hushrec.kernels.triangle import diagonal_positions, packed_size
 from hushrec.progress import reach
 
+ITEM_BITS = 18
+"""A word has 32 bits: 14 for a signed entry of at most 2^12, the rest for the item."""
+_LARGEST_ENTRY = 1 << 12
+_LARGEST_WEIGHT = 1 << 24
+"""Chosen by hand: with the largest entries a term is 2^48, and 2^14 of them fit below the limit of 2^62."""
 _U = np.uint64  # numba checks signed indices for wrapping from the end; it uses unsigned ones directly
-_intrinsic: Any = extending.intrinsic  # its stub counts the typing context among the arguments
-_LABEL = (1 << LABEL_BITS) - 1
-# Distances and sizes of tasks change the time alone, and were chosen by hand.
-_SOON, _LATER = 4, 16  # visits between prefetching ratings, or where they end, and using them
-_TASK = 8  # blocks that a thread takes at a time; the first, most popular ones cost most
+_ITEM = (1 << ITEM_BITS) - 1
+_TILE = 256  # items; this and the next change the time and the memory alone, and were chosen by hand
+_RUN = 1 << 22  # ratings that are regrouped at a time
 _TOO_LARGE = "a sum would reach 2^62: put the weights or the entries on a coarser grid"
 
-__all__ = ["reference_gram", "weighted_gram"]
+__all__ = ["ITEM_BITS", "reference_gram", "weighted_gram"]
 
 
-def reference_gram(indptr: Ints, items: Ints32, entries: Ints32 | None, weights: Ints, n_items: int) -> Ints:
+def reference_gram(indptr: Ints, items: Ints32, entries: Ints32, weights: Ints, n_items: int) -> Ints:
     """Do as ``weighted_gram``, in three lines of NumPy: slow, and users × items in memory."""
     dense = np.zeros((len(weights), n_items), dtype=np.int64)
-    dense[np.repeat(np.arange(len(weights)), np.diff(indptr)), items] = 1 if entries is None else entries
+    dense[np.repeat(np.arange(len(weights)), np.diff(indptr)), items] = entries
     full: Ints = dense.T @ (weights[:, None] * dense)
     return full[np.triu_indices(n_items)]
 
@@ -52,27 +53,29 @@ def reference_gram(indptr: Ints, items: Ints32, entries: Ints32 | None, weights:
 def weighted_gram(
     indptr: Ints,
     items: Ints32,
-    entries: Ints32 | None,
+    entries: Ints32,
     weights: Ints,
     n_items: int,
     *,
     threads: int = 2,
     out: Ints | None = None,
+    co_rating: Ints | None = None,
 ) -> Ints:
-    """Compute Σ_u w_u a_u a_uᵀ as a packed upper triangle, exactly.
+    """Compute Σ_u w_u a_u a_uᵀ as a packed upper triangle, exactly, and Σ_u w_u e_u e_uᵀ along with it.
 
-    That is Cov of McSherry & Mironov 2009, §4.4, with a_ui the centred rating, and Wgt with a_ui = 1. Memory
-    in addition to the arguments, in bytes: 4 n² for the result, at most 12 per rating (about 8 on
-    Netflix-like ratings), and 64 n per thread.
+    That is Cov of McSherry & Mironov 2009, §4.4, with a_ui the centred rating, and Wgt, where e_ui = 1 for
+    each item that u rated. Memory in addition to the arguments, in bytes: 4 n² for the result, at most 10 for
+    each of 4 million ratings, and 8 for each of their users and each thread.
 
     Args:
         indptr: where each user's ratings start, then where the last ones end, shape (n_users + 1,).
         items: catalogue index of each rating's item, distinct within a user.
-        entries: a_ui of each rating, −2^12 to 2^12, shape of ``items``; None for 1 everywhere.
+        entries: a_ui of each rating, −2^12 to 2^12, shape of ``items``.
         weights: w_u of each user, 0 to 2^24, shape (n_users,).
         n_items: size of the catalogue, at most 2^18.
         threads: number of threads; the result does not depend on it.
         out: sums of other users, to which these are added in place; by default zeros.
+        co_rating: Wgt of other users, to which that of these is added in place; by default not computed.
 
     Returns:
         the upper triangle, row by row, diagonal included, shape (n_items (n_items + 1) / 2,).
@@ -80,135 +83,162 @@ def weighted_gram(
     Privacy: private. The public domain must imply that the sums fit; otherwise an error reveals the data.
     """
     n_users = len(weights)
-    if threads < 1 or not 0 <= n_items <= 1 << LABEL_BITS or len(items) >= 1 << 32:
-        raise ValueError(f"use 1 thread or more, at most {1 << LABEL_BITS} items and 2^32 - 1 ratings")
+    if threads < 1 or not 0 <= n_items <= 1 << ITEM_BITS or len(items) >= 1 << 32:
+        raise ValueError(f"use 1 thread or more, at most {1 << ITEM_BITS} items and 2^32 - 1 ratings")
     if indptr.shape != (n_users + 1,) or indptr[0] != 0 or indptr[-1] != len(items):
         raise ValueError("indptr must run from 0 to the number of ratings, with a row for each weight")
-    if (np.diff(indptr) < 0).any() or (entries is not None and entries.shape != items.shape):
+    if (np.diff(indptr) < 0).any() or entries.shape != items.shape:
         raise ValueError("indptr must not descend, and there must be one entry for each rating")
-    if out is not None and (out.shape != (packed_size(n_items),) or out.dtype != np.int64):
-        raise ValueError("out must be a packed triangle of int64, with a row for each item")
-    rows = frozen(indptr, np.int64), frozen(items, np.int32)
-    entries = frozen(np.empty(0, np.int32) if entries is None else entries, np.int32)
-    weights = frozen(weights, np.int64)
-
-    parts = spans(indptr, threads)
-    blocks = -(-n_items // LANES)
+    for sums in (out, co_rating):
+        if sums is not None and (sums.shape != (packed_size(n_items),) or sums.dtype != np.int64):
+            raise ValueError("out must be a packed triangle of int64, with a row for each item")
+    if not (
+        _within(items, 0, n_items - 1)
+        and _within(entries, -_LARGEST_ENTRY, _LARGEST_ENTRY)
+        and _within(weights, 0, _LARGEST_WEIGHT)
+    ):
+        raise ValueError(
+            "items must lie in 0 to n_items - 1, entries in -2^12 to 2^12, weights in 0 to 2^24: "
+            "use a coarser grid"
+        )
+    rows = frozen(items, np.int32), frozen(entries, np.int32)
+    triangle = np.zeros(packed_size(n_items), np.int64) if out is None else out
+    runs, tiles = spans(indptr, max(-(-len(items) // _RUN), 1)), -(-n_items // _TILE)
     with ThreadPoolExecutor(threads) as pool:
-        each = pool.map if threads > 1 else map  # a thread costs more than a small sum
-
-        def each_part(kernel: Callable[..., Any], *common: Any) -> list[Any]:
-            return list(each(lambda t: kernel(t, *parts[t], *common), range(threads)))
-
-        raters, diagonal = np.zeros((threads, n_items), np.int64), np.zeros((threads, n_items))
-        if not all(each_part(survey, *rows, entries, weights, raters, diagonal)):
-            raise ValueError(
-                "items must lie in 0 to n_items - 1, entries in -2^12 to 2^12, weights in 0 to 2^24: "
-                "use a coarser grid"
-            )
-        if diagonal.sum(axis=0).max(initial=0) >= 2.0**62:
-            raise OverflowError(_TOO_LARGE)
-
-        order = np.argsort(-raters.sum(axis=0), kind="stable").astype(np.int32)
-        label = np.empty_like(order)
-        label[order] = np.arange(n_items, dtype=np.int32)
-
-        words, visits = np.empty(len(items), np.int32), np.zeros((threads, blocks), np.int64)
-        if not all(each_part(relabel, *rows, entries, label, words, visits)):
-            raise ValueError("a user has an item twice; keep one rating of each user and item")
-
-        first = np.concatenate([[0], np.cumsum(visits.sum(axis=0))])
-        cursors = first[:-1] + np.cumsum(visits, axis=0) - visits
-        visitor, entrance = np.empty(first[-1], np.int32), np.empty(first[-1], np.uint32)
-        each_part(index, rows[0], words, cursors, visitor, entrance)
-
-        packed = np.zeros(packed_size(n_items), np.int64) if out is None else out
-        tasks = range(0, blocks, _TASK)
-        arguments = rows[0], words, weights, first, visitor, entrance, order, label, packed
-        for task, _ in enumerate(each(lambda b: _accumulate(b, min(b + _TASK, blocks), *arguments), tasks)):
-            reach(task + 1, len(tasks))
+        for number, (begin, end) in enumerate(runs):
+            part = slice(indptr[begin], indptr[end])
+            ends = frozen(indptr[begin : end + 1] - indptr[begin], np.int64)
+            run = ends, rows[0][part], rows[1][part], frozen(weights[begin:end], np.int64)
+            for tile in _add_run(run, n_items, threads, pool, triangle, co_rating):
+                reach(number * tiles + tile, len(runs) * tiles)
     # Not before: reading memory that was never written to makes writing to it slower.
-    if packed[diagonal_positions(n_items)].max(initial=0) >= 1 << 62:
+    if triangle[diagonal_positions(n_items)].max(initial=0) >= 1 << 62:
         raise OverflowError(_TOO_LARGE)
-    return packed
+    return triangle
 
 
-@_intrinsic  # type: ignore[untyped-decorator]
-def _add_scaled(_: Any, sums: Any, item: Any, vector: Any, factor: Any) -> Any:
-    """Do ``sums[8 item : 8 item + 8] += vector * factor`` as one vector operation.
+def _within(values: NDArray[np.integer], lowest: int, largest: int) -> bool:
+    return not len(values) or bool(values.min() >= lowest and values.max() <= largest)
 
-    LLVM does not vectorise this on its own: it cannot know that the sums and the vector do not overlap.
-    """
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array, at, lanes, scalar = arguments
-        word, i32 = ir.IntType(64), ir.IntType(32)
-        wide = ir.VectorType(word, LANES)
-        scaled = spread = ir.Constant(wide, ir.Undefined)
-        for k in range(LANES):
-            scaled = builder.insert_element(scaled, builder.extract_value(lanes, k), i32(k))
-            spread = builder.insert_element(spread, scalar, i32(k))
-        data = context.make_array(signature.args[0])(context, builder, array).data
-        cell = builder.gep(data, [builder.mul(at, word(LANES))])
-        cell = builder.bitcast(cell, wide.as_pointer())
-        total = builder.add(builder.load(cell, align=8), builder.mul(scaled, spread))
-        builder.store(total, cell, align=8)
-        return context.get_dummy_value()
-
-    return numba.types.void(sums, numba.types.uint64, vector, numba.types.int64), generate
+def _add_run(
+    run: tuple[Ints, Ints32, Ints32, Ints],
+    n: int,
+    threads: int,
+    pool: ThreadPoolExecutor,
+    triangle: Ints,
+    co_rating: Ints | None,
+) -> Iterator[int]:
+    """Add the sums of some users, and yield the number of tiles done so far."""
+    indptr, items, _, weights = run
+    each = pool.map if threads > 1 else map  # a thread costs more than a small sum
+    parts = spans(indptr, threads)
+    raters = np.array([np.bincount(items[indptr[a] : indptr[b]], minlength=n) for a, b in parts])
+    first = np.concatenate([[0], np.cumsum(raters.sum(axis=0))])
+    starts = first[:-1] + np.cumsum(raters, axis=0) - raters
+    users, values = np.empty(len(items), np.int32), np.empty(len(items), np.int16)
+    diagonal, cursors = np.zeros((threads, n)), starts.copy()
+    common: tuple[Any, ...] = (*run, starts, cursors, diagonal, users, values)
+    if not all(list(each(lambda t: _by_item(t, *parts[t], *common), range(threads)))):
+        raise ValueError("a user has an item twice; keep one rating of each user and item")
+    if diagonal.sum(axis=0).max(initial=0) >= 2.0**62:
+        raise OverflowError(_TOO_LARGE)
+    ends = range(n, 0, -_TILE)  # the last tile costs most
+    sums = first, users, values, weights, triangle, co_rating
+    for tile, _ in enumerate(each(lambda end: _add_tile(max(end - _TILE, 0), end, *sums), ends)):
+        yield tile + 1
 
 
 @numba.njit(cache=True, nogil=True)
-def _accumulate(
+def _by_item(
+    part: int,
     begin: int,
     end: int,
     indptr: Ints,
-    words: Ints32,
+    items: Ints32,
+    entries: Ints32,
     weights: Ints,
+    starts: Ints,
+    cursors: Ints,
+    diagonal: Floats,
+    users: Ints32,
+    values: NDArray[np.int16],
+) -> bool:
+    """Regroup the ratings of one part of the users by item; return whether each user's items are distinct.
+
+    Args:
+        part: row of ``starts``, ``cursors`` and ``diagonal`` that belongs to this part.
+        begin: first user.
+        end: the user after the last.
+        indptr, items, entries, weights: as for ``weighted_gram``.
+        starts: where this part's ratings of each item begin, shape (parts, n_items).
+        cursors: the same; advanced.
+        diagonal: w_u a_ui² is added to, accurate to 10 digits, shape (parts, n_items).
+        users: receives the user of each rating, ascending for each item.
+        values: receives the entry of each rating.
+    """
+    for user in range(begin, end):
+        weight = weights[user]
+        for p in range(_U(indptr[user]), _U(indptr[user + 1])):
+            item, entry = _U(items[p]), np.int64(entries[p])
+            at = cursors[part, item]
+            if at > starts[part, item] and users[_U(at - 1)] == user:
+                return False
+            cursors[part, item] = at + 1
+            users[_U(at)] = user
+            values[_U(at)] = entry
+            diagonal[part, item] += float(weight * entry * entry)
+    return True
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_tile(
+    begin: int,
+    end: int,
     first: Ints,
-    visitor: Ints32,
-    entrance: NDArray[np.uint32],
-    order: Ints32,
-    label: Ints32,
-    packed: Ints,
+    users: Ints32,
+    values: NDArray[np.int16],
+    weights: Ints,
+    triangle: Ints,
+    co_rating: Ints | None,
 ) -> None:
-    """Sum blocks ``begin`` to ``end`` and add them to their cells of the packed triangle."""
-    n = len(order)
-    sums = np.empty(LANES * (n + LANES), np.int64)
-    sums = sums[-np.int64(sums.ctypes.data) % 64 // 8 :]  # vectors that straddle two cache lines are slower
-    x = np.empty(LANES, np.int64)
-    for block in range(begin, end):
-        base = block * LANES
-        sums[base * LANES :] = 0
-        last = _U(first[block + 1] - 1)
-        for visit in range(_U(first[block]), _U(first[block + 1])):
-            soon = _U(entrance[min(visit + _U(_SOON), last)])
-            for line in range(8):
-                prefetch(words, soon + _U(16 * line))
-            later = _U(visitor[min(visit + _U(_LATER), last)])
-            prefetch(indptr, later + _U(1))
-            prefetch(weights, later)
-            user = _U(visitor[visit])
+    """Add to the cells of all rows in the columns ``begin`` to ``end``.
+
+    Args:
+        first: where the ratings of each item begin, then where the last ones end, shape (n_items + 1,).
+        users, values: user and entry of each rating.
+        weights: weight of each user.
+        triangle: Σ w a aᵀ is added to, packed.
+        co_rating: Σ w e eᵀ is added to, packed, or None.
+    """
+    n, n_users = len(first) - 1, len(weights)
+    # Each user's ratings in the tile, ascending by item: words ahead[user] to stops[user].
+    stops = np.zeros(n_users, np.int32)
+    for p in range(_U(first[begin]), _U(first[end])):
+        stops[_U(users[p])] += 1
+    ahead = np.empty(n_users, np.int32)
+    total = np.int32(0)
+    for person in range(n_users):
+        ahead[person] = total
+        total += stops[person]
+        stops[person] = ahead[person]
+    words = np.empty(total, np.int32)
+    for item in range(begin, end):
+        for p in range(_U(first[item]), _U(first[item + 1])):
+            user = _U(users[p])
+            words[_U(stops[user])] = np.int32(values[p]) << ITEM_BITS | np.int32(item)
+            stops[user] += 1
+    for item in range(end):
+        row = item * (2 * n - 1 - item) >> 1  # position of the row's column 0, if it had one
+        for p in range(_U(first[item]), _U(first[item + 1])):
+            user = _U(users[p])
             weight = weights[user]
-            start, stop = _U(entrance[visit]), _U(indptr[user + _U(1)])
-            x[:] = 0
-            for p in range(start, stop):
-                lane = _U(words[p] & _LABEL) - _U(base)
-                if lane >= _U(LANES):
-                    break
-                x[lane] = weight * (np.int64(words[p]) >> LABEL_BITS)
-            vector = (x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7])
-            for p in range(start, stop):
-                word = np.int64(words[p])
-                _add_scaled(sums, _U(word & _LABEL), vector, word >> LABEL_BITS)
-        others = np.flatnonzero(label >= base)  # ascending, and then so do the cells of a triangle's row
-        for row in range(base, min(base + LANES, n)):
-            i = np.int64(order[row])
-            for place in range(_U(len(others))):
-                j = others[place]
-                column = np.int64(label[_U(j)])
-                if column >= row:
-                    more = sums[_U(column * LANES + row - base)]
-                    if more != 0:
-                        low = min(i, j)
-                        packed[_U((low * (2 * n - 1 - low) >> 1) + max(i, j))] += more
+            product = weight * np.int64(values[p])
+            for q in range(_U(ahead[user]), _U(stops[user])):
+                word = words[q]
+                cell = _U(row + np.int64(word & _ITEM))
+                triangle[cell] += product * np.int64(word >> ITEM_BITS)
+                if co_rating is not None:
+                    co_rating[cell] += weight
+            if item >= begin:
+                ahead[user] += 1  # the pairs of a later item do not have this one

@@ -4,7 +4,7 @@ import numba
 import numpy as np
 
 from hushrec.arrays import Floats, Ints, Ints32
-from hushrec.kernels.sums.ridge import fit_user
+from hushrec.kernels.sums.ridge import fit_user, gather, user_errors
 from hushrec.kernels.tasks import in_threads, spans
 
 __all__ = ["marginal_gradients", "reference_marginal_gradients"]
@@ -72,34 +72,44 @@ def _visit(
     scales: Floats,
     step: float,
 ) -> Ints:
-    rank = item_factors.shape[1]
+    rank, most = item_factors.shape[1], np.int64(0)
+    for person in range(begin, end):
+        most = max(most, indptr[person + 1] - indptr[person])
     sums = np.zeros(item_factors.shape, dtype=np.int64)
-    normal, spread = np.empty((rank, rank)), np.empty((rank, rank))
-    mean, pulled = np.empty(rank), np.empty(rank)
+    rows, parts, errors, squares = (
+        np.empty((rank, most)),
+        np.empty((rank, most)),
+        np.empty(most),
+        np.empty(most),
+    )
+    normal, spread, mean = np.empty((rank, rank)), np.empty((rank, rank)), np.empty(rank)
     for person in range(begin, end):
         start, stop = indptr[person], indptr[person + 1]
-        if start == stop or clips[person] <= 0:
+        count = stop - start
+        if count == 0 or clips[person] <= 0:
             continue
-        if not fit_user(start, stop, items, values, item_factors, noise, normal, spread, mean):
+        gather(start, stop, items, item_factors, rows)
+        if not fit_user(rows, values[start:stop], noise, normal, spread, mean):
             continue
-        spread *= noise
-        contribution = np.empty((stop - start, rank))
-        total = 0.0
-        for place in range(start, stop):
-            row, scale = item_factors[items[place]], scales[items[place]]
-            error = min(max(values[place] - np.dot(mean, row), -bound), bound)
-            np.dot(spread, row, pulled)
-            for f in range(rank):
-                part = scale * (error * mean[f] - pulled[f])
-                contribution[place - start, f] = part
-                total += part * part
-        norm = np.sqrt(total)
+        user_errors(rows, values[start:stop], mean, bound, errors)
+        squares[:count] = 0.0
+        for f in range(rank):
+            for place in range(count):
+                parts[f, place] = errors[place] * mean[f]
+            for g in range(rank):
+                covariance = noise * spread[f, g]
+                for place in range(count):
+                    parts[f, place] -= covariance * rows[g, place]
+            for place in range(count):
+                parts[f, place] *= scales[items[start + place]]
+                squares[place] += parts[f, place] * parts[f, place]
+        norm = np.sqrt(squares[:count].sum())
         if not np.isfinite(norm):
             continue
         shrink = min(1.0, clips[person] / max(norm, 1e-300)) * _ROUNDING / step
-        for place in range(start, stop):
+        for place in range(count):
             for f in range(rank):
-                sums[items[place], f] += np.int64(contribution[place - start, f] * shrink)
+                sums[items[start + place], f] += np.int64(parts[f, place] * shrink)
     return sums
 
 

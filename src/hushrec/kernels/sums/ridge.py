@@ -1,11 +1,11 @@
-"""One user's local ridge regression. It never raises, since an error would reveal data."""
+"""Each user's local ridge regression. It never raises, since an error would reveal data."""
 
 import numba
 import numpy as np
 
-from hushrec.arrays import Floats, Ints32
+from hushrec.arrays import Bytes, Floats, Ints, Ints32
 
-__all__ = ["fit_user", "invert"]
+__all__ = ["fit_user", "gather", "invert", "user_errors", "user_residuals"]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -44,24 +44,32 @@ def invert(matrix: Floats, inverse: Floats) -> bool:
 
 
 @numba.njit(cache=True, nogil=True)
-def fit_user(
-    start: int,
-    stop: int,
-    items: Ints32,
-    values: Floats,
-    item_factors: Floats,
-    ridge: float,
-    normal: Floats,
-    inverse: Floats,
-    vector: Floats,
-) -> bool:
-    """Fit p = (Σ q qᵀ + ridge · I)⁻¹ Σ x q to the ratings from ``start`` up to but excluding ``stop``.
+def gather(begin: int, end: int, items: Ints32, item_factors: Floats, rows: Floats) -> None:
+    """Copy the factors of the items at ``begin`` to ``end`` to the first columns of ``rows``.
+
+    A factor's values lie together, so that loops over a user's ratings are vector operations, each of which
+    rounds as a single one does.
 
     Args:
-        start, stop: the user's ratings.
         items: item of each rating.
-        values: x of each rating.
         item_factors: q, shape (n_items, rank).
+        rows: receives qᵀ, shape (rank, end − begin or more).
+    """
+    for place in range(begin, end):
+        item = items[place]
+        for f in range(len(rows)):
+            rows[f, place - begin] = item_factors[item, f]
+
+
+@numba.njit(cache=True, nogil=True)
+def fit_user(
+    rows: Floats, values: Floats, ridge: float, normal: Floats, inverse: Floats, vector: Floats
+) -> bool:
+    """Fit p = (Σ q qᵀ + ridge · I)⁻¹ Σ x q to one user's ratings.
+
+    Args:
+        rows: qᵀ of each rated item, shape (rank, n_ratings or more).
+        values: x of each rating, shape (n_ratings,).
         ridge: weight of the prior of p.
         normal: overwritten, shape (rank, rank).
         inverse: receives the inverse of the normal matrix, shape (rank, rank).
@@ -71,17 +79,74 @@ def fit_user(
         Whether a solution exists in floating point.
     """
     rank = len(vector)
-    right = np.zeros(rank)
-    normal[:] = 0.0
-    for place in range(start, stop):
-        row = item_factors[items[place]]
-        for f in range(rank):
-            right[f] += values[place] * row[f]
-            for g in range(f + 1):
-                normal[f, g] += row[f] * row[g]
+    right = np.empty(rank)
     for f in range(rank):
+        total = 0.0
+        for place in range(len(values)):
+            total += rows[f, place] * values[place]
+        right[f] = total
+        for g in range(f + 1):
+            total = 0.0
+            for place in range(len(values)):
+                total += rows[f, place] * rows[g, place]
+            normal[f, g] = total
         normal[f, f] += ridge
     if not invert(normal, inverse):
         return False
-    np.dot(inverse, right, vector)
+    for f in range(rank):
+        vector[f] = 0.0
+        for g in range(rank):
+            vector[f] += inverse[f, g] * right[g]
     return True
+
+
+@numba.njit(cache=True, nogil=True)
+def user_errors(rows: Floats, values: Floats, vector: Floats, bound: float, errors: Floats) -> None:
+    """Write clamp(x − p·q, ±bound) of one user's ratings to the first ``errors``.
+
+    Args:
+        rows, values: as for ``fit_user``.
+        vector: p, shape (rank,).
+        bound: bound on an error.
+        errors: shape (n_ratings or more,).
+    """
+    for place in range(len(values)):
+        errors[place] = values[place]
+    for f in range(len(vector)):
+        for place in range(len(values)):
+            errors[place] -= vector[f] * rows[f, place]
+    for place in range(len(values)):
+        errors[place] = min(max(errors[place], -bound), bound)
+
+
+@numba.njit(cache=True, nogil=True)
+def user_residuals(
+    begin: int,
+    end: int,
+    indptr: Ints,
+    items: Ints32,
+    steps: Bytes,
+    levels: Floats,
+    item_effects: Floats,
+    prior_count: float,
+    residuals: Floats,
+) -> None:
+    """Write each rating minus its item's effect and its user's bias, for the users ``begin`` to ``end``.
+
+    Args:
+        indptr, items: compressed rows, shapes (n_users + 1,) and (n_ratings,).
+        steps: each rating, in steps above the bottom of the scale.
+        levels: the rating of each step.
+        item_effects: shape (n_items,).
+        prior_count: fictitious ratings at the items' effects in a user's bias.
+        residuals: receives them, shape (n_ratings,).
+    """
+    for user in range(begin, end):
+        start, stop = indptr[user], indptr[user + 1]
+        total = 0.0
+        for place in range(start, stop):
+            residuals[place] = levels[steps[place]] - item_effects[items[place]]
+            total += residuals[place]
+        bias = total / (stop - start + prior_count)
+        for place in range(start, stop):
+            residuals[place] -= bias

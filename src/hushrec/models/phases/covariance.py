@@ -18,7 +18,7 @@ from hushrec.estimation.covariance.weighted_fit import ROUNDS, weighted_factors
 from hushrec.estimation.factor_steps import leading
 from hushrec.estimation.head import Head
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
-from hushrec.kernels.sums.segments import LABEL_BITS
+from hushrec.kernels.sums.gram import ITEM_BITS
 from hushrec.models.phases.item_effects import ItemEffects
 from hushrec.models.phases.repeated import EFFECTS_SPLIT
 from hushrec.models.visibility import effects_split, head_size, shown_pairs
@@ -77,7 +77,7 @@ class CovarianceSettings(Frozen):
     """``weighted``; ``shrink``, as McSherry & Mironov 2009, §4.6; or ``none``."""
     shrinkage: Annotated[tuple[float, float], only(cleaning="shrink")] = (10.0, 100.0)
     """β of the diagonal and of the rest."""
-    pair_items: int | None = Field(default=None, ge=2, le=1 << LABEL_BITS)
+    pair_items: int | None = Field(default=None, ge=2, le=1 << ITEM_BITS)
     """number of the most rated items, by noisy count, whose covariance is measured; the others are
     predicted by their effects alone. By default as many as the budget and the declared crowd make
     visible, at most 20,000.
@@ -225,7 +225,7 @@ def measured(
     """
     head = Head.of(baseline.counts, sums.n_items)
     # McSherry & Mironov 2009, §4.3 (ratings centred by user, clamped to ±B), then Cov and Wgt of §4.4.
-    values = sums.measure(people, baseline.item_effects, baseline.user_mean, head, baseline.counts)
+    values = sums.measure(people, baseline.item_effects, baseline.user_mean, head)
     # A loop's variable would keep a triangle.
     covariance, weights = starmap(
         lambda query, sums: run.measure(replace(query, branch=branch), sums), values

@@ -5,6 +5,7 @@ any cut of the people into blocks, in any order, gives the same bits, and a sum 
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -20,6 +21,7 @@ __all__ = ["BlockFiles", "Engine", "Memory", "engine_of", "rows_here"]
 
 Part = TypeVar("Part")
 Block = TypeVar("Block", covariant=True)
+_END: Any = object()
 
 
 class Engine(Protocol[Block]):
@@ -84,7 +86,7 @@ class Memory(Generic[Block]):
 
 
 class BlockFiles(Generic[Block]):
-    """Rows that are read from files in every pass, one block in memory at a time.
+    """Rows that are read from files in every pass: one block in memory, and the next one on its way.
 
     Args:
         read: reads the blocks, in the same order each time.
@@ -97,8 +99,13 @@ class BlockFiles(Generic[Block]):
         self._read, self._n_blocks = read, n_blocks
 
     def blocks(self) -> Iterator[Block]:
-        """The blocks, each read when it is needed. Privacy: private."""
-        yield from self._read()
+        """The blocks, each read while the one before is in use. Privacy: private."""
+        with ThreadPoolExecutor(1) as reader:
+            blocks = iter(self._read())
+            coming = reader.submit(next, blocks, _END)
+            while (block := coming.result()) is not _END:
+                coming = reader.submit(next, blocks, _END)
+                yield block
 
     def map(self, function: Callable[[Any], Part]) -> Engine[Part]:
         """As in ``Engine``, computed again in every pass. Privacy: private."""
