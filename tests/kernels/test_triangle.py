@@ -7,7 +7,7 @@ from numpy.random import default_rng
 from hushrec.kernels.triangle import diagonal_positions, packed_size, unpack
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 9])
+@pytest.mark.parametrize("n", [0, 1, 2, 9, 64, 200])
 def test_packed_layout(n):
     rng = default_rng(n)
     square = rng.integers(-9, 10, (n, n))

@@ -7,6 +7,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from hushrec.arrays import Ints
 
+_BLOCK = 64  # rows that are transposed at a time: a cache holds them; chosen by hand
+
 
 def packed_size(n: int) -> int:
     """Return the cells of an (n, n) upper triangle, diagonal included: n (n + 1) / 2."""
@@ -31,7 +33,10 @@ def unpack(packed: NDArray[Any], n: int, dtype: DTypeLike = np.float64) -> NDArr
         raise ValueError(f"the packed triangle of {n} items has {packed_size(n)} cells, not {packed.shape}")
     matrix = np.empty((n, n), dtype)
     for i, start in enumerate(diagonal_positions(n)):
-        row = packed[start : start + n - i]
-        matrix[i, i:] = row
-        matrix[i:, i] = row
+        matrix[i, i:] = packed[start : start + n - i]
+    for begin in range(0, n, _BLOCK):
+        end = min(begin + _BLOCK, n)
+        matrix[end:, begin:end] = matrix[begin:end, end:].T
+        square = matrix[begin:end, begin:end]
+        square[:] = np.triu(square) + np.triu(square, 1).T
     return matrix

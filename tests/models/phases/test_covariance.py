@@ -8,6 +8,7 @@ import pytest
 import hushrec as hr
 from hushrec.errors import ConfigError
 from hushrec.estimation.covariance import low_rank
+from hushrec.estimation.covariance.low_rank import Triangle
 from hushrec.estimation.head import Head
 from hushrec.models.phases.covariance import (
     CovarianceSettings,
@@ -19,7 +20,6 @@ from hushrec.models.phases.covariance import (
     similarity,
 )
 from hushrec.models.phases.repeated import EFFECTS_SPLIT
-from hushrec.privacy.bounded import Noisy
 
 UNITS = ["record", "user"]
 SETTING = "covariance.pair_items"
@@ -36,8 +36,8 @@ def planted(rng, n=12, unit=1.0):
     upper = np.triu_indices(n)
     covariance = 50 * np.outer(direction, direction)[upper]
     return direction, Matrices(
-        Noisy("covariance", covariance, 0.0, 1.0, None),
-        Noisy("weights", np.full(len(covariance), 50.0), 0.0, 1.0, None),
+        Triangle(covariance.astype(np.float32), 0.0),
+        Triangle(np.full(len(covariance), 50.0, np.float32), 0.0),
         Head(n, np.arange(n)),
     )
 
@@ -89,8 +89,8 @@ def test_every_way_finds_a_planted_factor(budget, way, scale):
 def test_a_dense_release_is_the_average_and_never_divides_by_less_than_one():
     found = dense(
         Matrices(
-            Noisy("covariance", np.array([6.0, -2.0, 0.5]), 0.0, 1.0, None),
-            Noisy("weights", np.array([3.0, -4.0, 0.25]), 0.0, 1.0, None),
+            Triangle(np.array([6.0, -2.0, 0.5], np.float32), 0.0),
+            Triangle(np.array([3.0, -4.0, 0.25], np.float32), 0.0),
             Head(2, np.arange(2)),
         )
     )
@@ -104,8 +104,8 @@ def test_both_raw_forms_divide_by_the_same_floor(budget, monkeypatch, floor):
     """Neighbours and factors, published and product, where noise left weights near zero and below it."""
     monkeypatch.setattr(low_rank, "LEAST_WEIGHT", floor)
     matrices = Matrices(
-        Noisy("covariance", np.array([24.0, 0.5, 5.0]), 0.0, 1.0, None),
-        Noisy("weights", np.array([12.0, -4.0, 0.25]), 0.0, 1.0, None),
+        Triangle(np.array([24.0, 0.5, 5.0], np.float32), 0.0),
+        Triangle(np.array([12.0, -4.0, 0.25], np.float32), 0.0),
         Head(2, np.arange(2)),
     )
     domain, ones = domain_of(2), np.ones(2)

@@ -72,7 +72,7 @@ def test_lists_of_a_model_that_is_trained_on_rows_are_near_the_release(fitted):
         best = np.argsort(-fitted.tensors["item_scores"])[:20]
         near.append(len(set(first) & set(second)))
         popular.append(len(set(first) & set(best)))
-    assert np.mean(near) > np.mean(popular) + 2
+    assert np.mean(near) > np.mean(popular) + 1.5
 
 
 def test_counts_alone_give_draws_by_popularity_and_say_so():

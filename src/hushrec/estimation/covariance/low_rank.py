@@ -14,7 +14,7 @@ Three ways, from using none to using all of the known noise variance:
 """
 
 import math
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy.optimize import brentq
@@ -22,7 +22,6 @@ from scipy.special import erf
 
 from hushrec.arrays import Floats, Floats32
 from hushrec.kernels.triangle import unpack
-from hushrec.privacy.bounded import Noisy
 from hushrec.progress import steps
 
 Some = TypeVar("Some", Floats, Floats32)
@@ -41,7 +40,21 @@ Chosen on MovieLens 100K: lab/docs/published.md, "The floor of the raw average".
 """
 
 
-def full(matrix: Noisy, n: int, star: float = 1.0) -> Floats32:
+class Triangle(NamedTuple):
+    """A released matrix in single precision.
+
+    Attributes:
+        values: the upper triangle, packed.
+        sigma: standard deviation of the noise on each entry; 0 without noise.
+
+    Privacy: public once released.
+    """
+
+    values: Floats32
+    sigma: float
+
+
+def full(matrix: Triangle, n: int, star: float = 1.0) -> Floats32:
     """Unpack a released upper triangle to float32, in units of ``star``, shape (n, n)."""
     square: Floats32 = unpack(matrix.values, n, np.float32)
     if star != 1:
@@ -49,8 +62,11 @@ def full(matrix: Noisy, n: int, star: float = 1.0) -> Floats32:
     return square
 
 
-def leading(matrix: Floats32, rank: int) -> tuple[Floats, Floats]:
+def leading(matrix: Floats32, rank: int, scale: Floats32 | None = None) -> tuple[Floats, Floats]:
     """Return the algebraically largest eigenvalues, shape (rank,), and vectors, shape (n, rank).
+
+    With ``scale`` s, shape (n,), they are those of diag(s) M diag(s), which is not made: a large catalogue
+    leaves no room for another matrix.
 
     Block power iteration (Halko, Martinsson & Tropp 2011, Algorithm 4.4): a dozen products with a thin
     block are ten times faster here than Lanczos, and the remaining error lies within the noise.
@@ -58,10 +74,10 @@ def leading(matrix: Floats32, rank: int) -> tuple[Floats, Floats]:
     n = len(matrix)
     width = min(rank + _OVERSAMPLED, n)
     start = np.cos(np.outer(np.arange(n), np.arange(1, width + 1)) * 0.7390851332151607)
-    block = start.astype(np.float32)
+    block, each = start.astype(np.float32), np.float32(1) if scale is None else scale[:, None]
     for _ in steps("decomposing", range(_POWERS)):
-        block = _orthonormal(matrix @ block)
-    inner = block.T @ (matrix @ block)
+        block = _orthonormal(each * (matrix @ (each * block)))
+    inner = block.T @ (each * (matrix @ (each * block)))
     values, turned = np.linalg.eigh(((inner + inner.T) / 2).astype(np.float64))
     order = np.argsort(-values)[:rank]
     return values[order], np.asarray(block @ turned[:, order], dtype=np.float64)

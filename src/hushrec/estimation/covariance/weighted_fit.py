@@ -68,6 +68,8 @@ def weighted_factors(
     """
     n = len(covariance)
     rank = min(rank, n - 1)
+    largest = max(_scale(covariance, weights), 1e-6)  # no component is more than all that is there
+    np.fill_diagonal(covariance, 0)
     prior_factors = np.zeros((n, 0)) if prior is None else prior
     if prior_factors.any():  # the others start from what it leaves unexplained
         _subtract(covariance, weights, prior_factors)
@@ -82,7 +84,6 @@ def weighted_factors(
     if not alive.any():
         return fitted
     factors, mean = factors[:, alive], mean[:, alive]
-    largest = max(_scale(covariance, weights), 1e-6)  # no component is more than all that is there
     precision = np.full(alive.sum(), 2 / largest)
     for start in range(0, n, _ROWS):
         rows = slice(start, start + _ROWS)
@@ -181,20 +182,18 @@ def _scale(covariance: Floats32, weights: Floats32) -> float:
 
 
 def _start(covariance: Floats32, weights: Floats32, sigma: float, kappa: float, rank: int) -> Floats:
-    """Factorise the covariance, scaled so that its entries are about equally noisy."""
+    """Factorise the covariance without its diagonal, scaled so that its entries are about equally noisy."""
     if rank == 0:
         return np.zeros((len(covariance), 0))
     total = weights.sum(axis=1, dtype=np.float64)
     size = np.maximum(total / math.sqrt(max(total.sum(), _TINY)), 0.01)  # weights ≈ size sizeᵀ
     even = size / np.sqrt(sigma + math.sqrt(kappa) * size + 1e-6)
-    scaled = covariance * (even / size)[:, None].astype(np.float32)
-    scaled *= (even / size).astype(np.float32)
-    np.fill_diagonal(scaled, 0)
+    scale = (even / size).astype(np.float32)
     factors = np.zeros((len(covariance), rank))
     for head in _heads(size):
         m = len(head)
-        part = scaled if m == len(scaled) else scaled[np.ix_(head, head)]
-        values, vectors = leading(part, min(rank, m - 1))
+        part = covariance if m == len(covariance) else covariance[np.ix_(head, head)]
+        values, vectors = leading(part, min(rank, m - 1), scale[head])
         # Entries have at most unit noise. The largest eigenvalue of noise alone is then below 2√m, apart from
         # fluctuations of order m^(−1/6) (Tracy & Widom 1994). If one shows, weaker ones may by their weights.
         if values[0] >= 2 * math.sqrt(m) * (1 + _BEYOND * m ** (-2 / 3)):

@@ -1,7 +1,7 @@
 """The second phase of both covariance models: measure the covariance, and clean it."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import starmap
 from typing import Annotated, Literal, NamedTuple
@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from hushrec.arrays import Floats, Floats32
+from hushrec.arrays import Floats, Floats32, Ints
 from hushrec.data.declared.crowd import Crowd
 from hushrec.data.domain import Domain
 from hushrec.errors import ConfigError
@@ -23,7 +23,8 @@ from hushrec.models.phases.item_effects import ItemEffects
 from hushrec.models.phases.repeated import EFFECTS_SPLIT
 from hushrec.models.visibility import effects_split, head_size, shown_pairs
 from hushrec.privacy.accounting.budget import Terms
-from hushrec.privacy.bounded import Noisy, Norm
+from hushrec.privacy.bounded import Norm
+from hushrec.privacy.query import Sum
 from hushrec.privacy.run import Run
 from hushrec.settings import Frozen, only
 from hushrec.statistics.covariance_sums import CovarianceSums
@@ -52,8 +53,8 @@ class Matrices(NamedTuple):
     Privacy: public once released.
     """
 
-    covariance: Noisy
-    weights: Noisy
+    covariance: low_rank.Triangle
+    weights: low_rank.Triangle
     head: Head
 
 
@@ -228,9 +229,14 @@ def measured(
     values = sums.measure(people, baseline.item_effects, baseline.user_mean, head)
     # A loop's variable would keep a triangle.
     covariance, weights = starmap(
-        lambda query, sums: run.measure(replace(query, branch=branch), sums), values
+        lambda query, sums: _released(replace(query, branch=branch), sums, run), values
     )
     return Matrices(covariance, weights, head)
+
+
+def _released(query: Sum, sums: Callable[[], Ints], run: Run) -> low_rank.Triangle:
+    noisy = run.measure(query, sums)
+    return low_rank.Triangle(noisy.values.astype(np.float32), noisy.sigma)
 
 
 def squares(matrices: Matrices, domain: Domain) -> tuple[Floats32, Floats32]:
@@ -284,7 +290,7 @@ def dense(matrices: Matrices) -> dict[str, Floats32]:
     """Return ``raw_average`` and Wgt, packed, for the whole catalogue. Privacy: post-processing."""
     weights, head = matrices.weights.values, matrices.head
     average = low_rank.raw_average(matrices.covariance.values, weights)
-    triangles = {"covariance": average.astype(np.float32), "similarity": weights.astype(np.float32)}
+    triangles = {"covariance": average, "similarity": weights}
     return {name: head.spread_triangle(triangle) for name, triangle in triangles.items()}
 
 
