@@ -5,6 +5,7 @@ from types import ModuleType
 
 import numpy as np
 import polars as pl
+import pytest
 
 import hushrec as hr
 from hushrec import testing
@@ -53,6 +54,7 @@ class MyPopularity(hr.Popularity):
 """
 
 
+@pytest.mark.full
 def test_the_search_finds_a_false_sensitivity(monkeypatch):
     """Half of the true Δ is declared, so the search finds 2; of the right model it finds no more than 1."""
     budget = hr.Budget(epsilon=1.0, delta=1e-6, unit="record", adjacency="add-remove")

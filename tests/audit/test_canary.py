@@ -134,6 +134,7 @@ def test_who_is_not_in_the_sample_is_not_heard():
     assert 0.1 * planned.epsilon < heard.epsilon <= planned.epsilon
 
 
+@pytest.mark.full
 def test_more_runs_prove_more_and_a_seed_repeats_them():
     planned, gaps = worlds(ONE)
     few, many, again = (listen(planned, gaps, runs=runs) for runs in (1000, 20_000, 1000))
@@ -142,6 +143,7 @@ def test_more_runs_prove_more_and_a_seed_repeats_them():
 
 
 @pytest.mark.parametrize("model", [ONE, SIX], ids=["one", "six"])
+@pytest.mark.full
 def test_the_stated_power_is_the_power(model, weaken):
     """Noise that is a little smaller than what would be noticed is noticed."""
     planned, gaps = worlds(model)
@@ -157,6 +159,7 @@ def test_too_little_laplace_noise_is_noticed(weaken):
     assert listen(planned, gaps, runs=100_000).epsilon > planned.epsilon
 
 
+@pytest.mark.full
 def test_samples_that_everyone_is_in_are_noticed(monkeypatch):
     """The planted fault: the price is that of a sample, and everyone takes part."""
     from hushrec.privacy.noise.poisson_sampling import Sample

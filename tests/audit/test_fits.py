@@ -30,6 +30,7 @@ def audited():
     return audit(hr.GlobalEffects(), BUDGET, runs=10_000, progress=lambda *at: steps.append(at)), steps
 
 
+@pytest.mark.full
 def test_a_right_model_holds_in_all_three_parts(audited):
     found, _ = audited
     assert found.holds
@@ -55,6 +56,7 @@ def test_progress_is_of_public_counts_and_reaches_its_end(audited):
     ("name", "part"),
     [("constant", "replay"), ("order", "search"), ("understated", "search"), ("noise 10% short", "canary")],
 )
+@pytest.mark.full
 def test_a_fault_is_refuted_by_the_part_that_looks_for_it(name, part):
     fault = BY_NAME[name]
     with fault.planted():
@@ -73,6 +75,7 @@ def test_a_posterior_sample_is_said_not_to_be_audited():
     assert "not audited" in str(found)
 
 
+@pytest.mark.full
 def test_settings_and_domain_are_those_of_the_user():
     domain = hr.Domain(range(6), scale=(0, 10, 1), max_users=10**5, max_per_user=2)
     found = audit(

@@ -25,6 +25,7 @@ def budget_of(unit, adjacency, epsilon=1.0, delta=1e-6):
 
 
 @pytest.mark.parametrize(("unit", "adjacency"), KINDS)
+@pytest.mark.full
 def test_it_comes_close_to_every_bound_and_exceeds_none(unit, adjacency):
     budget = budget_of(unit, adjacency)
     found = search(SVD, budget, WORLD, rounds=30)
@@ -34,6 +35,7 @@ def test_it_comes_close_to_every_bound_and_exceeds_none(unit, adjacency):
     assert found.pairs == len(WORLD.pairs(unit, adjacency)) + RANDOM + 30
 
 
+@pytest.mark.full
 def test_the_worst_pair_is_kept_with_its_distances():
     budget = budget_of("user", "add-remove")
     found = search(SVD, budget, WORLD, random=5, rounds=10)
@@ -58,6 +60,7 @@ def test_losses_add_up_to_the_price_of_the_plan():
         assert 0.9 * whole / 1e12 < loss <= whole / 1e12
 
 
+@pytest.mark.full
 def test_climbing_finds_what_chance_does_not():
     budget, model = budget_of("record", "add-remove"), hr.PrivateALS(rank=2, epochs=2)
     start = search(model, budget, WORLD, random=0, rounds=0)

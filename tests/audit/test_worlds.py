@@ -35,6 +35,7 @@ def units(unit, pair):
 
 @pytest.mark.parametrize("domain", DOMAINS.values(), ids=list(DOMAINS))
 @pytest.mark.parametrize(("unit", "adjacency"), KINDS)
+@pytest.mark.full
 def test_neighbours_differ_in_one_unit(unit, adjacency, domain):
     world, rng = World.of(domain), choices(1)
     at_random = [world.at_random(unit, adjacency, rng) for _ in range(50)]

@@ -17,6 +17,7 @@ def wide(monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
 
 
+@pytest.mark.full
 def test_a_right_model_is_printed_as_a_table(hushrec):
     done = hushrec(f"audit global-effects {BUDGET}")
     assert "GlobalEffects, ε = 4 at δ = 1e-06 per user, add-remove: claimed ε = 4" in done.out
@@ -28,6 +29,7 @@ def test_a_right_model_is_printed_as_a_table(hushrec):
     assert "does not hold" not in done.out
 
 
+@pytest.mark.full
 def test_a_claim_that_does_not_hold_exits_with_1(hushrec):
     with FAULT.planted():
         done = hushrec(f"audit global-effects {BUDGET}", code=1)
@@ -35,6 +37,7 @@ def test_a_claim_that_does_not_hold_exits_with_1(hushrec):
     assert "do not release anything with this configuration" in done.out
 
 
+@pytest.mark.full
 def test_settings_and_domain_reach_the_audit(hushrec, tmp_path):
     hr.Domain(range(9), scale=(0, 1, 1), max_users=50).save(tmp_path / "domain.json")
     within = f"--domain {tmp_path / 'domain.json'} --unit record --adjacency replace"
@@ -44,6 +47,7 @@ def test_settings_and_domain_reach_the_audit(hushrec, tmp_path):
     assert "rank = 10 is more than the 9 items" in refused.err
 
 
+@pytest.mark.full
 def test_findings_are_one_object_and_the_exit_code_stays(hushrec):
     facts = json.loads(hushrec(f"audit global-effects {BUDGET} --json").out)
     assert facts["subject"].startswith("GlobalEffects, ε = 4")

@@ -230,6 +230,7 @@ class Listed(hr.Popularity):
 """
 
 
+@pytest.mark.full
 def test_a_model_of_ones_own_is_planned_fitted_and_audited(tmp_path, hushrec, refused, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")

@@ -104,6 +104,7 @@ def test_items_alone_are_refused_by_a_release_of_ratings(release, refused):
         )
 
 
+@pytest.mark.full
 def test_clicks_become_a_list_by_popularity(here, hushrec, budget):
     pl.read_csv("train.csv").select("user_id", "item_id").write_csv("clicks.csv")
     hushrec("domain --items catalogue.csv --interactions --max-users 200 -o domain.json")

@@ -55,6 +55,7 @@ def text(name):
     return Path(name).read_text("utf-8")
 
 
+@pytest.mark.full
 def test_a_card_stands_by_itself(one, hushrec):
     assert hushrec("show one.safetensors --html card.html").out == "Wrote card.html\n"
     shown = read(text("card.html"))

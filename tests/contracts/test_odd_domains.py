@@ -278,6 +278,7 @@ def lost(found: Iterator[tuple[str, Any, Budget, str]]) -> tuple[list[str], coll
 
 
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.full
 def test_no_budget_is_lost(name):
     few = MODELS[name][: 2 if "Posterior" in name else 1]
     found = (  # much noise in one world, hardly any in the next
@@ -302,6 +303,7 @@ def test_no_budget_is_lost_in_any_form(name, capsys):
 @pytest.mark.parametrize(
     "name", [name for name in MODELS if not issubclass(type(MODELS[name][0]), Noiseless)]
 )
+@pytest.mark.full
 def test_a_ledger_on_disk_books_what_is_released_and_nothing_else(name, tmp_path):
     """Under the operating system's noise: as many charges as releases, each of them published."""
     config = MODELS[name][0]

@@ -34,12 +34,14 @@ def replay_all(fault):
 
 
 @pytest.mark.parametrize("fault", REPLAYED, ids=str)
+@pytest.mark.full
 def test_a_replay_finds_a_leak(fault):
     with fault.planted(), pytest.raises(Leak, match=fault.found):
         replay_all(fault)
 
 
 @pytest.mark.parametrize("fault", SEARCHED, ids=str)
+@pytest.mark.full
 def test_a_search_finds_a_sensitivity_that_is_too_small(fault):
     world = world_of(fault.config)
     with fault.planted():
@@ -51,6 +53,7 @@ def test_a_search_finds_a_sensitivity_that_is_too_small(fault):
 
 
 @pytest.mark.parametrize("fault", HEARD, ids=str)
+@pytest.mark.full
 def test_a_canary_hears_noise_that_is_too_small(fault):
     world = world_of(fault.config)
     planned = hr.plan(world.domain, fault.config, fault.budget)
@@ -60,6 +63,7 @@ def test_a_canary_hears_noise_that_is_too_small(fault):
         assert listen(planned, gaps).epsilon > planned.epsilon
 
 
+@pytest.mark.full
 def test_what_is_not_faulty_is_not_found():
     for model, budget in {(fault.model, fault.budget) for fault in REPLAYED}:
         world = world_of(MODELS[model])

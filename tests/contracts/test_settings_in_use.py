@@ -245,6 +245,7 @@ def dead(kind: type[Settings]) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", KINDS)
+@pytest.mark.full
 def test_no_setting_is_dead(name: str) -> None:
     found = [*dead(KINDS[name])]
     assert not found, "\n".join(found)
@@ -280,6 +281,7 @@ class Silent(hr.InputPerturbationMF):
         (Silent, "learning_rate is not refused beside {}"),
     ],
 )
+@pytest.mark.full
 def test_a_dead_setting_is_found(kind: type[Settings], found: str) -> None:
     assert any(line.startswith(found) for line in dead(kind))
 

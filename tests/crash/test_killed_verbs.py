@@ -25,6 +25,7 @@ def outcomes(tmp_path_factory):
 
 @pytest.mark.parametrize("point", [*BEFORE, *CHARGED])
 @pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.full
 def test_a_kill_loses_no_budget_and_draws_nothing_twice(outcomes, verb, point):
     found = outcomes[verb][point]
     assert found["statuses"] == [-9, 0]

@@ -95,6 +95,7 @@ def packed_again(here):
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.full
 def test_a_killed_run_leaves_nothing_that_stays(here, moment):
     child = start(moment)
     assert child.wait(60) == -signal.SIGKILL

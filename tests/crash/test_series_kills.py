@@ -28,6 +28,7 @@ def run(folder, kill=""):
     ("kill", "part", "place"),
     [("before-charge", 1, 1), ("after-charge", 2, 2), ("after-sample", 2, 2), ("after-store", 2, 2)],
 )
+@pytest.mark.full
 def test_the_part_that_was_charged_is_the_last_of_its_number(tmp_path, kill, part, place):
     ledger = hr.Ledger.create(tmp_path / "ledger.db", TOTAL, 5)
     ratings = hr.synthetic.netflix_like(40, 8, 160, 1)

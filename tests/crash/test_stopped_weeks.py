@@ -67,6 +67,7 @@ def nothing_was_lost(found: dict[str, Any], weeks: int) -> bool:
     return bool(whole and states and len(found["states"]) == weeks and found["left"] <= 1)
 
 
+@pytest.mark.full
 def test_no_week_is_lost_whenever_its_fit_is_killed(tmp_path: Path) -> None:
     place = str(tmp_path / "ledger.db")
     created(place, len(POINTS))
@@ -91,6 +92,7 @@ def test_forty_kills_lose_nothing_in_a_database(url: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("fault", ["other noise", "no checkpoint"])
+@pytest.mark.full
 def test_a_planted_fault_is_found(tmp_path: Path, fault: str) -> None:
     place = str(tmp_path / "ledger.db")
     created(place, 3)
@@ -111,6 +113,7 @@ def started(unit: str, folder: Path, point: str = "") -> int:
 
 
 @pytest.mark.parametrize("point", ["after-charge", "after-keep", "after-store"])
+@pytest.mark.full
 def test_the_weekly_unit_is_started_again_and_resumes(tmp_path: Path, point: str) -> None:
     unit = (Path(__file__).resolve().parents[2] / "deploy" / "hushrec-week.service").read_text("utf-8")
     clicks = hr.synthetic.interactions(users=60, items=20, interactions=900, seed=1)

@@ -201,6 +201,7 @@ def test_the_names_in_schemas_are_those_of_the_code():
 
 
 @pytest.mark.parametrize("name", PRINTED)
+@pytest.mark.full
 def test_what_a_command_prints_keeps_to_the_schema_of_its_kind(printed, name):
     told = printed[name]
     assert [*told][:2] == ["kind", "version"]

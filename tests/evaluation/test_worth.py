@@ -106,6 +106,7 @@ def gains(domain, asked, seeds):
     return np.array([(trial.recall - trial.popularity, trial.dimensions) for trial in found])
 
 
+@pytest.mark.full
 def test_half_the_people_with_half_the_noise_find_as_much(budget, monkeypatch):
     """Means of six crowds each, four standard errors apart in two of a thousand draws of the twelve crowds.
 

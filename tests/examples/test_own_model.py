@@ -94,6 +94,7 @@ def test_classes_are_imported_from_where_the_page_says():
         assert getattr(import_module(module), name).__module__ == module
 
 
+@pytest.mark.full
 def test_the_session_of_the_page_runs(typed):
     code, printed = typed("-c", session())
     assert code == 0, printed

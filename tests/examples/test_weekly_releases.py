@@ -25,6 +25,7 @@ def without_titles(text):
     return re.sub(r"The \w+ \w+", "TITLE", text).splitlines()
 
 
+@pytest.mark.full
 def test_it_prints_what_the_readme_shows(example, printed):
     (shown,) = blocks(example, "text")
     lines = without_titles(shown)
@@ -52,6 +53,7 @@ def test_the_user_who_is_deleted_has_clicks(example):
     assert deleted in hr.synthetic.interactions(users=6_000, items=240, interactions=90_000, seed=7).users
 
 
+@pytest.mark.full
 def test_a_second_run_is_refused(example, printed):
     with pytest.raises(AssertionError, match="there is a ledger already"):
         typed("python weekly_releases.py", example)

@@ -80,6 +80,7 @@ def test_every_branch_costs_the_budget_and_the_first_sums_a_fifth(world, budget,
         assert first + sum(parts[name] for name in names) == pytest.approx(1)
 
 
+@pytest.mark.full
 def test_effects_that_were_measured_twice_err_like_those_of_the_whole_budget(world, budget):
     """Over twenty seeds; those of the first sums alone err by 3 % more."""
     asked, train, test = budget(1.0, "user"), *world

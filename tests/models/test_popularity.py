@@ -115,6 +115,7 @@ def test_a_cap_that_does_not_bind_is_the_number_of_items(given, budget):
     assert bound(contribution_cap=1e6) == pytest.approx(100**0.5)
 
 
+@pytest.mark.full
 def test_an_audit_refutes_a_bound_that_is_too_small(budget, monkeypatch):
     assert audit(hr.Popularity(), budget(4.0, "user"), runs=100).holds
     monkeypatch.setattr(ItemCounts, "query", understated(ItemCounts.query))

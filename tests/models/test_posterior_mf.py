@@ -23,6 +23,7 @@ def same(one, other):
     return all(np.array_equal(tensor, other.tensors[name]) for name, tensor in one.tensors.items())
 
 
+@pytest.mark.full
 def test_steps_find_what_effects_leave(rmse, budget):
     config = hr.PosteriorMF(rank=4)
     assert rmse(config) < rmse(hr.GlobalEffects()) - 0.02

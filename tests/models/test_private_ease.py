@@ -112,6 +112,7 @@ def tastes_of(interactions):
 
 
 @pytest.mark.parametrize("kind", ["useful", *sorted(FEATURES.keys() - {"none"})])
+@pytest.mark.full
 def test_features_help_and_useless_or_odd_ones_do_no_harm(halves, budget, kind):
     """Of recall, whose standard error is about 0.005, mean over three seeds."""
     found = {}

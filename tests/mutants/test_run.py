@@ -68,6 +68,7 @@ def test_every_listed_fault_can_be_planted(runner):
     assert len(runner.listed(RUN.with_name("faults.toml"), RUN.parents[2])) > 300
 
 
+@pytest.mark.full
 def test_faults_are_caught_one_by_one_in_compiled_code_too(played):
     """The last one is in a kernel that another file's kernel calls: compiled code does not know of it."""
     status, said = played(

@@ -141,6 +141,7 @@ sys.stdout.write(str(items.tolist()))
 """
 
 
+@pytest.mark.full
 def test_nor_do_threads():
     """Vectors may differ in the last bits, which no two scores of these users are apart."""
     folder = os.path.dirname(os.path.dirname(__file__))

@@ -168,6 +168,7 @@ def regression(rate, *, copies=1000, first=60, between=30, snapshots=10, **fault
     return np.concatenate(found)
 
 
+@pytest.mark.full
 def test_users_vectors_have_the_law_of_the_steps():
     rate = 0.04
     assert not alarms(gaussian_checks(regression(rate), *stationary(regression_steps(rate))))
@@ -261,6 +262,7 @@ def crossed(rate, *, copies=1000, first=100, between=50, snapshots=10, **faults)
     return np.concatenate(found)
 
 
+@pytest.mark.full
 def test_lazy_payments_have_the_law_of_eager_steps():
     rate = 0.06
     assert not alarms(gaussian_checks(crossed(rate), *stationary(crossed_steps(rate))))
@@ -304,6 +306,7 @@ def test_the_bias_falls_with_the_rate(steps, posterior):
     ],
     ids=str,
 )
+@pytest.mark.full
 def test_without_data_all_follow_the_prior(temperature, fault):
     """At any rate: users, items and effects, one pass after another."""
     users, items = np.array([0.5, 3.0]), np.array([1.0, 0.2])

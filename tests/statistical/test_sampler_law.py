@@ -177,6 +177,7 @@ def test_planted_faults_raise_their_alarm(fault, check: str, scale: float) -> No
 
 @distributions
 @pytest.mark.parametrize("scale", [2.0, 1000.0, 2.0**45])
+@pytest.mark.full
 def test_the_far_tail_has_its_law_too(distribution: Distribution, scale: float) -> None:
     # Words below 2^40, which only exact arithmetic turns into draws: U is uniform below 2^-23.
     words = np.random.default_rng(3).integers(0, 2**64, (4, 500), dtype=np.uint64)

@@ -262,6 +262,7 @@ def number_of_survivors(found: Ints) -> dict[str, float]:
     }
 
 
+@pytest.mark.full
 def test_over_many_seeds_the_number_of_listed_cells_is_binomial() -> None:
     found = totals(by_gaps, range(400))
     assert not alarms(number_of_survivors(found))

@@ -30,6 +30,7 @@ def test_half_of_a_unit_vectors_outer_product_lies_above_the_diagonal(z):
         assert above(np.outer(z, z)) <= pairs_user(len(z), 0.0)
 
 
+@pytest.mark.full
 def test_the_half_is_reached():
     z = np.full(10_000, 0.01)
     assert above(np.outer(z, z)) > np.sqrt(0.5) - 1e-4

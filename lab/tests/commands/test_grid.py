@@ -60,6 +60,7 @@ def grid(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.full
 def test_it_runs_tells_and_draws(grid, lab):
     shown = lab("grid grid.toml --figure curve.svg").out
     assert shown.startswith("NOT PRIVATE, not for publication")
@@ -74,6 +75,7 @@ def test_it_runs_tells_and_draws(grid, lab):
     assert f"{RUNS} runs, 0 of them now, 0 failed" in again
 
 
+@pytest.mark.full
 def test_files_are_what_their_names_say(grid, lab, refused):
     pytest.importorskip("matplotlib")
     Path("clicks.toml").write_text(CLICKS)
@@ -105,6 +107,7 @@ def test_a_figure_without_matplotlib_is_refused_before_anything_runs(grid, refus
     assert sorted(Path().iterdir()) == [Path("grid.toml")]
 
 
+@pytest.mark.full
 def test_what_failed_is_listed_and_tried_again(grid, lab):
     Path("grid.toml").write_text(
         GRID.replace("5]\ndelta = 1e-6", "5]\ndelta = 0").replace("3\n[[run", "2\n[[run")
@@ -238,6 +241,7 @@ class Listed(hr.Popularity):
 """
 
 
+@pytest.mark.full
 def test_a_model_of_ones_own_is_run(grid, lab, refused, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     Path("outside_grid.py").write_text(OUTSIDE)

@@ -71,6 +71,7 @@ def test_every_release_is_what_it_was(forms):
     assert not harness.differing(json.loads(STORED.read_text()), everything=True)
 
 
+@pytest.mark.full
 def test_another_setting_is_another_digest(forms, monkeypatch):
     monkeypatch.setitem(MODELS, "svd published", lambda **noise: lab.McSherrySVD(rank=3, **noise))
     changed = harness.differing(json.loads(STORED.read_text()), everything=False)

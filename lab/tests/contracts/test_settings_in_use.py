@@ -14,6 +14,7 @@ def noise_and_bits(form, ratings, budget):
 
 
 @pytest.mark.parametrize("kind", published.MODELS)
+@pytest.mark.full
 def test_no_setting_is_dead(kind, monkeypatch):
     monkeypatch.setattr(harness, "REQUIRED", SHORT)
     monkeypatch.setattr(harness, "charged", noise_and_bits)

@@ -42,6 +42,7 @@ def grid():
     return pl.DataFrame(made, infer_schema_length=None)
 
 
+@pytest.mark.full
 def test_figure_names_its_curves_and_references(grid):
     drawn = plots.figure(grid, reading.labels(grid), ["item average"], title="Effects")
     assert ElementTree.fromstring(drawn).get("aria-label") == "Effects"

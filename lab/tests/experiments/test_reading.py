@@ -147,6 +147,7 @@ def plain(resampled, _):
 
 
 @pytest.mark.parametrize(("n", "low"), [(5, 0.905), (10, 0.925)])
+@pytest.mark.full
 def test_intervals_cover_what_they_say(n, low):
     """Coverage is 0.928 of 5 splits and 0.945 of 10; 4,000 simulations have σ ≤ 0.0042.
 
@@ -163,6 +164,7 @@ def crossings_covered():
     return sum(one.low <= 0.8 <= one.high for one in found)
 
 
+@pytest.mark.full
 def test_crossings_are_covered(monkeypatch):
     """Coverage is 0.945 in 1,000 simulations; below 165 hits of 200 less than once in a million times.
 

@@ -78,6 +78,7 @@ def ended(tmp_path_factory):
     return list(experiment.run()), experiment.table()
 
 
+@pytest.mark.full
 def test_a_row_is_what_the_library_says(ended):
     _, table = ended
     ratings = Grid.model_validate({"data": {"generated": GENERATED}, "split": {"kind": "kfold"}}).data.load()
@@ -121,6 +122,7 @@ def test_a_failed_run_is_recorded_and_stops_no_other(ended, experiment):
     assert table.filter(pl.col("error").is_null())["rmse"].is_finite().all()
 
 
+@pytest.mark.full
 def test_a_second_start_tries_what_failed_and_nothing_else(experiment):
     first = experiment()
     list(first.run())
@@ -134,6 +136,7 @@ def test_a_second_start_tries_what_failed_and_nothing_else(experiment):
     assert same.equals(table.filter(pl.col("name") != "impossible"))  # to the second: nothing was run again
 
 
+@pytest.mark.full
 def test_processes_change_no_result(ended, experiment):
     parallel = experiment()
     assert len(list(parallel.run(workers=2))) == len(ended[0])
@@ -149,6 +152,7 @@ def test_stopped_in_the_middle_it_keeps_what_is_finished(experiment):
     assert len(experiment().missing()) == len(first.cases) - len(first.rows())
 
 
+@pytest.mark.full
 def test_workers_say_why_they_cannot_start(experiment, tmp_path):
     (tmp_path / "broken.parquet").write_text("no ratings")
     file = 'ratings = "broken.parquet"\ndomain = { items = [1, 9], scale = [1, 5, 1], max_users = 9 }'
@@ -164,6 +168,7 @@ def test_missing_ratings_are_noticed_before_anything_runs(experiment):
         experiment(TEXT.replace("generated = { users = 150, items = 40, ratings = 2500, seed = 3 }", file))
 
 
+@pytest.mark.full
 def test_a_killed_worker_is_an_error_with_its_fix(experiment, monkeypatch):
     monkeypatch.setattr("lab.experiments.runner._run", _die)
     with pytest.raises(ConfigError, match="fewer --workers"):

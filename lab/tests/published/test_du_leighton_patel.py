@@ -106,6 +106,7 @@ def test_everybody_gets_the_same_representative_of_an_item():
     assert max(len(set(after[before == item]) - {item}) for item in range(ITEMS)) > 1
 
 
+@pytest.mark.full
 def test_a_single_rating_comes_out_as_if_it_were_drawn_by_itself():
     """Over many seeds P(j | i) is that of DistanceBased: only what rows tell together differs."""
     n, found = 600, np.zeros(ITEMS)

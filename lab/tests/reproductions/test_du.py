@@ -93,6 +93,7 @@ def page(folder):
     return (folder / "pages" / "du.md").read_text("utf-8")
 
 
+@pytest.mark.full
 def test_page_figures_and_csv_from_finished_runs(folder, page):
     names = {path.name for path in (folder / "pages").iterdir()}
     assert names == {"du.md", "du.csv", "du-epsilon.svg", "du-loss.svg"}

@@ -1,9 +1,11 @@
 import polars as pl
+import pytest
 
 from lab.reproductions import figures
 from lab.reproductions.trials import Trial
 
 
+@pytest.mark.full
 def test_page_figures_and_csv_from_finished_runs(made_up):
     folder = made_up(*figures.NAMES)
     counts = pl.DataFrame({"rank": range(1, 201), "ratings": [3] * 100 + [1] * 100})

@@ -5,6 +5,7 @@ from hushrec.errors import ConfigError
 from lab.reproductions import friedman
 
 
+@pytest.mark.full
 def test_page_figures_and_csv_from_finished_runs(made_up):
     folder = made_up(*friedman.NAMES)
     friedman.page(folder, folder / "pages")

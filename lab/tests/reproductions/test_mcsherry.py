@@ -64,6 +64,7 @@ def test_noise_is_what_the_paper_says_at_theta(label):
     assert sum(shares.values()) == pytest.approx(1)
 
 
+@pytest.mark.full
 def test_page_figures_and_csv_from_finished_runs(tables, tmp_path):
     for name, rows in tables.items():
         rows.write_parquet(tmp_path / f"{name}.parquet")

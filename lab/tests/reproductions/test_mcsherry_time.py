@@ -41,6 +41,7 @@ def test_only_what_had_arrived_by_the_day_is_used(bench):
     assert early["rmse"] > 0
 
 
+@pytest.mark.full
 def test_noise_costs_and_the_corrected_model_has_the_true_epsilon_of_theta(bench):
     exact = measured(bench)
     noisy = measured(bench, theta=0.15)

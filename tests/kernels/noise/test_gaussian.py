@@ -103,6 +103,7 @@ def sample():
     return rows(2**16)
 
 
+@pytest.mark.full
 def test_have_the_law(sample):
     assert not alarms(sample)
     assert np.abs(sample).max() < LARGEST

@@ -70,6 +70,7 @@ def test_as_many_shares_as_are_planned_fit_a_ledger_and_not_one_more(kind: tuple
     assert charged(total, planner(larger(share)), WEEKS) < WEEKS
 
 
+@pytest.mark.full
 def test_whoever_plans_for_them_is_not_asked(path: Path, kind: tuple[Budget, Planner]) -> None:
     """And shares that are taken one by one are those that were planned, or a rounding more."""
     (total, planner), months = kind, 12

@@ -26,7 +26,7 @@ def fitted():
 def test_the_same_seed_gives_the_same_rows(fitted):
     first, again, other = (pd.DataFrame(fitted.synthesize(300, seed=s).columns()) for s in (1, 1, 2))
     assert first.equals(again)
-    assert not first.equals(other)
+    assert not first["item_id"].equals(other["item_id"]), "their names differ by the seed in any case"
     assert first["user_id"].nunique() == 300
     assert not first.duplicated().any()
     assert [*first.columns] == ["user_id", "item_id"]

@@ -67,6 +67,7 @@ def test_a_chain_that_leaves_all_bounds_is_refused(crowd):
         draw(made(crowd, 12), SETTINGS.model_copy(update={"rate": 1e4}), target)
 
 
+@pytest.mark.full
 def test_short_chains_are_reported_as_not_converged_and_long_ones_as_converged():
     """The same toy; the diagnostics say which is which."""
     ratings, target = made(people(), 5), Posterior(scale=0.05, bound=250, rank=1)

@@ -114,6 +114,7 @@ def test_precisions_and_level_have_their_law(heat):
     assert disagreement(batches, moments(wrong, centre)) > 1
 
 
+@pytest.mark.full
 def test_clamped_losses_against_quadrature():
     """One person, two items, predictions clamped to [2, 4], where the priors reach far out."""
     rows, copies, scale = {"u": {0: 3, 1: 4}}, 3000, 0.8

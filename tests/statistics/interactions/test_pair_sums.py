@@ -221,6 +221,7 @@ def adversarial(n, rng):
 
 
 @pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.full
 def test_no_neighbours_of_five_items_move_a_sum_by_more_than_delta(search, unit):
     rng = np.random.default_rng(2)
     found = [
@@ -271,6 +272,7 @@ def long_users(unit, rng):
 
 
 @pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.full
 def test_no_long_user_moves_the_pairs_by_more_than_delta_and_some_nearly_do(search, unit):
     found = worst(ratios(search, *pair) for pair in with_unit(unit))
     assert max(found.values()) <= 1
@@ -284,6 +286,7 @@ def with_unit(unit):
         yield lens, unit, one, other
 
 
+@pytest.mark.full
 def test_users_who_are_not_normalised_are_found(search, monkeypatch):
     """The weight of single interactions, 1/‖z‖, for whole users; and none for single interactions."""
     right = directed
@@ -302,6 +305,7 @@ def test_users_who_are_not_normalised_are_found(search, monkeypatch):
         assert worst(ratios(search, *pair) for pair in with_unit(unit))["item pairs"] > 1
 
 
+@pytest.mark.full
 def test_weights_that_are_rounded_up_are_found(search, monkeypatch):
     right = directed
 

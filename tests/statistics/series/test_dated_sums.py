@@ -66,6 +66,7 @@ def lives():
     yield [[(item, 5 if part % 2 else 1) for item, _ in few] for part in range(RELEASES)]  # edited
 
 
+@pytest.mark.full
 def test_no_life_moves_all_releases_by_more_than_is_declared():
     sums, most = sums_of(), {}
     for life in lives():
@@ -106,6 +107,7 @@ def most_of(joined=Arrivals.joined, sums=None):
     return max(max(ratios(sums, life, joined).values()) for life in lives())
 
 
+@pytest.mark.full
 def test_a_bound_on_one_release_alone_is_exceeded():
     class Alone(DatedSums):
         def _joint(self, bound):
@@ -142,6 +144,7 @@ def generous(memory, rows, part, cap):
 
 
 @pytest.mark.parametrize("fault", [forgetful, unaware, by_count, generous])
+@pytest.mark.full
 def test_a_memory_with_a_fault_is_exceeded(fault):
     assert most_of(fault) > 1.05
 

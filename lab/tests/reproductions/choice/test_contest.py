@@ -44,6 +44,7 @@ def test_a_contender_is_fitted_on_the_split_and_its_errors_are_of_what_is_held_o
     assert row != measured(bench, "GlobalEffects", "record", 4.0, 4)
 
 
+@pytest.mark.full
 def test_the_recommended_model_is_named(bench):
     exact = measured(bench, RECOMMENDED, None, math.inf, 0)
     assert exact["chosen"] in registry.MODELS

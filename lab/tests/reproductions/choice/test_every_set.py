@@ -71,6 +71,7 @@ def test_others_add_noise_to_ratings_and_support_the_unit():
     assert not apart & set(every_set.others(None))
 
 
+@pytest.mark.full
 def test_a_page_is_made_of_a_table_with_what_was_refused_and_what_is_missing(tmp_path):
     some = rows((RECOMMENDED, 0, 0.95), ("GlobalEffects", 0, 1.0), ("PosteriorMF", 0, None))
     exact = some.with_columns(unit=pl.lit(None, pl.String), epsilon=pl.lit(math.inf))
@@ -90,6 +91,7 @@ def test_a_page_is_made_of_a_table_with_what_was_refused_and_what_is_missing(tmp
     assert (tmp_path / "every-set.md").read_text("utf-8") == text
 
 
+@pytest.mark.full
 def test_the_stored_page_is_made_of_the_stored_csv(tmp_path):
     for name in ("every-set.csv", "sparse.csv"):
         shutil.copy(STORED / name, tmp_path)

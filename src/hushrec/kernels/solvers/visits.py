@@ -6,6 +6,10 @@ that the work of one fills the waits of another. Each row of items' factors star
 padded with coordinates that are and stay 0; other arrays are copied into this layout and back. The row width
 is a compile-time constant of the loop. Data that will be needed soon are prefetched.
 
+``dot`` and ``step`` are vector instructions by hand. As plain loops of numba, which LLVM makes into vectors
+half as wide, a pass has 0.7 of this speed at rank 8, 0.75 at 16, 1.05 at 32, 0.9 to 1 at 64, 0.73 at 128 and
+0.55 at 256 (one core of a Xeon with AVX-512).
+
 Several threads share the items' factors and effects without locks (Hogwild, Recht et al. 2011): now and then
 an update is lost, and runs differ. With one thread, results are reproducible bit for bit. The cost grows as
 ratings × rank.

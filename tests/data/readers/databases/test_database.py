@@ -43,6 +43,7 @@ def test_odd_cells_are_what_they_are_in_files(stored, tmp_path):
         assert same(read, hr.load(tmp_path / name, DOMAIN)), name
 
 
+@pytest.mark.full
 def test_neither_the_order_of_rows_nor_batches_change_anything(stored):
     rows = ODD * 60_000  # more than a batch
     address = stored(rows)
