@@ -305,10 +305,10 @@ def require_dense(domain: Domain) -> None:
 def covariance_footprint(n: int, rank: int, *, weighted: bool) -> Footprint:
     """Estimate square matrices of some items, and the cost of cleaning them.
 
-    One matrix is a triangle of 64-bit numbers or a square of 32-bit ones. Measuring holds three of them, the
-    released covariance and the weights as sums and with noise, and a fourth while a checkpoint stores it.
-    Weighted cleaning holds three squares. The other ways hold the two triangles, their squares, and as many
-    again that are made of them.
+    One matrix is a triangle of 64-bit numbers or a square of 32-bit ones. Measuring holds two of them, in
+    which the noise is drawn, and a third while a checkpoint stores one. Weighted cleaning holds two squares
+    and a triangle of 32-bit numbers. The other ways hold the two triangles, their squares, and as many again
+    that are made of them.
 
     Args:
         n: number of items whose covariance is measured.
@@ -316,7 +316,7 @@ def covariance_footprint(n: int, rank: int, *, weighted: bool) -> Footprint:
         weighted: whether the factors are fitted under weights.
     """
     square = 4.0 * n**2
-    count = 4.25 if weighted else 10 if rank else 6
+    count = 3.1 if weighted else 10 if rank else 6
     products = 24.0 * (rank + 20)
     if weighted:
         products += ROUNDS * rank * (rank + 3) + 24 * 80
