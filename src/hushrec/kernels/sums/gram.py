@@ -10,8 +10,8 @@ The cost grows as Σ_u c_u², where c_u is the number of ratings of a user. It i
 number of raters: a tile at the end then has many ratings of each user, and one before it is visited for the
 few ratings of rarer items alone.
 
-Vector instructions by hand, for eight sums of an item at once and one matrix, took 1.2 times as long for 4,938
-items and 3 times for 17,770. Dense rows of the heaviest users saved a tenth of the time, prefetching nothing.
+Vector instructions by hand, for eight sums at once of one matrix, took 1.2 times as long for 4,938 items and 3
+times for 17,770. Dense rows of the heaviest users saved a tenth of the time, prefetching nothing.
 """
 
 from collections.abc import Iterator
