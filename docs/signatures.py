@@ -9,6 +9,7 @@ from importlib import import_module
 from operator import attrgetter
 
 import numpy as np
+from numpy.typing import NDArray
 
 import hushrec
 from hushrec import errors
@@ -256,7 +257,7 @@ def shown(kind, owner=None):
         return " | ".join(f'"{value}"' for value in inner) if len(inner) <= FEW_CHOICES else "str"
     if origin in (typing.Union, types.UnionType):
         return " | ".join(dict.fromkeys(shown(part, owner) for part in inner))
-    if origin is np.ndarray:
+    if origin in (np.ndarray, NDArray):  # from NumPy 2.5 on, the alias is a type of its own
         return "ndarray"
     if isinstance(kind, list):  # the arguments of a Callable
         return f"[{', '.join(shown(part, owner) for part in kind)}]"
