@@ -33,6 +33,7 @@ from hushrec.data.synthetic import netflix_like
 from hushrec.kernels.solvers import least_squares, sgd
 from hushrec.kernels.solvers.visits import padded
 from hushrec.kernels.sums import gram
+from hushrec.kernels.triangle import packed_size
 from hushrec.privacy.noise import sampler
 
 RANK, REG = 64, 0.05
@@ -65,13 +66,16 @@ class Work:
 
 
 def covariance() -> tuple[Run, Run]:
-    """Items ascend by their raters, as those of a head do."""
+    """Both matrices. Items ascend by their raters, as those of a head do."""
     made, places = netflix_like(2_000, 1_500, 300_000, seed=0), np.empty(1_500, np.int32)
     places[np.argsort(np.bincount(made.items, minlength=1_500), kind="stable")] = np.arange(1_500)
     entries, weights = made.steps.astype(np.int32), np.full(2_000, 1 << 20)
     x = csr_array((made.steps.astype(np.float64), made.items, made.indptr), shape=(2_000, 1_500))
     rows = made.indptr, places[made.items], entries, weights, 1_500
-    return lambda: gram.weighted_gram(*rows, threads=1), lambda: x.T @ x
+    ones = csr_array((np.ones(len(made.items)), made.items, made.indptr), shape=(2_000, 1_500))
+    co_rating = np.zeros(packed_size(1_500), np.int64)
+    ours = lambda: gram.weighted_gram(*rows, threads=1, co_rating=co_rating)  # noqa: E731
+    return ours, lambda: (x.T @ x, ones.T @ ones)
 
 
 def noise() -> tuple[Run, Run]:
