@@ -1,6 +1,7 @@
 """Nothing leaves the device after the page is loaded: by the browser's own log, and by the host's."""
 
 import struct
+import time
 import zlib
 
 import pytest
@@ -84,8 +85,13 @@ def test_what_a_page_would_send_is_seen(page, log, host, written, films, send):
     loaded, asked = len(log), len(served.asked)
     page.evaluate(send)
     page.locator("#sent", has_text="at least").wait_for()
-    assert "else.where" in send or served.asked[asked:]
-    assert "else.where" in send or log[loaded:]
+    if "else.where" not in send:
+        # A beacon returns before it is sent; on a busy machine the host hears of it after the page has said so.
+        soon = time.monotonic() + 30
+        while not (served.asked[asked:] and log[loaded:]) and time.monotonic() < soon:
+            page.wait_for_timeout(20)
+        assert served.asked[asked:]
+        assert log[loaded:]
 
 
 @pytest.mark.parametrize(
