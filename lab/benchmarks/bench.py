@@ -33,6 +33,7 @@ SUITES = {
         "langevin.py",
         "als.py",
         "prediction.py",
+        "slowed_browser.py",
         "recommend_all.py",
         "private_mf.py",
         "neighbours.py",

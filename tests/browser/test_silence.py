@@ -86,7 +86,7 @@ def test_what_a_page_would_send_is_seen(page, log, host, written, films, send):
     page.evaluate(send)
     page.locator("#sent", has_text="at least").wait_for()
     if "else.where" not in send:
-        # A beacon returns before it is sent; on a busy machine the host hears of it after the page has said so.
+        # A beacon is sent later: on a busy machine, the host hears of it after the page has said so.
         soon = time.monotonic() + 30
         while not (served.asked[asked:] and log[loaded:]) and time.monotonic() < soon:
             page.wait_for_timeout(20)

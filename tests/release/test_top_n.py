@@ -14,6 +14,7 @@ from hushrec.errors import ConfigError, ReleaseError
 from hushrec.release import top_n
 from hushrec.release.predictors import factor_predictor
 from hushrec.release.predictors.block_scores import BlockScores, InnerProducts, Rows
+from hushrec.release.predictors.covariance_neighbours import NeighbourPredictor
 from hushrec.release.top_n import top_n as ranked
 from support.releases import release as by_hand
 
@@ -258,7 +259,7 @@ def test_an_error_that_is_understated_is_noticed():
 
 
 def test_a_linear_kind_is_a_few_lines():
-    """Any predictor with ``scores`` is asked for blocks; the others are asked user by user."""
+    """A predictor gives scores for blocks from its inner products."""
 
     class Linear:
         def __init__(self, rows):
@@ -269,5 +270,73 @@ def test_a_linear_kind_is_a_few_lines():
 
     table = np.random.default_rng(0).standard_normal((500, 3))
     empty = Rows(np.zeros(3, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0))
-    best = top_n._best(top_n._scores(Linear(table), empty, 500), 9)
+    best = top_n._best(Linear(table).scores(empty), 9)
     assert (best.items == np.argsort(-table.sum(axis=1), kind="stable")[:9]).all()
+
+
+def alike(n_items, rank, spread, seed=0):
+    """A release of nearest neighbours, some of whose items are copies of others."""
+    rng = np.random.default_rng(seed)
+    copies = np.where(rng.random(n_items) < 0.2, rng.integers(0, 40, n_items), np.arange(n_items))
+    tensors = {
+        "item_effects": rng.uniform(2, 4, n_items)[copies],
+        "item_noise": rng.uniform(0.5, 1.5, n_items),
+        "item_popularity": rng.lognormal(3, spread, n_items)[copies],
+        "item_factors": rng.standard_normal((n_items, rank))[copies] / 2,
+        "similarity_factors": rng.standard_normal((n_items, rank))[copies],
+    }
+    made = by_hand("neighbours", n=n_items, rank=rank)
+    return replace(made, tensors={name: array.astype(np.float32) for name, array in tensors.items()})
+
+
+@pytest.mark.parametrize("n", [3, 100])
+@pytest.mark.parametrize("spread", [0.5, 3.0])
+def test_neighbours_of_few_items_are_looked_for_and_lists_are_whole(monkeypatch, n, spread):
+    """What bounds leave out is on no list; a twentieth of the bound would lose items."""
+    release, mine, asked = alike(3000, 6, spread), given(3000), []
+    monkeypatch.setattr(top_n, "_FIRST", 4)
+    rank, most = NeighbourPredictor.rank, NeighbourPredictor.at_most
+
+    def counted(self, rated, ratings, targets):
+        asked.append(len(targets))
+        return rank(self, rated, ratings, targets)
+
+    whole = [alone(release, mine, user, n) for user in range(mine.n_users)]
+    monkeypatch.setattr(NeighbourPredictor, "rank", counted)
+    items, scores = together(release, mine, n)
+    assert items.tolist() == [row for row, _ in whole]
+    assert scores.tolist() == [row for _, row in whole]
+    assert spread < 1 or sum(asked) < 0.5 * 3000 * mine.n_users
+    monkeypatch.setattr(NeighbourPredictor, "at_most", lambda *of: shrunk(most, *of))
+    assert together(release, mine, n)[0].tolist() != items.tolist()
+
+
+def shrunk(most, predictor, rated, ratings):
+    """A twentieth of what taste may add."""
+    alone = np.log(predictor._popularity)
+    return alone + (most(predictor, rated, ratings) - alone) / 20
+
+
+@pytest.mark.parametrize("noise", [1e-3, 1.0])
+def test_no_score_exceeds_its_bound(noise):
+    """Of items that a user likes as much as others dislike them, whose factors all point the same way."""
+    release, mine = alike(400, 1, 1.0), given(400, n_users=20)
+    noisy = {**release.tensors, "item_noise": np.full(400, noise, dtype=np.float32)}
+    predictor = NeighbourPredictor(replace(release, tensors=noisy))
+    ratios = []
+    for user in range(mine.n_users):
+        own = slice(mine.indptr[user], mine.indptr[user + 1])
+        rated, ratings = mine.items[own].astype(np.int64), mine.values[own]
+        scores = predictor.rank(rated, ratings, np.arange(400))
+        most = predictor.at_most(rated, ratings)
+        assert (scores <= most).all()
+        alone = np.log(predictor._popularity)
+        ratios.append(((scores - alone) / (most - alone + 1e-300)).max())
+    assert max(ratios) > 0.1
+
+
+def test_what_cannot_be_solved_to_a_millionth_has_no_bound():
+    release = alike(400, 1, 1.0)
+    noisy = {**release.tensors, "item_noise": np.full(400, 1e-9, dtype=np.float32)}
+    predictor = NeighbourPredictor(replace(release, tensors=noisy))
+    assert predictor.at_most(np.arange(30), np.full(30, 4.0)).min() == np.inf

@@ -278,5 +278,7 @@ function split(values) {
 
 /** @param {number} length */
 function range(length) {
-  return Uint32Array.from({ length }, (_, at) => at);
+  const positions = new Uint32Array(length);
+  for (let at = 0; at < length; at += 1) positions[at] = at;
+  return positions;
 }

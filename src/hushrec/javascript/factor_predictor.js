@@ -146,10 +146,13 @@ export class FactorPredictor {
       this.fill(x, item, whole);
       for (let j = 0; j < width; j += 1) {
         const weighed = x[j] / this.noise[item];
-        for (let k = 0; k < width; k += 1) normal[j * width + k] += weighed * x[k];
+        for (let k = 0; k <= j; k += 1) normal[j * width + k] += weighed * x[k];
       }
     }
-    for (let j = 0; j < width; j += 1) normal[j * width + j] += 1;
+    for (let j = 0; j < width; j += 1) {
+      for (let k = 0; k < j; k += 1) normal[k * width + j] = normal[j * width + k];
+      normal[j * width + j] += 1;
+    }
     return normal;
   }
 

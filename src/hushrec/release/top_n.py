@@ -4,7 +4,7 @@ Privacy: post-processing of a release and the users' own rows, which stay where 
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ __all__ = ["Ranked", "Ranking", "Rows", "top_n"]
 
 _SCORES = 1 << 21  # scores of a block: at most 16 MB, in double precision
 _SLOW = 1 << 17  # of a predictor of one user at a time, so that a block is done in a second
+_FIRST = 64  # items that are scored before a bound is compared; half as many more each time after
 _PARTS = 8  # parts of the catalogue whose largest scores stand for all
 
 
@@ -60,14 +61,28 @@ class Ranking:
 
     def of(self, rows: Rows, seen: Rows | None = None) -> Ranked:
         """The lists of a block of users; arguments and errors as in ``top_n``. Privacy: private."""
-        block = _scores(self._predictor, rows, self._n_items)
+        try:
+            if isinstance(self._predictor, BlockPredictor):
+                block = self._predictor.scores(rows)
+                self._bar(block.rough, -np.inf, rows, seen)
+            else:
+                left = np.ones((rows.n_users, self._n_items), dtype=np.bool_)
+                self._bar(left, False, rows, seen)
+                block = _one_by_one(self._predictor, rows, left, self._n)
+            return _best(block, self._n)
+        except np.linalg.LinAlgError:
+            pass
+        raise ReleaseError("nothing can be predicted from this release's numbers; fetch it again")
+
+    def _bar(self, table: NDArray[Any], value: float, rows: Rows, seen: Rows | None) -> None:
+        """Set the cells of what may not be listed."""
         for excluded in (rows, seen):
             if excluded is not None:
-                users = np.repeat(np.arange(excluded.n_users), np.diff(excluded.indptr))
-                block.rough[users, excluded.items] = -np.inf
+                table[np.repeat(np.arange(excluded.n_users), np.diff(excluded.indptr)), excluded.items] = (
+                    value
+                )
         if self._barred is not None:
-            block.rough[:, self._barred] = -np.inf
-        return _best(block, self._n)
+            table[:, self._barred] = value
 
 
 def top_n(
@@ -96,26 +111,51 @@ def top_n(
         yield ranking.of(rows.part(start, stop), None if seen is None else seen.part(start, stop))
 
 
-def _scores(scorer: Predictor, rows: Rows, n_items: int) -> BlockScores:
-    """Scores of a block, at once where the predictor can."""
-    try:
-        return (
-            scorer.scores(rows) if isinstance(scorer, BlockPredictor) else _one_by_one(scorer, rows, n_items)
-        )
-    except np.linalg.LinAlgError:
-        pass
-    raise ReleaseError("nothing can be predicted from this release's numbers; fetch it again")
+@runtime_checkable
+class _Bounded(Predictor, Protocol):
+    """A predictor of one user at a time that bounds what its ``rank`` gives."""
+
+    def at_most(self, rated: Ints, ratings: Floats) -> Floats:
+        """Numbers that no score of the user exceeds, of every item, shape (n_items,)."""
+        ...
 
 
-def _one_by_one(scorer: Predictor, rows: Rows, n_items: int) -> BlockScores:
-    """Scores of a block from a predictor of one user at a time."""
-    scores = np.full((rows.n_users, n_items), -np.inf)
+def _one_by_one(scorer: Predictor, rows: Rows, left: Bools, n: int) -> BlockScores:
+    """Scores of a block from a predictor of one user at a time; −∞ of what the user's n best are not among.
+
+    Args:
+        left: which items may be listed, shape (n_users, n_items).
+    """
+    scores = np.full(left.shape, -np.inf)
     for user in range(rows.n_users):
         span = slice(rows.indptr[user], rows.indptr[user + 1])
-        rated = rows.items[span].astype(np.int64)
-        targets = np.setdiff1d(np.arange(n_items), rated)
-        scores[user, targets] = scorer.rank(rated, rows.values[span], targets)
+        rated, values, targets = (
+            rows.items[span].astype(np.int64),
+            rows.values[span],
+            np.flatnonzero(left[user]),
+        )
+        if isinstance(scorer, _Bounded):
+            for some, reached in _bounded(scorer, rated, values, targets, n):
+                scores[user, some] = reached
+        else:
+            scores[user, targets] = scorer.rank(rated, values, targets)
     return BlockScores(scores, np.zeros(rows.n_users), lambda users, items: scores[users, items])
+
+
+def _bounded(
+    scorer: _Bounded, rated: Ints, values: Floats, targets: Ints, n: int
+) -> Iterator[tuple[Ints, Floats]]:
+    """Those of a user's items that can be among the n best with their scores, largest bounds first."""
+    most = scorer.at_most(rated, values)[targets]
+    best, size = np.full(n, -np.inf), max(n, _FIRST)
+    while len(targets):
+        order = np.argpartition(-most, min(size, len(targets) - 1))
+        now, later = order[:size], order[size:]
+        scores = scorer.rank(rated, values, targets[now])
+        yield targets[now], scores
+        best = np.sort(np.concatenate([best, scores]))[-n:]
+        later = later[most[later] >= best[0]]
+        targets, most, size = targets[later], most[later], size + size // 2
 
 
 def _best(scores: BlockScores, n: int) -> Ranked:
@@ -128,14 +168,15 @@ def _best(scores: BlockScores, n: int) -> Ranked:
     reached = _floor(scores.rough, n, scores.error)
     users, items = np.divmod(np.flatnonzero(scores.rough >= reached[:, None]), max(n_items, 1))
     exact = scores.exact(users, items)
-    order = np.lexsort((-exact, users))  # stable, so that ties stay in the catalogue's order
-    users, items, exact = users[order], items[order], exact[order]
-    places = np.arange(len(users)) - np.searchsorted(users, np.arange(n_users))[users]
-    listed = places < n
-    ranked = Ranked(np.full((n_users, n), -1), np.full((n_users, n), -np.inf))
-    at = users[listed], places[listed]
-    ranked.items[at], ranked.scores[at] = items[listed], exact[listed]
-    return ranked
+    counts = np.bincount(users, minlength=n_users)
+    places = np.arange(len(users)) - np.repeat(np.cumsum(counts) - counts, counts)
+    # A row for each user, sorted stably, so that ties stay in the catalogue's order.
+    width = max(int(counts.max(initial=0)), n)
+    listed = Ranked(np.full((n_users, width), -1), np.full((n_users, width), -np.inf))
+    listed.items[users, places], listed.scores[users, places] = items, exact
+    order = np.argsort(-listed.scores, axis=1, kind="stable")[:, :n]
+    chosen = np.take_along_axis(listed.items, order, axis=1)
+    return Ranked(chosen, np.take_along_axis(listed.scores, order, axis=1))
 
 
 def _floor(rough: Floats32 | Floats, n: int, error: Floats) -> NDArray[Any]:

@@ -8,6 +8,9 @@ from hushrec.release.lists import noisy_cosines
 from hushrec.release.predictors.choice import ABSENCE, choice, popularity_and_span
 from hushrec.release.predictors.slopes import slope_columns, solved_with_slopes
 
+_CELLS = 1 << 17  # of the systems that are solved at once, such that they fit in a cache
+_CONDITION = 1e8  # of a system, whose solution is right to a millionth up to there
+
 
 class NeighbourPredictor:
     """k nearest neighbours with jointly derived weights (Bell & Koren 2007, §3; McSherry & Mironov 2009, §5).
@@ -46,6 +49,20 @@ class NeighbourPredictor:
         raised = ratings - self._effects[rated] + ABSENCE * self._span
         return choice(self._popularity[targets], self._added(rated, raised, targets), self._span)
 
+    def at_most(self, rated: Ints, ratings: Floats) -> Floats:
+        """Bounds on ``rank`` of every item, shape (n_items,), from C = F Fᵀ; ∞ without factors.
+
+        With M = diag(1/τ_N) F_N, an item's taste is f_i·(I + Mᵀ M)⁻¹ Mᵀ (x_N/τ_N). A singular value s of M
+        becomes s/(1 + s²) ≤ ½ there, so the taste is at most ½ |f_i| |x_N/τ_N|. The k largest terms of what
+        the user gave bound the second norm for any k neighbours.
+        """
+        lengths, noise = self._covariance.lengths, self._noise[rated]
+        if lengths is None or (lengths[rated] ** 2).sum() > _CONDITION * noise.min(initial=np.inf):
+            return np.full(len(self._effects), np.inf)
+        squares = (ratings - self._effects[rated] + ABSENCE * self._span) ** 2 / noise
+        largest = np.sort(squares)[-self._k :].sum()
+        return choice(self._popularity, (0.5 + 1e-6) * np.sqrt(largest) * lengths, self._span)
+
     def contributions(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """w_j (r_j − μ_j − b_j) of the target's neighbours, 0 of the user's other items."""
         terms = np.zeros((len(targets), len(rated)))
@@ -81,17 +98,25 @@ class NeighbourPredictor:
         return np.asarray((weights * residuals[nearest]).sum(axis=1), dtype=np.float64)
 
     def _weights(self, rated: Ints, targets: Ints) -> tuple[Ints, Floats]:
-        """Places of each target's neighbours among ``rated``, and w; shapes (n_targets, k)."""
+        """Places of each target's neighbours among ``rated``, and w; shapes (n_targets, k).
+
+        Those of a target have the same bits whatever other targets there are.
+        """
         k = min(self._k, len(rated))
         order = np.argsort(rated)  # ties in similarity go to the earlier item, whatever is given first
-        similar = self._similarity.block(targets, rated[order])
-        nearest: Ints = order[_largest(similar, k)]
         among = self._covariance.block(rated, rated)
         among.flat[:: len(rated) + 1] += self._noise[rated]
-        system = among[nearest[:, :, None], nearest[:, None, :]]
-        right = np.take_along_axis(self._covariance.block(targets, rated), nearest, axis=1)
-        weights = np.linalg.solve(system, right[:, :, None])[:, :, 0]
-        return nearest, np.asarray(weights, dtype=np.float64)
+        nearest = np.empty((len(targets), k), dtype=np.int64)
+        weights = np.empty((len(targets), k))
+        size = max(_CELLS // k**2, 1)
+        for start in range(0, len(targets), size):
+            part = slice(start, start + size)
+            places = order[_largest(self._similarity.rows(targets[part], rated[order]), k)]
+            right = np.take_along_axis(self._covariance.rows(targets[part], rated), places, axis=1)
+            system = among[places[:, :, None], places[:, None, :]]
+            nearest[part] = places
+            weights[part] = np.linalg.solve(system, right[:, :, None])[:, :, 0]
+        return nearest, weights
 
 
 def _largest(values: Floats, k: int) -> Ints:
@@ -114,7 +139,11 @@ class _Symmetric:
 
     def __init__(self, release: Release, factors: str, packed: str) -> None:
         self._factors = release.tensors.get(factors)
-        if self._factors is None:
+        self.lengths: Floats | None = None
+        """|f_i| of every item, shape (n_items,), if the matrix is F Fᵀ."""
+        if self._factors is not None:
+            self.lengths = np.sqrt((self._factors.astype(np.float64) ** 2).sum(axis=1))
+        else:
             n = len(release.items)
             self._dense = np.zeros((n, n), dtype=np.float32)
             rows, columns = np.triu_indices(n)
@@ -125,7 +154,14 @@ class _Symmetric:
             return self._dense[np.ix_(rows, columns)].astype(np.float64)
         return self._factors[rows].astype(np.float64) @ self._factors[columns].T.astype(np.float64)
 
-    def diagonal(self) -> Floats:
+    def rows(self, rows: Ints, columns: Ints) -> Floats:
+        """As ``block``, but each row has the same bits whatever other rows there are."""
         if self._factors is None:
+            return self.block(rows, columns)
+        left, right = (self._factors[items].astype(np.float64) for items in (rows, columns))
+        return np.asarray(np.matmul(left[:, None, :], right.T)[:, 0], dtype=np.float64)
+
+    def diagonal(self) -> Floats:
+        if self.lengths is None:
             return np.diagonal(self._dense).astype(np.float64)
-        return np.asarray((self._factors.astype(np.float64) ** 2).sum(axis=1))
+        return self.lengths**2
