@@ -71,6 +71,8 @@ def walked(*values):
 class Watched:
     """An engine that notes what it is given."""
 
+    most_cells = None
+
     def __init__(self, engine, sent):
         self._engine, self._sent = engine, sent
 

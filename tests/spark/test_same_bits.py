@@ -77,6 +77,23 @@ def test_the_head_of_a_catalogue_is_measured_where_the_ratings_are(sources, monk
     }
 
 
+@pytest.mark.parametrize("name", ["CovarianceSVD", "PrivateEASE"])
+def test_triangles_that_no_task_may_hold_are_summed_band_by_band(name, sources, monkeypatch):
+    memory, there = sources[class_of(name).feedback]
+    pair, passes = min(class_of(name).supports), []
+    total = spark_engine.SparkRows.total
+
+    def counted(self, add, *shapes):
+        passes.append(sum(int(np.prod(shape)) for shape in shapes))
+        return total(self, add, *shapes)
+
+    monkeypatch.setattr(spark_engine.SparkRows, "most_cells", 300)
+    monkeypatch.setattr(spark_engine.SparkRows, "total", counted)
+    assert made(name, pair, memory) == made(name, pair, cut(there, 3, monkeypatch))
+    assert sum(size > 200 for size in passes) > 2, "bands of 820 or 1640 cells"
+    assert max(passes) <= 300 + 42, "and the sums that each pass computes anew"
+
+
 @pytest.mark.parametrize("name", [name for name in registry.MODELS if not able(name)])
 def test_other_models_are_refused_before_anything_is_charged(name, sources, tmp_path):
     kind = class_of(name)

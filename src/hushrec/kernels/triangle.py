@@ -1,5 +1,6 @@
 """Symmetric matrices packed as their upper triangle, row by row, diagonal included."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,19 @@ def diagonal_positions(n: int) -> Ints:
     """Return where the diagonal is in a packed (n, n) upper triangle: i n − i (i − 1) / 2, shape (n,)."""
     i = np.arange(n, dtype=np.int64)
     return i * n - i * (i - 1) // 2
+
+
+def bands(n: int, most: int) -> list[tuple[int, int]]:
+    """Cut the rows of an (n, n) upper triangle into bands of at most ``most`` cells, or of one row.
+
+    Returns:
+        the first row of each band, and the one after its last.
+    """
+    starts, ends = np.append(diagonal_positions(n), packed_size(n)), [0]
+    while ends[-1] < n:
+        reached = int(np.searchsorted(starts, starts[ends[-1]] + most, side="right")) - 1
+        ends.append(max(reached, ends[-1] + 1))
+    return list(pairwise(ends)) or [(0, 0)]
 
 
 def unpack(packed: NDArray[Any], n: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:

@@ -78,9 +78,8 @@ class Ranking:
         """Set the cells of what may not be listed."""
         for excluded in (rows, seen):
             if excluded is not None:
-                table[np.repeat(np.arange(excluded.n_users), np.diff(excluded.indptr)), excluded.items] = (
-                    value
-                )
+                users = np.repeat(np.arange(excluded.n_users), np.diff(excluded.indptr))
+                table[users, excluded.items] = value
         if self._barred is not None:
             table[:, self._barred] = value
 

@@ -22,6 +22,7 @@ from hushrec.privacy.bounded import Norm
 from hushrec.privacy.query import Sum
 from hushrec.statistics import sensitivity
 from hushrec.statistics.engines.engine import Engine
+from hushrec.statistics.engines.triangles import triangle_sums
 from hushrec.statistics.integer_grid import Grid, Weights
 from hushrec.statistics.population import Population
 
@@ -217,15 +218,15 @@ class CovarianceSums:
             raise ValueError(f"the head must have the {self.n_items:,} items that were planned")
         everyone: Engine[HeadRatings] = people.in_full.map(partial(of_head, places=places))
 
-        def add(ratings: HeadRatings, *sums: Ints) -> None:
-            self._add(ratings, self.entries(ratings, effects, global_mean), *sums)
+        def add(rows: tuple[int, int], ratings: HeadRatings, *sums: Ints) -> None:
+            self._add(ratings, self.entries(ratings, effects, global_mean), rows, *sums)
 
-        shapes = [covariance.size] * (2 if self._fits(people) else 3)
+        n_sums = 2 if self._fits(people) else 3
         sums: list[Ints] = []
 
         def summed() -> list[Ints]:
             if not sums:
-                sums.extend(everyone.total(add, *shapes))
+                sums.extend(triangle_sums(everyone, add, self.n_items, n_sums))
             return sums
 
         # Each is a large triangle, so nothing here keeps one that was given away.
@@ -246,9 +247,15 @@ class CovarianceSums:
         return people.n_listed << self.weights.bits <= self._most
 
     def _add(
-        self, ratings: HeadRatings, entries: Ints32, co_rating: Ints, low: Ints, high: Ints | None = None
+        self,
+        ratings: HeadRatings,
+        entries: Ints32,
+        rows: tuple[int, int],
+        co_rating: Ints,
+        low: Ints,
+        high: Ints | None = None,
     ) -> None:
-        """Add both sums over a block; with ``high``, only the dropped bits of products stay in ``low``."""
+        """Add to some rows of both; with ``high``, only the dropped bits of products stay in ``low``."""
         weights = self.weights.steps[ratings.counts]
         runs = 0 * weights if high is None else np.cumsum(weights) // self._most
         ends = np.flatnonzero(np.diff(runs)) + 1
@@ -264,6 +271,7 @@ class CovarianceSums:
                 threads=self.threads,
                 out=low,
                 co_rating=co_rating,
+                rows=rows,
             )
             if high is not None:
                 high += low >> self.dropped_bits

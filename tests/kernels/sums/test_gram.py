@@ -1,5 +1,7 @@
 """The Gram kernel against three lines of NumPy, bit for bit."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -58,6 +60,29 @@ def test_equals_numpy(n_items, n_users):
         for sums, a in ((got, entries), (co_rating, np.ones_like(entries))):
             assert np.array_equal(sums, reference_gram(indptr, items, a, weights, n_items))
         assert np.array_equal(got, weighted_gram(indptr, items, entries, weights, n_items))
+
+
+@pytest.mark.parametrize("tile", [1, 7, 256])
+def test_bands_of_rows_are_those_of_the_whole(tile, monkeypatch):
+    monkeypatch.setattr(gram, "_TILE", tile)
+    indptr, items, entries, weights = random_case(default_rng(tile), 40, 61)
+    for of in (entries, np.ones_like(entries)):
+        whole = reference_gram(indptr, items, of, weights, 61)
+        for cut in ([0, 61], [0, 1, 7, 8, 30, 60, 61], [0, 0, 50, 61]):
+            parts = []
+            for rows in pairwise(cut):
+                size = packed_size(61 - rows[0]) - packed_size(61 - rows[1])
+                low, co_rating = np.zeros((2, size), np.int64)
+                weighted_gram(indptr, items, entries, weights, 61, out=low, co_rating=co_rating, rows=rows)
+                parts.append(low if of is entries else co_rating)
+            assert np.array_equal(np.concatenate(parts), whole)
+    for rows in ((-1, 3), (3, 2), (60, 62)):
+        with pytest.raises(ValueError, match="rows must lie among the items"):
+            weighted_gram(indptr, items, entries, weights, 61, rows=rows)
+    with pytest.raises(ValueError, match="packed rows"):
+        weighted_gram(
+            indptr, items, entries, weights, 61, out=np.zeros(packed_size(61), np.int64), rows=(1, 3)
+        )
 
 
 def test_empty_catalogue():
@@ -122,7 +147,7 @@ def test_sums_of_others_are_added_to_in_place():
 def test_sums_of_others_have_the_shape_and_type_of_these(out):
     rows = *rows_of(np.ones((2, 3), bool)), np.ones(6, np.int32), np.ones(2, np.int64)
     for name in ("out", "co_rating"):
-        with pytest.raises(ValueError, match="must be a packed triangle"):
+        with pytest.raises(ValueError, match="must be packed rows"):
             weighted_gram(*rows, 3, **{name: out})
 
 

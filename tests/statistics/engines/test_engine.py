@@ -32,14 +32,14 @@ Q, P = 0.3 * RNG.standard_normal((N_ITEMS, RANK)), 0.3 * RNG.standard_normal((13
 class Workers:
     """A cluster in small: each block has sums of its own, which are added afterwards, the last one first."""
 
-    def __init__(self, parts):
-        self._parts = [*parts]
+    def __init__(self, parts, most_cells=None):
+        self._parts, self.most_cells = [*parts], most_cells
 
     def blocks(self):
         yield from self._parts
 
     def map(self, function):
-        return Workers(map(function, self._parts))
+        return Workers(map(function, self._parts), self.most_cells)
 
     def total(self, add, *shapes):
         alone = [Memory(part).total(add, *shapes) for part in reversed(self._parts)]
@@ -216,10 +216,10 @@ def by_place(users):
     return np.indices((len(users), 3))[0].astype(np.uint32)
 
 
-def cut_by_block(sums, ratings, entries, co_rating, low, high=None, right=CovarianceSums._add):
+def cut_by_block(sums, ratings, entries, rows, co_rating, low, high=None, right=CovarianceSums._add):
     """Truncates what each block contributes, and not the whole sum."""
     part = np.zeros_like(low)
-    right(sums, ratings, entries, co_rating, part)
+    right(sums, ratings, entries, rows, co_rating, part)
     low += part >> sums.dropped_bits << sums.dropped_bits
 
 

@@ -60,6 +60,7 @@ def weighted_gram(
     threads: int = 2,
     out: Ints | None = None,
     co_rating: Ints | None = None,
+    rows: tuple[int, int] | None = None,
 ) -> Ints:
     """Compute Σ_u w_u a_u a_uᵀ as a packed upper triangle, exactly, and Σ_u w_u e_u e_uᵀ along with it.
 
@@ -76,9 +77,11 @@ def weighted_gram(
         threads: number of threads; the result does not depend on it.
         out: sums of other users, to which these are added in place; by default zeros.
         co_rating: Wgt of other users, to which that of these is added in place; by default not computed.
+        rows: a band of the triangle, as its first row and the one after its last; by default all of it.
 
     Returns:
-        the upper triangle, row by row, diagonal included, shape (n_items (n_items + 1) / 2,).
+        the band of the upper triangle, row by row, diagonal included; all of it has n_items (n_items + 1) / 2
+        cells.
 
     Privacy: private. The public domain must imply that the sums fit; otherwise an error reveals the data.
     """
@@ -89,9 +92,13 @@ def weighted_gram(
         raise ValueError("indptr must run from 0 to the number of ratings, with a row for each weight")
     if (np.diff(indptr) < 0).any() or entries.shape != items.shape:
         raise ValueError("indptr must not descend, and there must be one entry for each rating")
+    top, bottom = (0, n_items) if rows is None else rows
+    if not 0 <= top <= bottom <= n_items:
+        raise ValueError("rows must lie among the items")
+    size = packed_size(n_items - top) - packed_size(n_items - bottom)
     for sums in (out, co_rating):
-        if sums is not None and (sums.shape != (packed_size(n_items),) or sums.dtype != np.int64):
-            raise ValueError("out must be a packed triangle of int64, with a row for each item")
+        if sums is not None and (sums.shape != (size,) or sums.dtype != np.int64):
+            raise ValueError("out must be packed rows of int64, one for each item")
     if not (
         _within(items, 0, n_items - 1)
         and _within(entries, -_LARGEST_ENTRY, _LARGEST_ENTRY)
@@ -101,18 +108,19 @@ def weighted_gram(
             "items must lie in 0 to n_items - 1, entries in -2^12 to 2^12, weights in 0 to 2^24: "
             "use a coarser grid"
         )
-    rows = frozen(items, np.int32), frozen(entries, np.int32)
-    triangle = np.zeros(packed_size(n_items), np.int64) if out is None else out
-    runs, tiles = spans(indptr, max(-(-len(items) // _RUN), 1)), -(-n_items // _TILE)
+    columns = frozen(items, np.int32), frozen(entries, np.int32)
+    triangle = np.zeros(size, np.int64) if out is None else out
+    runs, tiles = spans(indptr, max(-(-len(items) // _RUN), 1)), -(-(n_items - top) // _TILE)
     with ThreadPoolExecutor(threads) as pool:
         for number, (begin, end) in enumerate(runs):
             part = slice(indptr[begin], indptr[end])
             ends = frozen(indptr[begin : end + 1] - indptr[begin], np.int64)
-            run = ends, rows[0][part], rows[1][part], frozen(weights[begin:end], np.int64)
-            for tile in _add_run(run, n_items, threads, pool, triangle, co_rating):
+            run = ends, columns[0][part], columns[1][part], frozen(weights[begin:end], np.int64)
+            for tile in _add_run(run, n_items, (top, bottom), threads, pool, triangle, co_rating):
                 reach(number * tiles + tile, len(runs) * tiles)
     # Not before: reading memory that was never written to makes writing to it slower.
-    if triangle[diagonal_positions(n_items)].max(initial=0) >= 1 << 62:
+    diagonal = diagonal_positions(n_items - top)[: bottom - top]
+    if triangle[diagonal].max(initial=0) >= 1 << 62:
         raise OverflowError(_TOO_LARGE)
     return triangle
 
@@ -124,6 +132,7 @@ def _within(values: NDArray[np.integer], lowest: int, largest: int) -> bool:
 def _add_run(
     run: tuple[Ints, Ints32, Ints32, Ints],
     n: int,
+    band: tuple[int, int],
     threads: int,
     pool: ThreadPoolExecutor,
     triangle: Ints,
@@ -143,8 +152,8 @@ def _add_run(
         raise ValueError("a user has an item twice; keep one rating of each user and item")
     if diagonal.sum(axis=0).max(initial=0) >= 2.0**62:
         raise OverflowError(_TOO_LARGE)
-    ends = range(n, 0, -_TILE)  # the last tile costs most
-    sums = first, users, values, weights, triangle, co_rating
+    ends = range(n, band[0], -_TILE)  # the last tile costs most
+    sums = *band, first, users, values, weights, triangle, co_rating
     for tile, _ in enumerate(each(lambda end: _add_tile(max(end - _TILE, 0), end, *sums), ends)):
         yield tile + 1
 
@@ -195,6 +204,8 @@ def _by_item(
 def _add_tile(
     begin: int,
     end: int,
+    top: int,
+    bottom: int,
     first: Ints,
     users: Ints32,
     values: NDArray[np.int16],
@@ -202,13 +213,13 @@ def _add_tile(
     triangle: Ints,
     co_rating: Ints | None,
 ) -> None:
-    """Add to the cells of all rows in the columns ``begin`` to ``end``.
+    """Add to the cells of the rows ``top`` to ``bottom`` in the columns ``begin`` to ``end``.
 
     Args:
         first: where the ratings of each item begin, then where the last ones end, shape (n_items + 1,).
         users, values: user and entry of each rating.
         weights: weight of each user.
-        triangle: Σ w a aᵀ is added to, packed.
+        triangle: Σ w a aᵀ is added to, the packed rows from ``top`` on.
         co_rating: Σ w e eᵀ is added to, packed, or None.
     """
     n, n_users = len(first) - 1, len(weights)
@@ -228,8 +239,12 @@ def _add_tile(
             user = _U(users[p])
             words[_U(stops[user])] = np.int32(values[p]) << ITEM_BITS | np.int32(item)
             stops[user] += 1
-    for item in range(end):
-        row = item * (2 * n - 1 - item) >> 1  # position of the row's column 0, if it had one
+    for item in range(begin, top):
+        for p in range(_U(first[item]), _U(first[item + 1])):
+            ahead[_U(users[p])] += 1
+    origin = top * (2 * n + 1 - top) >> 1  # where the band begins in the whole triangle
+    for item in range(top, min(bottom, end)):
+        row = (item * (2 * n - 1 - item) >> 1) - origin  # position of the row's column 0, if it had one
         for p in range(_U(first[item]), _U(first[item + 1])):
             user = _U(users[p])
             weight = weights[user]

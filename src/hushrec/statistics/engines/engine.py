@@ -30,8 +30,13 @@ class Engine(Protocol[Block]):
     A cluster is one more implementation (``spark_engine.py``): it sends the functions to the blocks, keeps
     sums next to them, and adds those. It changes no bit, because all sums are integers.
 
+    Attributes:
+        most_cells: integers that the sums of one pass should have at most; None without a limit.
+
     Privacy: private.
     """
+
+    most_cells: int | None
 
     def blocks(self) -> Iterator[Block]:
         """The blocks, in an order that is the same in every pass. Privacy: private."""
@@ -69,6 +74,8 @@ class Memory(Generic[Block]):
     Privacy: private.
     """
 
+    most_cells: int | None = None
+
     def __init__(self, block: Block) -> None:
         self._block = block
 
@@ -94,6 +101,8 @@ class BlockFiles(Generic[Block]):
 
     Privacy: private.
     """
+
+    most_cells: int | None = None
 
     def __init__(self, read: Callable[[], Iterable[Block]], n_blocks: int) -> None:
         self._read, self._n_blocks = read, n_blocks

@@ -41,8 +41,8 @@ __all__ = ["CHUNK", "SparkRows", "require_ready"]
 class SparkRows:
     """Rows in a Spark cluster. Mapped values are computed again in every pass, where the rows are.
 
-    Memory: each task holds all sums, 8 bytes an entry, and one block. So there are as many tasks as the
-    cluster has cores, not as many as it has blocks. The driver holds the sums, and 64 MiB of rows.
+    Memory: each task holds all sums of a pass, 8 bytes an entry, and one block. So there are as many tasks
+    as the cluster has cores, not as many as it has blocks. The driver holds the sums, and 64 MiB of rows.
 
     Args:
         source: the people.
@@ -50,6 +50,8 @@ class SparkRows:
 
     Privacy: private.
     """
+
+    most_cells: int | None = 1 << 26  # 512 MiB in every task
 
     def __init__(self, source: SparkFeedback, functions: tuple[Callable[[Any], Any], ...] = ()) -> None:
         self._source, self._functions = source, functions

@@ -10,10 +10,10 @@ from hushrec.arrays import Ints
 from hushrec.data.feedback import Feedback
 from hushrec.kernels.sums.centring import weighted_item_sums
 from hushrec.kernels.sums.gram import weighted_gram
-from hushrec.kernels.triangle import packed_size
 from hushrec.privacy.query import Sum
 from hushrec.statistics import sensitivity
 from hushrec.statistics.engines.engine import Engine
+from hushrec.statistics.engines.triangles import triangle_sums
 from hushrec.statistics.interactions.directions import (
     DIRECTION_BITS,
     ENTRY_BITS,
@@ -128,16 +128,23 @@ class PairSums:
 
     def _pairs(self, rows: Engine[Directed], lens: ItemWeights, largest: int) -> Ints:
         n, dropped = self.n_items, self._dropped
-        shapes = [packed_size(n)] * (1 if largest << _COARSE_BITS < _LARGEST_SUM else 2)
+        n_triangles = 1 if largest << _COARSE_BITS < _LARGEST_SUM else 2
 
-        def add(part: Directed, cross: Ints, square: Ints, low: Ints, high: Ints | None = None) -> None:
+        def add(
+            band: tuple[int, int],
+            part: Directed,
+            cross: Ints,
+            square: Ints,
+            low: Ints,
+            high: Ints | None = None,
+        ) -> None:
             pulled = part.weight * part.multiple
             vectors = part.indptr, part.items, part.entries
             cross += weighted_item_sums(*vectors, pulled, dropped, n)
             squares = pulled * part.multiple >> dropped
             square += (squares >> _WORD_BITS).sum(), (squares & (1 << _WORD_BITS) - 1).sum()
             if high is None:
-                weighted_gram(*vectors, part.weight, n, threads=self.threads, out=low)
+                weighted_gram(*vectors, part.weight, n, rows=band, threads=self.threads, out=low)
                 return
             heights = np.cumsum((part.weight * part.square).astype(np.float64))
             ends = np.flatnonzero(np.diff(heights // (_LARGEST_SUM / 2))) + 1
@@ -146,11 +153,11 @@ class PairSums:
                 indptr = part.indptr[start : stop + 1] - part.indptr[start]
                 items, entries = part.items[in_run], part.entries[in_run]
                 weights = part.weight[start:stop]
-                weighted_gram(indptr, items, entries, weights, n, threads=self.threads, out=low)
+                weighted_gram(indptr, items, entries, weights, n, rows=band, threads=self.threads, out=low)
                 high += low >> dropped
                 low &= 2**dropped - 1
 
-        cross, square, low, *high = rows.total(add, n, 2, *shapes)
+        cross, square, low, *high = triangle_sums(rows, add, n, n_triangles, n, 2)
         low >>= dropped
         if high:
             low += high.pop()
