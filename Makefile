@@ -124,7 +124,9 @@ docs: $(VENV)/.docs         ## the documentation as pages, in site/
 clean:                    ## away with everything that make made
 	rm -rf $(VENV) .venv-oracles .venv-elsewhere .venv-rectools site jupyter_execute build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
 
-$(VENV)/.lab-sgd-peers: export CFLAGS = -O3 -march=native -DUSEAVX  # LIBMF is built without vectors otherwise
+# Without them, LIBMF is built without vectors; setuptools takes one or the other, by its version.
+$(VENV)/.lab-sgd-peers: export CFLAGS = -O3 -march=native -DUSEAVX
+$(VENV)/.lab-sgd-peers: export CXXFLAGS = -O3 -march=native -DUSEAVX
 
 # The laboratory's lists of packages, one stamp each.
 $(VENV)/.lab: lab/requirements.txt | $(VENV)/bin/python

@@ -203,7 +203,7 @@ def main():
         description=__doc__, parents=[THREADS], formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=3)
-    rounds = parser.parse_args().epochs
+    rounds = parser.parse_args().rounds
     warnings.filterwarnings("ignore")
     one = np.array([0, 1]), np.zeros(1, np.int32), np.ones(1, np.float32), np.ones((1, 1), np.float32)
     compiling = seconds(lambda: solve_rows(*one, np.ones(1), np.empty((1, 1), np.float32)))[0]

@@ -5,12 +5,13 @@ import re
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import hushrec as hr
 from hushrec import registry
 from hushrec.data.spark.spark_feedback import SparkFeedback
-from hushrec.errors import ConfigError
+from hushrec.errors import ConfigError, DataError
 from hushrec.statistics.engines import spark_engine
 from support.everywhere import class_of, configured, fits, made, world
 
@@ -169,3 +170,15 @@ def test_a_million_ratings_make_the_same_release(name, pair, million, monkeypatc
     first = made(name, pair, memory)
     assert first == made(name, pair, files)
     assert first == made(name, pair, cut(there, 7, monkeypatch))
+
+
+def test_a_check_counts_what_is_in_spark_and_an_evaluation_says_what_to_load(spark, sources):
+    memory, there = sources["ratings"]
+    here, far = hr.check(memory, memory.domain), hr.check(there, memory.domain)
+    assert (far.facts(), far.refused) == (here.facts(), here.refused)
+    frame = spark.createDataFrame(memory.to_polars().with_columns(pl.lit("x").alias("other")).to_pandas())
+    assert hr.check(frame, memory.domain).facts() == here.facts() | {"records": memory.n_ratings}
+    release = hr.baseline(memory, hr.GlobalEffects())
+    for parts in ({"train": memory, "test": there}, {"train": there, "test": memory}):
+        with pytest.raises(DataError, match="takes rows in memory.*hash of their ids.*where='memory'"):
+            hr.evaluate(release, **parts)

@@ -11,7 +11,7 @@ from hushrec.data.feedback import Feedback
 from hushrec.data.ratings import Ratings
 from hushrec.documents import html, terminal
 from hushrec.documents.document import Block, Document, Facts, Paragraph
-from hushrec.errors import ConfigError
+from hushrec.errors import ConfigError, DataError
 from hushrec.evaluation.batch_knn import predict_many
 from hushrec.evaluation.compare import ERROR_SCORES, Score
 from hushrec.evaluation.parts import require_apart, require_same_domain, rows_of
@@ -137,7 +137,7 @@ def evaluate(
     Raises:
         ConfigError: A metric is unknown, or does not fit the release; or ``likes`` is missing or superfluous.
         DataError: The parts have another catalogue, scale or kind of feedback than the release, share a pair
-            of user and item, or there is nothing to measure.
+            of user and item, are not in memory, or there is nothing to measure.
 
     Privacy: private. No guarantee covers the values, which are functions of the test part: tune with them
     only on other people's data, and do not publish them.
@@ -158,6 +158,13 @@ def evaluate(
         raise ConfigError(
             "likes and fitted are for rankings; leave them out, or choose one such as recall@20"
         )
+    for part in (train, test, fitted):
+        if part is not None and not isinstance(part, Feedback):
+            raise DataError(
+                "evaluate takes rows in memory, and these stay in files or in Spark; choose some of the people by "
+                "a hash of their ids, hold out a part of their rows, and load both parts with "
+                "where='memory'"
+            )
     require_same_domain(release, test)
     by_metric: dict[str, Score] = {}
     predicted, lists = None, None

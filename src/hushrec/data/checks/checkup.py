@@ -13,6 +13,7 @@ from hushrec.data.load import in_memory, load, packed_folder
 from hushrec.data.losses.dropped import Dropped, Refusal, fraction
 from hushrec.data.people import People
 from hushrec.data.reading import PLAIN, Reading
+from hushrec.data.spark.records import is_frame
 from hushrec.documents import terminal
 from hushrec.documents.document import Block, Document, Facts, Paragraph, Points, Section
 
@@ -134,8 +135,9 @@ def check(source: Any, domain: Domain, reading: Reading = PLAIN) -> Check:
     """Load a source as ``load`` does, and report the records dropped or changed, with reasons and hints.
 
     Args:
-        source: as for ``load``; or ``Ratings``, ``Interactions`` or ``Blocks``. For these, and for a folder
-            of blocks, only counts are known, so there are no hints.
+        source: as for ``load``; or ``Ratings``, ``Interactions``, ``Blocks`` or ``SparkFeedback``. For these,
+            a folder of blocks and a DataFrame of Spark, only counts are known, so there are no hints. Blocks
+            of people in Spark come here one at a time.
         domain: the public domain.
         reading: as for ``load``.
 
@@ -147,6 +149,9 @@ def check(source: Any, domain: Domain, reading: Reading = PLAIN) -> Check:
 
     Privacy: private; charges nothing.
     """
+    if is_frame(source):
+        with load(source, domain, reading, where="spark") as people:
+            return _summed(people)
     if packed_folder(source):
         source = load(source, domain, reading)
     if hasattr(type(source), "facts"):

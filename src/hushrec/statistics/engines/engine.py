@@ -104,21 +104,24 @@ class BlockFiles(Generic[Block]):
 
     most_cells: int | None = None
 
-    def __init__(self, read: Callable[[], Iterable[Block]], n_blocks: int) -> None:
+    def __init__(
+        self, read: Callable[[], Iterable[Block]], n_blocks: int, reader: ThreadPoolExecutor | None = None
+    ) -> None:
         self._read, self._n_blocks = read, n_blocks
+        # One thread for all passes: each new one would keep the memory of its blocks to itself.
+        self._reader = reader or ThreadPoolExecutor(1)
 
     def blocks(self) -> Iterator[Block]:
         """The blocks, each read while the one before is in use. Privacy: private."""
-        with ThreadPoolExecutor(1) as reader:
-            blocks = iter(self._read())
-            coming = reader.submit(next, blocks, _END)
-            while (block := coming.result()) is not _END:
-                coming = reader.submit(next, blocks, _END)
-                yield block
+        blocks = iter(self._read())
+        coming = self._reader.submit(next, blocks, _END)
+        while (block := coming.result()) is not _END:
+            coming = self._reader.submit(next, blocks, _END)
+            yield block
 
     def map(self, function: Callable[[Any], Part]) -> Engine[Part]:
         """As in ``Engine``, computed again in every pass. Privacy: private."""
-        return BlockFiles(lambda: map(function, self._read()), self._n_blocks)
+        return BlockFiles(lambda: map(function, self._read()), self._n_blocks, self._reader)
 
     def total(self, add: Callable[..., None], *shapes: Shape) -> list[Ints]:
         """As in ``Engine``. Privacy: private."""
