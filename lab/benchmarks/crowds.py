@@ -49,7 +49,7 @@ def run(users: list[int], epsilons: list[float], path: Path) -> None:
             parts = parts or crowd(size, ITEMS, size * EACH)
             domain, terms = parts[0].domain, budget(unit, epsilon, size)
             config = hr.suggest_model(domain, terms)
-            rmse, seconds = fitted(parts, config, terms)
+            rmse, seconds, _ = fitted(parts, config, terms)
             told = round(mu(terms), 5) if terms else math.inf
             row = (size, unit, epsilon, told, type(config).__name__, rmse, seconds)
             print(*row, flush=True)

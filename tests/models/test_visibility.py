@@ -101,12 +101,12 @@ def test_a_covariance_is_compared_with_the_edge_of_its_noise():
 
 
 def test_a_wide_catalogue_and_prolific_users_need_a_larger_crowd_for_their_covariance(budget):
-    """3,000 for 2,000 items, √5 times that for five times as many, and the square of ratings each."""
+    """60,000 for 2,000 items, √5 times that for five times as many, and the square of ratings each."""
     asked = budget(1.0, "user")
     for n_items, each, least in (
-        (2_000, 20.0, 3_000),
-        (10_000, 20.0, 3_000 * 5**0.5),
-        (2_000, 100.0, 10_000),
+        (2_000, 20.0, 60_000),
+        (10_000, 20.0, 60_000 * 5**0.5),
+        (2_000, 300.0, 90_000),
     ):
         users = least * n_items**0.75 / mu(asked) / each
         for times, beats in ((0.99, False), (1.01, True)):

@@ -180,5 +180,5 @@ def test_a_check_counts_what_is_in_spark_and_an_evaluation_says_what_to_load(spa
     assert hr.check(frame, memory.domain).facts() == here.facts() | {"records": memory.n_ratings}
     release = hr.baseline(memory, hr.GlobalEffects())
     for parts in ({"train": memory, "test": there}, {"train": there, "test": memory}):
-        with pytest.raises(DataError, match="takes rows in memory.*hash of their ids.*where='memory'"):
+        with pytest.raises(DataError, match=r"takes rows in memory.*hash of their ids.*where='memory'"):
             hr.evaluate(release, **parts)

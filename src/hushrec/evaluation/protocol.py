@@ -161,8 +161,8 @@ def evaluate(
     for part in (train, test, fitted):
         if part is not None and not isinstance(part, Feedback):
             raise DataError(
-                "evaluate takes rows in memory, and these stay in files or in Spark; choose some of the people by "
-                "a hash of their ids, hold out a part of their rows, and load both parts with "
+                "evaluate takes rows in memory, and these stay in files or in Spark; choose some of the "
+                "people by a hash of their ids, hold out a part of their rows, and load both parts with "
                 "where='memory'"
             )
     require_same_domain(release, test)

@@ -168,7 +168,7 @@ class AdaptiveFactors(PrivateModel):
         descent, most = _descent(domain), float(min(domain.max_per_user, domain.n_items))
         everybody = Crowd(_EVERYBODY, _EVERYBODY * most, declared=False)
         shows = terms.unit == "user" and descent.shows(everybody, domain.n_items, terms)
-        return [*descent.queries(domain, terms)] if shows else []
+        return [*descent.queries(domain)] if shows else []
 
     def _effects(self, domain: Domain, terms: Terms) -> EffectSums:
         return EffectSettings().sums(domain, terms, self.norm)

@@ -58,8 +58,8 @@ class PosteriorMF(PrivateModel):
     clip: float = Field(default=0.2, gt=0, le=1, allow_inf_nan=False)
     """bound on a rating's error, as a fraction of the scale's width."""
     clip_norm: float | None = Field(default=None, ge=1e-6, le=1000, allow_inf_nan=False)
-    """C, bound on the norm of a user's whole gradient, in widths of the scale; by default 0.6, and from ε
-    = 20 on 0.03 ε.
+    """C, bound on the norm of a user's whole gradient, in widths of the scale; by default 0.6, and up to 3
+    for crowds so large that clipping hides more than noise.
     """
     factor_variance: float = Field(default=0.005, ge=1e-6, le=1, allow_inf_nan=False)
     """prior variance of p·q, in squared widths of the scale."""
@@ -69,7 +69,7 @@ class PosteriorMF(PrivateModel):
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         """List the item effects, then every epoch's gradients."""
         require_rank(self.rank, domain)
-        gradients = self._descent.queries(domain, terms) if self._descends(domain, terms) else ()
+        gradients = self._descent.queries(domain) if self._descends(domain, terms) else ()
         return [*self._effects(domain, terms).queries(), *gradients]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
@@ -80,7 +80,7 @@ class PosteriorMF(PrivateModel):
         gradients_part = 0.6 + 0.3 * noise / (1 + noise)
         effects = {**dict.fromkeys(OVERALL, 0.02), "item sums": 0.8, "item counts": 0.14}
         split = {name: part * (1 - gradients_part) for name, part in effects.items()}
-        names = [query.name for query in self._descent.queries(domain, budget)]
+        names = [query.name for query in self._descent.queries(domain)]
         return split | dict.fromkeys(names, gradients_part / len(names))
 
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:

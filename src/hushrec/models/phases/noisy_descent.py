@@ -32,9 +32,15 @@ _EPOCHS = 32
 _DOUBT = 0.3
 """Variance of an item's factors around public ones, over that of unknown factors."""
 _CLIP_NORM = 0.6
-"""Default clip norm in widths of the scale, up to ε = 20."""
-_WIDEST_CLIP = 100.0
-"""ε beyond which the default clip norm no longer grows; the non-private baseline has this one."""
+"""Default clip norm in widths of the scale, where noise hides more than clipping does."""
+_QUIET = 0.26
+"""Expected noise below which a wider clip was better, or as good: on films from ε = 20 on, on animated series
+from ε = 40 on, and for generated crowds (docs/models/posterior_mf.md has the table).
+"""
+_LARGE = 20.0
+"""ε from which on the clip is wider for any crowd."""
+_WIDEST = 5.0
+"""How much wider the clip becomes at most; the non-private baseline has this one."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,8 @@ class Descent:
         rank: number of factors.
         sample_rate: probability that a user takes part in a step.
         clip: bound on a rating's error, as a fraction of the scale's width.
-        clip_norm: bound on the norm of a user's whole gradient, in widths of the scale; None for the default.
+        clip_norm: bound on the norm of a user's whole gradient, in widths of the scale; None for 0.6, and up
+            to five times as much for crowds so large that clipping hides more than noise.
         factor_variance: prior variance of p·q, in squared widths of the scale.
         epochs: number of steps; None for 32.
 
@@ -64,15 +71,28 @@ class Descent:
         """T, number of steps."""
         return _EPOCHS if self.epochs is None else self.epochs
 
-    def queries(self, domain: Domain, terms: Terms) -> Iterator[Sum]:
+    def queries(self, domain: Domain) -> Iterator[Sum]:
         """List every epoch's gradients."""
-        return self._gradients(domain, terms).queries()
+        return self._gradients(domain).queries()
 
     def reach(self, crowd: Crowd, n_items: int, terms: Terms) -> Reach:
         """Expect how much the gradients of a crowd show."""
-        deviation = np.sqrt(RATING_VARIANCE)
+        return self._reach(crowd, n_items, terms, self.widening(crowd, n_items, terms))
+
+    def widening(self, crowd: Crowd, n_items: int, terms: Terms) -> float:
+        """Return how many times the booked norm people's gradients may have before they are scaled down.
+
+        They are divided by it and then clipped to what is booked, so a crowd may decide that was measured
+        under the same plan.
+        """
+        if self.clip_norm is not None:
+            return 1.0
+        noise = self._reach(crowd, n_items, terms, 1.0).noise
+        return min(max(_QUIET / noise, terms.epsilon / _LARGE, 1.0), _WIDEST) if noise else _WIDEST
+
+    def _reach(self, crowd: Crowd, n_items: int, terms: Terms, widening: float) -> Reach:
         ratio = self.factor_variance / self.rank / RATING_VARIANCE
-        clip_norm = self._clip_norm(terms) / deviation
+        clip_norm = widening * self._booked_norm / np.sqrt(RATING_VARIANCE)
         return reach(crowd.users, crowd.ratings, n_items, self.rank, ratio, clip_norm, mu(terms))
 
     def shows(self, crowd: Crowd, n_items: int, terms: Terms) -> bool:
@@ -106,12 +126,13 @@ class Descent:
         Privacy: charged (the events of ``queries``).
         """
         domain = people.domain
-        gradients = self._gradients(domain, run.terms)
+        gradients = self._gradients(domain)
         prior = prior_variance(self.factor_variance, self.rank, domain.scale.span)
         mean, untouched = leading(run.prior.factors_of(domain.n_items), self.rank)
         reached = self.reach(crowd, domain.n_items, run.terms)
         counts = np.maximum(baseline.counts, 1e-3)
-        information, scales = counts * reached.information, item_scales(counts)
+        information = counts * reached.information
+        scales = item_scales(counts) / self.widening(crowd, domain.n_items, run.terms)
         items = np.where(mean, mean, np.sqrt(prior * self.rank) * normal_factors(*mean.shape))
         spread = np.where(mean.any(axis=1), _DOUBT, 1.0) * prior
         initial_weight = np.ones(domain.n_items)  # how much of each row is still its start
@@ -138,11 +159,12 @@ class Descent:
         learned = np.where(mean, 1.0, np.sqrt(1 - initial_weight)[:, None])
         return np.hstack([np.mean(states, axis=0) * learned, untouched])
 
-    def _clip_norm(self, terms: Terms) -> float:
-        """Return C in widths of the scale."""
-        return self.clip_norm or _CLIP_NORM * max(min(terms.epsilon, _WIDEST_CLIP) / 20, 1)
+    @property
+    def _booked_norm(self) -> float:
+        """C in widths of the scale."""
+        return _CLIP_NORM if self.clip_norm is None else self.clip_norm
 
-    def _gradients(self, domain: Domain, terms: Terms) -> MarginalGradients:
+    def _gradients(self, domain: Domain) -> MarginalGradients:
         span = domain.scale.span
         return MarginalGradients(
             domain=domain,
@@ -151,7 +173,7 @@ class Descent:
             rate=self.sample_rate,
             noise=RATING_VARIANCE * span**2,
             clip=self.clip * span,
-            clip_norm=self._clip_norm(terms) * span,
+            clip_norm=self._booked_norm * span,
         )
 
 

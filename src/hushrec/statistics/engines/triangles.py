@@ -13,7 +13,7 @@ from hushrec.statistics.engines.engine import Block, Engine
 def triangle_sums(
     engine: Engine[Block], add: Callable[..., None], n: int, n_triangles: int, *others: Shape
 ) -> list[Ints]:
-    """Sums over all blocks, as ``Engine.total``, of which the last are packed triangles of n items.
+    """Sums over all blocks, as ``Engine.total``; the last ones are packed triangles of n items.
 
     If they are larger together than ``engine.most_cells``, each pass over the people adds to some of their
     rows. The triangles are then put together here, and need not fit where the people are.
