@@ -29,7 +29,7 @@ SUITES = {
     "bench": (
         "covariance.py",
         "noise.py",
-        "sgd.py alone peers",
+        "sgd.py alone peers race",
         "langevin.py",
         "als.py",
         "prediction.py",
