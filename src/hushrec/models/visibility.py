@@ -158,7 +158,7 @@ def over_noise_edge(counts: Floats, crowd: Crowd, weight: float, noise: float) -
 def covariance_beats_descent(crowd: Crowd, n_items: int, terms: Terms) -> bool:
     """Return whether a covariance predicts better than descent under noise, unit ``user``.
 
-    Descent comes close to its best with fewer people, but stays further from the fit without noise. Users
+    Descent comes close to its best with fewer people, but is less accurate without noise. Users
     with many ratings help it more, so the least signal is also the square of the ratings per user.
     """
     least = COVARIANCE * math.sqrt(max(n_items / _TYPICAL_ITEMS, 1))
