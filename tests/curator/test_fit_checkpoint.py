@@ -127,7 +127,7 @@ def test_another_ledger_or_version_is_refused(call, budget, tmp_path, monkeypatc
     with pytest.raises(CheckpointError, match="other ledger and settings"):
         call(ledger="elsewhere/other.db")
     later = f"{version()} and later"
-    monkeypatch.setattr("hushrec.privacy.accounting.plan.metadata.version", lambda name: later)
+    monkeypatch.setattr("hushrec.privacy.accounting.plan.version", lambda: later)
     with pytest.raises(CheckpointError, match="other settings"):
         call()
 

@@ -3,8 +3,8 @@
     python tests/mutants/run.py [--faults FILE] [--root FOLDER] [--only WORD]
 
 Every fault names the text that it replaces, which must stand exactly once in its file, and the fast tests
-that must fail. Those are run on the copy without a fault first: where they fail there, nothing is known. The
-exit status is 0 where every fault was caught but those that are proven harmless, 1 where one survived (or one
+that must fail, by function. All of them are run on a copy without a fault first: where one fails
+there, nothing is known. The exit status is 0 where every fault was caught but those that are proven harmless, 1 where one survived (or one
 that was called harmless was caught), 2 where the list or the tests cannot be used.
 """
 
@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CAUGHT, SURVIVED, UNUSABLE = "caught", "survived", "unusable"
 _VERDICTS = {0: SURVIVED, 1: CAUGHT}  # of pytest's exit status; any other is no verdict
 _PATIENCE = 300.0  # seconds: a test that takes longer under a fault has noticed it
+_LEFT_OUT = "not full and not page and not postgres and not spark"
 _WORKERS = 2
 
 
@@ -87,14 +88,17 @@ def listed(path: Path, root: Path) -> list[Fault]:
             wrong.append(f"{fault.name}: its text stands {times} times in {fault.file}, and not once")
         if fault.before == fault.after or not fault.tests:
             wrong.append(f"{fault.name}: it changes nothing, or names no test")
-        wrong += [
-            f"{fault.name}: {t} is not there"
-            for t in fault.tests
-            if not (root / t.partition("::")[0]).exists()
-        ]
+        wrong += [f"{fault.name}: {test} is not there" for test in fault.tests if not _stands(root, test)]
     if wrong or not faults:
         raise Unusable("\n".join(wrong) or "no fault is listed")
     return faults
+
+
+def _stands(root: Path, test: str) -> bool:
+    """Whether a test is there: ``file::function``, or all tests of a file."""
+    file, _, function = test.partition("::")
+    source = root / file
+    return source.is_file() and (not function or f"def {function}(" in source.read_text(encoding="utf-8"))
 
 
 class Worker:
@@ -114,7 +118,7 @@ class Worker:
 
     def sound(self, tests: Iterable[str]) -> None:
         """Run tests where there is no fault: they must pass."""
-        verdict, said = self._tested(tests)
+        verdict, said = self._tested(tests, patience=None)
         if verdict != SURVIVED:
             raise Unusable(f"these tests do not pass without a fault:\n{said}")
 
@@ -133,7 +137,9 @@ class Worker:
             os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
         return Result(fault, verdict, time.monotonic() - began, said)
 
-    def _tested(self, tests: Iterable[str], *, compiled: bool = True) -> tuple[str, str]:
+    def _tested(
+        self, tests: Iterable[str], *, compiled: bool = True, patience: float | None = _PATIENCE
+    ) -> tuple[str, str]:
         """A verdict and what pytest printed.
 
         Without ``compiled`` every kernel is compiled anew: those that call a changed one hold a copy of it.
@@ -148,7 +154,7 @@ class Worker:
                     "-x",
                     "-q",
                     "-m",
-                    "not full and not page and not postgres",
+                    _LEFT_OUT,
                     "-p",
                     "no:cacheprovider",
                     "--tb=line",
@@ -157,16 +163,20 @@ class Worker:
                 ),
                 *tests,
                 cache=cache,
+                patience=patience,
             )
         if done.returncode == -signal.SIGKILL:
             return CAUGHT, "it did not end"
         return _VERDICTS.get(done.returncode, UNUSABLE), done.stdout + done.stderr
 
-    def _python(self, *arguments: str, cache: Path | None = None) -> subprocess.CompletedProcess[str]:
+    def _python(
+        self, *arguments: str, cache: Path | None = None, patience: float | None = None
+    ) -> subprocess.CompletedProcess[str]:
         one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         places = {
             "PYTHONPATH": f"{self._copy}{os.pathsep}{self._folder}",
             "PYTHONSAFEPATH": "1",  # not the laboratory of the current folder
+            "PYTHONDONTWRITEBYTECODE": "",  # many processes read the same files
             "NUMBA_CACHE_DIR": str(cache or self._folder / "compiled"),
             "HYPOTHESIS_STORAGE_DIRECTORY": str(self._folder / "hypothesis"),
         }
@@ -181,7 +191,7 @@ class Worker:
             start_new_session=True,
         )
         try:
-            out, err = process.communicate(timeout=_PATIENCE)
+            out, err = process.communicate(timeout=patience)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             out, err = process.communicate()
@@ -189,25 +199,21 @@ class Worker:
 
 
 def tried(faults: list[Fault], root: Path) -> Iterator[Result]:
-    """Every fault's result, as it comes: two at a time, those of the same tests on one copy."""
-    groups: dict[tuple[str, ...], list[Fault]] = {}
-    for fault in faults:
-        groups.setdefault(fault.tests, []).append(fault)
-    waiting: queue.SimpleQueue[list[Fault]] = queue.SimpleQueue()
-    for group in sorted(groups.values(), key=len, reverse=True):
-        waiting.put(group)
+    """Every fault's result, as it comes: two at a time, each half of the tests on a sound copy first."""
+    tests = sorted({test for fault in faults for test in fault.tests})
+    waiting: queue.SimpleQueue[Fault] = queue.SimpleQueue()
+    for fault in sorted(faults, key=lambda fault: fault.tests):
+        waiting.put(fault)
     results: queue.SimpleQueue[Result | None] = queue.SimpleQueue()
     stopped = threading.Event()
 
-    def work(folder: Path) -> None:
+    def work(number: int, folder: Path) -> None:
         try:
             worker = Worker(root, folder)
+            if share := tests[number::_WORKERS]:
+                worker.sound(share)
             while not stopped.is_set():
-                group = waiting.get_nowait()
-                worker.sound(group[0].tests)
-                for fault in group:
-                    if not stopped.is_set():
-                        results.put(worker.planted(fault))
+                results.put(worker.planted(waiting.get_nowait()))
         except queue.Empty:
             return
         except BaseException:
@@ -220,7 +226,7 @@ def tried(faults: list[Fault], root: Path) -> Iterator[Result]:
         folders = [Path(where).resolve() / str(number) for number in range(_WORKERS)]
         for folder in folders:
             folder.mkdir()
-        works = [pool.submit(work, folder) for folder in folders]
+        works = [pool.submit(work, *numbered) for numbered in enumerate(folders)]
         try:
             for _ in works:
                 yield from iter(results.get, None)

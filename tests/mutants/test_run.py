@@ -24,6 +24,8 @@ FILES = {
     "tests/test_wrong.py": "def test_wrong():\n    raise AssertionError\n",
 }
 
+DOUBLE = "test_double.py::test_double"
+
 
 def fault(file: str, before: str, after: str, test: str, **more: str) -> str:
     facts = {"area": "toy", "file": file, "before": before, "after": after, "loses": "all", **more}
@@ -33,7 +35,7 @@ def fault(file: str, before: str, after: str, test: str, **more: str) -> str:
     )
 
 
-SURVIVOR = fault("double.py", "# twice", "# two times", "test_double.py", name="a remark")
+SURVIVOR = fault("double.py", "# twice", "# two times", DOUBLE, name="a remark")
 
 
 @pytest.fixture(scope="module")
@@ -72,17 +74,17 @@ def test_every_listed_fault_can_be_planted(runner):
 def test_faults_are_caught_one_by_one_in_compiled_code_too(played):
     """The last one is in a kernel that another file's kernel calls: compiled code does not know of it."""
     status, said = played(
-        fault("double.py", "2 * x", "3 * x", "test_double.py"),
-        fault("double.py", "2 * x", "2 + x", "test_double.py"),
-        fault("double.py", "# twice", "# two times", "test_double.py", harmless="a remark"),
-        fault("kernels.py", "x + 1", "x + 2", "test_steps.py"),
+        fault("double.py", "2 * x", "3 * x", DOUBLE),
+        fault("double.py", "2 * x", "2 + x", DOUBLE),
+        fault("double.py", "# twice", "# two times", DOUBLE, harmless="a remark"),
+        fault("kernels.py", "x + 1", "x + 2", "test_steps.py::test_steps"),
     )
     assert "3 of 3 real faults caught, 1 proven harmless" in said
     assert status == 0
 
 
 def test_a_fault_that_survives_is_told(played):
-    status, said = played(SURVIVOR, fault("double.py", "2 * x", "3 * x", "test_double.py"))
+    status, said = played(SURVIVOR, fault("double.py", "2 * x", "3 * x", DOUBLE))
     assert "1 of 2 real faults caught" in said
     assert "SURVIVED" in said
     assert status == 1
@@ -90,7 +92,7 @@ def test_a_fault_that_survives_is_told(played):
 
 @pytest.mark.full
 def test_a_fault_that_is_not_as_harmless_as_it_was_said_to_be_is_told(played):
-    status, said = played(fault("double.py", "2 * x", "3 * x", "test_double.py", harmless="who knows"))
+    status, said = played(fault("double.py", "2 * x", "3 * x", DOUBLE, harmless="who knows"))
     assert "CAUGHT (harmless)" in said
     assert status == 1
 
@@ -98,13 +100,17 @@ def test_a_fault_that_is_not_as_harmless_as_it_was_said_to_be_is_told(played):
 @pytest.mark.parametrize(
     ("planted", "why"),
     [
-        (fault("double.py", "4 * x", "3 * x", "test_double.py"), "stands 0 times"),
-        (fault("double.py", "e", "f", "test_double.py"), "times in double.py, and not once"),
+        (fault("double.py", "4 * x", "3 * x", DOUBLE), "stands 0 times"),
+        (fault("double.py", "e", "f", DOUBLE), "times in double.py, and not once"),
         (fault("double.py", "2 * x", "3 * x", "test_gone.py"), "tests/test_gone.py is not there"),
-        (fault("double.py", "2 * x", "2 * x", "test_double.py"), "it changes nothing"),
+        (
+            fault("double.py", "2 * x", "3 * x", "test_double.py::test_gone"),
+            "test_double.py::test_gone is not there",
+        ),
+        (fault("double.py", "2 * x", "2 * x", DOUBLE), "it changes nothing"),
         (SURVIVOR + SURVIVOR, "named twice"),
-        (fault("double.py", "2 * x", "3 * x", "test_wrong.py"), "do not pass without a fault"),
-        (fault("double.py", "2 * x", "2 *", "test_double.py"), "its tests could not be run"),
+        (fault("double.py", "2 * x", "3 * x", "test_wrong.py::test_wrong"), "do not pass without a fault"),
+        (fault("double.py", "2 * x", "2 *", DOUBLE), "its tests could not be run"),
     ],
 )
 def test_what_can_tell_nothing_is_refused(played, planted, why):

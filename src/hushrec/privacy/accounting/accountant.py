@@ -60,6 +60,7 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     return min(1.0, first - second + error)
 
 
+@lru_cache(maxsize=4096)
 def gaussian_epsilon(mu: float, delta: float) -> float:
     """The smallest ε with δ(ε) ≤ ``delta``, rounded up: never below the true value.
 
@@ -77,6 +78,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     return _crossing(lambda epsilon: gaussian_delta(mu, epsilon) <= delta)[1]
 
 
+@lru_cache(maxsize=4096)
 def gaussian_mu(epsilon: float, delta: float) -> float:
     """The largest μ = Δ/σ with δ(ε) ≤ ``delta``, rounded down: never above the true value.
 

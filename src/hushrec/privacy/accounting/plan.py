@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import metadata
 from itertools import groupby
 from string import digits
@@ -348,6 +348,7 @@ def _canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
+@cache
 def version() -> str:
     """Version of hushrec; a plan's noise depends on it."""
     try:
