@@ -3,9 +3,9 @@
     python tests/mutants/run.py [--faults FILE] [--root FOLDER] [--only WORD]
 
 Every fault names the text that it replaces, which must stand exactly once in its file, and the fast tests
-that must fail, by function. All of them are run on a copy without a fault first: where one fails
-there, nothing is known. The exit status is 0 where every fault was caught but those that are proven harmless, 1 where one survived (or one
-that was called harmless was caught), 2 where the list or the tests cannot be used.
+that must fail, by function. All of them are run on a copy without a fault first: where one fails there,
+nothing is known. The exit status is 0 where every fault was caught but those that are proven harmless, 1
+where one survived (or one that was called harmless was caught), 2 where the list or the tests cannot be used.
 """
 
 import argparse
