@@ -121,6 +121,7 @@ def test_a_budget_is_spent_once(ratings, path, tmp_path):
     hr.Client(tmp_path / "films.safetensors")
 
 
+@pytest.mark.full
 def test_the_command_line_refuses_a_second_fit_and_exits(csv, ratings, domain, tmp_path):
     domain.save(tmp_path / "domain.json")
     hr.fit(ratings, MODELS[0], BUDGET, ledger=hr.Ledger.create(tmp_path / "ledger.db", BUDGET))

@@ -52,6 +52,7 @@ def run(cell, names, refused):
 
 
 @pytest.mark.parametrize("page", guides(), ids=lambda page: page.stem)
+@pytest.mark.full
 def test_every_cell_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "__main__"}

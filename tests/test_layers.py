@@ -211,6 +211,7 @@ def test_the_diagram_shows_all_layers_and_what_is_in_them():
 
 
 @pytest.mark.parametrize("plant", PLANTS)
+@pytest.mark.full
 def test_a_planted_violation_is_caught(plant, pristine, before, tmp_path):
     where, text, contract = PLANTS[plant]
     if contract in before[0]:

@@ -83,6 +83,7 @@ def test_no_ratings_list_everybody_all_the_same(csv, listing, tmp_path, model, s
 
 
 @each_listing
+@pytest.mark.full
 def test_the_order_of_rows_changes_no_byte_of_a_listing(table, listing, tmp_path, model, arranged):
     def released(rows):
         rows.write_csv(tmp_path / "ratings.csv")

@@ -92,6 +92,7 @@ def shop(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.full
 def test_a_year_begins_as_its_page_says(shop, capsys):
     printed = run("weekly")
     text = "".join(printed)
@@ -114,6 +115,7 @@ def test_a_year_begins_as_its_page_says(shop, capsys):
 
 
 @pytest.mark.parametrize("page", AFTER)
+@pytest.mark.full
 def test_what_comes_after_goes_on_with_its_ledger(shop, page):
     weekly = clicks_commands()
     for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
@@ -188,6 +190,7 @@ def test_signing_goes_as_its_page_says(shop, capsys):
     assert "says that this key was replaced from number 50 on" in flat
 
 
+@pytest.mark.full
 def test_releases_are_published_as_their_page_says(shop, monkeypatch):
     monkeypatch.setenv("HUSHREC_KEY_PASSPHRASE", "six random words are much better")
     weekly = clicks_commands()

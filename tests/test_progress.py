@@ -82,6 +82,7 @@ def everything(model, n_users, folder):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: f"{type(model).__name__}")
+@pytest.mark.full
 def test_neighbours_lead_to_the_same_calls(model, tmp_path):
     many = everything(model, 60, tmp_path)
     assert many.calls == everything(model, 59, tmp_path).calls == everything(model, 1, tmp_path).calls

@@ -46,6 +46,7 @@ def test_a_right_model_holds_in_all_three_parts(audited):
     assert notices.startswith("noise ")
 
 
+@pytest.mark.full
 def test_progress_is_of_public_counts_and_reaches_its_end(audited):
     _, steps = audited
     (total,) = {of for _, of in steps}
@@ -110,8 +111,10 @@ KINDS = pytest.mark.parametrize("kind", [BUDGET, RATING], ids=["user", "record"]
 @pytest.mark.parametrize(
     "kind", [BUDGET, pytest.param(RATING, marks=pytest.mark.full)], ids=["user", "record"]
 )
-def test_every_branch_is_audited(kind):
+def test_every_branch_is_audited(kind, monkeypatch):
     """Each part looks into both: the pairs, and the counts again."""
+    monkeypatch.setattr("hushrec.audit.fits.RANDOM", 2)
+    monkeypatch.setattr("hushrec.audit.fits.ROUNDS", 2)
     steps = []
     found = audit(EASE, kind, runs=1000, progress=lambda *at: steps.append(at))
     assert found.holds
@@ -124,6 +127,7 @@ def test_every_branch_is_audited(kind):
 
 
 @KINDS
+@pytest.mark.full
 def test_an_understated_count_of_the_second_time_is_found(kind, monkeypatch):
     """It is measured only where the crowd turns out small, and costs as much as was left."""
     right = hr.PrivateEASE.queries
@@ -153,6 +157,7 @@ LISTS, STARRED = (EASE, CLICKS, "crowd size"), (STARS, RATINGS, None)
 @pytest.mark.parametrize(
     CHOOSING, [LISTS, pytest.param(*STARRED, marks=pytest.mark.full)], ids=["lists", "ratings"]
 )
+@pytest.mark.full
 def test_a_choice_by_private_data_is_found(model, world, size, kind, monkeypatch):
     """The crowd's size without its noise: with a neighbour, it decides, weighs and says something else."""
     size = size or {"user": "global count", "record": "number of users"}[kind.unit]

@@ -69,6 +69,7 @@ def test_climbing_finds_what_chance_does_not():
     assert found.loss >= start.loss
 
 
+@pytest.mark.full
 def test_a_seed_repeats_its_search():
     budget = budget_of("record", "replace")
     first, again, other = (
@@ -135,6 +136,7 @@ def test_a_bound_that_is_wrong_by_a_hundredth_is_found(monkeypatch):
         assert max(found.ratios.values()) > 1
 
 
+@pytest.mark.full
 def test_a_wide_world_reaches_a_cap_that_the_small_one_hides(monkeypatch):
     """The planted fault: half of √K for K = 20, where nobody in the small world has more than five items."""
     model, kind = hr.Popularity(contribution_cap=20), ("user", "add-remove")
@@ -161,9 +163,12 @@ def test_the_wide_world_of_a_domain_has_its_cap_and_its_items():
 
 CLICKS = World.of(feedback="interactions")
 EASE = hr.PrivateEASE(rank=2)
+EPSILONS = pytest.mark.parametrize(
+    "epsilon", [4.0, *(pytest.param(other, marks=pytest.mark.full) for other in (0.5, 100.0))]
+)
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 4.0, 100.0])
+@EPSILONS
 @pytest.mark.parametrize("unit", ["user", "record"])
 def test_fits_are_led_into_every_branch(unit, epsilon):
     """Five users are no crowd; only other noisy values show what a fit to many measures."""
@@ -185,7 +190,7 @@ def test_without_branches_nothing_is_changed():
     assert leads(SVD, budget_of("user", "add-remove"), WORLD, WORLD, WORLD) == [(WORLD, "", UNCHANGED)]
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 4.0, 100.0])
+@EPSILONS
 def test_fits_are_led_into_branches_that_only_many_items_have(epsilon):
     """Gradients show tastes of users with dozens of ratings each: the small world has no such branch."""
     budget, model, broad = budget_of("user", "add-remove", epsilon), hr.AdaptiveFactors(), World.broad()

@@ -80,6 +80,7 @@ def test_a_domain_gives_its_scale_cap_and_first_items():
 
 @pytest.mark.parametrize("domain", GIVEN.values(), ids=list(GIVEN))
 @pytest.mark.parametrize(("unit", "adjacency"), [KINDS[0], KINDS[2]])
+@pytest.mark.full
 def test_neighbours_give_interactions_where_the_domain_says_so(unit, adjacency, domain):
     world, rng = World.of(domain, "ratings"), choices(1)
     assert world.domain.feedback == "interactions"

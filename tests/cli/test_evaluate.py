@@ -133,6 +133,7 @@ def test_slices_and_what_the_release_was_fitted_to(clicks, hushrec):
         ("--metric mrr@3 --slices", "--slices are of recall@K and ndcg@K"),
     ],
 )
+@pytest.mark.full
 def test_refusals_of_rankings(clicks, refused, more, message):
     assert message in refused(f"evaluate plain.safetensors {CLICKS} {more}")
 

@@ -275,7 +275,9 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.full] * (kind == "on a condition")) for kind in KINDS]
+)
 def test_at_most_fifteen_lines_are_printed_and_what_matters_first(here, hushrec, monkeypatch, kind):
     """What the lists are worth, then what all releases together may reveal, and then this one."""
     monkeypatch.setenv("COLUMNS", "80")

@@ -99,6 +99,7 @@ def test_a_data_set_is_not_signed(signed, refused):
 # -- keys come to an end ----------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_a_rotated_key_reaches_users_through_the_key_file(signed, hushrec, refused):
     shutil.copy("owner.pub", "mine.pub")  # a user pins the key
     hushrec(f"show {FILMS} --key mine.pub")

@@ -89,6 +89,7 @@ def test_a_lost_ledger_is_missed(here, hushrec, refused):
     assert "released.csv.statement.json was charged to ledger.db" in refused(command(out="second.csv"))
 
 
+@pytest.mark.full
 def test_distance_based_by_public_features_needs_no_budget(here, hushrec, features):
     hushrec(command("distance-based", more=f"{NEAR} --features {features}"))
     data = ReleasedData.open("released.parquet")

@@ -24,6 +24,8 @@ def evidence(files, tmp_path_factory, hushrec, budget):
     folder = tmp_path_factory.mktemp("evidence")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
+        patch.setattr("hushrec.audit.fits.RANDOM", 2)
+        patch.setattr("hushrec.audit.fits.ROUNDS", 2)
         for file in files.iterdir():
             (folder / file.name).symlink_to(file)
         hushrec("domain --items catalogue.csv --scale 1 5 1 --max-users 200 -o domain.json")
@@ -70,6 +72,7 @@ def test_a_card_stands_by_itself(one, hushrec):
     assert text("card.md").startswith("# one\\.safetensors\n")
 
 
+@pytest.mark.full
 def test_a_card_in_german_is_german_in_its_summary(one, hushrec, refused):
     hushrec("show one.safetensors --html karte.html --md karte.md --lang de")
     said = hr.Release.open(one).statement.sentences(Words("de"))

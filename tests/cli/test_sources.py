@@ -58,6 +58,7 @@ def test_a_fit_of_a_query_is_the_fit_of_the_file(shop):
     assert Path("query.safetensors").read_bytes() == Path("file.safetensors").read_bytes()
 
 
+@pytest.mark.full
 def test_every_command_reads_a_query(shop, hushrec, budget):
     Path("ratings.sql").write_text(QUERY + ";\n")
     given = f"shop.db --query '{QUERY}'"

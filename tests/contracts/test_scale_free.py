@@ -92,6 +92,7 @@ def parts(release):
 
 @pytest.mark.parametrize("exponent", [-5, 10])
 @pytest.mark.parametrize(("name", "kind"), CASES)
+@pytest.mark.full
 def test_other_units_give_the_same_release(name, kind, exponent):
     require_same(name, kind, 4.0**exponent)
 
@@ -113,6 +114,7 @@ def require_same(name, kind, unit):
 
 
 @pytest.mark.parametrize(("name", "kind"), CASES)
+@pytest.mark.full
 def test_a_shift_of_the_scale_is_a_shift_of_the_items(name, kind):
     """Up to single precision, in which items' effects are released."""
     usual, other = (parts(fitted(name, kind, 1.0, shift)) for shift in (0.0, 64.0))
@@ -123,6 +125,7 @@ def test_a_shift_of_the_scale_is_a_shift_of_the_items(name, kind):
 
 @pytest.mark.parametrize("unit", [1e-3, 1e6])
 @pytest.mark.parametrize(("name", "kind"), CASES)
+@pytest.mark.full
 def test_units_that_no_grid_fits_give_about_the_same(name, kind, unit):
     """Grids are powers of two, so the noise is another: at a large ε it matters little."""
     one, other = (fitted(name, kind, c, epsilon=200.0) for c in (1.0, unit))

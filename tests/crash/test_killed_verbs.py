@@ -33,6 +33,7 @@ def test_a_kill_loses_no_budget_and_draws_nothing_twice(outcomes, verb, point):
     assert (found["written"], found["left"]) == (True, 0)
 
 
+@pytest.mark.full
 def test_what_was_drawn_before_the_kill_is_drawn_again(outcomes):
     assert outcomes["randomize"]["after-sample"]["draws"] == 2
     assert outcomes["randomize"]["after-charge"]["draws"] == 1

@@ -118,6 +118,7 @@ def test_a_killed_run_leaves_nothing_that_stays(here, moment):
 @pytest.mark.parametrize(
     "wait", [0.0, 0.05, 0.2, *(pytest.param(wait, marks=pytest.mark.full) for wait in (0.02, 0.1))]
 )
+@pytest.mark.full
 def test_a_run_killed_at_any_moment(here, wait):
     child = start("any")
     child.stdout.readline()

@@ -77,6 +77,7 @@ def went_on(outcome: dict[str, Any], whole: dict[str, Any]) -> bool:
     return once and outcome["release"] == whole["release"]
 
 
+@pytest.mark.full
 def test_an_uninterrupted_fit_removes_its_checkpoint(outcomes: dict[str, dict[str, Any]]) -> None:
     for whole in (outcomes[name] for name in WHOLE):
         assert (whole["statuses"], whole["states"]) == ([0], ["published"])

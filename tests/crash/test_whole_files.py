@@ -63,6 +63,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("new", [False, True])
+@pytest.mark.full
 def test_a_file_is_the_old_one_or_the_new_one(tmp_path: Path, new: bool, crash: Any) -> None:
     path, found = tmp_path / "file", []
 
@@ -85,6 +86,7 @@ def test_a_file_is_the_old_one_or_the_new_one(tmp_path: Path, new: bool, crash: 
     assert {*found[1:]} == {b"" if new else OLD, NEW}
 
 
+@pytest.mark.full
 def test_a_folder_is_the_old_one_or_the_new_one(tmp_path: Path, crash: Any) -> None:
     place, found, gone = tmp_path / "folder", [], 0
 

@@ -32,6 +32,7 @@ def world(kind):
 
 
 @pytest.mark.parametrize("name", MODELS)
+@pytest.mark.full
 def test_what_is_held_is_enough_for_every_model(name, monkeypatch):
     from hushrec.curator import disk_space
 
@@ -45,6 +46,7 @@ def test_what_is_held_is_enough_for_every_model(name, monkeypatch):
     assert len(release.to_bytes()) <= release_size(model, planned, data.domain)
 
 
+@pytest.mark.full
 def test_a_table_of_thousands_of_values_is_held_too(monkeypatch):
     """More values than items, so that most of the file is what is known of them."""
     from hushrec.curator import disk_space
@@ -89,9 +91,12 @@ VERBS = {
     "estimate_crowd": "hr.estimate_crowd(data, ledger)",
     "randomize": "hr.randomize(data, hr.RandomizedResponse(), rows, ledger=other)",
 }
+OTHERS = "series", "estimate_crowd"
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize(
+    "verb", ["fit", "randomize", *(pytest.param(verb, marks=pytest.mark.full) for verb in OTHERS)]
+)
 def test_a_disk_without_room_is_refused_before_the_charge(verb, tmp_path):
     """The largest file that the process may write stands in for the disk: the system refuses as it would."""
     script = f"""

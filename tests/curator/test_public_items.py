@@ -121,6 +121,7 @@ def test_models_without_use_for_a_prior_refuse_one_and_name_those_that_have():
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if class_of(name).informed])
+@pytest.mark.full
 def test_every_model_that_says_so_uses_what_is_known(name):
     """With features its baseline is another one."""
     kind = class_of(name)

@@ -38,6 +38,7 @@ def rated_items(ratings):
         ("netflix-sample/combined_data_1.head.txt", 17_770, STARS, None, 8, 9_992, 0),
     ],
 )
+@pytest.mark.full
 def test_counts_are_as_published(real, name, n_items, scale, n_users, n_rated, n_ratings, duplicates):
     ratings = load(real(name), domain(n_items, scale))
     assert ratings.n_ratings == n_ratings - duplicates

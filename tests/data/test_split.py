@@ -54,6 +54,7 @@ SPLITS = {
 @pytest.mark.parametrize("split", SPLITS.values(), ids=SPLITS)
 @settings(derandomize=True, max_examples=10, deadline=None)
 @for_all(counts=st.lists(st.integers(1, 40), max_size=9), random=st.randoms(use_true_random=False))
+@pytest.mark.full
 def test_parts_are_a_partition_whatever_the_order_of_rows(split, counts, random):
     frame = made(counts)
     ratings = ratings_of(frame)

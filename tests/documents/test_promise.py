@@ -381,6 +381,7 @@ def test_what_is_protected_is_said_apart_from_what_is_not(lang, unit, adjacency,
 
 @in_every_language
 @of_every_kind
+@pytest.mark.full
 def test_every_sentence_is_whole(lang, unit, adjacency, interactions):
     words = Words(lang)
     for epsilon, delta, files in itertools.product(EPSILONS, DELTAS, (None, 1, 52)):

@@ -33,6 +33,7 @@ def ran(tmp_path_factory):
     return names, printed
 
 
+@pytest.mark.full
 def test_its_blocks_print_what_it_shows(ran):
     _, printed = ran
     rows = [line for line in PAGE.splitlines() if re.match(r"\| \d", line)]
@@ -80,6 +81,7 @@ def test_kinds_have_the_vectors_that_it_says():
     assert made - listed <= {"MatrixFactorization", "RandomizedResponse", "DistanceBased"}
 
 
+@pytest.mark.full
 def test_pytorch_takes_them(ran):
     pytest.importorskip("torch")
     names, _ = ran

@@ -56,6 +56,7 @@ def values(lines):
     }
 
 
+@pytest.mark.full
 def test_the_files_are_as_the_page_says(made):
     folder, printed = made
     assert [line for line in printed if "@" in line] == OURS
@@ -67,6 +68,7 @@ def test_the_files_are_as_the_page_says(made):
     assert {path.stem for path in folder.iterdir()} == said.keys()
 
 
+@pytest.mark.full
 def test_lenskit_finds_the_same_recall_and_with_one_option_the_same_ndcg(made):
     pytest.importorskip("lenskit")
     folder, _ = made
@@ -87,6 +89,7 @@ def test_rectools_finds_the_same_ndcg_with_one_option(made):
     assert theirs["recall@20"] < ours["recall@20"]
 
 
+@pytest.mark.full
 def test_settings_are_tried_as_the_page_says(monkeypatch):
     if find_spec("sklearn") is None:  # hushrec's part of the loop is the same
         selection = SimpleNamespace(ParameterGrid=product)

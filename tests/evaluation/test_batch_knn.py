@@ -15,6 +15,7 @@ DISTANCES = pytest.mark.parametrize("distance", ["squared", "cosine", "pearson"]
 
 @DISTANCES
 @pytest.mark.parametrize("k", [1, 7, 1000])
+@pytest.mark.full
 def test_many_at_once_are_predicted_from_people_as_one_by_one(world, monkeypatch, distance, k):
     """Also who is absent from the training part, and items that nobody rated there."""
     train, test = world
@@ -48,6 +49,7 @@ def test_many_at_once_on_halves_of_stars(monkeypatch):
 
 @DISTANCES
 @pytest.mark.parametrize("k", [1, 7, 1000])
+@pytest.mark.full
 def test_many_at_once_are_predicted_from_items_as_one_by_one(world, monkeypatch, distance, k):
     """Also who is absent from the training part, and items that nobody rated there."""
     train, test = world

@@ -33,6 +33,7 @@ def test_it_prints_what_the_readme_shows(example, printed):
     assert [line for line in without_titles(printed) if line in lines] == lines
 
 
+@pytest.mark.full
 def test_twelve_releases_share_one_total(example, printed):
     ledger = hr.Ledger.open(example / "ledger.db")
     assert (ledger.total.epsilon, ledger.releases_left) == (4.0, 9)

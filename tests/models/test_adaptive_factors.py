@@ -48,6 +48,7 @@ def test_the_first_sums_decide_and_the_statement_says_what_they_show(world, budg
 
 
 @pytest.mark.parametrize(("unit", "epsilon", "branch"), CASES)
+@pytest.mark.full
 def test_each_branch_predicts_like_the_model_that_measures_nothing_else(
     world, budget, rmse, unit, epsilon, branch
 ):
@@ -122,6 +123,7 @@ def test_a_tiny_catalogue_and_next_to_nobody_are_no_trouble(budget, unit, n_item
 
 
 @pytest.mark.parametrize(("unit", "epsilon"), [("user", 1.0), ("user", 8.0), ("record", 4.0)])
+@pytest.mark.full
 def test_block_files_give_the_bits_of_memory(world, budget, tmp_path, unit, epsilon):
     blocks = Blocks.write(world[0], tmp_path / "blocks", ratings_per_block=3000)
     one, other = (fitted(source, budget(epsilon, unit)) for source in (world[0], blocks))

@@ -10,6 +10,7 @@ UNITS = [("record", "add-remove"), ("record", "replace"), ("user", "add-remove")
 
 @MODELS
 @pytest.mark.parametrize("way", ["weighted", "shrink", "none"])
+@pytest.mark.full
 def test_every_way_of_cleaning_runs(rmse, budget, way, model):
     rank = {} if model is hr.CovarianceKNN and way == "none" else {"rank": 8}
     assert 0.5 < rmse(model(covariance={"cleaning": way}, **rank), budget(20.0)) < 1.8

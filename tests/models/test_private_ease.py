@@ -81,6 +81,7 @@ def test_without_noise_it_is_close_to_ease(halves, popular):
 
 
 @pytest.mark.parametrize("unit", ["user", "record"])
+@pytest.mark.full
 def test_more_epsilon_is_better_and_all_of_it_beats_popularity(halves, popular, budget, unit):
     """Held-out people give a standard error of about 0.005; the steps are several of them."""
     found = [recall(lists(fitted(halves[0], budget(e, unit)), halves[0]), halves) for e in (1.0, 4.0, 100.0)]
@@ -181,6 +182,7 @@ def test_a_crowd_that_turns_out_small_is_ranked_by_popularity(halves, budget):
     assert release.kind == "item scores"
 
 
+@pytest.mark.full
 def test_counts_that_were_measured_twice_rank_like_those_of_the_whole_budget(halves, budget):
     """Over forty seeds, ranks agree with the exact ones as those of Popularity do, up to 0.01.
 

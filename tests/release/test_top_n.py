@@ -68,6 +68,7 @@ def alone(release, rows, user, n):
 
 @pytest.mark.parametrize("n", [1, 7, ITEMS, ITEMS + 5])
 @pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.full
 def test_many_users_get_what_each_would_get_alone(releases, rows, kind, n):
     release = releases[kind]
     if release.scale is None:

@@ -83,6 +83,7 @@ def test_memory_and_time_go_with_the_size_of_the_file(tmp_path, kind):
 
 
 @pytest.mark.parametrize(("count", "form"), [(1_000_000, "{:06d}"), (1_200_000, "{:05x}"), (65_536, "{:x}")])
+@pytest.mark.full
 def test_catalogues_of_many_short_ids_are_read(count, form):
     text = json.dumps([form.format(number) for number in range(count)], separators=(",", ":"))
     assert len(untrusted_json.parse(text)) == count

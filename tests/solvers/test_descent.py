@@ -157,6 +157,7 @@ def test_which_settings_go_together(blocks):
         hr.MatrixFactorization(rank=2049, solver="sgd")
 
 
+@pytest.mark.full
 def test_settings_bear_on_the_result(listed):
     train, test = listed
 

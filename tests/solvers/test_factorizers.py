@@ -74,6 +74,7 @@ def test_each_side_is_the_minimum_given_the_other(power, scales):
 
 @pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("scale", [0.0, 1.0, 3.0])
+@pytest.mark.full
 def test_its_objective_falls_with_every_epoch(power, scale):
     ratings = small(seed=1, n_users=60, n_items=20)
     settings = {"reg": 0.4, "power": power, "row_scale": scale, "column_scale": scale}

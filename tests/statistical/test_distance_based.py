@@ -75,6 +75,7 @@ def test_the_matrix_is_one_of_chances():
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in (1, 2))])
+@pytest.mark.full
 def test_slots_come_out_by_their_law(seed):
     assert fits(frequencies(randomizer(), seed)) > ALARM
 
@@ -215,6 +216,7 @@ def test_of_slots_that_meet_any_is_as_likely_to_be_listed():
 
 
 @pytest.mark.parametrize("places", [slice(None), slice(None, None, -1)])
+@pytest.mark.full
 def test_an_order_that_decides_raises_the_alarm(places, monkeypatch):
     """Every slot's landing as it is, and of two that meet the first, or the last, in the row is listed."""
     right = item_swaps.substitute

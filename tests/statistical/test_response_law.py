@@ -131,6 +131,7 @@ def alarms(p_values: dict[str, float]) -> set[str]:
 
 @pytest.mark.parametrize(("symbols", "rate"), LAWS)
 @pytest.mark.parametrize("maker", [by_gaps, densely])
+@pytest.mark.full
 def test_gaps_give_the_law_of_responses_in_every_cell(
     maker: Callable[..., Ints], symbols: int, rate: float
 ) -> None:

@@ -93,6 +93,7 @@ def alarms(p_values: dict[str, float]) -> set[str]:
 
 @distributions
 @pytest.mark.parametrize("scale", [0.3, 1.0, 10.0, 1000.0, 2.0**30, 2.0**45])
+@pytest.mark.full
 def test_two_million_draws_have_the_law_and_no_other(distribution: Distribution, scale: float) -> None:
     draws = draws_of(distribution, scale, 2_000_000)
     assert not alarms(fit(draws, distribution, scale, bins=100) | shape(draws, distribution, scale))
@@ -170,6 +171,7 @@ def one_sided(draws: Ints) -> Ints:
         (rounded_down, "Kolmogorov-Smirnov", 10.0),
     ],
 )
+@pytest.mark.full
 def test_planted_faults_raise_their_alarm(fault, check: str, scale: float) -> None:  # type: ignore[no-untyped-def]
     draws = fault(draws_of(GAUSSIAN, scale, 2**21))
     assert check in alarms(fit(draws, GAUSSIAN, scale, bins=100) | shape(draws, GAUSSIAN, scale))

@@ -17,6 +17,7 @@ DECLARED = 1 << 14  # as many as bring the finest weights to their limit under e
 @pytest.mark.parametrize("norm", ["l2", "l1"])
 @pytest.mark.parametrize("unit", ["user", "record"])
 @pytest.mark.parametrize("limit", [2.0, 4.0])
+@pytest.mark.full
 def test_a_covariance_has_room_for_forty_times_the_declared_users(norm, unit, limit):
     domain = Domain(["a", "b"], scale=(1, 5, 1), max_users=DECLARED, max_per_user=10)
     people = 40 * DECLARED

@@ -64,7 +64,10 @@ def audit(
             led = leads(model, budget, world, wide, broad)
             for where, branch, factors in led:
                 lead = branch, factors
-                results.append(search(model, budget, where, seed=seed, lead=lead, progress=step))
+                found = search(
+                    model, budget, where, random=RANDOM, rounds=ROUNDS, seed=seed, lead=lead, progress=step
+                )
+                results.append(found)
                 if where is world:
                     widen(results[-1], model, budget, wide, step, factors)
             findings.append(_searched(results))

@@ -257,6 +257,7 @@ def test_interactions_are_what_load_finds(table, domain, tmp_path, kind):
     assert sorted_rows(blocks.capped(5).blocks()).equals(whole.capped(5).to_polars())
 
 
+@pytest.mark.full
 def test_without_a_folder_blocks_are_temporary(table, domain, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with load_blocks(table.lazy(), domain, ratings_per_block=200) as blocks:

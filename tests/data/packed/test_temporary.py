@@ -13,6 +13,7 @@ from hushrec.data.packed.temporary import Temporary
 from hushrec.errors import DataError
 
 
+@pytest.mark.full
 def test_a_temporary_folder_is_private_and_ends_with_its_use(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     for end in (lambda made: made.close(), lambda made: None):

@@ -97,6 +97,7 @@ print("done")
 
 
 @pytest.mark.parametrize("kind", ["parquet", "ipc"])
+@pytest.mark.full
 def test_flipped_bytes_are_read_or_refused(tmp_path, kind):
     """A flip may go unnoticed, since pages have no checksum; it must not leak, nor raise anything else.
 

@@ -57,6 +57,7 @@ IDS = st.text(st.sampled_from(["a", "7", ",", '"', "\n", " ", "é", ";", "\t", "
     st.integers(9, 60),
     st.booleans(),
 )
+@pytest.mark.full
 def test_quoted_csv_is_the_table_whatever_the_block(tmp_path_factory, records, block, all_quoted):
     """Ids may hold separators, quotes and line ends, and blocks may end anywhere."""
     text = io.StringIO()

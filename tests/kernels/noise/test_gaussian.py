@@ -153,6 +153,7 @@ def slow_key(z):
         (slow_key, {"names", "repetition"}),
     ],
 )
+@pytest.mark.full
 def test_planted_faults_raise_their_alarm(sample, fault, found):
     assert found <= alarms(fault(sample[: 2**14]))
 

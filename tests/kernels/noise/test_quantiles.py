@@ -101,6 +101,7 @@ def test_hard_words_are_doubtful_or_right(distribution: Distribution, scale: flo
 @pytest.mark.parametrize("distribution", [GAUSSIAN, LAPLACE])
 @pytest.mark.parametrize(("scale", "cell_bits"), [(3.0, 0), (1000.3, 0), (2.0**26, 1)])
 @pytest.mark.parametrize("fault", ["no margin", "next row", "off by a little"])
+@pytest.mark.full
 def test_planted_faults_are_caught(
     distribution: Distribution, scale: float, cell_bits: int, fault: str
 ) -> None:

@@ -33,6 +33,7 @@ def test_without_a_budget_it_says_that_it_is_not_private(listed, listed_rmse, mo
 
 @each_model
 @each_adjacency
+@pytest.mark.full
 def test_less_noise_is_more_accurate_and_much_budget_approaches_none(listed_rmse, budget, model, adjacency):
     errors = [listed_rmse(model, budget(epsilon, adjacency=adjacency)) for epsilon in (0.5, 5.0, 100.0)]
     assert errors[0] > errors[1] + 0.02 > errors[2] + 0.02
@@ -76,6 +77,7 @@ def test_what_is_planned_is_booked_and_stated(listed, budget, tmp_path, model, a
 
 @each_model
 @each_adjacency
+@pytest.mark.full
 def test_one_seed_gives_one_release(listed, budget, model, adjacency):
     allowed = budget(3.0, adjacency=adjacency)
     one, same, other = (

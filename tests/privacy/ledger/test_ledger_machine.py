@@ -228,6 +228,7 @@ def forgets_burnt(history: ledger_history.History) -> int:
         (ledger_history.History, "holds", lambda history, head: True),
     ],
 )
+@pytest.mark.full
 def test_the_machine_finds_planted_faults(
     where: object,
     name: str,

@@ -61,6 +61,7 @@ def charged(total: Budget, plan: Plan, times: int) -> int:
     raise AssertionError
 
 
+@pytest.mark.full
 def test_as_many_shares_as_are_planned_fit_a_ledger_and_not_one_more(kind: tuple[Budget, Planner]) -> None:
     total, planner = kind
     share = Remainder(total, WEEKS).share(planner)

@@ -121,6 +121,7 @@ def test_the_mean_loss_bounds_all_divergences_and_is_met_by_disjoint_groups():
             assert each.expected == pytest.approx(divergence(matrix(each)), abs=1e-9)
 
 
+@pytest.mark.full
 def test_no_groups_lose_more_than_the_worst():
     for m, (keep, group) in itertools.product(
         (1, 2, 3, 4), [(0.9, 0.9), (0.05, 0.8), (0.5, 0.0), (0.3, 0.5)]

@@ -122,6 +122,7 @@ def misfit(distribution: Distribution, draws: Ints, claimed: float) -> float:
 
 @pytest.mark.parametrize("distribution", [GAUSSIAN, LAPLACE])
 @pytest.mark.parametrize(("scale", "cell_bits"), [(0.9, 0), (7.0, 0), (30.0, 4)])
+@pytest.mark.full
 def test_short_words_give_the_law(distribution: Distribution, scale: float, cell_bits: int) -> None:
     # Six tests at 1e-7: a false alarm in fewer than one of 1e6 choices of the seeds.
     draws = np.array(

@@ -87,6 +87,7 @@ FAULTS: dict[str, Draw] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.full
 def test_the_check_of_samples_finds_a_planted_fault(fault: str, people: Words32) -> None:
     assert not fits(FAULTS[fault], people)
 

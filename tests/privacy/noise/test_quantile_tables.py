@@ -42,6 +42,7 @@ def test_errors_are_within_their_bounds(distribution: Distribution) -> None:
 
 @pytest.mark.parametrize("distribution", [GAUSSIAN, LAPLACE])
 @pytest.mark.parametrize("fault", ["row", "last bits", "degree"])
+@pytest.mark.full
 def test_planted_faults_are_caught(distribution: Distribution, fault: str) -> None:
     table = quantile_tables.quantiles(distribution).copy()
     if fault == "row":

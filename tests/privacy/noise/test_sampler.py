@@ -35,6 +35,7 @@ def test_draws_are_the_exact_ones(distribution: Distribution, scale: float) -> N
 
 @distributions
 @pytest.mark.parametrize("scale", [0.6, 3.0, 1000.0, 2.0**45])
+@pytest.mark.full
 def test_doubt_costs_time_but_changes_nothing(
     distribution: Distribution, scale: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

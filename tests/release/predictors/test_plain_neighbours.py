@@ -223,6 +223,7 @@ def test_it_comes_back_as_it_was(request, kind, used):
 
 
 @KIND
+@pytest.mark.full
 def test_a_byte_changed_anywhere_is_refused(request, kind):
     data = bytearray(request.getfixturevalue(kind)().to_bytes())
     for place in range(len(data)):

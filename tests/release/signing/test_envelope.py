@@ -22,6 +22,7 @@ def test_the_signed_bytes_are_those_of_dsses_own_example():
 
 
 @given(st.text(max_size=20), st.binary(max_size=20), st.text(max_size=20), st.binary(max_size=20))
+@pytest.mark.full
 def test_no_two_payloads_are_signed_alike(kind, payload, other_kind, other):
     try:
         alike = pae(kind, payload) == pae(other_kind, other)

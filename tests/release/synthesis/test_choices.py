@@ -17,6 +17,7 @@ def test_items_are_distinct_and_ascend():
 
 
 @pytest.mark.parametrize("replaced", [False, True])
+@pytest.mark.full
 def test_one_item_is_drawn_by_its_weight(replaced):
     """False alarm 1e-6: five standard deviations of each count. A fault: weights that are not exp(β)."""
     levels = np.log([1.0, 2.0, 3.0, 4.0])

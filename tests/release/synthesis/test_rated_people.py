@@ -56,6 +56,7 @@ def test_tastes_show_in_the_residuals():
 
 
 @pytest.mark.parametrize("kind", ["factors", "factors and people", "neighbours", "dense neighbours"])
+@pytest.mark.full
 def test_every_kind_that_predicts_by_covariance_has_people(kind):
     rows = drawn(release(kind, n=12), 50, 4.0)
     assert np.isfinite(rows.values).all()

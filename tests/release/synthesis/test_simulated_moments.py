@@ -36,6 +36,7 @@ def test_drawn_people_have_the_released_moments(moments):
     assert pairs < 0.42
 
 
+@pytest.mark.full
 def test_without_rounds_the_moments_are_missed(moments, monkeypatch):
     """A planted fault: the closed form alone, which draws without replacement weaken."""
     close, _ = apart(moments, calibrated(moments))

@@ -23,6 +23,7 @@ def fitted():
     return hr.baseline(interactions(600, 80, 9000, 0), hr.PrivateEASE(rank=4))
 
 
+@pytest.mark.full
 def test_the_same_seed_gives_the_same_rows(fitted):
     first, again, other = (pd.DataFrame(fitted.synthesize(300, seed=s).columns()) for s in (1, 1, 2))
     assert first.equals(again)
@@ -40,6 +41,7 @@ def test_another_seed_draws_other_items_also_where_everybody_has_as_many(fitted,
     assert not first["item_id"].equals(other["item_id"])
 
 
+@pytest.mark.full
 def test_rows_do_not_depend_on_the_threads(fitted, tmp_path):
     path = fitted.save(tmp_path / "r.safetensors")
     code = (
@@ -92,6 +94,7 @@ def test_counts_alone_give_draws_by_popularity_and_say_so():
 
 
 @pytest.mark.parametrize("kind", ["factors", "factors and people", "neighbours", "dense neighbours"])
+@pytest.mark.full
 def test_releases_of_ratings_give_ratings(kind):
     columns = release(kind, n=20).synthesize(30).columns()
     assert [*columns] == ["user_id", "item_id", "rating"]
@@ -131,6 +134,7 @@ def test_a_table_that_no_memory_holds_is_refused(fitted):
 
 @pytest.mark.parametrize("size", [1e30, 1e-30, 0.0])
 @pytest.mark.parametrize("name", ["item_factors", "input_weights", "output_weights", "item_scores"])
+@pytest.mark.full
 def test_a_hostile_release_is_drawn_from_or_refused(fitted, name, size):
     tensors = {k: v.copy() for k, v in fitted.tensors.items()}
     tensors[name][::2] = size

@@ -43,6 +43,7 @@ def test_who_has_no_weight_leaves_no_bit(crowd):
     assert bits(draw(made(crowd, 12), weigh=weigh(1e-3))) != bits(without)
 
 
+@pytest.mark.full
 def test_blocks_are_the_same_as_ratings_in_memory(crowd, tmp_path):
     """Bit for bit, however they are cut, and with somebody dropped."""
     ratings = made(crowd, 12)

@@ -81,6 +81,7 @@ def sampled(settings, rank, epochs=250):
 
 
 @pytest.mark.parametrize(("rank", "heat"), [pytest.param(1, 1.0, marks=pytest.mark.full), (2, 2.0)])
+@pytest.mark.full
 def test_predictions_have_the_law_of_exact_gibbs_draws(rank, heat):
     """Means and variances of all 30 predictions, 600 independent copies; a wrong temperature is seen."""
     settings = FIXED.model_copy(update={"temperature": heat})
