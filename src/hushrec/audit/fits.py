@@ -64,10 +64,10 @@ def audit(
             led = leads(model, budget, world, wide, broad)
             for where, branch, factors in led:
                 lead = branch, factors
-                found = search(
+                result = search(
                     model, budget, where, random=RANDOM, rounds=ROUNDS, seed=seed, lead=lead, progress=step
                 )
-                results.append(found)
+                results.append(result)
                 if where is world:
                     widen(results[-1], model, budget, wide, step, factors)
             findings.append(_searched(results))
