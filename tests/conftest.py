@@ -1,4 +1,5 @@
 import dataclasses
+import functools
 import hashlib
 import json
 import os
@@ -9,8 +10,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import typer.testing
 
 import hushrec as hr
+
+# An application's commands are the same each time, and building them takes as long as most of them run.
+typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 
 @pytest.fixture(scope="session")
