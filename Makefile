@@ -16,8 +16,8 @@ demo: $(VENV)/.curator      ## private recommenders on generated clicks, offline
 	@$(ONE) $(BIN)/hushrec demo
 
 test: $(VENV)/.dev          ## the fast tests, which need Python alone
-	@$(ONE) $(BIN)/python -m pytest -m "not full and not page and not postgres and not spark" -n 2
-	@echo "Left out: the page in Node and Chromium, the site on nginx and Caddy (make test-page), PostgreSQL (make test-postgres), Spark (make test-spark), and long runs (make test-full)"
+	@$(ONE) $(BIN)/python -m pytest -m "not full and not page and not postgres and not spark" -n 2 --ignore tests/test_docs.py
+	@echo "Left out: the documentation (make lint), the page in Node and Chromium, the site on nginx and Caddy (make test-page), PostgreSQL (make test-postgres), Spark (make test-spark), and long runs (make test-full)"
 
 lab: $(VENV)/.lab           ## the laboratory: python -m lab reproduces papers, runs grids and benchmarks
 

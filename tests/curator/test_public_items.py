@@ -134,6 +134,7 @@ def test_every_model_that_says_so_uses_what_is_known(name):
     assert not np.array_equal(plain, informed)
 
 
+@pytest.mark.full
 def test_others_interactions_tell_what_goes_together():
     """The people of the prior like the same genres: lists of few people are better with it."""
     few = clicks(0, people=900)
@@ -287,6 +288,7 @@ def test_what_cannot_be_added_is_refused(release: hr.Release) -> None:
         hr.add_items(bare, ["new"])
 
 
+@pytest.mark.full
 def test_useless_features_place_items_by_counts_alone(release: hr.Release) -> None:
     """All items alike, or each of its own: there is no value, so there is no table, and no place."""
     for texts in (["film"] * N, [f"name {item}" for item in range(N)]):

@@ -86,6 +86,7 @@ def test_the_alias_table_draws_by_weight():
     assert np.allclose(share / len(weights), weights / weights.sum())
 
 
+@pytest.mark.full
 def test_the_number_of_ratings_is_lognormal_below_saturation():
     """KS distance of the logarithm to a normal: right draws fail with chance 1e-6, uniform ones always."""
     counts = netflix_like(4_000, 200_000, 4_000_000, seed=2).counts

@@ -49,6 +49,7 @@ def figures(row):
     return [float(cell) for cell in row.strip("| ").split("|")]
 
 
+@pytest.mark.full
 def test_a_users_vector_gives_the_list_of_the_client(ran):
     _, printed = ran
     assert len(set(printed.splitlines()[3:5])) == 1
@@ -89,6 +90,7 @@ def test_pytorch_takes_them(ran):
     assert run(block, dict(names)) == "torch.Size([1, 17])\n"
 
 
+@pytest.mark.full
 def test_pytorch_reads_the_file(ran, tmp_path):
     pytest.importorskip("torch")
     names, _ = ran

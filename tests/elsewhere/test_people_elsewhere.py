@@ -32,6 +32,7 @@ def frame(path):
     return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path, dtype=str)
 
 
+@pytest.mark.full
 def test_pandas_has_the_rows_and_pyarrow_the_statement(release, file):
     rows = frame(file)
     assert list(rows.columns[:2]) == ["user_id", "item_id"]

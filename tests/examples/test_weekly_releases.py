@@ -39,6 +39,7 @@ def test_twelve_releases_share_one_total(example, printed):
     assert (ledger.total.epsilon, ledger.releases_left) == (4.0, 9)
 
 
+@pytest.mark.full
 def test_all_three_are_published_with_their_signatures(example, printed):
     releases = json.loads((example / "site" / "releases.json").read_text("utf-8"))["releases"]
     assert len(releases) == 3

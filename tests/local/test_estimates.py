@@ -81,6 +81,7 @@ def biased(cells, found, alarm=ALARM):
 
 
 @pytest.mark.parametrize("answered", [None, 4])
+@pytest.mark.full
 def test_counts_are_unbiased_and_spread_as_they_say(answered):
     cells, found = runs(answered)
     assert biased(cells, found).size == 0
@@ -89,6 +90,7 @@ def test_counts_are_unbiased_and_spread_as_they_say(answered):
 
 
 @pytest.mark.parametrize("answered", [None, 4])
+@pytest.mark.full
 def test_means_of_much_rated_items_are_right_within_their_errors(answered):
     cells, found = runs(answered)
     stars = np.array([0, 1, 2, 3, 4, 5])[cells]
@@ -107,6 +109,7 @@ def test_means_of_much_rated_items_are_right_within_their_errors(answered):
     [{"exponent": -math.log(FLIP) * 1.05}, {"symbols": 6, "cells": N_ITEMS + 1}],
     ids=["a wrong chance", "a wrong width"],
 )
+@pytest.mark.full
 def test_a_wrong_constant_is_caught(fault):
     cells, found = runs(4, **fault)
     assert biased(cells, found).size

@@ -64,6 +64,7 @@ def test_a_crowd_too_small_to_show_factors_gets_averages_alone(listed, budget, m
 
 @MODELS
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
+@pytest.mark.full
 def test_it_is_never_worse_than_averages(epsilon, budget, model, epochs):
     """Few people and many items: noise hides factors, and rounds all the same would cost too much."""
     train, test = holdout(netflix_like(600, 800, 30_000, seed=7), 0.1, seed=1)

@@ -5,11 +5,13 @@ import hushrec as hr
 from hushrec.errors import ConfigError
 
 
+@pytest.mark.full
 def test_neighbours_find_what_global_effects_leave(rmse, budget):
     assert rmse(hr.CovarianceKNN(rank=8)) < rmse(hr.GlobalEffects()) - 0.02
     assert rmse(hr.CovarianceKNN(rank=8), budget(20.0)) < rmse(hr.GlobalEffects()) + 0.01
 
 
+@pytest.mark.full
 def test_with_all_neighbours_it_is_nearly_the_ridge_regression_on_factors(rmse):
     """Jointly derived weights over everything a person rated are kriging with the same covariance."""
     assert rmse(hr.CovarianceKNN(rank=8, n_neighbours=200)) == pytest.approx(

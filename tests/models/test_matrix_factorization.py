@@ -24,6 +24,7 @@ def test_it_takes_no_budget_and_names_those_that_do(listed, budget):
 @pytest.mark.parametrize(
     "settings", [{}, {"effects": False, "power": 1.0, "reg": 0.08}, {"solver": "sgd", "reg": 0.05}], ids=str
 )
+@pytest.mark.full
 def test_it_finds_what_averages_leave(rmse, listed_rmse, settings):
     """With a roster or without; its vectors predict as well as folding in does."""
     config = hr.MatrixFactorization(rank=4, **settings)

@@ -77,6 +77,7 @@ def test_a_sample_says_on_what_its_epsilon_depends(world, budget, tmp_path):
     assert [caveat.kind for caveat in after.statement.caveats] == ["convergence"]
 
 
+@pytest.mark.full
 def test_a_sample_predicts_better_the_more_it_may_tell(rmse, budget):
     errors = [rmse(sampled(), pure(budget, epsilon)) for epsilon in (10.0, 1e5)]
     assert errors[1] < errors[0] - 0.05

@@ -71,6 +71,7 @@ def fitted(train, budget=None, seed=1, **settings):
     return hr.testing.fit(train, model, budget, entropy=hr.testing.Seeded(seed))
 
 
+@pytest.mark.full
 def test_without_noise_it_is_close_to_ease(halves, popular):
     """Its lists share seven items of eight with those of EASE, which has no intercept."""
     train, _ = halves
@@ -219,6 +220,7 @@ def test_the_people_may_vote_for_popularity(halves, budget):
 
 
 @pytest.mark.parametrize("unit", [None, "user", "record"])
+@pytest.mark.full
 def test_users_with_few_items_are_ranked_by_popularity(budget, unit):
     """EASE has no intercept: two items each say less than the counts, also without noise."""
     kinds = {}

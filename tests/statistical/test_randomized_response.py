@@ -69,6 +69,7 @@ def corrected(epsilon: float) -> Responses:
 
 
 @pytest.mark.parametrize("claimed", [0.0, 0.5, 2.0])
+@pytest.mark.full
 def test_published_answers_tell_a_logarithm_more_than_they_claim(claimed: float) -> None:
     event = Responses("answers", SYMBOLS, math.log1p(math.exp(claimed)), WIDTH, WIDTH)  # as DuResponse has it
     proven = found(table(event))
@@ -77,6 +78,7 @@ def test_published_answers_tell_a_logarithm_more_than_they_claim(claimed: float)
 
 
 @pytest.mark.parametrize(("claimed", "power"), [(1e-3, 0.0), (0.5, 0.95), (2.0, 0.95)])
+@pytest.mark.full
 def test_corrected_answers_tell_what_they_claim_and_no_more(claimed: float, power: float) -> None:
     event = corrected(claimed)
     assert claimed * (1 - 1e-9) < float(event.loss) <= claimed * (1 + 1e-9)

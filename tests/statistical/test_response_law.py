@@ -166,6 +166,7 @@ def test_planted_draws_raise_their_alarm(check: str, fault: Fault) -> None:
 
 
 @pytest.mark.parametrize(("symbols", "rate"), LAWS)
+@pytest.mark.full
 def test_a_chance_off_by_ten_percent_raises_its_alarm(symbols: int, rate: float) -> None:
     for factor in (0.9, 1 / 0.9):
         if factor * rate < 1 - 1 / symbols:

@@ -64,6 +64,7 @@ def test_the_regression_says_what_items_to_come_expect(world, sigma):
     assert np.corrcoef(coefficients[2:], np.linspace(0, 4.6, 10))[0, 1] > 0.95
 
 
+@pytest.mark.full
 def test_many_values_and_odd_ones(world):
     """Ten thousand values, of which the commonest are used, and tables without any entry."""
     table, counts = world

@@ -23,6 +23,7 @@ def fitted():
 
 
 @pytest.mark.parametrize("planted", [False, True])
+@pytest.mark.full
 def test_items_have_the_released_means(fitted, planted, monkeypatch):
     """A planted fault: ratings are clamped, and their means are not solved for."""
     if planted:

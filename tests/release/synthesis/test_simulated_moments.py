@@ -47,6 +47,7 @@ def test_without_rounds_the_moments_are_missed(moments, monkeypatch):
     assert far > 1.3 * close
 
 
+@pytest.mark.full
 def test_the_same_moments_give_the_same_choices(moments):
     first, again = calibrated(moments), calibrated(moments)
     assert (first.levels == again.levels).all()

@@ -62,12 +62,14 @@ def test_rows_do_not_depend_on_the_threads(fitted, tmp_path):
     assert len(digests) == 1
 
 
+@pytest.mark.full
 def test_blocks_of_people_do_not_change_their_number(fitted, monkeypatch):
     monkeypatch.setattr(synthetic_people, "_CELLS", 80 * 7)
     blocks = [*fitted.synthesize(50).blocks()]
     assert [block.n_users for block in blocks] == [7] * 7 + [1]
 
 
+@pytest.mark.full
 def test_lists_of_a_model_that_is_trained_on_rows_are_near_the_release(fitted):
     """The rows carry taste: a model of theirs ranks as the release does, and popularity does not."""
     table = fitted.synthesize(4000, seed=3).columns()

@@ -255,6 +255,7 @@ def in_single_precision(*rows, out, right=covariance_sums.weighted_gram, **setti
         "single precision",
     ],
 )
+@pytest.mark.full
 def test_a_planted_fault_is_found(ratings, stored, monkeypatch, owner, name, fault, found):
     sources = {key: list(source.blocks()) for key, source in stored.items()}  # read before the fault
 
