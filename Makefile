@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
-.PHONY: demo lab npm test test-lab test-page test-postgres test-postgres-full test-spark test-spark-full test-elsewhere lint test-full mutants audits fuzz wheel oracles bench bench-ratios bench-scale bench-spark bench-als bench-sgd bench-top-n tables picture docs clean
+.PHONY: demo lab npm test test-lab test-page test-page-full test-postgres test-postgres-full test-spark test-spark-full test-elsewhere lint test-full mutants audits fuzz wheel oracles bench bench-ratios bench-scale bench-spark bench-als bench-sgd bench-top-n tables picture docs clean
 
 demo: $(VENV)/.curator      ## private recommenders on generated clicks, offline
 	@$(ONE) $(BIN)/hushrec demo
@@ -24,8 +24,13 @@ lab: $(VENV)/.lab           ## the laboratory: python -m lab reproduces papers, 
 test-lab: $(VENV)/.dev $(VENV)/.lab      ## the fast tests of the laboratory
 	@$(ONE) $(BIN)/python -m pytest -m "not full" -n 2 lab/tests
 
+PAGE_PACKAGES := tests/packages.sh node=nodejs npm=npm tsc=node-typescript esbuild=esbuild chromium=chromium /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf=fonts-dejavu-core /usr/sbin/nginx=nginx caddy=caddy
 test-page: $(VENV)/.dev $(VENV)/.page  ## the client in Node, the page in Chromium, the site on nginx and Caddy, all from Debian's packages
-	@tests/packages.sh node=nodejs npm=npm tsc=node-typescript esbuild=esbuild chromium=chromium /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf=fonts-dejavu-core /usr/sbin/nginx=nginx caddy=caddy
+	@$(PAGE_PACKAGES)
+	@$(ONE) $(BIN)/python -m pytest -m "page and not full" -n 2
+
+test-page-full: $(VENV)/.dev $(VENV)/.page  ## the same, with every kind of document, hostile files and planted faults
+	@$(PAGE_PACKAGES)
 	@$(ONE) $(BIN)/python -m pytest -m page -n 2
 
 test-postgres: $(VENV)/.dev  ## the ledger and the readers on a PostgreSQL server, installed from Debian's packages
@@ -53,7 +58,7 @@ lint: $(VENV)/.dev $(VENV)/.lab  ## style, types, layers, documentation
 
 test-full: $(VENV)/.dev $(VENV)/.lab  ## all tests, with the statistical ones, the audits of all models, and the oracles
 	@$(ONE) $(BIN)/python -m pytest -m "not page and not postgres and not spark" -n 2 tests lab/tests
-	@$(MAKE) --no-print-directory test-page test-postgres-full test-spark-full mutants oracles test-elsewhere wheel
+	@$(MAKE) --no-print-directory test-page-full test-postgres-full test-spark-full mutants oracles test-elsewhere wheel
 	@echo "make test-full: everything passed"
 
 mutants: $(VENV)/.dev $(VENV)/.lab       ## faults planted one at a time: the fast tests must catch each

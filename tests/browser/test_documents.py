@@ -47,13 +47,20 @@ def opened(page, heard, host, tmp_path):
 def texts():
     given = Given(accuracy=("a.json", ACCURACY))
     for name in SHOWN:
-        made = release(statement=statement(**KINDS[name]))
+        made, marks = release(statement=statement(**KINDS[name])), rare(name)
         for lang in LANGUAGES:
-            yield f"card of {name}, {lang}", html(card(subject(**KINDS[name]), given, lang))
-            yield f"statement of {name}, {lang}", statement_html(made, lang, home="index.html")
+            shown = html(card(subject(**KINDS[name]), given, lang))
+            yield pytest.param(shown, id=f"card of {name}, {lang}", marks=marks)
+            shown = statement_html(made, lang, home="index.html")
+            yield pytest.param(shown, id=f"statement of {name}, {lang}", marks=marks)
 
 
-@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in texts()])
+def rare(name):
+    """Of all kinds, the first is looked at in the fast tests."""
+    return [pytest.mark.full] * (name != SHOWN[0])
+
+
+@pytest.mark.parametrize("text", [*texts()])
 def test_axe_finds_no_fault_and_nothing_is_wider_than_the_window(opened, text):
     page = opened(text)
     for width in SIZES:
@@ -70,7 +77,9 @@ def test_axe_finds_a_planted_fault(opened):
     assert {line.split(":")[0] for line in faults(page)} == {"color-contrast"}
 
 
-@pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize(
+    "changes", [pytest.param(changes, id=name, marks=rare(name)) for name, changes in KINDS.items()]
+)
 def test_a_card_prints_on_three_pages(opened, changes):
     page = opened(html(card(subject(**changes), Given(accuracy=("a.json", ACCURACY), history=RECORDED))))
     page.emulate_media(color_scheme="dark", media="print")

@@ -128,7 +128,17 @@ def given(signed, relist, films, tmp_path):
     return {"signed": signed, "relist": relist, "films": films, "tmp_path": tmp_path}
 
 
-@pytest.mark.parametrize("spoil", [older, unsigned, without_key, another_key, forged, altered])
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        older,
+        forged,
+        *(
+            pytest.param(other, marks=pytest.mark.full)
+            for other in (unsigned, without_key, another_key, altered)
+        ),
+    ],
+)
 def test_a_page_that_is_refused_does_not_replace_the_kept_one(page, kept, given, spoil):
     assert STAYS in stays(page, kept, spoil, **given)
 
@@ -154,6 +164,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.full
 def test_a_fault_that_lets_an_older_page_in_is_noticed(page, planted, signed, host, given, fault):
     file, right, wrong = FAULTS[fault]
     planted(f"{RECOMMENDER}/{file}", right, wrong)

@@ -193,6 +193,7 @@ def test_a_promise_is_in_german_or_in_english_that_is_marked(promised, german):
         ("own[name] ?? (en[name]", "own[name] ?? (language in others ? undefined : en[name]"),
     ],
 )
+@pytest.mark.full
 def test_a_promise_in_another_language_is_noticed(promised, planted, right, wrong):
     planted(ASSETS / "promise.js", right, wrong)
     with pytest.raises(AssertionError, match=r"as English|in German"):

@@ -75,6 +75,7 @@ def test_a_page_of_ten_lines_compiles_bundles_and_shows_a_list(page, host, films
 @pytest.mark.parametrize(
     "wrong", ["client.recommend(7)", "client.lists", "client.recommend(own, { n: 'five' })"]
 )
+@pytest.mark.full
 def test_a_wrong_use_does_not_compile(site, wrong):
     done = checked(site, LISTS + f"{wrong};\n")
     assert done.returncode

@@ -76,6 +76,7 @@ def test_nothing_is_sent_after_the_load(page, log, visit, tmp_path):
         "new Promise(done => { const x = new Image(); x.onerror = done; x.src = 'https://else.where/'; })",
     ],
 )
+@pytest.mark.full
 def test_what_a_page_would_send_is_seen(page, log, host, written, films, send):
     """The same checks, on a page that sends: each of them shows it."""
     served = host(written(films()))
@@ -102,6 +103,7 @@ def test_what_a_page_would_send_is_seen(page, log, host, written, films, send):
         "void window.open('./there?' + '*'.repeat(5000))",
     ],
 )
+@pytest.mark.full
 def test_a_body_and_an_opened_address_are_counted_in_full(page, visit, heard, send):
     visit()
     page.evaluate(send)
@@ -117,6 +119,7 @@ def test_a_body_and_an_opened_address_are_counted_in_full(page, visit, heard, se
         "new Promise(done => { const x = new Image(); x.onload = x.onerror = done; x.src = 'there.png?'; })",
     ],
 )
+@pytest.mark.full
 def test_what_a_page_would_ask_of_its_host_stays_on_the_device(page, host, written, films, ask):
     """Also if the host has an answer; the same address is then visited, which is no request of the page."""
     served = host(written(films()))

@@ -18,6 +18,7 @@ def fuzzed(seconds, *more):
     return json.loads(done.stdout)
 
 
+@pytest.mark.full
 def test_both_clients_open_or_refuse_the_same_files():
     found = fuzzed(20)
     assert found["faults"] == []
@@ -37,6 +38,7 @@ def test_both_clients_open_or_refuse_the_same_files():
         ("formats", "JavaScript reads what Python refuses"),
     ],
 )
+@pytest.mark.full
 def test_a_planted_fault_is_found(plant, fault):
     found = fuzzed(300, "--plant", plant, "--most", "1")["faults"]  # ends at the first
     assert any(fault in one["said"] for one in found)

@@ -142,6 +142,7 @@ def differing(table, expected):
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for its processes in /proc")
 @pytest.mark.filterwarnings("default:removed .* a killed run had left it")  # kill -9 may strike a draft
 @pytest.mark.parametrize("kills", [[10], pytest.param([1, 2, 5, 15, 30, 45], marks=pytest.mark.full)])
+@pytest.mark.full
 def test_killed_in_the_middle_it_loses_and_repeats_nothing(grid, kills, lab):
     lab("grid grid.toml --out whole.parquet")
     expected = pl.read_parquet("whole.parquet")
