@@ -189,6 +189,7 @@ LedgerMachine.TestCase.settings = SHORT
 TestLedger = LedgerMachine.TestCase
 
 
+@pytest.mark.full
 @pytest.mark.postgres
 def test_the_machine_runs_on_a_server(postgres) -> None:
     database, runs = postgres.database(), itertools.count()
