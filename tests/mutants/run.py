@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CAUGHT, SURVIVED, UNUSABLE = "caught", "survived", "unusable"
 _VERDICTS = {0: SURVIVED, 1: CAUGHT}  # of pytest's exit status; any other is no verdict
 _PATIENCE = 300.0  # seconds: a test that takes longer under a fault has noticed it
-_LEFT_OUT = "not full and not page and not postgres and not spark"
+_FAST = "not full and not page and not postgres and not spark"
 _WORKERS = 2
 
 
@@ -154,7 +154,7 @@ class Worker:
                     "-x",
                     "-q",
                     "-m",
-                    _LEFT_OUT,
+                    _FAST,
                     "-p",
                     "no:cacheprovider",
                     "--tb=line",
