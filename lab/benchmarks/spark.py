@@ -3,9 +3,10 @@
 Loading is beside Spark's own reading, filtering and grouping by person of the same text, fits are beside
 Spark's own ALS.
 
-``python -m lab bench spark [MILLIONS OF RATINGS …]``, by default 1 and 10. Seconds are of a whole seeded
-fit; the ratings are in Spark before, for ALS too. Bytes of the shuffle come from Spark's event log, peaks of
-memory from looks at the processes every tenth of a second.
+``python -m lab bench spark [MILLIONS OF RATINGS …]``, by default 1, 10 and 100. Seconds are of a whole
+seeded fit, whose release must have the same bytes from each place; the ratings are in Spark before, for ALS
+too. Bytes of the shuffle come from Spark's event log, peaks of memory from looks at the processes every tenth
+of a second: in memory, the driver's is with the ratings.
 """
 
 import contextlib
@@ -19,11 +20,11 @@ from pathlib import Path
 
 import psutil
 import pyarrow as pa
+import pyarrow.parquet as pq
 from rows import report
 
 import hushrec as hr
 from hushrec.data.spark.intake import load_spark
-from hushrec.data.spark.spark_feedback import SparkFeedback
 
 BUDGET = hr.Budget(epsilon=4.0, delta=1e-7, unit="user", adjacency="add-remove")
 CORES = 2
@@ -41,13 +42,12 @@ def session(folder):
     settings = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
-        "spark.driver.memory": "3g",
+        "spark.driver.memory": "8g",
         "spark.eventLog.compress": "false",
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": f"file://{folder}",
         "spark.eventLog.rolling.enabled": "false",
         "spark.local.dir": folder,
-        "spark.sql.shuffle.partitions": str(CORES),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
@@ -97,30 +97,35 @@ def shuffled(log, since):
 
 
 def processor():
-    """Seconds of processor that this process and its living children took."""
-    spent = 0.0
+    """Seconds of processor of this process and of each living child, by process."""
+    spent = {}
     for one in (psutil.Process(), *psutil.Process().children(recursive=True)):
         with contextlib.suppress(psutil.Error):
             times = one.cpu_times()
-            spent += times.user + times.system
+            spent[one.pid] = times.user + times.system
     return spent
 
 
 def timed(action):
+    """Seconds, those of processor, and peaks of memory; idle workers that end meanwhile do not count."""
     start, before = time.perf_counter(), processor()
     with Peaks() as peaks:
         action()
-    return time.perf_counter() - start, processor() - before, peaks.found
+    spent = sum(after - before.get(pid, 0.0) for pid, after in processor().items())
+    return time.perf_counter() - start, spent, peaks.found
 
 
-def als(spark, ratings):
+def als(spark, source):
     from pyspark.ml.recommendation import ALS
 
-    columns = [ratings.user_index(), ratings.items, ratings.values().astype("f4")]
-    table = pa.table(dict(zip(("user", "item", "rating"), columns, strict=True)))
-    frame = spark.createDataFrame(table).repartition(CORES).persist()
+    frame = spark.read.parquet(str(source)).repartition(CORES).persist()
     frame.count()
-    return lambda: ALS(rank=RANK, maxIter=ITERATIONS, userCol="user", itemCol="item", seed=1).fit(frame)
+
+    def learn():
+        ALS(rank=RANK, maxIter=ITERATIONS, userCol="user", itemCol="item", seed=1).fit(frame)
+        frame.unpersist()
+
+    return learn
 
 
 def grouped(spark, source, domain):
@@ -134,60 +139,99 @@ def grouped(spark, source, domain):
     return people.persist()
 
 
-def loading(spark, made, source, size_told):
-    """Both warm: the first of either starts workers and compiles."""
-    for _ in range(2):
-        theirs = grouped(spark, source, made.domain)
-        theirs_s, theirs_cpu, _ = timed(theirs.count)
-        theirs.unpersist()
-        ours_s, ours_cpu, peaks = timed(lambda: load_spark(str(source), made.domain).__exit__())
+def written(made, folder):
+    """Write ratings as text in random order, as numbers for ALS, and as block files."""
+    source, numbers = folder / "records.csv", folder / "numbers.parquet"
+    made.to_polars().sample(fraction=1.0, shuffle=True, seed=1).write_csv(source)
+    columns = [made.user_index().astype("i4"), made.items, made.values().astype("f4")]
+    pq.write_table(pa.table(dict(zip(("user", "item", "rating"), columns, strict=True))), numbers)
+    return source, numbers, hr.Blocks.write(made, folder / "blocks")
+
+
+def loaded(spark, source, domain, n, size_told):
+    """Load a file of text into Spark, and report; first as Spark does it itself."""
+    theirs = grouped(spark, source, domain)
+    theirs_s, theirs_cpu, _ = timed(theirs.count)
+    theirs.unpersist()
+    kept = []
+    ours_s, ours_cpu, peaks = timed(lambda: kept.append(load_spark(str(source), domain)))
     note = f"{ours_cpu:.0f} and {theirs_cpu:.0f} s of processor, workers {peaks['workers']:.2f} GB"
     peer = {"peer": "Spark's read, filter and group", "theirs": theirs_s, "mark": "≥ 0.333 ×"}
-    report("Spark", "loading", size_told, "s", ours_s, amount=made.n_ratings, note=note, **peer)
+    report("Spark", "loading", size_told, "s", ours_s, amount=n, note=note, **peer)
+    return kept.pop()
 
 
-def fitted(source, config):
-    return lambda: hr.testing.fit(source, config, BUDGET, entropy=hr.testing.Seeded(1)).to_bytes()
+def fit(source, config):
+    return hr.testing.fit(source, config, BUDGET, entropy=hr.testing.Seeded(1)).to_bytes()
+
+
+class Fits:
+    """Whole fits, reported beside Spark's ALS, their releases compared between places."""
+
+    def __init__(self, log, n, size_told):
+        self.log, self.n, self.size_told = log, n, size_told
+        self.als, self.releases = None, {}
+
+    def report(self, name, where, action):
+        place = shuffled(self.log, 0)[2]
+        seconds, spent, peaks = timed(action)
+        wrote, read, _ = shuffled(self.log, place)
+        note = f"driver {peaks['driver']:.2f} GB, {spent:.1f} s of processor"
+        if where == "Spark":
+            note += f", JVM {peaks['JVM']:.2f} GB, workers {peaks['workers']:.2f} GB"
+            note += f", shuffle {wrote / 1e6:.1f} MB written, {read / 1e6:.1f} MB read"
+        peer = {} if self.als is None else {"peer": "Spark's ALS", "theirs": self.als}
+        report("Spark", f"{name}: {where}", self.size_told, "s", seconds, amount=self.n, note=note, **peer)
+        return seconds
+
+    def of(self, source, where):
+        for name, config in MODELS.items():
+
+            def fitted(name=name, config=config):
+                made = fit(source, config)
+                if self.releases.setdefault(name, made) != made:
+                    raise SystemExit(f"{name}: the release from {where} has other bytes")
+
+            self.report(name, where, fitted)
+
+
+def warmed(spark, folder):
+    """Start workers and compile everything on few ratings."""
+    made = hr.synthetic.netflix_like(500, 200, 50_000, 0)
+    source, numbers, files = written(made, folder)
+    grouped(spark, source, made.domain).count()
+    als(spark, numbers)()
+    with load_spark(str(source), made.domain) as there:
+        for config in MODELS.values():
+            for place in (made, files, there):
+                fit(place, config)
+
+
+def measured(spark, log, folder, n):
+    made = hr.synthetic.netflix_like(min(n // 160, 480_189), min(17_770, 1000 + n // 1000), n, 1)
+    size_told = f"{len(made.items) / 1e6:.1f} M ratings, {made.domain.n_items:,} items"
+    domain = made.domain
+    source, numbers, files = written(made, folder)
+    fits = Fits(log, n, size_told)
+    fits.als = fits.report(f"Spark's ALS, rank {RANK}, {ITERATIONS} iterations", "Spark", als(spark, numbers))
+    fits.of(made, "memory")
+    del made  # so that it does not count as memory of the others
+    with loaded(spark, source, domain, n, size_told) as there:
+        fits.of(files, "block files")
+        fits.of(there, "Spark")
 
 
 def main(millions):
     with tempfile.TemporaryDirectory(prefix="hushrec-spark-") as folder:
         spark = session(folder)
         (log,) = (path for path in Path(folder).iterdir() if path.is_file())
-        place = 0
+        with tempfile.TemporaryDirectory(dir=folder) as of_few:
+            warmed(spark, Path(of_few))
         for size in millions:
-            n = round(size * 1e6)
-            made = hr.synthetic.netflix_like(n // 160, min(17_770, 1000 + n // 1000), n, 1)
-            size_told = f"{len(made.items) / 1e6:.1f} M ratings, {made.domain.n_items:,} items"
-            source = Path(folder) / f"records-{n}.csv"
-            made.to_polars().sample(fraction=1.0, shuffle=True, seed=1).write_csv(source)
-            loading(spark, made, source, size_told)
-            source.unlink()
-            files = hr.Blocks.write(made, Path(folder) / f"blocks-{n}")
-            there = SparkFeedback.of(spark, made, n_blocks=8)
-            learn = als(spark, made)
-            runs = {"Spark's ALS, rank 20, 5 iterations": {"Spark": learn}}
-            for name, config in MODELS.items():
-                places = {"memory": made, "block files": files, "Spark": there}
-                runs[name] = {where: fitted(source, config) for where, source in places.items()}
-                fitted(hr.synthetic.netflix_like(50, 20, 300, 0), config)()  # compiles the kernels here
-            fitted(there, hr.GlobalEffects())()  # starts the workers
-            beside = None
-            for name, places in runs.items():
-                for where, action in places.items():
-                    _, _, place = shuffled(log, place)
-                    seconds, spent, peaks = timed(action)
-                    wrote, read, place = shuffled(log, place)
-                    beside = beside or seconds
-                    note = f"driver {peaks['driver']:.2f} GB, {spent:.1f} s of processor"
-                    if where == "Spark":
-                        note += f", JVM {peaks['JVM']:.2f} GB, workers {peaks['workers']:.2f} GB"
-                        note += f", shuffle {wrote / 1e6:.1f} MB written, {read / 1e6:.1f} MB read"
-                    peer = {} if name.startswith("Spark") else {"peer": "Spark's ALS", "theirs": beside}
-                    report("Spark", f"{name}: {where}", size_told, "s", seconds, amount=n, note=note, **peer)
-            there.__exit__()
+            with tempfile.TemporaryDirectory(dir=folder) as of_size:
+                measured(spark, log, Path(of_size), round(size * 1e6))
         spark.stop()
 
 
 if __name__ == "__main__":
-    main([float(given) for given in sys.argv[1:]] or [1, 10])
+    main([float(given) for given in sys.argv[1:]] or [1, 10, 100])

@@ -181,6 +181,27 @@ def test_batches_are_read_one_at_a_time(kind, domain, monkeypatch):
         assert rows(load(made, domain)) == rows(load(pl.DataFrame(data), domain))
 
 
+def test_small_batches_of_a_stream_are_joined(domain, monkeypatch):
+    """Each with a dictionary of its own, as Arrow writes them."""
+    monkeypatch.setattr("hushrec.data.readers.dataframes._ROWS", 30)
+    batches = [
+        pa.record_batch(
+            {
+                "user_id": pa.array([f"u{at}", "x", f"u{at}"]).dictionary_encode(),
+                "item_id": ["10", "20", "30"],
+                "rating": [1, None, 5],
+            }
+        )
+        for at in range(25)
+    ]
+    stream = pa.RecordBatchReader.from_batches(batches[0].schema, batches)
+    joined = list(from_table(stream, {}))
+    assert [len(table) for table in joined] == [30, 30, 15]
+    assert pl.concat(joined).rows() == [
+        row for batch in batches for row in zip(*batch.to_pydict().values(), strict=True)
+    ]
+
+
 @pytest.mark.parametrize("kind", ["polars", "stream", "dataset", "DuckDB"])
 def test_a_table_without_rows_has_columns(kind, domain):
     empty = pl.DataFrame(schema={"user_id": pl.String, "item_id": pl.String, "rating": pl.Float64})

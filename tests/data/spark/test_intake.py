@@ -101,6 +101,15 @@ def test_without_parts_the_records_are_counted(spark, table, monkeypatch):
         assert again.digest() == digest, "a digest depends on the records, not on the cluster"
 
 
+def test_small_batches_of_a_task_make_few_pieces(table):
+    """Each piece is a row of the shuffle: a piece of every batch for every part took four times as long."""
+    _, domain, _ = next(domains())
+    batches = table.to_arrow().to_batches(max_chunksize=10)
+    assert len(batches) == 300
+    pieces = list(intake._cleaned(iter(batches), domain, 7))
+    assert sum(len(piece) for piece in pieces) == 7 + 1, "and one of counts"
+
+
 def test_tasks_that_fail_or_run_again_count_once(spark, table, tmp_path):
     """Planted beside it: an accumulator, which counts again what is lost and computed again."""
     _, domain, _ = next(domains())

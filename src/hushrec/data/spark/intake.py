@@ -24,7 +24,7 @@ from hushrec.data.spark.spark_feedback import SparkFeedback
 from hushrec.errors import DataError
 from hushrec.progress import stage
 
-_RECORDS = 1 << 17  # in a part, about: chosen by hand
+_RECORDS = 1 << 19  # in a part, about: chosen by hand
 _MOST = 1 << 12  # parts: chosen by hand
 _AT_ONCE = 1 << 20  # records cleaned at once, by hand: fewer make more and smaller rows
 _PIECES = (
@@ -53,7 +53,7 @@ def load_spark(
         domain: the public domain.
         columns: role to column name, such as ``{"user_id": "customer"}``. Usual names need no mapping.
         parts: into how many parts the people are cut, each of which is put together in the memory of one
-            Python worker. By default one for about 131,072 records, which Spark counts first.
+            Python worker. By default one for about 524,288 records, which Spark counts first.
 
     Returns:
         the people. Use them in a ``with`` statement, at whose end the cluster lets go of them.
