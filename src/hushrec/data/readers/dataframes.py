@@ -3,7 +3,7 @@
 Tables that are read in batches, such as lazy frames and streams, take the memory of one batch.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import date
 from importlib import import_module
@@ -21,7 +21,7 @@ _ROWS = 1 << 20  # in a batch: chosen by hand
 
 Result = TypeVar("Result")
 
-__all__ = ["arrow_reader", "from_table"]
+__all__ = ["arrow_reader", "from_table", "joined"]
 
 
 class _Table(NamedTuple):
@@ -68,6 +68,23 @@ def arrow_reader(relation: Any, rows: int) -> Any:
     Privacy: private.
     """
     return (getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch)(rows)
+
+
+def joined(batches: Iterable[Any]) -> Iterator[Any]:
+    """Join Arrow batches into larger tables, because each table costs milliseconds however short it is.
+
+    Privacy: private.
+    """
+    arrow: Any = import_module("pyarrow")
+    waiting, rows = [], 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += len(batch)
+        if rows >= _ROWS:
+            yield arrow.Table.from_batches(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield arrow.Table.from_batches(waiting)
 
 
 def _contained(read: Callable[[], Result]) -> Result:
@@ -140,20 +157,11 @@ def _scanned(source: Any, names: list[str], positions: dict[str, int]) -> Any:
 
 
 def _stream(reader: Any, positions: dict[str, int], *, cut: bool = True) -> Iterator[pl.DataFrame]:
-    """Yield an Arrow stream as tables; ``cut`` selects the columns, if the stream has others too.
-
-    Small batches are joined: Spark's have 10,000 rows and DuckDB's 2,048, and each table costs milliseconds.
-    """
-    arrow: Any = nw.dependencies.get_pyarrow()
+    """Yield an Arrow stream as tables; ``cut`` selects the columns, if the stream has others too."""
     places = [*positions.values()] if cut else [*range(len(positions))]
-    waiting, rows = [reader.schema.empty_table().select(places)], 0
-    for batch in reader:
-        waiting.append(arrow.Table.from_batches([batch.select(places)]))
-        rows += len(batch)
-        if rows >= _ROWS:
-            yield _from_arrow(arrow.concat_tables(waiting), positions)
-            waiting, rows = waiting[:1], 0
-    yield _from_arrow(arrow.concat_tables(waiting), positions)
+    yield _from_arrow(reader.schema.empty_table().select(places), positions)
+    for table in joined(batch.select(places) for batch in reader):
+        yield _from_arrow(table, positions)
 
 
 def _from_arrow(read: Any, positions: dict[str, int]) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.losses.dropped import Dropped
 from hushrec.data.packed.partitions import of_bytes, split, to_bytes
 from hushrec.data.readers.columns import NONE
-from hushrec.data.readers.dataframes import from_table
+from hushrec.data.readers.dataframes import from_table, joined
 from hushrec.data.reading import Columns
 from hushrec.data.spark.packed_rows import RATINGS_PER_ROW, SCHEMA, counted, counts_in, table_of, to_row
 from hushrec.data.spark.records import empty_of, of_roles, opened
@@ -26,7 +26,6 @@ from hushrec.progress import stage
 
 _RECORDS = 1 << 19  # in a part, about: chosen by hand
 _MOST = 1 << 12  # parts: chosen by hand
-_AT_ONCE = 1 << 20  # records cleaned at once, by hand: fewer make more and smaller rows
 _PIECES = (
     "part int, names binary, users binary, items binary, values binary, timestamps binary, "
     "personal_epsilon binary, "
@@ -84,26 +83,12 @@ def load_spark(
 def _cleaned(batches: Iterator[Any], domain: Domain, parts: int) -> Iterator[Any]:
     """Yield pieces of parts from the records of one task, then a row with the counts of dropped records."""
     intake = Cleaner(domain)
-    for records in _several(batches):
+    for records in joined(batches):  # each piece is a row of the shuffle
         for table in from_table(records, NONE, intake.roles):
             for batch in intake.batches(table, "the table"):
                 for part, piece in split(batch, parts):
                     yield from table_of([{"part": part, **to_bytes(piece)}], _PIECES).to_batches()
     yield from table_of([{"part": 0, "dropped": counted(intake.dropped)}], _PIECES).to_batches()
-
-
-def _several(batches: Iterator[Any]) -> Iterator[Any]:
-    """Join batches of few records into tables of many."""
-    import pyarrow as pa
-
-    waiting: list[Any] = []
-    for batch in batches:
-        waiting.append(batch)
-        if sum(map(len, waiting)) >= _AT_ONCE:
-            yield pa.Table.from_batches(waiting)
-            waiting.clear()
-    if waiting:
-        yield pa.Table.from_batches(waiting)
 
 
 def _assembled(

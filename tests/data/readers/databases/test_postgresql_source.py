@@ -226,7 +226,7 @@ def test_the_password_may_come_from_the_environment(address, postgres, monkeypat
 @pytest.mark.postgres
 @pytest.mark.parametrize("end", ["the backend", "the server"])
 def test_a_connection_that_is_cut_is_told(postgres, end, monkeypatch):
-    monkeypatch.setattr("hushrec.data.readers.databases.selection._ROWS", 1)
+    monkeypatch.setattr("hushrec.data.readers.dataframes._ROWS", 1)
     rows = [(f"u{n}", "10", "4", n) for n in range(200_000)]
     address = postgresql(postgres, rows)
     # Wide rows, of which the server cannot send all before somebody reads them.

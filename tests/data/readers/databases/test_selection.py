@@ -37,7 +37,7 @@ def test_a_failure_is_told_and_nothing_hangs_on_it():
 
 
 def test_a_stream_that_breaks_off_is_told(monkeypatch):
-    monkeypatch.setattr(selection, "_ROWS", 1)
+    monkeypatch.setattr("hushrec.data.readers.dataframes._ROWS", 1)
 
     def batches():
         yield pa.record_batch({"user_id": ["a", "", None]})

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from hushrec.data.readers.dataframes import joined
 from hushrec.data.readers.quiet import contained
 from hushrec.errors import DataError
-
-_ROWS = 1 << 20  # in a table, at least: chosen by hand
 
 __all__ = ["Adbc", "Column", "library", "of_roles", "streamed", "whole"]
 
@@ -137,15 +136,9 @@ def streamed(reader: Any, place: str, explain: Callable[[BaseException], str]) -
 
     Privacy: private.
     """
-    arrow, batches = library("pyarrow", place), iter(reader)
-    waiting: list[Any] = []
-    while (batch := contained(lambda: next(batches, None), explain)) is not None:
-        waiting.append(batch)
-        if sum(map(len, waiting)) >= _ROWS:  # what follows takes as long for a few rows as for many
-            yield _table(arrow.Table.from_batches(waiting), place)
-            waiting = []
-    if waiting:
-        yield _table(arrow.Table.from_batches(waiting), place)
+    tables = joined(reader)
+    while (table := contained(lambda: next(tables, None), explain)) is not None:
+        yield _table(table, place)
 
 
 def _table(read: Any, place: str) -> pl.DataFrame:
