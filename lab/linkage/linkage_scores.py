@@ -3,10 +3,10 @@
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
-import numba
 import numpy as np
 
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
+from hushrec.kernels.compiled import compiled
 from hushrec.kernels.csr import check_rows, frozen
 
 _TASKS = 8  # per thread: popular items make some targets slower than others
@@ -83,11 +83,11 @@ def standings(
     common = *published, frozen(kinds, np.uint8), *known, best, ties, eccentricity, chance, behind
     cuts = np.unique(np.linspace(0, n_targets, _TASKS * threads + 1).astype(np.int64)).tolist()
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(lambda task: _standings(*task, *common), pairwise(cuts)))  # type: ignore[call-arg]
+        list(pool.map(lambda task: _standings(*task, *common), pairwise(cuts)))
     return best, ties, eccentricity, chance, behind
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _standings(
     begin: int,
     end: int,

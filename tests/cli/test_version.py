@@ -2,8 +2,11 @@
 
 import json
 
+from numba.core.caching import NullCache
+
 import hushrec as package
 from hushrec.errors import SamplerError
+from hushrec.kernels.keyed_choice import hashes
 
 
 def test_a_healthy_installation(hushrec):
@@ -15,7 +18,7 @@ def test_a_healthy_installation(hushrec):
         "extra serve",
         "extra postgres",
         "extra databases",
-        "cache",
+        "compiled loops",
         " free",
     ):
         assert fact in shown
@@ -37,6 +40,13 @@ def test_an_old_sqlite_is_told_and_exits_with_1(hushrec, monkeypatch):
 def test_a_missing_extra_is_told_with_the_command_that_adds_it(hushrec, monkeypatch):
     monkeypatch.setattr("hushrec.cli.version._EXTRAS", {"serve": ("no_such_module",)})
     assert "missing no_such_module: pip install 'hushrec[serve]'" in hushrec("--version --verbose").out
+
+
+def test_where_compiled_loops_are_kept_is_told(hushrec, monkeypatch):
+    told = json.loads(hushrec("--version --verbose --json").out)["compiled loops"]
+    assert told == f"kept in {hashes.stats.cache_path}"
+    monkeypatch.setattr(hashes, "_cache", NullCache())
+    assert "set NUMBA_CACHE_DIR" in json.loads(hushrec("--version --verbose --json").out)["compiled loops"]
 
 
 def test_the_facts_of_an_installation_are_one_object(hushrec):

@@ -25,7 +25,7 @@ _EXTRAS = {
 def version(*, verbose: bool, json: bool) -> None:
     """Print the version, or check this installation.
 
-    Versions, noise sampler, processors, memory, cache, SQLite, extras. Exits with 1 if a check fails.
+    Versions, noise sampler, processors, memory, compiled loops, SQLite, extras. Exits with 1 if one fails.
     """
     if not verbose:
         print(f"hushrec {hushrec.__version__}")
@@ -39,7 +39,7 @@ def version(*, verbose: bool, json: bool) -> None:
         "noise sampler": noise,
         "processors": str(os.cpu_count()),
         "memory": _memory(),
-        "cache": _cache(),
+        "compiled loops": _loops(),
         "SQLite": sqlite,
     }
     for extra, modules in _EXTRAS.items():
@@ -78,12 +78,15 @@ def _memory() -> str:
     return f"{in_bytes(whole)}, with {in_bytes(free)} free"
 
 
-def _cache() -> str:
-    from platformdirs import user_cache_path
+def _loops() -> str:
+    from hushrec.kernels.keyed_choice import hashes
 
-    folder = user_cache_path("hushrec")
-    home = next(parent for parent in (folder, *folder.parents) if parent.exists())
-    return f"{folder} ({'writable' if os.access(home, os.W_OK) else 'not writable'})"
+    if folder := hashes.stats.cache_path:
+        return f"kept in {folder}"
+    return (
+        "compiled anew in every process, because numba finds no folder to write to: set NUMBA_CACHE_DIR to "
+        "one that nobody else may write to"
+    )
 
 
 def _sqlite() -> str:

@@ -15,7 +15,6 @@ and 17,000 at most; the most rated item has over 200,000, and some items have no
 import math
 from typing import Any
 
-import numba
 import numpy as np
 import polars as pl
 from numpy.random import default_rng  # noqa: TID251  (synthetic data, no release noise)
@@ -25,6 +24,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.interactions import Interactions
 from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError
+from hushrec.kernels.compiled import compiled
 
 # Chosen by hand, so that counts, means and spread resemble the Netflix Prize's: tests/data/test_synthetic.py.
 _ACTIVITY = 1.25  # standard deviation of the logarithm of a user's number of ratings
@@ -207,7 +207,7 @@ def _alias_table(weights: Floats) -> tuple[Floats, Ints32]:
     return stay, other
 
 
-@numba.njit(cache=True)
+@compiled()
 def _fill_alias(stay: Floats, other: Ints32) -> None:
     small = [i for i in range(len(stay)) if stay[i] < 1.0]
     large = [i for i in range(len(stay)) if stay[i] >= 1.0]
@@ -223,7 +223,7 @@ def _fill_alias(stay: Floats, other: Ints32) -> None:
         stay[i] = 1.0
 
 
-@numba.njit(cache=True)
+@compiled()
 def _next(state: Any) -> Any:
     """Draw 64 bits by SplitMix64, whose constants these are."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -233,13 +233,13 @@ def _next(state: Any) -> Any:
     return x ^ (x >> np.uint64(31))
 
 
-@numba.njit(cache=True)
+@compiled()
 def _uniform(state: Any) -> Any:
     """Draw a number in (0, 1], by the upper 53 bits of a word."""
     return ((_next(state) >> np.uint64(11)) + np.uint64(1)) * 2.0**-53
 
 
-@numba.njit(cache=True)
+@compiled()
 def _rated(
     seed: np.uint64,
     indptr: Ints,

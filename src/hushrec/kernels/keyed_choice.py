@@ -2,10 +2,10 @@
 
 from itertools import pairwise
 
-import numba
 import numpy as np
 
 from hushrec.arrays import Bools, Ints, Ints32, Words
+from hushrec.kernels.compiled import compiled
 
 _U = np.uint64
 _LOW = _U(0xFFFFFFFF)  # the lower 32 bits
@@ -15,7 +15,7 @@ _BUCKETS = 1 << 12
 __all__ = ["hashes", "reference_smallest", "smallest"]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _hash(item: int, key: np.uint64) -> np.uint64:
     """Apply a keyed permutation of the 32-bit integers: xor with half a key and mix, twice.
 
@@ -30,7 +30,7 @@ def _hash(item: int, key: np.uint64) -> np.uint64:
     return x
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def hashes(indptr: Ints, items: Ints32, keys: Words) -> Words:
     """Return the hash of each item under the key of its row, shape of ``items``.
 
@@ -46,7 +46,7 @@ def hashes(indptr: Ints, items: Ints32, keys: Words) -> Words:
     return hashed
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def smallest(indptr: Ints, items: Ints32, keys: Words, most: int) -> Bools:
     """Mark the ``most`` items of each row whose hashes are smallest; all of a row that has no more.
 

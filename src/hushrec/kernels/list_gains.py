@@ -6,10 +6,10 @@ A fifth of a user's items is hidden, by a hash of what they have, and is to be f
 import math
 from itertools import pairwise
 
-import numba
 import numpy as np
 
 from hushrec.arrays import Bools, Floats, Ints, Ints32
+from hushrec.kernels.compiled import compiled
 
 LIST = 100
 """Length of the lists that are compared: nDCG@100, a convention."""
@@ -20,7 +20,7 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 """The constants of splitmix64 (Steele, Lea & Flood 2014)."""
 
 
-@numba.njit(cache=True)
+@compiled()
 def mixed(value: np.uint64) -> np.uint64:
     """Hash 64 bits (splitmix64)."""
     value = value + _GOLDEN
@@ -29,7 +29,7 @@ def mixed(value: np.uint64) -> np.uint64:
     return value ^ (value >> np.uint64(31))
 
 
-@numba.njit(cache=True)
+@compiled()
 def list_gains(
     indptr: Ints,
     items: Ints32,
@@ -84,7 +84,7 @@ def list_gains(
     return gains
 
 
-@numba.njit(cache=True)
+@compiled()
 def _score(
     row: Ints32,
     shown: Bools,
@@ -111,7 +111,7 @@ def _score(
         scores[item] *= outputs[item]
 
 
-@numba.njit(cache=True)
+@compiled()
 def _ahead(item: int, scores: Floats, shown: Bools) -> int:
     """Count the items of the list before an item."""
     ahead, score = 0, scores[item]
@@ -121,7 +121,7 @@ def _ahead(item: int, scores: Floats, shown: Bools) -> int:
     return ahead
 
 
-@numba.njit(cache=True)
+@compiled()
 def _more_popular(item: int, row: Ints32, shown: Bools, places: Ints) -> int:
     """Count the items of the list by popularity before an item."""
     ahead = int(places[item])
@@ -130,7 +130,7 @@ def _more_popular(item: int, row: Ints32, shown: Bools, places: Ints) -> int:
     return ahead
 
 
-@numba.njit(cache=True)
+@compiled()
 def _discount(place: int) -> float:
     """Return how much an item at a place from 0 adds to nDCG@100."""
     return 1 / np.log2(place + 2) if place < LIST else 0.0

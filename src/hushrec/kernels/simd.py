@@ -15,6 +15,7 @@ from numba import extending
 from numba.core import cgutils as untyped_cgutils
 
 from hushrec.arrays import Floats32
+from hushrec.kernels.compiled import compiled
 
 TILE = 16
 """Single-precision numbers in a cache line of 64 bytes, and in a 512-bit register."""
@@ -41,7 +42,7 @@ __all__ = [
 ]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def aligned(size: int) -> Floats32:
     """Return zeros that start at a cache line: vectors that straddle two cache lines are slower."""
     room = np.zeros(size + TILE, np.float32)

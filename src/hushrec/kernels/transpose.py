@@ -3,11 +3,11 @@
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from hushrec.arrays import Ints, Ints32
+from hushrec.kernels.compiled import compiled
 from hushrec.kernels.csr import check_rows, frozen
 from hushrec.kernels.tasks import spans
 
@@ -49,14 +49,14 @@ def transpose(indptr: Ints, columns: Ints32, n_columns: int, *, threads: int = 2
     return starts, rows, order
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _count(begin: int, end: int, indptr: Ints, columns: Ints32, counts: Ints) -> None:
     """Count the ratings of each column in the rows ``begin`` to ``end``."""
     for p in range(np.uint64(indptr[begin]), np.uint64(indptr[end])):
         counts[np.uint64(columns[p])] += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _scatter(
     begin: int, end: int, indptr: Ints, columns: Ints32, cursors: Ints, rows: Ints32, order: NDArray[Any]
 ) -> None:

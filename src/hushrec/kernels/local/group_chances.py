@@ -1,14 +1,14 @@
 """The probability to land near an item, one row of an item-by-item matrix at a time."""
 
-import numba
 import numpy as np
 
 from hushrec.arrays import Floats, Ints, Ints32
+from hushrec.kernels.compiled import compiled
 
 __all__ = ["landing"]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def landing(
     first: int,
     last: int,

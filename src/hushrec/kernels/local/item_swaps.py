@@ -7,10 +7,10 @@ a half does not yield a uniform choice, further words come from the slot's own s
 no draw depends on threads or on the rejections of another slot.
 """
 
-import numba
 import numpy as np
 
 from hushrec.arrays import Bytes, Floats, Ints, Ints32, Words, Words32
+from hushrec.kernels.compiled import compiled
 from hushrec.kernels.noise.chacha import BLOCKS, WORDS, keystream
 
 _LOW = np.uint64(0xFFFFFFFF)
@@ -20,7 +20,7 @@ _NOBODY = 2**62  # above every priority and mark, which take 40 bits
 __all__ = ["extremes", "substitute"]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def extremes(starts: Ints, members: Ints32, most: Floats, least: Floats, holders: Ints) -> None:
     """Count the groups that contain each item, and find the largest and smallest 1/|G| among them.
 
@@ -40,7 +40,7 @@ def extremes(starts: Ints, members: Ints32, most: Floats, least: Floats, holders
             holders[j] += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _below(n: int, half: int, slot: int, key: Words32, room: Words) -> int:
     """Draw from 0 … n − 1 uniformly: the upper half of n times a 32-bit half, rejected if biased.
 
@@ -60,7 +60,7 @@ def _below(n: int, half: int, slot: int, key: Words32, room: Words) -> int:
     return product >> 32
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def substitute(
     first: int,
     last: int,

@@ -3,17 +3,17 @@
 Uniform choices are exact: a word that would cause bias is rejected, and the next one is read.
 """
 
-import numba
 import numpy as np
 
 from hushrec.arrays import Bytes, Ints, Ints32, Words, Words32
+from hushrec.kernels.compiled import compiled
 from hushrec.kernels.noise.chacha import BLOCKS, WORDS, keystream
 
 _BITS = 32  # random bits for each choice
 _ALL = 2**_BITS
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _below(bound: int, words: Words, read: Ints, key: Words32, run: int) -> int:
     # Lemire 2019, algorithm 5. ``words`` holds the part of the run's stream around position ``read[0]``,
     # counted in 32-bit words; all values are signed integers, for bound < 2^31.
@@ -29,7 +29,7 @@ def _below(bound: int, words: Words, read: Ints, key: Words32, run: int) -> int:
             return int(scaled >> _BITS)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def choose(chosen: Ints32, width: int, key: Words32, run: int) -> None:
     """Choose columns for each row, uniform among subsets of that size, ascending (Bentley & Floyd 1987).
 
@@ -59,7 +59,7 @@ def choose(chosen: Ints32, width: int, key: Words32, run: int) -> None:
                 eights[eight] = 0
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def restrict(
     indptr: Ints, columns: Ints32, marks: Bytes, chosen: Ints32, starts: Ints, places: Ints32, kept: Bytes
 ) -> None:
@@ -86,7 +86,7 @@ def restrict(
         starts[row + 1] = size
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def respond(
     indptr: Ints,
     columns: Ints32,

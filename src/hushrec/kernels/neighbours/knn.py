@@ -10,10 +10,10 @@ to single precision, so that summation order does not break ties.
 Each query is processed by one thread in a fixed order, so threads and tasks do not change a bit.
 """
 
-import numba
 import numpy as np
 
 from hushrec.arrays import Floats, Floats32, Ints, Ints32
+from hushrec.kernels.compiled import compiled
 from hushrec.kernels.csr import frozen
 from hushrec.kernels.neighbours.nearest import LOW, checked, each_query, offer
 from hushrec.kernels.transpose import transpose
@@ -117,7 +117,7 @@ def item_knn(
     return each_query(_nearest_items, queries, common, threads)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _facts(indptr: Ints, values: Floats32) -> Floats:
     """Return number, sum and sum of squares of every row's ratings, shape (n_rows, 3)."""
     facts = np.zeros((len(indptr) - 1, 3))
@@ -130,7 +130,7 @@ def _facts(indptr: Ints, values: Floats32) -> Floats:
     return facts
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(nogil=True, inline="always")
 def _apart(
     distance: int, square: float, product: float, total: float, fact: Floats, rating: float
 ) -> np.int64:
@@ -157,7 +157,7 @@ def _apart(
     return np.int64(np.rint((1 - min(max(cosine, -1.0), 1.0)) * _GRID))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _multiply(
     items: Ints32,
     values: Floats32,
@@ -190,7 +190,7 @@ def _multiply(
     return 0.0 if square <= NEGLIGIBLE * squares else square
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _nearest_rows(
     begin: int,
     end: int,
@@ -252,7 +252,7 @@ def _nearest_rows(
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _nearest_items(
     begin: int,
     end: int,

@@ -8,10 +8,10 @@ order of words is the order of neighbours with ties broken by position.
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 
 from hushrec.arrays import Floats, Floats32, Ints, Ints32, Words
+from hushrec.kernels.compiled import compiled
 from hushrec.kernels.csr import check_rows, frozen
 from hushrec.kernels.tasks import TASKS, in_threads, spans
 
@@ -63,7 +63,7 @@ def each_query(
     return result
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(nogil=True, inline="always")
 def _sift(heap: Words, at: int, size: int) -> None:
     """Sift ``heap[at]`` down among the first ``size``, with the largest on top."""
     code = heap[at]
@@ -80,7 +80,7 @@ def _sift(heap: Words, at: int, size: int) -> None:
     heap[at] = code
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(nogil=True, inline="always")
 def offer(heap: Words, size: int, code: np.int64, position: np.int64) -> int:
     """Offer a code to a heap that holds the smallest, ties by position; return the heap's new size."""
     word = _U(code) << _U(32) | _U(position)

@@ -7,10 +7,10 @@ Raters come in a fixed order and one thread processes an item, so the number of 
 The cost grows as Σ_u c_u², where c_u is the number of ratings of a row.
 """
 
-import numba
 import numpy as np
 
 from hushrec.arrays import Floats, Floats32, Ints, Ints32
+from hushrec.kernels.compiled import compiled
 from hushrec.kernels.csr import frozen
 from hushrec.kernels.neighbours.knn import COSINE, NEGLIGIBLE, PEARSON, SQUARED
 from hushrec.kernels.tasks import in_threads, spans
@@ -62,7 +62,7 @@ def similarities(
     return packed
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _similar(
     begin: int,
     end: int,

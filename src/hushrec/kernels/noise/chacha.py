@@ -5,10 +5,10 @@ So the output of ``keystream`` is ordered word by word, not block by block: ``wo
 the r-th 64-bit word, little-endian, of block ``counter + b``.
 """
 
-import numba
 import numpy as np
 
 from hushrec.arrays import Words, Words32
+from hushrec.kernels.compiled import compiled
 
 BLOCKS = 64
 """Blocks per call. Chosen by hand; the draws of a key depend on it."""
@@ -19,13 +19,13 @@ _CONSTANTS = np.frombuffer(b"expand 32-byte k", "<u4").astype(np.uint32)
 _HIGH_HALF = np.uint64(32)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _rotate(x: np.uint32, n: int) -> np.uint32:
     # numba widens sums, shifts and ^ of 32-bit words to 64 bits; without these casts it all runs 5 × slower.
     return np.uint32(x << np.uint32(n)) | np.uint32(x >> np.uint32(32 - n))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _quarter_round(
     a: np.uint32, b: np.uint32, c: np.uint32, d: np.uint32
 ) -> tuple[np.uint32, np.uint32, np.uint32, np.uint32]:
@@ -42,7 +42,7 @@ def _quarter_round(
 
 
 # A call here would take a fifth of the speed.
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(nogil=True, inline="always")
 def _twenty_rounds(x: Words32) -> None:
     """Run the rounds of the cipher on 64 states at once, shape (16, 64)."""
     for _ in range(10):
@@ -65,7 +65,7 @@ def _twenty_rounds(x: Words32) -> None:
             x[12, i], x[13, i], x[14, i], x[15, i] = xc, xd, xe, xf
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def keystream(words: Words, key: Words32, counter: int, nonce: tuple[int, int, int]) -> None:
     """Write the keystream of 64 consecutive blocks.
 
@@ -103,7 +103,7 @@ def keystream(words: Words, key: Words32, counter: int, nonce: tuple[int, int, i
             words[r * BLOCKS + i] = low | high << _HIGH_HALF
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def first_words(words: Words32, key: Words32, nonces: Words32) -> None:
     """Write the first word of the first block (number 0) under each of many nonces.
 

@@ -20,6 +20,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import extending
 
 from hushrec.arrays import Floats, Floats32, Words, Words32
+from hushrec.kernels.compiled import compiled
 from hushrec.kernels.noise.chacha import BLOCKS, WORDS, keystream
 from hushrec.kernels.simd import TILE, cgutils, data_of, plus, spread, store
 
@@ -85,13 +86,13 @@ def reference_draw(count: int, key: Words32, nonce: tuple[int, int, int]) -> Flo
     return sequence
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def room(count: int) -> int:
     """Return the size of an array into which ``count`` normals can be drawn."""
     return -(-count // (2 * TILE)) * 2 * TILE
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def draw(z: Floats32, count: int, key: Words32, nonce: tuple[int | np.int64, int, int]) -> None:
     """Write the first ``count`` normals of a key and a nonce.
 

@@ -6,10 +6,10 @@ bound of a boundary, the draw is marked doubtful and left to exact arithmetic. S
 of the words alone: rounding, instruction sets and the number of threads cannot change them.
 """
 
-import numba
 import numpy as np
 
 from hushrec.arrays import Bools, Floats, Ints, Words, Words32
+from hushrec.kernels.compiled import compiled
 from hushrec.kernels.noise.chacha import BLOCKS, WORDS, keystream
 
 PIECES_LOG2 = 6
@@ -26,7 +26,7 @@ _MAGNITUDE = 2**63 - 1  # mask without the sign
 
 
 # Fused multiply-add is allowed: the error bound holds with and without it.
-@numba.njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(nogil=True, fastmath={"contract"})
 def integers(
     drawn: Ints,
     doubtful: Bools,
@@ -94,7 +94,7 @@ def integers(
         drawn[i] = 0 if doubtful[i] else (drawn[i] ^ sign) - sign
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(nogil=True, fastmath={"contract"})
 def numbers(
     drawn: Ints, doubtful: Bools, words: Words, table: Floats, scale: float, slack: float, cap: int
 ) -> None:
@@ -134,7 +134,7 @@ def numbers(
         drawn[i] = np.int64(min(number, np.float64(cap))) ^ (signed[i] >> 63)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def count(
     drawn: Ints,
     doubtful: Bools,
@@ -164,7 +164,7 @@ def count(
         numbers(drawn[part], doubtful[part], words[:size], table, scale, slack, cap)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def add(
     values: Ints,
     doubtful: Bools,

@@ -1,11 +1,10 @@
 """List the cells of a sparse matrix that reach a threshold, given the gaps between the empty ones that do."""
 
-import numba
-
 from hushrec.arrays import Ints, Ints32
+from hushrec.kernels.compiled import compiled
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def merge(
     indptr: Ints,
     columns: Ints32,

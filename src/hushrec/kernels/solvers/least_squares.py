@@ -14,10 +14,10 @@ LAPACK 0.3 to 0.4 of it, at ranks of 16 to 128 and 200 ratings a row.
 
 from itertools import pairwise
 
-import numba
 import numpy as np
 
 from hushrec.arrays import Floats, Floats32, Ints, Ints32
+from hushrec.kernels.compiled import compiled
 from hushrec.kernels.csr import check_rows, frozen
 from hushrec.kernels.simd import (
     TILE,
@@ -119,7 +119,7 @@ def solve_rows(
     in_threads(_solve, tasks, *common, threads=threads)
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
+@compiled(nogil=True, fastmath=True)
 def _solve(
     begin: int,
     end: int,
@@ -171,7 +171,7 @@ def _solve(
         out[row] = rhs[:rank]
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(nogil=True, inline="always")
 def _cholesky(matrix: Floats32, stride: int, least: Floats32, inverse: Floats32, rhs: Floats32) -> None:
     """Replace the upper triangle of A by U with Uᵀ U = A, and b by U⁻ᵀ b, tile row by tile row."""
     for i in range(0, stride, TILE):
@@ -182,7 +182,7 @@ def _cholesky(matrix: Floats32, stride: int, least: Floats32, inverse: Floats32,
             substitute(matrix, stride, i, j, inverse)
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
+@compiled(nogil=True, fastmath=True)
 def _substitute_back(upper: Floats32, stride: int, inverse: Floats32, x: Floats32) -> None:
     """Replace b by U⁻¹ b."""
     n = np.uint64(stride)

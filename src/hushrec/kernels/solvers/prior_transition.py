@@ -14,6 +14,7 @@ import numpy as np
 from numba import extending
 
 from hushrec.arrays import Floats, Floats32, Ints32, Words32
+from hushrec.kernels.compiled import compiled
 from hushrec.kernels.noise.gaussian import draw, room
 from hushrec.kernels.simd import data_of
 
@@ -48,7 +49,7 @@ def _claim(_: Any, paid: Any, item: Any, time: Any) -> Any:
     return numba.types.int32(paid, numba.types.int64, numba.types.int32), generate
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def pay(
     vectors: Floats32, at: int | np.int64, effect: Any, table: Floats32, elapsed: int, z: Floats32, used: int
 ) -> Any:
@@ -71,7 +72,7 @@ def pay(
     return table[0, elapsed, rank] * effect + table[1, elapsed, rank] * z[used + rank]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def pay_item(
     item: int | np.int64,
     time: int,
@@ -111,7 +112,7 @@ def pay_item(
         effects[item] = effect
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def settle(
     begin: int,
     end: int,

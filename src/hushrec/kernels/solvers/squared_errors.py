@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import numba
 import numpy as np
 
 from hushrec.arrays import Floats32, Ints, Ints32
+from hushrec.kernels.compiled import compiled
 from hushrec.kernels.csr import check_rows, frozen
 
 __all__ = ["losses"]
@@ -52,7 +52,7 @@ def losses(
     return float(_losses(*arrays))
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@compiled(nogil=True, fastmath={"reassoc", "contract"})
 def _losses(
     indptr: Ints,
     items: Ints32,

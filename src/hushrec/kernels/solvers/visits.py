@@ -26,6 +26,7 @@ from numba import extending
 from numpy.lib.stride_tricks import as_strided
 
 from hushrec.arrays import Bools, Floats32, Ints, Ints32
+from hushrec.kernels.compiled import compiled
 from hushrec.kernels.csr import check_rows, frozen
 from hushrec.kernels.noise.gaussian import draw, room
 from hushrec.kernels.simd import TILE, aligned, cgutils, data_of, load, plus, prefetch, spread, store
@@ -134,7 +135,8 @@ def padded(n_items: int, rank: int) -> Floats32:
     """Return zeros of shape (n_items, rank) that a pass modifies in place, without a copy."""
     width = padded_width(rank)
     # Run as Python: NumPy asks the system for large pages, numba does not.
-    return aligned.py_func(n_items * width).reshape(n_items, width)[:, :rank]
+    rows: Floats32 = aligned.py_func(n_items * width).reshape(n_items, width)
+    return rows[:, :rank]
 
 
 def padded_width(rank: int) -> int:
@@ -225,7 +227,7 @@ def step(_: Any, p: Any, q: Any, at: Any, width: Any, lanes: Any, keep_p: Any, k
     return numba.types.void(p, q, i64, i64, lanes, f32, f32, f32), generate
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _visit(
     begin: int,
     end: int,
@@ -326,14 +328,14 @@ def _visit(
         present = stay
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _joins(present: int, begin: int, when: Any) -> bool:
     """Return whether a visit takes turns with those ``present``: only in one batch and interval."""
     times, earlier = when
     return present == 0 or ((earlier + begin) % BATCH > 0 and times[begin] == times[begin - 1])
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _arrive(
     p: Floats32, effect: Any, z: Floats32, user: Any, rated: Ints32, time: Any, catalogue: Any, noise: Any
 ) -> Any:

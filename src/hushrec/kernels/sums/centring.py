@@ -1,12 +1,12 @@
 """Loops over each user's own ratings. Integers in, integers out: the same bits everywhere."""
 
-import numba
 import numpy as np
 
 from hushrec.arrays import Bytes, Ints, Ints32
+from hushrec.kernels.compiled import compiled
 
 
-@numba.njit(cache=True)
+@compiled()
 def centre(
     indptr: Ints,
     items: Ints32,
@@ -75,7 +75,7 @@ def reference_centre(
     return np.concatenate(parts).astype(np.int32) if parts else np.zeros(0, dtype=np.int32)
 
 
-@numba.njit(cache=True)
+@compiled()
 def weighted_item_sums(
     indptr: Ints, items: Ints32, entries: Ints32, weights: Ints, dropped_bits: int, n_items: int
 ) -> Ints:
@@ -87,7 +87,7 @@ def weighted_item_sums(
     return sums
 
 
-@numba.njit(cache=True)
+@compiled()
 def truncated_item_sums(
     indptr: Ints, items: Ints32, entries: Ints32, weights: Ints, dropped_bits: int, n_items: int
 ) -> Ints:

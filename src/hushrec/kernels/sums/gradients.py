@@ -4,15 +4,15 @@ Errors and factors are both counted in grid steps. A factor of one is ``2^bits``
 factors is shifted right by ``bits`` before it is subtracted from a rating.
 """
 
-import numba
 import numpy as np
 
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
+from hushrec.kernels.compiled import compiled
 from hushrec.kernels.sums.ridge import fit_user, gather, user_errors
 from hushrec.kernels.tasks import in_threads, spans
 
 
-@numba.njit(cache=True)
+@compiled()
 def residuals(
     indptr: Ints,
     items: Ints32,
@@ -44,7 +44,7 @@ def residuals(
     return entries
 
 
-@numba.njit(cache=True)
+@compiled()
 def errors(
     indptr: Ints,
     items: Ints32,
@@ -78,7 +78,7 @@ def errors(
     return clipped
 
 
-@numba.njit(cache=True)
+@compiled()
 def user_sums(indptr: Ints, items: Ints32, entries: Ints32, item_factors: Ints32) -> Ints:
     """Sum entry × item factors over each user's ratings, shape (n_users, rank)."""
     rank = item_factors.shape[1]
@@ -91,7 +91,7 @@ def user_sums(indptr: Ints, items: Ints32, entries: Ints32, item_factors: Ints32
     return sums
 
 
-@numba.njit(cache=True)
+@compiled()
 def item_sums(indptr: Ints, items: Ints32, entries: Ints32, user_factors: Ints32, n_items: int) -> Ints:
     """Sum entry × user factors over each item's ratings, shape (n_items, rank)."""
     rank = user_factors.shape[1]
@@ -184,7 +184,7 @@ def ridge_gradients(
     return sums
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _add_users(
     begin: int,
     end: int,

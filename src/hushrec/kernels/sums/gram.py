@@ -18,11 +18,11 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from hushrec.arrays import Floats, Ints, Ints32
+from hushrec.kernels.compiled import compiled
 from hushrec.kernels.csr import frozen
 from hushrec.kernels.tasks import spans
 from hushrec.kernels.triangle import diagonal_positions, packed_size
@@ -158,7 +158,7 @@ def _add_run(
         yield tile + 1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _by_item(
     part: int,
     begin: int,
@@ -200,7 +200,7 @@ def _by_item(
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _add_tile(
     begin: int,
     end: int,

@@ -1,9 +1,9 @@
 """Gradients of item factors with users' vectors integrated out, each user's clipped as a whole."""
 
-import numba
 import numpy as np
 
 from hushrec.arrays import Floats, Ints, Ints32
+from hushrec.kernels.compiled import compiled
 from hushrec.kernels.sums.ridge import fit_user, gather, user_errors
 from hushrec.kernels.tasks import in_threads, spans
 
@@ -58,7 +58,7 @@ def marginal_gradients(
     return sums
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _visit(
     begin: int,
     end: int,

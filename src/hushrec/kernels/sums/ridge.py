@@ -1,14 +1,14 @@
 """Each user's local ridge regression. It never raises, since an error would reveal data."""
 
-import numba
 import numpy as np
 
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
+from hushrec.kernels.compiled import compiled
 
 __all__ = ["fit_user", "gather", "invert", "user_errors", "user_residuals"]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def invert(matrix: Floats, inverse: Floats) -> bool:
     """Invert a positive definite matrix; only its lower triangle is read, and it is overwritten.
 
@@ -43,7 +43,7 @@ def invert(matrix: Floats, inverse: Floats) -> bool:
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def gather(begin: int, end: int, items: Ints32, item_factors: Floats, rows: Floats) -> None:
     """Copy the factors of the items at ``begin`` to ``end`` to the first columns of ``rows``.
 
@@ -61,7 +61,7 @@ def gather(begin: int, end: int, items: Ints32, item_factors: Floats, rows: Floa
             rows[f, place - begin] = item_factors[item, f]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def fit_user(
     rows: Floats, values: Floats, ridge: float, normal: Floats, inverse: Floats, vector: Floats
 ) -> bool:
@@ -100,7 +100,7 @@ def fit_user(
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def user_errors(rows: Floats, values: Floats, vector: Floats, bound: float, errors: Floats) -> None:
     """Write clamp(x − p·q, ±bound) of one user's ratings to the first ``errors``.
 
@@ -119,7 +119,7 @@ def user_errors(rows: Floats, values: Floats, vector: Floats, bound: float, erro
         errors[place] = min(max(errors[place], -bound), bound)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def user_residuals(
     begin: int,
     end: int,
