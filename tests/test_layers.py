@@ -145,6 +145,7 @@ BANNED = {
     "import random\n": "TID251",
     "import pickle\n": "TID251",
     "from pickle import loads\n": "TID251",
+    "import numba\nloop = numba.njit(cache=True)\n": "TID251",
     "import matplotlib.pyplot\n": "TID253",
     "from matplotlib.figure import Figure\n": "TID253",
     "import pyspark\n": "TID253",
@@ -269,4 +270,4 @@ def test_the_bans_are_lifted_in_the_known_files_alone():
         for path in (ROOT / "src").rglob("*.py")
         if "TID25" in path.read_text("utf-8") or "ruff: noqa" in path.read_text("utf-8")
     }
-    assert lifted == DRAWING
+    assert lifted == {*DRAWING, "kernels/compiled.py"}

@@ -37,6 +37,14 @@ def test_an_old_sqlite_is_told_and_exits_with_1(hushrec, monkeypatch):
     assert "FAILED" in hushrec("--version --verbose", code=1).out
 
 
+def test_a_machine_without_temporary_files_can_make_releases(hushrec, monkeypatch):
+    def nowhere():
+        raise FileNotFoundError
+
+    monkeypatch.setattr("tempfile.TemporaryDirectory", nowhere)
+    assert "log not tried" in hushrec("--version --verbose").out
+
+
 def test_a_missing_extra_is_told_with_the_command_that_adds_it(hushrec, monkeypatch):
     monkeypatch.setattr("hushrec.cli.version._EXTRAS", {"serve": ("no_such_module",)})
     assert "missing no_such_module: pip install 'hushrec[serve]'" in hushrec("--version --verbose").out

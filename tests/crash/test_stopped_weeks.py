@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.privacy.ledger.ledger import Ledger
+from support.units import DEPLOY, command, settings
 
 POINTS = (
     "after-key",
@@ -102,20 +102,17 @@ def test_a_planted_fault_is_found(tmp_path: Path, fault: str) -> None:
 
 def started(unit: str, folder: Path, point: str = "") -> int:
     """Run what a unit starts, as systemd does, in a folder in place of the curator's; returns its status."""
-    match = re.search(r"^ExecStart=/bin/sh -c '(.*?)'$", unit, re.MULTILINE | re.DOTALL)
-    assert match
+    *shell, line = command(settings(unit))
     program = f"{sys.executable} {Path(sys.executable).with_name('hushrec')}"
-    line = match[1].replace("\\\n", "").replace("%%", "%").replace("/opt/hushrec/bin/hushrec", program)
+    line = line.replace("/opt/hushrec/bin/hushrec", program)
     environment = {**os.environ, "HUSHREC_FAILPOINT": point}
-    return subprocess.run(
-        ["/bin/sh", "-c", line], cwd=folder, env=environment, capture_output=True
-    ).returncode
+    return subprocess.run([*shell, line], cwd=folder, env=environment, capture_output=True).returncode
 
 
 @pytest.mark.parametrize("point", ["after-charge", "after-keep", "after-store"])
 @pytest.mark.full
 def test_the_weekly_unit_is_started_again_and_resumes(tmp_path: Path, point: str) -> None:
-    unit = (Path(__file__).resolve().parents[2] / "deploy" / "hushrec-week.service").read_text("utf-8")
+    unit = (DEPLOY / "hushrec-week.service").read_text("utf-8")
     clicks = hr.synthetic.interactions(users=60, items=20, interactions=900, seed=1)
     clicks.domain.save(tmp_path / "domain.json")
     clicks.to_polars().write_csv(tmp_path / "clicks.csv")

@@ -85,7 +85,7 @@ def _loops() -> str:
         return f"kept in {folder}"
     return (
         "compiled anew in every process, because numba finds no folder to write to: set NUMBA_CACHE_DIR to "
-        "one that nobody else may write to"
+        "one that only this user can write to"
     )
 
 
@@ -93,7 +93,11 @@ def _sqlite() -> str:
     """Ledgers need STRICT tables (SQLite 3.37) and a write-ahead log."""
     if sqlite3.sqlite_version_info < (3, 37):
         return f"FAILED: {sqlite3.sqlite_version} is older than 3.37; install a newer Python"
-    with tempfile.TemporaryDirectory() as folder:
+    try:
+        place = tempfile.TemporaryDirectory()
+    except OSError:
+        return f"{sqlite3.sqlite_version}, log not tried: there is no folder for temporary files"
+    with place as folder:
         connection = sqlite3.connect(Path(folder) / "test.db")
         (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
         connection.close()

@@ -16,11 +16,11 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a loop, as ``numba.njit`` does; the result is kept on disk if it can be, and runs if not.
 
     numba alone raises where it finds no folder: in a read-only installation whose user has no home to write
-    to. A folder for all in ``/tmp`` would be no way out: what is kept there is pickled, so whoever owns it
+    to. A folder for all in ``/tmp`` would be no way out: what is kept there is pickled, so its owner
     could run code here.
 
     Args:
-        options: of ``numba.njit``, but for ``cache``.
+        options: of ``numba.njit``, without ``cache``.
     """
 
     def decorated(function: Callable[..., Any]) -> Any:
