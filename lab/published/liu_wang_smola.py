@@ -13,7 +13,9 @@ from hushrec.errors import BudgetUnsupported
 from hushrec.models.posterior_sample_mf import SAMPLE, PosteriorSampleMF
 from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.query import AnyQuery
+from hushrec.solvers.mcmc.chain import Chain, State
 from hushrec.solvers.mcmc.density import Posterior
+from lab.published.langevin import LangevinSettings, langevin_epoch
 from lab.published.paper import PublishedModel
 
 
@@ -21,6 +23,8 @@ class LiuPosterior(PublishedModel, PosteriorSampleMF):
     """Algorithm 1: one posterior sample at the scale ε/4B.
 
     U, V ∝ exp(−(ε/4B) Σ_u w_u Σ_i (r_ui − r̂_ui)²) · prior, with r̂_ui = b_0 + b_u + b_i + ⟨p_u, q_i⟩.
+    The draw is the last state of chains of stochastic gradient Langevin dynamics (§3.2), whose law is not the
+    density: its steps are too long (lab/docs/errata.md).
     We read line 3 as scaling the whole objective by ε/4B, penalties included. Here only the loss is scaled,
     and the precisions of the priors are sampled (§5.4). The ε is the same.
 
@@ -36,6 +40,7 @@ class LiuPosterior(PublishedModel, PosteriorSampleMF):
 
     personal_epsilon: ClassVar = False
 
+    chain: LangevinSettings = LangevinSettings()
     out_of_range: Literal["clamp", "reject"] = "clamp"
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
@@ -50,6 +55,10 @@ class LiuPosterior(PublishedModel, PosteriorSampleMF):
                 'the item factors, which no ε covers; set out_of_range="clamp"'
             )
         return super().queries(domain, terms)
+
+    def transition(self, chain: Chain, state: State) -> None:
+        """Move people and items by a pass of Langevin dynamics."""
+        langevin_epoch(chain, state)
 
     def claims(self, domain: Domain, terms: Terms) -> Mapping[str, float]:
         """4 B; the chain's temperature divides the loss, as the paper's scale does."""

@@ -70,7 +70,7 @@ def test_a_posterior_sample_says_what_its_epsilon_does_not_cover(tmp_path: Path)
     head, refuted, *_ = str(statement).splitlines()
     assert head.startswith("CONDITIONAL ON CONVERGENCE: a posterior sample")
     assert "(R̂, effective sample size) were computed from the ratings and are covered by no ε" in head
-    assert refuted.startswith("The condition of this ε looks false")
+    assert refuted.startswith("This release promises nothing")
     assert "which holds for the noise here" not in str(statement)
     assert {Clause("assumes.converged"), Clause("assumes.floating")} <= {*statement.assumes}
     assert "floating point, unrounded; its ε does not cover" in " ".join(str(statement).split())
@@ -81,7 +81,7 @@ def test_the_verdict_is_the_one_that_a_statement_looks_for(rhat: float, tmp_path
     statement = fitted(tmp_path, None, SHORT).statement
     found = Diagnostics(rhat=rhat, ess=1000.0, apart=0.0, functionals=9, chains=4, draws=500)
     text = str(type(statement).from_json(statement.to_json() | {"diagnostics": found.facts()}))
-    assert ("looks false" in text) == (not found.converged) == (rhat > 1.01)
+    assert ("promises nothing: by" in text) == (not found.converged) == (rhat > 1.01)
 
 
 @pytest.mark.parametrize(

@@ -195,11 +195,11 @@ def test_a_condition_that_looks_false_is_called_so_at_the_head(statement, caveat
     made = statement(measurements=(POSTERIOR,), caveats=(caveat,), diagnostics=REFUTED)
     assert str(made).splitlines()[:2] == [
         first(replace(made, diagnostics={})),
-        "The condition of this ε looks false: by its diagnostics the chain had NOT CONVERGED; do not rely "
-        "on the ε below.",
+        "This release promises nothing: by its diagnostics the chain had NOT CONVERGED, so its draw "
+        "does not have the law from which the ε below follows.",
     ]
     for diagnostics in ({}, {"verdict": "converged as far as can be seen"}):
-        assert "looks false" not in str(replace(made, diagnostics=diagnostics))
+        assert "promises nothing: by" not in str(replace(made, diagnostics=diagnostics))
 
 
 @pytest.mark.parametrize(

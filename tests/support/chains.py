@@ -1,12 +1,15 @@
 """Toys for chains: people who rated few items, short chains over them, and what those predict."""
 
+from itertools import combinations
+
 import numpy as np
 import polars as pl
 import pytest
 
 import hushrec as hr
+from hushrec.solvers.mcmc.chain import Chain
 from hushrec.solvers.mcmc.density import ChainData, ChainSettings, Posterior
-from hushrec.solvers.mcmc.sgld import Chain
+from hushrec.solvers.mcmc.gibbs import sweep
 
 KEY = bytes(range(32))
 WIDE = 1e3  # a margin within which no prediction of these tests is clamped
@@ -28,9 +31,6 @@ def made(rows, n_items, personal_epsilon=None):
 # Weak priors beside the data, so that both are seen in the law.
 SETTINGS = ChainSettings(
     epochs=30,
-    noise_intervals=16,
-    rate=0.1,
-    decay=0,
     shape=20,
     factor_variance=0.05,
     level_variance=0.05,
@@ -58,8 +58,8 @@ def copied(rows, n_items, copies):
     return made(shifted, n_items * copies)
 
 
-def started(ratings, target, settings, number=0):
-    chain = Chain(ChainData(ratings, target, None), target, settings, KEY, number)
+def started(ratings, target, settings, number=0, transition=sweep):
+    chain = Chain(ChainData(ratings, target, None), target, settings, KEY, number, transition)
     return chain, chain.start()
 
 
@@ -82,3 +82,31 @@ def crowd():
     rng = np.random.default_rng(7)
     rated = [{0, *rng.integers(0, 12, 4).tolist()} for _ in range(150)]
     return {f"u{u:03}": {i: int(rng.integers(1, 6)) for i in own} for u, own in enumerate(rated)}
+
+
+def moved_by_place(transition, settings, *, epochs, seeds):
+    """What a star of the first, the middle and the last person moves their item's effect by, draw by draw.
+
+    Shape (3, seeds). Everybody rates one item of three, a person in every third.
+    """
+    rows = {f"u{u:03}": {u % 3: 3} for u in range(120)}
+    target, effects = Posterior(scale=0.6, bound=25.0, rank=1), []
+    for who in (None, "u000", "u060", "u117"):
+        changed = rows | ({who: {0: 5}} if who else {})
+        source = ChainData(made(changed, 3), target, None)
+        drawn = []
+        for seed in range(seeds):
+            chain = Chain(source, target, settings, seed.to_bytes(32, "little"), 0, transition)
+            state = chain.start()
+            for _ in range(epochs):
+                chain.advance(state)
+            drawn.append(state.item_effects[0] + state.level[0])
+        effects.append(drawn)
+    return np.array(effects[1:]) - effects[0]
+
+
+def assert_alike(moved):
+    """No two places differ by more than chance: 5.5 deviations, exceeded for any of three pairs with 1e-7."""
+    for one, other in combinations(moved, 2):
+        apart = one - other
+        assert abs(apart.mean()) < 5.5 * apart.std(ddof=1) / np.sqrt(len(apart)), moved.mean(axis=1)

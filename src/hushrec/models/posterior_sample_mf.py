@@ -23,7 +23,9 @@ from hushrec.privacy.query import AnyQuery, Draw
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.release.statement import placeholder_statement
+from hushrec.solvers.mcmc.chain import Chain, State
 from hushrec.solvers.mcmc.density import ChainSettings, Posterior
+from hushrec.solvers.mcmc.gibbs import sweep
 from hushrec.solvers.mcmc.sample import Sample, sample
 from hushrec.statistics.footprint import Footprint
 
@@ -87,8 +89,8 @@ class PosteriorSampleMF(PrivateModel):
         draw = self._draw(domain, run.terms)
         target = self._target(domain, run.noise(draw))
         weigh = partial(_weigh, run)
-        chains = partial(sample, feedback, target, self.chain, weigh=weigh)
-        drawn = run.measure(draw, chains)  # lines 4 to 6, by chains that only come close to the density
+        chains = partial(sample, feedback, target, self.chain, weigh=weigh, transition=self.transition)
+        drawn = run.measure(draw, chains)  # lines 4 to 6, by chains that keep the density
         lo, hi, _ = domain.scale
         effects = np.clip(drawn.item_effects, lo, hi)
         extra_variance = np.full(domain.n_items, (_NOISE - RESIDUAL_VARIANCE) * span**2)
@@ -97,6 +99,13 @@ class PosteriorSampleMF(PrivateModel):
         factors = drawn.item_factors / np.sqrt(drawn.user_precision)  # users then have unit variance
         release = factor_release(self, domain, baseline, factors)
         return replace(release, statement=placeholder_statement(drawn.diagnostics.facts()))
+
+    def transition(self, chain: Chain, state: State) -> None:
+        """Move people and items by an epoch.
+
+        Privacy: private.
+        """
+        sweep(chain, state)
 
     def _draw(self, domain: Domain, terms: Terms) -> Draw[Sample]:
         change = self._bound(domain) * (2 if terms.adjacency == "replace" else 1)

@@ -22,8 +22,9 @@ def losses(
     user_scales: Floats32,
     low: float,
     high: float,
+    total: float = 0.0,
 ) -> float:
-    """Return Σ_u c_u Σ_i (r_ui − clamp(b_u + b_i + ⟨p_u, q_i⟩, low, high))², in one order.
+    """Return ``total`` + Σ_u c_u Σ_i (r_ui − clamp(b_u + b_i + ⟨p_u, q_i⟩, low, high))², in one order.
 
     Args:
         indptr: where each user's ratings start, then where the last ones end, shape (n_users + 1,).
@@ -36,6 +37,7 @@ def losses(
         user_scales: c_u, shape (n_users,).
         low: smallest prediction.
         high: largest prediction.
+        total: of the users before; so a sum over parts of them has the bits of one call.
 
     Privacy: private.
     """
@@ -48,7 +50,7 @@ def losses(
         )
     singles = values, user_factors, item_factors, user_effects, item_effects, user_scales
     arrays: list[Any] = [frozen(indptr, np.int64), frozen(items, np.int32)]
-    arrays += [*(frozen(array, np.float32) for array in singles), np.float32(low), np.float32(high)]
+    arrays += [*(frozen(array, np.float32) for array in singles), np.float32(low), np.float32(high), total]
     return float(_losses(*arrays))
 
 
@@ -64,8 +66,8 @@ def _losses(
     user_scales: Floats32,
     low: float,
     high: float,
+    total: float,
 ) -> float:
-    total = 0.0
     for u in range(len(user_effects)):
         user_loss = 0.0
         for at in range(indptr[u], indptr[u + 1]):

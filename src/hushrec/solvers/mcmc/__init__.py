@@ -1,1 +1,1 @@
-"""Markov chains over factors: stochastic gradient Langevin dynamics and its diagnostics."""
+"""Markov chains over factors: Gibbs sweeps, and diagnostics of convergence."""

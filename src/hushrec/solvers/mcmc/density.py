@@ -25,7 +25,7 @@ __all__ = ["ChainBatch", "ChainData", "ChainSettings", "Posterior", "Weigh"]
 
 
 class ChainSettings(Frozen):
-    """Lengths, step sizes and priors of the chains. Variances are in squared widths of the scale.
+    """Lengths and priors of the chains. Variances are in squared widths of the scale.
 
     Privacy: public.
     """
@@ -36,14 +36,6 @@ class ChainSettings(Frozen):
     """passes of each chain."""
     burn_in: float = Field(default=0.5, ge=0, lt=1)
     """fraction of the epochs that the diagnostics leave out."""
-    rate: float = Field(default=1.0, gt=0, allow_inf_nan=False)
-    """step size of the first epoch, in units of 1/(curvature of the effect of the heaviest person)."""
-    offset: float = Field(default=100.0, gt=0, allow_inf_nan=False)
-    """epochs after which the step size begins to fall."""
-    decay: float = Field(default=1 / 3, ge=0, le=1, allow_inf_nan=False)
-    """γ of the step sizes rate · (1 + t/offset)^−γ, t = 0, 1, …."""
-    noise_intervals: int = Field(default=32, ge=1, le=2**16)
-    """intervals of a pass; in each, an item that is rated gets its noise."""
     temperature: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     """T, which divides energy and prior; it only widens the priors, because s grows with it."""
     shape: float = Field(default=1000.0, gt=0, allow_inf_nan=False)

@@ -1,4 +1,4 @@
-"""Draw one sample of factors from their posterior, by several stochastic gradient Langevin chains.
+"""Draw one sample of factors from their posterior, by several Markov chains.
 
 Liu, Wang & Smola 2015, Alg. 1.
 
@@ -14,9 +14,10 @@ import numpy as np
 from hushrec.arrays import Floats
 from hushrec.data.people import People
 from hushrec.progress import steps
+from hushrec.solvers.mcmc.chain import Chain, Transition
 from hushrec.solvers.mcmc.density import ChainData, ChainSettings, Posterior, Weigh
 from hushrec.solvers.mcmc.diagnostics import Diagnostics, diagnose
-from hushrec.solvers.mcmc.sgld import Chain
+from hushrec.solvers.mcmc.gibbs import sweep
 
 __all__ = ["Sample", "sample"]
 
@@ -49,6 +50,7 @@ def sample(
     key: bytes,
     *,
     weigh: Weigh | None = None,
+    transition: Transition = sweep,
     threads: int = 2,
 ) -> Sample:
     """Draw one sample of the target.
@@ -61,11 +63,12 @@ def sample(
         ratings: ratings of the population, capped if a cap is promised.
         key: 32 bytes that determine all draws; private.
         weigh: each person's own weight in [0, 1], shape (n_users,) of a block; all 1 by default.
+        transition: what an epoch does to people and items.
 
     Privacy: private.
     """
     source = ChainData(ratings, target, weigh)
-    chains = [Chain(source, target, settings, key, number) for number in range(settings.chains)]
+    chains = [Chain(source, target, settings, key, number, transition) for number in range(settings.chains)]
     with ThreadPoolExecutor(max(1, min(threads, settings.chains))) as pool:
         coming = pool.map(Chain.run, chains)
         states = [next(coming) for _ in steps("chains", range(settings.chains))]

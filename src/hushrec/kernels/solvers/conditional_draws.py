@@ -1,0 +1,213 @@
+"""Draws of one side's factors and effects given the other side's: a half-sweep of a Gibbs sampler.
+
+The density is ∝ exp(−E/T) with the E of ``hushrec.kernels.solvers.langevin``. Given the other side, the
+vectors v = (b, factors) of one side are independent of each other. Without the clamp each is normal,
+
+    v ~ N(A⁻¹ a, T A⁻¹),   A = Λ + 2 Σ c x xᵀ,   a = 2 Σ c (r − b′) x,   x = (1, factors of the other side),
+
+with b′ the other side's effect. With it, that normal is a proposal v′ (Hastings 1970), accepted with
+probability min(1, exp((g(v′) − g(v))/T)), where g = Σ c ((r − r̂)² − (r − clamp(r̂))²) is what the clamp
+takes off the loss. Its tails are lighter than the density's, so a second proposal moves what lies far out:
+√(1 − τ²) v + τ ξ with ξ ~ N(0, T Λ⁻¹) keeps the prior for every τ (Neal 1999), and is accepted by the clamped
+loss alone. Both keep the density exactly, in any order of people and however many ratings an item has; there
+is no step size.
+
+Sums are taken in double precision in the order of the ratings: parts and threads do not change a bit.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hushrec.arrays import Bools, Floats, Floats32, Ints, Ints32
+from hushrec.kernels.compiled import compiled
+
+__all__ = ["Sides", "accepted", "add", "draw", "reference_normal", "triangle_size", "weigh"]
+
+
+class Sides(NamedTuple):
+    """Factors and effects of the people of a part, and of all items. Privacy: private."""
+
+    user_factors: Floats32
+    user_effects: Floats32
+    item_factors: Floats32
+    item_effects: Floats32
+
+
+def reference_normal(
+    weights: Floats, values: Floats, others: Floats, precision: Floats
+) -> tuple[Floats, Floats]:
+    """Return A and a of every row, from dense arrays: weights c and values r − b′ of shape (rows, columns).
+
+    Args:
+        others: x of every column, shape (columns, 1 + rank).
+        precision: diagonal of Λ, shape (1 + rank,).
+    """
+    curvature = 2 * np.einsum("uc,ca,cb->uab", weights, others, others) + np.diag(precision)
+    return curvature, 2 * np.einsum("uc,uc,ca->ua", weights, values, others)
+
+
+def triangle_size(rank: int) -> int:
+    """Return the number of cells of the lower triangle of A."""
+    return (rank + 1) * (rank + 2) // 2
+
+
+@compiled(nogil=True)
+def add(
+    of_users: bool,
+    first: int,
+    indptr: Ints,
+    columns: Ints32,
+    values: Floats32,
+    scales: Floats32,
+    sides: Sides,
+    triangle: Floats,
+    pull: Floats,
+) -> None:
+    """Add 2 Σ c x xᵀ (its lower triangle, row by row) and 2 Σ c (r − b′) x of a part's ratings.
+
+    Args:
+        of_users: whether rows of people are summed, and else rows of items.
+        first: the person (of this part) or item whose sums are row 0; ratings of rows elsewhere are skipped.
+        indptr: where each person's ratings start, and the last one's end.
+        values: r, minus what is not fitted here.
+        scales: c of each person.
+        triangle: modified, shape (rows, ``triangle_size``).
+        pull: modified, shape (rows, 1 + rank).
+
+    Privacy: private.
+    """
+    rank, rows = sides.user_factors.shape[1], len(pull)
+    x = np.ones(rank + 1)
+    for user in range(max(first, 0), min(first + rows, len(scales))) if of_users else range(len(scales)):
+        c = 2.0 * scales[user]
+        for at in range(indptr[user], indptr[user + 1]):
+            item = columns[at]
+            if of_users:
+                row, left = user - first, np.float64(values[at]) - sides.item_effects[item]
+                for f in range(rank):
+                    x[f + 1] = sides.item_factors[item, f]
+            else:
+                row, left = item - first, np.float64(values[at]) - sides.user_effects[user]
+                if row < 0 or row >= rows:
+                    continue
+                for f in range(rank):
+                    x[f + 1] = sides.user_factors[user, f]
+            start = 0
+            for a in range(rank + 1):
+                scaled = c * x[a]
+                pull[row, a] += scaled * left
+                for b in range(a + 1):
+                    triangle[row, start + b] += scaled * x[b]
+                start += a + 1
+
+
+@compiled(nogil=True)
+def draw(
+    triangle: Floats, pull: Floats, precision: Floats, temperature: float, normals: Floats, out: Floats32
+) -> None:
+    """Draw v ~ N(A⁻¹ a, T A⁻¹) of every row, by the Cholesky factor of A.
+
+    Args:
+        triangle: sums of ``add``; used up.
+        pull: likewise.
+        precision: diagonal of Λ, positive, shape (1 + rank,).
+        normals: standard normal numbers, shape of ``pull``.
+        out: receives the draws, shape of ``pull``.
+
+    Privacy: private.
+    """
+    n, root = pull.shape[1], np.sqrt(temperature)
+    for row in range(len(pull)):
+        lower, y = triangle[row], pull[row]
+        start = 0
+        for a in range(n):
+            lower[start + a] += precision[a]
+            above = 0
+            for b in range(a + 1):
+                total = lower[start + b]
+                for k in range(b):
+                    total -= lower[start + k] * lower[above + k]
+                lower[start + b] = total / lower[above + b] if b < a else np.sqrt(total)
+                above += b + 1
+            total = y[a]
+            for k in range(a):
+                total -= lower[start + k] * y[k]
+            y[a] = total / lower[start + a]
+            start += a + 1
+        for a in range(n):
+            y[a] += root * normals[row, a]
+        for back in range(n):
+            a = n - 1 - back
+            start -= a + 1
+            y[a] /= lower[start + a]
+            for k in range(a):
+                y[k] -= lower[start + k] * y[a]
+        out[row] = y
+
+
+@compiled(nogil=True)
+def weigh(
+    of_users: bool,
+    first: int,
+    indptr: Ints,
+    columns: Ints32,
+    values: Floats32,
+    scales: Floats32,
+    sides: Sides,
+    proposals: Floats32,
+    whole: bool,
+    low: float,
+    high: float,
+    gains: Floats,
+) -> None:
+    """Add to each row what v′ gains over v in a part's ratings.
+
+    Args:
+        whole: whether the gain is that of the clamped loss, and else that of g.
+        of_users, first, indptr, columns, values, scales: as for ``add``.
+        proposals: v′, shape (rows, 1 + rank).
+        low: smallest prediction, minus what was subtracted from ``values``.
+        high: largest prediction, likewise.
+        gains: modified, shape (rows,).
+
+    Privacy: private.
+    """
+    rank, rows = sides.user_factors.shape[1], len(proposals)
+    for user in range(max(first, 0), min(first + rows, len(scales))) if of_users else range(len(scales)):
+        for at in range(indptr[user], indptr[user + 1]):
+            item = columns[at]
+            row = (user if of_users else item) - first
+            if row < 0 or row >= rows:
+                continue
+            here = np.float64(sides.user_effects[user]) + sides.item_effects[item]
+            there = proposals[row, 0] + np.float64(
+                sides.item_effects[item] if of_users else sides.user_effects[user]
+            )
+            for f in range(rank):
+                p, q = sides.user_factors[user, f], sides.item_factors[item, f]
+                here += np.float64(p) * q
+                there += np.float64(proposals[row, f + 1]) * (q if of_users else p)
+            gains[row] += scales[user] * (
+                _gain(values[at], there, low, high, whole) - _gain(values[at], here, low, high, whole)
+            )
+
+
+@compiled(nogil=True, inline="always")
+def _gain(value: float, predicted: float, low: float, high: float, whole: bool) -> float:
+    clamped = min(max(predicted, low), high)
+    if whole:
+        return -((value - clamped) ** 2)
+    return (clamped - predicted) * (2 * value - predicted - clamped)
+
+
+def accepted(gains: Floats, temperature: float, chances: Floats) -> Bools:
+    """Return which proposals are accepted.
+
+    Args:
+        gains: of ``weigh``, shape (rows,).
+        chances: uniform in [0, 1), shape (rows,).
+
+    Privacy: private.
+    """
+    return np.asarray(chances < np.exp(np.minimum(gains / temperature, 0)))
