@@ -53,7 +53,7 @@ class Frame(Frozen):
         likes: the lowest rating that is a like, if only likes are used, as interactions.
         counts: the largest number of times that an item counts, if interactions are counted.
         max_users: a public upper bound on the number of users.
-        cap: how many ratings, or interactions, of one user count at most.
+        max_per_user: how many ratings, or interactions, of one user count at most.
         users: first and last user id, where it is public who may take part.
     """
 

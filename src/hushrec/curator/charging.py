@@ -7,8 +7,8 @@
 5. *Store* its bytes in the ledger, write its file, and record that it is published.
 
 The verbs (``fit``, a series, ``randomize``, ``estimate_crowd``) pass what to make. The command line takes the
-same
-``Request``. So whatever is refused is refused here, before the charge, for every store of ledgers and people.
+same ``Request``. So whatever is refused is refused here, before the charge, for every store of ledgers and
+people.
 """
 
 import functools

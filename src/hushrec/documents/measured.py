@@ -103,7 +103,7 @@ class Promised:
     Attributes:
         personal_epsilon: the ε that its members ask for.
         weight: the weight of each member's data, from 0 to 1.
-        promised: the ε that each member loses at most; not above ``asked``.
+        promised: the ε that each member loses at most; not above ``personal_epsilon``.
     """
 
     name: str

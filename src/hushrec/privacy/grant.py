@@ -58,7 +58,7 @@ class Grant(Confined):
         checkpoint: from which a killed fit resumes, or None.
         taken: the branch of the plan that was taken; empty before, and without branches.
 
-    Privacy: public itself; ``release`` is charged.
+    Privacy: public itself; what it measures is charged.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Grant(Confined):
             limit: cells are clamped to ±``limit`` grid steps; at least ``threshold``. Public.
 
         Raises:
-            GrantError: As ``release``; or not 1 ≤ threshold ≤ limit.
+            GrantError: As ``measure``; or not 1 ≤ threshold ≤ limit.
             SamplerError: The threshold is out of reach of the noise.
 
         Privacy: charged (the event booked under ``bounded.name``).
@@ -203,7 +203,7 @@ class Grant(Confined):
         Returns:
             The sample, which tells of each user whether they take part.
 
-        Privacy: private; only the ``release`` of their sum is public.
+        Privacy: private; only their measured sum is public.
         """
         from hushrec.privacy.noise.poisson_sampling import Sample  # compiled code, like the sampler
 

@@ -1,7 +1,7 @@
 """The measurements before any noise: a few types of query.
 
 A query is described without looking at data. Calibration turns its part of a budget into an event
-(``allocation``); ``release`` sends its values through the grant that was charged for that event.
+(``allocation``); ``measure`` sends its values through the grant that was charged for that event.
 """
 
 from collections.abc import Callable

@@ -57,7 +57,7 @@ class Plan:
         personal_epsilon: classes of users by name, with the ε they ask for; empty if the model does not
             support personal ε.
         uncovered: the caveat of published values that the measurements do not cover; None without any.
-        foreign: names of code outside hushrec that declares measurements; ``models.authors`` finds them.
+        foreign: names of code outside hushrec that declares measurements; ``curator.authors`` finds them.
         needs: memory and time of a fit, as text; empty if unknown.
         beforehand: what else is publicly known about the items, in words, and shapes the release.
         beforehand_digest: SHA-256 of it, hex; empty if nothing is.

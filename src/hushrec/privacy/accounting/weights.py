@@ -30,7 +30,7 @@ class Promise:
     Attributes:
         personal_epsilon: the ε that its members ask for.
         weight: the weight of each member.
-        promised: bound on the ε that each member loses; at most ``asked``.
+        promised: bound on the ε that each member loses; at most ``personal_epsilon``.
     """
 
     name: str
