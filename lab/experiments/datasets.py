@@ -41,6 +41,7 @@ def _movielens(name: str, file: str, last: int) -> Named:
 NAMED = {
     "ml-100k": _movielens("ml-100k", "u.data", 1682),
     "ml-1m": _movielens("ml-1m", "ratings.dat", 3952),
+    "ml-10m": _movielens("ml-10m", "ratings.dat", 65133),
     "filmtrust": Named(
         ("filmtrust.parquet", "filmtrust/ratings.txt"),
         {"items": (1, 2071), "scale": (0.5, 4, 0.5), "max_users": 2000},

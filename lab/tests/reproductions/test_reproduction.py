@@ -1,8 +1,10 @@
 import polars as pl
 import pytest
 
+import hushrec as hr
 from hushrec.errors import ConfigError
 from lab.experiments import datasets
+from lab.published import FriedmanEffects
 from lab.reproductions import reproduction
 
 
@@ -19,6 +21,19 @@ def test_the_grids_of_the_package_take_their_data_from_the_folder_given(tmp_path
     assert list(found) == names
     assert {grid.data.folder for grid in found.values()} == {tmp_path}
     assert all(grid.data.name in datasets.NAMED and grid.data.ratings is None for grid in found.values())
+
+
+def test_half_stars_of_movielens_10m_change_a_rating_by_four_and_a_half(tmp_path):
+    """The paper says that all its sets are on a scale of 1 to 5, where a rating changes by 4."""
+    ten, one = (reproduction.grids(name)(tmp_path)[name] for name in ("ml-10m", "ml-1m"))
+    changes = []
+    for grid in (ten, one):
+        domain = grid.data.domain_of()
+        budget = hr.Budget(epsilon=1.0, delta=0.0, unit="record", adjacency="replace")
+        changes.append(FriedmanEffects().printed(domain, budget)["item sums"].sensitivity)
+    assert changes == [4.5, 4.0]
+    assert len(ten.data.domain_of().users) == 71_567
+    assert {run.settings["rank"] for run in ten.run if "rank" in run.settings} == {7}
 
 
 def test_a_part_is_the_first_split_and_the_epsilons_that_are_asked_for(tmp_path):
