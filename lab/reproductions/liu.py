@@ -25,6 +25,8 @@ PRINTED, TRUE, CERTIFIED, WHOLE, HALF = (
     "certified, not trimmed",
     "certified, half of the people a round",
 )
+LARGEST = 5**2
+"""(hi − lo + κ)², in squared stars: the most that a rating adds to the loss."""
 WHY = (
     "the paper bounds a user by the sum of their losses, and its ε holds only if the chain converges; "
     "clipped steps, each charged, need neither"
@@ -90,12 +92,14 @@ def _curve(name: str, analysis: str = "corrected") -> Curve:
 
 
 def _samples(rows: pl.DataFrame) -> str:
-    """RMSE of the posterior samples beside the three constants that one sample has."""
+    """RMSE of the posterior samples beside the three constants of one sample, and the usual user's."""
     body = []
     for epsilon, line in sorted(points(rows, _curve("posterior sample", "published")).items()):
         three = (epsilon, line["true_epsilon"] * 2, line["true_epsilon"])
-        body.append([*(f"{e:g}" for e in three), f"{epsilon / 10_000:g}", spread(line)])
-    return markdown(["as printed, ε/4B", "replace, ε/2B", "add-remove, ε/B", "s", "RMSE"], body)
+        usual = f"ε/{LARGEST / line['rmse'] ** 2:.0f}"
+        body.append([*(f"{e:g}" for e in three), f"{epsilon / 10_000:g}", spread(line), usual])
+    header = ["as printed, ε/4B", "replace, ε/2B", "add-remove, ε/B", "s", "RMSE", "usual user"]
+    return markdown(header, body)
 
 
 def _certified(trimmed: pl.DataFrame, whole: pl.DataFrame, others: pl.DataFrame) -> str:

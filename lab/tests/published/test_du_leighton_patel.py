@@ -10,9 +10,10 @@ import pytest
 import hushrec as hr
 from hushrec.data.features import ItemFeatures
 from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError
+from hushrec.local.groups import quantile_threshold
 from hushrec.privacy.local.rows import Rows
 from hushrec.testing import Seeded
-from lab.linkage.rehearsal import seeded
+from lab.linkage.rehearsal import seeded, simulate_attack
 from lab.published import Cost, DuRepresentatives, DuResponse, cost, randomize
 from lab.published.du_leighton_patel import SharedRandomizer
 
@@ -164,3 +165,25 @@ def test_no_slot_has_a_finite_epsilon_and_the_paper_claims_none():
         SHARED.printed(domain, budget())
     with pytest.raises(BudgetUnsupported, match="give the ε that is claimed"):
         seeded(one_each(), SHARED, None, Seeded(1))
+
+
+# -- §V.B and §VI: what is said of it ---------------------------------------------------------------------
+
+
+def test_the_attack_that_it_is_said_to_stop_finds_most_people():
+    """At the most noise that the paper tries; by chance 1 of 400 rows."""
+    ratings = hr.synthetic.netflix_like(users=400, items=300, ratings=20_000, seed=2)
+    chances = {"keep_probability": 0.8, "group_probability": 0.8}
+    near = quantile_threshold(ratings, "squared", 0.1)
+    method = DuRepresentatives(**chances, threshold=near, groups="ratings")
+    found = simulate_attack(ratings, method, AWAY, targets=200)
+    assert found.first > 0.5
+    assert found.named > 0.5
+
+
+def test_more_answers_are_true_where_epsilon_is_larger():
+    """§VI decreases ε "before we can achieve reasonable accuracy"; §V.A increases it."""
+    untrue = [DuResponse().event(of(), budget(epsilon)).noise for epsilon in (50.0, 2000.0, 5000.0, 8000.0)]
+    assert untrue == sorted(untrue, reverse=True)
+    assert untrue[0] > 0.48
+    assert untrue[-1] < 0.001

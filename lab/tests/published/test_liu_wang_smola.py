@@ -52,6 +52,42 @@ def test_clamped_or_rejected_is_what_the_chain_is_told(world):
     assert not printed(out_of_range="reject")._target(domain, 1.0).clamped
 
 
+# -- §3.1 and eq. 4: constants that contradict each other, or that the text leaves open --------------------
+
+
+def test_the_bound_of_algorithm_1_does_not_hold_on_the_set_of_section_3_1():
+    """(5 − 1 + κ)² is of predictions in [1 − κ, 5 + κ]; §3.1 has |u·v| ≤ κ, and there (5 + κ)² is reached."""
+    kappa, stars = 1.0, np.arange(1.0, 6.0)[:, None]
+    worst = [
+        ((stars - np.linspace(*ends, 101)) ** 2).max() for ends in ((1 - kappa, 5 + kappa), (-kappa, kappa))
+    ]
+    assert worst == [(5 - 1 + kappa) ** 2, (5 + kappa) ** 2]
+    assert worst[1] / worst[0] == 1.44
+
+
+def test_the_bound_of_yahoo_music_is_that_of_another_scale(budget):
+    """Ratings "at a scale of 0 to 5", τ = 200 and B = 5,000, where 0 and a prediction of 6 cost 36."""
+    bounds = []
+    for scale in ((1, 5, 1), (0, 5, 1)):
+        domain = hr.Domain(range(1000), scale=scale, max_per_user=200, max_users=1000)
+        (event,) = printed().printed(domain, pure(budget, 8.0)).values()
+        bounds.append(event.sensitivity)
+    assert bounds[0] == 200 * (5 - 1 + 1) ** 2 == 5000
+    star = 5 / 4  # κ is a fraction of the width
+    assert bounds[1] == 200 * (5 + star) ** 2 > 200 * (0 - 6) ** 2 == 1.44 * 5000
+
+
+@pytest.mark.parametrize(("drift", "power"), [(0.5, 1), (1.0, 2)])
+def test_noise_of_variance_eta_samples_the_loss_once_or_twice(drift, power):
+    """x ← x − drift η F′(x) + N(0, η) with F = x²/2, whose density exp(−p F) has variance 1/p."""
+    eta, variance = 1e-3, 0.0
+    for _ in range(20_000):
+        variance = (1 - drift * eta) ** 2 * variance + eta
+    assert variance == pytest.approx(1 / power, rel=1e-3)
+    scale = CLAIMED / (4 * RATINGS * PART)  # of the loss, as printed
+    assert 2 * power * scale * RATINGS * PART == pytest.approx(power * CLAIMED / 2)  # replace: 2 p s B
+
+
 # -- §6: what a user's ε is worth for a rating ------------------------------------------------------------
 
 RATINGS, PART, CLAIMED = 200, 5.0**2, 4.0

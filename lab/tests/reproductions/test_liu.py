@@ -1,3 +1,5 @@
+import re
+
 import polars as pl
 
 from lab.reproductions import liu
@@ -17,6 +19,9 @@ def test_page_figures_and_csv_from_finished_runs(made_up):
     page = (folder / "pages" / "liu.md").read_text("utf-8")
     assert "| 16 | random | 1.23% | 0.50% | 1.20 | 0.30 |" in page
     assert "| 7000 | 7000 | 3500 | 0.7 |" in page  # s, and the ε's of one sample
+    line = next(line for line in page.splitlines() if line.startswith("| 7000 | 7000 | 3500 | 0.7 |"))
+    error, usual = re.fullmatch(r".* \| ([\d.]+) ± [\d.]+ \| ε/(\d+) \|", line).groups()
+    assert int(usual) == round(25 / float(error) ** 2)
     data = {name: pl.read_parquet(folder / f"{name}.parquet") for name in liu.NAMES}
     assert len(liu.lines(data)) == 4
     few = data["ml-1m-posterior"].filter(pl.col("epsilon").is_in([8.0, 250.0]))
