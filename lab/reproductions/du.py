@@ -15,7 +15,7 @@ import polars as pl
 from lab.experiments.plots import COLOURS, REFERENCE, canvas, errorbars, svg
 from lab.experiments.tables import markdown
 from lab.reproductions import du_likelihood, du_linkage, du_releases, render
-from lab.reproductions.du_releases import FULL
+from lab.reproductions.du_releases import FULL, SHARED
 from lab.reproductions.reproduction import Line, Reproduction, read
 from lab.reproductions.trials import Trials, mean
 
@@ -35,7 +35,8 @@ WHO = {
 KEYS = ["data", "release", "analysis", "epsilon", "keep", "group", "share", "distance", "groups", "slot"]
 KEYS += ["max_per_user", "by", "by_distance", "k", "query"]
 WHY = {
-    "rows": "distance-based: what is asked with, K and λ are not all printed; the pages show each reading",
+    "rows": "distance-based: what is asked with, K and λ are not all printed; the pages show each reading; "
+    "published draws one representative for all (no finite ε), corrected one for each rating (D2P)",
     "response": "randomized response: the paper counts two answers a cell; with six, its true ε is higher",
 }
 Points = list[tuple[float, float, float]]
@@ -85,9 +86,10 @@ def lines(data: Mapping[str, pl.DataFrame]) -> list[Line]:
     usual = _among(rows, data=ML, by="users", by_distance="squared", query="released", k=30)
     base, found = _among(usual, release="raw"), []
     for p in PAPER:
-        ours = _shown(_increases(base, _alter_ego(usual, p)))
+        ours, fresh = _alter_ego(usual, p, release=SHARED), _alter_ego(usual, p)
+        corrected = f"{_shown(_increases(base, fresh))} (ε {mean(fresh['cell_epsilon'])[0]:.1f} a slot)"
         what = f"increase in loss of distance-based rows at p = p* = {p:g}, %"
-        found.append(Line(what, printed(p), ours, "none: no ε covers a rating", WHY["rows"]))
+        found.append(Line(what, printed(p), _shown(_increases(base, ours)), corrected, WHY["rows"]))
     mine = _among(rows, data=ML, release=RESPONSE, epsilon=2000.0, max_per_user=None)
     both = {a: _among(mine, analysis=a) for a in ("published", "corrected")}
     published, corrected = (
@@ -138,10 +140,12 @@ def _table(rows: pl.DataFrame) -> str:
     """The paper's table on one data set, for one recommender."""
     base, body = _among(rows, release="raw"), []
     for p in PAPER:
-        made = _alter_ego(rows, p)
-        losses = [_shown(base["loss"], 0), _shown(made["loss"], 0)]
-        body.append([f"{p:g}", *losses, _shown(_increases(base, made)), printed(p)])
-    return markdown(["p = p*", "loss, raw", "loss, released", "increase, %", "paper's increase, %"], body)
+        cells = [f"{p:g}", _shown(base["loss"], 0)]
+        for made in (_alter_ego(rows, p, release=SHARED), _alter_ego(rows, p)):
+            cells += [_shown(made["loss"], 0), _shown(_increases(base, made))]
+        body.append([*cells, printed(p)])
+    header = ["p = p*", "loss, raw", "DuRepresentatives", "increase, %", "DistanceBased", "increase, %"]
+    return markdown([*header, "paper's increase, %"], body)
 
 
 def _variants(rows: pl.DataFrame) -> str:
@@ -158,7 +162,8 @@ def _variants(rows: pl.DataFrame) -> str:
     for label, data, by, query, k in cases:
         mine = _among(rows, data=data, by=by, by_distance="squared", query=query, k=k)
         base = _among(mine, release="raw")
-        body.append([label, *(_shown(_increases(base, _alter_ego(mine, p))) for p in PAPER)])
+        made = (_alter_ego(mine, p, release=SHARED) for p in PAPER)
+        body.append([label, *(_shown(_increases(base, each)) for each in made)])
     return markdown(["increase in loss, %", *(f"p = p* = {p:g}" for p in PAPER)], body)
 
 
@@ -167,7 +172,10 @@ def _by_k(rows: pl.DataFrame) -> str:
     ks, body = [1, 5, 10, 30, 50, 100, 200, 1000], []
     for by, distance in [("users", d) for d in ("squared", "cosine", "pearson")] + [("items", "pearson")]:
         mine = _among(rows, data=ML, by=by, by_distance=distance, query="own")
-        for label, made in (("raw", _among(mine, release="raw")), ("p = p* = 0.8", _alter_ego(mine, 0.8))):
+        for label, made in (
+            ("raw", _among(mine, release="raw")),
+            ("p = p* = 0.8", _alter_ego(mine, 0.8, release=SHARED)),
+        ):
             losses = (f"{mean(_among(made, k=k)['loss'])[0]:.0f}" for k in ks)
             body.append([f"{WHO[by]}, {distance}", label, *losses])
     return markdown(["loss", "", *(f"K = {k}" if k < 1000 else "all" for k in ks)], body)
@@ -210,7 +218,7 @@ def _trade(rows: pl.DataFrame) -> str:
 
 
 def _groupings(rows: pl.DataFrame) -> str:
-    """Other λ, distances and sources of groups."""
+    """Other λ and distances of groups."""
     mine = _among(rows, data=ML, by="items", by_distance="pearson", query="own", k=10)
     base, body = _among(mine, release="raw"), []
     cases: list[tuple[str, dict[str, Any]]] = [
@@ -220,7 +228,6 @@ def _groupings(rows: pl.DataFrame) -> str:
         ("cosine", {"distance": "cosine"}),
         ("Pearson", {"distance": "pearson"}),
         ("D2P", {"distance": "d2p"}),
-        ("covariance release (ε = 4), squared", {"groups": "charged"}),
     ]
     for label, others in cases:
         made = (_increases(base, _alter_ego(mine, p, **others)) for p in (0.8, 0.9))
@@ -300,10 +307,14 @@ def _by_claim(rows: pl.DataFrame) -> str:
         left.set_xscale("log")
         left.set_xlabel("ε claimed, of a person")
         left.set_title("randomized response", fontsize=9)
-        for query, colour in (("own", COLOURS[0]), ("released", COLOURS[5])):
+        for label, colour, query, release in (
+            ("published", COLOURS[4], "released", SHARED),
+            ("corrected", COLOURS[0], "released", DISTANCE_BASED),
+            ("published, asking with one's own row", COLOURS[5], "own", SHARED),
+        ):
             asked = _among(usual, query=query)
-            points = [(p, *mean(_alter_ego(asked, p)["loss"])) for p in PAPER]
-            errorbars(right, points, colour, f"asking with one's {query} row")
+            points = [(p, *mean(_alter_ego(asked, p, release=release)["loss"])) for p in PAPER]
+            errorbars(right, points, colour, label)
         right.set_xlabel("p = p*")
         right.set_title("distance-based", fontsize=9)
         for axes in (left, right):
@@ -334,7 +345,8 @@ def _quick(folder: Path | None) -> dict[str, Trials]:
 
 
 def _few(run: Mapping[str, Any]) -> bool:
-    usual = run == {"data": ML, "seed": 0, **du_releases.alter_ego(run.get("keep", 0), run.get("keep", 0))}
+    made = du_releases.alter_ego(run.get("keep", 0), run.get("keep", 0), release=run["release"])
+    usual = run == {"data": ML, "seed": 0, **made}
     response = run["release"] == RESPONSE and run["epsilon"] == 2000 and "max_per_user" not in run
     return run["data"] == ML and (usual or response or run["release"] == "raw")
 

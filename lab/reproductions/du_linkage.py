@@ -21,14 +21,15 @@ from hushrec.privacy.local.substitution import worst_per_slot
 from lab.experiments import datasets
 from lab.experiments.tables import markdown
 from lab.linkage.rehearsal import simulate_attack
-from lab.published import PublishedMethod, cost
-from lab.reproductions.du_releases import RANDOMIZED
+from lab.published import DuRepresentatives, PublishedMethod, cost
+from lab.reproductions.du_releases import RANDOMIZED, SHARED, UNSTATED
 from lab.reproductions.trials import Trial, Trials
 
 RESPONSES = {"corrected": (50, 500, 1000, 2000, 3000, 5000, 7000), "published": (50, 2000)}
 KEPT = 0.97, 0.95, 0.9, 0.8, 0.5, 0.2
 SHARES = ("first", "named", "misnamed")
-TYPES = {"kept": pl.Float64, "analysis": pl.String, "claimed": pl.Int64, "epsilon": pl.String}
+TYPES = {"kept": pl.Float64, "shared": pl.Boolean, "analysis": pl.String}
+TYPES |= {"claimed": pl.Int64, "epsilon": pl.String}
 
 
 @dataclass(frozen=True)
@@ -67,12 +68,15 @@ class Attack:
         ]
 
     def _release(
-        self, kept: float | None = None, analysis: Any = None, claimed: int = 0
+        self, kept: float | None = None, shared: bool = False, analysis: Any = None, claimed: int = 0
     ) -> tuple[Method | None, hr.Budget | None, str]:
         if kept is not None:
-            local = hr.DistanceBased(
+            form = DuRepresentatives if shared else hr.DistanceBased
+            local = form(
                 keep_probability=kept, group_probability=kept, threshold=self.threshold, groups="ratings"
             )
+            if isinstance(local, PublishedMethod):
+                return local, UNSTATED, "∞"
             each = worst_per_slot(kept, kept, self.ratings.domain.n_items)
             return local, None, f"{each * np.median(self.ratings.counts):,.0f} (items only)"
         if analysis is None:
@@ -92,6 +96,7 @@ def _worth(method: Method, domain: hr.Domain, budget: hr.Budget) -> float:
 def work(folder: Path | None) -> Trials:
     """Every release that is attacked."""
     listed = [Trial("raw", {}), *(Trial(f"distance-based, p = p* = {p:g}", {"kept": p}) for p in KEPT)]
+    listed += [Trial(f"{SHARED}, p = p* = {p:g}", {"kept": p, "shared": True}) for p in KEPT]
     for analysis, epsilons in RESPONSES.items():
         for epsilon in epsilons:
             name = f"randomized response, {analysis}, ε = {epsilon:,}"

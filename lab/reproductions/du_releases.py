@@ -33,7 +33,7 @@ from hushrec.privacy.accounting.fixed_point import written_above
 from hushrec.privacy.noise.entropy import Seeded
 from lab.experiments import datasets
 from lab.linkage.rehearsal import seeded
-from lab.published import DuResponse, cost
+from lab.published import DuRepresentatives, DuResponse, PublishedMethod, cost
 from lab.reproductions.trials import Trial, Trials
 
 SIDE = 1000
@@ -44,6 +44,8 @@ FILES = {
 }
 """What the page calls a data set → its name."""
 FULL = "generated, nearly full"
+SHARED = "shared representatives"
+"""The paper's own release: an item is replaced by the same one for all (``DuRepresentatives``)."""
 KS = np.array([1, 3, 5, 10, 20, 30, 50, 100, 200, 1000])
 DISTANCES: tuple[Literal["squared", "cosine", "pearson"], ...] = "squared", "cosine", "pearson"
 SHARE = 0.1
@@ -61,6 +63,8 @@ FEW = 5
 """Seeds of all but the paper's own table."""
 REPLACE: dict[str, Any] = {"unit": "user", "adjacency": "replace", "delta": 0.0}
 AWAY: dict[str, Any] = {"unit": "user", "adjacency": "add-remove", "delta": 1e-6}
+UNSTATED = hr.Budget(epsilon=1.0, delta=0.0, unit="user", adjacency="replace-items")
+"""Of ``DuRepresentatives``: it states no ε, and this one buys nothing."""
 TYPES = {
     **dict.fromkeys(("data", "release", "analysis", "distance", "groups"), pl.String),
     **dict.fromkeys(("by", "by_distance", "query"), pl.String),
@@ -84,6 +88,7 @@ def runs(seeds: int) -> Iterator[dict[str, Any]]:
     """Settings of every release."""
     for seed, name in itertools.product(range(seeds), [*FILES, FULL]):
         made = [{"release": "raw"}, *(alter_ego(p, p) for p in PAPER)]
+        made += [alter_ego(p, p, release=SHARED) for p in PAPER]
         if name != FULL and seed < FEW:
             made += _others()
         yield from ({"data": name, "seed": seed, **run} for run in made)
@@ -105,11 +110,10 @@ def _others() -> Iterator[dict[str, Any]]:
     for p in (0.8, 0.9):
         yield from (alter_ego(p, p, share=share) for share in (0.01, 0.5))
         yield from (alter_ego(p, p, distance=distance) for distance in ("cosine", "pearson", "d2p"))
-        yield alter_ego(p, p, groups="charged")
 
 
 def alter_ego(keep: float, group: float, **others: Any) -> dict[str, Any]:
-    """Settings of a distance-based release, groups from exact ratings as published unless said otherwise."""
+    """Settings of a distance-based release: as in D2P, groups from exact ratings, unless said otherwise."""
     usual = {"share": SHARE, "distance": "squared", "groups": "ratings"}
     return {"release": "distance-based", "keep": keep, "group": group, **usual, **others}
 
@@ -200,6 +204,7 @@ def released(
     if run["release"] == "raw":
         return train, np.arange(train.n_users), {}, None
     method: Method
+    budget: hr.Budget | None
     if run["release"] == "randomized response":
         budget = hr.Budget(epsilon=float(run["epsilon"]), **REPLACE)
         method = RANDOMIZED[run["analysis"]]()
@@ -208,8 +213,10 @@ def released(
             train, domain=hr.Domain(frame.items, scale=frame.scale, max_per_user=cap, max_users=SIDE)
         )
     else:
+        shared = run["release"] == SHARED
+        form, budget = (DuRepresentatives, UNSTATED) if shared else (hr.DistanceBased, None)
         chances = {"keep_probability": run["keep"], "group_probability": run["group"]}
-        budget, method = None, hr.DistanceBased(**chances, **grouped(train, run))
+        method = form(**chances, **grouped(train, run))
     made = seeded(train, method, budget, entropy)
     return made.data.ratings, made.rows, worth(made.data, method, train, budget), made.data
 
@@ -221,9 +228,12 @@ def worth(
 
     Of a user of the median number of ratings, where a slot is what is counted.
     """
-    if isinstance(method, DuResponse) and budget:
-        each = written_above(method.event(train.domain, budget).loss)
-        return {"cell_epsilon": each, "user_epsilon": cost(method, train.domain, budget).true}
+    if isinstance(method, PublishedMethod) and budget:
+        whole = cost(method, train.domain, budget).true
+        if isinstance(method, DuResponse):
+            each = written_above(method.event(train.domain, budget).loss)
+            return {"cell_epsilon": each, "user_epsilon": whole}
+        return {"cell_epsilon": whole, "user_epsilon": whole}
     said = data.statement
     if said.local is None:
         raise TypeError("the statement of released data says nothing of cells")
@@ -233,14 +243,9 @@ def worth(
 
 
 def grouped(train: hr.Ratings, run: dict[str, Any]) -> dict[str, Any]:
-    """Groups and λ of a distance-based release."""
-    source: Any = "ratings"
-    if run["groups"] == "charged":
-        source = hr.testing.fit(
-            train, hr.CovarianceSVD(), hr.Budget(epsilon=4.0, **AWAY), entropy=Seeded(run["seed"])
-        )
-    at = quantile_threshold(train if source == "ratings" else source, run["distance"], run["share"])
-    return {"distance": run["distance"], "threshold": at, "groups": source}
+    """Groups and λ of a distance-based release. Privacy: private."""
+    at = quantile_threshold(train, run["distance"], run["share"])
+    return {"distance": run["distance"], "threshold": at, "groups": run["groups"]}
 
 
 def measured(train: hr.Ratings, test: hr.Ratings, rows: hr.Ratings, own: Ints) -> Iterator[Found]:

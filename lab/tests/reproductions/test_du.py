@@ -123,9 +123,34 @@ def test_the_papers_table_is_recomputed_from_all_seeds(folder, page):
     usual = {"data": "MovieLens 1M", "by": "users", "by_distance": "squared", "k": 30, "query": "released"}
     raw = losses(folder, 10, **usual, release="raw")
     given = {"share": 0.1, "distance": "squared", "groups": "ratings", "slot": None}
-    made = losses(folder, 10, **usual, **given, release="distance-based", keep=0.9, group=0.9)
-    more = [100 * (m / r - 1) for m, r in zip(made, raw, strict=True)]
-    assert f"| 0.9 | {shown(raw, 0)} | {shown(made, 0)} | {shown(more, 1)} | 14.6 |\n" in page
+    given |= {"keep": 0.9, "group": 0.9}
+    cells = [shown(raw, 0)]
+    for release in (du_releases.SHARED, "distance-based"):
+        made = losses(folder, 10, **usual, **given, release=release)
+        more = [100 * (m / r - 1) for m, r in zip(made, raw, strict=True)]
+        cells += [shown(made, 0), shown(more, 1)]
+    assert f"| 0.9 | {' | '.join(cells)} | 14.6 |\n" in page
+
+
+def test_lines_name_what_is_printed_and_what_is_corrected_each_by_its_own_runs(folder):
+    usual = {"data": "MovieLens 1M", "by": "users", "by_distance": "squared", "k": 30, "query": "released"}
+    given = {
+        "share": 0.1,
+        "distance": "squared",
+        "groups": "ratings",
+        "slot": None,
+        "keep": 0.8,
+        "group": 0.8,
+    }
+    table = pl.read_parquet(folder / "du-releases.parquet")
+    (line,) = (line for line in du.lines({"du-releases": table}) if "p* = 0.8" in line.what)
+    raw = losses(folder, 10, **usual, release="raw")
+    increases = []
+    for release in (du_releases.SHARED, "distance-based"):
+        made = losses(folder, 10, **usual, **given | {"release": release})
+        increases.append(shown([100 * (m / r - 1) for m, r in zip(made, raw, strict=True)], 1))
+    assert increases[0] != increases[1]
+    assert (line.published, line.corrected) == (increases[0], f"{increases[1]} (ε 8.0 a slot)")
 
 
 def test_a_recommender_is_shown_at_its_best_k_over_the_seeds_that_all_releases_have(folder, page):

@@ -19,3 +19,5 @@ def test_raw_rows_are_found_and_noisy_ones_are_not(tmp_path):
     assert (raw[0]["epsilon"], noisy[0]["epsilon"]) == ("∞", "50")
     (kept,) = {row["epsilon"] for row in bench.measure(by_name["distance-based, p = p* = 0.9"])}
     assert kept.endswith("(items only)")
+    (shared,) = {row["epsilon"] for row in bench.measure(by_name["shared representatives, p = p* = 0.9"])}
+    assert shared == "∞"

@@ -23,7 +23,7 @@ def trial(**settings):
 
 def test_every_release_once():
     runs = [json.dumps(run, sort_keys=True) for run in du_releases.runs(10)]
-    assert len(set(runs)) == len(runs) == 1100
+    assert len(set(runs)) == len(runs) == 1230
     columns = {name for run in du_releases.runs(10) for name in run}
     assert columns <= set(du_releases.TYPES)
 
@@ -60,6 +60,26 @@ def test_slots_of_the_median_user(bench):
     train, _ = du_releases.hidden(du_releases.block(Path("nowhere"), du_releases.FULL), 0)
     each, whole = rows[0]["cell_epsilon"], rows[0]["user_epsilon"]
     assert whole == pytest.approx(each * np.median(train.counts))
+
+
+def test_shared_representatives_are_measured_beside_fresh_ones_and_have_no_epsilon(bench):
+    settings = du_releases.alter_ego(0.8, 0.8)
+    fresh, shared = (
+        bench.measure(trial(**settings | {"release": release}))
+        for release in ("distance-based", du_releases.SHARED)
+    )
+    assert [(row["by"], row.get("k")) for row in fresh] == [(row["by"], row.get("k")) for row in shared]
+    assert [row["loss"] for row in fresh] != [row["loss"] for row in shared]
+    assert {row["cell_epsilon"] for row in shared} == {row["user_epsilon"] for row in shared} == {math.inf}
+
+
+def test_one_neighbour_loses_far_more_than_many(monkeypatch):
+    """§IV.D: "varying K had almost no effect on accuracy"."""
+    monkeypatch.setattr(du_releases, "SIDE", 150)
+    rows = du_releases.Recommenders(Path("nowhere")).measure(trial(release="raw"))
+    usual = {"by": "users", "by_distance": "squared", "query": "own"}
+    by_k = {row["k"]: row["loss"] for row in rows if usual.items() <= row.items()}
+    assert by_k[1] > 1.5 * by_k[30]
 
 
 def test_one_rating_of_each_user_is_hidden():
