@@ -310,7 +310,7 @@ def _by_claim(rows: pl.DataFrame) -> str:
         for label, colour, query, release in (
             ("published", COLOURS[4], "released", SHARED),
             ("corrected", COLOURS[0], "released", DISTANCE_BASED),
-            ("published, asking with one's own row", COLOURS[5], "own", SHARED),
+            ("published, own row asks", COLOURS[5], "own", SHARED),
         ):
             asked = _among(usual, query=query)
             points = [(p, *mean(_alter_ego(asked, p, release=release)["loss"])) for p in PAPER]
@@ -320,7 +320,7 @@ def _by_claim(rows: pl.DataFrame) -> str:
         for axes in (left, right):
             axes.axhline(mean(_among(mine, release="raw")["loss"])[0], zorder=0, **REFERENCE)
             axes.set_ylabel("loss, of 1,000 users")
-            axes.legend(frameon=False)
+            axes.legend(frameon=False, loc="upper right")
         return svg(drawing, "the paper's two figures")
 
 
