@@ -52,6 +52,7 @@ def hushrec(line, code=0):
         raise result.exception
     assert result.exit_code == code, result.output
     assert "Traceback" not in result.output
+    assert "cannot be printed" not in result.output
     return Result(result)
 
 

@@ -57,3 +57,9 @@ def test_json_is_one_object_of_plain_text(capsys):
     assert json.loads(shown) == {"id": "\x1b[1mΔ\x7f\x9b", "epsilon": 0.1, "none": None}
     with pytest.raises(ValueError, match="JSON"):
         console.print_json({"epsilon": float("inf")})
+
+
+def test_a_closed_pipe_is_a_failure_as_any_other():
+    for printer in (console.out(), console.err()):
+        with pytest.raises(BrokenPipeError):
+            printer.on_broken_pipe()

@@ -2,11 +2,13 @@
 
 import sys
 
+from hushrec.cli import streams
 from hushrec.errors import ExtraMissing
 from hushrec.extras import require_curator
 
 
 def main() -> None:
+    streams.prepare()
     try:
         try:
             from hushrec.cli.app import app

@@ -1,7 +1,8 @@
 """The ledger that a command charges, and the one way in which commands charge it."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from hushrec.cli import console
+from hushrec.cli import console, streams
 from hushrec.cli.groups import Group
 from hushrec.errors import ConfigError, ShareExceeded, WeakBudget
 
@@ -131,16 +132,19 @@ def facts(domain: "Domain", columns: "Columns | None", spark: bool = False) -> "
     return PublicFacts(domain, bool(domain.personal_epsilon) or "personal_epsilon" in (columns or {}), spark)
 
 
+@contextmanager
 def charged(
     request: "Request[Made]", facts: "PublicFacts", load: "Callable[[Work[Made]], People]", name: str
-) -> "tuple[Work[Made], Made]":
+) -> "Iterator[tuple[Work[Made], Made]]":
     """Resolve a request, load the people, and charge; what is refused beforehand reads no record.
+
+    The block prints what was made. It is published by then: a failure in the block is reported, not raised.
 
     Args:
         load: loads the people for the work.
         name: what their source is called.
 
-    Returns:
+    Yields:
         The work as it was resolved, and what was made.
     """
     work, request = confirmed(request, lambda request: request.resolved(facts))
@@ -155,15 +159,17 @@ def charged(
             return request.make(people)
 
     result, request = confirmed(request, make)
-    if work.resumes:
-        console.out().print(RESUMED)
-    if request.new_ledger:
-        ledger = opened(request)
-        console.out().print(
-            f"Started {request.ledger if ledger.path else ledger.place}: {ledger.total}, for one release",
-            soft_wrap=True,
-        )
-    return work, result
+    with streams.made(request.out):
+        if work.resumes:
+            console.out().print(RESUMED)
+        if request.new_ledger:
+            ledger = opened(request)
+            console.out().print(
+                f"Started {request.ledger if ledger.path else ledger.place}: {ledger.total}, for one release",
+                soft_wrap=True,
+            )
+    with streams.made(request.out):
+        yield work, result
 
 
 def warn_of_claim(plan: "Plan") -> None:

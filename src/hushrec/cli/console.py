@@ -4,6 +4,7 @@ Ids and names come from files that others made. Everything printed here is escap
 reaches the terminal, and a table cell is one line.
 """
 
+import errno
 import json
 import os
 from contextlib import AbstractContextManager
@@ -68,6 +69,10 @@ def _printers() -> "tuple[type[Console], type[Table]]":
     class Shown(Console):
         def __init__(self, **settings: Any) -> None:
             super().__init__(markup=False, emoji=False, highlight=False, **settings)
+
+        def on_broken_pipe(self) -> None:
+            """Fail as for any other reason; Rich ends the process, with exit code 1."""
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
         def render_str(self, text: str, **options: Any) -> Text:
             return super().render_str("\n".join(map(escaped, text.split("\n"))), **options)

@@ -37,20 +37,18 @@ def estimate_crowd(
 
     declared = Domain.open(domain)
     request = Request(Counting, ledger=ledger, out=out, **charge.terms())
-    work, estimated = charges.charged(
+    with charges.charged(
         request,
         charges.facts(declared, source.reading.columns),
         lambda _: source.load(ratings, declared),
         source.described(ratings),
-    )
-    about = (
-        f"about {estimated.expected_users:,} users and {estimated.expected_records:,} {estimated.feedback}"
-    )
-    blocks: list[Block] = [
-        Paragraph(f"Wrote {out}: {about}"),
-        Paragraph(work.plan.guarantee.loss(english)),
-        table_of(work.plan.measured(), english),
-        Paragraph(charges.left(charges.opened(request))),
-        Commands("Next", [f"hushrec fit --domain {quote(str(out))} --epsilon auto"]),
-    ]
-    console.show_blocks(blocks)
+    ) as (work, estimated):
+        users, records = f"{estimated.expected_users:,}", f"{estimated.expected_records:,}"
+        blocks: list[Block] = [
+            Paragraph(f"Wrote {out}: about {users} users and {records} {estimated.feedback}"),
+            Paragraph(work.plan.guarantee.loss(english)),
+            table_of(work.plan.measured(), english),
+            Paragraph(charges.left(charges.opened(request))),
+            Commands("Next", [f"hushrec fit --domain {quote(str(out))} --epsilon auto"]),
+        ]
+        console.show_blocks(blocks)

@@ -114,12 +114,12 @@ def fit(
         return people
 
     facts = charges.facts(declared, source.reading.columns, where == "spark")
-    work, release = charges.charged(request, facts, load, source.described(ratings))
-    ledger, entry = charges.opened(request), release.statement.ledger
-    repeated = charges.repeated(entry["release_index"]) if release.repeated else ""
-    chosen_as = f"Model: {release.model}, because {work.because}." if work.because else ""
-    left = _left_of_series(entry) if series else charges.left(ledger)
-    _print_made(release, out, repeated, chosen_as, left)
+    with charges.charged(request, facts, load, source.described(ratings)) as (work, release):
+        ledger, entry = charges.opened(request), release.statement.ledger
+        repeated = charges.repeated(entry["release_index"]) if release.repeated else ""
+        chosen_as = f"Model: {release.model}, because {work.because}." if work.because else ""
+        left = _left_of_series(entry) if series else charges.left(ledger)
+        _print_made(release, out, repeated, chosen_as, left)
 
 
 def _left_of_series(charged: "Mapping[str, Any]") -> str:

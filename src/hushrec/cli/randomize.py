@@ -76,15 +76,14 @@ def randomize(
     records = ratings
     request = Request(randomizing(chosen, budget), out=out, **charge.terms())
     facts = charges.facts(declared, source.reading.columns)
-    _, data = charges.charged(
-        request, facts, lambda _: source.load(records, declared, "memory"), source.described(records)
-    )
-    ledger, index = charges.opened(request), data.statement.ledger["release_index"]
-    repeated = charges.repeated(index) if data.repeated else ""
     following = f"hushrec fit {quote(str(out))} --model item-knn -o model.safetensors"
-    _print_made(
-        data, following, f"Wrote {out}, with its statement next to it.", repeated, charges.left(ledger)
-    )
+    written = f"Wrote {out}, with its statement next to it."
+    with charges.charged(
+        request, facts, lambda _: source.load(records, declared, "memory"), source.described(records)
+    ) as (_, data):
+        ledger, index = charges.opened(request), data.statement.ledger["release_index"]
+        repeated = charges.repeated(index) if data.repeated else ""
+        _print_made(data, following, written, repeated, charges.left(ledger))
 
 
 def _collect(reports: list[str] | None, out: Path | None) -> None:
