@@ -67,13 +67,13 @@ def test_a_fault_is_refuted_by_the_part_that_looks_for_it(name, part):
 
 
 @pytest.mark.full  # compiling its chains takes 10 s
-def test_a_posterior_sample_is_said_not_to_be_audited():
-    found = audit(SAMPLE, BUDGET, runs=100)
+def test_a_posterior_sample_is_heard_by_a_canary_alone():
+    found = audit(SAMPLE, BUDGET, runs=1000)
     assert found.holds
-    (finding,) = found.findings
-    assert finding.holds(found.epsilon) is None
-    assert finding.cells(found.epsilon)[-1] == "nothing"
-    assert "not audited" in str(found)
+    unaudited, canary = found.findings
+    assert unaudited.holds(found.epsilon) is None
+    assert unaudited.cells(found.epsilon)[-1] == "nothing"
+    assert (canary.kind, canary.tries, canary.holds(found.epsilon)) == ("canary", 1000, True)
 
 
 @pytest.mark.full

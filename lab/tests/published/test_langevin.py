@@ -5,6 +5,8 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
+import hushrec as hr
+from hushrec.audit.draws import listen_to_draws
 from hushrec.errors import ConfigError
 from hushrec.solvers.mcmc.density import Posterior
 from hushrec.solvers.mcmc.sample import sample
@@ -35,6 +37,15 @@ def test_the_first_person_of_a_pass_moves_an_item_more_than_the_last():
         assert_alike(moved)
     first, _, last = moved_by_place(langevin_epoch, settings, epochs=31, seeds=20).mean(axis=1)
     assert last > 5 * first > 0, (first, last)
+
+
+@pytest.mark.full
+def test_the_canary_of_an_audit_refutes_the_chain_as_printed(monkeypatch):
+    """At the ε of the density, which is not its law: those who are visited last are heard."""
+    monkeypatch.setattr(hr.PosteriorSampleMF, "transition", lambda _, *now: langevin_epoch(*now))
+    model = hr.PosteriorSampleMF().model_copy(update={"chain": LangevinSettings()})
+    budget = hr.Budget(epsilon=1.0, delta=0.0, unit="user", adjacency="add-remove")
+    assert listen_to_draws(model, budget) > 1
 
 
 def test_a_chain_that_leaves_all_bounds_is_refused(crowd):

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+import hushrec as hr
 from hushrec.errors import BudgetUnsupported
 from lab.published import Cost, LiuPosterior, cost, fit
 

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Sequence
 
+from hushrec.audit import draws
 from hushrec.audit.canary import MISTAKEN, RUNS, Heard, listen
 from hushrec.audit.findings import Audit
 from hushrec.audit.recorder import UNCHANGED, Factors, Leak
@@ -13,6 +14,7 @@ from hushrec.curator.fit import plan
 from hushrec.data.domain import Domain
 from hushrec.documents.finding import LARGEST, Finding
 from hushrec.models.base import Model
+from hushrec.models.posterior_sample_mf import PosteriorSampleMF
 from hushrec.privacy.accounting.budget import Budget
 
 REPLAYED = 4
@@ -33,8 +35,8 @@ def audit(
     """Attack a model's fits on made-up ratings, and compare the findings with the claims.
 
     Three parts: a search for neighbours whose sums lie further apart than booked, a replay of neighbours on
-    the same noise, and a canary in n releases. Each looks into every branch of the plan. An audit can refute
-    a claim, never prove it.
+    the same noise, and a canary in n releases. Each looks into every branch of the plan. Of a posterior
+    sample there is the canary alone, in one whole fit. An audit can refute a claim, never prove it.
 
     Args:
         model: the model with its settings.
@@ -82,6 +84,10 @@ def audit(
     ]
     if heard:
         findings.append(_listened(heard))
+    if isinstance(model, PosteriorSampleMF):
+        tries = max(40, min(runs, draws.CANARIES))
+        proven = draws.listen_to_draws(model, budget, canaries=tries, seed=seed)
+        findings.append(Finding("canary", tries, min(proven, LARGEST), mistaken=2 * MISTAKEN))
     progress(total, total)
     claim = {"model": type(model).__name__, "settings": model.settings(), **budget.model_dump()}
     return Audit(f"{planned.model}, {budget}", planned.epsilon, tuple(findings), claim)
@@ -135,5 +141,5 @@ def _refuted(kind: str, leak: Leak) -> Finding:
 
 
 def _unaudited(sample: str) -> Finding:
-    """Report a posterior sample: no noise hides it, and its ε holds only if the chain has converged."""
+    """Report a posterior sample: no noise hides it, so no search and no replay judges it."""
     return Finding("sample", differs=sample)
