@@ -5,6 +5,7 @@ import math
 from decimal import Decimal, getcontext, localcontext
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from hushrec.documents.measured import Measured, Promised, promised_table
 from hushrec.documents.promise import times
 from hushrec.documents.words import english
-from hushrec.figures import above, below, left, odds
+from hushrec.errors import ConfigError, ReleaseError
+from hushrec.figures import above, below, is_number, left, odds, whole
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent
 from hushrec.privacy.accounting.budget import Budget
@@ -117,3 +119,27 @@ def test_an_epsilon_is_read_as_a_factor_rounded_up():
     assert times(2.0, english) == "7.39 times"  # e² = 7.389056…
     assert times(1.0, english) == "2.72 times"
     assert times(30.0, english) == english("times.more")
+
+
+# -- which values are numbers -----------------------------------------------------------------------------
+
+NONE = [math.nan, math.inf, -math.inf, True, False, np.True_, "3", b"3", None, [], [3], 1j, np.array([3])]
+
+
+def test_numbers_are_finite_and_neither_text_nor_truth_values():
+    assert all(map(is_number, [0, -1, 2.5, 10**400, Fraction(1, 3), np.int64(7), np.float32(0.5)]))
+    assert not any(map(is_number, [*NONE, np.float64("nan"), np.float32("inf")]))
+
+
+def test_a_whole_number_may_be_of_any_type():
+    for value in (3, 3.0, np.int32(3), np.float64(3), Fraction(3)):
+        found = whole(value, "n", 1, ConfigError)
+        assert (found, type(found)) == (3, int)
+    assert whole(10**400, "n", 1, ConfigError) == 10**400
+    assert whole(0, "n", 0, ConfigError) == 0
+
+
+@pytest.mark.parametrize("value", [*NONE, 2.5, 0, -1, Fraction(7, 2)])
+def test_anything_else_is_refused_by_name(value):
+    with pytest.raises(ReleaseError, match=r"^length must be a whole number, 1 or more$"):
+        whole(value, "length", 1, ReleaseError)

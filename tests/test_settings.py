@@ -1,13 +1,14 @@
 """Settings: frozen, known by name, JSON in a release, and refused where they would do nothing."""
 
 import json
+from collections import OrderedDict
 from typing import Annotated, Literal
 
 import pytest
 from pydantic import Field, ValidationError
 
 from hushrec.errors import ConfigError
-from hushrec.settings import Frozen, Settings, only
+from hushrec.settings import Frozen, Settings, is_unordered, only
 
 
 class Toy(Settings):
@@ -15,7 +16,18 @@ class Toy(Settings):
     shrinkage: tuple[float, float] = (10.0, 100.0)
 
 
-@pytest.mark.parametrize("wrong", [{"rank": 0}, {"rank": "many"}, {"ranks": 2}, {"shrinkage": (1.0,)}])
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"rank": rank} for rank in (0, "many", "3", True, None, NAN, INF, 2.5)),
+        *({"shrinkage": pair} for pair in ((1.0,), {1.0, 2.0}, frozenset((1.0, 2.0)), (1, NAN), (1, INF))),
+        *({"shrinkage": pair} for pair in ((1, True), (1, "2"), ("1", 2), "12", None)),
+        {"ranks": 2},
+    ],
+)
 def test_a_wrong_setting_is_named_beside_those_there_are(wrong):
     with pytest.raises(ConfigError) as caught:
         Toy(**wrong)
@@ -122,3 +134,16 @@ def test_a_settings_own_reason_is_named_before_those_within_it():
         Switched(inner={"cap": 2})
     assert Switched().settings() == {"on": False}
     assert Switched(on=True, inner={"cap": 2}).inner.cap == 2
+
+
+# -- collections without an order -------------------------------------------------------------------------
+
+
+def test_sets_have_no_order_and_views_have_that_of_their_mapping():
+    some = {"b": 1, "a": 2}
+    for values in ({*some}, frozenset(some), some.keys() & {"a"}, some.keys() - {"a"}):
+        assert is_unordered(values)
+    for values in (some, some.keys(), some.items(), some.values(), OrderedDict(some).keys()):
+        assert not is_unordered(values)
+    for values in ([*some], (*some,), iter({*some}), "ab", range(2), None):
+        assert not is_unordered(values)

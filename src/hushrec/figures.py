@@ -1,11 +1,16 @@
-"""Printed privacy figures: rounded to the safe side, never to the nearest.
+"""Figures: which values are numbers, and how privacy figures are printed.
+
+Printed ones are rounded to the safe side, never to the nearest.
 
 A float stands for the decimal that Python prints for it, so 0.1 prints as 0.1 and not as the double above it.
 Budgets are read and losses are counted in the same way (see ``privacy.accounting.fixed_point``).
 """
 
 import math
+from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from numbers import Integral, Real
+from typing import TypeGuard
 
 
 class Number(str):
@@ -17,6 +22,20 @@ _EXPONENTIAL = Context(prec=40, Emin=-999_999, Emax=999_999)
 
 WEAK = 8.0
 """ε above which statements call the bound weak, and a charge must be accepted; chosen by hand."""
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Return True for a finite number of any type; neither text nor a truth value is one."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    return isinstance(value, Integral) or math.isfinite(value)
+
+
+def whole(value: object, name: str, least: int, error: Callable[[str], Exception]) -> int:
+    """Return a whole number of at least ``least``; raise the error, which names it, for anything else."""
+    if not is_number(value) or value != int(value) or value < least:
+        raise error(f"{name} must be a whole number, {least} or more")
+    return int(value)
 
 
 def above(figure: float | None, digits: int = 6) -> Number:

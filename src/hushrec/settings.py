@@ -1,12 +1,12 @@
 """Frozen settings whose errors list the valid names, and that refuse a setting without effect."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Reversible, Set
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 from pydantic_core import PydanticUndefined
 
 from hushrec.errors import ConfigError
@@ -55,7 +55,19 @@ class Setting(NamedTuple):
 class Frozen(BaseModel):
     """Base class of nested settings: immutable, without unknown names; each has a docstring below it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _as_given(cls, value: Any, info: ValidationInfo) -> Any:
+        """Refuse what pydantic would convert: text or truth values to numbers, and sets to an order."""
+        if is_unordered(value):
+            raise ValueError("a set has another order in each process; give a list, such as sorted(...)")
+        kinds = _kinds(cls.model_fields[info.field_name or ""].annotation)
+        odd = (cell for cell in _cells(value) if isinstance(cell, str | bool) and type(cell) not in kinds)
+        if {int, float} & kinds and next(odd, None) is not None:
+            raise ValueError("give a number, not text or a truth value")
+        return value
 
     @classmethod
     def listed(cls, outer: str = "") -> Iterator[Setting]:
@@ -144,6 +156,30 @@ class Settings(Frozen):
                 place = place[name]
             place.pop(last, None)
         return values
+
+
+def is_unordered(values: object) -> bool:
+    """Return True for a set, whose order is another in each process.
+
+    Views of a mapping have its order. An iterator over a set cannot be told from others.
+    """
+    return isinstance(values, Set) and not isinstance(values, Reversible)
+
+
+def _kinds(annotation: Any) -> set[Any]:
+    """Return the types of the cells that an annotation allows: of a mapping those of its values."""
+    if get_origin(annotation) is Literal:
+        return {*map(type, get_args(annotation))}
+    inner = get_args(annotation)[1 if get_origin(annotation) in (Mapping, dict) else 0 :]
+    return set().union(*map(_kinds, inner)) if inner else {annotation}
+
+
+def _cells(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping | list | tuple):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _cells(inner)
+    else:
+        yield value
 
 
 def _type(annotation: Any) -> str:

@@ -309,3 +309,19 @@ def test_titles_have_years_too() -> None:
     assert {value for value in longer.values if value[1] == "1970"} == {("year in the title", "1970")}
     own = [str(at) for at in range(1, 60, 3)]
     assert "new" in {row.item_id for row in hr.Client(longer).recommend(own, 90)}
+
+
+def test_no_identity_hangs_on_an_order_that_means_nothing():
+    """A set is written out in another order in each process: a plan of it must be the same plan."""
+    years = [str(1900 + item % 90) for item in range(N)]
+    one = {"year": years, **GENRES}
+    other = {"genres": ["|".join(reversed(text.split("|"))) for text in GENRES["genres"]], "year": years}
+    domains = [hr.Domain(range(N), max_users=1000, features=features) for features in (one, other)]
+    names = [query.name for query in hr.PrivateEASE().queries(domains[0], BUDGET)]
+    splits = ({name: 1.0 + len(name) for name in order} for order in (names, reversed(names)))
+    plans = [
+        hr.plan(domain, hr.PrivateEASE(split=split), BUDGET)
+        for domain, split in zip(domains, splits, strict=True)
+    ]
+    assert plans[0].beforehand_digest == plans[1].beforehand_digest != ""
+    assert plans[0].key("ledger", 0) == plans[1].key("ledger", 0)

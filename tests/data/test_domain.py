@@ -197,7 +197,7 @@ def test_ratings_are_no_interactions():
         ({"likes": 4}, "likes: .*declare the scale of the ratings too"),
         ({"scale": (1, 5, 1), "likes": 4.5}, "likes: 4.5 is not on the scale 1 to 5 by 1"),
         ({"scale": (1, 5, 1), "likes": 0}, "likes: 0 is not on the scale"),
-        ({"scale": (1, 5, 1), "likes": float("nan")}, "likes: nan is not on the scale"),
+        ({"scale": (1, 5, 1), "likes": float("nan")}, "likes: give a finite number"),
         ({"scale": (5, 1, 1), "likes": 4}, "wrong domain: scale: [^:]* is not a scale[^:]*$"),
         ({"scale": (1, 5, 1), "counts": 3}, "counts: ratings are not counted"),
         ({"scale": (1, 5, 1), "likes": 4, "counts": 3}, "counts: ratings are not counted"),
@@ -306,6 +306,45 @@ def test_titles_describe_items_and_are_not_the_population():
     assert both.features == {"genres": ("Horror|Sci-Fi", "")}
     assert repr(both).endswith(" users, titles)")
     assert "titles" not in repr(plain)
+
+
+# -- an identity hangs on no order that the caller does not control ----------------------------------------
+
+SETS = [{"8", "7"}, frozenset({"8", "7"}), {"8": 1, "7": 1}.keys() & {"7", "8"}]
+
+
+@pytest.mark.parametrize("items", SETS, ids=["set", "frozenset", "of views"])
+def test_a_set_is_no_catalogue(items):
+    with pytest.raises(DomainError, match=r"items: .* give them in one order, such as sorted\(items\)"):
+        Domain(items, max_users=9)
+
+
+def test_the_keys_of_a_mapping_have_its_order():
+    assert Domain({"8": "Heat", "7": "Alien"}.keys(), max_users=9).items == ("8", "7")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("titles", {"Alien", "Heat"}),
+        ("features", {"genres": {"Horror", "Crime"}}),
+        ("features", {"genres": {"7": {"Horror", "Crime"}, "8": ""}}),
+        ("scale", {1, 5, 0.5}),
+    ],
+)
+def test_a_set_is_nothing_else_that_has_an_order(name, value):
+    with pytest.raises(DomainError, match=f"^wrong domain: {name}: [^:]*give [^:]*|genres must be text"):
+        titled(**{name: value})
+
+
+def test_a_roster_and_the_names_of_features_come_in_any_order():
+    people = {f"u{k}" for k in range(7)}
+    texts = {"year": ["1979", "1995"], "genres": ["Horror", "Crime"]}
+    turned = dict(reversed(texts.items()))
+    one, other = (titled(users=u, features=f) for u, f in ((people, texts), (sorted(people), turned)))
+    assert one.digest == other.digest
+    assert (one.users, [*one.features]) == (other.users, ["genres", "year"])
+    assert one.model_dump_json() == other.model_dump_json()
 
 
 def test_titles_are_saved_and_opened(tmp_path):

@@ -142,3 +142,11 @@ def test_digests_tell_features_apart():
     assert given[0].digest == ItemFeatures(given[0].matrix, ("a", "b")).digest
     stored = sparse.coo_array(([1.0, 0.0, 1.5, 0.5], ([0, 0, 1, 1], [0, 1, 1, 1])))
     assert given[0].digest == ItemFeatures(stored, ("a", "b")).digest
+
+
+def test_a_set_of_names_is_refused(tmp_path):
+    path = written(tmp_path, "items.csv", "item,tags,year\n1,a,1999\n")
+    with pytest.raises(DomainError, match=r"another order in each process; give features as a list"):
+        read(path, DOMAIN, features={"tags", "year"})
+    with pytest.raises(DomainError, match=r"another order in each process; give them as a tuple"):
+        ItemFeatures(np.eye(2), {"tags", "year"})

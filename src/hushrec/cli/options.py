@@ -1,6 +1,7 @@
 """Options that several commands share, named as in the library."""
 
 import json
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -292,8 +293,8 @@ _EXAMPLES = {"--set": "rank=20", "--column": "user_id=customer", "--personal-eps
 
 
 def _value(text: str) -> Any:
-    """A number, true, false, null or a list as in JSON; anything else is text."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+    """A number, true, false, null or a list as in JSON; a number such as .5; anything else is text."""
+    for read in (json.loads, float):
+        with suppress(ValueError):
+            return read(text)
+    return text

@@ -22,7 +22,9 @@ from hushrec.data.declared.declarations import (
     classes,
     explain,
     features_of,
+    numeric,
     roster_of,
+    scale_of,
     texts_of,
 )
 from hushrec.data.declared.domain_text import domain_text
@@ -36,6 +38,7 @@ FeedbackKind = Literal["ratings", "interactions"]
 _NEEDED = {"items", "max_per_user", "max_users"}
 _DESCRIBING = {"titles", "features"}
 _HINTS = {"expected_users", "expected_records"}
+_NUMBERS = ("likes", "counts", "max_per_user", "max_users", *sorted(_HINTS))
 _OPTIONAL = {"scale", "likes", "counts", "users", "personal_epsilon", *_HINTS, *_DESCRIBING}
 
 
@@ -46,7 +49,8 @@ class Domain(BaseModel):
     and ``likes``, they rate, but only which items they like is used: interactions again.
 
     Args:
-        items: the catalogue: unique ids, strings or integers; their order gives each item its index.
+        items: the catalogue: unique ids, strings or integers; their order gives each item its index, so a set
+            is refused. Sort what has no order of its own, such as the distinct ids of a table.
         scale: ``(lo, hi, step)`` of ratings; hi − lo must be a whole number of steps, at most 255.
         likes: the lowest rating on the scale that is a like.
         counts: the largest number of times, 2 to 255, that an item given repeatedly counts; without a scale
@@ -60,7 +64,8 @@ class Domain(BaseModel):
             ``{"strict": 0.5, "default": 2.0}``; ratings may then name a class in place of an ε.
         titles: public titles of the items, by id or in the order of ``items``, "" if there is none. Each is
             kept as one printable line of at most 512 bytes. Releases carry them to people's devices.
-        features: other public texts about the items by name, as titles: ``{"genres": {"7": "Drama|War"}}``.
+        features: other public texts about the items by name, as titles: ``{"genres": {"7": "Drama|War"}}``;
+            kept in the order of the names.
         expected_users, expected_records: about how many people give about how many ratings, interactions
             or, with ``likes``, likes in all. Models divide their budget by both.
 
@@ -149,12 +154,15 @@ class Domain(BaseModel):
         items = info.data.get("items")
         return None if features is None or items is None else features_of(features, items)
 
-    @field_validator("rating_scale")
+    @field_validator("rating_scale", mode="before")
     @classmethod
-    def _valid_scale(cls, scale: Scale | None) -> Scale | None:
-        if scale is not None:
-            scale.require_valid()
-        return scale
+    def _valid_scale(cls, scale: Any) -> Scale | None:
+        return None if scale is None else scale_of(scale)
+
+    @field_validator(*_NUMBERS, mode="before")
+    @classmethod
+    def _numeric(cls, value: Any) -> Any:
+        return numeric(value)
 
     @field_validator("likes")
     @classmethod

@@ -16,6 +16,7 @@ from scipy import sparse
 from hushrec.data.domain import Domain
 from hushrec.data.readers.catalogue import headings, read_catalogue
 from hushrec.errors import DomainError
+from hushrec.settings import is_unordered
 
 _NOTHING = ("", "(no genres listed)")
 _TITLE = "title"
@@ -42,6 +43,8 @@ class ItemFeatures:
         matrix: Any = sparse.csr_array(self.matrix, dtype=np.float64, copy=True)
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
+        if is_unordered(self.names):
+            raise DomainError("a set of names has another order in each process; give them as a tuple")
         if matrix.ndim != 2 or matrix.shape[1] != len(self.names) or not np.isfinite(matrix.data).all():
             raise DomainError("features must be finite numbers, one row per item and one name per column")
         object.__setattr__(self, "matrix", matrix)
@@ -78,6 +81,8 @@ def read(
     Privacy: public.
     """
     path = Path(path)
+    if is_unordered(features):
+        raise DomainError("a set of columns has another order in each process; give features as a list")
     names = headings(path)
     if names and features is None:
         ids = column or names[0]

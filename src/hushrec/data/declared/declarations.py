@@ -2,6 +2,7 @@
 
 import math
 import operator
+import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,6 +11,8 @@ import numpy as np
 
 from hushrec.arrays import Bytes, Floats
 from hushrec.escapes import one_line
+from hushrec.figures import is_number
+from hushrec.settings import is_unordered
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -31,7 +34,9 @@ __all__ = [
     "explain",
     "features_of",
     "ids_of",
+    "numeric",
     "roster_of",
+    "scale_of",
     "texts_of",
 ]
 
@@ -101,13 +106,30 @@ class Scale(NamedTuple):
                 f"the scale's width {hi - lo:g} is not between 1e-12 and 1e12; give the scale in other units"
             )
         steps = (hi - lo) / step
+        if steps >= MAX_VALUES:
+            raise ValueError(f"{steps + 1:g} values are more than {MAX_VALUES}; choose a larger step")
         if abs(steps - round(steps)) > 1e-9 * steps:
             raise ValueError(f"{hi:g} − {lo:g} is not a whole number of steps of {step:g}")
-        if self.n_values > MAX_VALUES:
-            raise ValueError(f"{self.n_values} values are more than {MAX_VALUES}; choose a larger step")
 
     def __str__(self) -> str:
         return f"{self.lo:g} to {self.hi:g} by {self.step:g}"
+
+
+def scale_of(scale: Any) -> Scale:
+    """Return a scale of three numbers in their order."""
+    parts = tuple(scale) if isinstance(scale, Iterable) and not is_unordered(scale) else ()
+    if len(parts) != len(Scale._fields) or not all(map(_is_float, parts)):
+        raise ValueError("this is not a scale; give (lo, hi, step), three finite numbers in this order")
+    valid = Scale(*map(float, parts))
+    valid.require_valid()
+    return valid
+
+
+def numeric(value: Any) -> Any:
+    """Return what is given for a number; refuse text and truth values, which pydantic would convert."""
+    if value is not None and not is_number(value):
+        raise ValueError("give a finite number, not text or a truth value")
+    return value
 
 
 def ids_of(ids: Any) -> tuple[str, ...]:
@@ -118,7 +140,12 @@ def ids_of(ids: Any) -> tuple[str, ...]:
 
 
 def catalogue_of(items: Any) -> tuple[str, ...]:
-    """Return the ids of a catalogue as ``ids_of`` does; refuse an empty one, and repeated ids."""
+    """Return the ids of a catalogue as ``ids_of`` does; refuse a set, an empty one, and repeated ids."""
+    if is_unordered(items):
+        raise ValueError(
+            "the order of the items is part of a domain's identity, and a set has another one in each "
+            "process; give them in one order, such as sorted(items)"
+        )
     ids = ids_of(items)
     if not ids:
         raise ValueError("the catalogue is empty; a domain needs at least one item")
@@ -160,7 +187,7 @@ def texts_of(cells: Any, items: tuple[str, ...], what: str) -> tuple[str, ...] |
         cells: texts by id, in which other items are ignored; or in the order of ``items``.
         what: name of the texts, for errors.
     """
-    if isinstance(cells, str | bytes) or not isinstance(cells, Iterable):
+    if isinstance(cells, str | bytes) or not isinstance(cells, Iterable) or is_unordered(cells):
         raise ValueError(f"give {what} by id, {{id: text}}, or one for each item in the catalogue's order")
     if isinstance(cells, Mapping):
         by_id = dict(zip(ids_of(cells), cells.values(), strict=True))
@@ -179,7 +206,11 @@ def texts_of(cells: Any, items: tuple[str, ...], what: str) -> tuple[str, ...] |
 
 
 def features_of(features: Any, items: tuple[str, ...]) -> dict[str, tuple[str, ...]] | None:
-    """Return texts about each item by name, as ``texts_of`` does; None if there are none."""
+    """Return texts about each item by name, as ``texts_of`` does, in the order of the names.
+
+    None if there are none. What is made of them has the order of the features, so it must not be the
+    caller's, which may be that of a set.
+    """
     if not isinstance(features, Mapping):
         raise ValueError("give features by name, each by id: {'genres': {'7': 'Drama|War'}}")
     by_name = {}
@@ -188,7 +219,7 @@ def features_of(features: Any, items: tuple[str, ...]) -> dict[str, tuple[str, .
             raise ValueError("the name of a feature must be one line of printable text")
         if (lines := texts_of(texts, items, name)) is not None:
             by_name[name] = lines
-    return by_name or None
+    return dict(sorted(by_name.items())) or None
 
 
 def classes(epsilons: Any) -> dict[str, float]:
@@ -253,8 +284,12 @@ def _is_number(text: str) -> bool:
     return True
 
 
+def _is_float(value: Any) -> bool:
+    """Whether it is a finite number that a float can hold."""
+    return is_number(value) and abs(value) <= sys.float_info.max
+
+
 def _epsilon(name: Any, value: Any) -> float:
-    fits = isinstance(value, int | float) and not isinstance(value, bool)
-    if not fits or not 0 <= value < math.inf:
+    if not _is_float(value) or value < 0:
         raise ValueError(f"the ε of class {name!r} must be a finite number, 0 or more")
     return float(value)
