@@ -161,7 +161,7 @@ class Settings(Frozen):
 def is_unordered(values: object) -> bool:
     """Return True for a set, whose order is another in each process.
 
-    Views of a mapping have its order. An iterator over a set cannot be told from others.
+    Views of a mapping have its order. An iterator over a set looks like any other.
     """
     return isinstance(values, Set) and not isinstance(values, Reversible)
 

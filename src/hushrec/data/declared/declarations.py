@@ -208,8 +208,8 @@ def texts_of(cells: Any, items: tuple[str, ...], what: str) -> tuple[str, ...] |
 def features_of(features: Any, items: tuple[str, ...]) -> dict[str, tuple[str, ...]] | None:
     """Return texts about each item by name, as ``texts_of`` does, in the order of the names.
 
-    None if there are none. What is made of them has the order of the features, so it must not be the
-    caller's, which may be that of a set.
+    None if there are none. A plan commits to facts in the order of the features, so that order must not be
+    the caller's, which may be that of a set.
     """
     if not isinstance(features, Mapping):
         raise ValueError("give features by name, each by id: {'genres': {'7': 'Drama|War'}}")
