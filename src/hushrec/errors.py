@@ -6,7 +6,7 @@
     ├── DomainError            the public declaration is wrong
     ├── ConfigError            a model's settings are wrong
     ├── DataError              a file cannot be read as ratings (file, row, fix; never a cell)
-    │   ├── RecordsDropped     too much was dropped or changed to spend a budget on the rest
+    │   ├── RecordsDropped     too much was dropped, changed or not used to spend a budget on the rest
     │   └── UsersExceeded      more than twice as many users as declared, so δ is not chosen for them
     ├── BudgetError
     │   ├── BudgetExceeded     the ledger has less left than the plan costs
@@ -52,7 +52,10 @@ class DataError(HushrecError, ValueError):
 
 
 class RecordsDropped(DataError):
-    """Loading dropped or changed more than a tenth of the records, or left no user; nothing is charged."""
+    """More than a tenth of the records were dropped or changed, ratings are not used, or no user is left.
+
+    Nothing is charged.
+    """
 
 
 class UsersExceeded(DataError):

@@ -125,9 +125,28 @@ def test_only_a_seeded_experiment_does_without_a_ledger(small, budget):
     assert not hr.testing.fit(small, GlobalEffects(), budget(1.0), entropy=Seeded(1)).statement.private
 
 
-def test_what_is_accepted_has_one_of_four_names(small, budget):
-    with pytest.raises(ConfigError, match=r"accept: 'all' is nothing .* choose among dropped, users, share"):
+def test_what_is_accepted_has_one_of_five_names(small, budget):
+    with pytest.raises(ConfigError, match=r"accept: 'all' is nothing .* choose among dropped, users, rating"):
         hr.fit(small, GlobalEffects(), budget(1.0), ledger=Ledger.ephemeral(budget(1.0)), accept="all")
+
+
+@pytest.mark.parametrize("where", ["memory", "disk"])
+def test_thumbs_down_are_charged_as_likes_only_if_somebody_says_so(budget, tmp_path, where):
+    table = pl.DataFrame(
+        {"user_id": [f"u{k}" for k in range(20)], "item_id": ["a", "b"] * 10, "rating": [1] * 19 + [-1]}
+    )
+    people = hr.load(table, hr.Domain(["a", "b"], max_users=50), where=where)
+    path = tmp_path / "ledger.db"
+    hr.Ledger.create(path, budget(1.0, unit="user"))
+    before = path.read_bytes()
+    for accept in ((), "dropped", ("dropped", "users", "weak", "share")):
+        with pytest.raises(
+            RecordsDropped, match=r"have ratings other than 1, .* accept=\"rating\", or --accept"
+        ):
+            hr.fit(people, hr.Popularity(), budget(1.0, unit="user"), ledger=path, accept=accept)
+    assert path.read_bytes() == before
+    made = hr.fit(people, hr.Popularity(), budget(1.0, unit="user"), ledger=path, accept="rating")
+    assert made.statement.private
 
 
 def test_the_first_step_reads_no_record_and_refuses_for_public_reasons(small, budget, tmp_path):

@@ -4,6 +4,7 @@ import math
 import sqlite3
 import unicodedata
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hushrec.data.cleaning import Cleaner
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.losses.dropped import Dropped
@@ -20,6 +22,7 @@ from hushrec.data.packed.blocks import Blocks
 from hushrec.data.packed.pack import load_blocks
 from hushrec.data.ratings import Ratings
 from hushrec.data.readers.databases.database import Database
+from hushrec.data.readers.dataframes import from_table
 from hushrec.data.reading import Reading
 from hushrec.errors import DataError
 
@@ -170,7 +173,7 @@ def test_what_was_dropped_or_changed_is_counted_confidentially():
     counted = load(table.rename({"rating": "count"}), INTERACTIONS["counted"])
     assert rows(counted) == [("x", "a", 6, 0)]
     assert counted.dropped == Dropped(rating=2, clamped=2, records=4)  # a record and a total
-    assert load(table, INTERACTIONS["given"]).dropped == Dropped(duplicate=2, records=4)
+    assert load(table, INTERACTIONS["given"]).dropped == Dropped(duplicate=2, records=4, unused=4)
     liked = load(
         frame(("x", "a", "2", "1"), ("x", "a", "5", "0"), ("y", "a", "3.6", "0")), INTERACTIONS["likes"]
     )
@@ -309,3 +312,44 @@ def test_a_place_that_is_none_is_refused_and_nothing_is_written(tmp_path, monkey
         load("packed", domain, Reading(columns={"user_id": "who"}))
     with pytest.raises(DataError, match="holds packed records already; leave out the other folder, again"):
         load("packed", domain, where=Path("again"))
+
+
+def test_every_reader_sees_a_rating_that_interactions_do_not_use(tmp_path):
+    """Where a file has no header, the third field is a rating, unless the columns are named."""
+    given, table = (
+        INTERACTIONS["given"],
+        frame(("x", "a", "1", "0"), ("x", "b", "-1", "0"), ("y", "a", "4", "0")),
+    )
+    table.write_csv(tmp_path / "r.csv")
+    table.write_parquet(tmp_path / "r.parquet")
+    table.write_csv(tmp_path / "u.data", separator="\t", include_header=False)
+    (tmp_path / "parts/rating=3").mkdir(parents=True)
+    table.drop("rating").write_csv(tmp_path / "parts/rating=3/part.csv")
+    (tmp_path / "mv_1.txt").write_text("a:\nx,1,2005-09-06\ny,4,2005-09-06\n")
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as shop:
+        shop.execute("CREATE TABLE given (user_id TEXT, item_id TEXT, rating INTEGER)")
+        records = table.select("user_id", "item_id", "rating").rows()
+        shop.executemany("INSERT INTO given VALUES (?, ?, ?)", records)
+        shop.commit()
+    query = Database(tmp_path / "shop.db", "SELECT * FROM given")
+    seen = {tmp_path / "mv_1.txt": 1, tmp_path / "parts": 3, query: 2}
+    files = [tmp_path / "r.csv", tmp_path / "r.parquet", tmp_path / "u.data"]
+    for source, unused in {**dict.fromkeys(files, 2), **seen}.items():
+        for where in ("memory", "disk"):
+            assert load(source, given, where=where).dropped.unused == unused, source
+    for source in (table.lazy(), table.to_arrow(), table.to_pandas()):
+        assert load(source, given).dropped.unused == 2
+    assert load(files[2], given, Reading(columns={"user_id": 0, "item_id": 1})).dropped.unused == 0
+    mixed = load([files[0], table.drop("rating")], given)
+    assert mixed.dropped.unused == 2
+    with pytest.raises(DataError, match="unknown key 'unused_rating'; the keys for this domain are user_id"):
+        load(table, given, Reading(columns={"unused_rating": "rating"}))
+
+
+def test_a_table_of_roles_is_read_again_as_spark_does():
+    """Spark renames the columns to their roles, and its tasks recognise them once more."""
+    intake = Cleaner(INTERACTIONS["given"])
+    table = pl.DataFrame({"user_id": ["x"], "item_id": ["a"], "unused_rating": [-1]})
+    for read in from_table(table.to_arrow(), {}, intake.roles):
+        list(intake.batches(read, "the table"))
+    assert intake.dropped == Dropped(records=1, unused=1)

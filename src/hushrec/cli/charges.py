@@ -68,10 +68,11 @@ class Charge(Group):
     accept: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="dropped|users|share|weak",
+            metavar="dropped|users|rating|share|weak",
             help="Charge although: dropped, more than a tenth of the records were dropped or changed "
-            "(hushrec check); users, there are more than twice as many as declared; share, later releases "
-            "would have less than an equal share; weak, ε is above 8. May be repeated.",
+            "(hushrec check); users, there are more than twice as many as declared; rating, interactions "
+            "have ratings other than 1, which are not used; share, later releases would have less than an "
+            "equal share; weak, ε is above 8. May be repeated.",
         ),
     ] = None
     release_index: Annotated[

@@ -49,12 +49,12 @@ from hushrec.progress import Progress, telling
 from hushrec.statistics.engines.spark_engine import require_ready
 from hushrec.statistics.footprint import Footprint, in_bytes
 
-Accept = Literal["dropped", "users", "share", "weak"]
+Accept = Literal["dropped", "users", "rating", "share", "weak"]
 """The reasons for which a charge is refused unless you accept them.
 
 *dropped*: more than a tenth of the records were dropped or changed when they were loaded, or there are none.
-*users*: there are more than twice as many users as declared. *share*: later releases would have less than an
-equal share. *weak*: ε is above 8.
+*users*: there are more than twice as many users as declared. *rating*: interactions have ratings other than
+1, which are not used. *share*: later releases would have less than an equal share. *weak*: ε is above 8.
 """
 
 _SEE = (
@@ -72,12 +72,17 @@ _REFUSED: dict[Refusal, str] = {
     "many there are, run hushrec check, or call hushrec.check. If all are real users, declare a larger "
     "bound from public knowledge: hushrec domain --max-users. Or accept it: "
     'accept="users", or --accept users',
+    "rating": "the records have ratings other than 1, which this domain of interactions does not use, so a "
+    "dislike counts as a like. Nothing was charged. If people rate, declare the scale and which ratings are "
+    "likes: hushrec domain --scale LO HI STEP --likes RATING. If the ratings do not say whether a user liked "
+    'an item, accept it: accept="rating", or --accept rating',
 }
 _ACCEPTED_BY: dict[Refusal, Accept | None] = {
     "nobody": None,
     "empty": "dropped",
     "dropped": "dropped",
     "users": "users",
+    "rating": "rating",
 }
 _ANY = -1  # stands for release index None: the checkpoint then finds its charge by its commitment
 

@@ -101,7 +101,8 @@ def fit(
         ShareExceeded: The plan costs more than its equal share (accept *share*).
         WeakBudget: ε is above 8 (accept *weak*).
         RecordsDropped: More than a tenth of the records were dropped or changed, or there are none (accept
-            *dropped*); or no one is left. ``hushrec.check`` shows why.
+            *dropped*); or no one is left; or interactions have ratings, which are not used (accept *rating*).
+            ``hushrec.check`` shows why.
         UsersExceeded: There are more than twice as many users as declared (accept *users*).
         MemoryExceeded: This machine has too little memory for the fit; ``plan`` says what it needs.
         ReleaseError: The ledger's or the checkpoint's disk has too little room.

@@ -21,7 +21,7 @@ from hushrec.data.feedback import Feedback
 from hushrec.data.interactions import Interactions
 from hushrec.data.losses.dropped import Dropped
 from hushrec.data.ratings import Ratings
-from hushrec.data.readers.columns import COUNTED, RATED, UNRATED, Roles
+from hushrec.data.readers.columns import COUNTED, RATED, UNRATED, UNUSED, Roles
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.data.times import seconds
 from hushrec.errors import DataError
@@ -66,7 +66,7 @@ class Cleaner:
         self._roles: set[str] | None = None
         self.roles: Roles = RATED
         if domain.rating_scale is None:
-            self.roles = UNRATED if domain.counts is None else COUNTED
+            self.roles = (*(UNRATED if domain.counts is None else COUNTED), UNUSED)
         # Counts are read as ratings on a scale from 1.
         self._scale = domain.rating_scale or Scale(1, domain.counts or 1, 1)
         self.dropped = Dropped()
@@ -83,9 +83,11 @@ class Cleaner:
     def batches(self, table: pl.DataFrame, source: str) -> Iterator[Batch]:
         """Clean a table and yield its clean records."""
         for role, dtype in table.schema.items():
-            _check_type(role, dtype, source)
-        self._roles = self._roles or set(table.columns)
-        if other := self._roles ^ set(table.columns):
+            if role in self.roles and role != UNUSED:
+                _check_type(role, dtype, source)
+        roles = set(table.columns) & set(self.roles) - {UNUSED}
+        self._roles = self._roles or roles
+        if other := self._roles ^ roles:
             raise DataError(
                 f"{source}: some files lack the column {min(other)}; give all files the same columns"
             )
@@ -134,6 +136,7 @@ class Cleaner:
             rounded=before.rounded + int((inside & off).sum()),
             timestamp=before.timestamp + untimed,
             records=before.records + table.height,
+            unused=before.unused + int((keep & self._unused(table)).sum()),
         )
         least = None
         if personal_epsilon is not None:
@@ -151,6 +154,16 @@ class Cleaner:
             times,
             None if least is None else least[used],
         )
+
+    def _unused(self, table: pl.DataFrame) -> Bools:
+        """Mark the records whose rating is not used and says more than the record itself."""
+        columns = {"rating", UNUSED} & set(table.columns)
+        if "rating" in self.roles or not columns:
+            return np.zeros(table.height, dtype=np.bool_)
+        column = table[columns.pop()]
+        text = column.cast(pl.String).str.strip_chars(" \t").str.to_lowercase()
+        says = text.is_not_null() & ~text.is_in(["", "1", "true", "nan"])
+        return np.asarray(says.to_numpy() & (_numbers(text) != 1))
 
     def _values(self, table: pl.DataFrame) -> tuple[Floats, Bools]:
         """Return the rating or count of each record, 1 if the table has neither, and a mask of valid ones."""

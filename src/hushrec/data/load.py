@@ -88,7 +88,8 @@ def load(
     * If a user rated an item several times, the last by timestamp counts, then the largest.
     * If the domain declares ``likes``, items whose rating is then below the threshold are left out. This is
       not counted, as nothing is wrong with them.
-    * Without a scale, a column ``rating`` is ignored, and several records of an item are one. If the domain
+    * Without a scale, a column ``rating`` is not used, so ``fit`` refuses one that says more than 1 for each
+      record (accept *rating*). Several records of an item are one. If the domain
       declares ``counts``, they add up, up to the largest count: each record stands for 1, or for what its
       column ``count`` says, rounded to a whole number; counts that are below 1 or not finite are dropped.
     * Timestamps are dates, Unix seconds or ISO 8601 text, in UTC where they name no zone. They are clamped to
@@ -150,12 +151,13 @@ def packed_folder(source: Any) -> Path | None:
 def in_memory(
     source: Any, domain: Domain, reading: Reading, see: Callable[[pl.DataFrame], None] | None = None
 ) -> Feedback:
-    """Return the rows of a source; ``see`` gets each table, with the unread columns that may hold times."""
+    """Return the rows of a source; ``see`` gets each table, with the unread columns that a check looks at."""
     intake, batches = Cleaner(domain), list[Batch]()
     for table, name in tables(source, (*intake.roles, *([OTHERS] if see else [])), reading):
         if see:
             see(table)
-        batches += intake.batches(table.select(role for role in table.columns if role in intake.roles), name)
+        read = table.select(role for role in table.columns if not role.startswith(f"{OTHERS} "))
+        batches += intake.batches(read, name)
     return assemble(
         batches, domain, intake.dropped, personal_epsilon=intake.has_personal_epsilon, timed=intake.timed
     )

@@ -44,7 +44,8 @@ def ids(table, form):
 
 def test_what_is_right_has_no_hint():
     assert hints(records()) == ()
-    assert hints(records(), domain(scale=None)) == ()
+    assert hints(records().drop("rating"), domain(scale=None)) == ()
+    assert hints(records(rating=["1", "1.0"] * (RECORDS // 2)), domain(scale=None)) == ()
     assert hints(records(), domain(likes=4)) == ()
     assert hints(records().clear()) == ()
     assert hints(records(), domain(users=[f"SECRET{k}" for k in range(50)])) == ()
@@ -167,7 +168,8 @@ def test_a_header_that_is_read_as_a_record(tmp_path):
 def test_a_column_of_users_that_is_another():
     told = only(records(user_id=["SECRET", "SECRETS"] * 200))
     assert "there are 2 users: is user_id the column of users" in told
-    assert hints(records(user_id=["SECRET"] * 400), domain(scale=None)) == ()  # a log of clicks repeats
+    clicks = records(user_id=["SECRET"] * 400).drop("rating")
+    assert hints(clicks, domain(scale=None)) == ()  # a log of clicks repeats
 
 
 def test_more_users_than_declared():
@@ -199,7 +201,7 @@ def test_a_column_of_times_that_is_not_read_is_named(tmp_path, name, cells):
     assert f"column {name} looks like times" in told
     assert f"--column timestamp={name}" in told
     assert "the last of repeated ratings counts" in told
-    assert "most recent interactions" in only(table, domain(scale=None))
+    assert "most recent interactions" in only(table.drop("rating"), domain(scale=None))
     assert hints(table, columns={"timestamp": name}) == () or name == "ratedAt"  # milliseconds have their own
     table.write_parquet(tmp_path / "r.parquet")
     table.write_csv(tmp_path / "r.csv")
@@ -237,3 +239,78 @@ def test_counts_that_are_not_counts():
     table = records().rename({"rating": "count"})
     assert hints(table, counted) == ()
     assert "is count the right column" in only(table.with_columns(count=pl.lit("often")), counted)
+
+
+# -- columns that interactions do not use -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("is_recommended", ["True", "False"]),
+        ("clicked", [1, 0]),
+        ("clicked", [1, None]),
+        ("event", ["SECRET purchase", "return"]),
+        ("Liked", [True, False]),
+        ("count", [1, 0]),
+    ],
+)
+@pytest.mark.parametrize("timed", [True, False])
+def test_a_column_that_interactions_do_not_use_is_named_in_everybodys_files(tmp_path, name, cells, timed):
+    table = records(**{name: cells * (RECORDS // 2)}).drop("rating", *["timestamp"] * (not timed))
+    given = domain(scale=None)
+    said = only(table, given)
+    assert said.startswith(f"The column {name} is not read, and its cells differ: every record counts as")
+    table.write_parquet(tmp_path / "r.parquet")
+    table.write_csv(tmp_path / "r.csv")
+    for source in (
+        tmp_path / "r.parquet",
+        tmp_path / "r.csv",
+        table.lazy(),
+        table.to_arrow(),
+        table.to_pandas(),
+    ):
+        assert only(source, given) == said
+    alike = records(**{name: cells[:1] * RECORDS}).drop("rating")
+    assert hints(alike, given) == ()
+
+
+def test_a_sorted_file_has_its_dislikes_at_the_end():
+    halves = [records(clicked=[clicked] * RECORDS).drop("rating") for clicked in (1, 0)]
+    found = hr.check(halves, domain(scale=None))
+    assert found.hints[0].startswith("The column clicked is not read")
+
+
+def test_columns_beside_ratings_are_not_named():
+    assert hints(records(clicked=[1, 0] * (RECORDS // 2))) == ()
+    assert hints(records(clicked=[1, 0] * (RECORDS // 2)), domain(likes=4)) == ()
+
+
+@pytest.mark.parametrize(
+    "cells", [["1", "-1"], ["5", "2"], ["5", "5"], ["up", "down"], ["1", "0"], [True, False]]
+)
+def test_ratings_that_interactions_do_not_use_are_named(tmp_path, cells):
+    table = records(rating=cells * (RECORDS // 2))
+    for given in (domain(scale=None), domain(scale=None, counts=9)):
+        found = hr.check(table, given)
+        other = RECORDS // 2 if cells[0] in ("1", True) else RECORDS
+        assert found.refused == ("rating",)
+        assert found.dropped.unused == other
+        assert found.hints[0].startswith(
+            f"{other} records ({other / 4:.1f} %) have a rating other than 1, and inter"
+        )
+        assert "accept it: --accept rating, accept='rating'" in str(found)
+    table.write_csv(tmp_path / "r.csv")
+    assert hr.check(tmp_path / "r.csv", given).dropped == found.dropped
+
+
+def test_a_rating_of_one_or_none_says_no_more_than_its_record():
+    same = hr.check(records(rating=["1", " 1.0", "", "nan"] * (RECORDS // 4)), domain(scale=None))
+    assert (same.refused, same.hints, same.dropped.unused) == ((), (), 0)
+    assert hr.check(records(rating=[1.0, None] * (RECORDS // 2)), domain(scale=None)).refused == ()
+
+
+def test_a_rating_whose_meaning_is_said_is_used():
+    counted = hr.check(records(), domain(scale=None, counts=9), hr.Reading(columns={"count": "rating"}))
+    assert (counted.refused, counted.hints) == ((), ())
+    assert hr.check(records(), domain(likes=4)).refused == ()

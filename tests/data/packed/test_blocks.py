@@ -251,8 +251,8 @@ def test_a_missing_block_is_refused(blocks):
     "change",
     [
         lambda m: m.clear(),
-        lambda m: m.update(format="hushrec blocks 2"),
-        lambda m: m.update(format="hushrec blocks 4"),
+        lambda m: m.update(format="hushrec blocks 3"),
+        lambda m: m.update(format="hushrec blocks 5"),
         lambda m: m.update(blocks=7),
         lambda m: m["blocks"][1].pop("users"),
         lambda m: m["blocks"][1].update(ratings="many"),

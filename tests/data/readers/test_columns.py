@@ -4,7 +4,16 @@ import polars as pl
 import pytest
 
 from hushrec.data.load import load
-from hushrec.data.readers.columns import COUNTED, UNRATED, by_name, by_position, headerless
+from hushrec.data.readers.columns import (
+    COUNTED,
+    OTHERS,
+    RATED,
+    UNRATED,
+    UNUSED,
+    by_name,
+    by_position,
+    headerless,
+)
 from hushrec.data.reading import Reading
 from hushrec.errors import DataError
 from support.refusals import refused
@@ -130,3 +139,21 @@ def test_interactions_need_no_rating():
 def test_a_title_with_a_count_in_it_is_not_shown(tmp_path):
     (tmp_path / "r.csv").write_text("SECRET,Account of a Count,NA\nSECRET,Heat,5\n")
     assert "are not shown" in refused(tmp_path / "r.csv")
+
+
+def test_the_rating_beside_interactions_is_found_unless_it_has_a_role():
+    names, roles = ["user", "item", "Rating", "timestamp"], (*COUNTED, UNUSED)
+    places = {"user_id": 0, "item_id": 1, "timestamp": 3}
+    assert by_name({}, names, "the table", roles) == places | {UNUSED: 2}
+    assert by_name({"count": "Rating"}, names, "the table", roles) == places | {"count": 2}
+    assert by_name({}, ["user", "item"], "the table", roles) == {"user_id": 0, "item_id": 1}
+    assert by_position({}, 4, "r.txt", roles) == places | {UNUSED: 2}
+    assert by_position({"user_id": 0, "item_id": 1}, 4, "r.txt", roles) == {"user_id": 0, "item_id": 1}
+
+
+def test_a_check_looks_at_verdicts_first_and_beside_interactions_alone():
+    names = ["user", "item", *(f"at {k}" for k in range(20)), "is_recommended", "rating"]
+    shown = [*by_name({}, names, "the table", (*UNRATED, UNUSED, OTHERS))]
+    assert shown[:5] == ["user_id", "item_id", UNUSED, f"{OTHERS} is_recommended", f"{OTHERS} at 0"]
+    assert len(shown) == 3 + 16
+    assert f"{OTHERS} is_recommended" not in by_name({}, names, "the table", (*RATED, OTHERS))

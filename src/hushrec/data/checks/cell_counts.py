@@ -5,7 +5,7 @@ from contextlib import suppress
 import numpy as np
 import polars as pl
 
-from hushrec.data.readers.columns import OTHERS, role_of, sounds_like_time
+from hushrec.data.readers.columns import OTHERS, role_of, sounds_like_time, sounds_like_verdict
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.data.times import seconds
 
@@ -28,6 +28,7 @@ class CellCounts:
             many, or no such column.
         milliseconds: records whose timestamp is too large for Unix seconds, and may be milliseconds.
         unread: columns that are not read and seem to hold times, each with whether they could be read.
+        verdicts: names of columns that are not read and may say whether a user wanted an item.
         headed: whether the first record holds names of columns.
 
     Privacy: private.
@@ -38,7 +39,9 @@ class CellCounts:
         self.values: pl.DataFrame | None = None
         self.milliseconds = 0
         self.unread: dict[str, bool] = {}
+        self.verdicts: list[str] = []
         self.headed = False
+        self._cells: dict[str, set[str | None]] = {}
         self._valued = self._begun = False
 
     def see(self, table: pl.DataFrame) -> None:
@@ -53,6 +56,8 @@ class CellCounts:
             self.headed = sum(role_of(cell) is not None for cell in first) >= 2
             for name in (name for name in table.columns if name.startswith(f"{OTHERS} ")):
                 self._unread(name.removeprefix(f"{OTHERS} "), table[name].head(_SAMPLE))
+        for column in (table[name] for name in table.columns if name.startswith(f"{OTHERS} ")):
+            self._differing(column.name.removeprefix(f"{OTHERS} "), column)
         for role, total in self.ids.items():
             text = table[role].cast(pl.String).str.normalize("NFC")
             self.ids[role] = _both(total, _counted(text))
@@ -67,6 +72,14 @@ class CellCounts:
         if "timestamp" in table.columns and not table["timestamp"].dtype.is_temporal():
             seconds = table["timestamp"].cast(pl.Float64, strict=False)
             self.milliseconds += int((seconds > _MILLISECONDS).sum())
+
+    def _differing(self, name: str, column: pl.Series) -> None:
+        """Note a column without a role if its cells differ, and its name says that they may be verdicts."""
+        cells = self._cells.setdefault(name, set())
+        if sounds_like_verdict(name) and len(cells) < 2:
+            cells.update(column.cast(pl.String).unique().head(2))
+            if len(cells) > 1:
+                self.verdicts.append(name)
 
     def _unread(self, name: str, column: pl.Series) -> None:
         """Note a column without a role if its cells are times, or may be times by the column's name."""

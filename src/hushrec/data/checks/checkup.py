@@ -28,6 +28,8 @@ _VERDICTS: dict[Refusal, str] = {
     "users": "there are more than twice as many users as the domain declares, so another column may stand in "
     "place of users. If all of them are real users, declare a larger bound from public knowledge; or accept "
     "it: --accept users, accept='users'.",
+    "rating": "there are ratings other than 1, which a domain of interactions does not use. If they do not "
+    "say whether a user liked an item, accept it: --accept rating, accept='rating'.",
 }
 
 __all__ = ["CONFIDENTIAL", "Check", "check"]

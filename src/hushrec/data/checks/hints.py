@@ -34,6 +34,11 @@ _FORMS = {
 }
 """Differences in writing between an id and its item, each with its fix."""
 _STEPS = (1, 0.5, 0.25, 0.2, 0.1, 0.05, 0.01, 2, 5, 10, 20, 25)  # of usual scales: chosen by hand
+_LIKES = (
+    "every record counts as an item that the user gave or liked, whatever that column holds. Leave out the "
+    "records of what a user did not want; or, if people rate, declare the scale and which ratings are likes "
+    "(hushrec domain --scale LO HI STEP --likes RATING)"
+)
 _COLUMNS = "--column NAME=COLUMN, columns={NAME: COLUMN}"
 
 __all__ = ["hints"]
@@ -66,6 +71,7 @@ def hints(counts: CellCounts, domain: Domain, dropped: Dropped, n_users: int) ->
         yield from _ratings(counts, domain.rating_scale, dropped)
     elif domain.counts is not None and 10 * dropped.rating > dropped.records:
         yield f"Many counts are not numbers from 1 on: is count the right column? Name it ({_COLUMNS})."
+    yield from _verdicts(counts, domain, dropped)
     if 10 * dropped.personal_epsilon > dropped.records:
         yield (
             "The column personal_epsilon (or epsilon, privacy) often holds neither a number nor a class of "
@@ -90,6 +96,18 @@ def hints(counts: CellCounts, domain: Domain, dropped: Dropped, n_users: int) ->
             f"There are {n_users:,} users, and the domain declares at most {domain.max_users:,}, for whom δ "
             "is chosen: is user_id the column of users? If so, declare a larger bound from public knowledge."
         )
+
+
+def _verdicts(counts: CellCounts, domain: Domain, dropped: Dropped) -> Iterator[str]:
+    """Yield hints at columns that interactions do not use, though they may say what a user disliked."""
+    if dropped.unused:
+        yield (
+            f"{dropped.unused:,} records ({fraction(dropped.unused, dropped.records)}) have a rating other "
+            f"than 1, and interactions do not use the column rating: {_LIKES}."
+        )
+    for name in counts.verdicts if domain.rating_scale is None else ():
+        shown = escaped(name[:60])
+        yield f"The column {shown} is not read, and its cells differ: {_LIKES}."
 
 
 def _unread(counts: CellCounts, domain: Domain) -> Iterator[str]:

@@ -9,7 +9,7 @@ from hushrec.data.domain import Domain
 _MOST = 10  # more than one record in ten is too much: chosen by hand
 _TIMES = 2  # more than twice the declared bound of users is too much: chosen by hand
 
-Refusal = Literal["nobody", "empty", "dropped", "users"]
+Refusal = Literal["nobody", "empty", "dropped", "users", "rating"]
 """The reasons to refuse a charge."""
 
 __all__ = ["Dropped", "Loss", "Refusal", "fraction"]
@@ -47,6 +47,7 @@ class Dropped:
         timestamp: kept, timestamp is missing, unreadable, or outside [0, 2^40] Unix seconds, to whose
             nearer end it moved: 0 if missing or unreadable. Counted only if the source has a column of them.
         records: all that were read, 0 if the rows come from no source.
+        unused: kept, the record has a rating other than 1, which interactions without likes do not use.
 
     Privacy: private. ``repr`` shows no counts; ``str`` shows all of them and says that they are confidential.
     """
@@ -60,6 +61,7 @@ class Dropped:
     rounded: int = 0
     timestamp: int = 0
     records: int = 0
+    unused: int = 0
 
     def __add__(self, other: Self) -> Self:
         both = (getattr(self, field.name) + getattr(other, field.name) for field in fields(self))
@@ -88,13 +90,15 @@ class Dropped:
         Returns:
             ``"nobody"``: there were records, and no user has an item left; this cannot be accepted. "empty":
             there was no record. "dropped": too many were dropped or changed. "users": more than twice as many
-            users as the domain declares are left.
+            users as the domain declares are left. "rating": some ratings are not used, so that a dislike
+            counts as a like.
         """
         if not n_users:
             return ("nobody",) if self.records else ("empty",)
         excesses: dict[Refusal, bool] = {
             "dropped": self.too_many(domain),
             "users": n_users > _TIMES * domain.max_users,
+            "rating": self.unused > 0,
         }
         return tuple(reason for reason, holds in excesses.items() if holds)
 
@@ -133,6 +137,7 @@ def _texts(domain: Domain) -> dict[str, str]:
         "rounded": f"changed: the rating is not on the scale {domain.rating_scale}; its nearest value counts",
         "timestamp": "changed: the timestamp is missing, or neither ISO 8601 nor Unix seconds from 1970 on; "
         "it counts as the earliest, or, if too large, as the latest",
+        "unused": "kept: the rating is not used and is other than 1, so a dislike counts as a like",
     }
     if domain.rating_scale is None:
         texts |= {

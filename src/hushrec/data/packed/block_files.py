@@ -21,7 +21,7 @@ from hushrec.data.losses.dropped import Dropped
 from hushrec.errors import DataError
 from hushrec.files import sha256
 
-FORMAT = "hushrec blocks 3"
+FORMAT = "hushrec blocks 4"
 MANIFEST = "manifest.json"
 RATINGS_PER_BLOCK = 1 << 22  # bounds the memory of a fit: chosen by hand
 TYPES = {

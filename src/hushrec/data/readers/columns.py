@@ -4,7 +4,7 @@ Privacy: column names are treated as public; cells are never read here.
 """
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -17,9 +17,11 @@ RATED: Roles = ("user_id", "item_id", "rating", "timestamp", "personal_epsilon")
 UNRATED: Roles = ("user_id", "item_id", "timestamp", "personal_epsilon")
 COUNTED: Roles = ("user_id", "item_id", "count", "timestamp", "personal_epsilon")
 """The roles of the columns of ratings, of interactions, and of interactions with counts."""
+UNUSED = "unused_rating"
+"""A stand-in for a role: the rating of interactions, which do not use it."""
 OTHERS = "unread"
-"""A stand-in for a role: columns without one that may hold times, as ``unread NAME``, for a check."""
-_OPTIONAL = ("count", "timestamp", "personal_epsilon", OTHERS)
+"""A stand-in for a role: columns without one that a check looks at, as ``unread NAME``."""
+_OPTIONAL = ("count", "timestamp", "personal_epsilon", UNUSED, OTHERS)
 _MOST_OTHERS = 16  # unread columns that a check looks at: chosen by hand
 _KNOWN = {
     "userid": "user_id",
@@ -53,6 +55,13 @@ _TIMES = {
     *("datum", "datumzeit", "uhrzeit", "zeit", "zeitpunkt", "zeitstempel", "fecha", "horodatage"),
 }
 """Words of names of columns of times, English and a few others."""
+_VERDICTS = {
+    *("action", "bought", "click", "clicked", "count", "disliked", "dislike", "event", "feedback", "label"),
+    *("like", "liked", "likes", "preference", "purchased", "quantity", "rated", "rating", "ratings"),
+    *("recommend", "recommended", "returned", "score", "skipped", "star", "stars", "target", "thumb"),
+    *("thumbs", "vote", "voted", "votes", "watched", "weight", "bewertung", "menge", "sterne"),
+}
+"""Words of names of columns that may say whether a user wanted an item, English and a few others."""
 
 __all__ = [
     "COUNTED",
@@ -60,6 +69,7 @@ __all__ = [
     "OTHERS",
     "RATED",
     "UNRATED",
+    "UNUSED",
     "Roles",
     "by_name",
     "by_position",
@@ -67,6 +77,7 @@ __all__ = [
     "of_folders",
     "role_of",
     "sounds_like_time",
+    "sounds_like_verdict",
 ]
 
 NONE: Mapping[str, Any] = MappingProxyType({})
@@ -74,9 +85,11 @@ NONE: Mapping[str, Any] = MappingProxyType({})
 
 def headerless(columns: Columns, roles: Roles = RATED) -> bool:
     """Return True if the mapping gives positions, which means that the file has no header."""
-    if unknown := sorted(set(columns) - set(roles)):
-        keys = ", ".join(role for role in roles if role != OTHERS)
-        raise DataError(f"columns= has the unknown key {unknown[0]!r}; the keys for this domain are {keys}")
+    keys = [role for role in roles if role not in (UNUSED, OTHERS)]
+    if unknown := sorted(set(columns) - set(keys)):
+        raise DataError(
+            f"columns= has the unknown key {unknown[0]!r}; the keys for this domain are {', '.join(keys)}"
+        )
     numbers = {isinstance(column, int) for column in columns.values()}
     if len(numbers) > 1:
         raise DataError("columns= mixes names and positions; give names if there is a header, else positions")
@@ -113,7 +126,8 @@ def by_position(
             f"{source}: its folders state the column {folder_columns[0]}, but the file has no header; "
             "add a header, or rename the folder"
         )
-    positions = {role: place for place, role in enumerate(RATED[:4]) if role in roles and place < width}
+    usual = [UNUSED if role not in roles and role == "rating" else role for role in RATED[:4]]
+    positions = {role: place for place, role in enumerate(usual) if role in roles and place < width}
     if columns:
         positions = {role: int(column) for role, column in columns.items()}
     *others, last = required = _required(roles)
@@ -145,15 +159,16 @@ def by_name(
         columns: role to column name; roles left out are recognised.
         names: the columns of the table.
         source: the file or table, for errors.
-        roles: the roles that are read; other columns are ignored, unless ``OTHERS`` is among the roles and
-            none is a timestamp: then those that are temporal, or sound like it, follow.
+        roles: the roles that are read; other columns are ignored, unless ``OTHERS`` is among the roles. Then
+            those follow that may hold verdicts on interactions, and those that are temporal, or sound
+            like it, if none is a timestamp.
         temporal: columns of dates and times by their type; None if all is text, so that types do not tell.
     """
     if headerless(columns, roles):
         raise DataError(f"{source} has named columns; give names in columns=, not positions")
     positions: dict[str, int] = {}
     for role in roles:
-        if role == OTHERS:
+        if role in (UNUSED, OTHERS):
             continue
         mapped = columns.get(role)
         matches = [
@@ -175,14 +190,20 @@ def by_name(
             users = [name for name in names if name == user or (user is None and role_of(name) == "user_id")]
             fix = column_errors.named(names, required, missing, words, users[0] if len(users) == 1 else "")
             raise DataError(f"{source}: {problem} {role}; {fix}")
-    if OTHERS in roles and "timestamp" not in positions:
-        others = [
-            place
-            for place, name in enumerate(names)
-            if place not in positions.values()
-            and (temporal is None or name in temporal or sounds_like_time(name))
-        ]
-        positions |= {f"{OTHERS} {names[place]}": place for place in others[:_MOST_OTHERS]}
+    left = {place: name for place, name in enumerate(names) if place not in positions.values()}
+    if UNUSED in roles:
+        unused = [place for place, name in left.items() if name == UNUSED or role_of(name) == "rating"]
+        positions |= dict(zip([UNUSED], unused, strict=False))
+    if OTHERS in roles:
+        left = {place: name for place, name in left.items() if place not in positions.values()}
+        others = [place for place, name in left.items() if UNUSED in roles and sounds_like_verdict(name)]
+        if "timestamp" not in positions:
+            others += [
+                place
+                for place, name in left.items()
+                if temporal is None or name in temporal or sounds_like_time(name)
+            ]
+        positions |= {f"{OTHERS} {names[place]}": place for place in [*dict.fromkeys(others)][:_MOST_OTHERS]}
     return positions
 
 
@@ -193,7 +214,16 @@ def role_of(name: str) -> str | None:
 
 def sounds_like_time(name: str) -> bool:
     """Return True if the name suggests times: ``created_at``, ``ratedOn``, ``Zeitpunkt``."""
-    return any(word.lower() in _TIMES for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+", name))
+    return not _TIMES.isdisjoint(_words(name))
+
+
+def sounds_like_verdict(name: str) -> bool:
+    """Return True if the name suggests what a user thought or did: ``is_recommended``, ``clicked``."""
+    return not _VERDICTS.isdisjoint(_words(name)) and not sounds_like_time(name)
+
+
+def _words(name: str) -> Iterator[str]:
+    return (word.lower() for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+", name))
 
 
 def _folded(name: str) -> str:
