@@ -37,8 +37,13 @@ def test_titles_are_taken_said_and_shown(titled, hushrec):
     assert "\\x1b[31mRed" in found.out
 
 
-def test_an_exact_id_comes_first_and_several_titles_are_refused(titled, hushrec, refused):
-    assert hushrec("recommend titled.safetensors --rating Heat=5").err == ""
+def test_an_id_that_is_a_title_and_several_titles_are_refused(titled, hushrec, refused):
+    told = refused("recommend titled.safetensors --rating Heat=5")
+    assert (
+        "'Heat' may be Heat (\\x1b[31mRed), 3 (Heat (1995)), 4 (Heat (1986)), as it is the id of Heat" in told
+    )
+    assert "give the title of Heat in full, as it stands here, or the id of another" in told
+    assert hushrec("recommend titled.safetensors --rating '\\x1b[31mRed=5'").err.endswith("Red (Heat)\n")
     told = refused("recommend titled.safetensors --rating heat=5")
     assert "give an id" in told
     assert "3 (Heat (1995)), 4 (Heat (1986)): give an id" in told
@@ -89,3 +94,30 @@ def test_a_title_that_several_items_share_cannot_tell_them_apart(titled, refused
     replace(titled, titles=("Red", "Red", "Heat", "Blue", "Green", "")).save("namesakes.safetensors")
     told = refused("recommend namesakes.safetensors --rating red=5")
     assert told.rstrip().endswith("1 (Red), 2 (Red): give an id")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "recommend films.safetensors --rating 300=5",
+        "recommend films.safetensors --exclude 300",
+        "similar films.safetensors 300",
+    ],
+)
+def test_an_id_is_not_taken_for_the_film_of_that_title(titled, hushrec, refused, command):
+    items, titles = ("300", "7", "3", "4", "5", "6"), ("Quiz Show (1994)", "300 (2006)", "", "", "", "")
+    replace(titled, items=items, titles=titles).save("films.safetensors")
+    told = refused(command)
+    assert (
+        "'300' may be 300 (Quiz Show (1994)), 7 (300 (2006)), as it is the id of 300 and the title of the"
+        in told
+    )
+    assert "give the title of 300 in full, as it stands here, or the id of another" in told
+    assert hushrec(command.replace("300", "'Quiz Show (1994)'", 1).replace("'=5", "=5'")).err.endswith(
+        "(300)\n"
+    )
+    replace(titled, items=items, titles=("", *titles[1:])).save("films.safetensors")
+    assert "give the id of another; 300 itself is named by its id in Python, hushrec.Client" in refused(
+        command
+    )
+    assert hushrec(command.replace("300", "7", 1)).err == ""

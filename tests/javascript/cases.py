@@ -61,6 +61,10 @@ SEARCHED = (
     "",
     "(1999)",
     "item 3 e\u0301",
+    "300",
+    "300 (2006)",
+    "se7en",
+    "Se7en",
 )
 N = len(TITLES)
 SEEDED = Clause("unprotected.seeded")
@@ -94,6 +98,8 @@ def releases():
     sloped = {**found["factors"].constants, "effect_slope": 0.4, "popularity_slope": 0.2, "slope_odds": 0.25}
     found["factors, slopes"] = replace(found["factors"], constants=sloped)
     found["factors, titles"] = release(n=N, seed=4, rank=3, constants=few, **named)
+    films = ("300", "7", "se7en", "x", *ids[4:]), ("Quiz Show (1994)", "300 (2006)", "", "300", *TITLES[4:])
+    found["ids that are titles"] = release(n=N, seed=5, rank=2, items=films[0], titles=films[1])
     found["item scores"] = ranker(ids, noise(N, 11), titles=TITLES)
     found["tied scores"] = ranker(ids, np.arange(N) % 3)
     found["clicks"] = ranker(ids, **linear(20), model="PrivateEASE", settings={"rank": 5}, titles=TITLES)

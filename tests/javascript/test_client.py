@@ -66,6 +66,7 @@ PLANTED = {
         'if (typeof name === "string") return name.',
         "return String(name).",
     ),
+    "an id hides the titles that it is": ("client.js", "return [item, ...named", "return [item]; [...named"),
     "a capital sharp s is another letter": ("titles.js", '{ ß: "ss", ', "{ "),
 }
 
@@ -80,10 +81,12 @@ def test_a_planted_fault_is_noticed(folder, tmp_path, planted):
     assert text.count(right) == 1
     path.write_text(text.replace(right, wrong), encoding="utf-8")
     (tmp_path / "cases").mkdir()
-    for name in ("factors", "factors-titles", "counts"):
+    for name in ("factors", "factors-titles", "counts", "ids-that-are-titles"):
         for ending in ("json", "safetensors"):
             shutil.copy(folder / f"{name}.{ending}", tmp_path / "cases")
-    (tmp_path / "cases/index.json").write_text('["factors", "factors-titles", "counts"]', encoding="utf-8")
+    (tmp_path / "cases/index.json").write_text(
+        '["factors", "factors-titles", "counts", "ids-that-are-titles"]', encoding="utf-8"
+    )
     command = ["node", "--test", "--test-reporter=tap", str(tmp_path / "tests/javascript/client.test.js")]
     environment = {**os.environ, "CASES": str(tmp_path / "cases")}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)

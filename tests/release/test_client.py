@@ -310,7 +310,7 @@ def test_a_person_waits_for_a_few_milliseconds(release):
 def test_items_are_found_by_id_or_title(release):
     made = release(items=("1", "2", "alien", "é"), titles=("Alien (1979)", "Aliens (1986)", "", "Heat"))
     client = Client(made)
-    assert client.find("alien") == ["alien"]  # an id comes first
+    assert client.find("alien") == ["alien", "1"]  # the id comes first
     assert client.find("ALIEN (1979)") == ["1"]
     assert client.find("e\u0301") == ["é"]
     assert client.find("alie") == ["1", "2", "alien"]
@@ -319,3 +319,15 @@ def test_items_are_found_by_id_or_title(release):
     assert Client(release()).title("item 1 é") == "item 1 é"
     with pytest.raises(ReleaseError, match="not in this release's catalogue"):
         client.title("3")
+
+
+def test_an_id_that_is_the_title_of_another_item_means_both(release):
+    titles = ("Quiz Show (1994)", "300 (2006)", "", "Se7en", "300", "3000 Miles")
+    client = Client(release(n=6, items=("300", "7", "se7en", "Se7en", "x", "y"), titles=titles))
+    assert client.find("300") == ["300", "7", "x"]
+    assert client.find("300 (2006)") == ["7"]
+    assert client.find("7") == ["7"]
+    assert client.find("se7en") == ["se7en", "Se7en"]
+    assert client.find("Se7en") == ["Se7en"]  # the other has no title, and its id is another text
+    assert client.find("x") == ["x"]
+    assert Client(release(n=2, items=("Heat", "heat"))).find("heat") == ["heat"]

@@ -5,6 +5,7 @@ Privacy: what people give stays on their device; it is named on standard error a
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 
 from hushrec.cli import console
 from hushrec.errors import DataError
@@ -25,11 +26,7 @@ def item_ids(client: "Client", names: Iterable[str]) -> dict[str, str]:
     for name in dict.fromkeys(names):
         ids = client.find(name) or [name]
         if len(ids) > 1:
-            choices = [f"{item} ({client.title(item)})" for item in ids[:_SHOWN]]
-            choices += [f"{len(ids) - _SHOWN:,} more"] * (len(ids) > _SHOWN)
-            clear = all(client.find(client.title(item)) == [item] for item in ids[:_SHOWN])
-            full = ", or the title in full, as it stands here" * clear
-            raise DataError(f"{name!r} may be {', '.join(choices)}: give an id{full}")
+            raise DataError(_ambiguous(client, name, ids))
         (ids_by_name[name],) = ids
         if ids[0] != name:
             console.err().print(f"{escaped(name)}: {client.title(ids[0])} ({ids[0]})", soft_wrap=True)
@@ -40,6 +37,20 @@ def item_ids(client: "Client", names: Iterable[str]) -> dict[str, str]:
             f"Ignored, not in this release's catalogue: {escaped(', '.join(sorted(unknown)))}", soft_wrap=True
         )
     return ids_by_name
+
+
+def _ambiguous(client: "Client", name: str, ids: list[str]) -> str:
+    """Say which items a name may mean, and how to name each alone."""
+    choices = [f"{item} ({client.title(item)})" for item in ids[:_SHOWN]]
+    choices += [f"{len(ids) - _SHOWN:,} more"] * (len(ids) > _SHOWN)
+    clear = [client.find(client.title(item)) == [item] for item in ids[:_SHOWN]]
+    told = f"{name!r} may be {', '.join(choices)}"
+    if normalize("NFC", name) != ids[0]:
+        return f"{told}: give an id{', or the title in full, as it stands here' * all(clear)}"
+    told += f", as it is the id of {ids[0]} and the title of the rest"
+    if clear[0]:
+        return f"{told}: give the title of {ids[0]} in full, as it stands here, or the id of another"
+    return f"{told}: give the id of another; {ids[0]} itself is named by its id in Python, hushrec.Client"
 
 
 def item_json(client: "Client", item: str) -> dict[str, str | None]:

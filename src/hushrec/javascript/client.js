@@ -76,15 +76,18 @@ export class Client {
   }
 
   /**
-   * Ids of the items that a text may mean: one if it is clear, several to choose from, or none.
+   * Ids of the items that a text may mean: one if it is clear, several to choose from, or none. If it is the id of an
+   * item and the title of others, the item with the id comes first.
    * @param {string} text an id; or a title or its beginning, whatever the case, accents, punctuation, place of
    *   the article ("Matrix, The") and year, which tells namesakes apart
    * @returns {string[]}
    */
   find(text) {
     const item = normal(text);
-    if (this.#positions.has(item)) return [item];
-    return this.#titles.find(text).map((position) => this.release.items[position]);
+    const { items, titles } = this.release;
+    if (!this.#positions.has(item)) return this.#titles.find(text).map((position) => items[position]);
+    const named = this.#titles.named(text).filter((at) => titles[at] && items[at] !== item);
+    return [item, ...named.map((at) => items[at])];
   }
 
   /**

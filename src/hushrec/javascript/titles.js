@@ -35,14 +35,11 @@ export class Titles {
    * @returns {number[]}
    */
   find(text) {
-    const [year, forms] = [yearOf(text), keysOf(text)];
+    const forms = keysOf(text);
     if (!forms.length) return [];
-    const { keys, years, byKey } = (this.indexed ??= this.index());
-    for (const fold of [(/** @type {string} */ key) => key, bare]) {
-      let positions = [...new Set(forms.flatMap((key) => byKey.get(fold(key)) ?? []))];
-      if (year && positions.some((at) => years[at] === year)) positions = positions.filter((at) => years[at] === year);
-      if (positions.length) return positions.sort((a, b) => a - b);
-    }
+    const named = this.named(text);
+    if (named.length) return named;
+    const { keys } = (this.indexed ??= this.index());
     const [key, words] = [bare(forms[0]), bare(forms[0]).split(" ")];
     const those = (/** @type {(form: string) => boolean} */ test) => {
       return [...keys.keys()].filter((at) => keys[at].some(test));
@@ -53,6 +50,22 @@ export class Titles {
       const has = new Set(form.split(" "));
       return words.every((word) => has.has(word));
     });
+  }
+
+  /**
+   * Positions of the items whose title is the text, as in `find`, and no others.
+   * @param {string} text
+   * @returns {number[]}
+   */
+  named(text) {
+    const [year, forms] = [yearOf(text), keysOf(text)];
+    const { years, byKey } = (this.indexed ??= this.index());
+    for (const fold of [(/** @type {string} */ key) => key, bare]) {
+      let positions = [...new Set(forms.flatMap((key) => byKey.get(fold(key)) ?? []))];
+      if (year && positions.some((at) => years[at] === year)) positions = positions.filter((at) => years[at] === year);
+      if (positions.length) return positions.sort((a, b) => a - b);
+    }
+    return [];
   }
 
   index() {

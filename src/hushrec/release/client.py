@@ -122,13 +122,17 @@ class Client:
     def find(self, text: str) -> list[str]:
         """Ids of the items that a text may mean: one if it is clear, several to choose from, or none.
 
+        If it is the id of an item and the title of others, the item with the id comes first.
+
         Args:
             text: an id; or a title or its beginning, whatever the case, accents, punctuation, place of the
                 article ("Matrix, The") and year, which tells namesakes apart.
         """
-        if (item := _normal(text)) in self._positions:
-            return [item]
-        return [self.release.items[position] for position in self._titles.find(text)]
+        if (item := _normal(text)) not in self._positions:
+            return [self.release.items[position] for position in self._titles.find(text)]
+        items, titles = self.release.items, self.release.titles
+        named = self._titles.named(text) if titles else ()
+        return [item, *(items[at] for at in named if titles[at] and items[at] != item)]
 
     def __repr__(self) -> str:
         return f"Client({self.release!r})"

@@ -59,19 +59,24 @@ class Titles:
         Those whose title is the text, and its year if it has one; or else those whose title is the text apart
         from a leading article; or else those whose title begins with it; or else those with all its words.
         """
+        keys = _keys(text)
+        if not keys or (named := self.named(text)):
+            return named if keys else []
+        key, forms = _bare(keys[0]), [(at, form) for at, keys in enumerate(self._keys) for form in keys]
+        words = set(key.split())
+        began = {at for at, form in forms if _bare(form).startswith(key)}
+        return sorted(began or {at for at, form in forms if words <= set(form.split())})
+
+    def named(self, text: str) -> list[int]:
+        """Positions of the items whose title is the text, as in ``find``, and no others."""
         year, keys = _year(text), _keys(text)
-        if not keys:
-            return []
         for exact in (True, False):
             positions = {at for key in keys for at in self._by_key.get(key if exact else _bare(key), ())}
             if year and any(self._years[at] == year for at in positions):
                 positions = {at for at in positions if self._years[at] == year}
             if positions:
                 return sorted(positions)
-        key, forms = _bare(keys[0]), [(at, form) for at, keys in enumerate(self._keys) for form in keys]
-        words = set(key.split())
-        began = {at for at, form in forms if _bare(form).startswith(key)}
-        return sorted(began or {at for at, form in forms if words <= set(form.split())})
+        return []
 
     @cached_property
     def _keys(self) -> list[list[str]]:
