@@ -35,7 +35,7 @@ from hushrec.errors import (
     ShareExceeded,
     UsersExceeded,
 )
-from hushrec.figures import above
+from hushrec.figures import above, whole
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan, require_strong
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint, mark_of
@@ -217,6 +217,10 @@ class Request(Generic[Made]):
                 f"{', '.join(get_args(Accept))}"
             )
         object.__setattr__(self, "accept", accepted)
+        if self.release_index is not None:
+            object.__setattr__(
+                self, "release_index", whole(self.release_index, "release_index", 0, BudgetError)
+            )
 
     def resolved(self, facts: PublicFacts) -> Work[Made]:
         """Take the first step alone, before any record is read. Close the work when you are done with it."""

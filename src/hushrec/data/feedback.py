@@ -21,6 +21,7 @@ from hushrec.data.losses.dropped import Dropped
 from hushrec.data.people import PublicFacts
 from hushrec.documents import html
 from hushrec.errors import DataError
+from hushrec.figures import whole
 from hushrec.kernels.csr import ascends
 
 _CHUNK = 1 << 20  # users hashed at once by ``digest``: bounds the memory; chosen by hand
@@ -187,7 +188,8 @@ class Feedback(ABC):
 
     def slice(self, start: int, stop: int) -> Self:
         """Return the rows of the users from ``start`` up to but excluding ``stop``, without copying."""
-        if not 0 <= start <= stop <= self.n_users:
+        start, stop = whole(start, "start", 0, DataError), whole(stop, "stop", 0, DataError)
+        if not start <= stop <= self.n_users:
             raise DataError(
                 "a slice goes from one user to a later one, at most to the last; change start or stop"
             )
@@ -222,7 +224,10 @@ class Feedback(ABC):
         """
         if isinstance(personal_epsilon, Mapping):
             personal_epsilon = np.array([personal_epsilon.get(user, np.nan) for user in self.users.to_list()])
-        return replace(self, personal_epsilon=np.array(personal_epsilon, dtype=np.float64))
+        given = np.array(personal_epsilon)
+        if given.dtype.kind not in "fiu":
+            raise DataError("give each user an ε that is a number, not text or a truth value")
+        return replace(self, personal_epsilon=given.astype(np.float64))
 
     def capped(self, max_per_user: int) -> Self:
         """Keep at most ``max_per_user`` entries of each user, chosen by a hash keyed with the user's own id.
@@ -237,9 +242,7 @@ class Feedback(ABC):
         Privacy: private. A per-user map, so it keeps neighbouring data neighbouring for the unit ``user``;
         for a single rating or interaction it does not, because one more may displace another.
         """
-        if max_per_user < 1:
-            raise DataError("a cap keeps at least one item of each user: cap must be 1 or more")
-        mask = self._kept(max_per_user)
+        mask = self._kept(whole(max_per_user, "cap", 1, DataError))
         return self if mask is None else self.select(mask)
 
     def to_polars(self) -> pl.DataFrame:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hushrec.errors import DataError
+from hushrec.figures import whole
 
 FORMATS = {
     "csv": "comma-separated, with a header (MovieLens latest, 20M, 25M, 32M)",
@@ -51,6 +52,7 @@ class Reading:
 
     def __post_init__(self) -> None:
         separator = self.separator
+        whole(self.max_bytes, "max_bytes", 1, DataError)
         if self.format is not None and self.format not in FORMATS:
             raise DataError(f"format={self.format!r} is unknown; the formats are {', '.join(FORMATS)}")
         if self.decimal not in (".", ","):

@@ -13,11 +13,12 @@ from typing import TypeVar
 
 import numpy as np
 import polars as pl
-from numpy.random import default_rng  # noqa: TID251  (which ratings are held out, no release noise)
+from numpy.random import Generator, default_rng  # noqa: TID251  (which ratings are held out, no release noise)
 
 from hushrec.arrays import Bools, Ints
 from hushrec.data.feedback import Feedback
 from hushrec.errors import DataError
+from hushrec.figures import is_number, whole
 
 __all__ = [
     "held_out_people",
@@ -41,10 +42,9 @@ def holdout(feedback: _Kind, fraction: float, seed: int) -> tuple[_Kind, _Kind]:
 
     Privacy: private.
     """
-    if not 0 <= fraction <= 1:
-        raise DataError(f"fraction must be between 0 and 1, not {fraction}")
+    _require_fraction(fraction)
     mask = np.arange(len(feedback.items)) < round(fraction * len(feedback.items))
-    default_rng(seed).shuffle(mask)
+    _rng(seed).shuffle(mask)
     return _parted(feedback, mask)
 
 
@@ -59,10 +59,10 @@ def kfold(feedback: _Kind, k: int, seed: int) -> Iterator[tuple[_Kind, _Kind]]:
 
     Privacy: private.
     """
-    if not 2 <= k <= 255:
+    if not 2 <= (k := whole(k, "k", 2, DataError)) <= 255:
         raise DataError(f"k = {k} is out of range; give 2 to 255 folds")
     folds = (np.arange(len(feedback.items)) % k).astype(np.uint8)
-    default_rng(seed).shuffle(folds)
+    _rng(seed).shuffle(folds)
     return (_parted(feedback, folds == fold) for fold in range(k))
 
 
@@ -87,12 +87,14 @@ def held_out_people(
 
     Privacy: private.
     """
-    if not (people >= 1 and 0 < fraction < 1 and least >= 2):
+    people, least = whole(people, "people", 1, DataError), whole(least, "least", 2, DataError)
+    _require_fraction(fraction)
+    if not 0 < fraction < 1:
         raise DataError(
             "hold out at least one person, and a fraction between 0 and 1 of at least 2 items of each: "
             "change people, fraction or least"
         )
-    rng = default_rng(seed)
+    rng = _rng(seed)
     eligible = np.flatnonzero(feedback.counts >= least)
     if len(eligible) < people:
         raise DataError(f"fewer than {people} people have {least} items or more; lower people or least")
@@ -134,7 +136,7 @@ def latest(feedback: _Kind, n: int) -> tuple[_Kind, _Kind]:
 
     Privacy: private.
     """
-    return _parted(feedback, _latest(feedback, n))
+    return _parted(feedback, _latest(feedback, whole(n, "n", 0, DataError)))
 
 
 def since(feedback: _Kind, *, time: int | None = None, fraction: float | None = None) -> tuple[_Kind, _Kind]:
@@ -153,10 +155,11 @@ def since(feedback: _Kind, *, time: int | None = None, fraction: float | None = 
         raise DataError("give either time or fraction, from which on everything is the test part")
     if time is None:
         test_fraction = fraction or 0.0
-        if not 0 <= test_fraction <= 1:
-            raise DataError(f"fraction must be between 0 and 1, not {test_fraction}")
+        _require_fraction(fraction)
         n_train = len(times) - round(test_fraction * len(times))
         time = int(np.partition(times, n_train)[n_train]) if n_train < len(times) else _AFTER_ALL
+    elif not is_number(time):
+        raise DataError("time must be a number, in Unix seconds")
     return _parted(feedback, times >= time)
 
 
@@ -168,7 +171,16 @@ def netflix_probe(feedback: _Kind, seed: int) -> tuple[_Kind, _Kind]:
 
     Privacy: private.
     """
-    return _parted(feedback, _latest(feedback, 9) & (default_rng(seed).random(len(feedback.items)) < 1 / 3))
+    return _parted(feedback, _latest(feedback, 9) & (_rng(seed).random(len(feedback.items)) < 1 / 3))
+
+
+def _rng(seed: int) -> Generator:
+    return default_rng(whole(seed, "seed", 0, DataError))
+
+
+def _require_fraction(fraction: object) -> None:
+    if not is_number(fraction) or not 0 <= fraction <= 1:
+        raise DataError("fraction must be a number between 0 and 1")
 
 
 def _parted(feedback: _Kind, test: Bools) -> tuple[_Kind, _Kind]:

@@ -24,6 +24,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.interactions import Interactions
 from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError
+from hushrec.figures import whole
 from hushrec.kernels.compiled import compiled
 
 # Chosen by hand, so that counts, means and spread resemble the Netflix Prize's: tests/data/test_synthetic.py.
@@ -67,6 +68,7 @@ def netflix_like(
     Privacy: public: these are no one's ratings.
     """
     _require_possible(users, items, ratings, "ratings")
+    seed = whole(seed, "seed", 0, DataError)
     rng = default_rng(seed)
     indptr = np.concatenate([[0], np.cumsum(_counts(rng.standard_normal(users), items, ratings))])
     fame = rng.standard_normal(items)
@@ -112,6 +114,7 @@ def interactions(
     Privacy: public: these are no one's interactions.
     """
     _require_possible(users, items, interactions, "interactions")
+    seed = whole(seed, "seed", 0, DataError)
     rng = default_rng(seed)
     counts = _counts(rng.standard_normal(users), items, interactions)
     indptr = np.concatenate([[0], np.cumsum(counts)])
@@ -159,6 +162,8 @@ def _domain(users: int, items: int, titles: bool, scale: tuple[float, float, flo
 
 
 def _require_possible(users: int, items: int, size: int, what: str) -> None:
+    users, items = whole(users, "users", 1, DataError), whole(items, "items", 1, DataError)
+    size = whole(size, what, 1, DataError)
     if not users <= size <= users * items or users < 1:
         most = users * items
         raise DataError(f"{users} users and {items} items have {users} to {most} {what}, not {size}")

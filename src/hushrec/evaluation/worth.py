@@ -18,7 +18,7 @@ from hushrec.data.interactions import Interactions
 from hushrec.data.split import held_out_people
 from hushrec.errors import ConfigError
 from hushrec.evaluation.protocol import evaluate
-from hushrec.figures import above
+from hushrec.figures import above, whole
 from hushrec.models.base import Model
 from hushrec.models.popularity import Popularity
 from hushrec.privacy.accounting.accountant import gaussian_epsilon, gaussian_mu
@@ -126,6 +126,7 @@ def worth(
     """
     if reason := unknown(domain):
         raise ConfigError(reason)
+    releases = whole(releases, "releases", 1, ConfigError)
     schedules = [_schedule(domain, model, total, number) for number in _numbers(releases)]
     crowd = _crowd(domain)
     trials: list[list[_Trial]] = [[] for _ in schedules]

@@ -1,7 +1,7 @@
 // Recommendations on a user's own device, from a release and own ratings or items, which never leave it.
 
 import { ReleaseError } from "./errors.js";
-import { above } from "./figures.js";
+import { above, whole } from "./figures.js";
 import { predictor } from "./fold_in.js";
 import { diversified, largest, POOL } from "./lists.js";
 import { clamped, normal, ownValues, used, withIgnored } from "./own.js";
@@ -118,11 +118,12 @@ export class Client {
    * @throws {ReleaseError} what is given cannot be used, or nothing of it is in the catalogue
    */
   recommend(own, { n = 10, exclude = [], allowed = null, diversity = 0 } = {}) {
-    if (!(diversity >= 0 && diversity <= 1)) throw new ReleaseError("diversity must be between 0 and 1");
+    const most = whole(n, "n", 0);
+    if (typeof diversity !== "number" || !(diversity >= 0 && diversity <= 1)) throw new ReleaseError("diversity must be between 0 and 1");
     const { values, ignored } = ownValues(this.release, this.#positions, own);
     const targets = this.#listable(values.keys(), exclude, allowed);
     const scores = this.#predictor.scores(...split(used(this.release, values)), targets);
-    const length = Math.min(Math.max(Math.trunc(n), 0), targets.length);
+    const length = Math.min(most, targets.length);
     if (diversity) this.#predictor.similarity(0, []); // refused if the release does not tell
     let best = Array.from(largest(scores, diversity ? Math.min(POOL * length, targets.length) : length));
     if (diversity) {
@@ -151,10 +152,11 @@ export class Client {
    * @throws {ReleaseError} the item is not in the catalogue, or the release does not tell which are alike
    */
   similar(item, n = 10) {
+    const most = whole(n, "n", 0);
     const position = this.#required(item);
     const alike = this.#predictor.similarity(position, range(this.release.items.length));
     alike[position] = 0;
-    const best = [...largest(alike, Math.min(Math.max(Math.trunc(n), 0), alike.length))];
+    const best = [...largest(alike, Math.min(most, alike.length))];
     return best
       .filter((place) => alike[place] > 0)
       .map((place, at) => ({ itemId: this.release.items[place], score: alike[place], rank: at + 1 }));
@@ -174,6 +176,7 @@ export class Client {
    * @throws {ReleaseError} as `recommend`; or the prediction is not a sum over own items
    */
   reasons(own, item, n = 3) {
+    const most = whole(n, "n", 0);
     const { values, ignored } = ownValues(this.release, this.#positions, own);
     const [rated, ratings] = split(used(this.release, values));
     const added = this.#predictor.contributions(rated, ratings, this.#required(item));
@@ -191,7 +194,7 @@ export class Client {
       reasons.push({ itemId: null, contribution, feature: value[0], value: value[1], items });
     }
     const sizes = Float64Array.from(reasons, ({ contribution }) => Math.abs(contribution));
-    const strongest = [...largest(sizes, Math.min(Math.max(Math.trunc(n), 0), sizes.length))];
+    const strongest = [...largest(sizes, Math.min(most, sizes.length))];
     return withIgnored(strongest.map((place) => reasons[place]).filter(({ contribution }) => contribution), ignored);
   }
 

@@ -4,6 +4,8 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from numbers import Real
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -11,6 +13,7 @@ import numpy as np
 
 from hushrec.arrays import Floats, Ints
 from hushrec.errors import ReleaseError
+from hushrec.figures import is_number, whole
 from hushrec.release.artefact import Release
 from hushrec.release.contents.titles import Titles
 from hushrec.release.fold_in import predictor
@@ -207,7 +210,8 @@ class Client:
                 ``diversity`` is out of range or the release does not tell which items are alike, or the
                 release's numbers are unusable.
         """
-        if not 0 <= diversity <= 1:
+        n = whole(n, "n", 0, ReleaseError)
+        if not is_number(diversity) or not 0 <= diversity <= 1:
             raise ReleaseError("diversity must be between 0 and 1")
         own_values, ignored = self._own(ratings) if user is None else ({}, [])
         targets = self._listable(own_values, exclude, allowed)
@@ -215,7 +219,6 @@ class Client:
             scores = self._of_own(self._predictor.rank, self._used(own_values), targets)
         else:
             scores = self._of_listed(user, ratings, targets, rank=True)
-        n = max(n, 0)
         best = np.argsort(-scores, kind="stable")[: POOL * n if diversity else n]
         if diversity:
             similarity = self._predictor.similarity(targets[best], targets[best])
@@ -253,10 +256,11 @@ class Client:
         Raises:
             ReleaseError: The item is not in the catalogue, or the release does not tell which are alike.
         """
+        n = whole(n, "n", 0, ReleaseError)
         (position,) = positions = self._required([_normal(item)])
         alike = self._predictor.similarity(positions, np.arange(len(self._positions)))[0]
         alike[position] = 0
-        best = np.argsort(-alike, kind="stable")[: max(n, 0)]
+        best = np.argsort(-alike, kind="stable")[:n]
         return [
             Similar(self.release.items[i], float(alike[i]), rank)
             for rank, i in enumerate(best[alike[best] > 0], start=1)
@@ -285,6 +289,7 @@ class Client:
             ReleaseError: As ``recommend``; the item is not in the catalogue, or the prediction is not a sum
                 over own items.
         """
+        n = whole(n, "n", 0, ReleaseError)
         own_values, ignored = self._own(ratings)
         used_values = self._used(own_values)
         target = self._required([_normal(item)])
@@ -301,7 +306,7 @@ class Client:
             order = np.argsort(-np.abs(part), kind="stable")
             carriers = tuple(names[i] for i in order if part[i])
             reasons.append(Reason(None, float(part.sum()), feature, value, carriers))
-        strongest = sorted(reasons, key=lambda reason: -abs(reason.contribution))[: max(n, 0)]
+        strongest = sorted(reasons, key=lambda reason: -abs(reason.contribution))[:n]
         return Rows((reason for reason in strongest if reason.contribution), ignored)
 
     def _of_own(
@@ -366,10 +371,7 @@ class Client:
         any_known = False
         numbers = self._numbers(data)
         for item, rating in numbers.items():
-            try:
-                value = float(rating)
-            except (TypeError, ValueError, OverflowError):
-                raise ReleaseError("own ratings must map item ids to numbers, as in {'Alien': 5}") from None
+            value = _float(rating)
             name = _normal(item)
             position = self._positions.get(name)
             any_known |= position is not None
@@ -414,6 +416,14 @@ class Client:
             return own_values
         least = release.likes - release.scale[2] / 2  # loading rounds to the nearest rating as well
         return {position: 1.0 for position, rating in own_values.items() if rating >= least}
+
+
+def _float(rating: object) -> float:
+    """A rating, or a number that is not finite, which is left out."""
+    with suppress(OverflowError):
+        if not isinstance(rating, bool) and isinstance(rating, Real):
+            return float(rating)
+    raise ReleaseError("own ratings must map item ids to numbers, as in {'Alien': 5}")
 
 
 def _normal(name: object) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hushrec.arrays import Bools, Floats, Floats32, Ints
 from hushrec.errors import ConfigError, ReleaseError
+from hushrec.figures import whole
 from hushrec.release.artefact import Release
 from hushrec.release.fold_in import Predictor, predictor
 from hushrec.release.predictors.block_scores import BlockPredictor, BlockScores, Rows
@@ -52,8 +53,7 @@ class Ranking:
     """
 
     def __init__(self, release: Release, n: int, *, allowed: Bools | None = None) -> None:
-        if n < 1:
-            raise ConfigError("a list has at least one item: n must be 1 or more")
+        n = min(whole(n, "n", 1, ConfigError), len(release.items))
         self._predictor, self._n_items, self._n = predictor(release), len(release.items), n
         self._barred = None if allowed is None else ~allowed
         at_once = _SCORES if isinstance(self._predictor, BlockPredictor) else _SLOW

@@ -2,6 +2,7 @@
 
 from hushrec.data.domain import Domain
 from hushrec.errors import BudgetError
+from hushrec.figures import whole
 from hushrec.models.base import Model
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.ledger.remainder import Remainder
@@ -24,6 +25,5 @@ def split_budget(domain: Domain, model: Model, total: Budget, releases: int) -> 
         BudgetError: The total is too little for this many releases of this model, or there are none.
         BudgetUnsupported: The model does not support the total's unit, adjacency or δ.
     """
-    if releases < 1:
-        raise BudgetError("a total is shared by one release or more; raise releases")
+    releases = whole(releases, "releases", 1, BudgetError)
     return Remainder(total, releases).share(lambda budget: model.plan(domain, budget))

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from numbers import Real
 from typing import Protocol
 
 from scipy.special import erfcx
@@ -36,6 +37,14 @@ from hushrec.privacy.accounting.renyi import ORDERS, Curve, added, smallest
 
 _ROUNDING = 16 * 2.0**-52
 """Bounds the relative error of one floating-point step of the formulas."""
+
+
+def _require(**figures: object) -> None:
+    """Refuse what is no privacy figure, for which the formulas would give any answer, or search for ever."""
+    for name, figure in figures.items():
+        most = 1 if name == "delta" else math.inf
+        if isinstance(figure, bool) or not isinstance(figure, Real) or not 0 <= float(figure) <= most:
+            raise BudgetError(f"{name} must be a number of at least 0{', and at most 1' * (most == 1)}")
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
@@ -50,6 +59,7 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
         mu: Δ/σ, at least 0.
         epsilon: at least 0.
     """
+    _require(mu=mu, epsilon=epsilon)
     if mu == 0:
         return 0.0
     near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
@@ -60,7 +70,7 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     return min(1.0, first - second + error)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096, typed=True)
 def gaussian_epsilon(mu: float, delta: float) -> float:
     """The smallest ε with δ(ε) ≤ ``delta``, rounded up: never below the true value.
 
@@ -71,6 +81,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     Returns:
         ε, or infinity.
     """
+    _require(mu=mu, delta=delta)
     if gaussian_delta(mu, 0.0) <= delta:
         return 0.0
     if delta <= 0 or mu == math.inf:
@@ -78,7 +89,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     return _crossing(lambda epsilon: gaussian_delta(mu, epsilon) <= delta)[1]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096, typed=True)
 def gaussian_mu(epsilon: float, delta: float) -> float:
     """The largest μ = Δ/σ with δ(ε) ≤ ``delta``, rounded down: never above the true value.
 
@@ -86,7 +97,10 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
         epsilon: at least 0.
         delta: in [0, 1); at 0 the answer is 0.
     """
-    if delta <= 0:
+    _require(epsilon=epsilon, delta=delta)
+    if delta == 1:
+        raise BudgetError("at δ = 1 any noise will do; choose a δ below 1")
+    if delta == 0:
         return 0.0
     return _crossing(lambda mu: gaussian_delta(mu, epsilon) > delta)[0]
 
@@ -104,9 +118,10 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     Returns:
         ε, or infinity.
     """
+    _require(rho=rho, delta=delta)
     if rho == 0:
         return 0.0
-    if delta <= 0:
+    if delta == 0 or rho == math.inf:
         return math.inf
 
     def bound(log_order: float) -> float:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from hushrec.documents.words import Clause
 from hushrec.errors import BudgetError
+from hushrec.figures import is_number, whole
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, laplace_loss, pure_loss
 from hushrec.privacy.accounting.renyi import divergences
@@ -147,14 +148,12 @@ class Calibrated(Event):
 
     def _check_numbers(self, sensitivity: float) -> None:
         for what, value in (("sensitivity", sensitivity), ("noise", self.noise), ("step", self.step)):
-            if not 0 < value < math.inf:
+            if not is_number(value) or value <= 0:
                 raise BudgetError(
                     f"{self.name}: the {what} must be a positive number; without noise nothing is private"
                 )
-        if self.size < 1 and self.size != EVERY_RATING:
-            raise BudgetError(
-                f"{self.name}: a measurement needs at least one entry; set its size, or EVERY_RATING"
-            )
+        if self.size != EVERY_RATING:
+            whole(self.size, f"{self.name}: the number of entries, if not EVERY_RATING,", 1, BudgetError)
 
     def _check_grid(self) -> None:
         if not FINEST <= self.noise / self.step <= COARSEST:
@@ -196,7 +195,7 @@ class Gaussian(AdditiveNoise):
 
     def __post_init__(self) -> None:
         AdditiveNoise.__post_init__(self)
-        if not 0 < self.rate <= 1 or not (self.rate * ODDS).is_integer():
+        if not is_number(self.rate) or not 0 < self.rate <= 1 or self.rate * ODDS % 1:
             raise BudgetError(
                 f"{self.name}: the rate must be a multiple of 2^-32 above 0 and at most 1; round it with "
                 "drawn_rate(rate)"

@@ -7,6 +7,9 @@ where a real number becomes a count, and always in favour of the protected peopl
 import math
 from fractions import Fraction
 
+from hushrec.errors import BudgetError
+from hushrec.figures import is_number
+
 PER_ONE = 10**12
 """Units in a privacy loss of 1."""
 
@@ -26,6 +29,8 @@ def allowance(amount: float) -> int:
 
 def as_written(figure: float) -> Fraction:
     """A figure as the decimal that was written: 0.3 is 3/10, not the nearest double."""
+    if not is_number(figure):
+        raise BudgetError("a privacy figure is a finite number, not text or a truth value; choose another")
     return Fraction(repr(float(figure)))
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Never
 import numpy as np
 
 from hushrec.errors import BudgetError
+from hushrec.figures import is_number, whole
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent
 from hushrec.privacy.accounting.events import Event
@@ -166,20 +167,20 @@ class Substitutions(LocalRandomizer):
         return Event.facts(self) | {"per_slot": self.per_slot}
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024, typed=True)
 def cell_loss(symbols: int, exponent: float) -> Fraction:
     """ε of one response: ln((symbols − 1)(e^exponent − 1)), rounded up."""
-    if not 2 <= symbols <= MOST_SYMBOLS:
+    if not 2 <= whole(symbols, "the number of symbols", 2, BudgetError) <= MOST_SYMBOLS:
         raise BudgetError(
             f"a cell must have 2 to {MOST_SYMBOLS} symbols, not {symbols}; choose a coarser scale"
         )
-    if LEAST <= exponent <= LARGEST:
+    if is_number(exponent) and LEAST <= exponent <= LARGEST:
         with localcontext(prec=_DIGITS):
             odds = (symbols - 1) * (Decimal(exponent).exp() - 1)
             if odds > 1:
                 return Fraction(odds.ln()) + _ERROR
     raise BudgetError(
-        f"untrue answers with chance e^-{exponent:.6g} would reveal nothing, or everything; choose another ε"
+        f"untrue answers with chance e^-{exponent} would reveal nothing, or everything; choose another ε"
     )
 
 

@@ -10,6 +10,7 @@ from itertools import groupby
 from string import digits
 from typing import Any
 
+from hushrec import figures
 from hushrec.documents import html, terminal
 from hushrec.documents.document import Block, Document, Paragraph, Section
 from hushrec.documents.measured import Measured, Promised, promised_table, table_of
@@ -17,7 +18,7 @@ from hushrec.documents.odds import Odds
 from hushrec.documents.promise import Guarantee, times
 from hushrec.documents.words import Clause, Said, english
 from hushrec.errors import BudgetError, WeakBudget
-from hushrec.figures import WEAK, above, below
+from hushrec.figures import WEAK, above, below, is_number
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, dearest, price, spent_of
 from hushrec.privacy.accounting.ages import Part
@@ -40,7 +41,7 @@ class Measurement:
     split: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.split <= 1:
+        if not is_number(self.split) or not 0 < self.split <= 1:
             raise BudgetError(f"{self.event.name}: a part must be above 0 and at most 1")
 
 
@@ -309,7 +310,8 @@ def _listed(names: Sequence[str]) -> str:
 
 def require_small_delta(delta: float, max_users: int) -> None:
     """Refuse a δ that allows a tenth of a user's data, in expectation, to be published."""
-    if fixed_point.as_written(delta) * 10 * max_users >= 1:
+    max_users = figures.whole(max_users, "max_users", 1, BudgetError)
+    if not 0 <= fixed_point.as_written(delta) * 10 * max_users < 1:
         raise BudgetError(
             f"δ = {above(delta)} is too large for up to {max_users:,} users; choose one below "
             f"{below(1 / (10 * max_users), 3)}"
@@ -318,7 +320,7 @@ def require_small_delta(delta: float, max_users: int) -> None:
 
 def usual_delta(max_users: int) -> float:
     """The usual δ for this many users: 1e-6, or a smaller power of ten that is below 1/(10 · users)."""
-    power = 6
+    power, max_users = 6, figures.whole(max_users, "max_users", 1, BudgetError)
     while 10 * max_users >= 10**power:
         power += 1
     return float(f"1e-{power}")

@@ -15,6 +15,8 @@ from functools import lru_cache
 import numpy as np
 
 from hushrec.arrays import Floats
+from hushrec.errors import BudgetError
+from hushrec.figures import is_number
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, dearest, price
 from hushrec.privacy.accounting.events import Event
@@ -39,7 +41,7 @@ class Promise:
     promised: float
 
 
-@lru_cache(maxsize=2**18)
+@lru_cache(maxsize=2**18, typed=True)
 def weight(events: tuple[Event, ...], delta: float, personal_epsilon: float) -> float:
     """The largest weight at which a plan costs a user at most the ε at δ that they ask for.
 
@@ -55,6 +57,8 @@ def weight(events: tuple[Event, ...], delta: float, personal_epsilon: float) -> 
     Privacy: public in, public out; the ε that one user asks for, and so their weight, is private.
     """
     allowed = fixed_point.allowance(personal_epsilon)
+    if allowed < 0:
+        raise BudgetError("the ε that a user asks for is 0 or more")
     if not allowed:
         return 0.0
     if _fits(events, delta, GRID, allowed):
@@ -87,6 +91,8 @@ def weights(events: tuple[Event, ...], delta: float, personal_epsilon: Floats) -
 
 def promised(events: tuple[Event, ...], delta: float, weight: float) -> float:
     """ε at δ that a plan costs a user of the given weight, rounded up."""
+    if not is_number(weight) or not 0 <= weight <= 1:
+        raise BudgetError("a weight is a number from 0 to 1")
     return _spent(events, round(weight * GRID)).epsilon(delta) if weight else 0.0
 
 

@@ -7,7 +7,7 @@ from secrets import token_hex
 from typing import Any
 
 from hushrec.errors import BudgetError, BudgetExceeded, ChargeUnpublished, CheckpointError, GrantError
-from hushrec.figures import above
+from hushrec.figures import above, whole
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan, require_strong
@@ -112,6 +112,8 @@ def book(
     """
     history = session.history
     paid = _paid(history, plan, caveats)
+    if release_index is not None:
+        release_index = whole(release_index, "release_index", 0, BudgetError)
     if release_index is None:
         release_index = history.free_index()
     elif latest := history.latest(release_index):

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from hushrec.documents.words import Clause
 from hushrec.errors import BudgetError, LedgerDamaged
+from hushrec.figures import whole
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, price
 from hushrec.privacy.accounting.budget import Budget
@@ -145,8 +146,7 @@ def booking(charge: Charge, caveats: Sequence[Clause], event: Event, *, free: bo
 
 def opening(total: Budget, max_releases: int) -> dict[str, Any]:
     """Build the first record of a ledger."""
-    if max_releases < 1:
-        raise BudgetError("max_releases must be at least 1")
+    max_releases = whole(max_releases, "max_releases", 1, BudgetError)
     return {
         "kind": "opened",
         "id": secrets.token_hex(16),
@@ -157,7 +157,9 @@ def opening(total: Budget, max_releases: int) -> dict[str, Any]:
 
 def extension(history: "History", total: Budget, max_releases: int | None) -> dict[str, Any]:
     """Build the record of the owner's decision to raise the total or ``max_releases``."""
-    max_releases = history.max_releases if max_releases is None else max_releases
+    max_releases = whole(
+        history.max_releases if max_releases is None else max_releases, "max_releases", 1, BudgetError
+    )
     if _kind(total) != _kind(history.total):
         raise BudgetError("a ledger keeps unit, adjacency and δ; only ε and max_releases may grow")
     if total.epsilon_units < history.total.epsilon_units or max_releases < history.max_releases:

@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from hushrec.documents.words import Clause
-from hushrec.errors import GrantError, LedgerError, LedgerWarning
+from hushrec.errors import BudgetError, GrantError, LedgerError, LedgerWarning
+from hushrec.figures import whole
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan, require_same_population
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
@@ -268,6 +269,7 @@ class Ledger(Balance):
             GrantError: The index holds no charge, or its release was published.
             LedgerError: The ledger could not be written.
         """
+        release_index = whole(release_index, "release_index", 0, BudgetError)
         with self._writing() as session:
             charge = session.history.latest(release_index)
             if charge is None or charge.state == "published":

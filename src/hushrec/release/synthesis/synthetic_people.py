@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hushrec.arrays import Ints
 from hushrec.documents.words import ENGLISH, Clause, Words
 from hushrec.errors import ReleaseError
+from hushrec.figures import is_number, whole
 from hushrec.progress import Progress, fraction, telling
 from hushrec.release.artefact import Release
 from hushrec.release.predictors.block_scores import Rows
@@ -66,11 +67,11 @@ class SyntheticPeople:
     def __init__(
         self, release: Release, n_users: int, *, seed: int = 0, mean_items: float | None = None
     ) -> None:
-        if not 1 <= n_users <= MOST_PEOPLE:
+        n_users, seed = whole(n_users, "n_users", 1, ReleaseError), whole(seed, "seed", 0, ReleaseError)
+        if n_users > MOST_PEOPLE:
             raise ReleaseError(f"synthesize from 1 to {MOST_PEOPLE:,} people: n_users is {n_users:,}")
-        if seed < 0:
-            raise ReleaseError("a seed is a number from 0")
-        if mean_items is not None and not 1 <= mean_items <= max(len(release.items) / 2, 1):
+        most = max(len(release.items) / 2, 1)
+        if mean_items is not None and not (is_number(mean_items) and 1 <= mean_items <= most):
             raise ReleaseError("mean_items must be 1 or more, and at most half the number of items")
         self.release, self.n_users, self.seed = release, n_users, seed
         try:
