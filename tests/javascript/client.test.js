@@ -82,6 +82,27 @@ if (file) {
     for (const ask of asks) assert.throws(ask, /of type number: give String\(id\)/);
   });
 
+  test("what is no number in range is refused", async () => {
+    const client = await Client.open(bytes);
+    const [a, b] = client.release.items;
+    const asks = [
+      (/** @type {any} */ n) => client.recommend({ [a]: 5 }, { n }),
+      (/** @type {any} */ n) => client.similar(a, n),
+      (/** @type {any} */ n) => client.reasons({ [a]: 5 }, b, n),
+    ];
+    for (const wrong of [NaN, Infinity, -Infinity, -1, 2.5, "3", "", "many", null, true, false, [3], 3n, {}]) {
+      for (const ask of asks) assert.throws(() => ask(wrong), /n must be a whole number, 0 or more/);
+    }
+    for (const wrong of [NaN, Infinity, -1, 2, "0.5", "", null, true, [0.5]]) {
+      const diversity = /** @type {any} */ (wrong);
+      assert.throws(() => client.recommend({}, { diversity }), /diversity must be between 0 and 1/);
+    }
+    for (const wrong of ["5", true, null, [5], 5n]) {
+      assert.throws(() => client.predict({ [a]: /** @type {any} */ (wrong) }), ReleaseError);
+    }
+    for (const ask of asks) assert.deepEqual([...ask(0)], []);
+  });
+
   test("what was ignored is told beside the answer, and no part of it", async () => {
     const client = await Client.open(bytes);
     const own = { [client.release.items[0]]: 5, unheard: 1 };

@@ -59,11 +59,11 @@ def kfold(feedback: _Kind, k: int, seed: int) -> Iterator[tuple[_Kind, _Kind]]:
 
     Privacy: private.
     """
-    if not 2 <= (k := whole(k, "k", 2, DataError)) <= 255:
+    if not is_number(k) or not 2 <= k <= 255 or k % 1:
         raise DataError(f"k = {k} is out of range; give 2 to 255 folds")
     folds = (np.arange(len(feedback.items)) % k).astype(np.uint8)
     _rng(seed).shuffle(folds)
-    return (_parted(feedback, folds == fold) for fold in range(k))
+    return (_parted(feedback, folds == fold) for fold in range(int(k)))
 
 
 def held_out_people(
@@ -87,9 +87,8 @@ def held_out_people(
 
     Privacy: private.
     """
-    people, least = whole(people, "people", 1, DataError), whole(least, "least", 2, DataError)
-    _require_fraction(fraction)
-    if not 0 < fraction < 1:
+    numbers = all(map(is_number, (people, fraction, least)))
+    if not (numbers and people >= 1 and 0 < fraction < 1 and least >= 2 and not people % 1):
         raise DataError(
             "hold out at least one person, and a fraction between 0 and 1 of at least 2 items of each: "
             "change people, fraction or least"
@@ -99,7 +98,7 @@ def held_out_people(
     if len(eligible) < people:
         raise DataError(f"fewer than {people} people have {least} items or more; lower people or least")
     held_out_users = np.zeros(feedback.n_users, dtype=np.bool_)
-    held_out_users[rng.choice(eligible, people, replace=False)] = True
+    held_out_users[rng.choice(eligible, int(people), replace=False)] = True
     held_out = held_out_users[feedback.user_index()]
     sought = np.clip(np.rint(fraction * feedback.counts), 1, feedback.counts - 1)[held_out_users]
     users = feedback.user_index()[held_out]

@@ -24,7 +24,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.interactions import Interactions
 from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError
-from hushrec.figures import whole
+from hushrec.figures import is_number, whole
 from hushrec.kernels.compiled import compiled
 
 # Chosen by hand, so that counts, means and spread resemble the Netflix Prize's: tests/data/test_synthetic.py.
@@ -162,8 +162,9 @@ def _domain(users: int, items: int, titles: bool, scale: tuple[float, float, flo
 
 
 def _require_possible(users: int, items: int, size: int, what: str) -> None:
-    users, items = whole(users, "users", 1, DataError), whole(items, "items", 1, DataError)
-    size = whole(size, what, 1, DataError)
+    numbers = all(is_number(number) and not number % 1 for number in (users, items, size))
+    if not numbers:
+        raise DataError("users, items and what they give are whole numbers")
     if not users <= size <= users * items or users < 1:
         most = users * items
         raise DataError(f"{users} users and {items} items have {users} to {most} {what}, not {size}")

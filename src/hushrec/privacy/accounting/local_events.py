@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Never
 import numpy as np
 
 from hushrec.errors import BudgetError
-from hushrec.figures import is_number, whole
+from hushrec.figures import is_number
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent
 from hushrec.privacy.accounting.events import Event
@@ -170,7 +170,8 @@ class Substitutions(LocalRandomizer):
 @lru_cache(maxsize=1024, typed=True)
 def cell_loss(symbols: int, exponent: float) -> Fraction:
     """ε of one response: ln((symbols − 1)(e^exponent − 1)), rounded up."""
-    if not 2 <= whole(symbols, "the number of symbols", 2, BudgetError) <= MOST_SYMBOLS:
+    counted = is_number(symbols) and not symbols % 1
+    if not counted or not 2 <= symbols <= MOST_SYMBOLS:
         raise BudgetError(
             f"a cell must have 2 to {MOST_SYMBOLS} symbols, not {symbols}; choose a coarser scale"
         )
