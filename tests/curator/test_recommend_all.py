@@ -185,7 +185,7 @@ def test_a_release_of_another_kind_of_feedback(release, rated, likes):
 
 
 def test_a_list_has_an_item(release, rated):
-    with pytest.raises(ConfigError, match="n must be 1 or more"):
+    with pytest.raises(ConfigError, match="n must be a whole number, 1 or more"):
         next(recommend_all(release, rated, 0))
 
 

@@ -86,7 +86,7 @@ def test_a_cap_and_what_is_allowed_count(kept, release, rated):
 
 
 def test_what_is_wrong_is_said_before_anything_runs(kept, release):
-    with pytest.raises(ConfigError, match="n must be 1 or more"):
+    with pytest.raises(ConfigError, match="n must be a whole number, 1 or more"):
         recommend_on_spark(release, kept, 0)
     with pytest.raises(DataError, match="give the ids as a list"):
         recommend_on_spark(release, kept, allowed="i00003")

@@ -217,7 +217,7 @@ def test_nobody(releases):
 
 
 def test_a_list_has_an_item(releases, rows):
-    with pytest.raises(ConfigError, match="n must be 1 or more"):
+    with pytest.raises(ConfigError, match="n must be a whole number, 1 or more"):
         next(ranked(releases["factors"], rows, 0))
 
 

@@ -195,5 +195,5 @@ def test_divergences_at_other_orders_are_refused():
 
 def test_a_horizon_is_at_least_one_release():
     assert ledger_history.opening(total(4.0), 1)["max_releases"] == 1
-    with pytest.raises(BudgetError, match="at least 1"):
+    with pytest.raises(BudgetError, match="max_releases must be a whole number, 1 or more"):
         ledger_history.opening(total(4.0), 0)

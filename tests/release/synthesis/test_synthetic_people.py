@@ -117,9 +117,9 @@ def rows_release():
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({"n_users": 0}, "from 1 to"),
+        ({"n_users": 0}, "a whole number, 1 or more"),
         ({"n_users": 10**12}, "from 1 to"),
-        ({"n_users": 5, "seed": -1}, "a number from 0"),
+        ({"n_users": 5, "seed": -1}, "a whole number, 0 or more"),
         ({"n_users": 5, "mean_items": 0.5}, "mean_items"),
         ({"n_users": 5, "mean_items": 1e9}, "mean_items"),
     ],

@@ -40,7 +40,7 @@ _ROUNDING = 16 * 2.0**-52
 
 
 def _require(**figures: object) -> None:
-    """Refuse what is no privacy figure, for which the formulas would give any answer, or search for ever."""
+    """Refuse a figure for which the formulas would give any answer, or search for ever."""
     for name, figure in figures.items():
         most = 1 if name == "delta" else math.inf
         if isinstance(figure, bool) or not isinstance(figure, Real) or not 0 <= float(figure) <= most:
