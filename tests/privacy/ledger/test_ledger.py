@@ -251,7 +251,7 @@ def test_a_refused_second_charge_burns_nothing(place: str, make_plan: MakePlan) 
 def test_slots_end_at_the_horizon_which_the_owner_may_extend(place: str, make_plan: MakePlan) -> None:
     ledger = Ledger.create(place, TOTAL, max_releases=2)
     for release_index in (-1, 2):
-        with pytest.raises(BudgetError, match="is not below|0 or more"):
+        with pytest.raises(BudgetError, match=r"is not below|0 or more"):
             ledger.charge(make_plan(0.1), release_index=release_index)
     assert [ledger.charge(make_plan(0.1)).ledger["release_index"] for _ in range(2)] == [0, 1]
     with pytest.raises(BudgetError, match="is not below"):
