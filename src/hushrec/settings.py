@@ -127,7 +127,10 @@ class Settings(Frozen):
         try:
             super().__init__(**settings)
         except ValidationError as error:
-            parts = (f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+            parts = (
+                f"{'.'.join(map(str, e['loc']))}: {e['msg'].removeprefix('Value error, ')}"
+                for e in error.errors()
+            )
             valid = ", ".join(type(self).model_fields)
             raise ConfigError(
                 f"invalid settings for {type(self).__name__}: {'; '.join(parts)}; valid settings are {valid}"

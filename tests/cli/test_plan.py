@@ -63,7 +63,7 @@ def test_without_a_model_it_says_which_and_why(here, hushrec, refused, budget):
     [
         ("--model covariance-svd --set rank", "for example --set rank=20"),
         ("--model covariance-svd --set rank=0", "rank: Input should be greater than or equal to 1"),
-        ("--model covariance-svd --set rank=many", "rank: Input should be a valid integer"),
+        ("--model covariance-svd --set rank=many", "rank: give a number, not text"),
         ("--model covariance-svd --set rank=5 --set rank.x=5", "rank holds one value"),
         ("--model covariance-svd --set nosuch=1", "nosuch"),
         ("--model private-als --noise laplace", "invalid settings for PrivateALS: noise"),
