@@ -114,6 +114,46 @@ def test_statements_and_their_json_say_what_was_known():
     assert "says about its items" not in silent
 
 
+@pytest.mark.parametrize("store", ["memory", "blocks"])
+@pytest.mark.parametrize(
+    ("model", "made"), [(hr.GlobalEffects(), world), (hr.PrivateEASE(), clicks)], ids=["ratings", "clicks"]
+)
+def test_a_baseline_of_the_same_people_is_no_public_fact(model, made, store, tmp_path):
+    """Without noise it tells every rating, at whatever ε the next release is charged."""
+    people = made(0, people=60)
+    others = made(1, people=60)
+    if store == "blocks":
+        people = hr.Blocks.write(people, tmp_path / "people")
+    shown = hr.Release.from_bytes(hr.baseline(people, model).to_bytes())
+    through = hr.baseline(others, model, prior=shown)  # which holds what the first one tells
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", BUDGET)
+    for prior in (shown, through):
+        with pytest.raises(ConfigError, match=r"baseline of these same people.*Nothing was charged"):
+            hr.fit(people, model, BUDGET, ledger=ledger, prior=prior)
+        with pytest.raises(ConfigError, match="baseline of these same people"):
+            hr.testing.fit(people, model, BUDGET, entropy=hr.testing.Seeded(1), prior=prior)
+    assert not ledger.entries()
+    assert hr.fit(people, model, BUDGET, ledger=ledger, prior=hr.baseline(others, model)).statement.private
+
+
+def test_a_private_release_of_the_same_people_is_a_prior(tmp_path):
+    people, total = world(0, people=60), BUDGET.model_copy(update={"epsilon": 3.0})
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", total, max_releases=2)
+    first = hr.fit(people, hr.GlobalEffects(), BUDGET, ledger=ledger)
+    assert not first.statement.people
+    assert hr.fit(people, hr.GlobalEffects(), BUDGET, ledger=ledger, prior=first).statement.private
+
+
+def test_a_seeded_release_and_one_of_a_ledger_in_memory_are_no_public_facts():
+    people, others = world(0, people=60), world(1, people=60)
+    for prior in (
+        fitted(others),
+        hr.fit(others, hr.GlobalEffects(), BUDGET, ledger=hr.Ledger.ephemeral(BUDGET)),
+    ):
+        with pytest.raises(ConfigError, match="promises nothing"):
+            fitted(people, prior=prior)
+
+
 def test_models_without_use_for_a_prior_refuse_one_and_name_those_that_have():
     public = hr.baseline(world(1, people=50), hr.GlobalEffects())
     with pytest.raises(ConfigError, match=r"MatrixFactorization has no use for a prior.*GlobalEffects"):

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.documents.words import Clause, english
+from hushrec.documents.words import Clause, english, texts
 from hushrec.errors import ConfigError
 from hushrec.estimation import public_release
 from hushrec.estimation.interactions.pair_factors import Crowd, ItemFactors, ease, muting
@@ -85,6 +85,24 @@ def test_what_cannot_be_a_prior_is_refused(release: Release) -> None:
         doubted = dataclasses.replace(release.statement, caveats=(caveat,))
         with pytest.raises(ConfigError, match=rf"only on a condition \({caveat.kind}\)"):
             of_release(dataclasses.replace(release, statement=doubted), domain(release.items))
+
+
+@pytest.mark.parametrize("name", [name for name in texts("en") if name.startswith("unprotected.")])
+def test_of_what_promises_nothing_only_a_baseline_is_taken_for_public(release: Release, name: str) -> None:
+    """A seed tells the noise, and a charge that was not kept is none."""
+    stated = dataclasses.replace(release.statement, caveats=(Clause(name),))
+    prior = dataclasses.replace(release, statement=stated)
+    if name == "unprotected.exact":
+        assert of_release(prior, domain(release.items)).effects.size
+        return
+    with pytest.raises(ConfigError, match=r"promises nothing: .*hushrec\.baseline"):
+        of_release(prior, domain(release.items))
+
+
+def test_a_baseline_that_does_not_say_whose_it_is_is_refused(release: Release) -> None:
+    stated = dataclasses.replace(release.statement, people=())
+    with pytest.raises(ConfigError, match=r"does not say whose data.*make it again"):
+        of_release(dataclasses.replace(release, statement=stated), domain(release.items))
 
 
 # -- of interactions ----------------------------------------------------------------------------------------

@@ -328,7 +328,7 @@ def test_of_interactions_no_word_is_about_ratings(statement):
 
 
 OPTIONAL = {"beside", "diagnostics", "interactions", "classes", "local", "personal_epsilon"} | {
-    *("model", "settings", "hushrec", "decisions")
+    *("model", "settings", "hushrec", "decisions", "people")
 }
 
 
@@ -338,6 +338,16 @@ def test_no_line_may_be_missing_from_json(statement, name):
     del values[name]
     with pytest.raises(ReleaseError, match="missing or unknown"):
         Statement.from_json(values)
+
+
+@pytest.mark.parametrize(
+    "people", [7, "ab" * 32, [7], [None], ["AB" * 32], ["ab" * 31], {"ab" * 32: 1}], ids=repr
+)
+def test_whose_data_a_baseline_shows_are_digests(statement, people):
+    values = statement().to_json()
+    assert Statement.from_json({**values, "people": ["ab" * 32]}).people == ("ab" * 32,)
+    with pytest.raises(ReleaseError):
+        Statement.from_json({**values, "people": people})
 
 
 @pytest.mark.parametrize(

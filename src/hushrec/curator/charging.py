@@ -77,6 +77,11 @@ _REFUSED: dict[Refusal, str] = {
     "likes: hushrec domain --scale LO HI STEP --likes RATING. If the ratings do not say whether a user liked "
     'an item, accept it: accept="rating", or --accept rating',
 }
+_THE_SAME = (
+    "the prior is a baseline of these same people, without noise: no ε would cover what it tells of them. "
+    "Nothing was charged. Leave it out, make the baseline of other people, whose data are public, or take a "
+    "private release"
+)
 _ACCEPTED_BY: dict[Refusal, Accept | None] = {
     "nobody": None,
     "empty": "dropped",
@@ -107,6 +112,7 @@ class Work(ABC, Generic[Made]):
             must not depend on what its user rated.
         resumes: whether it goes on under the open charge of a fit that was stopped.
         private_size: whether the size of what is made follows from the records.
+        public_people: digests of people whose data it takes for public facts.
         suffixes: of its file.
 
     Privacy: public until it is prepared; ``make`` is charged.
@@ -118,6 +124,7 @@ class Work(ABC, Generic[Made]):
     awaited: bool = False
     resumes: bool = False
     private_size: bool = False
+    public_people: tuple[str, ...] = ()
     suffixes: tuple[str, ...] = (".safetensors",)
 
     @abstractmethod
@@ -242,8 +249,7 @@ class Request(Generic[Made]):
             index = self.release_index
             paid = account and index is not None and account.stored(work.plan, index) is not None
             if not paid:
-                verify = digest if folder else people.verify
-                admit(people, facts, work, self._accepted(account, work), verify)
+                admit(people, facts, work, self._accepted(account, work), digest if folder else None)
                 work.prepare(people)
             with nullcontext(_NONE) if paid else self._rooms(work, people, account, folder) as rooms:
                 if account is None:
@@ -402,7 +408,7 @@ def admit(
     facts: PublicFacts,
     work: Work[Made],
     accept: Collection[str] | None,
-    verify: Callable[[], object] | None = None,
+    digest: Callable[[], str] | None = None,
 ) -> None:
     """Refuse, before the charge, what would waste it. This is the list of all such refusals, in their order.
 
@@ -411,13 +417,17 @@ def admit(
         facts: what is public of them.
         work: what will be made.
         accept: what the curator accepts; None if the records may be anything.
-        verify: reads the people's rows as ``People.verify`` does.
+        digest: of the people's rows, if it is computed in any case.
 
     Privacy: private: some refusals depend on the records. The curator sees them, readers of releases do not
     (``docs/check.md`` says what they can tell).
     """
     require_classes(facts)
-    (verify or people.verify)()  # a damaged block would waste the charge
+    digest = digest or (people.digest if work.public_people else None)
+    if digest is None:
+        people.verify()  # a damaged block would waste the charge
+    elif digest() in work.public_people:
+        raise ConfigError(_THE_SAME)
     if facts.sums_only:
         require_ready(people)
     if accept is not None:

@@ -86,7 +86,7 @@ def fit(
             release that was made before returns the same bytes and charges nothing, as its ``repeated`` says.
         prior: a release of other people's ratings, which say what is expected of the items that it shares
             with the catalogue: a baseline, whose ratings you declare public, or a private one. It is trusted
-            as far as these people's noisy sums agree with it.
+            as far as these people's noisy sums agree with it. A baseline of these same data is refused.
         checkpoint: where what this fit resumes from is kept until its release is made: by default in
             ``NAME.checkpoints`` next to the ledger (in the current folder if that is in a database), or in a
             folder of its own on a local disk, if you name one. It is as private as the ratings. False keeps
@@ -113,7 +113,7 @@ def fit(
             settings or another ledger.
         BudgetUnsupported: The model does not support the budget or per-user ε.
         ConfigError: The data are in Spark, and the model needs more of them than sums; or the prior does not
-            fit the model or the domain; or there is no budget.
+            fit the model or the domain, is not public, or shows these same data; or there is no budget.
         DataError: The data were not loaded, the model learns from another kind of feedback, a block is
             damaged, or the domain has privacy classes and the data do not say who is in which.
 
@@ -166,8 +166,8 @@ def baseline(
 
     Privacy: private; nothing hides who is in the data.
     """
-    model, release = _unprotected(data, model, prior, progress)
-    return not_private(release, model)
+    model, digest, release = _unprotected(data, model, prior, progress)
+    return not_private(release, model, (digest, *(prior.statement.people if prior else ())))
 
 
 def fit_released(
@@ -182,14 +182,14 @@ def fit_released(
 
     Privacy: post-processing.
     """
-    _, release = _unprotected(data.ratings, model, None, progress)
+    *_, release = _unprotected(data.ratings, model, None, progress)
     return from_data(release, data.statement)
 
 
 def _unprotected(
     data: People, model: Model | None, prior: Release | None, progress: Progress | None
-) -> tuple[Model, Release]:
-    """A model and its release without noise."""
+) -> tuple[Model, str, Release]:
+    """A model, the digest of the data, and the model's release of them without noise."""
     require_loaded(data)
     facts = data.facts
     require_classes(facts)
@@ -201,9 +201,9 @@ def _unprotected(
     _require_suitable(model, None, facts)
     public, terms = item_prior(model, data.domain, prior), model.baseline
     with telling(progress), stage("fitting"):
-        data.verify()
+        digest = data.digest()
         people = data.capped(data.domain.max_per_user) if terms.unit == "user" else data
-        return model, _described(model.fit(people, ExactRun(terms, public)), data.domain)
+        return model, digest, _described(model.fit(people, ExactRun(terms, public)), data.domain)
 
 
 class Fitting(Work[Release]):
@@ -249,6 +249,7 @@ class Fitting(Work[Release]):
         spent = named if isinstance(named, Budget) else share(model)
         _require_suitable(model, spent, facts)
         self.public = item_prior(model, self.domain, prior)
+        self.public_people = prior.statement.people if prior else ()
         self.plan = committed(signed(model.plan(self.domain, spent), model, self.domain), self.public)
         assert isinstance(model, PrivateModel)  # others have no plan
         self.model, self.footprint = model, model.footprint(self.domain, spent)

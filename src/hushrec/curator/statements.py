@@ -85,10 +85,14 @@ def describe_data(method: Method, plan: Plan, grant: Grant, domain: Domain) -> S
     )
 
 
-def not_private(release: Release, model: Model) -> Release:
-    """The non-private baseline, with a statement that says so."""
+def not_private(release: Release, model: Model, people: tuple[str, ...]) -> Release:
+    """The non-private baseline, with a statement that says so.
+
+    Args:
+        people: digests of the people whose data it shows.
+    """
     statement = unprotected("unprotected.exact", model, model.baseline)
-    return dataclasses.replace(release, statement=statement)
+    return dataclasses.replace(release, statement=dataclasses.replace(statement, people=people))
 
 
 def unprotected(

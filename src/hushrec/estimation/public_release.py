@@ -11,11 +11,12 @@ from collections import Counter
 import numpy as np
 
 from hushrec.arrays import Floats, Ints
-from hushrec.documents.words import Clause
+from hushrec.documents.words import Clause, english
 from hushrec.errors import ConfigError
 from hushrec.figures import above
 from hushrec.item_prior import ItemPrior
 from hushrec.release.artefact import Release
+from hushrec.release.statement import Statement
 
 _COLUMNS = 60
 """The most factors of others' interactions that are kept: chosen by hand."""
@@ -44,11 +45,7 @@ def of_release(
     """
     _require_kind(release, scale)
     statement = release.statement
-    if not statement.private and not statement.has("unprotected"):
-        raise ConfigError(
-            f"the prior promises something only on a condition ({statement.caveats[0].kind}), which "
-            "would then be this release's too; take a release without one"
-        )
+    _require_public(statement)
     theirs = _matched(release, items, titles)
     shared = np.flatnonzero(theirs >= 0)
     if not len(shared):
@@ -94,6 +91,28 @@ def _require_kind(release: Release, scale: tuple[float, float, float] | None) ->
         raise ConfigError(
             f"the prior is on the scale {release.scale[0]:g} to {release.scale[1]:g}, the domain on "
             f"{scale[0]:g} to {scale[1]:g}; load the public ratings under the domain's scale, and fit again"
+        )
+
+
+def _require_public(statement: Statement) -> None:
+    """Refuse a prior that is neither private nor a baseline, which names its people."""
+    if statement.private:
+        return
+    caveat = statement.caveats[0]
+    if caveat.kind != "unprotected":
+        raise ConfigError(
+            f"the prior promises something only on a condition ({caveat.kind}), which "
+            "would then be this release's too; take a release without one"
+        )
+    if caveat.name != "unprotected.exact":
+        raise ConfigError(
+            f"the prior promises nothing: {english.clause(caveat)}. Take a private release, or make a "
+            "baseline of data that are public, with hushrec.baseline"
+        )
+    if not statement.people:
+        raise ConfigError(
+            "the prior does not say whose data it was made from, as baselines of earlier versions do not; "
+            "make it again with hushrec.baseline"
         )
 
 

@@ -1,6 +1,7 @@
 """The statement of privacy that every release carries."""
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
@@ -41,6 +42,7 @@ _OPTIONAL = frozenset(
         "settings",
         "hushrec",
         "decisions",
+        "people",
     }
 )
 """Fields that files omit when empty."""
@@ -48,6 +50,7 @@ _CLAUSES = "caveats", "assumes", "decisions"
 """Fields of clauses."""
 _DERIVED = frozenset({"reading", "said"})
 """Fields that follow from others: written for readers, and never read back."""
+_SHA256 = re.compile("[0-9a-f]{64}")
 _REFUTED = "NOT CONVERGED"
 """The verdict of diagnostics that contradict convergence."""
 _NAMED = (("ledger", "id"), ("head", "head"), *((name, name) for name in DECLARED))
@@ -92,6 +95,8 @@ class Statement:
         model: name of the model or method that was charged.
         settings: SHA-256 of its settings, hex.
         hushrec: version of hushrec that charged it.
+        people: of a baseline, the SHA-256 of the data that it was made from, hex, and of those of its prior:
+            a release of the same data may not take it for public.
 
     Privacy: public.
     """
@@ -114,6 +119,7 @@ class Statement:
     model: str = ""
     settings: str = ""
     hushrec: str = ""
+    people: tuple[str, ...] = ()
 
     @property
     def private(self) -> bool:
@@ -229,6 +235,7 @@ class Statement:
         values["ledger"] = dict(self.ledger)
         values["epsilon"] = finite_or_none(self.epsilon)
         values["diagnostics"] = dict(self.diagnostics)
+        values["people"] = list(self.people)
         values["measurements"] = [line.to_json() for line in self.measurements]
         return {name: value for name, value in values.items() if name not in _OPTIONAL or value}
 
@@ -257,6 +264,7 @@ class Statement:
             if values.get("beside") is not None:
                 values["beside"] = Clause.from_json(values["beside"])
             values["classes"] = tuple(Promised(**one) for one in entries(values.get("classes", ())))
+            values["people"] = entries(values.get("people", ()))
             values["epsilon"] = number(or_infinite(values["epsilon"]))
             if values.get("local") is not None:
                 values["local"] = Local(**values["local"])
@@ -290,6 +298,7 @@ class Statement:
             and ((self.unit, self.adjacency) == ("user", "add-remove") or not self._for_people())
             and (self.local is None or self._answers(self.local))
             and all(text.isprintable() for text in self._texts())
+            and all(_SHA256.fullmatch(typed(one, str)) for one in self.people)
         )
         if not valid or not (self._grounded() or self.has("unprotected")):
             raise ReleaseError("the statement of privacy promises something without grounds")
