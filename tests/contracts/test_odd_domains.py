@@ -1,4 +1,7 @@
-"""Odd but legal domains: a fit ends in a release or in a refusal before the charge, not in a lost budget."""
+"""Odd but legal domains: a fit ends in a release or in a refusal before the charge, not in a lost budget.
+
+So it does at any noise: the catalogues are also tried with values that noise could release and hardly will.
+"""
 
 import collections
 import contextlib
@@ -12,15 +15,18 @@ import polars as pl
 import pytest
 
 import hushrec as hr
+from hushrec import registry
 from hushrec.data.domain import Domain, Scale
 from hushrec.data.interactions import Interactions
 from hushrec.data.ratings import Ratings
 from hushrec.errors import HushrecError
 from hushrec.local.method import Method
+from hushrec.local.released import ReleasedData
 from hushrec.models.base import Model
 from hushrec.models.noiseless import Noiseless
 from hushrec.models.phases.covariance import CovarianceSettings
 from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.bounded import Noisy, NoisyMatrix
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.solvers.mcmc.density import ChainSettings
 
@@ -40,6 +46,8 @@ class World:
     max_users: int = 20
     taste: str = "random"
     personal_epsilon: dict[str, float] | None = None
+    titles: bool = False
+    tags: int = 0  # values of a feature, each of two items or more
 
     def of(self, config: Any) -> Ratings | Interactions:
         """What a model learns from: ratings, or of interactions likes, which are the highest ratings."""
@@ -55,6 +63,8 @@ class World:
             max_users=self.max_users,
             users=people,
             personal_epsilon=self.personal_epsilon,
+            titles=[f"Film {n} ({1950 + n})" for n in range(self.items)] if self.titles else None,
+            features={"tags": self._tags()} if self.tags else None,
         )
         rng = np.random.default_rng(5)
         rated = rng.random((self.users, self.items)) < 0.6
@@ -83,6 +93,11 @@ class World:
             table["epsilon"] = [[*self.personal_epsilon][row % len(self.personal_epsilon)] for row in rows]
             schema["epsilon"] = pl.String
         return hr.load(pl.DataFrame(table, schema=schema), domain)
+
+    def _tags(self) -> list[str]:
+        rng = np.random.default_rng(6)
+        tagged = rng.random((self.items, self.tags)) < max(0.1, 2 / self.items)
+        return ["|".join(f"t{tag}" for tag in np.flatnonzero(row)) for row in tagged]
 
 
 WORLDS = {
@@ -137,8 +152,19 @@ ODDEST = (
     "one person, huge",
     "classes",
 )
+CATALOGUES = {
+    "1 item with a title": World(items=1, titles=True),
+    "2 items, 3 tags": World(items=2, tags=3),
+    "3 items, 40 tags": World(items=3, titles=True, tags=40),
+    "25 items with titles": World(items=25, users=30, max_users=50, titles=True),
+    "33 items, 5 tags": World(items=33, users=30, max_users=50, tags=5),
+    "60 items, 80 tags": World(items=60, users=30, max_users=50, titles=True, tags=80),
+    "all alike, with titles": World(items=30, taste="all alike", titles=True, tags=1),
+}
+"""What is said of few items may be more than there are items."""
+TINIEST = ("2 items, 3 tags", "25 items with titles")
 SHORT = ChainSettings(chains=2, epochs=12)
-MODELS: dict[str, list[Any]] = {
+FORMS: dict[str, list[Any]] = {
     "GlobalEffects": [hr.GlobalEffects(), hr.GlobalEffects(user_biases="released")],
     "CovarianceSVD": [
         *(
@@ -190,6 +216,10 @@ MODELS: dict[str, list[Any]] = {
     "ItemKNN": [hr.ItemKNN()],
     "UserKNN": [hr.UserKNN()],
 }
+MODELS = {
+    name: FORMS.get(name) or [registry.class_of(name)()] for name in (*registry.MODELS, *registry.METHODS)
+}
+"""Forms of every model and method; its default if none are named above."""
 LOSSES = (
     (1e-6, 1e-11),
     (1.0, 1e-11),
@@ -217,14 +247,47 @@ def budgets(config: Any, losses: tuple[tuple[float, float], ...]) -> Iterator[Bu
             yield Budget(epsilon=epsilon, delta=0.0 if pure else delta, unit=unit, adjacency=adjacency)
 
 
-def outcome(ratings: Ratings | Interactions, config: Any, budget: Budget, ledger: Ledger) -> str:
+@dataclasses.dataclass(frozen=True)
+class Extreme:
+    """An observer that releases ten million times the largest value, or nothing but one, or zeros."""
+
+    kind: str
+    rng: Any = dataclasses.field(default_factory=lambda: np.random.default_rng(7))
+
+    def released(self, event: object, private: object, value: Any, *public: Any) -> Any:
+        if not isinstance(value, Noisy | NoisyMatrix):  # a sample of people, or the key of a draw
+            return value
+        shape, dtype = value.values.shape, value.values.dtype
+        most = max(np.abs(value.values).max(initial=0), value.sigma, value.step) * 1e7
+        if isinstance(value, NoisyMatrix):  # of which a limit is public
+            most = public[1]
+        return dataclasses.replace(value, values=(most * self._parts(shape)).astype(dtype))
+
+    def _parts(self, shape: tuple[int, ...]) -> Any:
+        if self.kind == "mixed":
+            return self.rng.uniform(-1, 1, shape)
+        parts = np.full(shape, {"huge": 1.0, "negative": -1.0}.get(self.kind, 0.0))
+        if self.kind == "one value":
+            parts.flat[self.rng.integers(max(parts.size, 1)) :][:1] = 1.0
+        return parts
+
+
+NOISES = ("as drawn", "zero", "huge", "negative", "one value", "mixed")
+
+
+def outcome(
+    ratings: Ratings | Interactions, config: Any, budget: Budget, ledger: Ledger, noise: str = "as drawn"
+) -> str:
     """``release``, ``refused`` before the charge, or how the budget was ``lost``."""
     booked = len(ledger.entries())
     verb = hr.testing.randomize if isinstance(config, Method) else hr.testing.fit
     try:
-        made = verb(ratings, config, budget, ledger=ledger, entropy=hr.testing.Seeded(3))
-        if isinstance(made, hr.Release):
-            require_usable(made)
+        entropy = hr.testing.Seeded(3, None if noise == "as drawn" else Extreme(noise))
+        made = verb(ratings, config, budget, ledger=ledger, entropy=entropy)
+        if not isinstance(made, hr.Release):
+            data = ReleasedData.from_bytes(made.to_bytes())
+            made = hr.fit_released(data, hr.GlobalEffects())
+        require_usable(made)
     except Exception as error:
         if len(ledger.entries()) == booked and isinstance(error, HushrecError):
             return "refused"
@@ -242,6 +305,7 @@ def require_usable(release: hr.Release) -> None:
         return
     lo, hi, _ = release.scale
     for own in ({}, {release.items[0]: hi}):
+        assert len(client.recommend(own, len(release.items))) == len(release.items) - len(own)
         predicted = client.predict(own, items=list(release.items))
         values = np.array(list(predicted.values()), dtype=np.float64)
         assert ((values >= lo - 1e-6 * abs(lo)) & (values <= hi + 1e-6 * abs(hi))).all(), (
@@ -250,15 +314,19 @@ def require_usable(release: hr.Release) -> None:
 
 
 def sweep(
-    configs: Iterable[Any], worlds: dict[str, World], losses: tuple[tuple[float, float], ...]
+    configs: Iterable[Any],
+    worlds: dict[str, World],
+    losses: tuple[tuple[float, float], ...],
+    noises: tuple[str, ...] = ("as drawn",),
 ) -> Iterator[tuple[str, Any, Budget, str]]:
-    """Every setting in every world at every budget, each with a ledger of its own."""
+    """Every setting in every world at every budget and noise, each with a ledger of its own."""
     for world, made in worlds.items():
         for config in configs:
             ratings = made.of(config)
-            for budget in budgets(config, losses):
+            for budget, noise in itertools.product(budgets(config, losses), noises):
                 total = budget.model_copy(update={"epsilon": 4e6})
-                yield world, config, budget, outcome(ratings, config, budget, Ledger.ephemeral(total))
+                end = outcome(ratings, config, budget, Ledger.ephemeral(total), noise)
+                yield f"{world}, noise {noise}", config, budget, end
 
 
 def lost(found: Iterator[tuple[str, Any, Budget, str]]) -> tuple[list[str], collections.Counter[str]]:
@@ -275,6 +343,35 @@ def lost(found: Iterator[tuple[str, Any, Budget, str]]) -> tuple[list[str], coll
         if end.startswith("lost") and not rejects:
             surprises.add(f"{world}: {type(config).__name__}, {budget}: {end}")
     return sorted(surprises), ends
+
+
+def ranks(config: Any, n_items: int) -> Iterator[Any]:
+    """A setting, and with as many factors as there are items, and one more."""
+    yield config
+    if "rank" in type(config).model_fields:
+        yield from (config.model_copy(update={"rank": rank}) for rank in (n_items, n_items + 1))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_budget_is_lost_on_the_tiniest_catalogues(name):
+    few = {world: CATALOGUES[world] for world in TINIEST}
+    surprises, ends = lost(sweep(MODELS[name][:1], few, ((1e4, 1e-11),), ("negative",)))
+    assert not surprises, "\n".join(surprises)
+    assert ends["release"] or issubclass(type(MODELS[name][0]), Noiseless)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.full
+def test_no_budget_is_lost_on_any_catalogue_at_any_noise(name):
+    rng = np.random.default_rng(8)  # of the noise and ε of each; all of them together would take hours
+    found = (
+        sweep([ranked], {world: made}, ((rng.choice((1e-6, 1.0, 1e4)), 1e-11),), (rng.choice(NOISES),))
+        for config, (world, made) in itertools.product(MODELS[name][:2], CATALOGUES.items())
+        for ranked in ranks(config, made.items)
+    )
+    surprises, ends = lost(itertools.chain.from_iterable(found))
+    assert not surprises, "\n".join(surprises)
+    assert ends["release"] or issubclass(type(MODELS[name][0]), Noiseless)
 
 
 @pytest.mark.parametrize("name", MODELS)

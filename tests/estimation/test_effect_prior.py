@@ -113,3 +113,16 @@ def test_scales_of_another_width_give_the_same_in_their_units():
     four = effect_prior(4 * world.sums, world.n, 16 * world.noise, 4 * _SPAN, world.features(), 12.0)
     np.testing.assert_allclose(four.mean, 4 * one.mean, rtol=1e-6)
     np.testing.assert_allclose(four.variance, 16 * one.variance, rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e6, 1e10, 1e14])
+def test_there_is_a_prior_at_any_noise(size):
+    """Sums may be of any size. Of two columns that are equal, no sum tells one from the other."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        n = rng.integers(1, 20, 33).astype(np.float64)
+        design = (rng.random((33, 8)) < 0.3).astype(np.float64)
+        known = ItemPrior(design=np.hstack([design, design[:, :1]]), groups=np.zeros(9, dtype=np.int64))
+        found = effect_prior(np.full(33, size), n, 0.8 * n, _SPAN, known, origin=3.0)
+        assert np.isfinite(found.mean).all()
+        assert (found.doubt >= -1e-6 * _SPAN**2).all()

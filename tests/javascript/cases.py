@@ -111,6 +111,7 @@ def releases():
     found["some known features"] = release(n=N, rank=3, constants=features)
     found["only known features"] = release(n=N, rank=3, constants={**features, "known_factors": 3.0})
     found["known features"] = release(n=N, rank=3, settings={}, model="GlobalEffects")
+    found["more factors than items"] = release(n=N, seed=8, rank=N + 3)
     found["wide scale"] = release(n=N, seed=9, rank=2, scale=(-10.0, 10.0, 0.25), items=ids)
     found["not private"] = release(n=N, statement=statement(caveats=(SEEDED,), epsilon=np.inf))
     found["one of several"] = release(n=N, statement=statement(ledger=SEVERAL))

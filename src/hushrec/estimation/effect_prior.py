@@ -153,6 +153,8 @@ def _fitted(
                     # MacKay's γ, the number of coefficients that the sums determine.
                     determined = members.sum() - np.diag(covariance)[members].sum() / within[place]
                     value = float(np.square(coefficients[members]).sum() / max(determined, 1e-9))
+                    # Beyond the scale it can only be noise, and would leave the equations without a solution.
+                    value = min(value, span**2 / sizes[place])
                     within[place] = value if value * sizes[place] > _GONE * span**2 else 0.0
         mean = columns @ coefficients
         doubt = np.einsum("ij,ij->i", columns @ covariance, columns)

@@ -21,6 +21,7 @@ const BEFORE = '{"__metadata__":{"hushrec":"{\\"sha256\\":\\"';
 const END = 8 + BEFORE.length + 64;
 const LARGEST_FILE = 2 ** 30;
 const LARGEST_RANK = 2048;
+const LARGEST_CAP = 1e30; // of contributions
 const LARGEST_ID = 256; // bytes
 const PARQUET = [80, 65, 82, 49];
 const LINES = "there is not one line of text for each item among the titles or features";
@@ -164,7 +165,7 @@ function checked(release, tensors) {
   for (const name of names) checkTensor(name, /** @type {Tensor} */ (tensors.get(name)), shapes[name], sizes);
   const [lo, hi, step] = release.scale ?? [0, 1, 1]; // without ratings, nothing depends on it
   const rank = sizes.get("rank") ?? 0;
-  if (!(lo < hi) || !(step > 0) || rank > Math.min(LARGEST_RANK, Math.max(n, 1))) {
+  if (!(lo < hi) || !(step > 0) || rank > LARGEST_RANK) {
     throw new ReleaseError("the scale is empty, or there are more factors than a release may have");
   }
   if (release.likes !== null && !(release.scale && lo <= release.likes && release.likes <= hi)) {
@@ -179,6 +180,10 @@ function checked(release, tensors) {
   for (const [name, [least, most]] of Object.entries(ranges(kind, release.constants, valued))) {
     const value = release.constants[name] ?? NaN;
     if (!(least <= value && value <= most)) throw new ReleaseError(`the constant ${name} is missing or out of range`);
+  }
+  const cap = release.settings.contribution_cap ?? null;
+  if (release.kind === "linear items" && cap !== null && !(typeof cap === "number" && 0 < cap && cap <= LARGEST_CAP)) {
+    throw new ReleaseError("the setting contribution_cap is not a positive number");
   }
   const [starts, columns] = ["value_starts", "value_columns"].map((name) => tensors.get(name)?.values ?? []);
   if (valued && !areColumns(starts, columns, release.values.length)) {

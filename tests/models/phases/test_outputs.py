@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import hushrec as hr
+from hushrec.curator.public_items import item_prior
 from hushrec.errors import BudgetUnsupported, ConfigError, DomainError, ReleaseError
 from hushrec.models.phases.item_effects import ItemEffects
-from hushrec.models.phases.outputs import factor_release, neighbour_release
+from hushrec.models.phases.outputs import LONGEST, factor_release, neighbour_release
+from hushrec.release.artefact import LARGEST_RANK
 
 MODELS = [
     hr.GlobalEffects(user_biases="released"),
@@ -221,3 +223,27 @@ def test_what_is_unknown_of_factors_counts_as_variance_of_the_ratings():
         for doubt in (None, np.full(3, 9.0))
     ]
     assert moved[0] > moved[1] > 6.0
+
+
+def test_features_take_the_room_that_the_factors_of_a_prior_leave():
+    """A prior may have as many factors as a release may have, and more than the catalogue has items."""
+    domain = hr.Domain([*"abc"], scale=(1, 5, 1), max_users=9, features={"genres": ["x", "x|y", "y"]})
+    prior = item_prior(hr.GlobalEffects(), domain)
+    effects = ItemEffects(np.arange(3.0) / 4, np.ones(3), np.ones(3), 3.0, np.ones(3), prior)
+    for n_factors, known in ((5, 2), (LARGEST_RANK - 1, 1), (LARGEST_RANK, None)):
+        made = factor_release(hr.GlobalEffects(), domain, effects, np.zeros((3, n_factors)))
+        assert made.tensors["item_factors"].shape[1] == n_factors + (known or 0)
+        assert made.constants.get("known_factors") == known
+
+
+def test_factors_that_only_noise_makes_so_long_are_shortened_and_no_others():
+    domain = hr.Domain([*"abcdef"], scale=(1, 5, 1), max_users=9)
+    effects = ItemEffects(np.arange(6.0) / 4, np.ones(6), np.ones(6), 3.0, np.ones(6))
+    factors = np.random.default_rng(0).standard_normal((6, 3))
+    factors[3:] = 1e15
+    made = factor_release(hr.GlobalEffects(), domain, effects, factors)
+    np.testing.assert_array_equal(made.tensors["item_factors"][:3], factors[:3].astype(np.float32))
+    np.testing.assert_allclose(
+        np.linalg.norm(made.tensors["item_factors"][3:], axis=1), 4 * LONGEST, rtol=1e-6
+    )
+    assert all(1 <= stars <= 5 for stars in hr.Client(made).predict({"d": 5.0, "e": 1.0, "f": 4.0}).values())

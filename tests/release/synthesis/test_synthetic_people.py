@@ -15,7 +15,7 @@ from hushrec.data.synthetic import interactions
 from hushrec.errors import ReleaseError
 from hushrec.release.synthesis import synthetic_people
 from hushrec.release.synthesis.synthetic_people import SyntheticPeople
-from support.releases import ranker, release
+from support.releases import linear_items, ranker, release
 
 
 @pytest.fixture(scope="module")
@@ -168,3 +168,11 @@ def test_a_release_without_a_guarantee_gives_rows_without_one(fitted):
 
 def test_a_number_of_items_that_is_declared(fitted):
     assert SyntheticPeople(fitted, 10, mean_items=5.0).lengths.mean == pytest.approx(5.0, rel=1e-6)
+
+
+def test_numbers_from_which_nobody_can_be_drawn_are_refused():
+    for hi in (1e200, 1e308):
+        with pytest.raises(ReleaseError, match="numbers are unusable"):
+            release(scale=(0.0, hi, 1.0)).synthesize(3)
+    capless = ranker(**linear_items(1, 6), items=tuple("abcdef"), settings={"contribution_cap": None})
+    assert capless.synthesize(3).lengths.most == 3

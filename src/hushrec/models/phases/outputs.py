@@ -16,7 +16,7 @@ from hushrec.estimation.interactions.pair_factors import LinearWeights
 from hushrec.models.base import Model
 from hushrec.models.phases.biases import Biases
 from hushrec.models.phases.item_effects import ItemEffects
-from hushrec.release.artefact import Release
+from hushrec.release.artefact import LARGEST_RANK, Release
 from hushrec.release.contents.kinds import dtype_of
 from hushrec.release.statement import placeholder_statement
 
@@ -29,6 +29,9 @@ It is less than ``estimation.shrinkage.RATING_VARIANCE``, the variance around an
 level, slopes and factors explain some of that. lab/results/mcsherry-mironov.md compares it with ridges that
 were trained for each data set; docs/models/global_effects.md has the comparison without factors.
 """
+
+LONGEST = 1000.0
+"""Longest row of factors, in widths of the scale: a length that only noise gives it. Chosen by hand."""
 
 # The variances and the odds of slopes were chosen on MovieLens 100K, Anime and generated ratings, and checked
 # on three other sets: docs/decisions/slopes.md.
@@ -57,7 +60,8 @@ def factor_release(
             average user: the trace of the factors' posterior covariance, in squared rating units, shape
             (n_items,). It is added to the variance of the item's ratings. 0 by default.
     """
-    feature_factors = feature_tastes(baseline.prior, baseline.popularity, domain.scale.span)
+    room = LARGEST_RANK - factors.shape[1]  # beside the factors of a prior, which may be many
+    feature_factors = feature_tastes(baseline.prior, baseline.popularity, domain.scale.span)[:, :room]
     factors = np.hstack([factors, feature_factors])
     constants = _of_users(model, domain, baseline.user_mean)
     if feature_factors.shape[1]:
@@ -128,6 +132,15 @@ def second_moment_root(moment: Floats, star: float) -> Floats:
     rounding = 16 * rank * float(np.finfo(np.float64).eps * np.trace(moment))
     ridge = max(1e-12 * star**2, rounding)
     return np.asarray(np.linalg.cholesky(moment + ridge * np.eye(rank)), dtype=np.float64)
+
+
+def _solvable(factors: Floats | Floats32, span: float) -> Floats:
+    """Shorten rows that only noise makes so long that a user's own fit on them would have no solution.
+
+    Privacy: post-processing.
+    """
+    lengths, longest = np.sqrt((factors**2).sum(axis=1, keepdims=True)), LONGEST * span
+    return np.asarray(factors * (longest / np.maximum(lengths, longest)), dtype=np.float64)
 
 
 def neighbour_release(
@@ -204,6 +217,8 @@ def _release(
     users: tuple[str, ...] = (),
 ) -> Release:
     lo, hi, step = domain.scale
+    if "item_factors" in matrices:
+        matrices = {**matrices, "item_factors": _solvable(matrices["item_factors"], domain.scale.span)}
     tensors: dict[str, Floats | Floats32] = {
         "item_effects": baseline.item_effects,
         "item_noise": RESIDUAL_VARIANCE * domain.scale.span**2 + baseline.variance,

@@ -77,7 +77,7 @@ class SyntheticPeople:
         try:
             with np.errstate(all="ignore"):
                 self._drawer, self.lengths = _drawer(release, mean_items)
-        except np.linalg.LinAlgError:
+        except (np.linalg.LinAlgError, ArithmeticError):
             raise ReleaseError("the release's numbers are unusable; fetch it again") from None
 
     @property

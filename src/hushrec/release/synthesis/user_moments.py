@@ -11,7 +11,6 @@ import numpy as np
 from hushrec.arrays import Bools, Floats
 from hushrec.release.artefact import Release
 from hushrec.release.synthesis.lengths import Lengths, lengths_with, lengths_with_root
-from hushrec.release.untrusted_json import number
 
 RIDGE = 0.5
 """Of the mean of the diagonal, as ``hushrec.estimation.interactions.pair_factors`` adds it."""
@@ -77,7 +76,7 @@ def user_moments(release: Release) -> UserMoments:
     unit, most = release.statement.unit, math.inf
     if unit == "user":
         n_users = total
-        most = float(number(release.settings.get("contribution_cap", most)))
+        most = float(release.settings.get("contribution_cap") or most)
         lengths = lengths_with(scores.sum() / n_users, most, len(scores))
     else:
         square = (scores @ inputs**2) / scores.sum()  # of one item of a vector, on average
