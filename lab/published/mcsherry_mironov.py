@@ -36,10 +36,10 @@ from hushrec.privacy.query import AnyQuery
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.settings import Frozen, only
-from hushrec.statistics.covariance_sums import CovarianceSums
 from hushrec.statistics.item_sums import EffectSums
 from hushrec.statistics.population import Population
 from lab.published.paper import PublishedModel
+from lab.published.square_sums import SquareSums
 
 
 class _McSherry(PublishedModel):
@@ -143,7 +143,10 @@ class PublishedCovariance(Frozen):
 
 
 class _McSherryCovariance(_McSherry):
-    """Item effects, then Cov = Σ_u w_u ẑ_u ẑ_uᵀ and Wgt = Σ_u w_u e_u e_uᵀ, w_u = 1/√c or 1/c (§4.4–4.5)."""
+    """Item effects, then Cov = Σ_u w_u ẑ_u ẑ_uᵀ and Wgt = Σ_u w_u e_u e_uᵀ, w_u = 1/√c or 1/c (§4.4–4.5).
+
+    Each has noise on all d² entries, as printed; of the two draws of a pair, the mean is used.
+    """
 
     covariance: PublishedCovariance = PublishedCovariance()
 
@@ -177,9 +180,9 @@ class _McSherryCovariance(_McSherry):
     def _matrices(self, baseline: ItemEffects, people: Population, run: Run) -> Matrices:
         return measured(self._covariance(people.domain, run.terms), baseline, people, run)
 
-    def _covariance(self, domain: Domain, terms: Terms) -> CovarianceSums:
+    def _covariance(self, domain: Domain, terms: Terms) -> SquareSums:
         span = domain.scale.span
-        return CovarianceSums(
+        return SquareSums(
             domain=domain,
             unit=terms.unit,
             adjacency=terms.adjacency,
@@ -231,7 +234,7 @@ class McSherryKNN(_McSherryCovariance):
     Not as printed: if cleaned, Wgt_ij is its low-rank signal (``estimation/covariance/low_rank.py:
     spectral_factors``), so that a release holds no dense matrix, and Avg is of rank k as in ``McSherrySVD``;
     b_u, the user's own mean residual, has 4.4 fictitious ratings, where the paper's has β_p = 20; the ridge
-    is a constant; and 40 neighbours are ours, since the paper prints k = 20 for "the dimensionality" alone.
+    is a constant. We read the paper's k = 20, "the dimensionality for all algorithms", as 20 neighbours too.
 
     Args:
         noise: ``gaussian`` (needs δ > 0) or ``laplace``.
@@ -241,7 +244,7 @@ class McSherryKNN(_McSherryCovariance):
         rank: rank of the cleaned covariance.
     """
 
-    n_neighbours: int = Field(default=40, ge=1, le=1000)
+    n_neighbours: int = Field(default=20, ge=1, le=1000)
     rank: Annotated[int, only(covariance__cleaning="shrink")] = Field(default=20, ge=1, le=1024)
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:

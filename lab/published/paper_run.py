@@ -15,6 +15,7 @@ import numpy as np
 
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
 from hushrec.data.domain import Domain
+from hushrec.kernels.triangle import diagonal_positions
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.events import Event, Gaussian
@@ -30,6 +31,7 @@ from hushrec.privacy.run import MEASURING, ExactRun, Released, Values
 from hushrec.progress import advance
 from lab.published.paper import Noise, PublishedModel
 from lab.published.spherical import SphericalRows
+from lab.published.square_sums import SquareSum
 
 _FINE = 2.0**40
 """Width of the rounded noise from which real noise is made."""
@@ -79,12 +81,22 @@ class PaperRun(ExactRun):
         event = cast(Event, self.printed[query.name])
         if isinstance(query, CellSum):
             return self._on_cells(exact, query, event)
+        if isinstance(query, SquareSum):
+            return self._on_square(exact, event)
         return self._on(exact, event)
 
     def _on(self, exact: Noisy, event: Event) -> Noisy:
         steps = np.rint(exact.values / event.step).astype(np.int64, order="C")
         self._add(steps, event)
         return replace(exact, values=in_own_units(steps, event.step), sigma=event.deviation, event=event)
+
+    def _on_square(self, exact: Noisy, event: Event) -> Noisy:
+        """Noise on (i, j) and on (j, i), and then their mean; ``sigma`` is that of the mean."""
+        upper, lower = self._on(exact, event), self._on(exact, event)
+        mean = (upper.values + lower.values) / 2
+        diagonal = diagonal_positions(math.isqrt(2 * mean.size))
+        mean[diagonal] = upper.values[diagonal]
+        return replace(upper, values=mean, sigma=event.deviation / math.sqrt(2))
 
     def _on_cells(self, exact: NoisyMatrix, query: CellSum, event: Event) -> NoisyMatrix:
         """Noise on every cell, of which those are listed that reach the threshold."""

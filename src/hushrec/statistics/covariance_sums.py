@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -103,8 +103,13 @@ class CovarianceSums:
         threads: number of threads of the kernel; the sums do not depend on it.
         pair_items: number of items whose pairs are summed; None for the whole catalogue.
 
+    Attributes:
+        draws: how often an entry off the diagonal is released, each time with noise of its own.
+
     Privacy: public.
     """
+
+    draws: ClassVar[int] = 1
 
     domain: Domain
     unit: str
@@ -159,17 +164,18 @@ class CovarianceSums:
         step, size = self.grid.step, packed_size(self.n_items)
         bound, weights = self.bound * step, self.weights.values
         unit = step**2 * self.weights.step * 2**self.dropped_bits
-        replace = self.adjacency == "replace"
+        replace, norm, draws = self.adjacency == "replace", self.norm, self.draws
         if self.unit == "user":
-            change = sensitivity.matrix_user(weights, bound, unit, self.norm)
-            co_rating = sensitivity.matrix_user(weights, 1.0, 0.0, self.norm)
+            change = sensitivity.matrix_user(weights, bound, unit, norm, draws=draws)
+            co_rating = sensitivity.matrix_user(weights, 1.0, 0.0, norm, draws=draws)
         else:
             rule = sensitivity.matrix_replace if replace else sensitivity.matrix_add_remove
             moved = {"max_residual": 2 * self.limit, "reg": self.reg, "step": step}
-            change = rule(weights, bound, unit, self.norm, **moved)
-            co_rating = 0.0 if replace else sensitivity.matrix_add_remove(weights, 1.0, 0.0, self.norm)
-        yield Sum("covariance", change, self.norm, unit, size)
-        yield Sum("co-rating weights", co_rating, self.norm, self.weights.step, size)
+            change = rule(weights, bound, unit, norm, draws=draws, **moved)
+            co_rating = sensitivity.matrix_add_remove(weights, 1.0, 0.0, norm, draws=draws)
+            co_rating = 0.0 if replace else co_rating
+        yield Sum("covariance", change, norm, unit, size)
+        yield Sum("co-rating weights", co_rating, norm, self.weights.step, size)
 
     def entries(self, ratings: HeadRatings, item_effects: Floats, global_mean: float) -> Ints32:
         """Each user's centred and clamped ratings ẑ, in grid steps, shape (n_ratings,).

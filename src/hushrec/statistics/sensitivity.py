@@ -1,13 +1,16 @@
-"""The most that one rating or one user can move a private sum: suprema over the number of ratings c, in code.
+"""The most that one rating or one user can move a private sum: bounds over the number of ratings c, in code.
 
 Notation: a user's c entries z_i lie in [−B, B]; w(c) is the user's weight; adding or changing one rating
 moves each of their other entries by at most d(c), because it moves the mean that they are centred on. Sums
 are truncated to a grid, entry by entry, which can add one step ``unit`` to the change of each. Matrices are
-published as upper triangles, diagonal included, so norms run over c (c + 1)/2 pairs.
+published as upper triangles, diagonal included, so norms run over c (c + 1)/2 pairs. ``draws`` says how often
+an entry off the diagonal is released, each time with noise of its own: once, or twice where a paper adds
+noise to the whole matrix.
 
-Every function returns a number that is at least the true supremum. McSherry & Mironov 2009, Theorems 4–6,
-with two changes: residuals are clamped before they are centred (their Theorem 4 needs it), and the norm of
-the upper triangle is bounded instead of that of the whole matrix.
+Every function returns a number that is at least the true supremum: the most that each entry can move, as if
+all did so at once. McSherry & Mironov 2009, Theorems 4–6, with two changes: residuals are clamped before they
+are centred (their Theorem 4 needs it), and the norm of the upper triangle is bounded instead of that of the
+whole matrix.
 
 Privacy: public.
 """
@@ -45,6 +48,7 @@ def matrix_add_remove(
     max_residual: float = 0,
     reg: float = -1,
     step: float = 0,
+    draws: int = 1,
 ) -> float:
     """Δ of Σ w z zᵀ when one rating is added or removed, over all 0 ≤ c < len(weights) − 1.
 
@@ -57,11 +61,13 @@ def matrix_add_remove(
         unit: step of the sums' grid.
         norm: ``l2`` or ``l1``.
         max_residual, reg, step: parameters of the centring, see ``shift_of_mean``.
+        draws: of an entry off the diagonal.
     """
     before, after, c = _neighbours(weights)
     moved = 2 * bound * shift_of_mean(c + 1, max_residual, reg, step)
     pair = after * moved + np.abs(before - after) * bound**2  # largest change of one old pair
-    return _triangle(c, old=pair, new=after * bound**2, diagonal=after * bound**2, unit=unit, norm=norm)
+    largest = after * bound**2
+    return _matrix(c, old=pair, new=largest, diagonal=largest, unit=unit, norm=norm, draws=draws)
 
 
 def matrix_replace(
@@ -73,6 +79,7 @@ def matrix_replace(
     max_residual: float,
     reg: float,
     step: float,
+    draws: int = 1,
 ) -> float:
     """Δ of Σ w z zᵀ when the value of one of c ratings changes, over all 1 ≤ c < len(weights).
 
@@ -81,15 +88,14 @@ def matrix_replace(
     """
     _, after, c = _neighbours(weights)
     moved = 2 * bound * shift_of_mean(c + 1, max_residual, reg, step)
-    return _triangle(
-        c, old=after * moved, new=2 * after * bound**2, diagonal=after * bound**2, unit=unit, norm=norm
-    )
+    largest = after * bound**2
+    return _matrix(c, old=after * moved, new=2 * largest, diagonal=largest, unit=unit, norm=norm, draws=draws)
 
 
-def matrix_user(weights: Floats, bound: float, unit: float, norm: Norm) -> float:
+def matrix_user(weights: Floats, bound: float, unit: float, norm: Norm, *, draws: int = 1) -> float:
     """Δ of Σ w z zᵀ when a user is added or removed: max over c of w(c) B² on c (c + 1)/2 pairs."""
     c = np.arange(len(weights), dtype=np.float64)
-    return _largest(weights * bound**2 + unit, c * (c + 1) / 2, norm)
+    return _largest(weights * bound**2 + unit, _block(c, draws), norm)
 
 
 def vector_user(weights: Floats, bound: float, unit: float, norm: Norm) -> float:
@@ -153,13 +159,20 @@ def _neighbours(weights: Floats) -> tuple[Floats, Floats, Floats]:
     return weights[:-1], weights[1:], np.arange(len(weights) - 1, dtype=np.float64)
 
 
-def _triangle(c: Floats, *, old: Floats, new: Floats, diagonal: Floats, unit: float, norm: Norm) -> float:
-    """Norm over the upper triangle: c (c + 1)/2 old pairs, c new ones, and the new diagonal."""
-    pairs = c * (c + 1) / 2
+def _block(c: Floats, draws: int) -> Floats:
+    """Entries of the block of c ratings: c on the diagonal, and the pairs as often as they are released."""
+    return c + draws * (c * (c - 1) / 2)
+
+
+def _matrix(
+    c: Floats, *, old: Floats, new: Floats, diagonal: Floats, unit: float, norm: Norm, draws: int
+) -> float:
+    """Norm over the released entries: the block of c old ratings, the new pairs, and the new diagonal."""
+    block, row = _block(c, draws), draws * c
     if norm == "l1":
-        return float((pairs * (old + unit) + c * (new + unit) + diagonal + unit).max()) * _ROUNDING
-    squared = pairs * old**2 + c * new**2 + diagonal**2
-    return float((np.sqrt(squared) + unit * np.sqrt(pairs + c + 1)).max()) * _ROUNDING
+        return float((block * (old + unit) + row * (new + unit) + diagonal + unit).max()) * _ROUNDING
+    squared = block * old**2 + row * new**2 + diagonal**2
+    return float((np.sqrt(squared) + unit * np.sqrt(block + row + 1)).max()) * _ROUNDING
 
 
 def _largest(each: Floats, entries: Floats, norm: Norm) -> float:
