@@ -17,6 +17,8 @@ from lab.published import (
     FriedmanBoundedSGD,
     FriedmanInputMF,
     FriedmanUnboundedSGD,
+    McSherryKNN,
+    McSherrySVD,
     cost,
 )
 from lab.reproductions.du import BASELINE
@@ -60,6 +62,22 @@ def test_errata_of_private_matrix_factorisation():
     assert f"B/(2√λ) = **{1 / (2 * math.sqrt(published.reg)):.2f}**" in errata
     assert "**4.3 times** what is charged" in errata
     assert "**8.6 times**" in errata
+
+
+def test_what_the_noise_of_mcsherry_and_mironov_costs():
+    """The figures themselves are found in test_sensitivity_errata.py; Δ is that of the whole matrix."""
+    errata, page = (" ".join(text(f"lab/docs/{name}.md").split()) for name in ("errata", "published"))
+    thousand, paid = domain(1_000), Budget(epsilon=1.0, delta=1e-6, unit="record", adjacency="add-remove")
+    bounds = [
+        next(
+            q for q in McSherrySVD(noise=noise).queries(thousand, paid) if q.name == "covariance"
+        ).sensitivity
+        for noise in ("gaussian", "laplace")
+    ]
+    assert "for the whole matrix **{:.2f}** and **{:.1f}**".format(*bounds) in errata
+    assert f"at most {cost(McSherrySVD(), thousand, paid).true:.2f} at a claimed 1" in page
+    assert McSherryKNN().n_neighbours == McSherryKNN().rank == 20
+    assert "20 factors, and 20 neighbours" in page
 
 
 def test_errata_of_the_papers_own_tables():

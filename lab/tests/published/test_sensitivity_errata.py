@@ -1,5 +1,7 @@
 """Published claims of McSherry & Mironov 2009 that do not hold, each beside the form that does."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from hushrec.statistics.item_sums import EffectSums
 from lab.published.mcsherry_mironov import McSherrySVD
 
 SPAN, STRENGTH, CLIP = 4.0, 20, 1.0
+RECORD, USER = Unprotected("record", "add-remove"), Unprotected("user", "add-remove")
 DOMAIN = Domain(items=range(4000), scale=(1, 5, 1), max_per_user=500, max_users=10_000)
 
 
@@ -58,6 +61,50 @@ def test_theorem_4_needs_residuals_within_half_the_scale(limit, holds):
         assert moved == pytest.approx(8.8, abs=0.15)
 
 
+def test_theorem_4_has_no_bound_where_the_mean_of_an_item_lies_off_the_scale():
+    """One rating of an item whose noisy mean is 1,000 stars off moves all others of its user by about one."""
+    effects = np.array([3.0] * 1000 + [1000.0])
+    before = centred(2000.0, np.full(1000, 3.0), effects[:-1])
+    after = centred(2000.0, np.full(1001, 3.0), effects)
+    assert np.abs(after - np.append(before, 0)).sum() > 100 * (SPAN + CLIP)
+
+
+@pytest.mark.parametrize(("theta", "at_least"), [(0.15, 0.6), (1.0, 0.2)])
+def test_most_noisy_means_of_little_rated_items_lie_off_the_scale(theta, at_least):
+    """MAvg = (MSum + 15 G)/(MCnt + 15) (§4.2) of 10,000 items with 20 ratings of 3.5; σ_i = Δ_i/θ_i."""
+    rng, part = np.random.default_rng(7), 0.095 * theta
+    sums = 20 * 3.5 + rng.normal(0, SPAN / part, 10_000)
+    counts = 20 + rng.normal(0, 1 / part, 10_000)
+    means = (sums + 15 * 3.5) / (counts + 15)
+    assert np.mean((means < 1) | (means > 5)) > at_least
+    if theta == 0.15:
+        assert 1 / part == pytest.approx(70, abs=0.5)
+
+
+@pytest.mark.parametrize(("limit", "holds"), [(SPAN, False), (SPAN / 2, True)])
+def test_theorem_5_fails_in_l1(limit, holds):
+    """115 ones for items of mean five and 885 fives for items of mean one; then one more one."""
+    given, effects = np.array([1.0] * 116 + [5.0] * 885), np.array([5.0] * 116 + [1.0] * 885)
+    after = centred(limit, given, effects)
+    before = np.append(0, centred(limit, given[1:], effects[1:]))
+    moved = np.abs(np.outer(after, after) / 1001 - np.outer(before, before) / 1000)
+    assert (moved.sum() <= printed("l1")) == holds
+    if not holds:
+        assert moved.sum() == pytest.approx(13.0, abs=0.05)
+        bound, _ = McSherrySVD(noise="laplace")._covariance(DOMAIN, RECORD).queries()
+        assert moved.sum() <= bound.sensitivity
+
+
+def test_a_user_adds_more_than_any_constant_to_the_scalars_of_section_4_5():
+    """Σ r_ui/‖e_u‖₂ grows as 5√c; a user's mean, which is summed here, does not."""
+    added = {count: (5 * count / math.sqrt(count), math.sqrt(count)) for count in (1, 100, 1000)}
+    assert added[1] == (5, 1)
+    assert added[1000] == pytest.approx((158, 32), abs=0.5)
+    sums = McSherrySVD()._effects(DOMAIN, USER)
+    total, people = (query for query in sums.queries() if query.name.startswith("global"))
+    assert (total.sensitivity, people.sensitivity) == pytest.approx((5, 1), rel=1e-3)
+
+
 @pytest.mark.parametrize(("origin", "holds"), [(0.0, False), (3.0, True)])
 def test_a_sum_of_ratings_moves_by_the_largest_rating_not_by_the_width_of_the_scale(origin, holds):
     """Adding a five-star rating moves Σ r by 5, charged is α = 4. Shifted to the middle it moves by 2."""
@@ -81,7 +128,7 @@ def test_a_user_adds_more_to_the_weighted_sums_than_section_4_5_prints():
 def printed(norm):
     """Δ of the covariance by Theorem 5."""
     model = McSherrySVD(noise={"l1": "laplace", "l2": "gaussian"}[norm], covariance={"clip": CLIP / SPAN})
-    return model.claims(DOMAIN, Unprotected("record", "add-remove"))["covariance"]
+    return model.claims(DOMAIN, RECORD)["covariance"]
 
 
 def test_the_corrected_covariance_needs_less_noise_than_is_printed():
