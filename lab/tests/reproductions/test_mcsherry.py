@@ -34,7 +34,7 @@ def tables():
     rows = [
         {"name": trial.name, **trial.settings, "ratings": 10 * trial.settings["day"], "users": 7}
         | {"rmse": 1.0 + (trial.settings["theta"] is not None) / trial.settings["day"]}
-        | {"true_epsilon": trial.settings["theta"] or math.inf}
+        | {"true_epsilon": worth(trial.settings["theta"])}
         for trial in works["mm-time"].cases()
     ]
     types = {"name": pl.String, **mcsherry_time.TYPES}
@@ -42,12 +42,18 @@ def tables():
     return {**found, **again, "mm-time": pl.DataFrame(rows, schema=types)}
 
 
+def worth(theta):
+    """The true ε of all rows at one θ."""
+    return mcsherry_time.claimed(theta) / 2 if theta else math.inf
+
+
 def refits(work, rmse):
     """What a refit would write, with errors by curve and θ, which is infinite without noise."""
     rows = []
     for trial in work.cases():
         said = trial.settings
-        found = {"rmse": rmse(trial.name, said["theta"] or math.inf), "true_epsilon": 1.0, "looks": 9}
+        found = {"rmse": rmse(trial.name, said["theta"] or math.inf), "looks": 9}
+        found["true_epsilon"] = worth(said["theta"])
         beta = {"diagonal": 10.0, "rest": 400.0} if said["cleaning"] == "shrink" else {}
         rows.append({"name": trial.name, **said, **found, **beta, "ridge": 2.0 + said["split"]})
     return pl.DataFrame(rows, schema={"name": pl.String, **mcsherry_refit.TYPES})
@@ -100,6 +106,18 @@ def test_what_is_said_of_raw_curves_and_of_cleaning_follows_from_the_rows(tables
     assert f"kNN on MovieLens 1M from θ = 0.18, and refitted {said};" in mcsherry.facts(tables)
     line = "| MovieLens 1M, SVD, refitted |  | " + " | ".join([f"{-raw:+.3f}"] * 3) + " |"
     assert line.replace("-0.000", "+0.000") in mcsherry._cleaning(tables)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("mm-time", "Fig. 2"), ("mm-1m-refit", "MovieLens 1M"), ("mm-100k-refit", "100K")]
+)
+def test_rows_of_an_older_noise_are_named(tables, name, said):
+    assert mcsherry.older(tables) == ""
+    rows = tables[name].with_columns(pl.col("true_epsilon") * 0.75)
+    found = mcsherry.older({**tables, name: rows})
+    assert found.startswith("**Some rows are older than the others.**")
+    assert found.count(" in place of ") == 1
+    assert said in found
 
 
 def test_crossings_are_read_in_theta_and_in_true_epsilon(tables):
