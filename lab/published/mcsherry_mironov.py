@@ -1,7 +1,8 @@
 """McSherry & Mironov 2009, "Differentially Private Recommender Systems", as printed.
 
-What fails: Theorem 4 needs residuals that are clamped before they are centred, and the printed Δ of the
-covariance misses what one rating moves in its user's other residuals (lab/docs/errata.md).
+What fails: Theorem 4 needs means of items on the scale, which nothing printed keeps there, and residuals that
+are clamped before they are centred; and the printed Δ of the covariance misses what one rating moves in its
+user's other residuals (lab/docs/errata.md). The means are clamped here, without which no bound is known.
 
 Where the paper prints nothing, or these forms do something else, the class says so; the list is in
 lab/docs/published.md. The ridge and both β of the cleaning are constants here: the paper trains them for
