@@ -3,6 +3,7 @@
 from hushrec import registry
 from lab.published.du_leighton_patel import DuRepresentatives, DuResponse
 from lab.published.friedman_berkovsky_kaafar import FriedmanALS, FriedmanEffects, FriedmanInputMF
+from lab.published.friedman_knn import FriedmanKNN
 from lab.published.friedman_sgd import FriedmanBoundedSGD, FriedmanUnboundedSGD
 from lab.published.liu_wang_smola import LiuPosterior
 from lab.published.mcsherry_mironov import McSherryEffects, McSherryKNN, McSherrySVD
@@ -18,6 +19,7 @@ MODELS: tuple[type[PublishedModel], ...] = (
     FriedmanBoundedSGD,
     FriedmanUnboundedSGD,
     FriedmanALS,
+    FriedmanKNN,
     LiuPosterior,
 )
 """The models, in the order of the tables."""
@@ -35,6 +37,7 @@ __all__ = [
     "FriedmanBoundedSGD",
     "FriedmanEffects",
     "FriedmanInputMF",
+    "FriedmanKNN",
     "FriedmanUnboundedSGD",
     "LiuPosterior",
     "McSherryEffects",

@@ -27,6 +27,7 @@ MODELS = {
     "bounded sgd published": lambda: lab.FriedmanBoundedSGD(rank=3, epochs=3),
     "unbounded sgd published": lambda: lab.FriedmanUnboundedSGD(rank=3, epochs=3),
     "als published": lambda: lab.FriedmanALS(rank=3, epochs=3),
+    "private neighbours published": lambda: lab.FriedmanKNN(rank=3),
     "posterior sample published": lambda: lab.LiuPosterior(rank=3, chain=CHAIN),
 }
 METHODS = {

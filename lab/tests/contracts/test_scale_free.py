@@ -16,6 +16,7 @@ MODELS = {
     "sgd, bounded": lab.FriedmanBoundedSGD(rank=3, epochs=3),
     "sgd, unbounded": lab.FriedmanUnboundedSGD(rank=3, epochs=3),
     "als": lab.FriedmanALS(rank=3, epochs=3),
+    "neighbours": lab.FriedmanKNN(rank=3),
     "posterior": lab.LiuPosterior(rank=3, chain=harness.SHORT.model_dump()),
 }
 CASES = [(name, kind) for name, model in MODELS.items() for kind in sorted(model.supports)]
