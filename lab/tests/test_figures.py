@@ -10,12 +10,16 @@ import hushrec as hr
 from hushrec.data.domain import Domain
 from hushrec.figures import one_in, percent
 from hushrec.privacy.accounting.budget import Budget
+from lab.experiments import datasets
+from lab.experiments.download import SETS
 from lab.pages import choosing
 from lab.published import (
     DuResponse,
     FriedmanALS,
     FriedmanBoundedSGD,
+    FriedmanEffects,
     FriedmanInputMF,
+    FriedmanKNN,
     FriedmanUnboundedSGD,
     McSherryKNN,
     McSherrySVD,
@@ -24,6 +28,7 @@ from lab.published import (
 from lab.reproductions.du import BASELINE
 from lab.reproductions.du import PAPER as LOSSES
 from lab.reproductions.du import printed as increase
+from lab.reproductions.figures import CROSSED
 from lab.reproductions.friedman import PAPER as CROSSINGS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,12 +98,59 @@ def test_errata_of_the_papers_own_tables():
     assert f"{ratings / listed:.0f} ratings each, not {ratings / 65_133:.1f}" in errata
     assert f"a density of **{ratings / users / listed:.2%}**, not 0.21".replace("%", " %") in errata
     assert f"209 against {ratings / users:.1f}" in errata
+    users, listed, rated, ratings = 6_040, 3_952, 3_706, 1_000_209
+    assert int(ratings / listed) == 253
+    assert f"{ratings / users / listed:.2%}" == "4.19%"  # printed, and so by the largest number of a movie
+    found = (
+        f"{ratings / rated:.1f} times each, not 253, and with a density of **{ratings / users / rated:.2%}**"
+    )
+    assert found.replace("%", " %") in errata
+    assert datasets.NAMED["ml-1m"].frame["items"] == (1, listed)
+    assert (CROSSINGS["ml-1m", "replace"]["GE"], CROSSED) == ((0.2, None), 0.18)
+    assert "at ε = 0.18. By Table 4 it is 0.2;" in errata
     crossed = [CROSSINGS["ml-1m", adjacency]["ISGD"] for adjacency in ("add-remove", "replace")]
     assert crossed == [(2, 5.3), (0.9, 2.7)]
     assert (
         "is 2 and 5.3 by Table 5, and its 2.7 and 0.9 for the bounded form are 0.9 and 2.7 by Table 4"
         in errata
     )
+
+
+def test_half_stars_cost_more_than_the_papers_width_of_the_scale():
+    """MovieLens 10M: the noise of Δr = 4 on sums that move by 4.5, in the bounded form too."""
+    errata = " ".join(text("lab/docs/errata.md").split())
+    lo, hi, _ = SETS["ml-10m"].scale
+    of_10m = Domain(items=range(100), scale=SETS["ml-10m"].scale, max_users=10_000, users=range(50))
+    paid = Budget(epsilon=1.0, delta=0.0, unit="record", adjacency="replace")
+    losses = []
+    for form in (FriedmanEffects(), FriedmanInputMF()):
+        queries = form.printed(of_10m, paid)
+        split = form.budget_split(of_10m, paid)
+        averages = [name for name in split if name in queries and name != "ratings"]
+        assert {queries[name].sensitivity for name in averages} == {hi - lo}
+        printed = {name: split[name] * queries[name].sensitivity / 4 for name in averages}
+        losses.append(sum(printed.values()) + (split["ratings"] if "ratings" in queries else 0))
+    assert losses == pytest.approx([1.125, 1.0375])
+    assert f"so r_max − r_min is {hi - lo}" in errata
+    assert f"**{losses[0]:.3f} times** its charge" in errata
+    assert f"clamped to ±1, {losses[1]:.4f} times" in errata
+
+
+def test_what_private_neighbours_cost():
+    page = " ".join(text("lab/docs/published.md").split())
+    for items, adjacency, said in (
+        (100, "replace", "{:.2f} times the claim under replace"),
+        (3_952, "replace", "{:.2f} times the claim under replace"),
+        (3_952, "add-remove", "on MovieLens 1M {:.2f} times under add-remove"),
+    ):
+        paid = Budget(epsilon=1.0, delta=0.0, unit="record", adjacency=adjacency)
+        listed = Domain(
+            range(1, items + 1), scale=(1, 5, 1), max_users=10_000, max_per_user=items, users=["u"]
+        )
+        assert said.format(cost(FriedmanKNN(), listed, paid).true) in page
+    found = FriedmanKNN().printed(listed, paid)
+    both = (f"{found[name].sensitivity:.2f}" for name in ("covariance", "co-rating weights"))
+    assert f"the two matrices are then priced by {' and '.join(both)} in place of 3 and 3" in page
 
 
 def test_the_increase_that_does_not_follow_from_its_losses():
