@@ -128,9 +128,7 @@ def _corrected(rows: pl.DataFrame, grid: str, adjacency: str) -> str:
         line = [name, str(crossing(rows, curve, IA)), f"{ia:g}"]
         line += [str(crossing(rows, curve, GE)), f"{ge:g}" if ge else "not crossed"]
         ours = (
-            ["", ""]
-            if name == "GE"
-            else [str(crossing(rows, curve, "GE")), _beside(rows, curve, named["GE"])]
+            ["", ""] if name == "GE" else [str(crossing(rows, curve, "GE")), beside(rows, curve, named["GE"])]
         )
         body.append(line + ours)
     header = ["", "item average at ε =", "paper", "global effects at ε =", "paper"]
@@ -138,7 +136,7 @@ def _corrected(rows: pl.DataFrame, grid: str, adjacency: str) -> str:
     return markdown(header, body)
 
 
-def _beside(rows: pl.DataFrame, curve: Curve, other: Curve) -> str:
+def beside(rows: pl.DataFrame, curve: Curve, other: Curve) -> str:
     """The grid's first ε from which a curve stays below another's at the same ε."""
     mine, theirs = points(rows, curve), points(rows, other)
     first: float | None = None

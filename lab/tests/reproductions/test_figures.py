@@ -1,8 +1,25 @@
 import polars as pl
 import pytest
 
-from lab.reproductions import figures
+from lab.reproductions import figures, friedman_knn
 from lab.reproductions.trials import Trial
+
+
+def neighbours(folder, epsilons=figures.EPSILONS):
+    """A table of neighbours that nobody made: better than ISGD of the made-up grid below ε = 3."""
+    grid = pl.read_parquet(folder / "figures-1m.parquet").filter(name="ISGD")
+    rows = [
+        {"name": "kNN", "split": split, "epsilon": epsilon, "ridge": 4.0**split, "looks": 5, "mae": 0.7}
+        | {
+            "rmse": grid.filter(split=split, epsilon=epsilon)["rmse"].item()
+            + (0.01 if epsilon > 3 else -0.01)
+        }
+        for split in (0, 1)
+        for epsilon in epsilons
+    ]
+    table = pl.DataFrame(rows, schema={"name": pl.String, **friedman_knn.TYPES})
+    table.write_parquet(folder / f"{figures.KNN}.parquet")
+    return table
 
 
 @pytest.mark.full
@@ -10,6 +27,7 @@ def test_page_figures_and_csv_from_finished_runs(made_up):
     folder = made_up(*figures.NAMES)
     counts = pl.DataFrame({"rank": range(1, 201), "ratings": [3] * 100 + [1] * 100})
     counts.write_parquet(folder / f"{figures.COUNTS}.parquet")
+    made = neighbours(folder)
     figures.page(folder, folder / "pages")
     drawn = {"3a", "3b", "5a"}
     names = {path.name for path in (folder / "pages").iterdir()}
@@ -23,9 +41,11 @@ def test_page_figures_and_csv_from_finished_runs(made_up):
     page = (folder / "pages" / "figures.md").read_text("utf-8")
     assert "| 100 | 75 % |" in page
     lines = pl.read_csv(folder / "pages" / "figures.csv")
-    rows = pl.read_parquet(folder / "figures-1m.parquet").filter(name="kNN", epsilon=2.0)
-    line = lines.filter(name="kNN", epsilon=2.0)
-    assert line["rmse"].item() == round(rows["rmse"].mean(), 5)
+    for name, table in (("kNN", made), ("GE", pl.read_parquet(folder / "figures-1m.parquet"))):
+        rows, line = table.filter(name=name, epsilon=2.0), lines.filter(name=name, epsilon=2.0)
+        assert line["rmse"].item() == round(rows["rmse"].mean(), 5)
+    assert "| 1 and 4 | 1 and 4 |" in page
+    assert "| ISGD | 4 |" in page
 
 
 def test_settings_are_sorted_and_the_best_is_named(made_up):
@@ -44,8 +64,24 @@ def test_items_are_counted_most_rated_first(tmp_path):
     assert found == [{"rank": 1, "ratings": 3}, {"rank": 2, "ratings": 1}]
 
 
-def test_the_papers_crossing_is_beside_ours(made_up):
+def test_the_papers_crossings_and_its_conclusion_are_beside_ours(made_up):
     folder = made_up("figures-1m")
-    lines = figures.lines({"figures-1m": pl.read_parquet(folder / "figures-1m.parquet")})
-    assert [line.paper for line in lines] == ["0.18", "0.18"]
+    data = {"figures-1m": pl.read_parquet(folder / "figures-1m.parquet"), figures.KNN: neighbours(folder)}
+    lines = figures.lines(data)
+    assert [line.paper for line in lines] == ["0.18", "0.18", "higher"]
+    assert lines[2].published == "4"
     assert figures.lines({}) == []
+
+
+def test_a_small_part_says_nothing_of_an_epsilon_that_it_did_not_run(made_up):
+    """It once explained a crossing at 3.9 by a grid that began at 0.2."""
+    folder = made_up("figures-1m")
+    few = {1.0, 4.0}
+    kept = pl.read_parquet(folder / "figures-1m.parquet").filter(
+        pl.col("epsilon").is_in(few) | pl.col("epsilon").is_infinite()
+    )
+    lines = figures.lines({"figures-1m": kept, figures.KNN: neighbours(folder, sorted(few))})
+    assert "0.2" not in " ".join(line.why for line in lines)
+    runs = {run.name for run in figures.quick(None)["figures-1m"].run}
+    assert runs == {"GE", "ISGD", "PSGD"}
+    assert {case.settings["epsilon"] for case in figures.quick(None)[figures.KNN].cases()} == few
