@@ -79,7 +79,7 @@ class Crossing:
     def _shown(self, epsilon: float) -> str:
         if epsilon == 0:
             return f"≤ {self.first:g}"
-        return f"> {self.last:g}" if math.isinf(epsilon) else f"{epsilon:.2g}"
+        return f"> {self.last:g}" if math.isinf(epsilon) else f"{float(f'{epsilon:.2g}'):g}"
 
 
 def metrics(rows: pl.DataFrame) -> list[str]:

@@ -351,7 +351,7 @@ def _at_the_same_epsilon(data: Mapping[str, pl.DataFrame]) -> str:
     ours = points(rows, curve("CovarianceSVD"))[4.0]["rmse"]
     theirs, fitted = points(by_theta(rows), curve(label)), _at(refitted(data, "mm-1m-refit"), label)
     said = [
-        f"{theirs[theta]['rmse']:.3f} at {theirs[theta]['true_epsilon']:.2g} ({fitted[theta]:.3f} refitted)"
+        f"{theirs[theta]['rmse']:.3f} at {theirs[theta]['true_epsilon']:.3g} ({fitted[theta]:.3f} refitted)"
         for theta in (4.0, 25.0)
     ]
     return (
