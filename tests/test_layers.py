@@ -159,7 +159,7 @@ DRAWING = {
     "release/synthesis/rated_people.py",
     "release/synthesis/simulated_moments.py",
     "release/synthesis/synthetic_people.py",
-    "solvers/mcmc/sgld.py",
+    "solvers/mcmc/chain.py",
 }
 """The files of the package that may use NumPy's generators: on no certified release's noise."""
 

@@ -25,6 +25,7 @@ APART = {
 }
 """Folders of tests of more than one module, and of what tests share."""
 CROSSING = {
+    "deploy",
     "docs",
     "end_to_end",
     "guides",

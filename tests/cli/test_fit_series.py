@@ -67,7 +67,10 @@ def test_interactions_are_counted(here, hushrec):
     hushrec(
         "ledger create ledger.db --epsilon 4 --delta 1e-6 --unit user --adjacency add-remove --max-releases 3"
     )
-    hushrec("fit train.csv --domain clicks.json --ledger ledger.db --series year -o first.safetensors")
+    hushrec(
+        "fit train.csv --domain clicks.json --ledger ledger.db --series year --accept rating "
+        "-o first.safetensors"
+    )
     assert hr.Release.open("first.safetensors").model == "Popularity"
 
 

@@ -235,7 +235,7 @@ def test_what_costs_nothing_has_no_share(small) -> None:
     [
         (GlobalEffects(split={"covariance": 1.0}), "'covariance' is not measured here; name one of global"),
         (GlobalEffects(split={"item sums": 0.0}), "must be a positive, finite number"),
-        (GlobalEffects(split={"item sums": math.inf}), "must be a positive, finite number"),
+        (GlobalEffects(split={"item sums": -1.0}), "must be a positive, finite number"),
         (Halved(), "Halved.default_split has no part for 'global count'"),
     ],
 )

@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 import hushrec as hr
 from hushrec.solvers.mcmc.chain import Chain
@@ -110,3 +111,19 @@ def assert_alike(moved):
     for one, other in combinations(moved, 2):
         apart = one - other
         assert abs(apart.mean()) < 5.5 * apart.std(ddof=1) / np.sqrt(len(apart)), moved.mean(axis=1)
+
+
+def disagreement(ours, theirs):
+    """The largest |t| of means and variances over what both bound but with probability 1e-6.
+
+    Both have a row for each independent (or, for batches of a chain, nearly independent) sample of moments.
+    """
+    spread = ours.var(axis=0, ddof=1) / len(ours) + theirs.var(axis=0, ddof=1) / len(theirs)
+    t = np.abs(ours.mean(axis=0) - theirs.mean(axis=0)) / np.sqrt(spread)
+    freedom = min(len(ours), len(theirs)) - 1
+    return float(t.max() / stats.t.isf(1e-6 / (2 * t.size), freedom))
+
+
+def moments(samples, centre):
+    flat = samples.reshape(len(samples), -1)
+    return np.concatenate([flat, (flat - centre.ravel()) ** 2], axis=1)

@@ -27,7 +27,7 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.noise.entropy import Seeded
 
 CANARIES = 40_000
-"""With so many, the chain that Liu, Wang & Smola print is refuted at ε = 1."""
+"""A number with which the chain that Liu, Wang & Smola print is refuted at ε = 1; chosen by hand."""
 _FIRST, _GUESSED = 0.03, 0.2  # of the canaries those with the first ids, and of these the guessed; by hand
 _EPOCHS = 50  # a longer chain only comes closer to its law
 

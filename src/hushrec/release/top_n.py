@@ -53,7 +53,7 @@ class Ranking:
     """
 
     def __init__(self, release: Release, n: int, *, allowed: Bools | None = None) -> None:
-        n = min(whole(n, "n", 1, ConfigError), len(release.items))
+        n = whole(n, "n", 1, ConfigError)
         self._predictor, self._n_items, self._n = predictor(release), len(release.items), n
         self._barred = None if allowed is None else ~allowed
         at_once = _SCORES if isinstance(self._predictor, BlockPredictor) else _SLOW

@@ -31,7 +31,7 @@ def test_a_share_is_read_off_public_facts(small, total):
     assert share == total.model_copy(update={"epsilon": 0.4659})
     assert hr.plan(small.domain, MODEL, share).epsilon <= 0.4659
     assert hr.split_budget(small.domain, MODEL, total, 1) == total
-    with pytest.raises(BudgetError, match="one release or more"):
+    with pytest.raises(BudgetError, match="releases must be a whole number, 1 or more"):
         hr.split_budget(small.domain, MODEL, total, 0)
 
 

@@ -227,7 +227,7 @@ def test_a_slice_is_those_people(domain):
     assert (part.users.to_list(), part.indptr.tolist(), part.items.tolist()) == (["y"], [0, 2], [0, 1])
     assert ratings.slice(1, 1).n_users == 0
     for start, stop in ((-1, 2), (2, 1), (0, 4)):
-        with pytest.raises(DataError, match="a slice goes"):
+        with pytest.raises(DataError, match=r"a slice goes|start must be"):
             ratings.slice(start, stop)
 
 
