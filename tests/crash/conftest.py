@@ -131,7 +131,7 @@ class Crash:
 
     plan, total = PLAN, TOTAL
     killed = -signal.SIGKILL
-    of_checkpoints = ("after-key", "after-bind", "inside-keep", "after-keep", "after-shred")
+    of_checkpoints = ("after-key", "after-bind", "after-mark", "inside-keep", "after-keep", "after-shred")
     fork, status = staticmethod(fork), staticmethod(status)
     run_until, publish, check = staticmethod(run_until), staticmethod(publish), staticmethod(check)
     started = staticmethod(started)

@@ -24,6 +24,7 @@ POINTS: dict[str, dict[str, Any]] = {
         "before-charge",
         "inside-charge",
         "after-charge",
+        "after-mark",
         "after-sample",
         "inside-keep",
         "after-keep",

@@ -343,6 +343,8 @@ class Request(Generic[Made]):
             grant = account.charge(work.plan, self.release_index, kept or self.entropy, accept=self.accept)
         rooms.kept()
         with spending(account, grant, work.plan):
+            if kept:
+                kept.mark_charged()  # before any noise: a ledger that was restored is then not believed
             result = work.make(people, grant)
             content = work.content(result)
             rooms.stored()

@@ -59,11 +59,8 @@ def stopped(account: Ledger) -> list[Stopped]:
             if charge and charge.state != "forfeited":
                 resumable.append(Stopped(charge, folder))
                 continue
-            if charge is None and kept.measured:
-                raise LedgerStale(
-                    f"the ledger does not know the charge of the checkpoint {folder.name}: a backup was "
-                    "restored; put the latest copy back"
-                )
+            if charge is None and kept.charged:
+                raise _stale(folder)
             kept.forget()
     _tidy(account)
     return sorted(resumable, key=lambda one: one.charge.number)
@@ -164,6 +161,9 @@ def _opened(folder: Path, marks: dict[str, str], account: Ledger) -> Checkpoint:
     before = checkpoint.resumed
     try:
         checkpoint.bind(marks, account.id)
+        if checkpoint.charged and account.under(checkpoint.commitment) is None:
+            checkpoint.close()
+            raise _stale(folder)
         return checkpoint
     except CheckpointError:
         checkpoint.close()
@@ -176,9 +176,16 @@ def _opened(folder: Path, marks: dict[str, str], account: Ledger) -> Checkpoint:
     return _opened(_new(account), marks, account)
 
 
+def _stale(folder: Path) -> LedgerStale:
+    return LedgerStale(
+        f"the ledger does not know the charge of the checkpoint {folder.name}: a backup was restored; put "
+        "the latest copy back"
+    )
+
+
 def _forget_uncharged(checkpoint: Checkpoint, account: Ledger) -> None:
     """Remove a checkpoint without a charge in the ledger: the charge was refused."""
-    if account.under(checkpoint.commitment) is None:
+    if account.under(checkpoint.commitment) is None and not checkpoint.charged:
         checkpoint.forget()
         _tidy(account)
 

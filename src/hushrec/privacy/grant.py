@@ -2,6 +2,7 @@
 
 import functools
 import os
+import threading
 from collections.abc import Iterable
 from fractions import Fraction
 from types import ModuleType
@@ -80,6 +81,7 @@ class Grant(Confined):
         self.checkpoint = entropy if isinstance(entropy, Checkpoint) else None
         self._process, self._drawn = os.getpid(), set[str]()
         self.taken = ""
+        self._taking = threading.Lock()
 
     @property
     def private(self) -> bool:
@@ -237,18 +239,21 @@ class Grant(Confined):
 
         Privacy: public.
         """
-        others = [event for event in self._open.values() if event.branch not in ("", branch)]
-        if self.taken:
-            raise GrantError(f"{branch}: branch {self.taken} was taken already; take one branch, once")
-        if not branch or all(event.branch != branch for event in self._open.values()):
-            raise GrantError(f"{branch!r}: the charged plan has no such branch; name one of queries()")
-        if self.checkpoint and any(released_values.load(self.checkpoint, event) for event in others):
-            raise GrantError(
-                f"{branch}: the interrupted fit took another branch; resume it with the same code and data"
-            )
-        self.taken = branch
-        for event in others:
-            del self._open[event.name]
+        self._require_own_process()
+        with self._taking:
+            others = [event for event in [*self._open.values()] if event.branch not in ("", branch)]
+            if self.taken:
+                raise GrantError(f"{branch}: branch {self.taken} was taken already; take one branch, once")
+            if not branch or all(event.branch != branch for event in [*self._open.values()]):
+                raise GrantError(f"{branch!r}: the charged plan has no such branch; name one of queries()")
+            if self.checkpoint and any(released_values.load(self.checkpoint, event) for event in others):
+                raise GrantError(
+                    f"{branch}: the interrupted fit took another branch; resume it with the same code "
+                    "and data"
+                )
+            self.taken = branch
+            for event in others:
+                self._open.pop(event.name, None)
 
     def close(self) -> None:
         """Drop the measurements that were booked but not made. They stay charged."""
@@ -271,8 +276,7 @@ class Grant(Confined):
         return event
 
     def _unused(self, name: str) -> Event:
-        if os.getpid() != self._process:
-            raise GrantError("a grant stays in the process that was charged; charge the ledger in this one")
+        self._require_own_process()
         event = self._open.get(name)
         if event is None:
             only = f"only branch {self.taken} is measured" if self.taken else "each booking is used once"
@@ -282,6 +286,10 @@ class Grant(Confined):
                 f"{name}: no branch was taken yet; call run.take({event.branch!r}, reason) first"
             )
         return event
+
+    def _require_own_process(self) -> None:
+        if os.getpid() != self._process:
+            raise GrantError("a grant stays in the process that was charged; charge the ledger in this one")
 
     def _use(self, event: Event) -> None:
         if self._open.pop(event.name, None) is None:  # another thread took it

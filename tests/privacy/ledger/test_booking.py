@@ -1,8 +1,12 @@
 """Charges and grants under a checkpoint: granted again, drawn again to the bit, never for other ratings."""
 
 import shutil
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -13,6 +17,7 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.events import Gaussian
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.bounded import Bounded
+from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import OperatingSystem
 from support.checkpoints import bound
@@ -292,6 +297,31 @@ def test_all_branches_are_booked_and_the_dearest_is_paid(place: str) -> None:
     assert grant.ledger["spent_epsilon"] == pytest.approx(plan.epsilon, abs=1e-9)
     (release,) = ledger.document().facts["releases"]
     assert (release["measurements"], release["epsilon"]) == (4, plan.epsilon)
+
+
+def test_of_two_threads_that_take_branches_one_has_all_of_its_own(make_bounded: MakeBounded) -> None:
+    """Without a lock, some threads that took theirs found a measurement of it gone."""
+    plan, interval = of_branches(), sys.getswitchinterval()
+    ledger = Ledger.ephemeral(TOTAL.model_copy(update={"epsilon": 1e4}))
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            for _ in range(150):
+                grant, start = ledger.charge(plan), Barrier(2)
+
+                def take(branch: str, grant: Grant = grant, start: Barrier = start) -> bool:
+                    start.wait()
+                    with suppress(GrantError):
+                        grant.take(branch)
+                        return True
+                    return False
+
+                assert sum(pool.map(take, ("pairs", "counts"))) == 1
+                for event in BRANCHED[1:]:
+                    if event.branch == grant.taken:
+                        grant.measure(make_bounded(event.name))
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_an_interrupted_fit_takes_the_same_branch_again(

@@ -34,9 +34,9 @@ from hushrec.privacy.failpoints import failpoint
 
 Fact = int | float | str
 
-_KEY, _COMMITMENT = "key", "commitment"
+_KEY, _COMMITMENT, _CHARGED = "key", "commitment", "charged"
 _STATE = re.compile(r"[0-9a-f]{40}\.safetensors")
-_KNOWN = re.compile(rf"{_KEY}|{_COMMITMENT}|{_STATE.pattern}")
+_KNOWN = re.compile(rf"{_KEY}|{_COMMITMENT}|{_CHARGED}|{_STATE.pattern}")
 _BYTES = 32  # length of the key of an HMAC-SHA-256
 
 
@@ -119,12 +119,23 @@ class Checkpoint(Confined, Holder):
         return bool(marks.get(name) == self._mac("fact", name, value).hex())
 
     @property
-    def measured(self) -> bool:
-        """Whether it holds released values, which are written only after the charge.
+    def charged(self) -> bool:
+        """Whether its fit was charged: it has the mark, or released values, which come after it.
 
         Privacy: public.
         """
-        return any(map(_STATE.fullmatch, self._folder.files()))
+        files = self._folder.files()
+        return _CHARGED in files or any(map(_STATE.fullmatch, files))
+
+    def mark_charged(self) -> None:
+        """Write down, durably, that its fit was charged. Call it before any noise is drawn.
+
+        Privacy: public.
+        """
+        self._bound()
+        with self._folder.translated():
+            self._folder.write(_CHARGED, b"")
+        failpoint("after-mark")
 
     def bind(self, facts: Mapping[str, str], ledger: str = "") -> None:
         """Bind the checkpoint to its fit: to everything that must be the same when it resumes.

@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import shutil
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
@@ -31,6 +32,7 @@ class Folder:
     def __init__(self, path: Path, file_names: re.Pattern[str], of: str = "checkpoint") -> None:
         self.path, self._file_names, self._of = path, file_names, of
         self._lock: int | None = None
+        _ALL.add(self)
         with self.translated():
             self._lock = self._claimed()
             try:
@@ -142,6 +144,18 @@ class Folder:
                 f"{self.path.name}: this folder contains other files; choose an empty one for the {self._of}"
                 f"{removed if self._of == 'checkpoint' else ''}"
             )
+
+
+_ALL: weakref.WeakSet[Folder] = weakref.WeakSet()
+
+
+def _let_go() -> None:
+    """In a forked child: it would share the lock, and hold the folder after its parent was killed."""
+    for folder in _ALL:
+        folder.close()
+
+
+os.register_at_fork(after_in_child=_let_go)
 
 
 def in_use(path: Path) -> bool:

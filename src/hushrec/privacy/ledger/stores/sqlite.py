@@ -1,15 +1,18 @@
 """The ledger's file: SQLite in WAL mode, with every commit forced to disk and constraints in SQL.
 
 A connection lives for one transaction. So threads and forked processes share nothing, and at rest the ledger
-is a single file without a log.
+is a single file without a log. Each connection is made under a lock of the file itself: those of SQLite lie
+next to the name that was opened, and a file may have two names.
 """
 
 import functools
+import glob
 import os
 import sqlite3
 import stat
 import tempfile
 import threading
+import time
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -172,12 +175,13 @@ class SqliteStore:
                 return
             self._identity()
             assert self.path is not None
-            database = _connect(f"{self.path.as_uri()}?mode=rw")
-            try:
-                _recognise(database)
-                yield database
-            finally:
-                database.close()
+            with _alone(self.path):
+                database = _connect(f"{self.path.as_uri()}?mode=rw")
+                try:
+                    _recognise(database)
+                    yield database
+                finally:
+                    database.close()
 
     def _log(self) -> bool:
         """Whether a crash left committed pages in a log file."""
@@ -195,7 +199,72 @@ class SqliteStore:
             ) from None
         if not stat.S_ISREG(status.st_mode):
             raise LedgerError(f"{self.path.name} is not a regular file, so not a ledger; correct the path")
+        if status.st_nlink > 1:
+            _require_one_name(self.path)
         return status.st_dev, status.st_ino
+
+
+def _require_one_name(path: Path) -> None:
+    """Refuse a hard link: what a killed process left in a log lies next to the name that it used."""
+    drafts = glob.glob(f".{glob.escape(path.name)}.*/{glob.escape(path.name)}", root_dir=path.parent)
+    own = sum(_same(path.parent / draft, path) for draft in drafts)  # of a process that creates the ledger
+    if path.stat().st_nlink > 1 + own:
+        raise LedgerError(
+            f"{path.name}: this ledger has a second name, a hard link, under which charges could be lost; "
+            f"delete the other name (find / -samefile {path.name} shows it), and for a backup make a copy"
+        )
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except FileNotFoundError:  # just removed
+        return False
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Hold the lock of a file, whatever name it was reached by; wait for it, but not for ever.
+
+    Closing a file drops the locks that SQLite has on it in this process, so it is closed after the
+    connection, and no other thread has a connection then.
+    """
+    import fcntl  # imported here because not every system has it
+
+    handle, patient_until = os.open(path, os.O_RDONLY), time.monotonic() + _PATIENCE
+    _HELD.add(handle)
+    try:
+        while not _locked(handle, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            if time.monotonic() > patient_until:
+                raise LedgerError(f"{UNRECORDED}: {_PASSING[sqlite3.SQLITE_BUSY]}")
+            time.sleep(0.001 * (1 + os.urandom(1)[0] % 10))  # s; not all at once
+        yield
+    finally:
+        if handle in _HELD:  # and not in a forked child
+            _HELD.discard(handle)
+            os.close(handle)
+
+
+def _locked(handle: int, how: int) -> bool:
+    import fcntl
+
+    try:
+        fcntl.flock(handle, how)
+    except BlockingIOError:
+        return False
+    return True
+
+
+_HELD: set[int] = set()
+
+
+def _let_go() -> None:
+    """In a forked child, which would share the lock for as long as it lives."""
+    while _HELD:
+        os.close(_HELD.pop())
+
+
+os.register_at_fork(after_in_child=_let_go)
 
 
 def _connect(where: str) -> sqlite3.Connection:
