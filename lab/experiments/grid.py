@@ -58,7 +58,7 @@ class Run(Frozen):
     settings: dict[str, Any] = Field(default_factory=dict)
     unit: OneOrMore[Unit] | None = None
     adjacency: OneOrMore[Adjacency] | None = None
-    epsilon: OneOrMore[Annotated[float, Field(gt=0)]] = ()
+    epsilon: OneOrMore[Annotated[float, Field(gt=0, allow_inf_nan=True)]] = ()
     delta: float | None = None
     seeds: int = Field(1, ge=1, le=1000)
     fold_in: bool = False
