@@ -17,8 +17,9 @@ def test_it_holds_what_it_claims(case, epsilon):
     found = audit(case.config(), case.budget(epsilon))
     print(f"\n{found}")
     assert found.holds, str(found)
+    sampled = any(finding.kind == "sample" for finding in found.findings)  # no noise that could fall short
     for finding in found.findings:
-        assert finding.kind in ("sample", "replay") or finding.noticed is not None, str(found)
+        assert sampled or finding.kind == "replay" or finding.noticed is not None, str(found)
 
 
 def test_every_model_that_protects_anything_is_a_case():

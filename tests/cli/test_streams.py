@@ -176,6 +176,6 @@ def test_a_closed_stream_is_no_file_that_is_opened_later():
 
 
 def test_any_failure_after_publication_is_told(capsys):
-    with streams.made("r.safetensors"):
+    with streams.publication("r.safetensors"):
         raise ValueError("a bug")
     assert f"hushrec: r.safetensors is written and {TOLD}: ValueError: a bug" in capsys.readouterr().err

@@ -5,7 +5,10 @@ import pytest
 from contracts import test_settings_in_use as harness
 from lab import published
 
-SHORT = {"LiuPosterior": {"rank": 2, "chain": {"chains": 2, "epochs": 6}}}
+SHORT = {
+    "LiuPosterior": {"rank": 2, "chain": {"chains": 2, "epochs": 6}},
+    "FriedmanKNN": {"rank": 2},
+}
 
 
 def noise_and_bits(form, ratings, budget):

@@ -160,7 +160,7 @@ def charged(
             return request.make(people)
 
     result, request = confirmed(request, make)
-    with streams.made(request.out):
+    with streams.publication(request.out):
         if work.resumes:
             console.out().print(RESUMED)
         if request.new_ledger:
@@ -169,7 +169,7 @@ def charged(
                 f"Started {request.ledger if ledger.path else ledger.place}: {ledger.total}, for one release",
                 soft_wrap=True,
             )
-    with streams.made(request.out):
+    with streams.publication(request.out):
         yield work, result
 
 

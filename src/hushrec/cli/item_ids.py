@@ -44,13 +44,13 @@ def _ambiguous(client: "Client", name: str, ids: list[str]) -> str:
     choices = [f"{item} ({client.title(item)})" for item in ids[:_SHOWN]]
     choices += [f"{len(ids) - _SHOWN:,} more"] * (len(ids) > _SHOWN)
     clear = [client.find(client.title(item)) == [item] for item in ids[:_SHOWN]]
-    told = f"{name!r} may be {', '.join(choices)}"
+    message = f"{name!r} may be {', '.join(choices)}"
     if normalize("NFC", name) != ids[0]:
-        return f"{told}: give an id{', or the title in full, as it stands here' * all(clear)}"
-    told += f", as it is the id of {ids[0]} and the title of the rest"
+        return f"{message}: give an id{', or the title in full, as it stands here' * all(clear)}"
+    message += f", as it is the id of {ids[0]} and the title of the rest"
     if clear[0]:
-        return f"{told}: give the title of {ids[0]} in full, as it stands here, or the id of another"
-    return f"{told}: give the id of another; {ids[0]} itself is named by its id in Python, hushrec.Client"
+        return f"{message}: give the title of {ids[0]} in full, as it stands here, or the id of another"
+    return f"{message}: give the id of another; {ids[0]} itself is named by its id in Python, hushrec.Client"
 
 
 def item_json(client: "Client", item: str) -> dict[str, str | None]:

@@ -31,7 +31,7 @@ def prepare() -> None:
 
 
 @contextmanager
-def made(place: object) -> Iterator[None]:
+def publication(place: object) -> Iterator[None]:
     """Context of what is printed about a release that is charged and written: failures are reported.
 
     Args:

@@ -224,10 +224,10 @@ class Feedback(ABC):
         """
         if isinstance(personal_epsilon, Mapping):
             personal_epsilon = np.array([personal_epsilon.get(user, np.nan) for user in self.users.to_list()])
-        given = np.array(personal_epsilon)
-        if given.dtype.kind not in "fiu":
+        epsilons = np.array(personal_epsilon)
+        if epsilons.dtype.kind not in "fiu":
             raise DataError("give each user an ε that is a number, not text or a truth value")
-        return replace(self, personal_epsilon=given.astype(np.float64))
+        return replace(self, personal_epsilon=epsilons.astype(np.float64))
 
     def capped(self, max_per_user: int) -> Self:
         """Keep at most ``max_per_user`` entries of each user, chosen by a hash keyed with the user's own id.

@@ -207,8 +207,8 @@ class SqliteStore:
 def _require_one_name(path: Path) -> None:
     """Refuse a hard link: what a killed process left in a log lies next to the name that it used."""
     drafts = glob.glob(f".{glob.escape(path.name)}.*/{glob.escape(path.name)}", root_dir=path.parent)
-    own = sum(_same(path.parent / draft, path) for draft in drafts)  # of a process that creates the ledger
-    if path.stat().st_nlink > 1 + own:
+    unfinished = sum(_same(path.parent / draft, path) for draft in drafts)
+    if path.stat().st_nlink > 1 + unfinished:
         raise LedgerError(
             f"{path.name}: this ledger has a second name, a hard link, under which charges could be lost; "
             f"delete the other name (find / -samefile {path.name} shows it), and for a backup make a copy"
