@@ -53,9 +53,9 @@ class ChainSettings(Frozen):
         """Estimate every chain's state, twice if stored or released; two chains at once read the ratings."""
         state = 4.0 * (rank + 1)
         looks = self.chains * 8 * _DRAWS * 500 * 6.0
-        pace = self.chains * self.epochs * (1 + rank / 16) / 30
+        pace = self.chains * self.epochs * (1 + rank**2 / 64) / 50
         return Footprint(
-            1e7 + looks + 3 * self.chains * items * state,
+            1e8 + looks + 3 * self.chains * items * state,  # two chains hold a band of sums each
             20,
             64 + 2 * self.chains * state,
             self.chains * self.epochs * items * (rank + 1) / DRAWS,
