@@ -13,6 +13,7 @@ from hushrec.data.ratings import Ratings
 from hushrec.data.spark.spark_feedback import SparkFeedback
 from hushrec.data.synthetic import netflix_like
 from hushrec.errors import DataError
+from hushrec.kernels.csr import cuts
 from hushrec.privacy.noise.entropy import Seeded
 from hushrec.statistics.engines import spark_engine
 from hushrec.statistics.engines.engine import engine_of
@@ -159,8 +160,8 @@ def test_an_error_on_an_executor_tells_its_kind_and_nothing_private(source, capf
 
 
 def test_an_error_in_our_own_code_tells_its_place(source):
-    with pytest.raises(DataError, match=r"TypeError in hushrec\.data\.feedback, line \d+; more"):
-        engine_of(source).map(lambda block: block.capped("4")).total(failing, *SHAPES)
+    with pytest.raises(DataError, match=r"TypeError in hushrec\.kernels\.csr, line \d+; more"):
+        engine_of(source).map(lambda block: cuts(block, 1)).total(failing, *SHAPES)
 
 
 def test_an_executor_of_another_version_is_noticed_before_a_charge(source, monkeypatch):
