@@ -100,16 +100,10 @@ REFERENCE = {
             *("create", "open", "ephemeral", "total", "spent", "remaining", "releases_left", "share"),
             *("extend", "confirm", "declare", "charge", "forfeit_index", "document", "export"),
         ),
-        "accounting.gaussian": (),
-        "accounting.gaussian_noise": (),
-        "accounting.laplace": (),
-        "accounting.pure": (),
-        "accounting.randomized_response": (),
-        "accounting.Loss": ("epsilon", "delta", "rho", "mu"),
     },
 }
 """Subject → names, each with the methods and attributes that users need."""
-CONSTRUCTED = {"Domain", "Reading", "Database", "Budget", "Client", "Seeded", "Loss"}
+CONSTRUCTED = {"Domain", "Reading", "Database", "Budget", "Client", "Seeded"}
 """Classes that users construct. Functions return instances of the others."""
 INSTANCES = {"ReleasedData": "data", "SparkFeedback": "feedback", "Interactions": "clicks"}
 """What an instance is called where its class in lower case would not do."""

@@ -10,6 +10,7 @@ import pytest
 from scipy.sparse import csr_matrix, vstack
 
 import hushrec as hr
+from hushrec.privacy.accounting.accountant import gaussian_mu
 from hushrec.testing import Seeded
 from lab.tests.test_benchmarks import script
 
@@ -37,10 +38,10 @@ def test_a_person_moves_the_gradient_by_one_at_most(likes, items):
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_descent_costs_what_it_was_given(epsilon):
-    rounds = lists.DP_SGD[epsilon].rounds
-    sigma = hr.accounting.gaussian_noise(epsilon, 1e-6, times=rounds)
-    assert hr.accounting.gaussian(1 / sigma, times=rounds).epsilon(1e-6) == pytest.approx(epsilon, rel=1e-6)
-    assert hr.accounting.gaussian(2 / sigma, times=rounds).epsilon(1e-6) > 1.5 * epsilon
+    method = lists.DP_SGD[epsilon]
+    sigma = lists.least_noise(method, epsilon, 1e-6)
+    assert lists.cost(method, sigma).epsilon(1e-6) == pytest.approx(epsilon, rel=1e-6)
+    assert lists.cost(method, sigma / 2).epsilon(1e-6) > 1.5 * epsilon
 
 
 def rated(people, seed):
@@ -167,9 +168,7 @@ def test_a_delta_that_is_too_large_for_the_crowd_is_met_by_equal_noise():
     domain = hr.Domain(data.domain.items, scale=data.domain.scale, max_users=100_000, max_per_user=30)
     budget = lists.spent(asked, domain)
     assert budget.delta < 1e-6
-    assert hr.accounting.gaussian_noise(budget.epsilon, budget.delta) == pytest.approx(
-        hr.accounting.gaussian_noise(1.0, 1e-5), rel=1e-6
-    )
+    assert gaussian_mu(budget.epsilon, budget.delta) == pytest.approx(gaussian_mu(1.0, 1e-5), rel=1e-6)
     release = hr.testing.fit(
         dataclasses.replace(data, domain=domain), hr.GlobalEffects(), budget, entropy=Seeded(1)
     )

@@ -1,6 +1,5 @@
 """Every public name and its module, for type checkers; ``hushrec.registry`` has the same at run time."""
 
-from . import accounting as accounting
 from . import data as data
 from . import errors as errors
 from . import testing as testing

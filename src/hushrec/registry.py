@@ -34,7 +34,7 @@ MODELS = (
 METHODS = ("RandomizedResponse", "DistanceBased")
 """Names of the methods that release data; each stands in ``local/``, in the file of its name."""
 _OTHERS = {
-    "": ("accounting", "data", "errors", "testing"),
+    "": ("data", "errors", "testing"),
     "curator.choices.estimate_crowd": ("estimate_crowd",),
     "curator.choices.split_budget": ("split_budget",),
     "curator.choices.suggest_model": ("suggest_model",),

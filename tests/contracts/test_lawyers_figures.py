@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hushrec import accounting
 from hushrec.documents.odds import best_attack, right_guess
 from hushrec.figures import above
+from hushrec.privacy.accounting.accountant import gaussian_epsilon, gaussian_mu
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/for-lawyers.md").read_text("utf-8")
 DELTA = 1e-6
@@ -29,14 +29,9 @@ def up(figure):
     return float(above(figure, 3))
 
 
-def ratio(epsilon):
-    """Δ/σ of Gaussian noise with this ε."""
-    return 1 / accounting.gaussian_noise(epsilon, DELTA)
-
-
 @pytest.mark.parametrize("epsilon", [1, 4])
 def test_what_one_step_reveals(epsilon):
-    mu = accounting.gaussian(ratio(epsilon)).mu
+    mu = gaussian_mu(epsilon, DELTA)
     guesses = [100 * right_guess(epsilon, DELTA, known) for known in (mu, None)]
     attacks = [100 * best_attack(epsilon, DELTA, known) for known in (mu, None)]
     stated = [number(cell) for cell in row("one step", epsilon)]
@@ -48,9 +43,9 @@ def test_what_one_step_reveals(epsilon):
 @pytest.mark.parametrize("epsilon", [1, 4])
 def test_what_two_steps_reveal(epsilon):
     twice, delta = 2 * epsilon, (1 + math.exp(epsilon)) * DELTA
-    mu = 2 * accounting.gaussian(ratio(epsilon)).mu
+    mu = 2 * gaussian_mu(epsilon, DELTA)
     guesses = [100 * right_guess(twice, delta, known) for known in (mu, None)]
-    at_delta = accounting.gaussian(2 * ratio(epsilon)).epsilon(DELTA)
+    at_delta = gaussian_epsilon(mu, DELTA)
     stated = [number(cell) for cell in row("two steps", epsilon)]
     assert stated == [up(figure) for figure in (twice, delta, math.exp(twice), *guesses, at_delta)]
 
@@ -58,4 +53,4 @@ def test_what_two_steps_reveal(epsilon):
 @pytest.mark.parametrize("epsilon", [1, 4])
 def test_one_person_with_several_accounts(epsilon):
     stated = [number(cell) for cell in row("accounts", epsilon)]
-    assert stated == [up(accounting.gaussian(k * ratio(epsilon)).epsilon(DELTA)) for k in (2, 3, 5)]
+    assert stated == [up(gaussian_epsilon(k * gaussian_mu(epsilon, DELTA), DELTA)) for k in (2, 3, 5)]

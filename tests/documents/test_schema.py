@@ -65,9 +65,6 @@ PRINTED = {
     "evaluation": f"evaluate films.safetensors {PARTS}",
     "evaluation of lists": f"evaluate films.safetensors {PARTS} --against week.safetensors --metric rmse "
     "--metric recall@5 --metric coverage@5 --likes 4 --slices",
-    "account": "account --gaussian 1/20 --laplace 1/10 --times 3 --delta 1e-6",
-    "account of a sample": "account --gaussian 1 --sample 0.01 --delta 0",
-    "account of noise": "account --epsilon 1 --delta 1e-6",
 }
 """What is printed with ``--json``, by its kind and what is special of it."""
 
@@ -216,9 +213,7 @@ def test_every_kind_is_printed_but_the_statement_which_stands_in_a_release(print
     assert {*kinds, printed["release"]["statement"]["kind"]} == {*schema.KINDS}
 
 
-@pytest.mark.parametrize(
-    "name", ["plan", "ledger", "check", "audit", "account", "release", "data_set", "evaluation"]
-)
+@pytest.mark.parametrize("name", ["plan", "ledger", "check", "audit", "release", "data_set", "evaluation"])
 def test_a_wrong_field_is_refused(printed, name):
     told, check = printed[name], validator(name)
     for wrong in ({"more": 1}, {"version": 1}, {"version": "2"}, {"kind": "card"}):

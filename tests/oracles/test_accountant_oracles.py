@@ -20,6 +20,7 @@ from hushrec.privacy.accounting.accountant import (
     zcdp_epsilon,
 )
 from hushrec.privacy.accounting.events import Gaussian, Laplace
+from hushrec.privacy.accounting.local_events import Responses
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -91,6 +92,15 @@ def test_many_laplace_measurements_are_bounds_on_googles() -> None:
     ours, google = spent_of(events).epsilon(1e-6), pessimistic(events, 1e-6)
     assert google <= ours < 1.15 * google
     assert ours < 0.5 * spent_of(events).epsilon(0.0)
+
+
+def test_randomized_responses_are_bounds_on_googles() -> None:
+    pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+    chance = 0.45
+    one = pld.from_randomized_response(2 * chance, 2, value_discretization_interval=1e-4)
+    google = one.self_compose(100).get_epsilon_for_delta(1e-6)
+    ours = price(Responses("a", 2, math.nextafter(-math.log(chance), math.inf), 1, 1)) * 100
+    assert google <= ours.epsilon(1e-6) < 1.15 * google
 
 
 def test_autodp_agrees_on_a_composition() -> None:

@@ -1,8 +1,8 @@
 """What stands on the scoreboard of lists: how each learns from likes, and the noise that it adds.
 
 An entry is run at an ε for one unit, and states the true ε of the noise that it drew, when a person, or one
-like, is added or removed. A model of hushrec, or of anybody, is priced by its plan, and a peer by
-``hushrec.accounting``.
+like, is added or removed. A model of hushrec, or of anybody, is priced by its plan, and a peer by the
+same accountant.
 """
 
 import math
@@ -12,11 +12,14 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_matrix
-from synthetic_people import KEPT, randomized, synthetic, trained
+from synthetic_people import randomized, synthetic, trained
 from top_n_models import Texts, interactions, scores
 from top_n_peers import DP_ALS, EASE, EASE_PENALTY, FACTORS, IALS
 
 import hushrec as hr
+from hushrec.privacy.accounting.accountant import Spent, gaussian_epsilon, gaussian_mu, price
+from hushrec.privacy.accounting.calibration import smallest_that
+from hushrec.privacy.accounting.events import ODDS, Gaussian
 from hushrec.testing import Seeded
 from lab.published import class_of
 from top_n.descent import DPSGD
@@ -67,9 +70,8 @@ def spent(asked, domain: hr.Domain, adjacency: str = "add-remove") -> hr.Budget:
     """The budget; where hushrec refuses δ for so many people, that of equal noise at a smaller δ."""
     epsilon, delta = asked.epsilon, asked.delta
     if 10 * domain.max_users * delta >= 1:
-        ratio = 1 / hr.accounting.gaussian_noise(epsilon, delta)
-        delta = 0.9 / (10 * domain.max_users)
-        epsilon = hr.accounting.gaussian(ratio).epsilon(delta)
+        mu, delta = gaussian_mu(epsilon, delta), 0.9 / (10 * domain.max_users)
+        epsilon = gaussian_epsilon(mu, delta)
     return hr.Budget(epsilon=epsilon, delta=delta, unit=asked.unit, adjacency=adjacency)
 
 
@@ -78,7 +80,7 @@ def true(release: hr.Release, delta: float) -> float:
     stated = release.statement
     if stated.delta == delta:
         return stated.epsilon
-    return hr.accounting.gaussian(stated.guarantee.odds.mu).epsilon(delta)
+    return gaussian_epsilon(stated.guarantee.odds.mu, delta)
 
 
 def released(model: object, asked: Asked) -> hr.Release:
@@ -100,9 +102,9 @@ def of_model(name: str) -> Entry:
 
 def dp_als(asked: Asked) -> Made:
     method = nearest(DP_ALS, asked.epsilon)
-    loss = hr.accounting.gaussian(gaussian_ratio(asked))
-    factors = method.fit(asked.split.train, mu=gaussian_ratio(asked), seed=asked.draw)
-    return Made(method.scores(factors, asked.split.test.given), None, loss.epsilon(asked.delta))
+    mu = gaussian_mu(asked.epsilon, asked.delta)
+    factors = method.fit(asked.split.train, mu=mu, seed=asked.draw)
+    return Made(method.scores(factors, asked.split.test.given), None, gaussian_epsilon(mu, asked.delta))
 
 
 def nearest(settings: dict[float, Settings], epsilon: float) -> Settings:
@@ -110,18 +112,23 @@ def nearest(settings: dict[float, Settings], epsilon: float) -> Settings:
     return settings[min(settings, key=lambda known: abs(math.log(known / epsilon)))]
 
 
-def gaussian_ratio(asked: Asked) -> float:
-    """The largest Δ/σ of all measurements together, μ."""
-    return 1 / hr.accounting.gaussian_noise(asked.epsilon, asked.delta)
+def cost(method: DPSGD, sigma: float) -> Spent:
+    """The loss of all rounds with noise σ/Δ, each on a Poisson sample of the people."""
+    rate = math.ceil(method.sample * ODDS) / ODDS
+    return price(Gaussian("gradients", 1.0, sigma, 1.0, 1, rate)) * method.rounds
+
+
+def least_noise(method: DPSGD, epsilon: float, delta: float) -> float:
+    """The least σ/Δ of a round whose loss is at most ε at δ."""
+    return smallest_that(lambda sigma: cost(method, sigma).epsilon(delta) <= epsilon)
 
 
 def dp_sgd(asked: Asked) -> Made:
     method = nearest(DP_SGD, asked.epsilon)
-    often = {"times": method.rounds, "sample": method.sample}
-    sigma = hr.accounting.gaussian_noise(asked.epsilon, asked.delta, **often)
-    loss = hr.accounting.gaussian(1 / sigma, **often)
+    sigma = least_noise(method, asked.epsilon, asked.delta)
     factors = method.fit(asked.split.train, sigma, asked.draw)
-    return Made(method.scores(factors, asked.split.test.given), None, loss.epsilon(asked.delta))
+    true_epsilon = cost(method, sigma).epsilon(asked.delta)
+    return Made(method.scores(factors, asked.split.test.given), None, true_epsilon)
 
 
 def synthetic_rows(asked: Asked) -> Made:
@@ -134,8 +141,7 @@ def synthetic_rows(asked: Asked) -> Made:
 def randomized_rows(asked: Asked) -> Made:
     rng = np.random.default_rng([asked.draw, round(asked.epsilon)])
     ranked = randomized(asked.split.train, asked.epsilon, asked.split.test, rng)
-    cell = hr.accounting.pure(asked.epsilon / (2 * KEPT))
-    return Made(ranked, None, (cell * (2 * KEPT)).epsilon(0.0), "replace")
+    return Made(ranked, None, asked.epsilon, "replace")
 
 
 def plain(fit: Callable[[csr_matrix], Callable[[csr_matrix], np.ndarray]]) -> Entry:

@@ -13,6 +13,7 @@ import hushrec as hr
 from hushrec.data.split import holdout
 from hushrec.evaluation import baselines
 from hushrec.evaluation.protocol import predictions
+from hushrec.privacy.accounting.accountant import gaussian_epsilon, gaussian_mu
 from hushrec.testing import Seeded
 from lab import published
 from lab.published import PublishedModel, class_of
@@ -105,14 +106,14 @@ def of_rating_model(name: str) -> Entry:
 def dp_als(asked: Held) -> Made:
     method, (train, test) = nearest(DP_ALS, asked.epsilon), asked.split
     scale = train.domain.scale.lo, train.domain.scale.hi
-    mu = 1 / hr.accounting.gaussian_noise(asked.epsilon, asked.delta)
+    mu = gaussian_mu(asked.epsilon, asked.delta)
     # A part lists only those who have a rating in it.
     places = {user: place for place, user in enumerate(sorted({*train.users, *test.users}))}
     owners = [np.repeat([places[user] for user in part.users], np.diff(part.indptr)) for part in asked.split]
     given = csr_matrix((train.values(), (owners[0], train.items)), (len(places), train.domain.n_items))
     items = method.fit(given, scale, mu, asked.draw)
     values = method.predicted(items, given, scale, owners[1], test.items)
-    return Made(values, None, hr.accounting.gaussian(mu).epsilon(asked.delta))
+    return Made(values, None, gaussian_epsilon(mu, asked.delta))
 
 
 def synthetic_rows(asked: Held) -> Made:

@@ -11,7 +11,6 @@ import typer
 from typer.core import TyperGroup
 
 from hushrec.cli import keys, ledger, options
-from hushrec.cli.account import account
 from hushrec.cli.add_items import add_items
 from hushrec.cli.audit import audit
 from hushrec.cli.check import check
@@ -60,7 +59,6 @@ COMMANDS: dict[str, Any] = {
     "serve": serve,
     "evaluate": evaluate,
     "audit": audit,
-    "account": account,
     "ledger": ledger.app,
 }
 """In the order of use."""
