@@ -1,16 +1,14 @@
-"""Writes the tables of models and the signatures into the README and the documentation: ``make tables``.
+"""Writes the tables of models into the README and the documentation: ``make tables``.
 
-They follow from the registry, and from what each class says of itself: what it supports, what it is at a
-glance, its settings with their docstrings, and the code of its algorithm.
+They follow from the registry, and from what each class says of itself: what it supports, and what it is at a
+glance.
 """
 
 import ast
-import inspect
 import re
 import sys
 from functools import cache
 from pathlib import Path
-from textwrap import dedent
 
 from hushrec import registry
 from hushrec.data import synthetic
@@ -19,19 +17,11 @@ from hushrec.data.packed.block_files import RATINGS_PER_BLOCK
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.statistics.footprint import in_bytes
 
-sys.path.append(str(Path(__file__).parent))  # tests load this file by its path
-import signatures
-
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ROOT / "docs" / "models"
 TARGETS = (
     ROOT / "README.md",
-    *(PAGES / f"{page}.md" for page in ("index", "algorithms")),
-    *(PAGES / f"{registry.file_name(name)}.md" for name in (*registry.MODELS, *registry.METHODS)),
-    *(ROOT / "docs" / f"{page}.md" for page in ("reference", "tour", "large")),
+    *(ROOT / "docs" / f"{page}.md" for page in ("models/index", "tour", "large")),
 )
-OTHERS = ("algorithms",)
-"""Pages of the folder that are not of one model or method."""
 SIZED, N_ITEMS, RECORDS_OF_EACH = ("GlobalEffects", "CovarianceSVD", "PrivateEASE"), 10_000, 100
 """Models, catalogue and records per user of the table of memory."""
 UNITS = (("record", "replace"), ("record", "add-remove"), ("user", "add-remove"), ("user", "replace"))
@@ -41,25 +31,6 @@ _TABLE = re.compile(r"(<!-- table: ([\w ]+) -->\n).*?(<!-- end of table -->)", r
 def glance(name):
     """What a model or method is at a glance, fact by fact."""
     return registry.class_of(name).glance
-
-
-def settings(name):
-    """Every setting of a model or method, with its default and its docstring."""
-    for path, _, required, default, meaning, only in registry.class_of(name).listed():
-        only = f" (only with {only})" if only else ""
-        shown = "required" if required else in_words(default)
-        yield [f"`{path}`", shown, meaning.replace("``", "`").removesuffix(".").replace("|", "\\|") + only]
-
-
-def in_words(default):
-    """A default as a reader writes it; nothing if it follows from public facts."""
-    if isinstance(default, list):
-        return f"({', '.join(map(in_words, default))})"
-    if isinstance(default, bool):
-        return "yes" if default else "no"
-    if isinstance(default, (int, float)):
-        return f"{default:g}"
-    return f"`{default}`" if default else ""
 
 
 def rows(names, *facts):
@@ -91,22 +62,6 @@ def protection():
             yes = ["yes" if pair in supported else "no" for pair in UNITS]
             first, *rest = rows([name], "noise", "lists users")[0]
             yield [first, *yes, *rest]
-
-
-def release_of(name):
-    """The source of a model's ``release``, and of the part of it that a base leaves to the model."""
-    made = registry.class_of(name)
-    parts = [part for part in ("_factors", "_finished") if hasattr(made, part)]
-    return "\n".join(dedent(inspect.getsource(getattr(made, part))) for part in ("fit", *parts))
-
-
-def algorithms(names):
-    """Every model's docstring, which has its equation, and the code of its release."""
-    for name in names:
-        made = registry.class_of(name)
-        file = Path(inspect.getsourcefile(made)).relative_to(ROOT / "src" / "hushrec")
-        said = f"```text\n{inspect.getdoc(made)}\n```"
-        yield f"### {name}\n\n`{file}`\n\n{said}\n\n```python\n{release_of(name)}```\n"
 
 
 def rooms():
@@ -169,20 +124,13 @@ def markdown(head, body):
     )
 
 
-def classes(names):
-    """The reference of classes."""
-    return "```{eval-rst}\n" + "".join(f".. autoclass:: hushrec.{n}\n" for n in names) + "```\n"
-
-
 def tables():
     """Every table by its name."""
     both = (*registry.MODELS, *registry.METHODS)
     units = [f"`{unit}`, {adjacency}" for unit, adjacency in UNITS]
     return {
         "models": markdown(["learns from", "protects", "models"], [*groups()]),
-        "pages": "\n".join(
-            ["```{toctree}", ":maxdepth: 1", "", *map(registry.file_name, both), *OTHERS, "```\n"]
-        ),
+        "pages": "\n".join(["```{toctree}", ":maxdepth: 1", "", *map(registry.file_name, both), "```\n"]),
         "predictions": markdown(
             ["model", "measures", "predicts by", "paper"],
             rows(registry.MODELS, "measures", "predicts by", "paper"),
@@ -192,22 +140,11 @@ def tables():
             ["method", "releases", "protects", "mechanism", "paper"],
             rows(registry.METHODS, "releases", "protects", "mechanism", "paper"),
         ),
-        "algorithms": "\n".join(algorithms(registry.MODELS)),
         "memory": markdown(
             ["records", *(f"{name}, {where}" for name in SIZED for where in ("in memory", "in block files"))],
             memory(),
         ),
         "rooms": markdown(["package", "rule"], [*rooms()]),
-        "classes": classes(registry.MODELS),
-        **{f"signatures to {subject}": signatures.by_subject(subject) for subject in signatures.REFERENCE},
-        "signatures of models": signatures.by_class(registry.MODELS),
-        "signatures of methods": signatures.by_class(registry.METHODS),
-        "errors": signatures.by_error(),
-        **{
-            f"glance of {name}": markdown(["at a glance", ""], map(list, glance(name).items()))
-            for name in both
-        },
-        **{f"settings of {name}": markdown(["setting", "default", ""], [*settings(name)]) for name in both},
     }
 
 

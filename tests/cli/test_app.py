@@ -3,6 +3,7 @@ import sys
 import time
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import hushrec as package
@@ -104,3 +105,13 @@ def test_a_refusal_for_want_of_delta_says_which_is_usual(here, refused):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(hushrec, command):
     assert f"hushrec {command}" in hushrec(f"{command} --help").out.replace("root", "hushrec")
+
+
+def parameters(command):
+    yield from command.params
+    for below in getattr(command, "commands", {}).values():
+        yield from parameters(below)
+
+
+def test_every_option_is_explained():
+    assert not [one.name for one in parameters(get_command(app)) if not getattr(one, "help", None)]

@@ -28,7 +28,7 @@ class Method(Settings):
     """
 
     glance: ClassVar[Mapping[str, str]] = {}
-    """The rows of its page's table *at a glance*: what it releases, what it protects, and so on."""
+    """Facts for the tables of all methods: what it releases, what it protects, and so on."""
     supports: ClassVar[frozenset[tuple[str, str]]] = frozenset()
     """The pairs of unit and adjacency that it protects."""
 

@@ -25,7 +25,7 @@ class Model(Settings):
     """
 
     glance: ClassVar[Mapping[str, str]] = {}
-    """The rows of its page's table *at a glance*: what it measures, how it predicts, and so on."""
+    """Facts for the tables of all models: what it measures, how it predicts, and so on."""
     supports: ClassVar[frozenset[tuple[str, str]]] = frozenset()
     """The pairs of unit and adjacency that the model protects."""
     feedback: ClassVar[FeedbackKind] = "ratings"
