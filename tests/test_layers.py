@@ -47,12 +47,7 @@ PLANTS = {
     "release imports kernels": ("release/fold_in.py", "from hushrec.kernels.sums import gram", "client"),
     "release imports numba": ("release/fold_in.py", "import numba", "client"),
     "release imports pydantic": ("release/statement.py", "import pydantic", "client"),
-    "a page that reads ratings": ("pages/__init__.py", "from hushrec.data.ratings import Ratings", "service"),
-    "a service with a ledger": (
-        "service.py",
-        "def spend():\n    from hushrec.privacy.ledger.ledger import Ledger",
-        "service",
-    ),
+    "a page that reads ratings": ("pages/__init__.py", "from hushrec.data.ratings import Ratings", "pages"),
     "kernels that draw": ("kernels/sums/segments.py", "import random", "kernels"),
     "kernels that ask the system": ("kernels/sums/segments.py", "import secrets", "kernels"),
     "kernels with tables": ("kernels/sums/gram.py", "import polars", "kernels"),

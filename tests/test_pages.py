@@ -5,12 +5,9 @@ import json
 import re
 import shlex
 import shutil
-import socket
 import subprocess
-import sys
 from pathlib import Path
 
-import httpx
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -196,35 +193,17 @@ def test_releases_are_published_as_their_page_says(shop, monkeypatch):
     weekly = clicks_commands()
     for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
         assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
-    printed, answers, served = [], [], None
-    try:
-        for line, remark in lines("operating"):
-            command = line.replace("8765", port)
-            if command.endswith("&"):
-                program = [sys.executable, "-c", "from hushrec.cli import main; main()"]
-                served = subprocess.Popen(
-                    [*program, *shlex.split(command)[1:-1]], stderr=subprocess.PIPE, text=True
-                )
-                assert "Serving" in served.stderr.readline()
-            elif command.startswith("curl"):
-                url, *sent = shlex.split(command)[3:]
-                answer = httpx.post(url, json=json.loads(sent[1])) if sent else httpx.get(url)
-                answers.append(answer.raise_for_status().json())
-            elif command.startswith("hushrec"):
-                done = CliRunner().invoke(app, shlex.split(command)[1:])
-                assert done.exit_code == (2 if remark == "refused" else 0), f"{command}\n{done.output}"
-                printed.append(done.output)
-            else:
-                subprocess.run(command, shell=True, check=True)
-        ((first,), listed) = answers[0]["releases"], answers[1]
-        latest, before = httpx.get(f"http://127.0.0.1:{port}/releases.json").json()["releases"]
-    finally:
-        served.terminate()
-        served.wait(30)
-        served.stderr.close()
-    assert [len(listed["rows"]), listed["unknown"]] == [2, ["item99"]]
+    printed, sites = [], []
+    for command, remark in lines("operating"):
+        if not command.startswith("hushrec"):
+            subprocess.run(command, shell=True, check=True)
+            continue
+        done = CliRunner().invoke(app, shlex.split(command)[1:])
+        assert done.exit_code == (2 if remark == "refused" else 0), f"{command}\n{done.output}"
+        printed.append(done.output)
+        if command.startswith("hushrec page"):
+            sites.append(json.loads(Path("site/releases.json").read_text("utf-8"))["releases"])
+    ((first,), (latest, before)) = sites
     assert before == first
     assert latest["version"] > first["version"]
     assert latest["signature"]

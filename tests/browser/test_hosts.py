@@ -6,8 +6,7 @@ import httpx
 import pytest
 
 from hushrec.pages import site
-from hushrec.pages.site import HEADERS, cached
-from support.hosts import KINDS, hosted
+from support.hosts import HEADERS, KINDS, cached, hosted
 
 pytestmark = pytest.mark.page
 READY = "html[data-ready]"

@@ -15,7 +15,6 @@ def test_a_healthy_installation(hushrec):
         f"hushrec          {package.__version__}",
         "passed its self-test",
         "WAL",
-        "extra serve",
         "extra postgres",
         "extra databases",
         "compiled loops",
@@ -46,8 +45,8 @@ def test_a_machine_without_temporary_files_can_make_releases(hushrec, monkeypatc
 
 
 def test_a_missing_extra_is_told_with_the_command_that_adds_it(hushrec, monkeypatch):
-    monkeypatch.setattr("hushrec.cli.version._EXTRAS", {"serve": ("no_such_module",)})
-    assert "missing no_such_module: pip install 'hushrec[serve]'" in hushrec("--version --verbose").out
+    monkeypatch.setattr("hushrec.cli.version._EXTRAS", {"postgres": ("no_such_module",)})
+    assert "missing no_such_module: pip install 'hushrec[postgres]'" in hushrec("--version --verbose").out
 
 
 def test_where_compiled_loops_are_kept_is_told(hushrec, monkeypatch):

@@ -12,8 +12,8 @@ import pytest
 from hushrec.errors import ReleaseError
 from hushrec.pages import recommender, site
 from hushrec.pages.public_releases import LIST, listed
-from hushrec.pages.site import HEADERS, cached
 from hushrec.release.artefact import Release
+from support.hosts import HEADERS
 from support.signed import key_file
 from support.sites import sign
 
@@ -49,15 +49,6 @@ def test_the_statements_follow_the_schema_of_the_site(public, out):
     for one in site.write(public, out).releases:
         schema = json.loads((out / "schemas/statement-v2.json").read_text("utf-8"))
         jsonschema.validate(json.loads((out / one.statement).read_text("utf-8")), schema)
-
-
-def test_only_what_a_digest_names_is_kept_for_ever(public, out):
-    sign(public / "week-10.safetensors", version=10)
-    files = [path.relative_to(out).as_posix() for path in site.write(public, out).files]
-    forever = {name for name in files if "immutable" in cached(name)}
-    releases = {name for name in files if name.endswith(".safetensors")}
-    assert forever == releases | {name for name in files if name.startswith("statements/") and "json" in name}
-    assert {cached(name) for name in files if name not in forever} == {"no-cache"}
 
 
 @pytest.mark.parametrize("name", ["nginx.conf", "Caddyfile"])
@@ -155,10 +146,3 @@ def test_readers_will_refuse_an_older_release_another_key_and_none(saved, out, t
     again()
     assert "it has no key" in write(6)
     assert "number 3, and theirs 6" in write(3), "an older number is refused without a key as well"
-
-
-def test_a_site_without_a_page_has_all_else(public, out, monkeypatch):
-    monkeypatch.setattr(recommender, "LARGEST_RELEASE", 10)
-    written = site.write(public, out, page=False)
-    assert not (out / "index.html").exists()
-    assert (out / written.releases[0].url).exists()

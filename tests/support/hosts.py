@@ -10,6 +10,25 @@ from pathlib import Path
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 KINDS = ("nginx", "caddy")
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), browsing-topics=()",
+}
+"""Headers of every answer."""
+_FOREVER = re.compile(r"(releases/[0-9a-f]{64}\.safetensors|statements/[0-9a-f]{64}\.json)")
+
+
+def cached(name):
+    """The ``Cache-Control`` of a file: what its SHA-256 names never changes, all else is asked for again."""
+    return "public, max-age=31536000, immutable" if _FOREVER.fullmatch(name) else "no-cache"
 
 
 @contextlib.contextmanager

@@ -26,7 +26,6 @@ from hushrec.cli.page import page
 from hushrec.cli.plan import plan
 from hushrec.cli.randomize import randomize
 from hushrec.cli.recommend import recommend
-from hushrec.cli.serve import serve
 from hushrec.cli.show import show
 from hushrec.cli.similar import similar
 from hushrec.cli.synthesize import synthesize
@@ -56,7 +55,6 @@ COMMANDS: dict[str, Any] = {
     "lists": lists,
     "synthesize": synthesize,
     "page": page,
-    "serve": serve,
     "evaluate": evaluate,
     "audit": audit,
     "ledger": ledger.app,

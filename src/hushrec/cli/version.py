@@ -16,7 +16,6 @@ from hushrec.errors import SamplerError
 
 _PARTS = ("numpy", "scipy", "numba", "polars", "pydantic", "safetensors", "cryptography")
 _EXTRAS = {
-    "serve": ("fastapi", "uvicorn"),
     "postgres": ("psycopg",),
     "databases": ("adbc_driver_postgresql", "adbc_driver_sqlite", "duckdb", "pyarrow"),
 }

@@ -7,7 +7,6 @@ Privacy: post-processing of releases.
 
 import contextlib
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,24 +23,9 @@ from hushrec.pages.page_style import PageStyle
 from hushrec.pages.public_releases import LIST, PublicRelease, listed, publish, put, to_json
 from hushrec.release.signing.key_file import KeyFile
 
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
-    "manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-"""Content Security Policy: nothing from elsewhere, and nothing inline."""
-HEADERS = {
-    "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), browsing-topics=()",
-}
-"""Headers of every answer."""
-_FOREVER = re.compile(r"(releases/[0-9a-f]{64}\.safetensors|statements/[0-9a-f]{64}\.json)")
 _STATEMENT_SCHEMA = f"schemas/statement-v{schema.VERSION}.json"
 
-__all__ = ["HEADERS", "POLICY", "Written", "cached", "require_ours", "write"]
+__all__ = ["Written", "require_ours", "write"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +45,6 @@ class Written:
     warning: str
 
 
-def cached(name: str) -> str:
-    """The ``Cache-Control`` of a file: what its SHA-256 names never changes, all else is asked for again."""
-    return "public, max-age=31536000, immutable" if _FOREVER.fullmatch(name) else "no-cache"
-
-
 def write(
     source: Path,
     folder: Path,
@@ -73,7 +52,6 @@ def write(
     titles: ItemTable | None = None,
     key: str | None = None,
     style: PageStyle | None = None,
-    page: bool = True,
 ) -> Written:
     """Write the site of a release, or of a folder of releases. The same arguments give the same bytes.
 
@@ -85,7 +63,6 @@ def write(
         titles: what the page shows of the items.
         key: the owner's key file, as text: every release must verify by it, and the page checks it as well.
         style: title, style and language of the page.
-        page: whether the site has a page of its latest release.
 
     Raises:
         ReleaseError: There is no release to publish, the page of the latest one cannot be made, or the folder
@@ -101,8 +78,7 @@ def write(
             CSS.name: CSS.read_bytes(),
             _STATEMENT_SCHEMA: schema.source("statement").encode(),
         }
-        if page:
-            contents |= recommender.page(new / releases[0].url, titles=titles, key=key, style=style)
+        contents |= recommender.page(new / releases[0].url, titles=titles, key=key, style=style)
         for name, data in contents.items():
             put(new / name, data)
         warning = _conflict(folder, releases[0], key)
