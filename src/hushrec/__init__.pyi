@@ -3,7 +3,6 @@
 from . import data as data
 from . import errors as errors
 from . import testing as testing
-from .curator.choices.estimate_crowd import estimate_crowd as estimate_crowd
 from .curator.choices.split_budget import split_budget as split_budget
 from .curator.choices.suggest_model import suggest_model as suggest_model
 from .curator.fit import baseline as baseline

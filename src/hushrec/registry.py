@@ -35,7 +35,6 @@ METHODS = ("RandomizedResponse", "DistanceBased")
 """Names of the methods that release data; each stands in ``local/``, in the file of its name."""
 _OTHERS = {
     "": ("data", "errors", "testing"),
-    "curator.choices.estimate_crowd": ("estimate_crowd",),
     "curator.choices.split_budget": ("split_budget",),
     "curator.choices.suggest_model": ("suggest_model",),
     "curator.fit": ("baseline", "fit", "fit_released", "plan"),

@@ -24,7 +24,6 @@ CHARGING = {
     "-o r.safetensors",
     "randomize": "randomize stars.csv --domain domain.json --method randomized-response --epsilon 1 "
     "--delta 0 --unit user --adjacency replace --ledger ledger.db -o r.csv",
-    "estimate-crowd": "estimate-crowd stars.csv --domain domain.json --ledger ledger.db -o r.json",
 }
 TOLD = "its charge is in the ledger: do not repeat this command. The rest cannot be printed"
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="no /dev/full on this machine")
@@ -43,7 +42,7 @@ def created(verb):
     """A ledger for a charge of the verb and one more."""
     terms = (1.0, 0.0, "user", "replace") if verb == "randomize" else (4.0, 1e-5, "user", "add-remove")
     total = hr.Budget(**dict(zip(("epsilon", "delta", "unit", "adjacency"), terms, strict=True)))
-    Ledger.create("ledger.db", total, max_releases=2 if verb == "estimate-crowd" else 1)
+    Ledger.create("ledger.db", total)
 
 
 @contextlib.contextmanager
@@ -88,7 +87,6 @@ def require_made_once(verb, done):
     [
         pytest.param("fit", full, marks=needs_full),
         pytest.param("randomize", full, marks=[needs_full, pytest.mark.full]),
-        pytest.param("estimate-crowd", full, marks=[needs_full, pytest.mark.full]),
         *(pytest.param(verb, closed_pipe, marks=pytest.mark.full) for verb in CHARGING),
     ],
 )
@@ -107,7 +105,7 @@ def test_output_that_is_lost_after_the_charge_is_told_and_no_failure(here, verb,
     [
         *(("fit", environment) for environment in (ASCII, POSIX, {"PYTHONIOENCODING": "latin-1"})),
         ("randomize", ASCII),
-        ("estimate-crowd", POSIX),
+        ("randomize", POSIX),
     ],
 )
 def test_signs_that_an_encoding_lacks_are_spelled(here, verb, environment):

@@ -62,9 +62,6 @@ VERBS: dict[str, Callable[..., Any]] = {
     "series": lambda data, ledger, folder, epsilon=None, **more: hr.fit(
         data, hr.GlobalEffects(), series=folder / "series", ledger=ledger, **more
     ),
-    "estimate_crowd": lambda data, ledger, folder, epsilon=None, **more: hr.estimate_crowd(
-        data, ledger, **more
-    ),
     "randomize": lambda data, ledger, folder, epsilon=None, **more: hr.randomize(
         data, hr.RandomizedResponse(), at(ROWS, epsilon or 4.0), ledger=ledger, **more
     ),
@@ -214,7 +211,7 @@ CAUSES = {
     "waits": Cause(
         error=ChargeUnpublished,
         words="release 0 .* was charged, and its fit was stopped",
-        verbs=("fit", "estimate_crowd", "randomize"),
+        verbs=("fit", "randomize"),
         claims=True,
         arrange=another_waits,
         releases=4,
@@ -340,7 +337,7 @@ def test_a_ledger_in_memory_is_never_asked_for(verb, name, tmp_path, request):
     assert all(entry.caveats for entry in ledger.entries())  # nothing that it pays for is private
 
 
-@pytest.mark.parametrize("verb", ["fit", "series", "estimate_crowd", "randomize"])
+@pytest.mark.parametrize("verb", ["fit", "series", "randomize"])
 def test_a_damaged_block_is_refused_before_the_charge(verb, tmp_path, request):
     data = in_blocks(table(), DOMAIN, tmp_path, request)
     ledger = ledger_of("file", verb, CAUSES["nobody"], tmp_path, request)
@@ -357,7 +354,6 @@ LINES = {
     "fit": "fit {data} --domain domain.json --model global-effects --epsilon {epsilon} --delta 1e-6 "
     "--unit user --adjacency add-remove --ledger ledger.db -o out.safetensors",
     "series": "fit {data} --domain domain.json --series series --ledger ledger.db -o out.safetensors",
-    "estimate_crowd": "estimate-crowd {data} --domain domain.json --ledger ledger.db -o out.json",
     "randomize": "randomize {data} --domain domain.json --method randomized-response --epsilon {epsilon} "
     "--delta 0 --unit user --adjacency replace --ledger ledger.db -o out.parquet",
 }
@@ -409,13 +405,6 @@ def test_a_series_is_weak_or_not_as_a_whole_and_asked_once(tmp_path):
     VERBS["series"](data, ledger, tmp_path)  # the first release paid for all of them
 
 
-def test_a_pilot_may_be_weak_too(tmp_path):
-    ledger = Ledger.create(tmp_path / "great.db", at(BUDGET, 2000.0), 2)
-    with pytest.raises(WeakBudget):
-        VERBS["estimate_crowd"](hr.load(table(), DOMAIN), ledger, tmp_path)
-    assert not ledger.entries()
-
-
 def test_an_epsilon_of_eight_is_charged_and_above_it_nobody_is_asked_where_nothing_is_claimed(tmp_path):
     data, eight, nine = hr.load(table(), DOMAIN), at(ROWS, 8.0), at(ROWS, 9.0)
     ledger = Ledger.create(tmp_path / "ledger.db", eight)
@@ -439,7 +428,7 @@ def test_what_resumes_is_not_asked_again(tmp_path, monkeypatch):
     assert len({entry.charge for entry in ledger.entries()}) == 1
 
 
-@pytest.mark.parametrize("verb", ["fit", "estimate_crowd", "randomize"])
+@pytest.mark.parametrize("verb", ["fit", "randomize"])
 def test_every_verb_resumes_under_its_charge_with_the_same_noise(verb, tmp_path, monkeypatch):
     data = hr.load(table(), DOMAIN)
     ledger = ledger_of("file", verb, CAUSES["nobody"], tmp_path, None)
@@ -463,11 +452,8 @@ def test_every_verb_resumes_under_its_charge_with_the_same_noise(verb, tmp_path,
 
 def work_plan(verb, data, ledger):
     """The plan that a verb charges."""
-    from hushrec.curator.choices.estimate_crowd import crowd_plan
     from hushrec.curator.randomize import data_plan
 
-    if verb == "estimate_crowd":
-        return crowd_plan(data.domain, ledger.total)[1]
     if verb == "randomize":
         return data_plan(data.domain, hr.RandomizedResponse(), ROWS)
     return hr.plan(data.domain, hr.GlobalEffects(), BUDGET)

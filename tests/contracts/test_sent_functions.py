@@ -26,7 +26,6 @@ PLAIN = (  # modules whose values may be sent, and what they hold is walked
     "hushrec.estimation.head",
     "hushrec.privacy.accounting.events",
     "hushrec.statistics.covariance_sums",
-    "hushrec.statistics.crowd_totals",
     "hushrec.statistics.factor_sums",
     "hushrec.statistics.integer_grid",
     "hushrec.statistics.interactions.directions",

@@ -42,7 +42,7 @@ FOUND = re.compile(
 )
 """Titles in a demo's lists, how many they share, dimensions of taste, and sizes of files."""
 DECLARED = "domain --items items.txt --scale 1 5 1 --max-per-user 10 --max-users 60 -o domain.json\n"
-FITTED = "--domain counted.json --epsilon auto --model global-effects --ledger ledger.db"
+FITTED = "--domain domain.json --epsilon auto --model global-effects --ledger ledger.db"
 MEASURED = "--train ratings.csv --test test.csv --domain domain.json"
 RESPONSE = (
     "--domain domain.json --method randomized-response --epsilon 30 --delta 0 --unit user --adjacency replace"
@@ -78,7 +78,6 @@ plan --domain domain.json --epsilon 0.5 --delta 1e-6 --unit record --adjacency r
 ledger create ledger.db --epsilon 2 --max-releases 3 --domain domain.json {TERMS}
 ledger extend ledger.db --epsilon 4 --max-releases 4
 ledger extend ledger.db {OWNER}
-estimate-crowd ratings.csv --domain domain.json --ledger ledger.db -o counted.json
 fit ratings.csv {FITTED} -o films.safetensors
 fit ratings.csv {FITTED} -o more.safetensors
 fit ratings.csv {FITTED} -o again.safetensors --release-index 1
@@ -125,7 +124,7 @@ fit ratings.csv --domain domain.json --epsilon 1 {TERMS} --model global-effects 
 --new-ledger -o films.safetensors
 ledger extend ledger.db --epsilon 3 --max-releases 2
 ledger extend ledger.db {OWNER}
-fit ratings.csv {FITTED.replace("counted", "domain")} -o more.safetensors
+fit ratings.csv {FITTED} -o more.safetensors
 evaluate films.safetensors {MEASURED} --against more.safetensors --metric rmse --metric mae \
 --metric recall@5 --likes 4 --slices
 evaluate films.safetensors {MEASURED} --against more.safetensors --metric rmse --metric recall@5 --likes 4 \

@@ -17,7 +17,6 @@ SOURCE, DOCS = ROOT / "src" / "hushrec", ROOT / "docs"
 FILES = sorted(SOURCE.rglob("*.py"))
 RETIRED = {
     "recommended": "suggest_model",
-    "pilot": "estimate_crowd",
     "release_data": "randomize",
     "cap": "max_per_user",
     "asks": "personal_epsilon",
@@ -146,7 +145,7 @@ def test_names_say_one_thing(path):
 
 @pytest.mark.parametrize(
     "text",
-    ["def fit(config): ...", "def f(*, cap=3): ...", "class M:\n    rounds: int = 3", "def pilot(): ..."],
+    ["def fit(config): ...", "def f(*, cap=3): ...", "class M:\n    rounds: int = 3"],
 )
 def test_a_retired_word_is_found(text):
     assert len(retired(text, "models/mine.py")) == 1

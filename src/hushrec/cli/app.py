@@ -16,7 +16,6 @@ from hushrec.cli.audit import audit
 from hushrec.cli.check import check
 from hushrec.cli.demo import demo
 from hushrec.cli.domain import domain
-from hushrec.cli.estimate_crowd import estimate_crowd
 from hushrec.cli.evaluate import evaluate
 from hushrec.cli.fit import fit
 from hushrec.cli.lists import lists
@@ -43,7 +42,6 @@ COMMANDS: dict[str, Any] = {
     "models": models,
     "check": check,
     "pack": pack,
-    "estimate-crowd": estimate_crowd,
     "plan": plan,
     "fit": fit,
     "add-items": add_items,

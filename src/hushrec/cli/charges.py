@@ -50,15 +50,6 @@ LedgerOption = Annotated[
         help="The population's ledger: its file, or postgresql://host/database[?ledger=NAME].",
     ),
 ]
-LedgerOfMany = Annotated[
-    str,
-    typer.Option(
-        "--ledger",
-        metavar="LEDGER",
-        autocompletion=complete_ledger,
-        help="The population's ledger, created with --max-releases: its file, or postgresql://….",
-    ),
-]
 
 
 @dataclass(frozen=True, kw_only=True)

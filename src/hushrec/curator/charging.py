@@ -6,9 +6,8 @@
 4. *Make* the release under the grant, with its statement.
 5. *Store* its bytes in the ledger, write its file, and record that it is published.
 
-The verbs (``fit``, a series, ``randomize``, ``estimate_crowd``) pass what to make. The command line takes the
-same ``Request``. So whatever is refused is refused here, before the charge, for every store of ledgers and
-people.
+The verbs (``fit``, a series, ``randomize``) pass what to make. The command line takes the same ``Request``.
+So whatever is refused is refused here, before the charge, for every store of ledgers and people.
 """
 
 import functools
@@ -93,7 +92,7 @@ _ANY = -1  # stands for release index None: the checkpoint then finds its charge
 
 
 class Saved(Protocol):
-    """A result that can be saved: a release, a data set or a domain."""
+    """A result that can be saved: a release or a data set."""
 
     def save(self, path: Path, /) -> object: ...
 

@@ -3,10 +3,8 @@
 from pathlib import Path
 
 from hushrec.curator.charging import Made, Request, Resolve
-from hushrec.curator.choices.estimate_crowd import Counting
 from hushrec.curator.fit import Spending, fitting
 from hushrec.curator.randomize import randomizing
-from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.errors import ConfigError
 from hushrec.local.method import Method
@@ -62,20 +60,6 @@ def randomize(
     Privacy: public only if the data are: the seed tells the noise.
     """
     return _request(randomizing(method, budget), entropy, ledger, release_index).make(data)
-
-
-def estimate_crowd(
-    data: People, ledger: Ledger | str | Path, *, entropy: Entropy, release_index: int | None = None
-) -> Domain:
-    """Make a seeded experiment: as ``hushrec.estimate_crowd``.
-
-    Args:
-        data, ledger, release_index: as for ``hushrec.estimate_crowd``.
-        entropy: as for ``fit``.
-
-    Privacy: public only if the data are: the seed tells the noise.
-    """
-    return _request(Counting, entropy, ledger, release_index).make(data)
 
 
 def _request(

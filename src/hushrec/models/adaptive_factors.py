@@ -35,11 +35,11 @@ from hushrec.privacy.query import AnyQuery, Sum
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.statistics.covariance_sums import CovarianceSums
-from hushrec.statistics.crowd_totals import MOST, CrowdTotals
 from hushrec.statistics.footprint import Footprint
 from hushrec.statistics.item_sums import OVERALL, EffectSums
 from hushrec.statistics.population import Population
 from hushrec.statistics.rating_squares import RatingSquares
+from hushrec.statistics.user_count import USER_COUNT, user_count
 
 EFFECTS, COVARIANCE, GRADIENTS = "effects", "covariance", "gradients"
 """The branches of the plan: what is measured after the first sums."""
@@ -49,6 +49,8 @@ _OF_PAIRS = 0.65
 """Part for the covariance, in its branch; the rest measures the item sums again. As above."""
 _LARGEST_HEAD = 8_000
 """Chosen by hand: a bound on memory, 1.1 GB for the matrices of a covariance."""
+_MOST_EACH = 200
+"""Ratings of each of the most users that there may be; by hand: most people have fewer."""
 _EVERYBODY = 1e10
 """More users than there are."""
 _AGAIN = {
@@ -87,7 +89,7 @@ class AdaptiveFactors(PrivateModel):
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
         """List sums and counts by item, the number of users, and what each branch measures."""
         sums, user = self._effects(domain, terms), terms.unit == "user"
-        size = [] if user else [CrowdTotals(domain, terms.unit).users, RatingSquares(domain).query]
+        size = [] if user else [USER_COUNT, RatingSquares(domain).query]
         again = (query for branch in (EFFECTS, COVARIANCE) for _, query in _again(sums, branch))
         pairs = (replace(query, branch=COVARIANCE) for query in self._pairs(domain, terms).queries())
         gradients = (replace(query, branch=GRADIENTS) for query in self._gradients(domain, terms))
@@ -178,7 +180,7 @@ class AdaptiveFactors(PrivateModel):
 
     def _covariance(self, domain: Domain, terms: Terms) -> CovarianceSettings:
         """Return the settings for a head that is large enough for all users that there may be."""
-        most = domain.max_users * min(MOST, domain.max_per_user, domain.n_items)
+        most = domain.max_users * min(_MOST_EACH, domain.max_per_user, domain.n_items)
         many = domain.model_copy(update={"expected_users": domain.max_users, "expected_records": most})
         head = min(CovarianceSettings().head_size(many, terms, self.norm), _LARGEST_HEAD)
         return CovarianceSettings(pair_items=max(head, 2))
@@ -208,8 +210,7 @@ def _crowd(sums: EffectSums, noisy: Mapping[str, Noisy], people: Population, run
         users = max(float(noisy["global count"].values[0]), 1.0)
         each = unweighted(counts / users, sums.contribution_cap, most)
     else:
-        (size, values), _ = CrowdTotals(domain, terms.unit).measure(people)
-        users = max(float(run.measure(size, values).values[0]), 1.0)
+        users = max(float(run.measure(USER_COUNT, user_count(people)).values[0]), 1.0)
         each = min(max(counts / users, 1.0), most)
     return Crowd(users, users * each, declared=True)
 

@@ -1,1 +1,1 @@
-"""Decisions before a fit: the model, the split of the budget, and a charged look at the crowd."""
+"""Decisions before a fit: the model and the split of the budget."""

@@ -1,4 +1,4 @@
-"""kill -9 of an estimate and of a data set: both resume under their charge, with what was drawn before."""
+"""kill -9 of a data set: it resumes under its charge, with what was drawn before."""
 
 import json
 import subprocess
@@ -9,12 +9,11 @@ import pytest
 
 BEFORE = ("after-key", "after-bind", "before-charge", "inside-charge")
 CHARGED = ("after-charge", "after-sample", "inside-store", "after-store")
-VERBS = ("estimate_crowd", "randomize")
 
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory):
-    script = Path(__file__).with_name("killed_verbs.py")
+    script = Path(__file__).with_name("killed_data.py")
     folder = tmp_path_factory.mktemp("killed")
     done = subprocess.run(
         [sys.executable, "-W", "ignore", script, folder, *BEFORE, *CHARGED], capture_output=True, text=True
@@ -24,10 +23,9 @@ def outcomes(tmp_path_factory):
 
 
 @pytest.mark.parametrize("point", [*BEFORE, *CHARGED])
-@pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.full
-def test_a_kill_loses_no_budget_and_draws_nothing_twice(outcomes, verb, point):
-    found = outcomes[verb][point]
+def test_a_kill_loses_no_budget_and_draws_nothing_twice(outcomes, point):
+    found = outcomes[point]
     assert found["statuses"] == [-9, 0]
     assert (found["charges"], found["states"], found["drawn twice"]) == (1, ["published"], [])
     assert (found["written"], found["left"]) == (True, 0)
@@ -35,5 +33,5 @@ def test_a_kill_loses_no_budget_and_draws_nothing_twice(outcomes, verb, point):
 
 @pytest.mark.full
 def test_what_was_drawn_before_the_kill_is_drawn_again(outcomes):
-    assert outcomes["randomize"]["after-sample"]["draws"] == 2
-    assert outcomes["randomize"]["after-charge"]["draws"] == 1
+    assert outcomes["after-sample"]["draws"] == 2
+    assert outcomes["after-charge"]["draws"] == 1

@@ -1,7 +1,7 @@
-"""An estimate and a data set that are killed and called again, each in its own process: a script for a test.
+"""A data set that is killed and called again, in a process of its own: a script for a test.
 
-It says as JSON, by verb and point, how both calls ended, how many charges there are, in which state, and how
-often noise or randomized rows were drawn twice. It runs no compiled loop with threads itself, neither of
+It says as JSON, by point, how both calls ended, how many charges there are, in which state, and how
+often randomized rows were drawn twice. It runs no compiled loop with threads itself, neither of
 polars nor of numba, so that its children may be forked.
 """
 
@@ -11,23 +11,14 @@ import os
 import sys
 from pathlib import Path
 
-from children import child, drawn_twice, status, writes_down_noise  # isort: skip
+from children import child, drawn_twice, status  # isort: skip
 
 import hushrec as hr
 from hushrec.curator.charging import Request
-from hushrec.curator.choices.estimate_crowd import Counting
 from hushrec.curator.randomize import randomizing
 from hushrec.privacy import failpoints, grant
 
 ROWS = hr.Budget(epsilon=4.0, delta=0.0, unit="user", adjacency="replace")
-VERBS = {
-    "estimate_crowd": (
-        Counting,
-        ROWS.model_copy(update={"delta": 1e-6, "adjacency": "add-remove"}),
-        "out.json",
-    ),
-    "randomize": (randomizing(hr.RandomizedResponse(), ROWS), ROWS, "out.parquet"),
-}
 
 
 def writes_down_rows(log):
@@ -45,17 +36,16 @@ def writes_down_rows(log):
     grant.Grant.randomize = randomized
 
 
-def killed(folder, verb, point):
-    """Kill a verb at a point, and call it again."""
+def killed(folder, point):
+    """Kill the verb at a point, and call it again."""
     folder.mkdir()
-    resolve, total, name = VERBS[verb]
-    hr.Ledger.create(folder / "ledger.db", total, max_releases=2)
-    log = folder / "drawn"
+    hr.Ledger.create(folder / "ledger.db", ROWS, max_releases=2)
+    log, out = folder / "drawn", folder / "out.parquet"
+    resolve = randomizing(hr.RandomizedResponse(), ROWS)
 
     def call():
-        writes_down_noise(log)
         writes_down_rows(log)
-        Request(resolve, ledger=folder / "ledger.db", out=folder / name, accept="share").make(
+        Request(resolve, ledger=folder / "ledger.db", out=out, accept="share").make(
             hr.synthetic.netflix_like(60, 12, 600, seed=1)
         )
 
@@ -71,7 +61,7 @@ def killed(folder, verb, point):
         "states": sorted({entry.state for entry in entries}),
         "drawn twice": drawn_twice(log),
         "draws": len(log.read_text().splitlines()),
-        "written": (folder / name).exists(),
+        "written": out.exists(),
         "left": len([*folder.glob("*.checkpoints")]),
     }
 
@@ -79,5 +69,4 @@ def killed(folder, verb, point):
 if __name__ == "__main__":
     grant.sampler()  # proves itself once here, and not in every child
     place, points = Path(sys.argv[1]), sys.argv[2:]
-    found = {verb: {at: killed(place / f"{verb}-{at}", verb, at) for at in points} for verb in VERBS}
-    json.dump(found, sys.stdout)
+    json.dump({at: killed(place / at, at) for at in points}, sys.stdout)
