@@ -24,7 +24,6 @@ from .data.interactions import Interactions as Interactions
 from .data.load import load as load
 from .data.packed.blocks import Blocks as Blocks
 from .data.ratings import Ratings as Ratings
-from .data.readers.databases.database import Database as Database
 from .data.reading import Reading as Reading
 from .data.spark.spark_feedback import SparkFeedback as SparkFeedback
 from .errors import BudgetExceeded as BudgetExceeded

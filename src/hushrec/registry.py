@@ -52,7 +52,6 @@ _OTHERS = {
     "data.load": ("load",),
     "data.packed.blocks": ("Blocks",),
     "data.ratings": ("Ratings",),
-    "data.readers.databases.database": ("Database",),
     "data.reading": ("Reading",),
     "data.spark.spark_feedback": ("SparkFeedback",),
     "errors": ("BudgetExceeded",),

@@ -69,11 +69,9 @@ def test_lists_made_on_spark(release, hushrec, refused, spark):
     ("options", "message"),
     [
         ("t --domain domain.json -o l --where spark --separator ;", "Spark does not take separator="),
-        ("t.db --domain domain.json -o l --where spark --query 'SELECT 1'", "Spark does not take query="),
         ("train.csv --domain domain.json -o train.csv", "exists; choose another file"),
         ("train.csv --domain domain.json -o lists.json", "name it lists.json.parquet or lists.json.csv"),
-        ("train.csv --domain domain.json -o lists.csv --query 'SELECT 1'", "train.csv"),
-        ("postgresql://host/db --domain domain.json -o lists.csv", "say what to read there, --query"),
+        ("postgresql://host/db --domain domain.json -o lists.csv", "an address with :// is not read"),
     ],
 )
 def test_options_that_do_not_go_together(release, refused, options, message):

@@ -1,13 +1,10 @@
 """Any content, loaded: what the rules give read one record at a time, whatever the order and the others."""
 
 import math
-import sqlite3
 import unicodedata
 import zipfile
-from contextlib import closing
 from pathlib import Path
 
-import duckdb
 import pandas as pd
 import polars as pl
 import pytest
@@ -21,7 +18,6 @@ from hushrec.data.losses.dropped import Dropped
 from hushrec.data.packed.blocks import Blocks
 from hushrec.data.packed.pack import load_blocks
 from hushrec.data.ratings import Ratings
-from hushrec.data.readers.databases.database import Database
 from hushrec.data.readers.dataframes import from_table
 from hushrec.data.reading import Reading
 from hushrec.errors import DataError
@@ -252,19 +248,6 @@ def _sources(folder):
         yield f"{form} pandas", table.to_pandas()
         yield f"{form} arrow table", table.to_arrow()
     yield "objects of pandas", text.to_pandas().assign(timestamp=pd.Series(moments.to_list(), dtype=object))
-    database = sqlite3.connect(folder / "ratings.db")
-    with database:
-        database.execute("CREATE TABLE given (user_id, item_id, rating, timestamp)")
-        database.executemany("INSERT INTO given VALUES (?, ?, ?, ?)", text.rows())
-    database.close()
-    yield "sqlite", Database(folder / "ratings.db", "SELECT * FROM given")
-    with duckdb.connect(folder / "r.duckdb") as other:
-        other.execute("SET TimeZone = 'UTC'")
-        other.register("text", text.to_arrow())
-        other.execute("CREATE TABLE given AS SELECT *, timestamp::TIMESTAMPTZ AS moment FROM text")
-    select = "SELECT user AS user_id, item AS item_id, rating"
-    yield "duckdb text", Database(folder / "r.duckdb", f"{select}, timestamp FROM given")
-    yield "duckdb moments", Database(folder / "r.duckdb", f"{select}, moment AS timestamp FROM given")
 
 
 def test_times_are_the_same_from_every_source(tmp_path):
@@ -326,13 +309,7 @@ def test_every_reader_sees_a_rating_that_interactions_do_not_use(tmp_path):
     (tmp_path / "parts/rating=3").mkdir(parents=True)
     table.drop("rating").write_csv(tmp_path / "parts/rating=3/part.csv")
     (tmp_path / "mv_1.txt").write_text("a:\nx,1,2005-09-06\ny,4,2005-09-06\n")
-    with closing(sqlite3.connect(tmp_path / "shop.db")) as shop:
-        shop.execute("CREATE TABLE given (user_id TEXT, item_id TEXT, rating INTEGER)")
-        records = table.select("user_id", "item_id", "rating").rows()
-        shop.executemany("INSERT INTO given VALUES (?, ?, ?)", records)
-        shop.commit()
-    query = Database(tmp_path / "shop.db", "SELECT * FROM given")
-    seen = {tmp_path / "mv_1.txt": 1, tmp_path / "parts": 3, query: 2}
+    seen = {tmp_path / "mv_1.txt": 1, tmp_path / "parts": 3}
     files = [tmp_path / "r.csv", tmp_path / "r.parquet", tmp_path / "u.data"]
     for source, unused in {**dict.fromkeys(files, 2), **seen}.items():
         for where in ("memory", "disk"):

@@ -28,7 +28,7 @@ def check(
     from hushrec.data.domain import Domain
 
     with console.working("reading ratings"):
-        report = check(source.named(ratings), Domain.open(domain), source.reading)
+        report = check(ratings, Domain.open(domain), source.reading)
     console.show(report.document(), json=json)
     if report.refused:
         raise typer.Exit(2)

@@ -12,8 +12,7 @@ import typer
 
 from hushrec.cli import console, options
 from hushrec.cli.groups import grouped
-from hushrec.cli.sources import Written
-from hushrec.cli.sources import named as named_sources
+from hushrec.cli.sources import Given
 from hushrec.errors import ConfigError
 from hushrec.files import sha256
 
@@ -26,10 +25,6 @@ if TYPE_CHECKING:
 
 _SLICEABLE = ("recall", "ndcg")
 _RARE = "rmse on rare items"
-_Query = Annotated[
-    str | None,
-    typer.Option(metavar="SELECT|@FILE", help="If that is a database: what to read there, as fit --query."),
-]
 
 
 class _Row(NamedTuple):
@@ -77,10 +72,7 @@ def evaluate(
     fold_in: Annotated[
         bool, typer.Option("--fold-in", help="Users whom the release lists fold in their own ratings too.")
     ] = False,
-    train_query: _Query = None,
-    test_query: _Query = None,
-    fitted_query: _Query = None,
-    written: Written,
+    source: Given,
     json: options.Json = False,
 ) -> None:
     """Measure on held-out ratings or interactions. NOT private.
@@ -88,7 +80,6 @@ def evaluate(
     No guarantee covers the result: do not publish it.
     """
     from hushrec.data.domain import Domain
-    from hushrec.data.load import load
     from hushrec.documents.document import Document, Paragraph
     from hushrec.evaluation.compare import difference
     from hushrec.evaluation.metrics import METRICS
@@ -105,9 +96,8 @@ def evaluate(
         raise ConfigError("--slices are of recall@K and ndcg@K; choose one with --metric, or leave it out")
     declared = Domain.open(domain)
     with console.working("reading"):
-        queries = ((train, train_query), (test, test_query), (fitted, fitted_query))
-        sources = [one for place, query in queries if place for one in named_sources([place], query)]
-        parts = [(part.name, load(part, declared, written.reading)) for part in sources]
+        places = [[place] for place in (train, test, fitted) if place]
+        parts = [(source.described(place), source.load(place, declared, "memory")) for place in places]
     for name, part in parts:
         console.print_confidential(name, part)
     folded_in, held_out, *others = (part for _, part in parts)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hushrec.privacy.accounting.budget import Budget
     from hushrec.release.artefact import Release
 
-_OF_A_SERIES = "ratings out domain ledger series release_index accept query column format separator decimal"
+_OF_A_SERIES = "ratings out domain ledger series release_index accept column format separator decimal"
 """Options that go with --series."""
 
 
@@ -33,8 +33,8 @@ def fit(
     ratings: Annotated[
         list[str],
         typer.Argument(
-            help="The private ratings, in files, patterns, folders or zip archives, or in a database "
-            "(--query): user_id, item_id, rating[, timestamp][, epsilon], or interactions: "
+            help="The private ratings, in files, patterns, folders or zip archives: "
+            "user_id, item_id, rating[, timestamp][, epsilon], or interactions: "
             "user_id, item_id[, count][, …]; or a packed folder; or a released data set, which needs no "
             "domain, budget or ledger."
         ),

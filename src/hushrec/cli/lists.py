@@ -19,9 +19,7 @@ def lists(
     release: Annotated[Path, typer.Argument(help="A release.")],
     ratings: Annotated[
         str,
-        typer.Argument(
-            help="The private ratings or interactions: a file, a packed folder, or a database (--query)."
-        ),
+        typer.Argument(help="The private ratings or interactions: a file or a packed folder."),
     ],
     domain: options.DomainFile,
     *,

@@ -17,7 +17,7 @@ def pack(
     ratings: Annotated[
         list[str],
         typer.Argument(
-            help="The private ratings, in files or in a database (--query): user_id, item_id, "
+            help="The private ratings, in files: user_id, item_id, "
             "rating[, timestamp][, epsilon]; or interactions: user_id, item_id[, count][, …]."
         ),
     ],
@@ -35,7 +35,7 @@ def pack(
     declared = Domain.open(domain)
     with console.bars():
         reading = replace(source.reading, max_bytes=max_bytes) if max_bytes else source.reading
-        packed = load(source.named(ratings), declared, reading, where=to)
+        packed = load(ratings, declared, reading, where=to)
     console.print_confidential(to.name, packed)
     console.out().print(
         f"Wrote {to}. Next: hushrec fit {quote(str(to))} --domain {quote(str(domain))}", soft_wrap=True

@@ -24,8 +24,8 @@ def randomize(
     ratings: Annotated[
         list[str] | None,
         typer.Argument(
-            help="The private ratings, in files, patterns, folders or zip archives, or in a database "
-            "(--query): user_id, item_id, rating[, timestamp]. With --collect, the reports."
+            help="The private ratings, in files, patterns, folders or zip archives: "
+            "user_id, item_id, rating[, timestamp]. With --collect, the reports."
         ),
     ] = None,
     *,

@@ -17,7 +17,6 @@ from hushrec.errors import SamplerError
 _PARTS = ("numpy", "scipy", "numba", "polars", "pydantic", "safetensors", "cryptography")
 _EXTRAS = {
     "postgres": ("psycopg",),
-    "databases": ("adbc_driver_postgresql", "adbc_driver_sqlite", "duckdb", "pyarrow"),
 }
 
 

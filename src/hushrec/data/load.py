@@ -18,7 +18,6 @@ from hushrec.data.packed.blocks import Blocks
 from hushrec.data.packed.pack import load_blocks, too_large
 from hushrec.data.people import People
 from hushrec.data.readers.columns import OTHERS
-from hushrec.data.readers.databases.database import Database
 from hushrec.data.readers.tables import tables
 from hushrec.data.reading import PLAIN, Reading
 from hushrec.data.spark.intake import load_spark
@@ -105,7 +104,7 @@ def load(
             a folder of files of one format, a zip archive of text files, or files in one
             (``"all.zip/*/ratings.csv"``). Text files may be gzipped (``.gz``). A table is one of polars,
             pandas, pyarrow, DuckDB or another library that narwhals supports, in memory, lazy, or a
-            stream. A ``Database`` stands for the result of a query.
+            stream.
             A folder of blocks, which ``where`` made before, is opened; a DataFrame of Spark stays in Spark.
         domain: the public domain.
         reading: how the records are written, where names and headers do not show it.
@@ -177,10 +176,7 @@ def _opened(folder: Path, domain: Domain, reading: Reading, where: Where | Path)
 def _in_spark(source: Any, domain: Domain, reading: Reading, where: Where | Path) -> SparkFeedback:
     if where == "disk" or isinstance(where, Path):
         raise DataError("a DataFrame of Spark stays in Spark; write it to files to load it elsewhere")
-    queries = [
-        entry for entry in (source if isinstance(source, list) else [source]) if isinstance(entry, Database)
-    ]
-    if settings := [*reading.of_text, *["query="] * bool(queries)]:
+    if settings := reading.of_text:
         raise DataError(
             f"Spark does not take {' and '.join(settings)}: it reads Parquet, or .csv and .tsv with a "
             "header; open others with one of its readers, and load the DataFrame"

@@ -12,7 +12,6 @@ from hushrec.data.losses.dropped import Dropped
 from hushrec.data.packed.blocks import RATINGS_PER_BLOCK, Blocks
 from hushrec.data.packed.partitions import Partitions
 from hushrec.data.packed.temporary import Temporary
-from hushrec.data.readers.databases.database import Database
 from hushrec.data.readers.formats import BINARY
 from hushrec.data.readers.sources import Part
 from hushrec.data.readers.tables import parts_of, tables
@@ -118,16 +117,11 @@ def _most_records(source: Any) -> int:
 def too_large(source: Any, reading: Reading, memory: int) -> bool:
     """Return True if loading files may need more than this memory, judged by their sizes.
 
-    A query of a database counts as large, because the size of its result is not known before it runs.
-
     Args:
         source, reading: as for ``load``.
         memory: bytes.
 
     Privacy: private; only where rows are kept depends on it, not what is measured.
     """
-    listed = parts_of(source, reading)
-    files = [part for part in listed if isinstance(part, Part)]
-    return any(isinstance(entry, Database) for entry in listed) or (
-        sum(map(_most_records, files)) * _LOADED > memory
-    )
+    files = [part for part in parts_of(source, reading) if isinstance(part, Part)]
+    return sum(map(_most_records, files)) * _LOADED > memory

@@ -21,7 +21,7 @@ _ROWS = 1 << 20  # in a batch: chosen by hand
 
 Result = TypeVar("Result")
 
-__all__ = ["arrow_reader", "from_table", "joined"]
+__all__ = ["from_table", "joined"]
 
 
 class _Table(NamedTuple):
@@ -60,14 +60,6 @@ def from_table(source: Any, columns: Columns, roles: Roles = RATED) -> Iterator[
     batches = _contained(lambda: opened.read(positions))
     while (table := _contained(lambda: next(batches, None))) is not None:
         yield table
-
-
-def arrow_reader(relation: Any, rows: int) -> Any:
-    """Open a stream of Arrow batches from a relation of DuckDB; older versions have another method for it.
-
-    Privacy: private.
-    """
-    return (getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch)(rows)
 
 
 def joined(batches: Iterable[Any]) -> Iterator[Any]:
@@ -173,9 +165,14 @@ def _from_arrow(read: Any, positions: dict[str, int]) -> pl.DataFrame:
 def _collected(table: Any, positions: dict[str, int]) -> Iterator[pl.DataFrame]:
     """Yield a lazy table of another library than polars: DuckDB's in batches, others at once."""
     if table.implementation.is_duckdb():
-        yield from _stream(arrow_reader(table.to_native(), _ROWS), positions, cut=False)
+        yield from _stream(_relation(table.to_native()), positions, cut=False)
     else:
         yield _eager(table.collect(), {role: place for place, role in enumerate(positions)})
+
+
+def _relation(source: Any) -> Any:
+    """Open a stream of Arrow batches from a relation of DuckDB; older versions have another method for it."""
+    return (getattr(source, "to_arrow_reader", None) or source.fetch_record_batch)(_ROWS)
 
 
 def _eager(table: Any, positions: dict[str, int]) -> pl.DataFrame:

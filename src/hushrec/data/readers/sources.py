@@ -91,10 +91,7 @@ def _part(file: File, format: str | None) -> Part:
 def _shown(path: Path) -> str:
     if not is_address(str(path)):
         return str(path)
-    return (
-        "what looks like a database's address (which must begin with postgresql://, sqlite:/// or "
-        "duckdb:///, and needs a query)"
-    )
+    return "what looks like an address"
 
 
 def _in_archive(archive: Path, pattern: str | None, reading: Reading) -> list[Part]:

@@ -1,4 +1,4 @@
-"""The tables of a source: of files, in memory and of queries, all with columns named by role.
+"""The tables of a source: of files and in memory, all with columns named by role.
 
 Privacy: private; names of files are public.
 """
@@ -11,7 +11,6 @@ import polars as pl
 
 from hushrec.data.readers import formats
 from hushrec.data.readers.columns import Roles
-from hushrec.data.readers.databases.database import Database
 from hushrec.data.readers.dataframes import from_table
 from hushrec.data.readers.sources import Part, parts
 from hushrec.data.reading import Reading
@@ -34,14 +33,12 @@ def tables(source: Any, roles: Roles, reading: Reading) -> Iterator[tuple[pl.Dat
 
 
 def _called(part: Any) -> str:
-    """Return the name of a file, query or table in errors. Privacy: public."""
-    if isinstance(part, Database):
-        return part.place
+    """Return the name of a file or table in errors. Privacy: public."""
     return str(part.file) if isinstance(part, Part) else "the table"
 
 
 def _read(part: Any, roles: Roles, reading: Reading) -> Iterator[pl.DataFrame]:
-    """Yield the tables of one file, query or table."""
+    """Yield the tables of one file or table."""
     if isinstance(part, Part):
         return formats.read(part.file, part.format, reading, roles, part.constants)
     if reading.of_text:
@@ -49,13 +46,11 @@ def _read(part: Any, roles: Roles, reading: Reading) -> Iterator[pl.DataFrame]:
             "format=, separator= and decimal= go with a file, not with a table; one Reading holds for all "
             "sources of a call: where they differ, make each a table with the usual column names"
         )
-    if isinstance(part, Database):
-        return part.tables(reading.columns, roles)
     return from_table(part, reading.columns, roles)
 
 
 def parts_of(source: Any, reading: Reading) -> list[Any]:
-    """List the files and tables of a source: a ``Part`` for each file, each table or query unchanged.
+    """List the files and tables of a source: a ``Part`` for each file, each table unchanged.
 
     Args:
         source, reading: as for ``load``.
@@ -69,8 +64,8 @@ def parts_of(source: Any, reading: Reading) -> list[Any]:
     for entry in sources:
         if isinstance(entry, str) and scheme_of(entry):  # which may hold a password
             raise DataError(
-                "this is the address of a database: say what to read there by a SELECT, in "
-                "hushrec.Database(address, query), or with --query on the command line"
+                "an address with :// is not read: make what lies there a data frame, or a Parquet file, and "
+                "give that"
             )
         listed += parts(entry, reading) if isinstance(entry, str | Path) else [entry]
     seen: set[tuple[Path, str]] = set()
