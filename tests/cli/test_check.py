@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import hushrec as hr
 from support.commands import fit
 
 BUDGET = "--epsilon 30 --delta 0 --unit user --adjacency replace"
@@ -42,7 +43,7 @@ def test_as_json(tenfold, hushrec):
 
 
 def test_a_packed_folder_is_checked_too(tenfold, hushrec, refused):
-    hushrec(f"pack {tenfold} --domain domain.json --to packed")
+    hr.load(tenfold, hr.Domain.open("domain.json"), where=Path("packed"))
     assert "A fit is refused before its charge" in hushrec("check packed --domain domain.json", 2).out
     assert "leave out columns=" in refused("check packed --domain domain.json --format csv")
 

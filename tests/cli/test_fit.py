@@ -177,6 +177,19 @@ def test_files_in_memory_and_on_disk_give_the_same_numbers(here, hushrec, budget
     assert list(temporary.iterdir()) == []
 
 
+def test_a_folder_is_kept_and_takes_the_place_of_the_files(here, hushrec, refused, budget):
+    domain = hr.Domain.open("domain.json")
+    assert HEADING in hushrec(fit(budget, more="--where packed")).err
+    with hr.load(here / "packed", domain) as kept:
+        assert isinstance(kept, hr.Blocks)
+        assert kept.gathered().digest() == hr.load("train.csv", domain).digest()
+    assert "packed exists; load it in place" in refused(
+        fit(budget, out="b.safetensors", more="--where packed")
+    )
+    message = refused(fit(budget, source="packed", out="b.safetensors", more="--column user_id=who"))
+    assert "leave out columns=" in message
+
+
 @pytest.mark.parametrize(("memory_size", "kind"), [(1, "Blocks"), (1 << 40, "Ratings")])
 def test_the_size_of_files_and_of_memory_decides(here, memory_size, kind, monkeypatch):
     from hushrec.cli.sources import Given

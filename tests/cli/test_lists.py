@@ -32,7 +32,7 @@ def test_everybody_gets_a_list(release, hushrec, name):
 
 
 def test_lists_of_block_files(release, hushrec):
-    hushrec("pack train.csv --domain domain.json --to blocks")
+    hr.load("train.csv", hr.Domain.open("domain.json"), where=Path("blocks"))
     hushrec("lists films.safetensors blocks --domain domain.json -n 3 -o lists.csv")
     assert lists(pl.read_csv("lists.csv")) == expected(release, 3)
 

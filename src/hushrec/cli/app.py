@@ -20,13 +20,11 @@ from hushrec.cli.evaluate import evaluate
 from hushrec.cli.fit import fit
 from hushrec.cli.lists import lists
 from hushrec.cli.models import models
-from hushrec.cli.pack import pack
 from hushrec.cli.page import page
 from hushrec.cli.plan import plan
 from hushrec.cli.randomize import randomize
 from hushrec.cli.recommend import recommend
 from hushrec.cli.show import show
-from hushrec.cli.similar import similar
 from hushrec.cli.synthesize import synthesize
 from hushrec.cli.version import version as version_
 from hushrec.errors import ConfigError, HushrecError, LedgerWarning
@@ -41,7 +39,6 @@ COMMANDS: dict[str, Any] = {
     "domain": domain,
     "models": models,
     "check": check,
-    "pack": pack,
     "plan": plan,
     "fit": fit,
     "add-items": add_items,
@@ -49,7 +46,6 @@ COMMANDS: dict[str, Any] = {
     "keys": keys.app,
     "show": show,
     "recommend": recommend,
-    "similar": similar,
     "lists": lists,
     "synthesize": synthesize,
     "page": page,

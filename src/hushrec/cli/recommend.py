@@ -11,15 +11,18 @@ import typer
 from hushrec.cli import console, keys, options
 from hushrec.cli.filters import Filters
 from hushrec.cli.groups import Group, grouped
-from hushrec.cli.item_ids import item_ids, item_json
 from hushrec.errors import DataError
+from hushrec.escapes import escaped
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from hushrec.release.client import Client, Recommendation
     from hushrec.release.lists import Reason
 
 
 _NAMED = 2  # own items that are named with a feature; chosen by hand
+_SHOWN = 10  # ids that an error lists at most; chosen by hand
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,9 +62,17 @@ class OwnOptions(Group):
 
 @grouped
 def recommend(
+    ctx: typer.Context,
     release: Annotated[Path, typer.Argument(help="A release.")],
     *,
     profile: OwnOptions,
+    similar: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ITEM",
+            help="List the items most like this one instead, the same for everybody; no ratings are needed.",
+        ),
+    ] = None,
     user: Annotated[
         str | None, typer.Option(metavar="ID", help="A user whom the release lists, instead of ratings.")
     ] = None,
@@ -85,10 +96,14 @@ def recommend(
     from hushrec.release.client import Client
 
     client = Client(release, **pinned.arguments())
+    if similar is not None:
+        options.require_only(ctx, "--similar needs no ratings", "release similar n key seen json")
+        _print_similar(client, similar, n, json)
+        return
     feedback = profile.records()
     if feedback is None and user is None:
         feedback = {} if client.release.feedback == "ratings" else []
-    ids = item_ids(client, feedback or ())
+    ids = _item_ids(client, feedback or ())
     if feedback is not None:
         feedback = (
             {ids[it]: value for it, value in feedback.items()}
@@ -99,7 +114,7 @@ def recommend(
         feedback,
         n,
         user=user,
-        exclude=item_ids(client, filters.exclude or ()).values(),
+        exclude=_item_ids(client, filters.exclude or ()).values(),
         allowed=filters.ids(client.release.items, client.release.features),
         diversity=diversity,
     )
@@ -112,23 +127,78 @@ def recommend(
         console.err().print(english("taste.this_same", why=client.release.why_same), soft_wrap=True)
 
 
+def _item_ids(client: "Client", names: Iterable[str]) -> dict[str, str]:
+    """The id of the item that each name means; the name itself where it means none of the catalogue.
+
+    Standard error says which item a title was taken for, and which titles are unknown.
+    """
+    ids_by_name, unknown = {}, []
+    for name in dict.fromkeys(names):
+        ids = client.find(name) or [name]
+        if len(ids) > 1:
+            choices = [f"{item} ({client.title(item)})" for item in ids[:_SHOWN]]
+            choices += [f"{len(ids) - _SHOWN:,} more"] * (len(ids) > _SHOWN)
+            raise DataError(f"{name!r} may be {', '.join(choices)}: give another id, or a title in full")
+        (ids_by_name[name],) = ids
+        if ids[0] != name:
+            console.err().print(f"{escaped(name)}: {client.title(ids[0])} ({ids[0]})", soft_wrap=True)
+        elif not client.find(name):
+            unknown.append(name)
+    if unknown:
+        console.err().print(
+            f"Ignored, not in this release's catalogue: {escaped(', '.join(sorted(unknown)))}", soft_wrap=True
+        )
+    return ids_by_name
+
+
+def _item_json(client: "Client", item: str) -> dict[str, str | None]:
+    """An item in JSON: its id, and its title or null."""
+    title = client.title(item)
+    return {"id": item, "title": title if client.release.titles and title != item else None}
+
+
+def _print_similar(client: "Client", item: str, n: int, json: bool) -> None:
+    (item,) = _item_ids(client, [item]).values()
+    rows = client.similar(item, n)
+    if json:
+        alike = [
+            {**_item_json(client, row.item_id), "score": float(row.score), "rank": row.rank} for row in rows
+        ]
+        console.print_json({"item": item, "similar": alike})
+        return
+    titles = bool(client.release.titles)
+    listed = _table(["rank", "item", *["title"] * titles, "similarity"])
+    for name, score, rank in rows:  # the similarity has no unit
+        listed.add_row(str(rank), name, *[client.title(name)] * titles, f"{score:.2f}")
+    console.out().print(listed)
+
+
+def _table(columns: list[str]) -> "Table":
+    """An empty table of items, whose texts stand on the left."""
+    listed = console.table(*columns, left=0)
+    for column, name in zip(listed.columns, columns, strict=True):
+        if name in ("item", "title", "why"):
+            column.justify = "left"
+    return listed
+
+
 def _facts(
     client: "Client", rows: "Iterable[Recommendation]", reasons: "Mapping[str, Iterable[Reason]]"
 ) -> dict[str, Any]:
     """A list as JSON values."""
     items = [
         {
-            **item_json(client, row.item_id),
+            **_item_json(client, row.item_id),
             "score": row.score,
             "rank": row.rank,
             "rating": row.rating,
             "reasons": [
                 {
-                    **(item_json(client, why.item_id) if why.item_id else {"id": None, "title": None}),
+                    **(_item_json(client, why.item_id) if why.item_id else {"id": None, "title": None}),
                     "contribution": why.contribution,
                     "feature": why.feature,
                     "value": why.value,
-                    "items": [item_json(client, item) for item in why.items],
+                    "items": [_item_json(client, item) for item in why.items],
                 }
                 for why in reasons.get(row.item_id, ())
             ],
@@ -144,10 +214,7 @@ def _print(
 ) -> None:
     stars, titles, why = client.release.feedback == "ratings", bool(client.release.titles), bool(reasons)
     columns = ["rank", "item", *["title"] * titles, "score", *["rating"] * stars, *["why"] * why]
-    listed = console.table(*columns, left=0)
-    for column, name in zip(listed.columns, columns, strict=True):
-        if name in ("item", "title", "why"):
-            column.justify = "left"
+    listed = _table(columns)
     for item, score, rank, rating in rows:
         because = "; ".join(
             f"{'pulled up' if why.contribution > 0 else 'pushed down'} by {_cause(client, why)} "

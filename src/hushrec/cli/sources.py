@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,13 +15,18 @@ if TYPE_CHECKING:
     from hushrec.data.reading import Reading
 
 Where = Annotated[
-    Literal["auto", "memory", "disk", "spark"],
+    str,
     typer.Option(
-        help="Where the records are kept: in memory; on disk, in temporary files (in TMPDIR); by Spark, "
-        "which reads Parquet, .csv or .tsv with a header, or a table by its name (docs/spark.md); auto: on "
-        "disk if they may exceed this machine's memory."
+        metavar="auto|memory|disk|spark|FOLDER",
+        help="Where the records are kept: in memory; on disk, in temporary files (in TMPDIR); in a new "
+        "folder, private to you, which later commands take in place of the files; by Spark, which reads "
+        "Parquet, .csv or .tsv with a header, or a table by its name (docs/spark.md); auto: on disk if they "
+        "may exceed this machine's memory.",
     ),
 ]
+
+_PLACES = ("auto", "memory", "disk", "spark")
+"""Words of ``--where``; anything else is a folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,5 +65,5 @@ class Given(Group):
         """The people in what the arguments of a command name."""
         from hushrec.data.load import load
 
-        place: Any = where
+        place: Any = where if where in _PLACES else Path(where)
         return load([*names], domain, self.reading, where=place)

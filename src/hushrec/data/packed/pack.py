@@ -65,8 +65,12 @@ def load_blocks(
     """
     temporary = Temporary() if folder is None else None
     folder = temporary.folder / "blocks" if temporary else folder or Path()
-    if folder.exists() or not folder.parent.is_dir():
-        raise DataError(f"{folder} exists, or its parent folder does not; choose another one")
+    if folder.exists():
+        raise DataError(
+            f"{folder} exists; load it in place of the files if it holds them, or choose another one"
+        )
+    if not folder.parent.is_dir():
+        raise DataError(f"{folder.parent} is not a folder; choose another one")
     sources = parts_of(source, reading)
     intake = Cleaner(domain)
     with Partitions(folder.parent, _parts(sources, ratings_per_block)) as spool:

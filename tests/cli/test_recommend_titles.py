@@ -39,15 +39,10 @@ def test_titles_are_taken_said_and_shown(titled, hushrec):
 
 def test_an_id_that_is_a_title_and_several_titles_are_refused(titled, hushrec, refused):
     told = refused("recommend titled.safetensors --rating Heat=5")
-    assert (
-        "'Heat' may be Heat (\\x1b[31mRed), 3 (Heat (1995)), 4 (Heat (1986)), as it is the id of Heat" in told
-    )
-    assert "give the title of Heat in full, as it stands here, or the id of another" in told
+    assert "'Heat' may be Heat (\\x1b[31mRed), 3 (Heat (1995)), 4 (Heat (1986)): give another id" in told
     assert hushrec("recommend titled.safetensors --rating '\\x1b[31mRed=5'").err.endswith("Red (Heat)\n")
     told = refused("recommend titled.safetensors --rating heat=5")
-    assert "give an id" in told
-    assert "3 (Heat (1995)), 4 (Heat (1986)): give an id" in told
-    assert told.rstrip().endswith("give an id, or the title in full, as it stands here")
+    assert told.rstrip().endswith("3 (Heat (1995)), 4 (Heat (1986)): give another id, or a title in full")
     assert "Aliens (1986)" in refused("recommend titled.safetensors --exclude alien --exclude ali")
     assert "Heat (1995)" not in hushrec("recommend titled.safetensors --exclude 'Heat (1995)' -n 6").out
 
@@ -82,42 +77,24 @@ def test_features_of_the_release_filter_lists(titled, hushrec):
 
 
 def test_similar_items_are_asked_for_and_shown_by_title(titled, hushrec, refused):
-    shown = hushrec("similar titled.safetensors matrix")
-    assert shown.out == hushrec("similar titled.safetensors 5").out
+    shown = hushrec("recommend titled.safetensors --similar matrix -n 3")
+    assert shown.out == hushrec("recommend titled.safetensors --similar 5 -n 3").out
     assert shown.err == "matrix: Matrix, The (1999) (5)\n"
     assert "title" in shown.out.splitlines()[0]
-    assert "give an id" in refused("similar titled.safetensors heat")
-    assert "not in this release's catalogue" in refused("similar titled.safetensors Solaris")
+    expected = hr.Client(titled).similar("5", 3)
+    found = json.loads(hushrec("recommend titled.safetensors --similar 5 -n 3 --json").out)
+    assert found["item"] == "5"
+    assert [(row["id"], row["score"], row["rank"]) for row in found["similar"]] == expected
+    assert "give another id" in refused("recommend titled.safetensors --similar heat")
+    assert "not in this release's catalogue" in refused("recommend titled.safetensors --similar Solaris")
+    assert "leave out --rating" in refused("recommend titled.safetensors --similar 5 --rating 1=5")
 
 
-def test_a_title_that_several_items_share_cannot_tell_them_apart(titled, refused):
-    replace(titled, titles=("Red", "Red", "Heat", "Blue", "Green", "")).save("namesakes.safetensors")
-    told = refused("recommend namesakes.safetensors --rating red=5")
-    assert told.rstrip().endswith("1 (Red), 2 (Red): give an id")
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "recommend films.safetensors --rating 300=5",
-        "recommend films.safetensors --exclude 300",
-        "similar films.safetensors 300",
-    ],
-)
-def test_an_id_is_not_taken_for_the_film_of_that_title(titled, hushrec, refused, command):
+def test_an_id_is_not_taken_for_the_film_of_that_title(titled, hushrec, refused):
     items, titles = ("300", "7", "3", "4", "5", "6"), ("Quiz Show (1994)", "300 (2006)", "", "", "", "")
     replace(titled, items=items, titles=titles).save("films.safetensors")
-    told = refused(command)
-    assert (
-        "'300' may be 300 (Quiz Show (1994)), 7 (300 (2006)), as it is the id of 300 and the title of the"
-        in told
-    )
-    assert "give the title of 300 in full, as it stands here, or the id of another" in told
-    assert hushrec(command.replace("300", "'Quiz Show (1994)'", 1).replace("'=5", "=5'")).err.endswith(
-        "(300)\n"
-    )
-    replace(titled, items=items, titles=("", *titles[1:])).save("films.safetensors")
-    assert "give the id of another; 300 itself is named by its id in Python, hushrec.Client" in refused(
-        command
-    )
-    assert hushrec(command.replace("300", "7", 1)).err == ""
+    for command in ("--rating 300=5", "--exclude 300", "--similar 300"):
+        command = f"recommend films.safetensors {command}"
+        assert "'300' may be 300 (Quiz Show (1994)), 7 (300 (2006)): give another id" in refused(command)
+        assert hushrec(command.replace("300", "7", 1)).err == ""
+    assert hushrec("recommend films.safetensors --exclude 'Quiz Show (1994)'").err.endswith("(300)\n")
