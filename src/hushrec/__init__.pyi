@@ -28,7 +28,6 @@ from .data.reading import Reading as Reading
 from .data.spark.spark_feedback import SparkFeedback as SparkFeedback
 from .errors import BudgetExceeded as BudgetExceeded
 from .evaluation.protocol import evaluate as evaluate
-from .evaluation.worth import worth as worth
 from .local.distance_based import DistanceBased as DistanceBased
 from .local.randomized_response import RandomizedResponse as RandomizedResponse
 from .local.released import ReleasedData as ReleasedData

@@ -56,7 +56,6 @@ _OTHERS = {
     "data.spark.spark_feedback": ("SparkFeedback",),
     "errors": ("BudgetExceeded",),
     "evaluation.protocol": ("evaluate",),
-    "evaluation.worth": ("worth",),
     "local.released": ("ReleasedData",),
     "privacy.accounting.budget": ("Budget",),
     "privacy.ledger.ledger": ("Ledger",),

@@ -186,3 +186,37 @@ def test_equal_rounds_share_a_line(here, hushrec, budget):
     (told,) = (line for line in shown.splitlines() if ", epoch" in line)
     assert told.startswith(f"items, epoch × {len(rounds)}, each ")
     assert all(name in shown for name in set(planned) - set(rounds))
+
+
+YEAR = "plan --domain clicks.json --releases 52 --total 8 --delta 1e-6 --unit user --adjacency add-remove"
+CROWD = {"max_users": 1_000, "expected_users": 700, "expected_records": 7_000}
+
+
+def test_a_total_too_small_for_taste_is_said_before_the_charge(here, hushrec):
+    hr.Domain(range(40), **CROWD).save("clicks.json")
+    small = YEAR.replace("--total 8", "--total 1")
+    shown = " ".join(hushrec(small).out.split())
+    told = (
+        "Every user gets the same list: this plan measures averages, and no one's taste. Remedies: a larger "
+        "ε, more people, or fewer releases, so that each gets more of the total."
+    )
+    assert shown.index("each of 52 releases may cost") < shown.index(told) < shown.index("Model: Popularity")
+    assert json.loads(hushrec(f"{small} --json").out)["prospects"] == told
+    hr.Domain(range(40), max_users=50_000, expected_users=40_000, expected_records=400_000).save(
+        "clicks.json"
+    )
+    assert "same list" not in hushrec(YEAR).out
+
+
+def test_a_ledger_of_several_releases_leads_to_the_plan_that_says_so(here, hushrec):
+    hr.Domain(range(40), **CROWD).save("clicks.json")
+    kind = "--delta 1e-6 --unit user --adjacency add-remove --domain clicks.json"
+    shown = hushrec(f"ledger create year.db --epsilon 1 --max-releases 52 {kind}").out
+    (line,) = (line for line in shown.splitlines() if "hushrec plan" in line)
+    assert line.startswith("What each release may cost, and whether its lists hold taste: hushrec plan")
+    assert "Every user gets the same list" in hushrec(line.partition(": hushrec ")[2]).out
+    assert "Every user gets the same list" in hushrec("plan --domain clicks.json --series year.db").out
+    assert (
+        "hushrec plan"
+        not in hushrec(f"ledger create one.db --epsilon 1 {kind.partition(' --domain')[0]}").out
+    )

@@ -40,7 +40,6 @@ ODD = {
 TERMS = {"epsilon": 1.0, "delta": 1e-6, "unit": "user", "adjacency": "add-remove"}
 BUDGET = hr.Budget(**TERMS)
 DOMAIN = hr.Domain(range(6), scale=(1, 5, 1), max_users=100)
-CROWD = hr.Domain(range(6), max_users=100, expected_users=50, expected_records=200)
 RATINGS = hr.synthetic.netflix_like(30, 6, 90, 1)
 RELEASE = planted(n=6, rank=2)
 STARS, CLICKS = hr.Client(RELEASE), hr.Client(ranker(tuple("abcdef"), np.arange(6.0)))
@@ -98,7 +97,6 @@ def ways() -> dict[str, tuple[Callable[[Any], Any], str]]:
         "fit(release_index)": (seeded, "0 None"),
         "plan(split)": (lambda v: hr.plan(DOMAIN, hr.GlobalEffects(split={"item sums": v}), BUDGET), ""),
         "split_budget": (lambda v: hr.split_budget(DOMAIN, hr.GlobalEffects(), BUDGET, v), ""),
-        "worth": (lambda v: hr.worth(CROWD, hr.Popularity(), BUDGET, v), ""),
         "recommend(n)": (lambda v: STARS.recommend({ITEM: 5}, v), "0"),
         "recommend(n) of clicks": (lambda v: CLICKS.recommend(["a"], v), "0"),
         "recommend(diversity)": (lambda v: STARS.recommend({ITEM: 5}, diversity=v), "0"),

@@ -50,7 +50,6 @@ PRINTED = {
     "plan of a chain": f"plan {DECLARED} --epsilon 1 --delta 0 --unit user --adjacency add-remove "
     "--model posterior-sample-mf",
     "plan of releases": f"plan {DECLARED} --releases 4 --total 4 {TERMS}",
-    "plan of clicks": f"plan --domain clicks.json --releases 2 --total 4 {TERMS}",
     "plan of a series": f"plan {DECLARED} --series ledger.db",
     "plan of rows": f"randomize --plan {RESPONSE}",
     "ledger": "ledger show ledger.db",
@@ -254,7 +253,6 @@ def test_no_other_document_is_read_as_a_statement(kind):
 def test_a_plan_has_what_its_sentences_say_as_fields(printed):
     assert printed["plan of a series"]["parts"] == 2
     assert "parts" not in printed["plan"]
-    assert printed["plan of clicks"]["worth"][0]["releases"] == 2
 
 
 def test_a_proposal_stands_in_a_ledger(printed):

@@ -11,9 +11,7 @@ from hushrec.cli.groups import grouped
 from hushrec.errors import ConfigError
 
 if TYPE_CHECKING:
-    from hushrec.data.domain import Domain
     from hushrec.documents.document import Block
-    from hushrec.models.base import Model
     from hushrec.privacy.accounting.budget import Budget
     from hushrec.privacy.accounting.plan import Plan
 
@@ -70,7 +68,7 @@ def plan(
     from hushrec.models.private import PrivateModel
     from hushrec.statistics.footprint import in_bytes
 
-    chosen = named = model.build()
+    chosen = model.build()
     largest = epsilon if total is None else total
     if largest is None or None not in (epsilon, total) or (releases is None) != (total is None):
         raise ConfigError("give --epsilon for one release, or --releases and --total for several")
@@ -106,8 +104,6 @@ def plan(
             {"releases": n_made, "spent_epsilon": cost} for n_made, cost in _spent(planned, whole, releases)
         ]
         facts |= {"releases": releases, "total_epsilon": whole.epsilon, "spent": spent}
-        worths, facts["worth"] = _worth(declared, named, whole, releases)
-        extra += worths
     document = planned.document(extra, first)
     console.show(replace(document, facts={**document.facts, **facts}), json=json)
 
@@ -132,23 +128,6 @@ def _equal_releases(planned: "Plan", total: "Budget", releases: int, *, has_seri
         Paragraph("Then hushrec fit --epsilon auto takes one share each time."),
         *([Paragraph(_SERIES)] if has_series else []),
     ]
-
-
-def _worth(
-    declared: "Domain", named: "Model | None", total: "Budget", releases: int
-) -> "tuple[list[Block], list[dict[str, Any]]]":
-    """Show the expected worth of lists of this many releases, and of fewer."""
-    from hushrec.documents.document import Paragraph, Table
-    from hushrec.evaluation import worth
-
-    if declared.feedback != "interactions":
-        return [], []
-    if reason := worth.unknown(declared):
-        return [Paragraph(reason[0].upper() + reason[1:] + ".")], []
-    with console.bars():
-        rows = worth.worth(declared, named, total, releases)
-    table = Table("What lists are expected to be worth", *worth.table(rows))
-    return [table, Paragraph(worth.CAUTION)], [row.to_json() for row in rows]
 
 
 def _spent(planned: "Plan", total: "Budget", releases: int) -> "Iterator[tuple[int, float]]":

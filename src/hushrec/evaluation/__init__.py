@@ -1,1 +1,1 @@
-"""Measures of a release's quality: on held-out data, which no guarantee covers, or on made-up people."""
+"""Measures of a release's quality: on held-out data, which no guarantee covers."""
