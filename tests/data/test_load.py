@@ -2,7 +2,6 @@
 
 import math
 import unicodedata
-import zipfile
 from pathlib import Path
 
 import pandas as pd
@@ -237,11 +236,9 @@ def _sources(folder):
     forms["zoned"] = text.with_columns(timestamp=moments.dt.replace_time_zone("UTC"))
     for form, table in forms.items():
         table.write_csv(folder / f"{form}.csv")
-        with zipfile.ZipFile(folder / f"{form}.zip", "w") as archive:
-            archive.write(folder / f"{form}.csv", "r.csv")
         table.write_parquet(folder / f"{form}.parquet")
         table.write_ipc(folder / f"{form}.arrow")
-        for ending in ("csv", "zip", "parquet", "arrow"):
+        for ending in ("csv", "parquet", "arrow"):
             yield f"{form} {ending}", folder / f"{form}.{ending}"
         yield f"{form} polars", table
         yield f"{form} lazy", table.lazy()

@@ -33,7 +33,7 @@ def fit(
     ratings: Annotated[
         list[str],
         typer.Argument(
-            help="The private ratings, in files, patterns, folders or zip archives: "
+            help="The private ratings, in files, patterns or folders: "
             "user_id, item_id, rating[, timestamp][, epsilon], or interactions: "
             "user_id, item_id[, count][, …]; or a packed folder; or a released data set, which needs no "
             "domain, budget or ledger."

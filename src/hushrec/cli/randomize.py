@@ -24,7 +24,7 @@ def randomize(
     ratings: Annotated[
         list[str] | None,
         typer.Argument(
-            help="The private ratings, in files, patterns, folders or zip archives: "
+            help="The private ratings, in files, patterns or folders: "
             "user_id, item_id, rating[, timestamp]. With --collect, the reports."
         ),
     ] = None,

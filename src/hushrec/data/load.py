@@ -101,9 +101,8 @@ def load(
 
     Args:
         source: a path, a table, or a list of several of these. A path may be a pattern (``"ratings/*.csv"``),
-            a folder of files of one format, a zip archive of text files, or files in one
-            (``"all.zip/*/ratings.csv"``). Text files may be gzipped (``.gz``). A table is one of polars,
-            pandas, pyarrow, DuckDB or another library that narwhals supports, in memory, lazy, or a
+            or a folder of files of one format. Text files may be gzipped (``.gz``). A table is one of
+            polars, pandas, pyarrow, DuckDB or another library that narwhals supports, in memory, lazy, or a
             stream.
             A folder of blocks, which ``where`` made before, is opened; a DataFrame of Spark stays in Spark.
         domain: the public domain.

@@ -36,7 +36,7 @@ class Reading:
         format: one of ``hushrec.data.reading.FORMATS``; inferred from the file's name by default.
         separator: separator of csv and tsv, one character.
         decimal: decimal sign of csv and tsv, "." or ",".
-        max_bytes: refuse a file, or a zip archive in total, that unpacks to more.
+        max_bytes: refuse a file that unpacks to more.
 
     Raises:
         DataError: there is no such format, separator or decimal sign.

@@ -127,3 +127,11 @@ def test_what_is_no_source_is_explained(folder, tmp_path):
 def test_deleted_rows_of_a_versioned_table_are_not_read(folder):
     (folder / "_delta_log").mkdir()
     assert "files also hold deleted rows" in refused(folder)
+
+
+def test_a_zip_archive_is_refused_with_the_fix(tmp_path):
+    archive = tmp_path / "r.zip"
+    archive.write_bytes(b"PK")
+    for source in (archive, archive / "ml" / "ratings.csv", f"{archive}/*/ratings.csv", tmp_path):
+        for options in ({}, {"format": "csv"}):
+            assert "r.zip is a zip archive: unzip it first" in refused(source, **options)

@@ -10,11 +10,11 @@ import csv
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from hushrec.data.readers.archives import File
 from hushrec.data.readers.columns import (
     NONE,
     RATED,
@@ -54,7 +54,7 @@ class Dialect:
 
 
 def read(
-    path: File,
+    path: Path,
     dialect: Dialect,
     reading: Reading,
     roles: Roles = RATED,
@@ -96,7 +96,7 @@ def read(
         yield table
 
 
-def cells(path: File, block: Block, dialect: Dialect, width: int) -> pl.DataFrame:
+def cells(path: Path, block: Block, dialect: Dialect, width: int) -> pl.DataFrame:
     """Parse a block into text in ``width`` columns; blank lines are skipped, empty cells are null."""
     data = _single(block.data, dialect)
     separator = _separator(dialect)
@@ -187,7 +187,7 @@ def _fields(line: bytes, dialect: Dialect) -> list[str]:
     return text.split(separator)
 
 
-def _ragged(path: File, block: Block, dialect: Dialect, width: int) -> str:
+def _ragged(path: Path, block: Block, dialect: Dialect, width: int) -> str:
     """Find the line with another number of fields: slow, but used only for the error."""
     lines = block.data.split(b"\n")
     numbered = ((row, _fields(line, dialect)) for row, line in enumerate(lines, block.row))

@@ -11,7 +11,6 @@ from pathlib import Path
 import polars as pl
 
 from hushrec.data.readers import binary, delimited, netflix
-from hushrec.data.readers.archives import File
 from hushrec.data.readers.columns import NONE, RATED, Roles
 from hushrec.data.readers.delimited import Dialect
 from hushrec.data.reading import FORMATS, Reading
@@ -40,7 +39,7 @@ _NAMES = (
 __all__ = ["BINARY", "read", "recognise"]
 
 
-def recognise(path: File) -> str:
+def recognise(path: Path) -> str:
     """Return the format implied by a file's name; the content is never read."""
     if path.name == "probe.txt":
         raise DataError(f"{path} holds pairs without ratings; leave it out, and read the files of ratings")
@@ -52,7 +51,7 @@ def recognise(path: File) -> str:
 
 
 def read(
-    path: File,
+    path: Path,
     format: str,
     reading: Reading,
     roles: Roles = RATED,
@@ -61,7 +60,7 @@ def read(
     """Yield tables of a file with a column for each role, such as ``user_id, item_id, rating[, timestamp]``.
 
     Args:
-        path: a file; of a text format, also one in an archive; of the Netflix Prize, also a folder.
+        path: a file; of the Netflix Prize, also a folder.
         format: that of the file, one of ``FORMATS``.
         reading: its other settings.
         constants: further columns, which the names of the file's folders state, each with its only cell.
@@ -80,7 +79,7 @@ def read(
         )
     if format == "netflix":
         yield from netflix.read(path, reading.max_bytes)
-    elif isinstance(path, Path) and format in BINARY:
+    elif format in BINARY:
         yield from binary.read(path, format, reading, roles, constants)
     else:
         standard = _DIALECTS[format]

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import polars as pl
 
-from hushrec.data.readers.archives import File
 from hushrec.data.readers.delimited import Dialect, cells
 from hushrec.data.readers.text import blocks
 from hushrec.errors import DataError
@@ -15,7 +14,7 @@ _DAY = 86_400  # seconds
 __all__ = ["files", "read"]
 
 
-def read(path: File, max_bytes: int) -> Iterator[pl.DataFrame]:
+def read(path: Path, max_bytes: int) -> Iterator[pl.DataFrame]:
     """Yield tables ``user_id, item_id, rating, timestamp`` of ``combined_data_*.txt`` or ``mv_*.txt``.
 
     Args:
@@ -42,15 +41,15 @@ def files(folder: Path) -> list[Path]:
     return []
 
 
-def _named(path: File) -> list[Path] | list[File]:
-    if not isinstance(path, Path) or not path.is_dir():
+def _named(path: Path) -> list[Path]:
+    if not path.is_dir():
         return [path]
     if paths := files(path):
         return paths
     raise DataError(f"{path} is a folder without combined_data_*.txt or mv_*.txt; name a file instead")
 
 
-def _under_movies(path: File, max_bytes: int) -> Iterator[pl.DataFrame]:
+def _under_movies(path: Path, max_bytes: int) -> Iterator[pl.DataFrame]:
     """Yield tables of cells, with ``item_id`` from the line ``movie:`` above them."""
     movie: str | None = None
     for block in blocks(path, max_bytes):

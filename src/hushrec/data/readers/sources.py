@@ -10,9 +10,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from hushrec.data.readers import formats, netflix
-from hushrec.data.readers.archives import File, Member, members
 from hushrec.data.readers.columns import NONE
-from hushrec.data.readers.text import refuse_bomb
 from hushrec.data.reading import Reading
 from hushrec.errors import DataError
 from hushrec.uris import is_address
@@ -34,15 +32,13 @@ class Part(NamedTuple):
     Privacy: private.
     """
 
-    file: File
+    file: Path
     format: str
     constants: Mapping[str, str | None] = NONE
 
     @property
     def size(self) -> int:
-        """The size of the file in bytes; of a file in an archive, its stated unpacked size."""
-        if isinstance(self.file, Member):
-            return self.file.info.file_size
+        """The size of the file in bytes."""
         files = self.file.iterdir() if self.file.is_dir() else [self.file]
         return sum(file.stat().st_size for file in files)
 
@@ -51,10 +47,9 @@ def parts(source: str | Path, reading: Reading) -> list[Part]:
     """List the files of a source, in the order of their names.
 
     Args:
-        source: a file; a zip archive; a file or pattern in an archive, ``all.zip/*/ratings.csv``; a folder of
-            files of one format, in any depth; or a pattern, ``ratings/*.csv``. In folders and archives, names
-            that begin with ``.`` or ``_`` are passed over.
-        reading: its format, and the most bytes that the files of an archive may unpack to in total.
+        source: a file; a folder of files of one format, in any depth; or a pattern, ``ratings/*.csv``. In
+            folders, names that begin with ``.`` or ``_`` are passed over.
+        reading: its format.
 
     Privacy: public.
     """
@@ -62,10 +57,9 @@ def parts(source: str | Path, reading: Reading) -> list[Part]:
     if path.is_dir():
         return _in_folder(path, reading.format)
     if path.exists():
-        return _in_archive(path, None, reading) if path.suffix == ".zip" else [_part(path, reading.format)]
-    for archive in path.parents:
-        if archive.suffix == ".zip" and archive.is_file():
-            return _in_archive(archive, path.relative_to(archive).as_posix(), reading)
+        return [_part(path, reading.format)]
+    for parent in path.parents:
+        _refuse_zip(parent)
     if not glob.has_magic(str(path)):
         raise DataError(f"{_shown(path)} does not exist")
     names = sorted(glob.glob(str(path), recursive=True))
@@ -81,24 +75,20 @@ def parts(source: str | Path, reading: Reading) -> list[Part]:
     ]
 
 
-def _part(file: File, format: str | None) -> Part:
-    kind = format or formats.recognise(file)
-    if isinstance(file, Member) and kind in formats.BINARY:
-        raise DataError(f"{file} is a file of columns, which is read from disk alone; unpack it yourself")
-    return Part(file, kind)
+def _part(file: Path, format: str | None) -> Part:
+    _refuse_zip(file)
+    return Part(file, format or formats.recognise(file))
+
+
+def _refuse_zip(path: Path) -> None:
+    if path.suffix.lower() == ".zip" and path.is_file():
+        raise DataError(f"{path} is a zip archive: unzip it first")
 
 
 def _shown(path: Path) -> str:
     if not is_address(str(path)):
         return str(path)
     return "what looks like an address"
-
-
-def _in_archive(archive: Path, pattern: str | None, reading: Reading) -> list[Part]:
-    contents = [_part(member, reading.format) for member in members(archive, pattern)]
-    _require_one_format(archive, contents)
-    refuse_bomb(archive, sum(part.size for part in contents), reading.max_bytes)
-    return contents
 
 
 def _in_folder(folder: Path, format: str | None) -> list[Part]:

@@ -68,10 +68,9 @@ def parts_of(source: Any, reading: Reading) -> list[Any]:
                 "give that"
             )
         listed += parts(entry, reading) if isinstance(entry, str | Path) else [entry]
-    seen: set[tuple[Path, str]] = set()
+    seen: set[Path] = set()
     for file in (part.file for part in listed if isinstance(part, Part)):
-        path, inside = (file, "") if isinstance(file, Path) else (file.archive, file.info.filename)
-        if (place := (path.resolve(), inside)) in seen:
+        if (place := file.resolve()) in seen:
             raise DataError(f"{file} is named twice, so its records would count twice; name each file once")
         seen.add(place)
     return listed

@@ -10,10 +10,9 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
-from zipfile import BadZipFile
 
-from hushrec.data.readers.archives import File, Member
 from hushrec.errors import DataError
 
 BLOCK = 1 << 25  # bytes read at once: bounds the memory; chosen by hand
@@ -38,24 +37,24 @@ class Block(NamedTuple):
     data: bytes
 
 
-def refuse_bomb(path: File, unpacked: int, max_bytes: int) -> None:
+def refuse_bomb(path: Path, unpacked: int, max_bytes: int) -> None:
     """Refuse a file that unpacks to more than ``max_bytes``, or to more than 100 times its size."""
     if unpacked > max_bytes:
         raise DataError(
             f"{path} unpacks to more than {max_bytes} bytes; if it should, pass a larger max_bytes"
         )
-    packed = path.info.compress_size if isinstance(path, Member) else path.stat().st_size
+    packed = path.stat().st_size
     if unpacked > max(FREE_BYTES, MAX_RATIO * packed):
         raise DataError(
             f"{path} unpacks to over {MAX_RATIO} times its size, unlike any ratings; unpack it yourself"
         )
 
 
-def blocks(path: File, max_bytes: int, *, quoted: bool = False) -> Iterator[Block]:
+def blocks(path: Path, max_bytes: int, *, quoted: bool = False) -> Iterator[Block]:
     """Yield the lines of a text file, in blocks of about 32 MiB; CRLF becomes LF, a byte order mark goes.
 
     Args:
-        path: a file, on disk or in an archive, gzipped if its name ends in ``.gz``.
+        path: a file, gzipped if its name ends in ``.gz``.
         max_bytes: the most bytes that the file may unpack to.
         quoted: True if double quotes protect line ends.
 
@@ -87,19 +86,19 @@ def blocks(path: File, max_bytes: int, *, quoted: bool = False) -> Iterator[Bloc
                 return
 
 
-def _opened(path: File, opened: ExitStack) -> BinaryIO:
+def _opened(path: Path, opened: ExitStack) -> BinaryIO:
     try:
-        stream = opened.enter_context(path.open() if isinstance(path, Member) else path.open("rb"))
+        stream = opened.enter_context(path.open("rb"))
         return cast(BinaryIO, opened.enter_context(gzip.open(stream))) if path.suffix == ".gz" else stream
     except OSError as error:
         reason = error.strerror
     raise DataError(f"{path} cannot be opened: {reason}")
 
 
-def _read(stream: BinaryIO, path: File) -> bytes:
+def _read(stream: BinaryIO, path: Path) -> bytes:
     try:
         return stream.read(BLOCK)
-    except (OSError, EOFError, zlib.error, BadZipFile):
+    except (OSError, EOFError, zlib.error):
         pass
     raise DataError(f"{path} is damaged or cut short; fetch or pack it again")
 
@@ -115,7 +114,7 @@ def _record_end(data: bytes, quoted: bool) -> int:
     return end
 
 
-def _endless(path: File, row: int, data: bytes, quoted: bool) -> str:
+def _endless(path: Path, row: int, data: bytes, quoted: bool) -> str:
     """Describe the fault of a block in which no record ends."""
     if not quoted or b'"' not in data:
         row += data.count(b"\n")
@@ -128,7 +127,7 @@ def _endless(path: File, row: int, data: bytes, quoted: bool) -> str:
     return f"{where}: a quote is opened and not closed; close it, or double it if it belongs to a value"
 
 
-def _check_utf8(path: File, row: int, data: bytes) -> None:
+def _check_utf8(path: Path, row: int, data: bytes) -> None:
     if data.isascii():
         return
     try:
