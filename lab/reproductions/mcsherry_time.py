@@ -16,9 +16,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.random import default_rng
 
 import hushrec as hr
-from hushrec.data.split import netflix_probe
+from hushrec.data.ratings import Ratings
+from hushrec.data.split import _latest
 from hushrec.errors import ConfigError
 from hushrec.evaluation.metrics import METRICS
 from hushrec.evaluation.protocol import predictions
@@ -62,6 +64,12 @@ def work(folder: Path | None, days: Sequence[int] = DAYS, seeds: int = SEEDS) ->
     return Trials([Trial(f"{s['model']}, day {s['day']}", s) for s in settings], Growth(data), TYPES)
 
 
+def probe(ratings: Ratings, seed: int) -> tuple[Ratings, Ratings]:
+    """Hold out each of a user's 9 latest ratings with probability 1/3. Privacy: private."""
+    test = _latest(ratings, 9) & (default_rng(seed).random(len(ratings.items)) < 1 / 3)
+    return ratings.select(~test), ratings.select(test)
+
+
 @dataclass(frozen=True)
 class Growth:
     """Where models are fitted to what had arrived by a day.
@@ -90,7 +98,7 @@ class Growth:
     def _of(self, day: int, seed: int, model: str, theta: float | None) -> dict[str, Any]:
         times = np.asarray(self._ratings.timestamps)
         arrived = self._ratings.select(times < times.min() + day * 86_400)
-        train, test = netflix_probe(arrived, seed)
+        train, test = probe(arrived, seed)
         config = MODELS[model](covariance={"threads": 1})
         if theta is None:
             release, true = hr.baseline(train, config), math.inf

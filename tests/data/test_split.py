@@ -15,7 +15,6 @@ from hushrec.data.split import (
     kfold,
     latest,
     listed,
-    netflix_probe,
     since,
 )
 from hushrec.errors import DataError
@@ -45,7 +44,6 @@ SPLITS = {
     "holdout": lambda ratings, seed: [holdout(ratings, 0.3, seed)],
     "kfold": lambda ratings, seed: kfold(ratings, 4, seed),
     "latest": lambda ratings, _: [latest(ratings, 3)],
-    "netflix_probe": lambda ratings, seed: [netflix_probe(ratings, seed)],
     "since": lambda ratings, _: [since(ratings, fraction=0.3)],
     "listed": lambda ratings, _: [listed(ratings, ratings.to_polars()[::3])],
 }
@@ -65,7 +63,7 @@ def test_parts_are_a_partition_whatever_the_order_of_rows(split, counts, random)
         assert (rows(train), rows(test)) == (rows(mixed_train), rows(mixed_test))
 
 
-@pytest.mark.parametrize("split", [SPLITS["holdout"], SPLITS["kfold"], SPLITS["netflix_probe"]])
+@pytest.mark.parametrize("split", [SPLITS["holdout"], SPLITS["kfold"]])
 def test_another_seed_splits_otherwise(split):
     ratings = ratings_of(made([40] * 20))
     one, same, other = (rows(next(iter(split(ratings, seed)))[1]) for seed in (1, 1, 2))
@@ -95,20 +93,6 @@ def test_latest_is_by_timestamp_then_catalogue():
         expected += mine[-5:]
     assert {row[:2] for row in rows(test)} == {row[:2] for row in expected}
     assert test.n_ratings == len(expected)
-
-
-def test_the_probe_is_a_third_of_the_nine_latest():
-    """A binomial count: a correct split fails with probability 1e-6; 1/4, or 10 latest, are caught."""
-    n_users = 4000
-    frame = made([12] * n_users)
-    ratings = ratings_of(frame)
-    _, test = netflix_probe(ratings, 0)
-    _, nine = latest(ratings, 9)
-    assert set(rows(test)) < set(rows(nine))
-    low, high = binom.ppf([5e-7, 1 - 5e-7], 9 * n_users, 1 / 3)
-    assert low <= test.n_ratings <= high
-    assert not low <= nine.n_ratings / 4 <= high
-    assert not low <= n_users * 10 / 3 <= high
 
 
 def test_listed_passes_over_what_is_not_rated():

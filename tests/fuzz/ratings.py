@@ -21,9 +21,6 @@ def lines(separator, head=""):
 
 
 QUOTED = "user,item,rating,timestamp\n" + "".join(f'"{u}, ""x""",{i},{r},{t}\n' for u, i, r, t in ROWS)
-NETFLIX = (
-    "10:\n" + "".join(f"{u},{r},2000-01-0{r}\n" for u, _, r, _ in ROWS) + "20:\n" + f"{SECRET},3,2001-02-03\n"
-)
 TEXT = {
     "r.csv": lines(",", "userId,movieId,rating,timestamp\n"),
     "q.csv": QUOTED,
@@ -31,7 +28,6 @@ TEXT = {
     "u.data": lines("\t"),
     "r.dat": lines("::"),
     "r.txt": lines(" "),
-    "mv_1.txt": NETFLIX,
 }
 SEPARATORS = [",", "\t", "::", " ", ":", "\n", '"']
 

@@ -2,7 +2,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hushrec.data.split import netflix_probe
 from hushrec.errors import ConfigError
 from lab.experiments.source import Data, Place
 from lab.reproductions import mcsherry_time
@@ -54,7 +53,7 @@ def test_noise_costs_and_the_corrected_model_has_the_true_epsilon_of_theta(bench
 def test_the_probe_is_of_the_nine_latest(bench):
     bench.open()
     ratings = bench._ratings
-    train, test = netflix_probe(ratings, 0)
+    train, test = mcsherry_time.probe(ratings, 0)
     assert train.n_ratings + test.n_ratings == ratings.n_ratings
     assert 60 < test.n_ratings < 60 * 9  # a third of 540: 180 ± 11
 

@@ -12,7 +12,6 @@ FORMATS = {
     "u.data": "tab-separated, no header: user, item, rating, timestamp (MovieLens 100K)",
     "dat": "separated by ::, no header: user, item, rating, timestamp (MovieLens 1M, 10M)",
     "text": "separated by spaces or tabs, no header: user, item, rating (FilmTrust)",
-    "netflix": "combined_data_*.txt or mv_*.txt of the Netflix Prize, or a folder of them",
     "parquet": "Parquet",
     "ipc": "Arrow IPC file, Feather version 2",
 }

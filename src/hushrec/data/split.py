@@ -26,7 +26,6 @@ __all__ = [
     "kfold",
     "latest",
     "listed",
-    "netflix_probe",
     "since",
 ]
 
@@ -160,17 +159,6 @@ def since(feedback: _Kind, *, time: int | None = None, fraction: float | None = 
     elif not is_number(time):
         raise DataError("time must be a number, in Unix seconds")
     return _parted(feedback, times >= time)
-
-
-def netflix_probe(feedback: _Kind, seed: int) -> tuple[_Kind, _Kind]:
-    """Hold out each of a user's 9 latest ratings with probability 1/3 (McSherry & Mironov 2009, §5).
-
-    Args:
-        feedback: with timestamps.
-
-    Privacy: private.
-    """
-    return _parted(feedback, _latest(feedback, 9) & (_rng(seed).random(len(feedback.items)) < 1 / 3))
 
 
 def _rng(seed: int) -> Generator:

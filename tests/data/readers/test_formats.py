@@ -55,7 +55,7 @@ def test_text(tmp_path, name, content, expected):
 
 @pytest.mark.parametrize(
     "name",
-    ["ratings.csv", "ratings.tsv", "u.data", "ratings.dat", "ratings.txt", "combined_data_1.txt", "r.csv.gz"],
+    ["ratings.csv", "ratings.tsv", "u.data", "ratings.dat", "ratings.txt", "r.csv.gz"],
 )
 def test_an_empty_file_is_valid(tmp_path, name):
     (tmp_path / name).write_bytes(gzip.compress(b"") if name.endswith(".gz") else b"")
@@ -86,8 +86,6 @@ def test_a_header_alone_is_valid(tmp_path):
         ("ratings.csv.gz", "csv"),
         ("a.tab", "tsv"),
         ("ratings.dat", "dat"),
-        ("mv_0000001.txt", "netflix"),
-        ("combined_data_4.txt", "netflix"),
         ("ratings.txt", "text"),
         ("a.pq", "parquet"),
         ("a.feather", "ipc"),
@@ -111,9 +109,7 @@ def test_the_name_tells_the_format(tmp_path, name, format):
         ("ratings.csv", {"separator": "é"}, "one ASCII character"),
         ("ratings.dat", {"separator": ";"}, "apply to the formats csv and tsv"),
         ("ratings.txt", {"decimal": ","}, "apply to the formats csv and tsv"),
-        ("mv_1.txt", {"columns": {"user_id": 0}}, "columns are known"),
         ("folder", {}, "without files of ratings"),
-        ("folder", {"format": "netflix"}, "without combined_data"),
         ("folder", {"format": "csv"}, "without files of ratings"),
         ("none.csv", {}, "does not exist"),
     ],

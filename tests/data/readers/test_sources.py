@@ -104,12 +104,6 @@ def test_a_requested_epsilon_in_a_folder_is_never_passed_over(tmp_path):
     )
 
 
-def test_the_folder_of_the_netflix_prize_is_one_source(tmp_path):
-    (tmp_path / "mv_1.txt").write_bytes(b"10:\n7,5,2005-09-06\n")
-    (tmp_path / "notes.md").write_bytes(b"x")
-    assert rows(tmp_path) == [("7", "10", 5.0, 1125964800)]
-
-
 def test_what_is_no_source_is_explained(folder, tmp_path):
     (tmp_path / "empty").mkdir()
     assert "without files of ratings" in refused(tmp_path / "empty")

@@ -31,7 +31,7 @@ from hushrec.errors import DataError
 
 _STAND_IN = "\x1f"  # replaces separators of several characters, which the CSV parser does not support
 
-__all__ = ["Dialect", "cells", "read"]
+__all__ = ["Dialect", "read"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def read(
             else:
                 line = names[0] if width == 1 else ""
                 positions = by_position(columns, width, str(path), roles, constants, line=line)
-        table = cells(path, block, dialect, width)
+        table = _cells(path, block, dialect, width)
         if folder_columns:
             table = pl.concat([table, _repeated(folder_columns, table.height)], how="horizontal")
         table = table.select(pl.nth(position).alias(role) for role, position in positions.items())
@@ -96,7 +96,7 @@ def read(
         yield table
 
 
-def cells(path: Path, block: Block, dialect: Dialect, width: int) -> pl.DataFrame:
+def _cells(path: Path, block: Block, dialect: Dialect, width: int) -> pl.DataFrame:
     """Parse a block into text in ``width`` columns; blank lines are skipped, empty cells are null."""
     data = _single(block.data, dialect)
     separator = _separator(dialect)

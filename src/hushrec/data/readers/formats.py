@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from hushrec.data.readers import binary, delimited, netflix
+from hushrec.data.readers import binary, delimited
 from hushrec.data.readers.columns import NONE, RATED, Roles
 from hushrec.data.readers.delimited import Dialect
 from hushrec.data.reading import FORMATS, Reading
@@ -27,7 +27,6 @@ _DIALECTS = {
 }
 _NAMES = (
     (r"u\.data|u[1-5ab]\.(base|test)", "u.data"),
-    (r"(combined_data_|mv_).*\.txt", "netflix"),
     (r".*\.csv", "csv"),
     (r".*\.(tsv|tab)", "tsv"),
     (r".*\.dat", "dat"),
@@ -41,8 +40,6 @@ __all__ = ["BINARY", "read", "recognise"]
 
 def recognise(path: Path) -> str:
     """Return the format implied by a file's name; the content is never read."""
-    if path.name == "probe.txt":
-        raise DataError(f"{path} holds pairs without ratings; leave it out, and read the files of ratings")
     name = path.name.removesuffix(".gz")
     for pattern, format in _NAMES:
         if re.fullmatch(pattern, name, re.IGNORECASE):
@@ -60,7 +57,7 @@ def read(
     """Yield tables of a file with a column for each role, such as ``user_id, item_id, rating[, timestamp]``.
 
     Args:
-        path: a file; of the Netflix Prize, also a folder.
+        path: a file.
         format: that of the file, one of ``FORMATS``.
         reading: its other settings.
         constants: further columns, which the names of the file's folders state, each with its only cell.
@@ -73,13 +70,7 @@ def read(
             f"separator= and decimal= apply to the formats csv and tsv, not to {format}; leave them out. One "
             "Reading holds for all sources of a call: where they differ, make each a table first"
         )
-    if format == "netflix" and reading.columns:
-        raise DataError(
-            "columns= does not apply to the format netflix, whose columns are known; leave it out"
-        )
-    if format == "netflix":
-        yield from netflix.read(path, reading.max_bytes)
-    elif format in BINARY:
+    if format in BINARY:
         yield from binary.read(path, format, reading, roles, constants)
     else:
         standard = _DIALECTS[format]

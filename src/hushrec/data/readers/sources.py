@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from hushrec.data.readers import formats, netflix
+from hushrec.data.readers import formats
 from hushrec.data.readers.columns import NONE
 from hushrec.data.reading import Reading
 from hushrec.errors import DataError
@@ -25,7 +25,7 @@ class Part(NamedTuple):
     """A file of a source.
 
     Attributes:
-        file: the file; of the Netflix Prize, possibly the folder.
+        file: the file.
         format: one of ``hushrec.data.reading.FORMATS``.
         constants: columns that the names of its folders state, as in ``year=2024/part.parquet``.
 
@@ -39,8 +39,7 @@ class Part(NamedTuple):
     @property
     def size(self) -> int:
         """The size of the file in bytes."""
-        files = self.file.iterdir() if self.file.is_dir() else [self.file]
-        return sum(file.stat().st_size for file in files)
+        return self.file.stat().st_size
 
 
 def parts(source: str | Path, reading: Reading) -> list[Part]:
@@ -100,8 +99,6 @@ def _in_folder(folder: Path, format: str | None) -> list[Part]:
             )
     if (folder / "manifest.json").is_file():
         raise DataError(f"{folder} holds packed ratings; load it alone")
-    if format == "netflix" or (format is None and netflix.files(folder)):
-        return [Part(folder, "netflix")]
     inside = [(path, path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]
     files = [
         _part(path, format)._replace(constants=_stated(place.parent))
