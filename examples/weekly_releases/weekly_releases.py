@@ -37,6 +37,7 @@ total = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
 print(f"Each of {WEEKS} releases:", hr.split_budget(domain, hr.PrivateEASE(), total, WEEKS))
 
 ledger = hr.Ledger.create("ledger.db", total, WEEKS, population="Our viewers", controller="Films Ltd")
+hr.new_key("owner.key")
 Path("public").mkdir()
 for week in (1, 2, 3):
     if week == 3:

@@ -14,7 +14,6 @@ from .curator.randomize import randomize as randomize
 from .curator.recommend_all import recommend_all as recommend_all
 from .curator.recommend_on_spark import recommend_on_spark as recommend_on_spark
 from .curator.series.series_plan import plan_series as plan_series
-from .curator.sign import sign as sign
 from .curator.write_people import write_people as write_people
 from .data import synthetic as synthetic
 from .data.checks.checkup import Check as Check
@@ -51,6 +50,8 @@ from .privacy.ledger.ledger import Ledger as Ledger
 from .progress import progress_bar as progress_bar
 from .release.artefact import Release as Release
 from .release.client import Client as Client
+from .release.signature import new_key as new_key
+from .release.signature import sign as sign
 
 __version__: str
 __all__: list[str]

@@ -43,7 +43,6 @@ _OTHERS = {
     "curator.recommend_on_spark": ("recommend_on_spark",),
     "curator.randomize": ("randomize",),
     "curator.series.series_plan": ("plan_series",),
-    "curator.sign": ("sign",),
     "curator.write_people": ("write_people",),
     "data": ("synthetic",),
     "data.checks.checkup": ("Check", "check"),
@@ -62,6 +61,7 @@ _OTHERS = {
     "progress": ("progress_bar",),
     "release.artefact": ("Release",),
     "release.client": ("Client",),
+    "release.signature": ("new_key", "sign"),
 }
 """Module → its other public names."""
 

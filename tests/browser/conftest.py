@@ -15,7 +15,7 @@ from hushrec.pages import recommender, site
 from hushrec.pages.item_table import ItemTable
 from support.chromium import LAUNCH
 from support.releases import ranker, release, statement
-from support.signed import key_file, signature
+from support.signed import public_key, signature
 
 READY = "html[data-ready]"
 N = 240
@@ -140,9 +140,9 @@ def signed(tmp_path):
     def write(version=3, signer=0, **given):
         made = films(seed=version, version=version)
         path = made.save(tmp_path / "films.safetensors")
-        text = signature(path.read_bytes(), version, key=signer)
-        path.with_name("films.safetensors.dsse.json").write_text(text, "utf-8")
-        given = {"key": key_file(first=signer), "titles": titles(made.items), **given}
+        text = signature(path.read_bytes(), key=signer)
+        path.with_name("films.safetensors.sig").write_text(text, "utf-8")
+        given = {"key": public_key(signer), "titles": titles(made.items), **given}
         site.write(path, tmp_path / "page", **given)
         return tmp_path / "page"
 

@@ -83,7 +83,6 @@ def test_local_variables_are_not_shown_in_tracebacks():
 def test_wrong_usage(hushrec, refused):
     assert "No such command" in refused("nosuch")
     assert "Did you mean hushrec ledger verify?" in refused("verify ledger.db")
-    assert "Did you mean hushrec keys rotate?" in refused("rotate")
     assert "Missing option" in hushrec("plan --epsilon 1", 2).err
     assert module.REFUSED == 2
 

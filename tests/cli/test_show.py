@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 
@@ -63,7 +64,7 @@ def test_what_is_left_of_tastes_is_said_above_the_promise(release, ranking, hush
         "people give    scale 1 to 5 by 1",
         "predicts from  a user's own ratings",
         f"tastes         {hr.Release.open(release).taste}",
-        "signature      unsigned",
+        "signature      not checked",
     ]
     assert lines[7] == "ε = 1 at δ = 1e-06 per user, add-remove"
     assert (
@@ -109,3 +110,74 @@ def test_the_statement_is_shown_in_a_language_and_its_figures_stay(release, hush
     assert "there are no statements in 'xx'; choose one of de, en" in refused(
         "show films.safetensors --lang xx"
     )
+
+
+@pytest.fixture
+def owner(here, monkeypatch):
+    monkeypatch.delenv("HUSHREC_KEY_PASSPHRASE", raising=False)
+
+
+def test_a_release_is_signed_by_a_new_key_and_checked_by_its_public_one(release, owner, hushrec, refused):
+    assert "owner.key does not exist; name your private key, or add --new-key" in refused(
+        "show films.safetensors --sign owner.key"
+    )
+    told = " ".join(hushrec("show films.safetensors --sign owner.key --new-key").err.split())
+    assert "Wrote owner.key, not encrypted: keep it" in told
+    assert f"Wrote owner.pub: publish this key, {Path('owner.pub').read_text().strip()}" in told
+    assert "Wrote films.safetensors.sig: publish it next to films.safetensors" in told
+    public = Path("owner.pub").read_text().strip()
+    for command in ("recommend films.safetensors", "show films.safetensors"):
+        assert hushrec(f"{command} --key owner.pub").out
+    assert f"checked, by the key {public}" in hushrec("show films.safetensors --key owner.pub").out
+    facts = json.loads(hushrec("show films.safetensors --json --sign owner.key --key owner.pub").out)
+    assert facts["signed_by"] == public
+    assert "never replaced" in refused("show films.safetensors --sign owner.key --new-key")
+    signature = Path("films.safetensors.sig")
+    signature.write_text("A" * 86 + "==")
+    for command in ("recommend films.safetensors", "show films.safetensors"):
+        assert "is not signed by this key" in refused(f"{command} --key owner.pub")
+    signature.unlink()
+    assert "films.safetensors.sig is missing" in refused("show films.safetensors --key owner.pub")
+
+
+def test_a_passphrase_is_taken_from_the_environment(release, owner, hushrec, refused, monkeypatch):
+    monkeypatch.setenv("HUSHREC_KEY_PASSPHRASE", "six words")
+    told = hushrec("show films.safetensors --sign owner.key --new-key").err
+    assert "owner.key, encrypted by your passphrase" in told
+    assert "ENCRYPTED" in Path("owner.key").read_text()
+    hushrec("show films.safetensors --sign owner.key")
+    monkeypatch.delenv("HUSHREC_KEY_PASSPHRASE")
+    assert "give its passphrase, in HUSHREC_KEY_PASSPHRASE" in refused(
+        "show films.safetensors --sign owner.key"
+    )
+
+
+def test_a_passphrase_is_asked_for(release, owner, hushrec, monkeypatch):
+    asked = []
+
+    def prompt(text, **settings):
+        asked.append((text, settings["confirmation_prompt"]))
+        assert settings["hide_input"]
+        assert settings["err"]
+        return "six words"
+
+    monkeypatch.setattr("typer.prompt", prompt)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    from hushrec.cli import show
+
+    assert show._passphrase("Passphrase, empty for none", new=True) == "six words"
+    assert show._passphrase("Passphrase") == "six words"
+    assert asked == [("Passphrase, empty for none", True), ("Passphrase", False)]
+
+
+def test_a_private_key_that_others_can_read_is_named(release, owner, hushrec):
+    hushrec("show films.safetensors --sign owner.key --new-key")
+    Path("owner.key").chmod(0o644)
+    assert "(mode 644): chmod 600 owner.key" in hushrec("show films.safetensors --sign owner.key").err
+
+
+def test_what_cannot_be_signed_is_refused(release, owner, refused):
+    assert "--new-key makes the key that --sign names" in refused("show films.safetensors --new-key")
+    assert "a data set, which hushrec does not sign" in refused("show train.csv --sign owner.key")
+    assert "not a hushrec release" in refused("show domain.json --sign owner.key --new-key")
+    assert not Path("owner.key").exists()

@@ -105,7 +105,7 @@ def test_evidence_of_another_release_is_refused(one, hushrec, refused, budget):
         ("--history history.json", "ends before"),
         ("--audit accuracy.json", "is not what hushrec audit --json prints"),
         ("--audit nowhere.json", "cannot be read"),
-        ("--key history.json", "unsigned"),
+        ("--key history.json", "holds no public key"),
     ):
         assert told in refused(f"show two.safetensors {given} --html card.html")
     changed = json.loads(text("audit.json")) | {"epsilon": 2.0}

@@ -17,7 +17,6 @@ from hushrec.documents.words import LANGUAGES, Clause, Words, english, texts
 from hushrec.pages.card import Given, card
 from hushrec.pages.reviewed_file import ReviewedFile, on_scale
 from hushrec.pages.trade_off import trade_off
-from hushrec.release.signing.signature import Signature
 from support.documents import addresses, read
 from support.hostile import HOSTILE, harmless
 from support.releases import ranker, release, statement
@@ -189,8 +188,7 @@ def test_every_sentence_of_a_card_is_said_by_some_card(monkeypatch):
     makers = [release("factors and people"), ranker(), ranker(counts=9), ranker(scale=(1, 5, 1), likes=4.0)]
     known = statement().ledger | {"domain": SHA}
     makers += [release(statement=statement(model="PrivateEASE", hushrec="1", settings=SHA, ledger=known))]
-    signatures = [Signature("unchecked", SHA, 7), Signature("verified", SHA, 7), Signature(problem="altered")]
-    makers += [release(settings={}, signature=signature) for signature in signatures]
+    makers.append(release(settings={}, signed_by="a key"))
     for made in makers:
         card(reviewed(made))
     card(data_set())
@@ -350,13 +348,9 @@ def test_the_file_is_named_by_its_digest():
 
 
 def test_a_signature_is_called_what_it_is():
-    for state, told in (("unchecked", "not checked against a key"), ("verified", "checked against a key")):
-        signed = ranker(signature=Signature(state, "ab" * 32, 7, None))
-        told = f"as number 7, {told} of the author of this card"
-        assert facts(part(8, reviewed(signed)))["signature"].endswith(told)
-    assert facts(part(8))["signature"].startswith("unsigned: everyone who can write this file")
-    wrong = ranker(signature=Signature(problem="it is of another file"))
-    assert facts(part(8, reviewed(wrong)))["signature"] == "signature not checked: it is of another file"
+    told = facts(part(8, reviewed(ranker(signed_by="abc"))))["signature"]
+    assert told == "checked against a key of the author of this card, abc"
+    assert facts(part(8))["signature"].startswith("not checked: everyone who can write this file")
 
 
 def test_settings_of_any_length_are_one_line():

@@ -14,7 +14,7 @@ from hushrec.pages.item_table import ItemTable
 from hushrec.pages.page_style import PageStyle
 from hushrec.release.client import Client
 from support.documents import addresses, read
-from support.signed import key_file, signature
+from support.signed import public_key, signature
 
 ASSETS = Path(recommender.__file__).with_name("assets") / "recommender"
 POLICY = (
@@ -61,10 +61,10 @@ def test_nothing_is_inline_and_nothing_comes_from_elsewhere(saved, tmp_path):
 def test_a_signature_and_a_key_are_taken_along(saved, tmp_path):
     assert "signature" not in (contents_of := _written(saved, tmp_path / "one"))
     assert "key" not in contents_of
-    saved.with_name("films.safetensors.dsse.json").write_text(signature(saved.read_bytes()), "utf-8")
-    found = _written(saved, tmp_path / "two", key=key_file())
-    assert found["signature"] == found["release"] + ".dsse.json"
-    assert (tmp_path / "two" / found["key"]).read_text() == key_file()
+    saved.with_name("films.safetensors.sig").write_text(signature(saved.read_bytes()), "utf-8")
+    found = _written(saved, tmp_path / "two", key=public_key())
+    assert found["signature"] == found["release"] + ".sig"
+    assert found["key"] == public_key()
 
 
 def _written(saved, folder, **given):

@@ -1,40 +1,58 @@
-"""Signed bytes, and forgeries of their signatures."""
+"""Signatures by keys of known numbers, and forgeries, which Python and JavaScript must refuse alike."""
 
 import base64
 import hashlib
-import json
-
-from hushrec.release.signing.attestation import PAYLOAD_TYPE, Attestation
-from hushrec.release.signing.envelope import Envelope
-from hushrec.release.signing.key_file import KeyFile
-from hushrec.release.signing.keys import PrivateKey
 
 DATA = b"a release, as bytes"
-LEDGER = "9f" * 16
 
 
 def private_key(number=0):
     """A private key, the same for the same number."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    return PrivateKey(Ed25519PrivateKey.from_private_bytes(hashlib.sha256(b"%d" % number).digest()))
+    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(b"%d" % number).digest())
 
 
-def key_file(*rotations, first=0):
-    """The text of a key file: key ``first``, then (number, from_version) for each rotation."""
-    keys, last = KeyFile((private_key(first).public,)), private_key(first)
-    for number, start in rotations:
-        keys, last = keys.rotated(last, private_key(number).public, start), private_key(number)
-    return keys.to_text()
+def public_key(number=0):
+    """The text of a public key."""
+    return base64.b64encode(private_key(number).public_key().public_bytes_raw()).decode()
 
 
-def signature(data=DATA, version=3, *, key=0, ledger=LEDGER, name="films.safetensors", statement=None):
+def signature(data=DATA, *, key=0, meaning="hushrec release v1"):
     """The text of a signature file."""
-    said = Attestation.of(data, name, version, ledger, statement or {"unit": "user"})
-    return Envelope.sealed(PAYLOAD_TYPE, said.to_bytes(), private_key(key)).to_text()
+    signed = f"{meaning}\n{hashlib.sha256(data).hexdigest()}".encode()
+    return base64.b64encode(private_key(key).sign(signed)).decode() + "\n"
 
 
-def resigned(text, change, *, key=0, payload_type=PAYLOAD_TYPE):
-    """A signature file whose payload was changed by ``change(payload bytes)``, signed by the right key."""
-    payload = base64.b64decode(json.loads(text)["payload"])
-    return Envelope.sealed(payload_type, change(payload), private_key(key)).to_text()
+KEY, TEXT = public_key(), signature()
+FORGED = {
+    "altered file": (DATA + b"\0", TEXT, KEY),
+    "empty file": (b"", TEXT, KEY),
+    "signature of another file": (DATA, signature(b"other"), KEY),
+    "signature of something else": (DATA, signature(meaning="hushrec plan v1"), KEY),
+    "another owner": (DATA, signature(key=7), KEY),
+    "another key": (DATA, TEXT, public_key(7)),
+    "a key that is no point": (DATA, TEXT, "A" * 42 + "I="),
+    **{
+        f"bit of byte {at}": (DATA, bent, KEY)
+        for at, bent in enumerate(
+            base64.b64encode(
+                bytes(byte ^ (place == at) for place, byte in enumerate(base64.b64decode(TEXT)))
+            ).decode()
+            for at in range(64)
+        )
+    },
+    "empty": (DATA, "", KEY),
+    "truncated": (DATA, TEXT[:-6], KEY),
+    "short": (DATA, base64.b64encode(bytes(63)).decode(), KEY),
+    "long": (DATA, base64.b64encode(bytes(65)).decode(), KEY),
+    "url-safe base64": (DATA, "_" * 86 + "==", KEY),
+    "a blank inside": (DATA, TEXT[:8] + " " + TEXT[8:], KEY),
+    "padding twice": (DATA, TEXT.strip() + "==", KEY),
+    "bits in the padding": (DATA, TEXT[:85] + chr(ord(TEXT[85]) + 1) + "==", KEY),
+    "two signatures": (DATA, TEXT + TEXT, KEY),
+    "json": (DATA, "{}", KEY),
+}
+"""Data, signature file and public key."""
+NO_KEYS = ("", "key", KEY[:-1], KEY[:-4], KEY.replace("=", "=="), "A" * 42 + "B=", "-" * 43 + "=", KEY + KEY)
+"""Texts that are no public key."""

@@ -8,11 +8,11 @@ from support.signed import signature
 def released(folder, signed=False):
     """The release of a site's page, or its signature."""
     contents = json.loads((folder / "contents.json").read_text("utf-8"))
-    return folder / (contents["release"] + (".dsse.json" if signed else ""))
+    return folder / (contents["release"] + (".sig" if signed else ""))
 
 
-def sign(path, **how):
+def sign(path, key=0):
     """Sign a release; the signature lies next to it."""
-    text = signature(path.read_bytes(), name=path.name, **how)
-    path.with_name(path.name + ".dsse.json").write_text(text, "utf-8")
+    text = signature(path.read_bytes(), key=key)
+    path.with_name(path.name + ".sig").write_text(text, "utf-8")
     return text

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TextIO
 import typer
 from typer.core import TyperGroup
 
-from hushrec.cli import keys, ledger, options
+from hushrec.cli import ledger, options
 from hushrec.cli.add_items import add_items
 from hushrec.cli.audit import audit
 from hushrec.cli.check import check
@@ -43,7 +43,6 @@ COMMANDS: dict[str, Any] = {
     "fit": fit,
     "add-items": add_items,
     "randomize": randomize,
-    "keys": keys.app,
     "show": show,
     "recommend": recommend,
     "lists": lists,

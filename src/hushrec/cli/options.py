@@ -51,6 +51,12 @@ Column = Annotated[str | None, typer.Option(help="Column of the ids; the first o
 Titles = Annotated[
     str | None, typer.Option(help="Column of the titles; title or name by default, if there is one.")
 ]
+Key = Annotated[
+    Path | None,
+    typer.Option(
+        "--key", metavar="PUB", help="The owner's public key: refuse a release that it did not sign."
+    ),
+]
 Epsilon = Annotated[float, typer.Option(help="ε, the largest privacy loss.")]
 
 

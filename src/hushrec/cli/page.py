@@ -41,9 +41,9 @@ def page(
     key: Annotated[
         Path | None,
         typer.Option(
-            help="The owner's key file: what it does not verify is left out, and the page checks it as well.",
-            exists=True,
-            dir_okay=False,
+            metavar="PUB",
+            help="The owner's public key: what it did not sign is left out, and the page keeps the key and "
+            "refuses it too.",
         ),
     ] = None,
     title: Annotated[str | None, typer.Option(help="The heading of the page.")] = None,
@@ -64,12 +64,13 @@ def page(
     from hushrec.pages import site
     from hushrec.pages.page_style import PageStyle
     from hushrec.release.artefact import Release
+    from hushrec.release.signature import public_key
 
     table = title_table(titles, options.named_columns(column), separator)
     style = PageStyle(title, css.read_bytes() if css else None, lang)
-    pinned = key.read_text("utf-8") if key else None
+    pinned = public_key(key) if key else None
     written = site.write(releases, out, titles=table, key=pinned, style=style)
-    report(written, checked=bool(key))
+    report(written)
     if not Release.open(out / written.releases[0].url).personal:
         console.err().print(
             "Warning: this release holds no taste: everybody gets the same list", soft_wrap=True
@@ -82,13 +83,11 @@ def page(
     )
 
 
-def report(written: "Written", *, checked: bool) -> None:
+def report(written: "Written") -> None:
     """Print to standard error what was left out of a site, and what its readers will refuse."""
     screen = console.err()
     for name, reason in written.left_out.items():
         screen.print(escaped(f"Left out: {name}: {reason}"), soft_wrap=True, highlight=False)
-    if not checked and any(one.signature for one in written.releases):
-        screen.print("Signatures are not checked: give the owner's key file with --key", soft_wrap=True)
     if written.warning:
         screen.print(f"Warning: {written.warning}", soft_wrap=True, highlight=False)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hushrec.cli import console, keys, options
+from hushrec.cli import console, options
 from hushrec.cli.filters import Filters
 from hushrec.cli.groups import Group, grouped
 from hushrec.errors import DataError
@@ -84,7 +84,7 @@ def recommend(
     why: Annotated[
         bool, typer.Option("--why", help="Show which items of yours, or features of them, moved each most.")
     ] = False,
-    pinned: keys.Pinned,
+    key: options.Key = None,
     json: options.Json = False,
 ) -> None:
     """Recommend from a release on your own device.
@@ -95,9 +95,9 @@ def recommend(
     from hushrec.documents.words import english
     from hushrec.release.client import Client
 
-    client = Client(release, **pinned.arguments())
+    client = Client(release, key=key)
     if similar is not None:
-        options.require_only(ctx, "--similar needs no ratings", "release similar n key seen json")
+        options.require_only(ctx, "--similar needs no ratings", "release similar n key json")
         _print_similar(client, similar, n, json)
         return
     feedback = profile.records()

@@ -1,13 +1,14 @@
 """``hushrec show``: what a release is and what it promises, in the terminal or as a card for reviewers."""
 
-from dataclasses import asdict, replace
+import os
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hushrec.cli import console, keys, options
-from hushrec.cli.groups import grouped
+from hushrec.cli import console, options
 from hushrec.errors import ConfigError, ReleaseError
 from hushrec.files import read_text, sha256, write
 
@@ -21,13 +22,27 @@ if TYPE_CHECKING:
     from hushrec.release.artefact import Release
 
 
-@grouped
+PASSPHRASE = "HUSHREC_KEY_PASSPHRASE"
+"""The variable that holds the passphrase of a private key."""
+
+
 def show(
     ctx: typer.Context,
-    pinned: keys.Pinned,
     release: Annotated[
         Path | None, typer.Argument(help="A release, a released data set, or synthetic people.")
     ] = None,
+    key: options.Key = None,
+    sign: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="KEY",
+            help="Your private key, which signs what is shown, as RELEASE.sig. Its passphrase is asked for, "
+            "or taken from HUSHREC_KEY_PASSPHRASE.",
+        ),
+    ] = None,
+    new_key: Annotated[
+        bool, typer.Option("--new-key", help="First make the key of --sign, and its public key, .pub.")
+    ] = False,
     html: Annotated[
         Path | None,
         typer.Option(
@@ -62,7 +77,7 @@ def show(
         ),
     ] = None,
 ) -> None:
-    """Show a release: its promise and who signed it, or its card.
+    """Show a release, its promise, or its card; sign it.
 
     The card is a page of HTML or Markdown for the person who answers for privacy: promise, evidence,
     checklist.
@@ -77,17 +92,23 @@ def show(
         return
     if release is None:
         raise ConfigError("give a release to show, or --schema statement for the form of its statement")
-    if pinned.key and _is_data_set(release):
-        raise ReleaseError(f"{release} is a data set, which hushrec does not sign; leave out --key")
+    if (key or sign) and _is_data_set(release):
+        raise ReleaseError(
+            f"{release} is a data set, which hushrec does not sign; leave out --key and --sign"
+        )
+    if new_key and not sign:
+        raise ConfigError("--new-key makes the key that --sign names: give --sign OWNER.key as well")
     if html or md:
         options.require_only(
-            ctx, "--html and --md write a card", "release key seen html md audit accuracy history lang"
+            ctx, "--html and --md write a card", "release key html md audit accuracy history lang"
         )
-        _write_card(release, asdict(pinned), lang, html, md, audit, accuracy, history)
+        _write_card(release, key, lang, html, md, audit, accuracy, history)
         return
     if audit or accuracy or history:
         raise ConfigError("--audit, --accuracy and --history are for the card: give --html or --md as well")
-    document = _people(release, lang) or _opened(release, pinned.arguments()).document(lang)
+    document = _people(release, lang) or _opened(release, key).document(lang)
+    if sign:
+        _sign(release, sign, new_key)
     digest = sha256(release)
     if json:
         named = replace(document, facts={"file": release.name, "sha256": digest, **document.facts})
@@ -96,6 +117,46 @@ def show(
     heads = Paragraph(f"{release.name}: {document.title}"), Paragraph(f"SHA-256 {digest}")
     symbols = Paragraph("Symbols: docs/glossary.md#symbols. What ε means: docs/choosing.md.")
     console.show_blocks([*heads, *document.blocks, symbols])
+
+
+def _sign(release: Path, key: Path, new_key: bool) -> None:
+    """Sign what is shown, with a new key if one is wanted."""
+    from hushrec.release import signature
+
+    said = []
+    if new_key:
+        options.require_suffix(key, "--sign", ".key")
+        secret = _passphrase("Passphrase, empty for none", new=True)
+        public = signature.new_key(key, passphrase=secret)
+        protected = "encrypted by your passphrase" if secret else "not encrypted"
+        said.append(f"Wrote {key}, {protected}: keep it, and a copy of it, where only you can read it")
+        said.append(f"Wrote {key.with_suffix('.pub')}: publish this key, {public}")
+    elif not key.exists():
+        raise ReleaseError(f"{key} does not exist; name your private key, or add --new-key to make it")
+    else:
+        if os.name == "posix" and (mode := key.stat().st_mode & 0o777) & 0o077:
+            said.append(f"Users other than the owner can access {key} (mode {mode:o}): chmod 600 {key}")
+        secret = _passphrase("Passphrase") if signature.is_encrypted(key) else ""
+    said.append(f"Wrote {signature.sign(release, key, passphrase=secret)}: publish it next to {release.name}")
+    for line in said:
+        console.err().print(line, soft_wrap=True)
+
+
+def _passphrase(asked: str, *, new: bool = False) -> str:
+    """The passphrase of a private key, from the environment or the terminal; "" where there is neither."""
+    secret = os.environ.get(PASSPHRASE, "")
+    if not secret and sys.stdin.isatty():
+        secret = str(
+            typer.prompt(
+                asked,
+                default="" if new else None,
+                show_default=False,
+                hide_input=True,
+                confirmation_prompt=new,
+                err=True,
+            )
+        )
+    return secret
 
 
 def _people(path: Path, lang: str) -> "Document | None":
@@ -113,7 +174,7 @@ def _is_data_set(path: Path) -> bool:
     return path.suffix in SUFFIXES
 
 
-def _opened(path: Path, pinned: dict[str, Any]) -> "Release | ReleasedData":
+def _opened(path: Path, key: Path | None) -> "Release | ReleasedData":
     """The release, or the released data set."""
     if _is_data_set(path):
         from hushrec.local.released import ReleasedData
@@ -121,7 +182,7 @@ def _opened(path: Path, pinned: dict[str, Any]) -> "Release | ReleasedData":
         return ReleasedData.open(path)
     from hushrec.release.artefact import Release
 
-    return Release.open(path, **pinned)
+    return Release.open(path, key=key)
 
 
 def _subject(opened: "Release | ReleasedData", path: Path) -> "ReviewedFile":
@@ -147,7 +208,7 @@ def _subject(opened: "Release | ReleasedData", path: Path) -> "ReviewedFile":
     )
 
 
-def _write_card(release: Path, pinned: dict[str, Any], lang: str, *paths: Path | None) -> None:
+def _write_card(release: Path, key: Path | None, lang: str, *paths: Path | None) -> None:
     """Write a card as HTML and as Markdown, with what audit, accuracy and history are in files."""
     from hushrec.documents.html import page
     from hushrec.documents.markdown import markdown
@@ -157,7 +218,7 @@ def _write_card(release: Path, pinned: dict[str, Any], lang: str, *paths: Path |
     for out, suffix in ((html, "html"), (md, "md")):
         if out:
             options.require_suffix(out, f"--{suffix}", f".{suffix}")
-    subject = _subject(_opened(release, pinned), release)
+    subject = _subject(_opened(release, key), release)
     evidence = card.Given(
         audit=(audit.name, _text(audit)) if audit else None,
         accuracy=(accuracy.name, _text(accuracy)) if accuracy else None,

@@ -18,7 +18,6 @@ from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.models.base import Model
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.release.artefact import Release
-from hushrec.release.signing.signature import UNSIGNED
 
 __all__ = ["Added", "add_items", "committed", "item_prior"]
 
@@ -58,7 +57,7 @@ class Added(NamedTuple):
     """A release with further items.
 
     Attributes:
-        release: with the statement of the first one, and without its signature.
+        release: with the statement of the first one, and not signed.
         unknown: how many new items have each value that the release says nothing of, by feature and value.
 
     Privacy: post-processing.
@@ -110,7 +109,7 @@ def add_items(
         tensors=placed(release.tensors, release.constants, table),
         constants={**release.constants, "placed_items": float(n_placed)},
         repeated=False,
-        signature=UNSIGNED,
+        signed_by="",
     )
     return Added(longer, dict(unknown))
 

@@ -10,10 +10,6 @@ import { each, frozen, list, number, object, parse, text, whole } from "./untrus
 
 /** @typedef {import("./safetensors.js").Tensor} Tensor */
 /** @typedef {import("./statement.js").Statement} Statement */
-/** @typedef {{state: "unsigned"}} Unsigned */
-/** @typedef {{state: "unchecked", problem: string}} Useless */
-/** @typedef {import("./signature.js").Unchecked | import("./signature.js").Verified} Claimed */
-/** @typedef {Unsigned | Useless | Claimed} Signature */
 
 const FORMAT = 6;
 /** What stands between the size of the header and the SHA-256 of all that follows it. */
@@ -30,7 +26,7 @@ const UTF8 = new TextEncoder();
 /**
  * Everything that a person needs to predict on their own device, with the statement of privacy. Read only.
  *
- * Its fields are those of `hushrec.release.artefact.Release`, `sha256` of the file, and `signature`.
+ * Its fields are those of `hushrec.release.artefact.Release`, `sha256` of the file, and `signedBy`.
  */
 export class Release {
   /**
@@ -72,17 +68,17 @@ export class Release {
     const arrays = [...placed].map(([name, { values }]) => [name, values]);
     /** @type {Readonly<Record<string, Float32Array>>} of whole numbers, an Int32Array */
     this.tensors = Object.freeze(Object.fromEntries(arrays));
-    /** @type {Readonly<Signature>} */
-    this.signature = Object.freeze({ state: "unsigned" });
+    /** The owner's public key by which the file's signature was checked; empty if it was not. */
+    this.signedBy = "";
   }
 
   /**
-   * The same release, with what is known of its signature.
-   * @param {Signature} signature
+   * The same release, with the key by which its signature was checked.
+   * @param {string} key
    * @returns {Release}
    */
-  signed(signature) {
-    this.signature = Object.freeze(signature);
+  signed(key) {
+    this.signedBy = key;
     Object.freeze(this);
     return this;
   }

@@ -6,6 +6,7 @@ import { predictor } from "./fold_in.js";
 import { diversified, largest, POOL } from "./lists.js";
 import { clamped, normal, ownValues, used, withIgnored } from "./own.js";
 import { Release } from "./artefact.js";
+import { requireSigned } from "./signature.js";
 import { Titles } from "./titles.js";
 
 export { above, Release, ReleaseError };
@@ -15,8 +16,7 @@ export { above, Release, ReleaseError };
 /** @typedef {{itemId: string, score: number, rank: number, rating: number | null}} Recommendation */
 /** @typedef {{itemId: string, score: number, rank: number}} Similar */
 /** @typedef {{itemId: string | null, contribution: number, feature: string, value: string, items: string[]}} Reason */
-/** @typedef {import("./artefact.js").Signature} Signature */
-/** @typedef {{signature?: string | null, key?: string | null, seen?: import("./signature.js").Seen | null}} Trust */
+/** @typedef {{signature?: string, key?: string}} Trust */
 
 /**
  * Predicts and recommends for anybody, including users who were never in the data.
@@ -41,17 +41,24 @@ export class Client {
   }
 
   /**
-   * Open a release, check it whole, and check its signature if there is one.
+   * Open a release, check it whole, and check its signature if you give a key.
    * @param {ArrayBuffer | Uint8Array} bytes of the release's file; do not change them afterwards
-   * @param {Trust} trust the text of the signature file next to it, the text of the key file that you trust,
-   *   and the `signature` of the newest release that was opened before
+   * @param {Trust} trust the text of the signature file next to it, and of the owner's public key
    * @returns {Promise<Client>}
    * @throws {ReleaseError} the file cannot be trusted
    */
-  static async open(bytes, { signature, key, seen } = {}) {
+  static async open(bytes, { signature, key } = {}) {
     const file = bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes);
-    const checked = await checkedSignature(file, signature, key, seen);
-    return new Client((await Release.from(file)).signed(checked));
+    if (key !== undefined) {
+      if (signature === undefined) {
+        throw new ReleaseError(
+          "this release is unsigned, and you gave a key to check it by; ask the owner for its signature file, and do " +
+            "not use the release without",
+        );
+      }
+      await requireSigned(file, signature, key);
+    }
+    return new Client((await Release.from(file)).signed(key ?? ""));
   }
 
   /** Number of dimensions of taste: directions in which the lists of two people can differ. */
@@ -248,30 +255,6 @@ export class Client {
     const size = this.release.items.length.toLocaleString("en");
     throw new ReleaseError(`'${name}' is not in this release's catalogue of ${size} items`);
   }
-}
-
-/**
- * What is known of a signature: with a key it is checked, and without one anybody can have written it.
- * @param {Uint8Array} file
- * @param {string | null} [signature]
- * @param {string | null} [key]
- * @param {import("./signature.js").Seen | null} [seen]
- * @returns {Promise<Signature>}
- */
-async function checkedSignature(file, signature = null, key = null, seen = null) {
-  if (key === null && seen !== null) {
-    throw new ReleaseError("what was seen is kept of verified releases only: give the owner's key as well");
-  }
-  if (signature === null) {
-    if (key === null) return { state: "unsigned" };
-    throw new ReleaseError(
-      "this release is unsigned, and you gave a key to check it by; ask the owner for its signature file, and do not " +
-        "use the release without",
-    );
-  }
-  const { claimed, verified } = await import("./signature.js");
-  if (key !== null) return verified(file, signature, key, seen);
-  return claimed(file, signature).catch((error) => ({ state: "unchecked", problem: error.message }));
 }
 
 /**

@@ -1,106 +1,58 @@
-// Whether a release is signed, and by whom: its bytes are checked by the key file that a user pins.
-//
-// The rules and sentences are those of `hushrec.release.signing`, and docs/signing.md explains them.
+// Whether the owner of a key signed a release: Ed25519 over the SHA-256 of its file, checked by WebCrypto.
 
-import { attested, isVersion, PAYLOAD_TYPE } from "./attestation.js";
 import { sha256 } from "./digest.js";
-import { Envelope, isDigest } from "./envelope.js";
 import { ReleaseError } from "./errors.js";
-import { KeyFile, shown } from "./key_file.js";
-
-/** @typedef {import("./attestation.js").Attestation} Attestation */
-/** @typedef {{chain?: readonly string[], ledger: string | null, version: number}} Seen */
-/** @typedef {{state: "unchecked", keyId: string, version: number, ledger: string | null}} Unchecked */
-/** @typedef {{state: "verified", keyId: string, version: number, ledger: string | null, chain: string[]}} Verified */
 
 /**
- * The signature of a release, checked.
+ * Refuse a release that the owner of a key did not sign.
  * @param {Uint8Array} bytes the release's bytes; read the release from these
- * @param {string} envelopeText the signature file
- * @param {string} keyText the key file that the user pins
- * @param {Seen | null} [seen] what the last check returned, kept by the caller; without it any number is accepted
- * @returns {Promise<Verified>} keep it, and give it to the next check as `seen`
- * @throws {ReleaseError} the signature is malformed, by another key, wrong, or of other bytes; its key had been
- *   replaced; the release is an older one, or of another ledger; or Ed25519 cannot be checked here
+ * @param {string} signature text of the signature file, base64 of 64 bytes
+ * @param {string} key text of the public key, base64 of 32 bytes
+ * @throws {ReleaseError} it is not signed by the key, or Ed25519 cannot be checked here
  */
-export async function verified(bytes, envelopeText, keyText, seen = null) {
-  const keys = await KeyFile.fromText(keyText);
-  const envelope = ofRelease(envelopeText);
-  if (!(await envelope.isBy(keys.find(envelope.keyId)))) {
-    throw new ReleaseError(
-      "the signature is wrong: the signature file was altered or forged; do not use this release, and fetch it again " +
-        "from its owner",
-    );
-  }
-  const attestation = attested(envelope);
-  await requireSame(bytes, attestation);
-  keys.require(envelope.keyId, attestation.version);
-  if (seen !== null && seen !== undefined) requireLater(seen, keys.chain, attestation);
-  return { state: "verified", keyId: envelope.keyId, version: attestation.version, ledger: attestation.ledger, chain: keys.chain };
-}
-
-/**
- * What a signature file says, without a key to check it by: anybody can write this.
- * @param {Uint8Array} bytes the release's bytes
- * @param {string} envelopeText the signature file
- * @returns {Promise<Unchecked>}
- * @throws {ReleaseError} the signature is malformed, or of other bytes
- */
-export async function claimed(bytes, envelopeText) {
-  const envelope = ofRelease(envelopeText);
-  const attestation = attested(envelope);
-  await requireSame(bytes, attestation);
-  return { state: "unchecked", keyId: envelope.keyId, version: attestation.version, ledger: attestation.ledger };
-}
-
-/** @param {string} text */
-function ofRelease(text) {
-  const envelope = Envelope.fromText(text);
-  if (envelope.payloadType === PAYLOAD_TYPE) return envelope;
+export async function requireSigned(bytes, signature, key) {
+  const raw = fromBase64(key, 32);
+  if (!raw) throw new ReleaseError("this is no public key; give the text of the owner's .pub file");
+  const signed = new TextEncoder().encode(`hushrec release v1\n${await sha256(bytes)}`);
+  const sealed = fromBase64(signature, 64);
+  if (sealed && (await isBy(raw, sealed, signed))) return;
   throw new ReleaseError(
-    "this is the signature of something else than a release; fetch the release's own, whose name ends in .dsse.json",
+    "this release is not signed by this key: the file or its signature was altered, or is another owner's; do not use " +
+      "it, and fetch both again from the owner",
   );
 }
 
-/** @param {Uint8Array} bytes @param {Attestation} attestation */
-async function requireSame(bytes, attestation) {
-  if ((await sha256(bytes)) === attestation.sha256) return;
-  throw new ReleaseError(
-    `this is not the file that was signed as '${attestation.name}': it was altered, or the signature is of another one; do ` +
-      "not use it, and fetch both again from its owner",
-  );
+/** @param {BufferSource} raw @param {BufferSource} signature @param {BufferSource} message */
+async function isBy(raw, signature, message) {
+  const { subtle } = globalThis.crypto;
+  /** @type {CryptoKey} */
+  let key;
+  try {
+    key = await subtle.importKey("raw", raw, { name: "Ed25519" }, false, ["verify"]);
+  } catch (error) {
+    if (error instanceof Error && error.name === "DataError") return false; // not a point of the curve
+    throw new ReleaseError(
+      "the signature cannot be checked here, so the release is not shown: signatures need a browser that knows " +
+        "Ed25519; update the browser",
+    );
+  }
+  return subtle.verify({ name: "Ed25519" }, key, signature, message);
 }
 
 /**
- * Refuse what must not come after what was seen.
- * @param {Seen} seen
- * @param {string[]} chain
- * @param {Attestation} attestation
+ * The bytes of a base64 text in its one canonical form; null if it is not, or not of this length.
+ * @param {string} text
+ * @param {number} length
+ * @returns {(Uint8Array & BufferSource) | null}
  */
-function requireLater(seen, chain, attestation) {
-  const before = seen.chain ?? [];
-  const valid = Array.isArray(before) && before.every(isDigest) && isVersion(seen.version);
-  if (!valid || !(seen.ledger === null || typeof seen.ledger === "string")) {
-    throw new ReleaseError("what was seen is damaged; if you delete it, an older release is accepted once");
+function fromBase64(text, length) {
+  const trimmed = text.trim();
+  let bytes = "";
+  try {
+    bytes = atob(trimmed);
+  } catch {
+    return null;
   }
-  const fix = "; if the owner says so, through a channel that you trust, delete what was seen and begin again";
-  if (before.some((link, at) => link !== chain[at])) {
-    throw new ReleaseError(
-      "this key file begins with another key than the one by which releases were verified before, or lacks one of " +
-        `its rotations: do not use it${fix}`,
-    );
-  }
-  if (attestation.ledger !== seen.ledger) {
-    const [ledger, other] = [attestation.ledger, seen.ledger].map((id) => id ?? "None");
-    throw new ReleaseError(
-      `this release is charged to ledger ${ledger}, and those verified before to ${other}: their losses of ` +
-        `privacy may not be added up${fix}`,
-    );
-  }
-  if (attestation.version < seen.version) {
-    throw new ReleaseError(
-      `this release has number ${shown(attestation.version)}, and number ${shown(seen.version)} was verified before: it is ` +
-        "an older release (a rollback); fetch the latest",
-    );
-  }
+  if (bytes.length !== length || btoa(bytes) !== trimmed) return null;
+  return Uint8Array.from(bytes, (sign) => sign.charCodeAt(0));
 }

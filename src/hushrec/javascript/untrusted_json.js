@@ -26,18 +26,6 @@ export function object(value) {
 }
 
 /**
- * The value, if it is an object of exactly these fields.
- * @param {unknown} value
- * @param {...string} names
- */
-export function fields(value, ...names) {
-  const values = object(value);
-  const all = names.every((name) => Object.hasOwn(values, name));
-  if (!all || Object.keys(values).length !== names.length) throw new TypeError("other fields");
-  return values;
-}
-
-/**
  * What a list holds, each read by the same rule.
  * @template Entry
  * @param {unknown} value

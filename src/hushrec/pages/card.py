@@ -22,8 +22,6 @@ from hushrec.figures import above, below
 from hushrec.pages import evidence
 from hushrec.pages.reviewed_file import ReviewedFile
 from hushrec.pages.trade_off import trade_off
-from hushrec.release.signing.keys import grouped
-from hushrec.release.signing.signature import Signature
 from hushrec.release.statement import Statement
 
 __all__ = ["Given", "card"]
@@ -141,7 +139,9 @@ def _file(reviewed: ReviewedFile, inputs: Given, words: Words) -> list[Block]:
     rows = {
         "name": reviewed.named,
         "sha256": reviewed.sha256,
-        "signature": _signed(reviewed.signature, words),
+        "signature": words(
+            f"card.file.{'signed' if reviewed.signed_by else 'unchecked'}", key=reviewed.signed_by
+        ),
         "made_by": made_by,
         "model": one_line(words("card.file.settings", **model)),
         "digest_settings": statement.settings,
@@ -161,15 +161,6 @@ def _file(reviewed: ReviewedFile, inputs: Given, words: Words) -> list[Block]:
     elif statement.ledger:
         blocks.append(Paragraph(words("card.file.unrecorded")))
     return blocks
-
-
-def _signed(signature: Signature, words: Words) -> Said:
-    if signature.problem:
-        return words("card.file.problem", problem=signature.problem)
-    if signature.state == "unsigned":
-        return words("card.file.unsigned")
-    key, version = grouped(signature.key_id), signature.version or 0
-    return words(f"card.file.{signature.state}", key=key, version=version)
 
 
 def _flat(settings: Mapping[str, Any], outer: str = "") -> Iterator[tuple[str, Any]]:

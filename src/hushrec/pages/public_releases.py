@@ -12,8 +12,7 @@ from hushrec.documents.words import ENGLISH
 from hushrec.errors import ReleaseError
 from hushrec.pages.statement_page import statement_html
 from hushrec.release.artefact import LARGEST_FILE, Release
-from hushrec.release.signing.envelope import LARGEST as LARGEST_SIGNATURE
-from hushrec.release.signing.signature import SUFFIX, claimed, verified
+from hushrec.release.signature import SUFFIX, require_signed
 
 ENDING = ".safetensors"
 _FIX = "name the release file itself"
@@ -29,7 +28,7 @@ class PublicRelease:
 
     Attributes:
         sha256: of the file.
-        version: the signed number, or else the entry of the ledger; it only grows within a ledger.
+        version: the entry of the ledger; it only grows within a ledger.
         ledger: id of the ledger that was charged, if there is one.
         bytes: size of the file.
         model: name of the model.
@@ -40,7 +39,7 @@ class PublicRelease:
         epsilon: ε of this release alone; None if no finite ε is known.
         delta: δ of this release alone.
         url: where the file is, relative to the list, as all addresses here.
-        signature: where its DSSE envelope is, if it is signed.
+        signature: where its signature is, if it was checked.
         statement: where its statement of privacy is as JSON.
         statement_page: where its statement of privacy is as a page.
     """
@@ -71,7 +70,7 @@ class PublicRelease:
 def publish(
     source: Path, site: Path, key: str | None = None, lang: str = ENGLISH
 ) -> tuple[tuple[PublicRelease, ...], dict[str, str]]:
-    """Check releases, and copy them with their signatures and statements into a site.
+    """Check releases, and copy them with their statements and signatures into a site.
 
     From a folder, a file that cannot be trusted or promises nothing is left out. A release that is named
     itself is refused if it cannot be trusted.
@@ -79,8 +78,7 @@ def publish(
     Args:
         source: a release, or a folder of releases of one ledger.
         site: a folder without releases.
-        key: the owner's key file, as text, by which every release must verify. Without it, a signature must
-            only be of the file that it belongs to.
+        key: the owner's public key, which must have signed every release. Without it, signatures are left.
         lang: the language of the pages of the statements.
 
     Returns:
@@ -133,18 +131,13 @@ def _publish(path: Path, site: Path, key: str | None, lang: str, *, promising: b
     release, statement = (opened := Release.from_bytes(data)), opened.statement
     if promising and statement.unprotected:
         raise ReleaseError(statement.sentence)
-    beside = path.with_name(path.name + SUFFIX)
-    envelope = None
-    if beside.exists():
-        envelope = files.read_text(
-            beside, ReleaseError, fix="sign the release again", largest=LARGEST_SIGNATURE
-        )
-    version = _version(data, envelope, key, path.name)
+    if key is not None:
+        require_signed(data, path, key)
     sha256 = hashlib.sha256(data).hexdigest()
     url = f"releases/{sha256}{ENDING}"
     facts = PublicRelease(
         sha256=sha256,
-        version=int(statement.ledger.get("seq", 0)) if version is None else version,
+        version=int(statement.ledger.get("seq", 0)),
         ledger=statement.ledger.get("id"),
         bytes=len(data),
         model=release.model,
@@ -155,7 +148,7 @@ def _publish(path: Path, site: Path, key: str | None, lang: str, *, promising: b
         epsilon=statement.to_json()["epsilon"],
         delta=statement.delta,
         url=url,
-        signature=None if envelope is None else url + SUFFIX,
+        signature=None if key is None else url + SUFFIX,
         statement=f"statements/{sha256}.json",
         statement_page=f"statements/{sha256}.html",
     )
@@ -163,8 +156,8 @@ def _publish(path: Path, site: Path, key: str | None, lang: str, *, promising: b
     put(site / url, data)
     put(site / facts.statement, json.dumps(statement.to_json(), allow_nan=False).encode())
     put(site / facts.statement_page, page.encode())
-    if envelope is not None:
-        put(site / f"{url}{SUFFIX}", envelope.encode())
+    if key is not None:
+        put(site / f"{url}{SUFFIX}", path.with_name(path.name + SUFFIX).read_bytes())
     return facts
 
 
@@ -172,15 +165,3 @@ def put(path: Path, data: bytes) -> None:
     """Write a file, in a folder that is made if it is not there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
-
-
-def _version(data: bytes, envelope: str | None, key: str | None, name: str) -> int | None:
-    """The number that the owner signed; None without a signature, if none is asked for."""
-    if envelope is None:
-        if key is None:
-            return None
-        raise ReleaseError(
-            f"{name} is unsigned: there is no {name}{SUFFIX}; sign it first, or leave out the key"
-        )
-    signed = claimed(data, envelope, name) if key is None else verified(data, envelope, key, name=name)
-    return signed.version

@@ -21,7 +21,7 @@ from hushrec.pages.page_style import PageStyle
 from hushrec.pages.statement_page import statement_html
 from hushrec.release.artefact import Release
 from hushrec.release.contents.kinds import SHOWN
-from hushrec.release.signing.signature import SUFFIX
+from hushrec.release.signature import SUFFIX
 
 CONTENTS = "contents.json"
 """The file that names all others with their SHA-256, by which the page is known as ours."""
@@ -52,9 +52,10 @@ def page(
     """The files of the page of a release, by name. The same arguments give the same bytes.
 
     Args:
-        release: the file, which is checked already; a signature next to it is taken along.
+        release: the file, which is checked already.
         titles: what to show of the items; where it has nothing, the titles and features of the release.
-        key: the public key by which the page checks the signature, as a key file holds it.
+        key: the owner's public key, as text: the page keeps it, and shows no release that it did not
+            sign. The signature lies next to the release.
         style: title, style and language of the page.
     """
     opened = Release.open(release)
@@ -70,7 +71,7 @@ def page(
         )
     _require_fast(opened)
     parts = dict(_parts(release, opened, titles, key, style or PageStyle()))
-    contents = _contents(release, opened, parts)
+    contents = _contents(release, opened, parts, key)
     parts[CONTENTS] = _json(contents)
     parts["worker.js"] = parts["worker.js"].replace(_UNSET, _digest(parts[CONTENTS]).encode())
     return parts
@@ -90,11 +91,9 @@ def _parts(
         if entry.name.endswith(".js")
     )
     yield f"releases/{release.name}", release.read_bytes()
-    signature = _signature(release)
-    if signature.is_file():
-        yield f"releases/{signature.name}", signature.read_bytes()
     if key is not None:
-        yield "key.pem", key.encode()
+        signature = release.with_name(release.name + SUFFIX)
+        yield f"releases/{signature.name}", signature.read_bytes()
     if titles is not None:
         features = {
             name: opened.features.get(of, ()) for name, of in (("years", "year"), ("genres", "genres"))
@@ -131,11 +130,10 @@ def _titled(table: ItemTable) -> Iterator[tuple[str, bytes]]:
     yield "titles.json", _json(columns)
 
 
-def _contents(release: Path, opened: Release, parts: dict[str, bytes]) -> dict[str, Any]:
-    """The parts of the page, and the name under which a reader's own stars are kept."""
+def _contents(release: Path, opened: Release, parts: dict[str, bytes], key: str | None) -> dict[str, Any]:
+    """The parts of the page, the owner's key, and the name under which a reader's own stars are kept."""
     optional = {
-        "signature": f"releases/{_signature(release).name}",
-        "key": "key.pem",
+        "signature": f"releases/{release.name}{SUFFIX}",
         "titles": "titles.json",
         "map": "map.json",
     }
@@ -146,12 +144,9 @@ def _contents(release: Path, opened: Release, parts: dict[str, bytes]) -> dict[s
         "stars": str(opened.statement.ledger.get("id") or catalogue),
         "statement": "statement.html",
         "files": {name: _digest(data) for name, data in sorted(parts.items()) if name != "worker.js"},
+        **({} if key is None else {"key": key}),
         **{role: name for role, name in optional.items() if name in parts},
     }
-
-
-def _signature(release: Path) -> Path:
-    return release.with_name(release.name + SUFFIX)
 
 
 def _require_fast(opened: Release) -> None:

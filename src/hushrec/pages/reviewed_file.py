@@ -6,7 +6,6 @@ from typing import Any, Self
 
 from hushrec.documents.words import Clause, Said, Words
 from hushrec.release.artefact import Release
-from hushrec.release.signing.signature import UNSIGNED, Signature
 from hushrec.release.statement import Statement
 
 __all__ = ["ReviewedFile", "on_scale"]
@@ -26,7 +25,7 @@ class ReviewedFile:
         taste: says what is left of people's tastes; None for a data set.
         named: name of the file, if there is one.
         sha256: of the file's bytes, hex, if there is one.
-        signature: whether the file is signed, and by whom.
+        signed_by: the public key by which its signature was checked; empty if it was not.
     """
 
     sort: str
@@ -39,7 +38,7 @@ class ReviewedFile:
     taste: Callable[[Words], Said] | None = None
     named: str = ""
     sha256: str = ""
-    signature: Signature = UNSIGNED
+    signed_by: str = ""
 
     @classmethod
     def of(cls, release: Release, named: str = "", sha256: str = "") -> Self:
@@ -60,7 +59,7 @@ class ReviewedFile:
             taste=release.tastes,
             named=named,
             sha256=sha256,
-            signature=release.signature,
+            signed_by=release.signed_by,
         )
 
     @property

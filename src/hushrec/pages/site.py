@@ -21,7 +21,6 @@ from hushrec.pages import recommender
 from hushrec.pages.item_table import ItemTable
 from hushrec.pages.page_style import PageStyle
 from hushrec.pages.public_releases import LIST, PublicRelease, listed, publish, put, to_json
-from hushrec.release.signing.key_file import KeyFile
 
 _STATEMENT_SCHEMA = f"schemas/statement-v{schema.VERSION}.json"
 
@@ -58,10 +57,10 @@ def write(
     The site is written next to the folder and then takes its place, so an error leaves an earlier site whole.
 
     Args:
-        source: a release, or a folder of releases of one ledger; signatures lie next to their releases.
+        source: a release, or a folder of releases of one ledger; their signatures lie next to them.
         folder: where to write; an earlier site in it is replaced.
         titles: what the page shows of the items.
-        key: the owner's key file, as text: every release must verify by it, and the page checks it as well.
+        key: the owner's public key, as text: it must have signed every release, and the page checks that too.
         style: title, style and language of the page.
 
     Raises:
@@ -69,8 +68,6 @@ def write(
             holds something else.
         ConfigError: The page has no texts in the language.
     """
-    if key is not None:
-        KeyFile.from_text(key)  # refuses a malformed one, whatever the releases are
     with _replaced(folder) as new:
         releases, left_out = publish(source, new, key, style.lang if style else ENGLISH)
         contents = {
@@ -132,16 +129,10 @@ def _conflict(folder: Path, now: PublicRelease, key: str | None) -> str:
     if not before:
         return ""
     begin = "all readers of the page in this folder will refuse this one: "
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, ReleaseError):
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         contents = json.loads((folder / recommender.CONTENTS).read_text("utf-8"))
-        old_keys = KeyFile.from_text((folder / contents["key"]).read_text("utf-8")).chain
-        if key is None:
-            return f"{begin}it has no key, and theirs has one; give --key"
-        if KeyFile.from_text(key).chain[: len(old_keys)] != old_keys:
-            return (
-                f"{begin}its key is another one, and not a rotation of theirs; rotate the key with hushrec "
-                "keys rotate, or tell readers that they may trust the new one"
-            )
+        if key != contents["key"]:
+            return f"{begin}it has another key or none; give theirs with --key, or tell them of the new one"
     if now.ledger == before[0].ledger and now.version < before[0].version:
         return (
             f"{begin}its release has number {now.version:,}, and theirs {before[0].version:,}; write the "

@@ -37,7 +37,7 @@ from hushrec.release.contents.kinds import (
     ranges,
     shapes,
 )
-from hushrec.release.signing.signature import UNSIGNED, Signature, of_file
+from hushrec.release.signature import require_signed
 from hushrec.release.statement import Statement, sayings
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ class Release:
             Comedy, in the order of the tensors' rows. A wide value may have several rows.
         repeated: whether ``fit`` took it from the ledger, where an earlier fit had stored it, and charged
             nothing. The file does not hold this.
-        signature: whether the file that it was opened from is signed, and by whom. The file does not hold
-            this; a release that was not opened from a file is unsigned.
+        signed_by: the owner's public key by which the file's signature was checked; empty if it was not. The
+            file does not hold this.
 
     Raises:
         ReleaseError: The parts do not match or are not finite.
@@ -105,7 +105,7 @@ class Release:
     features: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     values: tuple[tuple[str, str], ...] = ()
     repeated: bool = False
-    signature: Signature = UNSIGNED
+    signed_by: str = ""
 
     def __post_init__(self) -> None:
         rank = _checked_tensors(self)
@@ -280,35 +280,25 @@ class Release:
             )
 
     @classmethod
-    def open(
-        cls,
-        path: str | Path,
-        *,
-        key: str | Path | None = None,
-        signature: str | Path | None = None,
-        seen: str | Path | None = None,
-    ) -> Self:
+    def open(cls, path: str | Path, *, key: str | Path | None = None) -> Self:
         """Read and check a release.
 
         Args:
             path: the file.
-            key: the owner's key file, as you pin it (``docs/signing.md``): a release that is unsigned, or
-                signed by another key, is then refused. Without it the signature is reported and not checked.
-            signature: the signature file; by default ``NAME.dsse.json`` next to the release.
-            seen: a file of yours for the largest number that was verified: an older release is then refused.
+            key: the owner's public key, its file or its text: a release that it did not sign is then refused.
+                The signature lies next to the release, as ``RELEASE.sig``.
 
         Raises:
-            ReleaseError: The file is missing, too large, altered, not a release, or its signature does not
-                verify by ``key``.
+            ReleaseError: The file is missing, too large, altered, not a release, or not signed by ``key``.
         """
         path = Path(path)
         data = files.read(path, ReleaseError, fix="name the release file itself", largest=LARGEST_FILE)
-        signed = of_file(data, path, key=key, signature=signature, seen=seen)
-        return replace(cls.from_bytes(data), signature=signed)
+        signed_by = "" if key is None else require_signed(data, path, key)
+        return replace(cls.from_bytes(data), signed_by=signed_by)
 
     def __repr__(self) -> str:
         people = f"{len(self.users):,} people, " if self.users else ""
-        summary = f"{self.dimensions:,} taste dimensions, {self.statement.headline}{self.signature.brief}"
+        summary = f"{self.dimensions:,} taste dimensions, {self.statement.headline}"
         return f"Release({self.model}, {len(self.items):,} items, {people}{summary})"
 
     @property
@@ -330,7 +320,7 @@ class Release:
             ("people give", words.clause(self.gives)),
             ("predicts from", f"a user's own {self.feedback}"),
             ("tastes", self.tastes(words)),
-            ("signature", str(self.signature)),
+            ("signature", f"checked, by the key {self.signed_by}" if self.signed_by else "not checked"),
         ]
         if self.users:
             rows.append(("people listed", f"{len(self.users):,}"))
@@ -347,7 +337,7 @@ class Release:
             "counts": self.counts,
             "taste": self.taste,
             "dimensions": self.dimensions,
-            "signature": self.signature.to_json(),
+            "signed_by": self.signed_by or None,
             "statement": statement.facts,
         }
         blocks = [Facts(rows), *statement.blocks]

@@ -85,7 +85,7 @@ class Client:
 
     Args:
         release: a release, or the path of its file.
-        key, signature, seen: to check the signature of the file, as for ``Release.open``.
+        key: the owner's public key, its file or its text: a release that it did not sign is refused.
 
     Raises:
         ReleaseError: The file cannot be trusted, or a release is given with a key: give its file.
@@ -93,20 +93,13 @@ class Client:
     Privacy: post-processing; all input stays on this device.
     """
 
-    def __init__(
-        self,
-        release: Release | str | Path,
-        *,
-        key: str | Path | None = None,
-        signature: str | Path | None = None,
-        seen: str | Path | None = None,
-    ) -> None:
+    def __init__(self, release: Release | str | Path, *, key: str | Path | None = None) -> None:
         if isinstance(release, Release):
-            if not (key is signature is seen is None):
+            if key is not None:
                 raise ReleaseError("a signature is checked on a file's bytes: give the path of the release")
             self.release = release
         else:
-            self.release = Release.open(release, key=key, signature=signature, seen=seen)
+            self.release = Release.open(release, key=key)
         self._positions = {item: position for position, item in enumerate(self.release.items)}
         self._predictor = predictor(self.release)
         self._people = ListedPeople(self.release) if self.release.users else None

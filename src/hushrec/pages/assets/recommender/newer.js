@@ -17,12 +17,10 @@ export class Newer {
   #reloading = false;
   #larger = false;
   #judged = new Map();
-  #trust;
   #shown;
 
-  /** @param {Promise<Object|undefined>} shown the release that this page shows; undefined if it shows none. */
-  constructor(trust, shown) {
-    this.#trust = trust;
+  /** @param {Promise<{key?: string, release?: Object}>} shown the owner's key, and the release that this page shows. */
+  constructor(shown) {
     this.#shown = shown;
     navigator.serviceWorker?.addEventListener("message", ({ data, ports: [port] }) => {
       if (typeof data?.judge !== "string" || !port) return;
@@ -67,18 +65,18 @@ export class Newer {
 
   /** Whether the page that a cache holds may follow this one. */
   async #judge(name) {
-    const shown = await this.#shown;
-    const found = {};
+    const { key, release: shown } = await this.#shown;
+    let bytes;
     try {
       const cache = await caches.open(name);
       const contents = await Contents.open((file) => cache.match(file));
-      const [bytes, signature, key] = await Promise.all([contents.bytes("release"), contents.text("signature"), contents.text("key")]);
-      Object.assign(found, { bytes, signature, key });
-      const { release } = await Client.open(bytes, this.#trust.given(signature, key));
+      bytes = await contents.bytes("release");
+      if (key !== undefined && contents.facts.key !== key) throw new PageError("another_key");
+      const { release } = await Client.open(bytes, { signature: await contents.text("signature"), key: contents.facts.key });
       this.#larger = larger(release, shown);
       return true;
     } catch (error) {
-      if (found.bytes && shown) await showDoubt(error, this.#trust, found);
+      if (bytes && shown) showDoubt(error);
       return false;
     }
   }
@@ -94,12 +92,10 @@ export class Newer {
 /**
  * Whether a release has a larger number than the one that is shown; without a ledger in common, nothing tells.
  *
- * @throws {Error} it has a smaller one. Signed numbers were compared when the signature was checked.
+ * @throws {Error} it has a smaller one.
  */
 function larger(release, shown) {
   if (shown === undefined) return false;
-  const [now, before] = [release.signature, shown.signature];
-  if (now.state === "verified" && before.state === "verified") return now.version > before.version;
   const [next, last] = [release.statement.ledger, shown.statement.ledger];
   if (!next?.id || next.id !== last?.id || next.seq === undefined || last.seq === undefined) return false;
   if (next.seq < last.seq) throw new PageError("not_latest", { next: next.seq, last: last.seq });

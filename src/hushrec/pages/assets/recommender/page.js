@@ -10,7 +10,6 @@ import { Ranking } from "./ranking.js";
 import { showRefusal } from "./refusal.js";
 import { Stars } from "./stars.js";
 import { Titles } from "./titles.js";
-import { Trust } from "./trust.js";
 import { words } from "./words.js";
 
 const REASONS = 3;
@@ -69,24 +68,22 @@ export class Page {
 
 async function start(found) {
   byId("loading").hidden = false;
-  const trust = new Trust();
   let show;
   const shown = new Promise((resolve) => (show = resolve));
-  found.nothing = () => show(undefined);
-  await new Newer(trust, shown).look();
+  found.nothing = () => show({ key: found.facts?.key });
+  await new Newer(shown).look();
   const contents = await Contents.open();
   const { facts } = contents;
   found.facts = facts;
-  const [bytes, signature, key, columns, places] = await Promise.all([
-    contents.bytes("release"), contents.text("signature"), contents.text("key"), contents.json("titles"), contents.json("map"),
+  const { key } = facts;
+  const [bytes, signature, columns, places] = await Promise.all([
+    contents.bytes("release"), contents.text("signature"), contents.json("titles"), contents.json("map"),
   ]);
-  const checked = { bytes, signature, key };
-  Object.assign(found, { trust, checked: key !== undefined || trust.seen ? checked : undefined });
-  const client = await Client.open(bytes, trust.given(signature, key));
-  found.checked = undefined;
+  found.signed = key !== undefined;
+  const client = await Client.open(bytes, { signature, key });
+  found.signed = false;
   const { release } = client;
-  trust.remember(release.signature);
-  show(release);
+  show({ key, release });
   const { titles, features } = release;
   const page = new Page(client, facts, columns ?? { titles, years: features?.year, genres: features?.genres });
   byId("loading").hidden = true;

@@ -6,11 +6,11 @@ import { number, words } from "./words.js";
 /**
  * Show what a release promises: what its statement says in the page's language, and its figures.
  *
- * @param {Object} release of the client: its statement and signature.
+ * @param {Object} release of the client: its statement, and the key that signed it.
  * @param {string} page where the whole statement stands.
  */
 export function showPromise(release, page) {
-  const { statement, signature, feedback, model } = release;
+  const { statement, signedBy, feedback, model } = release;
   const said = sayings(statement.said);
   for (const [name, box] of [["together", "together"], ["sentence", "sentence"], ["story", "meaning"]]) {
     byId(name).replaceChildren(said(name) ?? "");
@@ -21,8 +21,8 @@ export function showPromise(release, page) {
     [said("together") && statement.ledger.parts === undefined ? "epsilon_alone" : "epsilon"]: loss(statement),
     protected: said("protected"),
     unprotected: said("unprotected"),
-    signature: words(`signature_${signature.state}`, { key: signature.keyId?.slice(0, 16) }),
-    version: version(signature, statement),
+    signature: words(signedBy ? "signature_checked" : "signature_none", { key: signedBy }),
+    version: version(statement.ledger),
     made_by: statement.hushrec ? words("made_version", { made, version: statement.hushrec }) : made,
     file: `SHA-256 ${release.sha256}`,
   };
@@ -49,8 +49,7 @@ function figure(value) {
   return above(value).replace(".", number(0.5).at(1));
 }
 
-function version({ version: signedVersion }, { ledger }) {
-  if (signedVersion !== undefined && signedVersion !== null) return String(signedVersion);
+function version(ledger) {
   if (ledger?.seq === undefined) return undefined;
   return [words("version_entry", { seq: ledger.seq }), ledger.date].filter(Boolean).join(", ");
 }

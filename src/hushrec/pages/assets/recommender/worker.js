@@ -1,8 +1,8 @@
 /**
  * Keeps every file of the page on this device, each checked by its SHA-256, and answers out of that.
  *
- * It is installed only if the page that is open says that it may follow: that page checks the signature by the key and
- * the number that this device has seen. Otherwise the page that was kept before stays.
+ * It is installed only if the page that is open says that it may follow: that page checks the signature by its own
+ * key. Otherwise the page that was kept before stays.
  *
  * What the page fetches goes no further: a file that is not kept is not there. Other addresses of the host can be
  * visited.
