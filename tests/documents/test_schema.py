@@ -63,7 +63,7 @@ PRINTED = {
     "data_set": "show rows.csv",
     "evaluation": f"evaluate films.safetensors {PARTS}",
     "evaluation of lists": f"evaluate films.safetensors {PARTS} --against week.safetensors --metric rmse "
-    "--metric recall@5 --metric coverage@5 --likes 4 --slices",
+    "--metric recall@5 --metric coverage@5 --likes 4",
 }
 """What is printed with ``--json``, by its kind and what is special of it."""
 

@@ -26,7 +26,6 @@ def made(n_users=200, seed=0):
         hits=np.array([np.isin(row, own) for row, own in zip(items, held_out, strict=True)]),
         indptr=np.cumsum([0, *map(len, held_out)]),
         held_out=np.concatenate(held_out).astype(np.int32),
-        n_own=rng.integers(0, 9, n_users),
         popularity=rng.integers(0, 50, N_ITEMS),
         n_fitted=64,
         n_left_out=0,
@@ -79,7 +78,7 @@ def test_an_ideal_list_has_value_one_whatever_the_number_of_items_to_be_found(na
     held_out = np.array([3, 0, 1, 2, *range(20)], dtype=np.int32)
     items = np.array([[3, 1, 2], [2, 1, 0], [5, 6, 7]], dtype=np.int32)
     hits = np.array([[True, False, False], [True] * 3, [True] * 3])
-    counts = {"n_own": np.zeros(3, np.int64), "popularity": np.ones(20, np.int64), "n_fitted": 9}
+    counts = {"popularity": np.ones(20, np.int64), "n_fitted": 9}
     lists = Lists(pl.Series("abc"), items, hits, indptr, held_out, n_left_out=0, **counts)
     assert PER_USER[name](lists, 3) == pytest.approx([1, 1, 1])
 
@@ -92,7 +91,6 @@ def test_by_hand_on_one_list():
         hits=np.array([[False, True, False, True, False]]),
         indptr=np.array([0, 3]),
         held_out=np.array([0, 1, 2], np.int32),
-        n_own=np.array([0]),
         popularity=np.array([8, 4, 2, 1, 1, 0, 2]),
         n_fitted=8,
         n_left_out=0,

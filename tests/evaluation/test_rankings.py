@@ -46,7 +46,6 @@ def test_own_items_are_left_out_and_the_held_out_ones_found():
     assert listed(lists) == ["dcf", "bad", "bac"]
     assert found(lists) == ["cf", "", "ba"]
     assert lists.n_held_out.tolist() == [2, 1, 2]
-    assert lists.n_own.tolist() == [2, 0, 1]
     assert lists.popularity.tolist() == [1, 1, 0, 1, 0, 1]
     assert (lists.n_fitted, lists.n_left_out) == (3, 1)
 
@@ -150,22 +149,6 @@ def test_popularity_ranks_ratings_too(ratings):
     assert release.tensors["item_scores"].tolist() == [1, 3, 2, 0]
     lists = rank(release, train=train, test=ratings({"u": {"d": 5}, "x": {"c": 4}}), n=3, likes=4)
     assert listed(lists) == ["cd-", "bca"]
-
-
-# -- parts of the items to be found -----------------------------------------------------------------------
-
-
-def test_finding_a_part_keeps_the_lists_and_leaves_out_who_has_nothing_there():
-    train, test = given({"u": "a"}), given({"u": "bc", "v": "ad", "w": "f"})
-    lists = rank(ranker(items=ITEMS), train=train, test=test, n=3)
-    part = lists.finding(np.isin(list(ITEMS), ["a", "c"]))
-    assert part.users.to_list() == ["u", "v"]
-    assert listed(part) == listed(lists)[:2] == ["bcd", "abc"]
-    assert found(part) == ["c", "a"]
-    assert part.n_held_out.tolist() == [1, 1]
-    assert part.held_out.tolist() == [2, 0]
-    assert part.n_left_out == lists.n_left_out + 1
-    assert len(lists.finding(np.zeros(6, bool)).users) == 0
 
 
 def test_catalogues_that_differ_are_refused():

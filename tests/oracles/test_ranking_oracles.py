@@ -31,7 +31,6 @@ def lists():
         hits=np.array([np.isin(row, own) for row, own in zip(items, held_out, strict=True)]),
         indptr=np.concatenate([[0], np.cumsum(sizes)]),
         held_out=np.concatenate(held_out).astype(np.int32),
-        n_own=np.zeros(N_USERS, np.int64),
         popularity=np.ones(N_ITEMS, np.int64),
         n_fitted=1,
         n_left_out=0,

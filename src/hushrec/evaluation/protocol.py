@@ -42,7 +42,7 @@ class Evaluation(Mapping[str, float]):
         n_users: number of users with something in the test part.
         n_held_out: number of test ratings or interactions.
         predicted: the predicted ratings, in the order of the test part; None without a metric of them.
-        lists: the lists that were ranked, for ``hushrec.evaluation.slices``; None without a metric of them.
+        lists: the lists that were ranked; None without a metric of them.
 
     Privacy: private. ``str`` says so.
     """

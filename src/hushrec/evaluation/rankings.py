@@ -5,8 +5,7 @@ addition to those to be found would give other values, and another order of mode
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -32,7 +31,6 @@ class Lists:
         hits: which of these are to be found, shape (n_users, n).
         indptr: user u is to find ``held_out[indptr[u]:indptr[u + 1]]``, shape (n_users + 1,).
         held_out: positions of the items to be found, ascending inside a user, at least one for each.
-        n_own: number of items that each user folds in, shape (n_users,).
         popularity: number of users who gave each item, of those whom the release was fitted to, shape
             (n_items,).
         n_fitted: number of these users.
@@ -46,7 +44,6 @@ class Lists:
     hits: Bools
     indptr: Ints
     held_out: Ints32
-    n_own: Ints
     popularity: Ints
     n_fitted: int
     n_left_out: int
@@ -61,28 +58,6 @@ class Lists:
         if k > self.items.shape[1]:
             raise ConfigError(f"these lists have {self.items.shape[1]} places, not {k}; rank with n={k}")
         return self.items[:, :k], self.hits[:, :k]
-
-    def finding(self, sought: Bools) -> Self:
-        """Return the same lists with only some items to be found; users without any of them are left out.
-
-        Args:
-            sought: whether each item is to be found, shape (n_items,).
-        """
-        still_sought = sought[self.held_out]
-        counts = (
-            np.add.reduceat(still_sought, self.indptr[:-1], dtype=np.int64) if len(self.users) else self.n_own
-        )
-        has_any = counts > 0
-        return replace(
-            self,
-            users=self.users.filter(pl.Series(has_any)),
-            items=self.items[has_any],
-            hits=self.hits[has_any] & sought[self.items[has_any]],
-            indptr=np.concatenate([[0], np.cumsum(counts[has_any])]),
-            held_out=self.held_out[still_sought],
-            n_own=self.n_own[has_any],
-            n_left_out=self.n_left_out + int((~has_any).sum()),
-        )
 
 
 def rank(
@@ -132,7 +107,6 @@ def rank(
         hits=_hits(items, sought),
         indptr=sought.indptr,
         held_out=sought.items,
-        n_own=np.diff(own_rows.indptr),
         popularity=np.bincount(fitted.items, minlength=fitted.domain.n_items),
         n_fitted=fitted.n_users,
         n_left_out=everybody - sought.n_users,

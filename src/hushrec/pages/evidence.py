@@ -31,7 +31,7 @@ _LARGE = 1e6
 _NEAR = 0.01
 """How far an audited ε may be from the release's, as a part of it: domains round noise differently."""
 _REFERENCES = "item average", "global average", "popularity"
-_METRIC = re.compile(r"[a-z]{1,20}(@[1-9]\d{0,8})?|rmse on rare items")
+_METRIC = re.compile(r"[a-z]{1,20}(@[1-9]\d{0,8})?")
 _SETTING = re.compile(r"[a-z_]\w{0,40}(\.[a-z_]\w{0,40})*", re.ASCII)
 _LONGEST = 80
 """Characters of a setting in a command."""
