@@ -70,12 +70,7 @@ def show(
         typer.Option(help="The language of statement and card; what it lacks stands in English."),
     ] = "en",
     json: options.Json = False,
-    schema: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KIND", help="Print the JSON schema of a kind of document, such as statement or plan."
-        ),
-    ] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of statements.")] = False,
 ) -> None:
     """Show a release, its promise, or its card; sign it.
 
@@ -86,12 +81,10 @@ def show(
     from hushrec.documents.document import Paragraph
 
     if schema:
-        if schema not in schemas.KINDS:
-            raise ConfigError(f"there is no schema {schema!r}; choose one of {', '.join(schemas.KINDS)}")
-        console.print_json(schemas.schema(schema))
+        print(schemas.source(), end="")
         return
     if release is None:
-        raise ConfigError("give a release to show, or --schema statement for the form of its statement")
+        raise ConfigError("give a release to show, or --schema for the form of its statement")
     if (key or sign) and _is_data_set(release):
         raise ReleaseError(
             f"{release} is a data set, which hushrec does not sign; leave out --key and --sign"

@@ -99,7 +99,7 @@ class Document:
     """A document about one subject.
 
     Attributes:
-        kind: the schema of its facts, a file in ``schemas/``.
+        kind: what its facts are of, such as ``plan``.
         title, about: its heading, and one line below that.
         label: what sort of document it is, for the reader.
         facts: the same as JSON values, from which every sentence follows.

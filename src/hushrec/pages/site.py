@@ -73,7 +73,7 @@ def write(
         contents = {
             LIST: to_json(releases),
             CSS.name: CSS.read_bytes(),
-            _STATEMENT_SCHEMA: schema.source("statement").encode(),
+            _STATEMENT_SCHEMA: schema.source().encode(),
         }
         contents |= recommender.page(new / releases[0].url, titles=titles, key=key, style=style)
         for name, data in contents.items():
