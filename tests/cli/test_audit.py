@@ -41,7 +41,9 @@ def test_a_claim_that_does_not_hold_exits_with_1(hushrec):
 def test_settings_and_domain_reach_the_audit(hushrec, tmp_path):
     hr.Domain(range(9), scale=(0, 1, 1), max_users=50).save(tmp_path / "domain.json")
     within = f"--domain {tmp_path / 'domain.json'} --unit record --adjacency replace"
-    shown = hushrec(f"audit global-effects --epsilon 2 --delta 0 --noise laplace --runs 1000 {within}").out
+    shown = hushrec(
+        f"audit global-effects --epsilon 2 --delta 0 --set noise=laplace --runs 1000 {within}"
+    ).out
     assert "GlobalEffects, ε = 2 at δ = 0 per record, replace" in shown
     refused = hushrec(f"audit private-als --epsilon 2 --delta 1e-6 {within} --set rank=10", code=2)
     assert "rank = 10 is more than the 9 items" in refused.err

@@ -11,8 +11,7 @@ from hushrec.errors import ConfigError, DataError, DomainError
 def test_settings_go_as_deep_as_their_names_and_are_what_json_says():
     made = options.model(
         "covariance-svd",
-        "laplace",
-        ["rank=7", "covariance.clip=0.125", "covariance.cleaning=none"],
+        ["rank=7", "noise=laplace", "covariance.clip=0.125", "covariance.cleaning=none"],
     )
     assert isinstance(made, hr.CovarianceSVD)
     assert (made.rank, made.noise) == (7, "laplace")
@@ -20,20 +19,20 @@ def test_settings_go_as_deep_as_their_names_and_are_what_json_says():
 
 
 def test_every_model_of_the_command_line_can_be_made():
-    for name in options.MODEL_NAMES:
-        assert type(options.model(name, None, None)) is registry.class_of(name)
+    for name in map(registry.command_name, registry.MODELS):
+        assert type(options.model(name, None)) is registry.class_of(name)
 
 
 def test_models_are_named_as_the_help_says():
     for name in ("nosuch", "randomized-response", "nowhere:Mine"):
         with pytest.raises(ConfigError, match="there is no mod"):
-            options.model(name, None, None)
+            options.model(name, None)
 
 
 @pytest.mark.parametrize("setting", ["rank", "=7", "rank.deep=7", "covariance=1", "nosuch=1"])
 def test_settings_that_are_none_are_refused(setting):
     with pytest.raises(ConfigError):
-        options.model("covariance-svd", None, ["rank=7", setting])
+        options.model("covariance-svd", ["rank=7", setting])
 
 
 def test_a_budget_is_named_whole_or_not_at_all():

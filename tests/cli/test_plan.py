@@ -34,7 +34,9 @@ def test_no_ratings_are_opened(here, hushrec, budget):
 
 
 def test_laplace(here, hushrec, budget):
-    pure = "--epsilon 1 --delta 0 --unit record --adjacency replace --noise laplace --model global-effects"
+    pure = (
+        "--epsilon 1 --delta 0 --unit record --adjacency replace --set noise=laplace --model global-effects"
+    )
     assert "b = 4" in hushrec(f"plan --domain domain.json {pure}").out
 
 
@@ -66,7 +68,7 @@ def test_without_a_model_it_says_which_and_why(here, hushrec, refused, budget):
         ("--model covariance-svd --set rank=many", "rank: give a number, not text"),
         ("--model covariance-svd --set rank=5 --set rank.x=5", "rank holds one value"),
         ("--model covariance-svd --set nosuch=1", "nosuch"),
-        ("--model private-als --noise laplace", "invalid settings for PrivateALS: noise"),
+        ("--model private-als --set noise=laplace", "invalid settings for PrivateALS: noise"),
         ("--model item-knn", "takes no budget"),
         ("--analysis published", "No such option"),
         ("--delta 1e-3", "choose one below 0.0005"),

@@ -261,7 +261,7 @@ def test_a_data_set_is_fitted_free_of_charge(here, hushrec, refused):
     assert "take no options but" in refused(
         f"fit released.parquet --model item-knn -o m.safetensors {BUDGET}"
     )
-    for more in ("--epsilon 1", "--noise laplace", "--new-ledger"):
+    for more in ("--epsilon 1", "--new-ledger"):
         assert "take no options but" in refused(
             f"fit released.parquet --model global-effects -o m.safetensors {more}"
         )

@@ -134,20 +134,6 @@ def test_items_are_left_out_or_chosen(release, hushrec):
     assert listed(chosen) == [whole[3], whole[7]]
 
 
-def test_items_are_chosen_by_public_features(release, hushrec, refused):
-    lines = [f"i{i:05d},{'Drama|War' if i % 3 else 'War'},{1990 + i % 2}" for i in range(1, 31)]
-    Path("items.csv").write_text("\n".join(["id,genres,year", *lines]))
-    own = "recommend films.safetensors --rating i00001=5 -n 30 --features items.csv"
-    whole = listed(hushrec("recommend films.safetensors --rating i00001=5 -n 30"))
-    dramas = [item for item in whole if int(item[1:]) % 3]
-    assert 0 < len(dramas) < len(whole)
-    assert listed(hushrec(f"{own} --only genres=Drama")) == dramas
-    both = listed(hushrec(f"{own} --only genres=Drama --only year=1991"))
-    assert both == [item for item in dramas if int(item[1:]) % 2]
-    assert "no feature is called 'Comedy'" in refused(f"{own} --only Comedy")
-    assert "--only and --features go together" in refused(own)
-
-
 def test_a_list_can_be_varied(factors, hushrec, refused):
     own = {"i00001": 5, "i00002": 1}
     shown = hushrec("recommend factors.safetensors --rating i00001=5 --rating i00002=1 -n 5 --diversity 1")

@@ -10,14 +10,12 @@ from support.releases import release as planted
 
 TITLES = ("Alien (1979)", "Aliens (1986)", "Heat (1995)", "Heat (1986)", "Matrix, The (1999)", "\x1b[31mRed")
 ITEMS = ("1", "2", "3", "4", "5", "Heat")
-GENRES = ("Horror|Sci-Fi", "Sci-Fi", "Crime", "Crime", "Sci-Fi", "")
 
 
 @pytest.fixture
 def titled(here):
     made = planted(n=6, items=ITEMS)
-    texts = {"titles": tuple(t.replace("\x1b", "\\x1b") for t in TITLES), "features": {"genres": GENRES}}
-    made = replace(made, **texts)
+    made = replace(made, titles=tuple(t.replace("\x1b", "\\x1b") for t in TITLES))
     made.save("titled.safetensors")
     return made
 
@@ -69,11 +67,6 @@ def test_json_has_ids_titles_and_reasons(titled, hushrec):
             "contribution": 0,
             **{"feature": "", "value": "", "items": []},
         }
-
-
-def test_features_of_the_release_filter_lists(titled, hushrec):
-    shown = hushrec("recommend titled.safetensors --rating 1=5 --only genres=Crime").out
-    assert {line.split()[1] for line in shown.splitlines()[2:]} == {"3", "4"}
 
 
 def test_similar_items_are_asked_for_and_shown_by_title(titled, hushrec, refused):

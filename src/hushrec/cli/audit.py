@@ -15,7 +15,6 @@ def audit(
         str,
         typer.Argument(
             help="The algorithm, by name, or a model of your own, as module:Class.",
-            autocompletion=options.complete_model,
         ),
     ],
     epsilon: options.Epsilon,
@@ -28,7 +27,6 @@ def audit(
         int, typer.Option(min=100, max=100_000_000, help="Releases that the canary hears of either world.")
     ] = 500_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the made-up ratings and of the noise.")] = 0,
-    noise: options.Noise = None,
     settings: options.Settings = None,
     json: options.Json = False,
 ) -> None:
@@ -36,7 +34,7 @@ def audit(
     from hushrec.audit.fits import audit
     from hushrec.data.domain import Domain
 
-    chosen = options.model(model, noise, settings)
+    chosen = options.model(model, settings)
     declared = None if domain is None else Domain.open(domain)
     budget = terms.with_epsilon(epsilon, options.usual_delta(declared))
     assert budget is not None  # ε is given

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -29,16 +28,10 @@ Result = TypeVar("Result")
 RESUMED = "Went on from the checkpoint of a fit that was stopped: nothing more was charged"
 
 
-def complete_ledger(typed: str) -> list[str]:
-    """The files that a shell offers; a URL is typed."""
-    return [] if ":" in typed else sorted(map(str, Path().glob(f"{escape(typed)}*")))
-
-
 LedgerArgument = Annotated[
     str,
     typer.Argument(
         metavar="LEDGER",
-        autocompletion=complete_ledger,
         help="The ledger: its file, or postgresql://host/database[?ledger=NAME].",
     ),
 ]
@@ -46,7 +39,6 @@ LedgerOption = Annotated[
     str | None,
     typer.Option(
         metavar="LEDGER",
-        autocompletion=complete_ledger,
         help="The population's ledger: its file, or postgresql://host/database[?ledger=NAME].",
     ),
 ]

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from hushrec.models.base import Model
     from hushrec.privacy.accounting.budget import Budget
 
-MODEL_NAMES = tuple(map(registry.command_name, registry.MODELS))
 METHOD_NAMES = tuple(map(registry.command_name, registry.METHODS))
 
 
@@ -29,21 +28,12 @@ else:  # the choices follow from the registry, which a type checker cannot see
     MethodName = Literal[METHOD_NAMES]
 
 
-def complete_model(typed: str) -> list[str]:
-    """Return the completions that a shell offers."""
-    return [name for name in MODEL_NAMES if name.startswith(typed)]
-
-
-Noise = Annotated[
-    Literal["gaussian", "laplace"] | None,
-    typer.Option(help="The noise distribution; by default the model's own."),
-]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="A setting of the model, such as rank=20 or covariance.clip=0.2; may be repeated.",
+        help="A setting of the model, such as rank=20, noise=laplace, covariance.clip=0.2; may be repeated.",
     ),
 ]
 Separator = Annotated[str | None, typer.Option(help="Separator of csv and tsv, one character.")]
@@ -68,22 +58,18 @@ class ModelOptions(Group):
         str | None,
         typer.Option(
             metavar="NAME",
-            autocompletion=complete_model,
             help="The algorithm, as hushrec models lists it, or a model of your own, as module:Class; by "
             "default what is recommended for this domain and budget.",
         ),
     ] = None
-    noise: Noise = None
     settings: Settings = None
 
     def build(self) -> "Model | None":
         """The model; None if none is named, so that the recommended one is taken."""
         if self.model is not None:
-            return model(self.model, self.noise, self.settings)
-        if self.noise or self.settings:
-            raise ConfigError(
-                "--noise and --set are settings of a model: name it with --model, or leave them out"
-            )
+            return model(self.model, self.settings)
+        if self.settings:
+            raise ConfigError("--set is a setting of a model: name it with --model, or leave it out")
         return None
 
 
@@ -199,11 +185,10 @@ Allowed = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object in place of text.")]
 
 
-def model(name: str, noise: str | None, settings: list[str] | None) -> "Model":
+def model(name: str, settings: list[str] | None) -> "Model":
     """The configuration that the options describe."""
-    chosen = _chosen(settings, **({"noise": noise} if noise else {}))
     kind = registry.class_of(name, registry.MODELS)
-    return kind(**chosen)  # type: ignore[no-any-return]
+    return kind(**_chosen(settings))  # type: ignore[no-any-return]
 
 
 OF_A_SERIES = "--series takes its budget from the ledger, and its model from the domain"
@@ -251,8 +236,9 @@ def require_suffix(out: Path, option: str, *suffixes: str) -> None:
         )
 
 
-def _chosen(settings: list[str] | None, **chosen: Any) -> dict[str, Any]:
-    """The nested settings of ``--set``, added to those that have options of their own."""
+def _chosen(settings: list[str] | None) -> dict[str, Any]:
+    """The nested settings of ``--set``."""
+    chosen: dict[str, Any] = {}
     for setting in settings or []:
         path, value = _pair(setting, "--set")
         *outer, last = path.split(".")

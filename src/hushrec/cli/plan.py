@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hushrec.cli import charges, console, options
+from hushrec.cli import console, options
 from hushrec.cli.groups import grouped
 from hushrec.errors import ConfigError
 
@@ -39,7 +39,6 @@ def plan(
         str | None,
         typer.Option(
             metavar="LEDGER",
-            autocompletion=charges.complete_ledger,
             help="Show what a series (hushrec fit --series) costs that takes all this ledger has left.",
         ),
     ] = None,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hushrec.cli import console, options
-from hushrec.cli.filters import Filters
 from hushrec.cli.groups import Group, grouped
 from hushrec.errors import DataError
 from hushrec.escapes import escaped
@@ -77,7 +76,10 @@ def recommend(
         str | None, typer.Option(metavar="ID", help="A user whom the release lists, instead of ratings.")
     ] = None,
     n: options.Length = 10,
-    filters: Filters,
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="ITEM", help="An item not to recommend; may be repeated.")
+    ] = None,
+    allowed: options.Allowed = None,
     diversity: Annotated[
         float, typer.Option(min=0, max=1, help="0: the best items; above: items less like each other.")
     ] = 0,
@@ -114,8 +116,8 @@ def recommend(
         feedback,
         n,
         user=user,
-        exclude=_item_ids(client, filters.exclude or ()).values(),
-        allowed=filters.ids(client.release.items, client.release.features),
+        exclude=_item_ids(client, exclude or ()).values(),
+        allowed=_ids_of(allowed) if allowed else None,
         diversity=diversity,
     )
     reasons = {row.item_id: client.reasons(feedback, row.item_id) for row in rows} if why else {}
@@ -125,6 +127,12 @@ def recommend(
     _print(client, rows, reasons)
     if not client.release.personal:
         console.err().print(english("taste.this_same", why=client.release.why_same), soft_wrap=True)
+
+
+def _ids_of(path: Path) -> list[str]:
+    from hushrec.data.readers.catalogue import read_ids  # needs more than a device's install
+
+    return read_ids(path)
 
 
 def _item_ids(client: "Client", names: Iterable[str]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from hushrec.cli import charges, console
+from hushrec.cli import console
 from hushrec.uris import is_address
 
 _SQLITE = b"SQLite format 3\0"
@@ -16,7 +16,6 @@ def verify(
         str,
         typer.Argument(
             metavar="HISTORY|LEDGER",
-            autocompletion=charges.complete_ledger,
             help="The history, as hushrec ledger export writes it, or the ledger itself: its file, or "
             "postgresql://host/database[?ledger=NAME].",
         ),
