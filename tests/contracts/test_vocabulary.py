@@ -194,7 +194,7 @@ def test_a_public_name_is_current_and_explained(name):
     assert any(re.search(rf"\b{name}\b", page) for page in pages)
 
 
-@pytest.mark.parametrize("name", ["release_data", "PilotStudy", "recommended", "model_config", "rating_cap"])
+@pytest.mark.parametrize("name", ["release_data", "recommended", "model_config", "rating_cap"])
 def test_a_public_name_with_a_retired_word_is_found(name):
     assert contains_retired(registry.file_name(name))
     assert not contains_retired("contribution_cap")
