@@ -1,31 +1,23 @@
-"""Statements and cards in Chromium: for everybody, alone, and on paper."""
+"""Statements in Chromium: for everybody, alone, and on paper."""
 
-import json
 import re
 
 import pytest
 
 from hushrec.documents.html import CSS
-from hushrec.documents.html import page as html
-from hushrec.documents.words import LANGUAGES, Clause
-from hushrec.pages.card import Given, card
-from hushrec.pages.reviewed_file import ReviewedFile
+from hushrec.documents.words import LANGUAGES
 from hushrec.pages.statement_page import statement_html
 from support.axe import faults
-from support.releases import release, statement
+from support.releases import statement
 from support.statements import KINDS, UNPROTECTED
 
 pytestmark = pytest.mark.page
-SHA = "5a" * 32
-SCORE = {"name": "films", "metric": "rmse", "value": 0.9123, "error": 0.0021}
-ACCURACY = json.dumps({"releases": [{"name": "films", "sha256": SHA}], "scores": [SCORE]})
 SIZES, SCHEMES = (360, 1440), ("light", "dark")
 SHOWN = "one of several", "seeded", "conditional", "personal_epsilon", "released rows", "declared"
-RECORDED = Clause("card.ledger.history", {"file": "history.json", "records": 3, "release": 1})
 
 
-def subject(**changes):
-    return ReviewedFile.of(release(statement=statement(**changes)), "films.safetensors", SHA)
+def shown(lang="en", **changes):
+    return statement_html(statement(**changes), "films", lang, stylesheet=CSS.name)
 
 
 @pytest.fixture
@@ -45,14 +37,9 @@ def opened(page, heard, host, tmp_path):
 
 
 def texts():
-    given = Given(accuracy=("a.json", ACCURACY))
     for name in SHOWN:
-        made, marks = release(statement=statement(**KINDS[name])), rare(name)
         for lang in LANGUAGES:
-            shown = html(card(subject(**KINDS[name]), given, lang))
-            yield pytest.param(shown, id=f"card of {name}, {lang}", marks=marks)
-            shown = statement_html(made, lang, home="index.html")
-            yield pytest.param(shown, id=f"statement of {name}, {lang}", marks=marks)
+            yield pytest.param(shown(lang, **KINDS[name]), id=f"{name}, {lang}", marks=rare(name))
 
 
 def rare(name):
@@ -72,7 +59,7 @@ def test_axe_finds_no_fault_and_nothing_is_wider_than_the_window(opened, text):
 
 
 def test_axe_finds_a_planted_fault(opened):
-    page = opened(html(card(subject(caveats=(UNPROTECTED,)))))
+    page = opened(shown(caveats=(UNPROTECTED,)))
     page.add_style_tag(content=".caution p { color: #f5b5b0 }")
     assert {line.split(":")[0] for line in faults(page)} == {"color-contrast"}
 
@@ -80,9 +67,9 @@ def test_axe_finds_a_planted_fault(opened):
 @pytest.mark.parametrize(
     "changes", [pytest.param(changes, id=name, marks=rare(name)) for name, changes in KINDS.items()]
 )
-def test_a_card_prints_on_three_pages(opened, changes):
-    page = opened(html(card(subject(**changes), Given(accuracy=("a.json", ACCURACY), history=RECORDED))))
+def test_a_statement_prints_on_three_pages(opened, changes):
+    page = opened(shown(**changes))
     page.emulate_media(color_scheme="dark", media="print")
     printed = page.pdf(prefer_css_page_size=True)
-    assert 1 < len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 3
+    assert 1 <= len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 3
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(26, 26, 26)"  # dark ink on paper

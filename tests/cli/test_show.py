@@ -5,6 +5,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.files import sha256
+from support.documents import addresses, read
 
 
 def test_show_prints_the_statement(release, hushrec):
@@ -176,3 +177,25 @@ def test_what_cannot_be_signed_is_refused(release, owner, refused):
     assert "a data set, which hushrec does not sign" in refused("show train.csv --sign owner.key")
     assert "not a hushrec release" in refused("show domain.json --sign owner.key --new-key")
     assert not Path("owner.key").exists()
+
+
+def test_the_statement_is_written_as_a_page(release, hushrec, refused):
+    assert hushrec("show films.safetensors --html films.html").out == "Wrote films.html\n"
+    page = read(Path("films.html").read_text("utf-8"))
+    assert hr.Release.open("films.safetensors").statement.sentence in page
+    assert sha256(release) in page
+    assert "Checklist" in page
+    assert addresses(Path("films.html").read_text("utf-8")) == []
+    assert "name it films.html" in refused("show films.safetensors --html films.pdf")
+    assert "leave out --json" in refused("show films.safetensors --html films.html --json")
+
+
+def test_a_data_set_has_a_page(here, hushrec, refused):
+    budget = "--epsilon 30 --delta 0 --unit user --adjacency replace --accept weak"
+    hushrec(
+        f"randomize train.csv --domain domain.json --method randomized-response {budget} --ledger a.db "
+        "--new-ledger -o rows.parquet"
+    )
+    hushrec("show rows.parquet --html rows.html")
+    assert "rows.parquet, SHA-256" in read(Path("rows.html").read_text("utf-8"))
+    assert "does not sign" in refused("show rows.parquet --key a.pub --html rows.html")

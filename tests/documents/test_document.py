@@ -6,7 +6,6 @@ import pytest
 
 from hushrec.documents.document import Block, Document, Facts, Section, Table
 from hushrec.documents.html import notebook, page
-from hushrec.documents.markdown import markdown
 from hushrec.documents.terminal import text
 from support.documents import filled
 
@@ -21,12 +20,12 @@ def test_the_document_of_the_tests_has_every_block():
     assert kinds(filled("a").blocks) == set(get_args(Block))
 
 
-@pytest.mark.parametrize("write", [page, notebook, markdown, lambda document: text(document.blocks)])
+@pytest.mark.parametrize("write", [page, notebook, lambda document: text(document.blocks)])
 @pytest.mark.parametrize("block", filled("told").blocks, ids=lambda block: type(block).__name__)
 def test_every_writer_writes_every_block(write, block):
     assert "told" in write(Document("statement", "", [block]))
 
 
-@pytest.mark.parametrize("write", [page, notebook, markdown, lambda document: text(document.blocks)])
+@pytest.mark.parametrize("write", [page, notebook, lambda document: text(document.blocks)])
 def test_what_is_empty_is_written_as_well(write):
     assert write(Document("statement", "told", [Facts([]), Table("t", ["told"], []), Section("told", [])]))

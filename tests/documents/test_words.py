@@ -13,25 +13,17 @@ import pytest
 
 import hushrec
 from hushrec.documents import html, terminal
-from hushrec.documents.document import Document, Paragraph, Section
-from hushrec.documents.markdown import markdown
+from hushrec.documents.document import Document, Section
 from hushrec.documents.words import LANGUAGES, Clause, Said, Words, english, texts
 from hushrec.errors import ConfigError
 from hushrec.figures import Number, above
-from hushrec.pages.card import card
-from hushrec.pages.reviewed_file import ReviewedFile
 from hushrec.release.statement import Local, Measured, Promised
-from support.releases import release, statement
+from support.releases import statement
 
 LAB = Path(__file__).parents[2] / "lab"
 SAYING = {"words", "english", "Clause"}
 """Calls whose first argument names a sentence."""
-ENGLISH_ALONE = (
-    *("plan", "ledger", "holds"),
-    *("card.audit", "card.accuracy", "card.data", "card.file", "card.checklist"),
-    *("card.parameters", "card.unit", "card.algorithms", "card.utility", "card.bias", "card.queries"),
-    *("card.trust", "card.channels", "card.access", "card.collection"),
-)
+ENGLISH_ALONE = "plan", "ledger", "holds", "checklist"
 """What no other language says yet: whole tables of the texts."""
 FOREIGN = [lang for lang in LANGUAGES if lang != "en"]
 FIGURES = {
@@ -100,7 +92,6 @@ def written(document):
         "terminal": terminal.text(document.blocks),
         "page": html.page(document),
         "notebook": html.notebook(document),
-        "Markdown": markdown(document).replace("\\", ""),
     }
     return {name: " ".join(text.split()) for name, text in found.items()}
 
@@ -255,20 +246,6 @@ def test_what_a_language_lacks_is_said_in_english_marked_and_confessed(lang, mon
     assert not kept.fell_back
 
 
-@pytest.mark.parametrize("lang", FOREIGN)
-def test_a_card_says_its_summary_in_the_language_and_confesses_the_rest(lang):
-    document = card(ReviewedFile.of(release()), lang=lang)
-    titles = {block.title: block.title.lang for block in document.blocks if isinstance(block, Section)}
-    summary = {texts(lang)[f"card.{name}.title"] for name in ("promise", "not_promised", "uses", "guarantee")}
-    assert {title for title, of in titles.items() if of == lang} >= summary
-    rest = [texts("en")[f"card.{name}.title"] for name in ("audit", "accuracy", "data", "file", "checklist")]
-    assert [title for title, of in titles.items() if of == "en"] == rest
-    told = [block.text for block in document.blocks if isinstance(block, Paragraph)]
-    assert told[-1] == texts(lang)["untranslated_card"], "once, and which parts"
-    assert f'lang="en">{texts("en")["card.checklist.title"]}</h2>' in html.page(document)
-    assert texts("en")["untranslated_card"] not in str(card(ReviewedFile.of(release())).blocks)
-
-
 def _points(document):
     sections = [block for block in document.blocks if isinstance(block, Section)]
     return [item for section in sections for block in section.blocks for item in getattr(block, "items", ())]
@@ -344,21 +321,16 @@ def test_a_figure_stands_for_itself_in_json():
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_a_sentence_is_changed_everywhere_by_one_line(lang, monkeypatch):
-    """In a terminal, on a page, in a notebook, in Markdown, on a card, and in what a release's page shows."""
+    """In a terminal, on a page, in a notebook, and in what a release's page shows."""
     made, new = statement(), "Ganz anders & neu: {about}, {other}, {what}."
-    before = [
-        written(made.document(lang)),
-        written(card(ReviewedFile.of(release(statement=made)), lang=lang)),
-    ]
+    before = written(made.document(lang))
     monkeypatch.setitem(texts(lang), "grade.something", new)
     words = Words(lang)
     about, other = (words(f"pair.user.add-remove.{part}") for part in ("about", "other"))
     said = new.format(about=about, other=other, what=words("what.file"))
-    after = [written(made.document(lang)), written(card(ReviewedFile.of(release(statement=made)), lang=lang))]
-    for old, now in zip(before, after, strict=True):
-        for writer, text in now.items():
-            assert said.replace("&", "&amp;" if "<p>" in text else "&") in text, writer
-            assert "Ganz anders" not in old[writer]
+    for writer, text in written(made.document(lang)).items():
+        assert said.replace("&", "&amp;" if "<p>" in text else "&") in text, writer
+        assert "Ganz anders" not in before[writer]
     assert said in made.to_json()["said"][lang]["sentence"]
 
 

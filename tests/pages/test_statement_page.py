@@ -1,4 +1,4 @@
-"""The statement as a page: every word that ``hushrec show`` prints, and nothing that acts."""
+"""The statement as a page: every word that ``hushrec show`` prints, a checklist, and nothing that acts."""
 
 import pytest
 
@@ -6,47 +6,63 @@ from hushrec.documents.words import LANGUAGES, Clause, Words
 from hushrec.pages.statement_page import statement_html
 from support.documents import addresses, read
 from support.hostile import HOSTILE, harmless
-from support.releases import ranker, release, statement
+from support.releases import statement
 from support.statements import KINDS, UNPROTECTED
+
+
+def shown(about="films", lang="en", *, of=None, **options):
+    return statement_html(of or statement(), about, lang, **options)
 
 
 @pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
 def test_every_word_of_the_statement_stands_on_the_page(changes):
     said = statement(**changes)
-    shown = read(statement_html(release(statement=said)))
+    page = read(shown(of=said))
     missing = {
-        word for word in str(said).replace("·", "").replace("─", "").split() if word.rstrip(":") not in shown
+        word for word in str(said).replace("·", "").replace("─", "").split() if word.rstrip(":") not in page
     }
     assert not missing
     for line in str(said).splitlines():
         if "  " not in line.strip() and "─" not in line:  # a line of a table has cells of its own
-            assert line.strip(" ·").removesuffix(":") in shown
+            assert line.strip(" ·").removesuffix(":") in page
+
+
+@pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
+def test_an_attack_is_drawn_where_something_is_promised(changes):
+    said = statement(**changes)
+    page = shown(of=said)
+    assert page.count("<figure>") == (said.private and bool(said.measurements))
+    assert page.count("☐") == 10
+
+
+def test_of_one_of_several_the_story_of_all_together_comes_first():
+    page = read(shown(of=statement(**KINDS["one of several"])))
+    assert page.index("together: ε = 4 ") < page.index("(all 52 files)") < page.index("This release alone: ε")
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_a_page_is_in_its_language_and_says_what_the_file_is(lang):
-    page = statement_html(release(), lang, home="index.html")
+    page = shown("Planted, SHA-256 5a", lang, home="index.html")
     words = Words(lang)
     assert f'<html lang="{lang}">' in page
     assert words("statement.title") in read(page)
     assert words("statement.back") in read(page)
-    assert f"Planted, {words('card.about.items', n=4)}, " in read(page)
+    assert "Planted, SHA-256 5a" in read(page)
 
 
 def test_a_language_without_a_statement_falls_back_to_english():
-    assert statement_html(release(), "fr") == statement_html(release())
+    assert shown(lang="fr") == shown()
 
 
 def test_what_limits_the_promise_stands_first():
-    page = statement_html(release(statement=statement(caveats=(UNPROTECTED,))))
+    page = shown(of=statement(caveats=(UNPROTECTED,)))
     assert page.index('class="caution"') < page.index("NOT PRIVATE") < page.index("ε =")
-    assert 'class="caution"' not in statement_html(release())
+    assert 'class="caution"' not in shown()
 
 
 def test_a_page_loads_its_stylesheet_alone():
-    assert addresses(statement_html(release())) == ["document.css"]
-    page = statement_html(ranker(), stylesheet="../a.css", home="index.html")
-    assert addresses(page) == ["../a.css", "index.html"]
+    assert addresses(shown()) == []
+    assert addresses(shown(stylesheet="../a.css", home="index.html")) == ["../a.css", "index.html"]
 
 
 def test_no_text_of_a_file_becomes_html():
@@ -58,8 +74,8 @@ def test_no_text_of_a_file_becomes_html():
         caveats=(Clause("author.foreign", {"names": evil}),),
         model=evil,
     )
-    shown = read(statement_html(release(model="<script>alert(2)</script>", statement=said), stylesheet=evil))
-    assert "<script>alert(1)</script><img src=x onerror=alert(1)>" in shown
-    assert "<script>alert(2)</script>" in shown
-    assert "{{ 7 * 7 }}" in shown
-    assert harmless(shown)
+    page = read(shown("<script>alert(2)</script>", of=said, stylesheet=evil))
+    assert "<script>alert(1)</script><img src=x onerror=alert(1)>" in page
+    assert "<script>alert(2)</script>" in page
+    assert "{{ 7 * 7 }}" in page
+    assert harmless(page)

@@ -1,4 +1,4 @@
-"""The blocks that a document is made of: built once, and written as text, HTML, Markdown or JSON."""
+"""The blocks that a document is made of: built once, and written as text, HTML or JSON."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,1 +1,1 @@
-"""Pages that people look at in a browser, written from a release alone: recommendations, statement, card."""
+"""Pages that people look at in a browser, written from a release alone: recommendations and statement."""

@@ -152,7 +152,8 @@ def _publish(path: Path, site: Path, key: str | None, lang: str, *, promising: b
         statement=f"statements/{sha256}.json",
         statement_page=f"statements/{sha256}.html",
     )
-    page = statement_html(release, lang, stylesheet=f"../{CSS.name}", home="../", icon="../icon.svg")
+    about, style = f"{release.model}, SHA-256 {sha256}", f"../{CSS.name}"
+    page = statement_html(statement, about, lang, stylesheet=style, home="../", icon="../icon.svg")
     put(site / url, data)
     put(site / facts.statement, json.dumps(statement.to_json(), allow_nan=False).encode())
     put(site / facts.statement_page, page.encode())

@@ -103,7 +103,11 @@ def _parts(
     if places is not None:
         yield "map.json", _json({"x": places[:, 0].tolist(), "y": places[:, 1].tolist()})
     yield CSS.name, CSS.read_bytes()
-    yield "statement.html", statement_html(opened, style.lang, home="./", icon="icon.svg").encode()
+    about = f"{opened.model}, SHA-256 {_digest(release.read_bytes())}"
+    page = statement_html(
+        opened.statement, about, style.lang, stylesheet=CSS.name, home="./", icon="icon.svg"
+    )
+    yield "statement.html", page.encode()
 
 
 def _titled(table: ItemTable) -> Iterator[tuple[str, bytes]]:

@@ -1,32 +1,48 @@
-"""A release's whole statement of privacy as a page, for readers of the release."""
+"""A release's whole statement of privacy as a page, for its readers and for who answers for privacy."""
 
 from dataclasses import replace
 
 from hushrec.documents import html
+from hushrec.documents.document import Points, Section
 from hushrec.documents.words import ENGLISH, LANGUAGES, Words
-from hushrec.pages.reviewed_file import ReviewedFile
-from hushrec.release.artefact import Release
+from hushrec.pages.trade_off import trade_off
+from hushrec.release.statement import Statement
+
+_QUESTIONS = (
+    *("suits", "unit", "assumed", "only", "tuned"),
+    *("audit", "groups", "access", "promised", "deleted"),
+)
 
 __all__ = ["statement_html"]
 
 
 def statement_html(
-    release: Release, lang: str = ENGLISH, *, stylesheet: str = html.CSS.name, home: str = "", icon: str = ""
+    statement: Statement,
+    about: str,
+    lang: str = ENGLISH,
+    *,
+    stylesheet: str = "",
+    home: str = "",
+    icon: str = "",
 ) -> str:
-    """Write the statement as a page of HTML, in the words of ``hushrec show``.
+    """Write the statement as a page of HTML, in the words of ``hushrec show``, and a checklist.
 
     It has no script and no style of its own, so it is shown under ``style-src 'self'`` with no script at all.
 
     Args:
+        about: what the file is, in one line.
         lang: the language of the page; English stands for one that no statement is written in.
-        stylesheet: name of ``documents.html.CSS`` as it is served, relative to the page.
+        stylesheet: name of ``documents.html.CSS`` as it is served, relative to the page; by default the rules
+            stand in the page itself.
         home: name of a page to go back to, if there is one.
         icon: name of a picture in SVG as it is served, if there is one.
 
     Returns:
-        HTML, the same for the same release.
+        HTML, the same for the same statement.
     """
     words = Words(lang if lang in LANGUAGES else ENGLISH)
-    document = replace(release.statement.document(words.lang), about=ReviewedFile.of(release).about(words))
-    back = words("statement.back")
-    return html.page(document, stylesheet=stylesheet, home=home, icon=icon, back=back)
+    questions = Points([words(f"checklist.{name}") for name in _QUESTIONS], open=True)
+    document = statement.document(words.lang, trade_off)
+    blocks = [*document.blocks, Section(words("checklist.title"), [questions])]
+    document = replace(document, about=about, blocks=blocks)
+    return html.page(document, stylesheet=stylesheet, home=home, icon=icon, back=words("statement.back"))

@@ -1,36 +1,27 @@
-"""The success of the best attack on a release: as a table, and as a drawing of its trade-off curve."""
+"""The success of the best attack on a release, drawn as its trade-off curve."""
 
 from html import escape
 
-from hushrec.documents.document import Block, Figure, Table
+from hushrec.documents.document import Figure
 from hushrec.documents.odds import FALSE_POSITIVES, Odds, best_attack
 from hushrec.documents.words import Words
 from hushrec.figures import percent
 
-__all__ = ["SHOWN", "trade_off"]
+__all__ = ["trade_off"]
 
-SHOWN = (0.001, FALSE_POSITIVES, 0.05)
-"""The fractions of false positives in the table."""
 _STEPS = 100  # points of the drawn curve, chosen by hand
 _SIDE, _LEFT, _TOP = 200, 46, 10  # pixels, chosen by hand
 _BOTTOM, _RIGHT = _TOP + _SIDE, _LEFT + _SIDE
 
 
-def trade_off(odds: Odds, words: Words) -> list[Block]:
-    """Show the best attack at several fractions of false positives.
+def trade_off(odds: Odds, words: Words) -> list[Figure]:
+    """Draw the best attack at every fraction of false positives.
 
     Args:
         odds: of a release, or of several together, that promise something without a condition.
     """
-    points = [(100 * wrong, percent(_found(odds, wrong))) for wrong in SHOWN]
-    cells = [
-        [words("card.trade_off.fraction", fraction=fraction) for fraction in (at, at, most)]
-        for at, most in points
-    ]
-    heads = [words(f"card.trade_off.{name}") for name in ("wrong", "blind", "found")]
-    at, most = points[1]
-    curve = words("card.trade_off.curve", wrong=at, found=most)
-    return [Figure(_drawn(odds, words), curve), Table(words("card.trade_off.title"), heads, cells)]
+    at = 100 * FALSE_POSITIVES
+    return [Figure(_drawn(odds, words), words("trade_off.curve", wrong=at, found=percent(odds.best_attack)))]
 
 
 def _found(odds: Odds, wrong: float) -> float:
@@ -50,7 +41,7 @@ def _drawn(odds: Odds, words: Words) -> str:
         f"{fraction}</text>"
         for fraction in (0, 50, 100)
     )
-    drawing, across, up = (escape(words(f"card.trade_off.{name}")) for name in ("drawing", "across", "up"))
+    drawing, across, up = (escape(words(f"trade_off.{name}")) for name in ("drawing", "across", "up"))
     return (
         f'<svg viewBox="0 0 {_RIGHT + 16} {_BOTTOM + 36}" role="img" aria-label="{drawing}">'
         f'<path class="frame" d="M{_LEFT} {_TOP} V{_BOTTOM} H{_RIGHT}"/>'

@@ -306,11 +306,11 @@ class Release:
         """The kind of data, as the domain declares it."""
         if self.scale is None:
             counted = {} if self.counts is None else {"counts": self.counts}
-            return Clause("card.about.counts" if counted else "card.about.interactions", counted)
+            return Clause("gives.counts" if counted else "gives.interactions", counted)
         scale = dict(zip(("lo", "hi", "step"), self.scale, strict=True))
         if self.likes is None:
-            return Clause("card.about.scale", scale)
-        return Clause("card.about.likes", {"likes": self.likes, **scale})
+            return Clause("gives.scale", scale)
+        return Clause("gives.likes", {"likes": self.likes, **scale})
 
     def document(self, lang: str = "en") -> Document:
         """Describe the file and its promise, in a language of ``LANGUAGES``."""

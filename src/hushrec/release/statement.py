@@ -216,10 +216,12 @@ class Statement:
             shown["together"] = words.join(parts if self.private else parts[:1])
         return words.translated(shown)
 
-    def document(self, lang: str = "en") -> Document:
-        """The whole statement, in a language of ``LANGUAGES``."""
+    def document(
+        self, lang: str = "en", drawn: Callable[[Odds, Words], Sequence[Block]] = _nothing
+    ) -> Document:
+        """The whole statement, in a language of ``LANGUAGES``; ``drawn`` shows the best attack."""
         words = Words(lang)
-        blocks = [*self.first(words), *self.plain(words), *self.proof(words), *self.charged(words)]
+        blocks = [*self.first(words), *self.plain(words, drawn), *self.proof(words), *self.charged(words)]
         title, label = words("statement.title"), words("statement.label")
         if words.fell_back:
             blocks.append(Paragraph(words("untranslated")))
