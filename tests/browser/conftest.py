@@ -191,7 +191,7 @@ def heard(page):
     said = []
 
     def hear(message):
-        if message.location["url"].endswith("/favicon.ico"):  # a card, and a statement alone, have no picture
+        if message.location["url"].endswith("/favicon.ico"):  # a statement alone has no picture
             return
         said.append(f"{message.type}: {message.text}")
 
