@@ -82,7 +82,7 @@ def test_local_variables_are_not_shown_in_tracebacks():
 
 def test_wrong_usage(hushrec, refused):
     assert "No such command" in refused("nosuch")
-    assert "Did you mean hushrec ledger verify?" in refused("verify ledger.db")
+    assert "Did you mean hushrec ledger export?" in refused("export ledger.db")
     assert "Missing option" in hushrec("plan --epsilon 1", 2).err
     assert module.REFUSED == 2
 

@@ -7,7 +7,9 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+import hushrec as hr
 from hushrec.cli.app import app
+from hushrec.errors import LedgerStale
 from hushrec.release.artefact import Release
 from support.ledgers import as_user
 from support.postgres import PASSWORD
@@ -56,20 +58,18 @@ def test_releases_are_charged_and_a_restored_database_is_refused(
     run(*fit, spender, "-o", first)
     assert Release.open(first).statement.ledger["file"] == name
     assert "127.0.0.1" not in first.read_bytes()[:20_000].decode("utf-8", "replace")
-    history = tmp_path / "history.json"
-    run("ledger", "export", url, "-o", history)
-    assert "byte for byte" in run("ledger", "verify", history, first)
+    run("ledger", "export", url, "-o", tmp_path / "history.json")
     copy = postgres.database()
     postgres.psql(f"DROP DATABASE {copy}")
     postgres.psql(f"CREATE DATABASE {copy} TEMPLATE {name}")
     run(*fit, spender, "-o", releases / "second.safetensors")
-    assert "knows all 2 releases of it" in run("ledger", "verify", url, releases)
+    hr.Ledger.open(url, releases)
     restored = str(postgres.url(copy, query=f"ledger={name}"))
     run("ledger", "show", restored)
-    assert "a backup was restored" in run("ledger", "verify", restored, releases, code=2)
+    with pytest.raises(LedgerStale, match="a backup was restored"):
+        hr.Ledger.open(restored, releases)
     # The folder of -o is looked at before the ratings are read, and nothing is charged.
     assert "a backup was restored" in run(*fit, restored, "-o", releases / "third.safetensors", code=2)
-    assert "no release of this ledger" in run("ledger", "verify", url, tmp_path, code=2)
 
 
 def test_one_raiser_proposes_and_another_confirms(url: str) -> None:

@@ -11,7 +11,6 @@ import typer
 from hushrec import files
 from hushrec.cli import charges, console, options
 from hushrec.cli.groups import Group, grouped
-from hushrec.cli.verify import verify
 from hushrec.errors import ConfigError, LedgerError
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from hushrec.privacy.accounting.budget import Budget
 
 app = typer.Typer(
-    rich_markup_mode=None, no_args_is_help=True, help="Show, create, extend, export or verify a ledger."
+    rich_markup_mode=None, no_args_is_help=True, help="Show, create, extend or export a ledger."
 )
 _MaxReleases = Annotated[int, typer.Option(min=1, help="How many releases the owner plans to make.")]
 _Releases = Annotated[
@@ -131,9 +130,6 @@ def export(
     fix = "choose another file with -o"
     files.write(out, dumps(facts, indent=2) + "\n", LedgerError, fix=fix, new=True)
     console.out().print(f"Wrote {out}: {len(facts['records']):,} records", soft_wrap=True)
-
-
-app.command()(verify)
 
 
 @app.command()
