@@ -99,16 +99,12 @@ def test_titles_are_read_with_their_separator(tmp_path, hushrec, refused, monkey
     }
 
 
-def test_a_page_has_the_sites_title_style_and_language(tmp_path, hushrec, refused, monkeypatch):
+def test_a_page_has_the_sites_title_and_style(tmp_path, hushrec, monkeypatch):
     monkeypatch.chdir(tmp_path)
     made_up(n=4).save("films.safetensors")
     Path("pink.css").write_text("h1 { color: hotpink }", "utf-8")
-    line = "page films.safetensors --title 'Söhne & Co' --css pink.css --lang"
-    hushrec(f"{line} de -o there")
+    hushrec("page films.safetensors --title 'Söhne & Co' --css pink.css -o there")
     index = Path("there/index.html").read_text("utf-8")
-    assert '<html lang="de">' in index
     assert "<title>Söhne &amp; Co</title>" in index
     assert Path("there/own.css").read_text("utf-8") == "h1 { color: hotpink }"
     assert "own.css" in json.loads(Path("there/contents.json").read_text("utf-8"))["files"]
-    assert "no texts in 'fr'; choose one of de, en" in refused(f"{line} fr -o else")
-    assert not Path("else").exists()

@@ -1,4 +1,4 @@
-"""What a site decides of its page: title, style and language; and no text of the page is anywhere else."""
+"""What a site decides of its page: title and style; and no text of the page is anywhere else."""
 
 import json
 import re
@@ -12,17 +12,9 @@ from hushrec.pages import page_style as styles
 from hushrec.pages.page_style import PageStyle, texts
 
 ASSETS = Path(styles.__file__).with_name("assets") / "recommender"
-LANGUAGES = sorted(path.stem for path in (ASSETS / "texts").iterdir())
 READ_ALOUD = ("aria-label", "aria-description", "alt", "title", "placeholder")
 SPOKEN = re.compile(r"[^\W\d_]{2,}")
 """A word of any language."""
-
-
-def cases(text):
-    """Every sentence of a text, by the cases that choose it."""
-    if isinstance(text, str):
-        return {(): text}
-    return {(case, *more): end for case, inner in text.items() for more, end in cases(inner).items()}
 
 
 def placeholders(text):
@@ -82,26 +74,10 @@ def written(html):
     return [one.strip() for one in shown.said if SPOKEN.search(re.sub(r"\{\w+\}", "", one))]
 
 
-def test_there_is_more_than_one_language():
-    assert {"de", "en"} <= set(LANGUAGES)
-
-
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_every_language_has_the_same_texts_with_the_same_places(lang):
-    english, other = texts(ASSETS, "en"), texts(ASSETS, lang)
-    assert list(english) == list(other)
-    for name, text in english.items():
-        ours, theirs = cases(text), cases(other[name])
-        assert ours.keys() == theirs.keys(), name
-        for case, sentence in theirs.items():
-            assert sentence.strip(), name
-            assert placeholders(sentence) == placeholders(ours[case]), (name, case)
-
-
 def test_every_text_is_used_and_none_is_missing():
-    known = set(texts(ASSETS, "en"))
+    known = set(texts(ASSETS))
     scripts = "\n".join(path.read_text("utf-8") for path in ASSETS.glob("*.js"))
-    html = placeholders((ASSETS / "index.html").read_text("utf-8")) - {"lang"}
+    html = placeholders((ASSETS / "index.html").read_text("utf-8"))
     asked = set(re.findall(r'\b(?:words|parts|PageError)\("(\w+)"', scripts))
     assert html | asked <= known
     begun = {"short_title", *re.findall(r"`(\w+_)\$\{", scripts)}
@@ -132,28 +108,16 @@ def test_a_text_elsewhere_is_found():
     assert not written('<p class="lead">{lead}</p> · <meta name="viewport" content="width=device-width">')
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_a_page_is_in_its_language(lang):
-    files = PageStyle(lang=lang).files(ASSETS)
-    told = texts(ASSETS, lang)
+def test_a_page_has_its_texts():
+    files = PageStyle().files(ASSETS)
+    told = texts(ASSETS)
     index = files["index.html"].decode()
-    assert f'<html lang="{lang}">' in index
     assert not placeholders(index)
     assert f"<title>{told['title']}</title>" in index
     assert f'<h1 id="call">{told["title"]}</h1>' in index
-    manifest = json.loads(files["page.webmanifest"])
-    assert (manifest["name"], manifest["lang"]) == (told["title"], lang)
+    assert json.loads(files["page.webmanifest"])["name"] == told["title"]
     script = files["texts.js"].decode()
-    language, given = re.fullmatch(
-        r"export const language = (.*);\nexport const texts = (.*);\n", script
-    ).groups()
-    assert (json.loads(language), json.loads(given)) == (lang, told)
-
-
-def test_an_unknown_language_is_refused_with_those_that_exist():
-    for lang in ("fr", "../texts/en", ""):
-        with pytest.raises(ConfigError, match=r"no texts in .*; choose one of de, en$"):
-            PageStyle(lang=lang).files(ASSETS)
+    assert json.loads(script.removeprefix("export const texts = ").removesuffix(";\n")) == told
 
 
 def test_a_title_is_text_and_never_markup():

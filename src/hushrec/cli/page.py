@@ -51,7 +51,6 @@ def page(
         Path | None,
         typer.Option(help="A style, loaded after the page's own.", exists=True, dir_okay=False),
     ] = None,
-    lang: Annotated[str, typer.Option(help="The language of the page: de or en.")] = "en",
     out: Annotated[
         Path, typer.Option("--out", "-o", help="The folder to write; an earlier site in it is replaced.")
     ] = Path("page"),
@@ -67,7 +66,7 @@ def page(
     from hushrec.release.signature import public_key
 
     table = title_table(titles, options.named_columns(column), separator)
-    style = PageStyle(title, css.read_bytes() if css else None, lang)
+    style = PageStyle(title, css.read_bytes() if css else None)
     pinned = public_key(key) if key else None
     written = site.write(releases, out, titles=table, key=pinned, style=style)
     report(written)

@@ -1,7 +1,7 @@
-"""How a page looks and speaks: its title, its language, and a style of the site's own.
+"""How a page looks and speaks: its title, and a style of the site's own.
 
-The texts of the page are files ``texts/LANGUAGE.json``. The page gets those of one language as a script, and
-its HTML and manifest with the texts in their places.
+The texts of the page are the file ``texts.json``. The page gets them as a script, and its HTML and manifest
+with the texts in their places.
 """
 
 import html
@@ -25,14 +25,12 @@ class PageStyle:
     """A site's choices for its page.
 
     Args:
-        title: the heading of the page; by default that of its language.
+        title: the heading of the page; by default that of its texts.
         css: a style that is loaded after the page's own.
-        lang: the language of the page's texts.
     """
 
     title: str | None = None
     css: bytes | None = None
-    lang: str = "en"
 
     def __post_init__(self) -> None:
         if self.title is not None and not self.title.strip():
@@ -45,19 +43,16 @@ class PageStyle:
 
     def files(self, assets: Traversable) -> dict[str, bytes]:
         """The files of a page that depend on its style, by name."""
-        page_texts = texts(assets, self.lang)
+        page_texts = texts(assets)
         title = self.title or page_texts["title"]
         link = f'\n<link rel="stylesheet" href="{_OWN_CSS}">' if self.css is not None else ""
-        index = _filled(
-            (assets / "index.html").read_text("utf-8"), {**page_texts, "lang": self.lang, "title": title}
-        )
+        index = _filled((assets / "index.html").read_text("utf-8"), {**page_texts, "title": title})
         manifest = json.loads((assets / "page.webmanifest").read_text("utf-8")) | {
             "name": title,
             "short_name": self.title or page_texts["short_title"],
             "description": page_texts["description"],
-            "lang": self.lang,
         }
-        script = f"export const language = {_json(self.lang)};\nexport const texts = {_json(page_texts)};\n"
+        script = f"export const texts = {_json(page_texts)};\n"
         style = '<link rel="stylesheet" href="style.css">'
         return {
             "index.html": index.replace(style, style + link).encode(),
@@ -67,12 +62,9 @@ class PageStyle:
         }
 
 
-def texts(assets: Traversable, lang: str) -> dict[str, Any]:
-    """The texts of a page in a language, by name."""
-    paths = {entry.name.removesuffix(".json"): entry for entry in (assets / "texts").iterdir()}
-    if lang not in paths:
-        raise ConfigError(f"the page has no texts in {lang!r}; choose one of {', '.join(sorted(paths))}")
-    page_texts: dict[str, Any] = json.loads(paths[lang].read_text("utf-8"))
+def texts(assets: Traversable) -> dict[str, Any]:
+    """The texts of a page, by name."""
+    page_texts: dict[str, Any] = json.loads((assets / "texts.json").read_text("utf-8"))
     return page_texts
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from hushrec import files
 from hushrec.documents.html import CSS
-from hushrec.documents.words import ENGLISH
 from hushrec.errors import ReleaseError
 from hushrec.pages.statement_page import statement_html
 from hushrec.release.artefact import LARGEST_FILE, Release
@@ -68,7 +67,7 @@ class PublicRelease:
 
 
 def publish(
-    source: Path, site: Path, key: str | None = None, lang: str = ENGLISH
+    source: Path, site: Path, key: str | None = None
 ) -> tuple[tuple[PublicRelease, ...], dict[str, str]]:
     """Check releases, and copy them with their statements and signatures into a site.
 
@@ -79,7 +78,6 @@ def publish(
         source: a release, or a folder of releases of one ledger.
         site: a folder without releases.
         key: the owner's public key, which must have signed every release. Without it, signatures are left.
-        lang: the language of the pages of the statements.
 
     Returns:
         The releases, newest first; and the names of files that were left out, with the reason.
@@ -89,12 +87,12 @@ def publish(
         OSError: The site cannot be written.
     """
     if not source.is_dir():
-        return (_publish(source, site, key, lang),), {}
+        return (_publish(source, site, key),), {}
     releases: dict[str, PublicRelease] = {}
     left_out = {}
     for path in sorted(path for path in source.iterdir() if path.name.endswith(ENDING)):
         try:
-            one = _publish(path, site, key, lang, promising=True)
+            one = _publish(path, site, key, promising=True)
             releases[one.sha256] = one
         except ReleaseError as error:
             left_out[path.name] = str(error)
@@ -125,7 +123,7 @@ def listed(site: Path) -> tuple[PublicRelease, ...]:
         return ()
 
 
-def _publish(path: Path, site: Path, key: str | None, lang: str, *, promising: bool = False) -> PublicRelease:
+def _publish(path: Path, site: Path, key: str | None, *, promising: bool = False) -> PublicRelease:
     """Check one release, and copy the bytes that were checked."""
     data = files.read(path, ReleaseError, fix=_FIX, largest=LARGEST_FILE)
     release, statement = (opened := Release.from_bytes(data)), opened.statement
@@ -153,7 +151,7 @@ def _publish(path: Path, site: Path, key: str | None, lang: str, *, promising: b
         statement_page=f"statements/{sha256}.html",
     )
     about, style = f"{release.model}, SHA-256 {sha256}", f"../{CSS.name}"
-    page = statement_html(statement, about, lang, stylesheet=style, home="../", icon="../icon.svg")
+    page = statement_html(statement, about, stylesheet=style, home="../", icon="../icon.svg")
     put(site / url, data)
     put(site / facts.statement, json.dumps(statement.to_json(), allow_nan=False).encode())
     put(site / facts.statement_page, page.encode())

@@ -56,7 +56,7 @@ def page(
         titles: what to show of the items; where it has nothing, the titles and features of the release.
         key: the owner's public key, as text: the page keeps it, and shows no release that it did not
             sign. The signature lies next to the release.
-        style: title, style and language of the page.
+        style: title and style of the page.
     """
     opened = Release.open(release)
     if opened.kind not in SHOWN:
@@ -104,9 +104,7 @@ def _parts(
         yield "map.json", _json({"x": places[:, 0].tolist(), "y": places[:, 1].tolist()})
     yield CSS.name, CSS.read_bytes()
     about = f"{opened.model}, SHA-256 {_digest(release.read_bytes())}"
-    page = statement_html(
-        opened.statement, about, style.lang, stylesheet=CSS.name, home="./", icon="icon.svg"
-    )
+    page = statement_html(opened.statement, about, stylesheet=CSS.name, home="./", icon="icon.svg")
     yield "statement.html", page.encode()
 
 

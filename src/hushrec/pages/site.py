@@ -14,7 +14,6 @@ from pathlib import Path
 from hushrec import files
 from hushrec.documents import schema
 from hushrec.documents.html import CSS
-from hushrec.documents.words import ENGLISH
 from hushrec.errors import ReleaseError
 from hushrec.escapes import escaped
 from hushrec.pages import recommender
@@ -61,15 +60,14 @@ def write(
         folder: where to write; an earlier site in it is replaced.
         titles: what the page shows of the items.
         key: the owner's public key, as text: it must have signed every release, and the page checks that too.
-        style: title, style and language of the page.
+        style: title and style of the page.
 
     Raises:
         ReleaseError: There is no release to publish, the page of the latest one cannot be made, or the folder
             holds something else.
-        ConfigError: The page has no texts in the language.
     """
     with _replaced(folder) as new:
-        releases, left_out = publish(source, new, key, style.lang if style else ENGLISH)
+        releases, left_out = publish(source, new, key)
         contents = {
             LIST: to_json(releases),
             CSS.name: CSS.read_bytes(),

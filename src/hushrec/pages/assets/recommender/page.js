@@ -5,7 +5,7 @@ import { Contents } from "./contents.js";
 import { Counter } from "./counter.js";
 import { byId, element } from "./element.js";
 import { Newer } from "./newer.js";
-import { sayings, showPromise } from "./promise.js";
+import { showPromise } from "./promise.js";
 import { Ranking } from "./ranking.js";
 import { showRefusal } from "./refusal.js";
 import { Stars } from "./stars.js";
@@ -61,7 +61,7 @@ export class Page {
     const { of, size: n, waiting } = stars;
     byId("list-title").textContent = words(client.personal && n ? "list_own" : "list_all");
     const note = words(!client.personal ? "note_same" : n ? "note_own" : waiting ? "note_waiting" : "note_all", { of, n });
-    const why = client.personal ? [] : [sayings(client.release.said)("taste"), " "];
+    const why = client.personal ? [] : [client.release.said.en.taste, " "];
     byId("list-note").replaceChildren(...why, note);
   }
 }

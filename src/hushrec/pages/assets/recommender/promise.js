@@ -1,26 +1,25 @@
 import { above } from "./client/figures.js";
 import { byId, element } from "./element.js";
-import { language } from "./texts.js";
-import { number, words } from "./words.js";
+import { words } from "./words.js";
 
 /**
- * Show what a release promises: what its statement says in the page's language, and its figures.
+ * Show what a release promises: what its statement says, and its figures.
  *
  * @param {Object} release of the client: its statement, and the key that signed it.
  * @param {string} page where the whole statement stands.
  */
 export function showPromise(release, page) {
   const { statement, signedBy, feedback, model } = release;
-  const said = sayings(statement.said);
+  const said = statement.said.en;
   for (const [name, box] of [["together", "together"], ["sentence", "sentence"], ["story", "meaning"]]) {
-    byId(name).replaceChildren(said(name) ?? "");
-    byId(box).hidden = !said(name);
+    byId(name).replaceChildren(said[name] ?? "");
+    byId(box).hidden = !said[name];
   }
   const made = words(`made_${feedback}`, { model });
   const facts = {
-    [said("together") && statement.ledger.parts === undefined ? "epsilon_alone" : "epsilon"]: loss(statement),
-    protected: said("protected"),
-    unprotected: said("unprotected"),
+    [said.together && statement.ledger.parts === undefined ? "epsilon_alone" : "epsilon"]: loss(statement),
+    protected: said.protected,
+    unprotected: said.unprotected,
     signature: words(signedBy ? "signature_checked" : "signature_none", { key: signedBy }),
     version: version(statement.ledger),
     made_by: statement.hushrec ? words("made_version", { made, version: statement.hushrec }) : made,
@@ -31,22 +30,11 @@ export function showPromise(release, page) {
   byId("statement").href = page;
 }
 
-/** What a file says, by name, in the page's language; what it lacks in that language is English, and marked. */
-export function sayings({ en, ...others }) {
-  const own = others[language] ?? {};
-  return (name) => own[name] ?? (en[name] && element("span", { lang: language !== "en" && "en" }, en[name]));
-}
-
 function loss({ epsilon, delta, interactions, unit }) {
   const record = interactions ? "interaction" : "rating"; // words of the reader for a record
   const of = unit === "record" ? record : unit;
-  const found = { epsilon: figure(epsilon), delta: figure(delta) };
+  const found = { epsilon: above(epsilon), delta: above(delta) };
   return words(Number.isFinite(epsilon) ? `epsilon_${of}` : "epsilon_none", found);
-}
-
-/** A figure, never rounded down, with the decimal sign of the page's language. */
-function figure(value) {
-  return above(value).replace(".", number(0.5).at(1));
 }
 
 function version(ledger) {

@@ -1,6 +1,6 @@
 import { byId, element } from "./element.js";
 import { isLikes, keptStars, saveStars } from "./stars.js";
-import { PageError, words } from "./words.js";
+import { words } from "./words.js";
 
 /**
  * Say in place of the page why it is not shown, and what a reader can do.
@@ -27,8 +27,7 @@ export function showDoubt(error) {
 }
 
 function technical(error) {
-  const lang = error instanceof PageError ? false : "en"; // the client and the browser's parts speak English
-  return element("details", {}, element("summary", {}, words("technical")), element("p", { lang }, error.message));
+  return element("details", {}, element("summary", {}, words("technical")), element("p", {}, error.message));
 }
 
 function button(text, click) {

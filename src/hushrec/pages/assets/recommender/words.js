@@ -1,11 +1,11 @@
-import { language, texts } from "./texts.js";
+import { texts } from "./texts.js";
 
-const plurals = new Intl.PluralRules(language);
+const plurals = new Intl.PluralRules("en");
 
 /**
- * A text of the page, in its language: its words, and the value of each name in braces, which may be an element.
+ * A text of the page: its words, and the value of each name in braces, which may be an element.
  *
- * @param {string} name in `texts/`; of a text with cases, `of` and the number `n` choose one.
+ * @param {string} name in `texts.json`; of a text with cases, `of` and the number `n` choose one.
  * @param {Object<string, *>} [values]
  * @returns {(string|Node)[]}
  */
@@ -20,12 +20,12 @@ export function words(name, values) {
   return parts(name, values).join("");
 }
 
-/** A number as the page's language writes it. */
+/** A number as the page writes it. */
 export function number(value, options) {
-  return value.toLocaleString(language, options);
+  return value.toLocaleString("en", options);
 }
 
-/** What went wrong, in the page's language. */
+/** What went wrong, in the page's words. */
 export class PageError extends Error {
   constructor(name, values) {
     super(words(name, values));
