@@ -253,7 +253,7 @@ def test_pages_are_not_translated(file):
 
 
 def test_sentences_of_a_statement_are_not_translated():
-    sentences = flat(tomllib.loads((SOURCE / "documents" / "texts" / "en.toml").read_text("utf-8")))
+    sentences = flat(tomllib.loads((SOURCE / "documents" / "texts.toml").read_text("utf-8")))
     assert len(sentences) > 250
     assert not [found for sentence in sentences for found in translated(sentence)]
 

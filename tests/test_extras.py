@@ -44,7 +44,7 @@ DOCUMENTS = """
 from hushrec.documents import html, markdown, schema, terminal
 from hushrec.release.statement import placeholder_statement
 
-document = placeholder_statement().document("de")
+document = placeholder_statement().document()
 assert "<style>" in html.page(document) and "<style>" in html.notebook(document)
 assert markdown.markdown(document) and terminal.text(document.blocks)
 assert '"kind": "statement"' in schema.to_json(document)

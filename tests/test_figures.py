@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hushrec.documents import words
 from hushrec.documents.measured import Measured, Promised, promised_table
 from hushrec.documents.promise import times
-from hushrec.documents.words import english
 from hushrec.errors import ConfigError, ReleaseError
 from hushrec.figures import above, below, is_number, left, odds, whole
 from hushrec.privacy.accounting import fixed_point
@@ -88,11 +88,11 @@ def test_a_statement_rounds_up_what_may_be_lost_and_down_what_protects():
     made = Statement((), "user", "add-remove", HIGH, 1.0000004e-6, measurements=(line,))
     assert str(made).startswith("ε = 1.00001 at δ = 1.00001e-06 per ")
     assert "plus 1 in 999,000" in str(made)
-    cells = line.cells(english)
+    cells = line.cells()
     assert cells[2] == "2.001"
     assert cells[3] == "σ = 7.999, q = 0.06251"
     assert cells[6] == "ρ = 0.03001"
-    (row,) = promised_table([Promised("a", HIGH, 0.5, HIGH)], english).rows
+    (row,) = promised_table([Promised("a", HIGH, 0.5, HIGH)]).rows
     assert row[1:3] == ("ε = 1.00001", "ε = 1.00001")
     assert Statement.from_json(json.loads(json.dumps(made.to_json()))) == made
 
@@ -116,9 +116,9 @@ def test_losses_of_a_ledger_are_shown_from_above():
 
 
 def test_an_epsilon_is_read_as_a_factor_rounded_up():
-    assert times(2.0, english) == "7.39 times"  # e² = 7.389056…
-    assert times(1.0, english) == "2.72 times"
-    assert times(30.0, english) == english("times.more")
+    assert times(2.0) == "7.39 times"  # e² = 7.389056…
+    assert times(1.0) == "2.72 times"
+    assert times(30.0) == words.say("times.more")
 
 
 # -- which values are numbers -----------------------------------------------------------------------------

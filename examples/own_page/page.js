@@ -36,5 +36,5 @@ search.oninput = showChoices;
 showList();
 
 // A release that is one of several has a promise of all of them together.
-const { headline, together = headline } = client.release.statement.said.en;
+const { headline, together = headline } = client.release.statement.said;
 document.getElementById("promise").textContent = together;

@@ -11,7 +11,6 @@ import polars as pl
 
 from hushrec.documents.odds import Odds
 from hushrec.documents.promise import Guarantee, times
-from hushrec.documents.words import english
 from hushrec.figures import one_in, percent
 from lab.benchmarks.choice import ADAPTIVE, UNDECLARED, losses, stored
 from lab.benchmarks.choice import RESULTS as CHOICE
@@ -47,7 +46,7 @@ def as_strong(epsilon):
 def story():
     """The story of Alice, as a statement tells it."""
     guarantee = Guarantee("user", "add-remove", gaussian(STORY))
-    return "\n".join(f"> {number}. {line}" for number, line in enumerate(guarantee.story(english), 1))
+    return "\n".join(f"> {number}. {line}" for number, line in enumerate(guarantee.story(), 1))
 
 
 def meanings():
@@ -61,7 +60,7 @@ def meanings():
         both = gaussian(epsilon), Odds.of(epsilon, DELTA)
         parts = [odds.right_guess for odds in both] + [odds.best_attack for odds in both]
         cells = [f"{percent(part)}\u00a0%" for part in parts]
-        cells += [times(epsilon, english), f"1 of {one_in(as_strong(epsilon))}"]
+        cells += [times(epsilon), f"1 of {one_in(as_strong(epsilon))}"]
         yield f"| {epsilon:g} | {' | '.join(cells)} |"
 
 

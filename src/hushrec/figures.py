@@ -12,11 +12,6 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from numbers import Integral, Real
 from typing import TypeGuard
 
-
-class Number(str):
-    """A figure as English writes it, which another language may write otherwise."""
-
-
 _EXPONENTIAL = Context(prec=40, Emin=-999_999, Emax=999_999)
 """Context of e^ε before rounding: 40 digits, far more than the 15 at most that are printed."""
 
@@ -38,7 +33,7 @@ def whole(value: object, name: str, least: int, error: Callable[[str], Exception
     return int(value)
 
 
-def above(figure: float | None, digits: int = 6) -> Number:
+def above(figure: float | None, digits: int = 6) -> str:
     """Format a cost or loss (ε, δ, ρ, a sensitivity), never below the figure; ∞ for None.
 
     Args:
@@ -48,7 +43,7 @@ def above(figure: float | None, digits: int = 6) -> Number:
     return _rounded(figure, digits, ROUND_CEILING)
 
 
-def below(figure: float | None, digits: int = 6) -> Number:
+def below(figure: float | None, digits: int = 6) -> str:
     """Format what protects or remains (noise, an unspent ε), never above the figure; ∞ for None.
 
     Args:
@@ -58,12 +53,12 @@ def below(figure: float | None, digits: int = 6) -> Number:
     return _rounded(figure, digits, ROUND_FLOOR)
 
 
-def left(figure: float) -> Number:
+def left(figure: float) -> str:
     """Format an unspent ε to four decimals, never above the figure."""
-    return Number(f"{Decimal(repr(float(figure))).quantize(Decimal('0.0001'), ROUND_FLOOR).normalize():f}")
+    return f"{Decimal(repr(float(figure))).quantize(Decimal('0.0001'), ROUND_FLOOR).normalize():f}"
 
 
-def odds(epsilon: float, digits: int = 3) -> Number:
+def odds(epsilon: float, digits: int = 3) -> str:
     """Format the factor e^ε, rounded up.
 
     Args:
@@ -71,15 +66,15 @@ def odds(epsilon: float, digits: int = 3) -> Number:
         digits: number of significant digits, at most 15.
     """
     if math.isinf(epsilon):
-        return Number("∞")
+        return "∞"
     factor = _EXPONENTIAL.exp(Decimal(repr(float(epsilon))))
     if epsilon:
         factor = _EXPONENTIAL.next_plus(factor)
     rounded = Context(prec=digits, rounding=ROUND_CEILING).plus(factor)
-    return Number(f"{rounded:,.0f}" if rounded >= 1000 else f"{float(rounded):.{digits}g}")
+    return f"{rounded:,.0f}" if rounded >= 1000 else f"{float(rounded):.{digits}g}"
 
 
-def percent(fraction: float, digits: int = 3) -> Number:
+def percent(fraction: float, digits: int = 3) -> str:
     """Format a fraction as percent, never below it.
 
     Args:
@@ -88,7 +83,7 @@ def percent(fraction: float, digits: int = 3) -> Number:
     return above(100 * fraction, digits)
 
 
-def one_in(chance: float) -> Number:
+def one_in(chance: float) -> str:
     """Format a small probability without an exponent, never below it, as the N of "1 in N".
 
     Args:
@@ -97,12 +92,12 @@ def one_in(chance: float) -> Number:
     largest = 10**15
     whole = Decimal(1) / Decimal(repr(float(chance)))
     if whole >= largest:
-        return Number(f"{largest:,}")
-    return Number(f"{Context(prec=3, rounding=ROUND_FLOOR).plus(Decimal(int(whole))):,.0f}")
+        return f"{largest:,}"
+    return f"{Context(prec=3, rounding=ROUND_FLOOR).plus(Decimal(int(whole))):,.0f}"
 
 
-def _rounded(figure: float | None, digits: int, rounding: str) -> Number:
+def _rounded(figure: float | None, digits: int, rounding: str) -> str:
     if figure is None or math.isinf(figure):
-        return Number("∞")
+        return "∞"
     rounded = Context(prec=digits, rounding=rounding).create_decimal(repr(float(figure)))
-    return Number(f"{float(rounded):.{digits}g}")  # a double keeps up to 15 digits
+    return f"{float(rounded):.{digits}g}"  # a double keeps up to 15 digits

@@ -2,7 +2,6 @@
 
 import pytest
 
-from hushrec.documents.words import english
 from hushrec.pages.page_style import PageStyle
 from support.axe import faults
 from support.releases import ranker
@@ -30,7 +29,7 @@ def test_a_page_with_a_title_and_a_style_of_its_own(page, own):
 def test_why_lists_are_the_same_is_said(page, visit):
     made = ranker([f"i{k}" for k in range(30)])
     visit(made, name="popular", titled=None)
-    assert page.inner_text("#list-note").startswith(made.tastes(english))
+    assert page.inner_text("#list-note").startswith(made.tastes())
 
 
 def test_title_and_style_stay_without_a_network(page, own):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hushrec.documents.words import Clause, english
+from hushrec.documents.words import Clause
 from hushrec.pages import site
 from javascript import cases
 from support.releases import statement
@@ -185,7 +185,7 @@ def panel(page):
 def test_the_panel_says_what_the_statement_says(page, visit, films):
     made = films(statement=statement(ledger={}))
     visit(made)
-    said = made.statement.sentences(english)
+    said = made.statement.sentences()
     assert page.inner_text("#sentence") == made.statement.sentence
     assert not page.is_visible("#story")
     page.click("#meaning summary")

@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.documents.words import english
 from support.commands import fit
 
 HEADING = "Confidential, for the curator only"
@@ -305,7 +304,7 @@ def test_at_most_fifteen_lines_are_printed_and_what_matters_first(here, hushrec,
     told = " ".join(line for line in lines if not line.startswith("Started "))
     assert told.startswith(f"Wrote films.safetensors. {release.taste} ")
     said = release.statement
-    places = [told.index(said.guarantee.loss(english, "alone" if "of several" in kind else "headline"))]
+    places = [told.index(said.guarantee.loss("alone" if "of several" in kind else "headline"))]
     if "of several" in kind:
         places.insert(0, told.index("All 52 releases that this ledger allows, together: ε = 4 at"))
     elif "parts" in said.ledger:

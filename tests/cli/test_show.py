@@ -97,17 +97,6 @@ def test_the_schema_of_statements_needs_no_release(release, hushrec, refused):
     assert "give a release" in refused("show")
 
 
-def test_the_statement_is_shown_in_a_language_and_its_figures_stay(release, hushrec, refused):
-    shown = hushrec("show films.safetensors --lang de").out
-    assert "Wer diese Datei liest" in shown
-    assert "Anyone who reads" not in shown
-    facts = [json.loads(hushrec(f"show films.safetensors --json --lang {lang}").out) for lang in ("en", "de")]
-    assert facts[0] == facts[1]
-    assert "there are no statements in 'xx'; choose one of de, en" in refused(
-        "show films.safetensors --lang xx"
-    )
-
-
 @pytest.fixture
 def owner(here, monkeypatch):
     monkeypatch.delenv("HUSHREC_KEY_PASSPHRASE", raising=False)

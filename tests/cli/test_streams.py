@@ -159,8 +159,8 @@ def test_our_own_texts_are_spelled_and_the_signs_of_ids_stay_apart():
     def printed(text, encoding="ascii"):
         return text.encode(encoding, "hushrec.spelled").decode(encoding)
 
-    for file in Path(words.__file__).parent.joinpath("texts").glob("en.toml"):
-        assert "\\" not in printed(file.read_text("utf-8").replace("\\", "").replace("Rényi", ""))
+    sentences = Path(words.__file__).with_name("texts.toml").read_text("utf-8")
+    assert "\\" not in printed(sentences.replace("\\", "").replace("Rényi", ""))
     assert printed("ε ≤ 1, δ…") == "epsilon <= 1, delta..."
     assert printed("Amélie 天") == "Am\\xe9lie \\u5929"
     assert printed("Amélie, ε²", "latin-1") == "Amélie, epsilon²"

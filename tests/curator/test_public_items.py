@@ -10,7 +10,8 @@ import hushrec as hr
 from hushrec.curator.public_items import item_prior
 from hushrec.data.ratings import Ratings
 from hushrec.data.split import holdout
-from hushrec.documents.words import Clause, english
+from hushrec.documents import words
+from hushrec.documents.words import Clause
 from hushrec.errors import ConfigError, DomainError, GrantError, ReleaseError
 from hushrec.registry import MODELS, class_of
 
@@ -84,7 +85,7 @@ def test_a_plan_commits_to_what_is_known_and_says_it():
     assert [len(plan.beforehand) for plan in plans] == [0, 1, 1, 2]
     assert plans[1].beforehand == (genres,)
     assert plans[1].facts["beforehand"] == [genres.to_json()]
-    assert f"Known beforehand: {english.clause(genres)}." in str(plans[1])
+    assert f"Known beforehand: {words.clause(genres)}." in str(plans[1])
     assert "Known beforehand" not in str(plans[0])
     assert len({plan.epsilon for plan in plans}) == 1
 

@@ -8,7 +8,8 @@ import pytest
 
 import hushrec as hr
 from hushrec.data.ratings import Ratings
-from hushrec.documents.words import Clause, english
+from hushrec.documents import words
+from hushrec.documents.words import Clause
 from hushrec.models.base import Model
 from hushrec.models.posterior_mf import PosteriorMF
 from hushrec.models.posterior_sample_mf import PosteriorSampleMF
@@ -103,7 +104,7 @@ def test_a_declared_crowd_is_an_assumption(crowd, told, budget):
     statement = hr.testing.fit(people, hr.GlobalEffects(), budget(), entropy=hr.testing.Seeded(1)).statement
     found = [clause for clause in statement.assumes if clause.name.startswith("assumes.expected")]
     assert len(found) == (told is not None)
-    assert all(english.clause(clause).startswith(told) for clause in found)
+    assert all(words.clause(clause).startswith(told) for clause in found)
 
 
 def test_what_carries_no_noise_is_listed_in_the_order_of_the_queries() -> None:

@@ -1,10 +1,9 @@
-"""Documents as HTML: every block, whole, every text escaped, and each in the language that it is in."""
+"""Documents as HTML: every block, whole, and every text escaped."""
 
 import pytest
 
-from hushrec.documents.document import Document, Facts, Figure, Paragraph, Points, Section, Table
+from hushrec.documents.document import Document, Paragraph, Section, Table
 from hushrec.documents.html import CSS, note, notebook, page
-from hushrec.documents.words import Said
 from support.documents import AROUND, EACH, addresses, filled, piece, read
 from support.hostile import HOSTILE, harmless
 
@@ -55,15 +54,6 @@ def test_a_column_without_a_name_has_no_heading():
 def test_cautions_that_follow_each_other_stand_in_one_box():
     made = page(Document("k", "t", [Paragraph("a", "caution"), Paragraph("b", "caution"), Paragraph("c")]))
     assert '<div class="caution" role="note">\n<p>a</p>\n<p>b</p>\n</div>\n<p>c</p>' in made
-
-
-def test_a_text_in_another_language_is_marked_wherever_it_stands():
-    said = Said("x", "en")
-    blocks = [Paragraph(said), Points([said]), Facts([(said, said)]), Table("t", ["a", said], [(said, said)])]
-    blocks += [Figure("<svg></svg>", said), Section(said, [])]
-    assert page(Document("k", "t", blocks, lang="de")).count(' lang="en">x<') == 9
-    assert ' lang="en">x<' not in page(Document("k", "t", blocks, lang="en"))
-    assert '<html lang="de">' in page(Document("k", "t", [], lang="de"))
 
 
 def test_a_notebook_folds_what_is_long():

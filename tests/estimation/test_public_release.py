@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.documents.words import Clause, english, texts
+from hushrec.documents import words
+from hushrec.documents.words import Clause, texts
 from hushrec.errors import ConfigError
 from hushrec.estimation import public_release
 from hushrec.estimation.interactions.pair_factors import Crowd, ItemFactors, ease, muting
@@ -66,7 +67,7 @@ def test_it_is_told_which_release_and_whose_ratings(release: Release) -> None:
     (paid,) = of_release(dataclasses.replace(release, statement=private), domain(release.items)).clauses
     assert (paid.name, paid.values["epsilon"]) == ("assumes.prior_paid", 2.0)
     assert paid.is_known
-    assert english.clause(paid).endswith("is public, and its ε = 2 is paid for by the people in it")
+    assert words.clause(paid).endswith("is public, and its ε = 2 is paid for by the people in it")
 
 
 def test_what_cannot_be_a_prior_is_refused(release: Release) -> None:
@@ -87,7 +88,7 @@ def test_what_cannot_be_a_prior_is_refused(release: Release) -> None:
             of_release(dataclasses.replace(release, statement=doubted), domain(release.items))
 
 
-@pytest.mark.parametrize("name", [name for name in texts("en") if name.startswith("unprotected.")])
+@pytest.mark.parametrize("name", [name for name in texts() if name.startswith("unprotected.")])
 def test_of_what_promises_nothing_only_a_baseline_is_taken_for_public(release: Release, name: str) -> None:
     """A seed tells the noise, and a charge that was not kept is none."""
     stated = dataclasses.replace(release.statement, caveats=(Clause(name),))

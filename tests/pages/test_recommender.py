@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from hushrec.documents.words import english
 from hushrec.errors import ReleaseError
 from hushrec.pages import recommender, site
 from hushrec.pages.item_table import ItemTable
@@ -154,7 +153,7 @@ def test_the_map_is_written_where_the_release_has_one(saved, ranker, tmp_path):
 def test_the_full_statement_is_among_the_files(saved, tmp_path):
     found = _written(saved, tmp_path / "page")
     page = (tmp_path / "page" / found["statement"]).read_text("utf-8")
-    assert Client(saved).release.statement.sentences(english)["sentence"] in read(page)
+    assert Client(saved).release.statement.sentences()["sentence"] in read(page)
     assert addresses(page) == ["icon.svg", "document.css", "./"]
     assert {"statement.html", "document.css"} <= found["files"].keys()
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from hushrec.documents.words import LANGUAGES, Clause, Words
+from hushrec.documents import words
+from hushrec.documents.words import Clause
 from hushrec.pages.statement_page import statement_html
 from support.documents import addresses, read
 from support.hostile import HOSTILE, harmless
@@ -10,8 +11,8 @@ from support.releases import statement
 from support.statements import KINDS, UNPROTECTED
 
 
-def shown(about="films", lang="en", *, of=None, **options):
-    return statement_html(of or statement(), about, lang, **options)
+def shown(about="films", *, of=None, **options):
+    return statement_html(of or statement(), about, **options)
 
 
 @pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
@@ -40,18 +41,12 @@ def test_of_one_of_several_the_story_of_all_together_comes_first():
     assert page.index("together: ε = 4 ") < page.index("(all 52 files)") < page.index("This release alone: ε")
 
 
-@pytest.mark.parametrize("lang", LANGUAGES)
-def test_a_page_is_in_its_language_and_says_what_the_file_is(lang):
-    page = shown("Planted, SHA-256 5a", lang, home="index.html")
-    words = Words(lang)
-    assert f'<html lang="{lang}">' in page
-    assert words("statement.title") in read(page)
-    assert words("statement.back") in read(page)
+def test_a_page_says_what_the_file_is():
+    page = shown("Planted, SHA-256 5a", home="index.html")
+    assert '<html lang="en">' in page
+    assert words.say("statement.title") in read(page)
+    assert words.say("statement.back") in read(page)
     assert "Planted, SHA-256 5a" in read(page)
-
-
-def test_a_language_without_a_statement_falls_back_to_english():
-    assert shown(lang="fr") == shown()
 
 
 def test_what_limits_the_promise_stands_first():

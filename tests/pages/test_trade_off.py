@@ -6,7 +6,6 @@ from statistics import NormalDist
 
 import pytest
 
-from hushrec.documents.words import english
 from hushrec.figures import percent
 from hushrec.pages.trade_off import trade_off
 from hushrec.release.statement import Measured
@@ -18,7 +17,7 @@ SUMS = Measured("sums", "gaussian", 1.0, 2.0, 4, 1.0, 0.125)
 
 def drawn(**changes):
     """The figure of a statement, and its points as fractions."""
-    (picture,) = trade_off(statement(**changes).reading, english)
+    (picture,) = trade_off(statement(**changes).reading)
     path = re.search(r'class="curve" d="M([^"]*)"', picture.svg)[1]
     points = [tuple(map(float, place.split())) for place in path.split(" L")]
     return picture, [((x - 46) / 200, (210 - y) / 200) for x, y in points]

@@ -225,8 +225,8 @@ UNUSABLE = {
     "a caveat that is unknown": put("statement", "caveats", value=[{"name": "unprotected.hardly"}]),
     "a caveat that is no caveat": put("statement", "caveats", value=[{"name": "assumes.new"}]),
     "an assumption that is unknown": put("statement", "assumes", value=[{"name": "assumes.trust"}]),
-    "what pages say in numbers": put("statement", "said", value={"en": {"headline": 1, "sentence": 2}}),
-    "nothing that pages say in English": put("statement", "said", value={}),
+    "what pages say in numbers": put("statement", "said", value={"headline": 1, "sentence": 2}),
+    "nothing that pages say": put("statement", "said", value={}),
     "a unit that is unknown": put("statement", "unit", value="household"),
     "a unit of lists": put("statement", "unit", value=[]),
     "an adjacency that is unknown": put("statement", "adjacency", value="near"),
@@ -242,7 +242,7 @@ UNUSABLE = {
     "control codes in its caveat": put(
         "statement", "caveats", value=[{"name": "author.foreign", "names": "NOT PRIVATE\x1b[1A\x1b[2K"}]
     ),
-    "control codes in what pages say": put("statement", "said", "en", "sentence", value="\x1b[2J"),
+    "control codes in what pages say": put("statement", "said", "sentence", value="\x1b[2J"),
     "an item of half a character": put("items", 0, value="\ud800"),
 }
 

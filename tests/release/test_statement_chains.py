@@ -117,7 +117,7 @@ NAMED = CONDITIONAL.to_json()
         {"caveats": [{"name": ["unprotected.seeded"]}]},
         {"caveats": [{"name": "assumes.new"}]},  # a sentence that is no caveat
         {"caveats": [{"name": "grade.similar", "what": "w", "about": "a", "other": "o"}]},
-        {"caveats": [{"name": "untranslated"}]},
+        {"caveats": [{"name": "promise.nothing"}]},
         {"caveats": [NAMED, {"name": "groups.none"}]},
         {"assumes": [{"name": "unprotected.seeded"}]},  # a caveat that nobody would look for there
         {"assumes": [{"name": "assumes.nothing"}]},

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from hushrec.documents.words import LANGUAGES, english
 from hushrec.errors import ReleaseError
 from hushrec.release.statement import Local, Measured, Statement, placeholder_statement
 from support.statements import CONDITIONAL, KINDS, LEVELS, POSTERIOR, SAMPLED, UNPROTECTED
@@ -64,21 +63,19 @@ def test_every_kind_of_statement_is_read_as_it_was_written(statement, changes):
     assert (values["kind"], values["version"]) == ("statement", 2)
 
 
-def test_what_pages_show_is_said_in_every_language(said):
-    texts = written(said)["said"]
-    assert [*texts] == [*LANGUAGES]
+def test_what_pages_show_is_said(said):
+    spoken = written(said)["said"]
     told = {"story", "protected", "unprotected"} if said.private else set()
     together = {"together"} if said.together else set()
-    for spoken in texts.values():
-        assert spoken.keys() == {"headline", "sentence"} | told | together
-        assert all(text.isprintable() and "{" not in text for text in spoken.values())
-    assert texts["en"]["headline"] == said.headline
-    assert texts["en"]["sentence"] == said.sentence
+    assert spoken.keys() == {"headline", "sentence"} | told | together
+    assert all(text.isprintable() and "{" not in text for text in spoken.values())
+    assert spoken["headline"] == said.headline
+    assert spoken["sentence"] == said.sentence
 
 
 def test_what_follows_from_other_fields_is_never_read_back(said):
     well = {"sentence": "All is well.", "headline": "All is well"}
-    forged = said.to_json() | {"said": {"en": well}, "reading": {"odds": 1.0}}
+    forged = said.to_json() | {"said": well, "reading": {"odds": 1.0}}
     read = Statement.from_json(forged)
     assert read == said
     assert "All is well" not in str(read)
@@ -97,12 +94,11 @@ def test_another_kind_is_refused(said, kind):
         Statement.from_json(said.to_json() | {"kind": kind})
 
 
-@pytest.mark.parametrize("lang", ["en", "de", "xx"])
 @pytest.mark.parametrize("name", ["sentence", "headline", "story"])
 @pytest.mark.parametrize("value", ["a\nb", "\x1b[2J", 7, ["a"]])
-def test_what_pages_show_is_one_line_of_text(said, lang, name, value):
+def test_what_pages_show_is_one_line_of_text(said, name, value):
     values = written(said)
-    values["said"].setdefault(lang, {})[name] = value
+    values["said"][name] = value
     with pytest.raises(ReleaseError):
         Statement.from_json(values)
 
@@ -115,17 +111,12 @@ def test_nothing_is_missing_from_version_2(said, name):
         Statement.from_json(values)
 
 
-@pytest.mark.parametrize("lost", ["en", "headline", "sentence"])
-def test_english_is_never_missing(said, lost):
-    """A page shows it where its own language is missing."""
+@pytest.mark.parametrize("lost", ["headline", "sentence"])
+def test_what_pages_show_is_never_missing(said, lost):
     values = written(said)
-    del (values["said"] if lost == "en" else values["said"]["en"])[lost]
+    del values["said"][lost]
     with pytest.raises(ReleaseError, match=r"missing|malformed"):
         Statement.from_json(values)
-    (other,) = {*LANGUAGES} - {"en"}
-    values = written(said)
-    del values["said"][other]
-    assert Statement.from_json(values) == said
 
 
 @pytest.mark.parametrize(
@@ -170,6 +161,4 @@ def test_a_statement_that_nobody_wrote_promises_nothing():
     made = placeholder_statement({"R̂": 1.01})
     assert Statement.from_json(written(made)) == made
     assert (made.unprotected, made.private, made.together) == (True, False, None)
-    assert (
-        made.sentences(english)["sentence"] == "Nothing is promised. NOT PRIVATE: no statement was written."
-    )
+    assert made.sentences()["sentence"] == "Nothing is promised. NOT PRIVATE: no statement was written."

@@ -23,7 +23,7 @@ assert len(found) == 5, found
 print("A list:", *(row.item_id for row in found))
 assert "site-packages" in hr.__file__, hr.__file__
 from hushrec.documents import html, schema
-assert "Alice" in html.page(client.release.document("de"))
+assert "Alice" in html.page(client.release.document())
 assert "properties" in schema.source()
 damaged = bytearray(open(sys.argv[1], "rb").read())
 damaged[-1] ^= 1

@@ -158,10 +158,10 @@ def charged(
 
 def warn_of_claim(plan: "Plan") -> None:
     """Say on standard error that an ε rests on code outside hushrec."""
-    from hushrec.documents.words import english
+    from hushrec.documents import words
 
     if plan.claim:
-        claim = f"{english('caveat.author')}: {english.clause(plan.claim)}"
+        claim = f"{words.say('caveat.author')}: {words.clause(plan.claim)}"
         console.err().print(claim, soft_wrap=True)
 
 
@@ -192,10 +192,10 @@ def opened(request: "Request[Made]") -> "Ledger":
 
 def left(ledger: "Ledger") -> str:
     """Say in one line how much a ledger has left."""
-    from hushrec.documents.words import english
+    from hushrec.documents import words
     from hushrec.figures import left
 
-    return english("ledger.left", n=ledger.releases_left, left=left(ledger.remaining))
+    return words.say("ledger.left", n=ledger.releases_left, left=left(ledger.remaining))
 
 
 def repeated(release_index: int) -> str:

@@ -124,10 +124,10 @@ def fit(
 
 def _left_of_series(charged: "Mapping[str, Any]") -> str:
     """How many releases of a series follow: its ledger has no ε left from the first one on."""
-    from hushrec.documents.words import english
+    from hushrec.documents import words
 
     left = charged["parts"] - charged["part"] - 1
-    return english("ledger.series_left", n=left) if left else english("ledger.series_last")
+    return words.say("ledger.series_left", n=left) if left else words.say("ledger.series_last")
 
 
 def _spending(
@@ -169,7 +169,6 @@ def _fit_released(source: Path, model: "Model | None", out: Path) -> None:
 def _print_made(release: "Release", out: Path, *lines: str) -> None:
     """Say first what the lists are worth, then what they may reveal, and what comes next."""
     from hushrec.documents.document import Block, Commands, Paragraph
-    from hushrec.documents.words import english
     from hushrec.release.contents.dimensions import remedy
 
     statement = release.statement
@@ -179,7 +178,7 @@ def _print_made(release: "Release", out: Path, *lines: str) -> None:
     blocks: list[Block] = [
         Paragraph(f"Wrote {out}. {release.taste}"),
         *([Paragraph(helps)] if helps else []),
-        *statement.summary(english),
+        *statement.summary(),
         *(Paragraph(line) for line in lines if line),
         Commands("The whole statement", [f"hushrec show {place}"]),
         Commands("Next", [f"hushrec recommend {place} {example}"]),

@@ -105,11 +105,10 @@ def _collect(reports: list[str] | None, out: Path | None) -> None:
 
 def _print_made(data: "ReleasedData", following: str, written: str, *lines: str) -> None:
     from hushrec.documents.document import Block, Commands, Paragraph
-    from hushrec.documents.words import english
 
     statement = data.statement
-    blocks: list[Block] = [Paragraph(written), *statement.first(english)]
-    blocks += (block for block in statement.plain(english) if isinstance(block, Paragraph))
+    blocks: list[Block] = [Paragraph(written), *statement.first()]
+    blocks += (block for block in statement.plain() if isinstance(block, Paragraph))
     blocks += (Paragraph(line) for line in lines if line)
     console.show_blocks([*blocks, Commands("Next", [following])])
 
@@ -118,12 +117,12 @@ def _print_plan(method: "Method", planned: "Plan", domain: "Domain", *, json: bo
     """Print a plan, with what one answer reveals."""
     from dataclasses import asdict, replace
 
+    from hushrec.documents import words
     from hushrec.documents.document import Block, Paragraph
-    from hushrec.documents.words import english
 
     local, beside, groups = method.local(planned, domain), method.beside(), method.groups_in(domain)
-    extra: list[Block] = [local.section(english, planned.epsilon)] if local else []
-    noted = [groups, english.clause(beside) if beside else ""]
+    extra: list[Block] = [local.section(planned.epsilon)] if local else []
+    noted = [groups, words.clause(beside) if beside else ""]
     extra += [Paragraph(f"{line[0].upper()}{line[1:]}.") for line in noted if line]
     document = planned.document(extra)
     more = {

@@ -94,7 +94,7 @@ def recommend(
     Give your own ratings or items; nothing leaves this machine. If the release lists you, you can give your
     id instead; your own ratings are often better.
     """
-    from hushrec.documents.words import english
+    from hushrec.documents import words
     from hushrec.release.client import Client
 
     client = Client(release, key=key)
@@ -126,7 +126,7 @@ def recommend(
         return
     _print(client, rows, reasons)
     if not client.release.personal:
-        console.err().print(english("taste.this_same", why=client.release.why_same), soft_wrap=True)
+        console.err().print(words.say("taste.this_same", why=client.release.why_same), soft_wrap=True)
 
 
 def _ids_of(path: Path) -> list[str]:

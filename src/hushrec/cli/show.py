@@ -43,10 +43,6 @@ def show(
         Path | None,
         typer.Option(help="Write the statement and a checklist as a page: a name in .html."),
     ] = None,
-    lang: Annotated[
-        str,
-        typer.Option(help="The language of the statement; what it lacks stands in English."),
-    ] = "en",
     json: options.Json = False,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of statements.")] = False,
 ) -> None:
@@ -66,10 +62,10 @@ def show(
     if new_key and not sign:
         raise ConfigError("--new-key makes the key that --sign names: give --sign OWNER.key as well")
     if html:
-        options.require_only(ctx, "--html writes a page", "release key html lang")
-        _write_page(release, key, html, lang)
+        options.require_only(ctx, "--html writes a page", "release key html")
+        _write_page(release, key, html)
         return
-    document = _people(release, lang) or _opened(release, key).document(lang)
+    document = _people(release) or _opened(release, key).document()
     if sign:
         _sign(release, sign, new_key)
     digest = sha256(release)
@@ -122,13 +118,13 @@ def _passphrase(asked: str, *, new: bool = False) -> str:
     return secret
 
 
-def _people(path: Path, lang: str) -> "Document | None":
+def _people(path: Path) -> "Document | None":
     """Describe a file of synthetic people; None if it is something else."""
     if not _is_data_set(path):
         return None
     from hushrec.curator.write_people import described
 
-    return described(path, lang)
+    return described(path)
 
 
 def _is_data_set(path: Path) -> bool:
@@ -148,11 +144,11 @@ def _opened(path: Path, key: Path | None) -> "Release | ReleasedData":
     return Release.open(path, key=key)
 
 
-def _write_page(release: Path, key: Path | None, out: Path, lang: str) -> None:
+def _write_page(release: Path, key: Path | None, out: Path) -> None:
     from hushrec.pages.statement_page import statement_html
 
     options.require_suffix(out, "--html", ".html")
     statement = _opened(release, key).statement
-    page = statement_html(statement, f"{release.name}, SHA-256 {sha256(release)}", lang)
+    page = statement_html(statement, f"{release.name}, SHA-256 {sha256(release)}")
     write(out, page, ReleaseError, fix="choose another file with --html")
     console.out().print(f"Wrote {out}", soft_wrap=True)

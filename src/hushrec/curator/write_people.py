@@ -20,7 +20,6 @@ from polars.io.plugins import register_io_source
 from hushrec import files
 from hushrec.data.readers.quiet import quiet
 from hushrec.documents.document import Document, Facts, Points
-from hushrec.documents.words import ENGLISH
 from hushrec.errors import ReleaseError
 from hushrec.escapes import one_line
 from hushrec.local.dataset_files import SUFFIXES, anonymous_ids, require_lines
@@ -79,7 +78,7 @@ def write_people(people: SyntheticPeople, path: str | Path, *, progress: Progres
             )
 
 
-def described(path: Path, lang: str = ENGLISH) -> Document | None:
+def described(path: Path) -> Document | None:
     """Describe a file of synthetic people by the facts in it; None if it is another file.
 
     Raises:
@@ -90,14 +89,14 @@ def described(path: Path, lang: str = ENGLISH) -> Document | None:
         return None
     with parsing(f"the facts of {path.name} are damaged; write the people again"):
         says = [one_line(typed(text, str)) for text in entries(facts["says"])]
-        statement = Statement.from_json(facts["statement"]).document(lang)
+        statement = Statement.from_json(facts["statement"]).document()
         rows = [
             ("synthetic people", f"{typed(facts['n_users'], int):,}"),
             ("mean number of items", f"{number(facts['mean_items']):,.1f}"),
             ("drawn from", f"a release of {one_line(typed(facts['model'], str))}"),
         ]
     blocks = [Facts(rows), Points(says), *statement.blocks]
-    return Document("statement", "Synthetic people", blocks, facts=statement.facts, lang=lang)
+    return Document("statement", "Synthetic people", blocks, facts=statement.facts)
 
 
 def facts_of(path: Path) -> dict[str, Any] | None:

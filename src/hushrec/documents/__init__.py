@@ -1,1 +1,1 @@
-"""Texts about a release: blocks of facts, the sentences of each language in one file, writers."""
+"""Texts about a release: blocks of facts, the sentences in one file, writers."""

@@ -103,7 +103,6 @@ class Document:
         title, about: its heading, and one line below that.
         label: what sort of document it is, for the reader.
         facts: the same as JSON values, from which every sentence follows.
-        lang: the language of its texts.
     """
 
     kind: str
@@ -112,4 +111,3 @@ class Document:
     about: str = ""
     label: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    lang: str = "en"

@@ -53,10 +53,10 @@ def page(document: Document, *, stylesheet: str = "", home: str = "", icon: str 
     ]
     lines = [
         "<!doctype html>",
-        f'<html lang="{document.lang}">',
+        '<html lang="en">',
         *("<head>", *head, "</head>", "<body>", "<main>"),
         *("<header>", *top, "</header>"),
-        *_Writer(document.lang).blocks(document.blocks),
+        *_Writer().blocks(document.blocks),
         *("</main>", "</body>", "</html>"),
     ]
     return "\n".join(lines) + "\n"
@@ -64,7 +64,7 @@ def page(document: Document, *, stylesheet: str = "", home: str = "", icon: str 
 
 def notebook(document: Document) -> str:
     """Write a piece of HTML in the colours of the page around it; long parts are folded."""
-    inner = "".join(_Writer(document.lang, folds=True).blocks(document.blocks))
+    inner = "".join(_Writer(folds=True).blocks(document.blocks))
     about = f"<p>{_text(document.about)}</p>" if document.about else ""
     style = f"<style>{_NOTEBOOK.read_text('utf-8')}</style>"
     return f'{style}<section class="hushrec"><strong>{_text(document.title)}</strong>{about}{inner}</section>'
@@ -76,10 +76,10 @@ def note(title: str, text: str) -> str:
 
 
 class _Writer:
-    """Writes blocks in one language; a text in another is marked."""
+    """Writes blocks, and numbers the sections."""
 
-    def __init__(self, lang: str, *, folds: bool = False) -> None:
-        self._lang, self._folds, self._count = lang, folds, 0
+    def __init__(self, *, folds: bool = False) -> None:
+        self._folds, self._count = folds, 0
 
     def blocks(self, blocks: Sequence[Block], level: int = 2) -> Iterator[str]:
         for is_caution, group in groupby(blocks, key=_is_caution):
@@ -95,10 +95,10 @@ class _Writer:
         match block:
             case Paragraph(text, tone):
                 mark = ' class="strong"' if tone == "strong" else ""
-                yield f"<p{mark}{self._mark(text)}>{_text(text)}</p>"
+                yield f"<p{mark}>{_text(text)}</p>"
             case Points(items, open):
                 box = '<span class="box" role="img" aria-label="open:">☐</span>' if open else ""
-                listed = [f"<li{self._mark(item)}>{box}{_text(item)}</li>" for item in items]
+                listed = [f"<li>{box}{_text(item)}</li>" for item in items]
                 yield from ('<ul class="open">' if open else "<ul>", *listed, "</ul>")
             case Facts(rows):
                 pairs = [self._cell("dt", name) + self._cell("dd", value) for name, value in rows]
@@ -110,7 +110,7 @@ class _Writer:
                 label = f'role="group" tabindex="0" aria-label="{_text(title)}"'
                 yield f'<pre class="wide" {label}>{shown}</pre>'
             case Figure(svg, text):
-                yield f"<figure>{svg}<figcaption{self._mark(text)}>{_text(text)}</figcaption></figure>"
+                yield f"<figure>{svg}<figcaption>{_text(text)}</figcaption></figure>"
             case Section():
                 yield from self._section(block, level)
 
@@ -123,9 +123,9 @@ class _Writer:
             yield from (f"<p><strong>{title}</strong></p>", *inner)
             return
         self._count += 1
-        name, mark = f"s{self._count}", self._mark(section.title)
+        name = f"s{self._count}"
         yield f'<section aria-labelledby="{name}">'
-        yield from (f'<h{level} id="{name}"{mark}>{title}</h{level}>', *inner, "</section>")
+        yield from (f'<h{level} id="{name}">{title}</h{level}>', *inner, "</section>")
 
     def _table(self, table: Table) -> Iterator[str]:
         heads = [
@@ -145,11 +145,7 @@ class _Writer:
     def _cell(self, tag: str, text: str, *, scope: str = "", number: bool = False) -> str:
         marks = f' scope="{scope}"' if scope else ""
         marks += ' class="number"' if number else ""
-        return f"<{tag}{marks}{self._mark(text)}>{_text(text)}</{tag}>"
-
-    def _mark(self, text: str) -> str:
-        lang = getattr(text, "lang", self._lang)
-        return "" if lang == self._lang else f' lang="{lang}"'
+        return f"<{tag}{marks}>{_text(text)}</{tag}>"
 
 
 def _is_caution(block: Block) -> bool:

@@ -9,9 +9,9 @@ from itertools import groupby
 from string import digits
 from typing import Any
 
+from hushrec.documents import words
 from hushrec.documents.document import Paragraph, Section, Table
-from hushrec.documents.words import Words
-from hushrec.figures import Number, above, below
+from hushrec.figures import above, below
 
 _LARGEST = 2**63
 """Exceeds every number of a ledger's entry or release index."""
@@ -66,17 +66,17 @@ class Measured:
         values = asdict(self)
         return values if self.rate < 1 else {name: values[name] for name in values if name != "rate"}
 
-    def cells(self, words: Words) -> tuple[str, ...]:
+    def cells(self) -> tuple[str, ...]:
         """The cells of a table row: name, mechanism, Δ, noise, entries, split, cost."""
-        entries = words.number(self.entries) if self.entries else words("measured.each_rating")
+        entries = f"{self.entries:,}" if self.entries else words.say("measured.each_rating")
         if self.mechanism == "exact":
-            return self.name, "exact", "0", words("measured.none_needed"), entries, "", ""
+            return self.name, "exact", "0", words.say("measured.none_needed"), entries, "", ""
         width, kind = SYMBOLS[self.mechanism]
-        noise = f"{width} = {words.number(below(self.noise, 4))}"
+        noise = f"{width} = {below(self.noise, 4)}"
         if self.rate < 1:
-            noise += f", q = {words.number(above(self.rate, 4))}"
-        sensitivity, cost = words.number(above(self.sensitivity, 4)), words.number(above(self.cost, 4))
-        split = words.number(Number(f"{self.split:.3f}"))
+            noise += f", q = {above(self.rate, 4)}"
+        sensitivity, cost = above(self.sensitivity, 4), above(self.cost, 4)
+        split = f"{self.split:.3f}"
         return self.name, self.mechanism, sensitivity, noise, entries, split, f"{kind} = {cost}"
 
     @property
@@ -157,21 +157,21 @@ class Local:
         """
         return self.count * self.expected * self.drawn
 
-    def section(self, words: Words, epsilon: float) -> Section:
+    def section(self, epsilon: float) -> Section:
         """Say how much one answer reveals, and all answers of one user together.
 
         Args:
             epsilon: ε of one user.
         """
-        one = words(f"local.{self.what}"), *_above(words, self.epsilon, self.expected)
-        together = _above(words, epsilon, self.expected_together)
-        rows: list[tuple[str, ...]] = [one, (words(f"local.user_{self.what}", n=self.count), *together)]
-        heads = ["", words("local.exact"), words(f"local.mean_{self.what}")]
+        one = words.say(f"local.{self.what}"), *_above(self.epsilon, self.expected)
+        together = _above(epsilon, self.expected_together)
+        rows: list[tuple[str, ...]] = [one, (words.say(f"local.user_{self.what}", n=self.count), *together)]
+        heads = ["", words.say("local.exact"), words.say(f"local.mean_{self.what}")]
         if self.claimed is not None:
-            heads.append(words("local.claimed"))
-            rows = [(*rows[0], *_above(words, self.claimed)), (*rows[1], "")]
-        title = words("local.title")
-        changed = words(f"local.changed_{self.what}", chance=below(self.changed))
+            heads.append(words.say("local.claimed"))
+            rows = [(*rows[0], *_above(self.claimed)), (*rows[1], "")]
+        title = words.say("local.title")
+        changed = words.say(f"local.changed_{self.what}", chance=below(self.changed))
         return Section(title, [Table(title, heads, rows), Paragraph(changed)])
 
     @property
@@ -197,14 +197,14 @@ class Local:
         return epsilon <= total + error and (delta > 0 or epsilon >= total - error)
 
 
-def table_of(measured: Sequence[Measured], words: Words, *, folded: bool = False) -> Table:
+def table_of(measured: Sequence[Measured], *, folded: bool = False) -> Table:
     """All measurements, as a table; folded, equal epochs in a row split a line."""
     names = "name", "mechanism", "sensitivity", "noise", "entries", "split", "cost"
-    heads = [words(f"measured.{name}") for name in names]
-    rows: list[tuple[str, ...]] = [one.cells(words) for one in measured]
+    heads = [words.say(f"measured.{name}") for name in names]
+    rows: list[tuple[str, ...]] = [one.cells() for one in measured]
     alike = groupby(rows, key=lambda row: (row[0].rstrip(digits), *row[1:]) if folded else row)
     shown = [row for _, equal in alike for row in (_folded([*equal]) if folded else equal)]
-    return Table(words("measured.title"), heads, shown, left=2)
+    return Table(words.say("measured.title"), heads, shown, left=2)
 
 
 def _folded(equal: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -212,19 +212,19 @@ def _folded(equal: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return equal if len(equal) == 1 else [(f"{name.rstrip(digits + ' ')} × {len(equal)}, each", *others)]
 
 
-def promised_table(promised: Sequence[Promised], words: Words, *, sure: bool = True) -> Table:
+def promised_table(promised: Sequence[Promised], *, sure: bool = True) -> Table:
     """Show each class's request and promise, as a table."""
     names = "class", "personal_epsilon", "promised" if sure else "would", "weight"
     rows = []
     for of in promised:
-        epsilons = (f"ε = {figure}" for figure in _above(words, of.personal_epsilon, of.promised))
-        rows.append((of.name, *epsilons, words.number(Number(f"{of.weight:.4f}"))))
-    return Table(words("personal.title"), [words(f"personal.{name}") for name in names], rows)
+        epsilons = (f"ε = {figure}" for figure in _above(of.personal_epsilon, of.promised))
+        rows.append((of.name, *epsilons, f"{of.weight:.4f}"))
+    return Table(words.say("personal.title"), [words.say(f"personal.{name}") for name in names], rows)
 
 
-def _above(words: Words, *figures: float) -> tuple[str, ...]:
-    """Write a loss, rounded up, as the language does."""
-    return tuple(words.number(above(figure)) for figure in figures)
+def _above(*figures: float) -> tuple[str, ...]:
+    """Write losses, rounded up."""
+    return tuple(above(figure) for figure in figures)
 
 
 def finite_or_none(value: float) -> float | None:

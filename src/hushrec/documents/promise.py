@@ -8,10 +8,11 @@ facts that hold for everybody, so every sentence makes the comparison.
 import math
 from dataclasses import dataclass
 
+from hushrec.documents import words
 from hushrec.documents.document import Paragraph, Section
 from hushrec.documents.odds import FALSE_POSITIVES, Odds
-from hushrec.documents.words import Said, Words, texts
-from hushrec.figures import WEAK, Number, above, odds, one_in, percent
+from hushrec.documents.words import texts
+from hushrec.figures import WEAK, above, odds, one_in, percent
 
 ADJACENCIES = (
     ("user", "add-remove"),
@@ -62,145 +63,145 @@ class Guarantee:
         """Whether the bound promises so little that no sentence rests on it."""
         return self.odds.epsilon > WEAK or self.odds.delta >= _FLAW
 
-    def loss(self, words: Words, name: str = "headline", **more: object) -> Said:
+    def loss(self, name: str = "headline", **more: object) -> str:
         """ε and δ in one line."""
         figures = {"epsilon": above(self.odds.epsilon), "delta": above(self.odds.delta)}
-        unit, adjacency = words(f"unit.{self.unit}"), words(f"adjacency.{self.adjacency}")
-        return words(f"loss.{name}", **figures, unit=unit, adjacency=adjacency, **more)
+        unit, adjacency = words.say(f"unit.{self.unit}"), words.say(f"adjacency.{self.adjacency}")
+        return words.say(f"loss.{name}", **figures, unit=unit, adjacency=adjacency, **more)
 
-    def grade(self, words: Words) -> Said:
+    def grade(self) -> str:
         """How much readers may learn, in one sentence."""
         epsilon = math.inf if self.weak else self.odds.epsilon
         name = next((name for most, name in _GRADES if epsilon <= most), _LAST)
-        about, other = self._of("about", words), self._of("other", words)
-        return words(f"grade.{name}", what=self._read(words), about=about, other=other)
+        about, other = self._of("about"), self._of("other")
+        return words.say(f"grade.{name}", what=self._read(), about=about, other=other)
 
-    def brief(self, words: Words) -> Said:
+    def brief(self) -> str:
         """How much readers may learn, and which records are not protected."""
-        return words.join([self.grade(words), self._left_out(words)])
+        return words.join([self.grade(), self._left_out()])
 
-    def promise(self, words: Words) -> Said:
+    def promise(self) -> str:
         """The promise in plain words and without exponents, and what it leaves out."""
         epsilon, delta = self.odds.epsilon, self.odds.delta
-        parts = [self.grade(words)]
+        parts = [self.grade()]
         if self.weak:
             flawed = delta >= _FLAW
-            bound = (
-                words("promise.chance", chance=one_in(delta)) if flawed else f"ε = {_plain(epsilon, words)}"
-            )
-            parts.insert(0, words("promise.weak", bound=bound, about=self._of("about", words)))
-        return words.join([*parts, self._known(words), self._left_out(words)])
+            bound = words.say("promise.chance", chance=one_in(delta)) if flawed else f"ε = {_plain(epsilon)}"
+            parts.insert(0, words.say("promise.weak", bound=bound, about=self._of("about")))
+        return words.join([*parts, self._known(), self._left_out()])
 
-    def covered(self, words: Words) -> Said | None:
+    def covered(self) -> str | None:
         """Say which records are protected and which are not; None if all that a person gave are."""
         if self._whole:
             return None
-        return words.join([words("promise.protected", about=self.protected(words)), self._left_out(words)])
+        return words.join([words.say("promise.protected", about=self.protected()), self._left_out()])
 
-    def protected(self, words: Words) -> Said:
-        return self._of("protected", words)
+    def protected(self) -> str:
+        return self._of("protected")
 
-    def unprotected(self, words: Words) -> Said:
-        return self._of("unprotected", words)
+    def unprotected(self) -> str:
+        return self._of("unprotected")
 
-    def story(self, words: Words) -> list[Said]:
+    def story(self) -> list[str]:
         """Tell one reader's chances against one person: the right guess, the best attack, the odds."""
-        read, guessed = self._read(words), self._of("guessed", words)
+        read, guessed = self._read(), self._of("guessed")
         attack = {"wrong": percent(FALSE_POSITIVES), "found": percent(self.odds.best_attack)}
-        answers = {part: self._of(part, words) for part in ("answer", "opposite")}
+        answers = {part: self._of(part) for part in ("answer", "opposite")}
         chance = self.odds.delta
-        factor = times(self.odds.epsilon, words)
-        worst = words("story.odds", times=factor)
+        factor = times(self.odds.epsilon)
+        worst = words.say("story.odds", times=factor)
         if chance:
-            worst = words("story.odds_but", chance=one_in(chance), times=factor)
+            worst = words.say("story.odds_but", chance=one_in(chance), times=factor)
         if self.odds.epsilon > _BILLION:
-            worst = words("story.nothing")
+            worst = words.say("story.nothing")
         return [
-            words("story.sure", guessed=guessed, what=read)
+            words.say("story.sure", guessed=guessed, what=read)
             if self.odds.right_guess >= _CERTAIN
-            else words("story.guess", guessed=guessed, what=read, right=percent(self.odds.right_guess)),
-            words("story.attack", **attack, **answers),
+            else words.say("story.guess", guessed=guessed, what=read, right=percent(self.odds.right_guess)),
+            words.say("story.attack", **attack, **answers),
             worst,
         ]
 
-    def section(self, words: Words, *, alone: bool = False, more: Said | None = None) -> Section:
+    def section(self, *, alone: bool = False, more: str | None = None) -> Section:
         """The story under its heading.
 
         Args:
             alone: whether the heading says that this is one file of several.
             more: what stands below it.
         """
-        title = words("story.title")
+        title = words.say("story.title")
         if alone or self.files:
-            title = words("story.title_of", what=words("what.alone") if alone else self._read(words))
-        lines = (*self.story(words), self.deletion(words), more)
+            title = words.say("story.title_of", what=words.say("what.alone") if alone else self._read())
+        lines = (*self.story(), self.deletion(), more)
         return Section(title, [Paragraph(line) for line in lines if line])
 
-    def deletion(self, words: Words) -> Said:
+    def deletion(self) -> str:
         """Say what ε means for a person who asks to be deleted, and what it does not mean."""
         name = f"deletion.{self.unit}" if self.adjacency == "add-remove" else "deletion.exchanged"
-        many = words("given.interactions.many" if self.interactions else "given.ratings.many")
+        many = words.say("given.interactions.many" if self.interactions else "given.ratings.many")
         figures = {"epsilon": above(self.odds.epsilon), "delta": above(self.odds.delta)}
-        return words(name, what=self._read(words), many=many, **figures)
+        return words.say(name, what=self._read(), many=many, **figures)
 
-    def any_noise(self, words: Words, *, gaussian: bool) -> Said:
+    def any_noise(self, *, gaussian: bool) -> str:
         """Say why the figures of an ε are as high as they are where any noise may have been used.
 
         Args:
             gaussian: whether to say what Gaussian noise of this ε at δ would mean.
         """
-        parts = [words("story.any_noise")]
+        parts = [words.say("story.any_noise")]
         if gaussian and self.odds.delta:
             noise = Odds.gaussian(self.odds.epsilon, self.odds.delta)
             figures = {"right": percent(noise.right_guess), "found": percent(noise.best_attack)}
-            parts.append(words("story.gaussian", **figures))
+            parts.append(words.say("story.gaussian", **figures))
         return words.join(parts)
 
-    def _known(self, words: Words) -> Said:
+    def _known(self) -> str:
         """Say what bounds the content of a unit that is known to be there; empty if it has none."""
-        phrase = self._of("known", words)
+        phrase = self._of("known")
         if not phrase or (self.unit == "record" and self.interactions and not self.counts):
-            return Said("")
+            return ""
         epsilon, delta = self.odds.two_steps
         if epsilon > _MILLION or delta >= _FLAW:
-            return words("promise.known_nothing", known=phrase)
+            return words.say("promise.known_nothing", known=phrase)
         figures = {"known": phrase, "epsilon": above(epsilon, 3), "factor": odds(epsilon)}
         if not delta:
-            return words("promise.known_pure", **figures)
-        return words("promise.known", **figures, chance=one_in(delta))
+            return words.say("promise.known_pure", **figures)
+        return words.say("promise.known", **figures, chance=one_in(delta))
 
-    def _left_out(self, words: Words) -> Said:
+    def _left_out(self) -> str:
         if self._whole:
-            return Said("")
-        return words("promise.unprotected_part", unprotected=self.unprotected(words))
+            return ""
+        return words.say("promise.unprotected_part", unprotected=self.unprotected())
 
-    def _read(self, words: Words) -> Said:
-        return words("what.file") if self.files is None else words("what.all", n=self.files)
+    def _read(self) -> str:
+        return words.say("what.file") if self.files is None else words.say("what.all", n=self.files)
 
     @property
     def _whole(self) -> bool:
         """Whether the worlds differ in all that a person gave."""
         return (self.unit, self.adjacency) == ("user", "add-remove")
 
-    def _of(self, part: str, words: Words) -> Said:
+    def _of(self, part: str) -> str:
         """How the pair of unit and adjacency is spoken of; empty if it has no such part."""
         name = f"pair.{self.unit}.{self.adjacency}.{part}"
-        if name not in texts("en"):
-            return Said("")
+        if name not in texts():
+            return ""
         feedback = "interactions" if self.interactions else "ratings"
-        return words(name, one=words(f"given.{feedback}.one"), many=words(f"given.{feedback}.many"))
+        return words.say(
+            name, one=words.say(f"given.{feedback}.one"), many=words.say(f"given.{feedback}.many")
+        )
 
 
-def times(epsilon: float, words: Words) -> Said:
+def times(epsilon: float) -> str:
     """Say the factor e^ε, rounded up: ``2.72 times``, ``2,990 times``, ``a billion times``."""
     if epsilon <= _MILLION:
-        return words("times.factor", factor=odds(epsilon))
-    return words("times.billion" if epsilon <= _BILLION else "times.more")
+        return words.say("times.factor", factor=odds(epsilon))
+    return words.say("times.billion" if epsilon <= _BILLION else "times.more")
 
 
-def _plain(epsilon: float, words: Words) -> str:
+def _plain(epsilon: float) -> str:
     """An ε above 1, rounded up to one decimal, without an exponent."""
     if epsilon > _LARGEST:
-        return words("promise.too_large", n=_LARGEST)
+        return words.say("promise.too_large", n=_LARGEST)
     figure = f"{math.ceil(10 * epsilon) / 10:,.1f}".removesuffix(".0")
-    return words("promise.figure", figure=Number(figure))
+    return words.say("promise.figure", figure=figure)

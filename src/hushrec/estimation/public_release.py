@@ -11,7 +11,8 @@ from collections import Counter
 import numpy as np
 
 from hushrec.arrays import Floats, Ints
-from hushrec.documents.words import Clause, english
+from hushrec.documents import words
+from hushrec.documents.words import Clause
 from hushrec.errors import ConfigError
 from hushrec.figures import above
 from hushrec.item_prior import ItemPrior
@@ -106,7 +107,7 @@ def _require_public(statement: Statement) -> None:
         )
     if caveat.name != "unprotected.exact":
         raise ConfigError(
-            f"the prior promises nothing: {english.clause(caveat)}. Take a private release, or make a "
+            f"the prior promises nothing: {words.clause(caveat)}. Take a private release, or make a "
             "baseline of data that are public, with hushrec.baseline"
         )
     if not statement.people:

@@ -57,7 +57,7 @@ export class Release {
     this.statement = statement(facts.statement);
     /** Number of dimensions of taste: directions in which the lists of two people can differ. */
     this.dimensions = whole(facts.dimensions);
-    /** What is left of people's tastes after the noise, and why lists are all the same if they are: by language. */
+    /** What is left of people's tastes after the noise, and why lists are all the same if they are. */
     this.said = sayings(facts.said, "taste", ...(this.dimensions ? [] : ["why_same"]));
     this.sha256 = sum;
     if ("users" in facts && list(facts.users, text).length) throw new TypeError("a release that lists people");

@@ -45,5 +45,5 @@ export class ItemScores {
  * @param {Release} release
  */
 export function unlike(release) {
-  return `this release does not tell which items are alike: ${release.said.en.why_same}; use one that holds people's tastes`;
+  return `this release does not tell which items are alike: ${release.said.why_same}; use one that holds people's tastes`;
 }

@@ -14,7 +14,7 @@ const VERSION = 2;
  */
 
 /**
- * What readers see of a statement, in one language. Another language than English may lack some of it.
+ * What readers see of a statement.
  * @typedef {object} Said
  * @property {string} headline the guarantee in a few words
  * @property {string} sentence what is promised to a person, in plain words, or why nothing is
@@ -28,7 +28,7 @@ const VERSION = 2;
  * What a release promises: its fields as the file has them.
  * @typedef {object} Statement
  * @property {readonly Clause[]} caveats why nothing is promised, or on what condition; empty if the promise holds
- * @property {Readonly<{en: Said} & Record<string, Partial<Said>>>} said what readers see, by language
+ * @property {Readonly<Said>} said what readers see
  * @property {string} unit `user` or `record`
  * @property {string} adjacency `add-remove`, `replace` or `replace-items`
  * @property {number} epsilon true ε at `delta`; Infinity if no finite ε is known
@@ -77,13 +77,13 @@ export function statement(facts) {
 }
 
 /**
- * What readers see, by language and name: lines of text.
+ * What readers see, by name: lines of text.
  * @param {unknown} value
- * @param {...string} names that English must have
+ * @param {...string} names that it must have
  */
 export function sayings(value, ...names) {
-  const sentences = each(value, (texts) => each(texts, shown));
-  for (const name of names) text(sentences.en[name]);
+  const sentences = each(value, shown);
+  for (const name of names) text(sentences[name]);
   return sentences;
 }
 

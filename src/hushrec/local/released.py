@@ -263,9 +263,9 @@ class ReleasedData:
     def __repr__(self) -> str:
         return f"ReleasedData({self.method}, {self._about()}, {self.statement.headline})"
 
-    def document(self, lang: str = "en") -> Document:
-        """Return a description of the data set and its statement, in a language of ``LANGUAGES``."""
-        statement = self.statement.document(lang)
+    def document(self) -> Document:
+        """Return a description of the data set and its statement."""
+        statement = self.statement.document()
         facts = {
             "method": self.method,
             "settings": dict(self.settings),
@@ -276,7 +276,7 @@ class ReleasedData:
             "statement": statement.facts,
         }
         title, blocks = f"Data set by {self.method}", [Paragraph(self._about()), *statement.blocks]
-        return Document("data_set", title, blocks, facts=facts, lang=lang)
+        return Document("data_set", title, blocks, facts=facts)
 
     def _repr_html_(self) -> str:
         return html.notebook(self.document())

@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from hushrec.documents import html
+from hushrec.documents import html, words
 from hushrec.documents.document import Points, Section
-from hushrec.documents.words import ENGLISH, LANGUAGES, Words
 from hushrec.pages.trade_off import trade_off
 from hushrec.release.statement import Statement
 
@@ -19,7 +18,6 @@ __all__ = ["statement_html"]
 def statement_html(
     statement: Statement,
     about: str,
-    lang: str = ENGLISH,
     *,
     stylesheet: str = "",
     home: str = "",
@@ -31,7 +29,6 @@ def statement_html(
 
     Args:
         about: what the file is, in one line.
-        lang: the language of the page; English stands for one that no statement is written in.
         stylesheet: name of ``documents.html.CSS`` as it is served, relative to the page; by default the rules
             stand in the page itself.
         home: name of a page to go back to, if there is one.
@@ -40,9 +37,8 @@ def statement_html(
     Returns:
         HTML, the same for the same statement.
     """
-    words = Words(lang if lang in LANGUAGES else ENGLISH)
-    questions = Points([words(f"checklist.{name}") for name in _QUESTIONS], open=True)
-    document = statement.document(words.lang, trade_off)
-    blocks = [*document.blocks, Section(words("checklist.title"), [questions])]
+    questions = Points([words.say(f"checklist.{name}") for name in _QUESTIONS], open=True)
+    document = statement.document(trade_off)
+    blocks = [*document.blocks, Section(words.say("checklist.title"), [questions])]
     document = replace(document, about=about, blocks=blocks)
-    return html.page(document, stylesheet=stylesheet, home=home, icon=icon, back=words("statement.back"))
+    return html.page(document, stylesheet=stylesheet, home=home, icon=icon, back=words.say("statement.back"))

@@ -2,9 +2,9 @@
 
 from html import escape
 
+from hushrec.documents import words
 from hushrec.documents.document import Figure
 from hushrec.documents.odds import FALSE_POSITIVES, Odds, best_attack
-from hushrec.documents.words import Words
 from hushrec.figures import percent
 
 __all__ = ["trade_off"]
@@ -14,21 +14,21 @@ _SIDE, _LEFT, _TOP = 200, 46, 10  # pixels, chosen by hand
 _BOTTOM, _RIGHT = _TOP + _SIDE, _LEFT + _SIDE
 
 
-def trade_off(odds: Odds, words: Words) -> list[Figure]:
+def trade_off(odds: Odds) -> list[Figure]:
     """Draw the best attack at every fraction of false positives.
 
     Args:
         odds: of a release, or of several together, that promise something without a condition.
     """
     at = 100 * FALSE_POSITIVES
-    return [Figure(_drawn(odds, words), words("trade_off.curve", wrong=at, found=percent(odds.best_attack)))]
+    return [Figure(_drawn(odds), words.say("trade_off.curve", wrong=at, found=percent(odds.best_attack)))]
 
 
 def _found(odds: Odds, wrong: float) -> float:
     return best_attack(odds.epsilon, odds.delta, odds.mu, wrong)
 
 
-def _drawn(odds: Odds, words: Words) -> str:
+def _drawn(odds: Odds) -> str:
     """Draw the curve, with numbers and hushrec's own words alone: no text of a release."""
     fractions = [(step / _STEPS) ** 2 for step in range(1, _STEPS)]  # closer where the curve is steep
     places = [_place(0, min(1.0, _found(odds, 1e-9)))]
@@ -41,7 +41,7 @@ def _drawn(odds: Odds, words: Words) -> str:
         f"{fraction}</text>"
         for fraction in (0, 50, 100)
     )
-    drawing, across, up = (escape(words(f"trade_off.{name}")) for name in ("drawing", "across", "up"))
+    drawing, across, up = (escape(words.say(f"trade_off.{name}")) for name in ("drawing", "across", "up"))
     return (
         f'<svg viewBox="0 0 {_RIGHT + 16} {_BOTTOM + 36}" role="img" aria-label="{drawing}">'
         f'<path class="frame" d="M{_LEFT} {_TOP} V{_BOTTOM} H{_RIGHT}"/>'

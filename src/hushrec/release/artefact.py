@@ -19,9 +19,9 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from hushrec import files
-from hushrec.documents import html
+from hushrec.documents import html, words
 from hushrec.documents.document import Document, Facts
-from hushrec.documents.words import LANGUAGES, Clause, Said, Words, english
+from hushrec.documents.words import Clause
 from hushrec.errors import ReleaseError
 from hushrec.escapes import one_line
 from hushrec.release import untrusted_json as facts_of
@@ -135,26 +135,22 @@ class Release:
     @property
     def taste(self) -> str:
         """The tastes that are left after the noise, as a sentence."""
-        return self.tastes(english)
-
-    def tastes(self, words: Words) -> Said:
-        """Describe the tastes that are left after the noise, in the words of a language."""
         n_known = self.constants.get("known_factors", 0.0)
-        learned = contents.tastes(self.dimensions, self.model, self.settings, self._noise, n_known, words)
+        learned = contents.tastes(self.dimensions, self.model, self.settings, self._noise, n_known)
         n_placed = int(self.constants.get("placed_items", 0.0))
-        return words.join([learned, words("taste.placed", n=n_placed)]) if n_placed else learned
+        return words.join([learned, words.say("taste.placed", n=n_placed)]) if n_placed else learned
 
-    def _said(self, words: Words) -> dict[str, str]:
+    def _said(self) -> dict[str, str]:
         """Return the texts that a page shows of it, by name."""
-        sentences = {"taste": self.tastes(words)}
+        sentences = {"taste": self.taste}
         if not self.personal:
-            sentences["why_same"] = words.clause(contents.why_same(self.model, self.settings, self._noise))
-        return words.translated(sentences)
+            sentences["why_same"] = self.why_same
+        return sentences
 
     @property
     def why_same(self) -> str:
         """Why everybody gets the same list, without dimensions of taste."""
-        return english.clause(contents.why_same(self.model, self.settings, self._noise))
+        return words.clause(contents.why_same(self.model, self.settings, self._noise))
 
     @property
     def _noise(self) -> float | None:
@@ -200,7 +196,7 @@ class Release:
             "constants": dict(self.constants),
             "statement": self.statement.to_json(),
             "dimensions": self.dimensions,  # these two follow from the others: for readers, never read back
-            "said": {lang: self._said(Words(lang)) for lang in LANGUAGES},
+            "said": self._said(),
         }
         lists = {"users": self.users, "scale": self.scale}
         facts |= {name: list(value) for name, value in lists.items() if value}
@@ -312,19 +308,18 @@ class Release:
             return Clause("gives.scale", scale)
         return Clause("gives.likes", {"likes": self.likes, **scale})
 
-    def document(self, lang: str = "en") -> Document:
-        """Describe the file and its promise, in a language of ``LANGUAGES``."""
-        words = Words(lang)
+    def document(self) -> Document:
+        """Describe the file and its promise."""
         rows = [
             ("items", f"{len(self.items):,}"),
             ("people give", words.clause(self.gives)),
             ("predicts from", f"a user's own {self.feedback}"),
-            ("tastes", self.tastes(words)),
+            ("tastes", self.taste),
             ("signature", f"checked, by the key {self.signed_by}" if self.signed_by else "not checked"),
         ]
         if self.users:
             rows.append(("people listed", f"{len(self.users):,}"))
-        statement = self.statement.document(lang)
+        statement = self.statement.document()
         facts = {
             "model": self.model,
             "settings": dict(self.settings),
@@ -341,7 +336,7 @@ class Release:
             "statement": statement.facts,
         }
         blocks = [Facts(rows), *statement.blocks]
-        return Document("release", f"Release of {self.model}", blocks, facts=facts, lang=lang)
+        return Document("release", f"Release of {self.model}", blocks, facts=facts)
 
     def _repr_html_(self) -> str:
         return html.notebook(self.document())

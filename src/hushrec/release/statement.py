@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
-from hushrec.documents import html, schema, terminal
+from hushrec.documents import html, schema, terminal, words
 from hushrec.documents.document import Block, Document, Facts, Paragraph, Points, Section
 from hushrec.documents.measured import (
     DECLARED,
@@ -23,9 +23,9 @@ from hushrec.documents.measured import (
 )
 from hushrec.documents.odds import Odds
 from hushrec.documents.promise import ADJACENCIES, Guarantee
-from hushrec.documents.words import ENGLISH, LANGUAGES, Clause, Said, Words, english
+from hushrec.documents.words import Clause
 from hushrec.errors import ReleaseError
-from hushrec.figures import Number, above, below
+from hushrec.figures import above, below
 from hushrec.release.untrusted_json import entries, number, parsing, typed
 
 __all__ = ["Local", "Measured", "Promised", "Statement"]
@@ -59,7 +59,7 @@ CAVEATS = "unprotected", "convergence", "groups", "author"
 """The kinds of caveats, the gravest first."""
 
 
-def _nothing(odds: Odds, words: Words) -> Sequence[Block]:
+def _nothing(odds: Odds) -> Sequence[Block]:
     """Draw nothing, where a document has no pictures."""
     return ()
 
@@ -197,35 +197,40 @@ class Statement:
     @property
     def sentence(self) -> str:
         """The promise to a person in plain words, its condition, or why there is none."""
-        return self._promised(english)
+        if self.private and not math.isinf(self.epsilon):
+            return self.guarantee.promise()
+        if not self.caveats:
+            return words.say("promise.nothing")
+        kind = "unprotected" if self.has("unprotected") else "condition"
+        return words.say(f"promise.{kind}", caveat=". ".join(self._caveat(one) for one in self.caveats))
 
     @property
     def headline(self) -> str:
         """The guarantee in a few words: the first of its caveats, and ε with what it is for."""
-        return self._headline(english)
+        first = words.say(f"caveat.{self.caveats[0].kind}") if self.caveats else None
+        if self.has("unprotected") or not self.measurements:
+            return first or words.say("loss.nothing")
+        if first:
+            return self.guarantee.loss("conditional", caveat=first)
+        return self.guarantee.loss()
 
-    def sentences(self, words: Words) -> dict[str, str]:
+    def sentences(self) -> dict[str, str]:
         """Return the sentences that a page shows of it, by name: those that need no table."""
-        shown = {"headline": self._headline(words), "sentence": self._promised(words)}
+        shown = {"headline": self.headline, "sentence": self.sentence}
         if self.private:
             guarantee = self.together or self.guarantee
-            shown |= {"story": words.join(guarantee.story(words)), "protected": guarantee.protected(words)}
-            shown["unprotected"] = guarantee.unprotected(words)
+            shown |= {"story": words.join(guarantee.story()), "protected": guarantee.protected()}
+            shown["unprotected"] = guarantee.unprotected()
         if self.together:
-            parts = self.of_all(self.together, words), self.together.brief(words)
+            parts = self.of_all(self.together), self.together.brief()
             shown["together"] = words.join(parts if self.private else parts[:1])
-        return words.translated(shown)
+        return shown
 
-    def document(
-        self, lang: str = "en", drawn: Callable[[Odds, Words], Sequence[Block]] = _nothing
-    ) -> Document:
-        """The whole statement, in a language of ``LANGUAGES``; ``drawn`` shows the best attack."""
-        words = Words(lang)
-        blocks = [*self.first(words), *self.plain(words, drawn), *self.proof(words), *self.charged(words)]
-        title, label = words("statement.title"), words("statement.label")
-        if words.fell_back:
-            blocks.append(Paragraph(words("untranslated")))
-        return Document("statement", title, blocks, label=label, facts=self.to_json(), lang=lang)
+    def document(self, drawn: Callable[[Odds], Sequence[Block]] = _nothing) -> Document:
+        """The whole statement; ``drawn`` shows the best attack."""
+        blocks = [*self.first(), *self.plain(drawn), *self.proof(), *self.charged()]
+        title, label = words.say("statement.title"), words.say("statement.label")
+        return Document("statement", title, blocks, label=label, facts=self.to_json())
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values, by version 2 of the schema; infinite numbers become null."""
@@ -233,7 +238,7 @@ class Statement:
         values |= {name: [one.to_json() for one in getattr(self, name)] for name in _CLAUSES}
         values["beside"] = self.beside and self.beside.to_json()
         values["reading"] = self.reading.to_json()
-        values["said"] = {lang: self.sentences(Words(lang)) for lang in LANGUAGES}
+        values["said"] = self.sentences()
         values["ledger"] = dict(self.ledger)
         values["epsilon"] = finite_or_none(self.epsilon)
         values["diagnostics"] = dict(self.diagnostics)
@@ -350,52 +355,52 @@ class Statement:
         for name, value in self.diagnostics.items():
             yield from (name, str(value))
 
-    def first(self, words: Words) -> list[Block]:
+    def first(self) -> list[Block]:
         """Say first what must not be missed, then ε: of all releases together if there are several.
 
         The ε of one of several follows in ``plain`` and ``summary``; without a promise it follows here.
         """
-        cautions = [self._caveat(caveat, words) for caveat in self.caveats]
+        cautions = [self._caveat(caveat) for caveat in self.caveats]
         if self.sampled and self.diagnostics.get("verdict") == _REFUTED:
-            cautions.append(words("note.refuted"))
+            cautions.append(words.say("note.refuted"))
         if self.has("groups"):
-            cautions.append(words("note.groups"))
+            cautions.append(words.say("note.groups"))
         if any(caveat.name == "unprotected.exact" for caveat in self.caveats):
-            cautions.append(words("note.exact"))
+            cautions.append(words.say("note.exact"))
         blocks: list[Block] = [Paragraph(line, "caution") for line in cautions]
         if not self.measurements:
             return blocks
         if self.has("unprotected"):
-            blocks.append(Paragraph(words("promise.nothing")))
+            blocks.append(Paragraph(words.say("promise.nothing")))
         if self.together:
-            blocks.append(Paragraph(self.of_all(self.together, words), "strong"))
+            blocks.append(Paragraph(self.of_all(self.together), "strong"))
         if (self._several and not self.private) or not self.together:
-            loss = self.guarantee.loss(words, "alone" if self.together else "headline")
+            loss = self.guarantee.loss("alone" if self.together else "headline")
             if self.has("author"):
-                loss = words.join([loss, words("loss.author")], "")
+                loss = words.join([loss, words.say("loss.author")], "")
             blocks.append(Paragraph(loss, "plain" if cautions or self.together else "strong"))
         if self.beside:
-            blocks.append(Paragraph(words("note.beside", beside=words.clause(self.beside))))
+            blocks.append(Paragraph(words.say("note.beside", beside=words.clause(self.beside))))
         return blocks
 
-    def of_all(self, together: Guarantee, words: Words) -> Said:
+    def of_all(self, together: Guarantee) -> str:
         """Say in one line what all releases of its ledger or series together may cost."""
         ledger = self.ledger
         if "parts" in ledger:
-            return together.loss(words, "together_series", n=ledger["parts"], part=ledger["part"] + 1)
+            return together.loss("together_series", n=ledger["parts"], part=ledger["part"] + 1)
         spent = above(ledger.get("spent_epsilon"))
-        return together.loss(words, "together", n=ledger["max_releases"], spent=spent)
+        return together.loss("together", n=ledger["max_releases"], spent=spent)
 
-    def summary(self, words: Words) -> list[Block]:
+    def summary(self) -> list[Block]:
         """The first lines, what readers may learn, and the ε of one of several releases."""
-        blocks = self.first(words)
+        blocks = self.first()
         if self.private and self.measurements:
-            blocks.append(Paragraph((self.together or self.guarantee).brief(words)))
+            blocks.append(Paragraph((self.together or self.guarantee).brief()))
             if self._several:
-                blocks.append(Paragraph(self.guarantee.loss(words, "alone")))
+                blocks.append(Paragraph(self.guarantee.loss("alone")))
         return blocks
 
-    def plain(self, words: Words, drawn: Callable[[Odds, Words], Sequence[Block]] = _nothing) -> list[Block]:
+    def plain(self, drawn: Callable[[Odds], Sequence[Block]] = _nothing) -> list[Block]:
         """The promise in plain words, and what it means for one person; nothing where nothing is promised.
 
         Of one of several releases, it is first that of all of them together.
@@ -407,89 +412,73 @@ class Statement:
             return []
         single, together = self.guarantee, self.together
         if together is None or together == single:
-            return [Paragraph(single.promise(words)), single.section(words), *drawn(single.odds, words)]
+            return [Paragraph(single.promise()), single.section(), *drawn(single.odds)]
         gaussian = all(line.mechanism in ("gaussian", "exact") for line in self.measurements)
-        why = together.any_noise(words, gaussian=gaussian)
-        whole = Paragraph(together.promise(words)), together.section(words, more=why)
-        alone = Paragraph(single.loss(words, "alone"), "strong"), Paragraph(single.promise(words))
-        return [*whole, *drawn(together.odds, words), *alone, single.section(words, alone=True)]
+        why = together.any_noise(gaussian=gaussian)
+        whole = Paragraph(together.promise()), together.section(more=why)
+        alone = Paragraph(single.loss("alone"), "strong"), Paragraph(single.promise())
+        return [*whole, *drawn(together.odds), *alone, single.section(alone=True)]
 
-    def proof(self, words: Words) -> list[Block]:
+    def proof(self) -> list[Block]:
         """Describe the basis of the figures: measurements, people and assumptions."""
         blocks: list[Block] = []
         if not self.measurements:
             return blocks
         if self.local:
-            blocks.append(self.local.section(words, self.epsilon))
+            blocks.append(self.local.section(self.epsilon))
         if self.personal_epsilon:
-            blocks.append(self._personal(words))
-        table: list[Block] = [table_of(self.measurements, words)]
+            blocks.append(self._personal())
+        table: list[Block] = [table_of(self.measurements)]
         table += [Paragraph(words.clause(decision)) for decision in self.decisions]
         if (mu := self.reading.mu) is not None:
-            table.append(Paragraph(words("measured.mu", mu=above(mu, 3))))
-        blocks.append(Section(words("measured.title"), table, folded=True))
+            table.append(Paragraph(words.say("measured.mu", mu=above(mu, 3))))
+        blocks.append(Section(words.say("measured.title"), table, folded=True))
         if self.diagnostics:
-            shown = [(name, _shown(value, words)) for name, value in self.diagnostics.items()]
-            blocks.append(Section(words("chain.title"), [Facts(shown)], folded=True))
+            shown = [(name, _shown(value)) for name, value in self.diagnostics.items()]
+            blocks.append(Section(words.say("chain.title"), [Facts(shown)], folded=True))
         assumed = [words.clause(clause) for clause in self.assumes]
-        blocks.append(Section(words("assumed.title"), [Points(assumed)], folded=True))
+        blocks.append(Section(words.say("assumed.title"), [Points(assumed)], folded=True))
         return blocks
 
-    def charged(self, words: Words) -> list[Block]:
+    def charged(self) -> list[Block]:
         """Which ledger was charged, which of its releases this is, and who answers for it."""
         ledger = self.ledger
         if not ledger or not self.measurements:
             return []
-        named = {"file": ledger.get("file") or words("charged.memory"), "seq": ledger.get("seq", 0)}
+        named = {"file": ledger.get("file") or words.say("charged.memory"), "seq": ledger.get("seq", 0)}
         named |= {"number": ledger.get("release_index", 0) + 1, "most": ledger.get("max_releases", 1)}
         dated = {"date": ledger["date"]} if ledger.get("date") else {}
-        lines = [words("charged.kept" if dated else "charged.kept_undated", **named, **dated)]
+        lines = [words.say("charged.kept" if dated else "charged.kept_undated", **named, **dated)]
         if "parts" in ledger:
-            lines.append(words("charged.part", part=ledger["part"] + 1, parts=ledger["parts"]))
+            lines.append(words.say("charged.part", part=ledger["part"] + 1, parts=ledger["parts"]))
         if "total_epsilon" in ledger:
             figures = {"spent": above(ledger.get("spent_epsilon")), "total": below(ledger["total_epsilon"])}
-            lines.append(words("charged.spent", **figures))
+            lines.append(words.say("charged.spent", **figures))
         if self._several:
-            lines.append(words("charged.raised"))
-        rows = [(words(f"charged.{key}"), str(ledger[name])) for key, name in _NAMED if ledger.get(name)]
+            lines.append(words.say("charged.raised"))
+        rows = [(words.say(f"charged.{key}"), str(ledger[name])) for key, name in _NAMED if ledger.get(name)]
         blocks: list[Block] = [*map(Paragraph, lines), Facts(rows)]
         if missing := self.undeclared:
-            names = ", ".join(words(f"charged.{name}") for name in missing)
-            blocks.append(Paragraph(words("charged.undeclared", names=names)))
-        return [Section(words("charged.title"), blocks)]
+            names = ", ".join(words.say(f"charged.{name}") for name in missing)
+            blocks.append(Paragraph(words.say("charged.undeclared", names=names)))
+        return [Section(words.say("charged.title"), blocks)]
 
     @property
     def undeclared(self) -> list[str]:
         """The declarations that a kept ledger's owner omitted: a reader asks who answers for the file."""
         return [name for name in DECLARED if self.ledger.get("file") and not self.ledger.get(name)]
 
-    def _headline(self, words: Words) -> Said:
-        first = words(f"caveat.{self.caveats[0].kind}") if self.caveats else None
-        if self.has("unprotected") or not self.measurements:
-            return first or words("loss.nothing")
-        if first:
-            return self.guarantee.loss(words, "conditional", caveat=first)
-        return self.guarantee.loss(words)
+    def _caveat(self, caveat: Clause) -> str:
+        return words.join([words.say(f"caveat.{caveat.kind}"), words.clause(caveat)], ": ")
 
-    def _promised(self, words: Words) -> Said:
-        if self.private and not math.isinf(self.epsilon):
-            return self.guarantee.promise(words)
-        if not self.caveats:
-            return words("promise.nothing")
-        kind = "unprotected" if self.has("unprotected") else "condition"
-        return words(f"promise.{kind}", caveat=". ".join(self._caveat(one, words) for one in self.caveats))
-
-    def _caveat(self, caveat: Clause, words: Words) -> Said:
-        return words.join([words(f"caveat.{caveat.kind}"), words.clause(caveat)], ": ")
-
-    def _personal(self, words: Words) -> Section:
+    def _personal(self) -> Section:
         """Describe the promise to people who asked for their own ε."""
         blocks: list[Block] = []
         if self.classes:
-            blocks.append(promised_table(self.classes, words, sure=self.private))
+            blocks.append(promised_table(self.classes, sure=self.private))
         if self.private:
-            blocks.append(Paragraph(words("personal.each")))
-        return Section(words("personal.title"), blocks)
+            blocks.append(Paragraph(words.say("personal.each")))
+        return Section(words.say("personal.title"), blocks)
 
     def __repr__(self) -> str:
         return f"Statement({self.headline})"
@@ -501,15 +490,15 @@ class Statement:
         return terminal.text(self.document().blocks)
 
 
-def _shown(value: float | str, words: Words) -> str:
-    return value if isinstance(value, str) else words.number(Number(f"{value:.4g}"))
+def _shown(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.4g}"
 
 
 def sayings(value: Any, *names: str) -> None:
-    """Refuse what readers see, by language and name, if it is not lines of text, or English lacks a name."""
-    sentences = {lang: typed(texts, dict) for lang, texts in typed(value, dict).items()}
-    printable = all(typed(text, str).isprintable() for texts in sentences.values() for text in texts.values())
-    if not printable or not sentences[ENGLISH].keys() >= {*names}:
+    """Refuse what readers see, by name, if it is not lines of text, or lacks a name."""
+    sentences = typed(value, dict)
+    printable = all(typed(text, str).isprintable() for text in sentences.values())
+    if not printable or not sentences.keys() >= {*names}:
         raise ValueError("what readers see is malformed")
 
 

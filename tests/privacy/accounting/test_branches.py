@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hushrec.documents.words import english
+from hushrec.documents import words
 from hushrec.errors import BudgetError
 from hushrec.privacy.accounting.accountant import Spent, dearest, gaussian_epsilon, price, spent_of
 from hushrec.privacy.accounting.ages import Part as Release
@@ -148,7 +148,7 @@ def test_a_plan_costs_its_dearest_branch_and_says_that_one_is_made() -> None:
     assert [line.name for line in toy.measured(branch="pairs")] == ["first", "pairs", "popular"]
     assert toy.facts["branches"] == {"pairs": ["pairs", "popular"], "counts": ["again"]}
     assert [line["name"] for line in toy.facts["measurements"]] == [one.name for one in EVENTS]
-    said = english("plan.either", either="pairs and popular, or again", first="first")
+    said = words.say("plan.either", either="pairs and popular, or again", first="first")
     assert said in " ".join(str(toy).split())
     assert "branches" not in plan([FIRST]).facts
     assert "Either" not in str(plan([FIRST]))

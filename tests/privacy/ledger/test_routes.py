@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from hushrec.documents.words import Clause, english
+from hushrec.documents import words
+from hushrec.documents.words import Clause
 from hushrec.errors import BudgetExceeded
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, gaussian_delta, gaussian_epsilon, spent_of
@@ -215,9 +216,9 @@ def test_what_a_total_holds_for_follows_from_its_route_and_what_was_spent():
     assert holds(pure, routes.EXACT) == Clause("holds.pure")
     assert holds(spent_of(gaussian(20.0)), routes.EXACT) == Clause("holds.gaussian")
     assert holds(pure, routes.CONCENTRATED) == Clause("holds.zcdp")
-    assert "no release uses Gaussian noise, whatever" in english("holds.pure")
-    assert "no release measures a sample of people, whatever" in english("holds.zcdp")
-    assert "as long as" not in english("holds.renyi", order=17)
+    assert "no release uses Gaussian noise, whatever" in words.say("holds.pure")
+    assert "no release measures a sample of people, whatever" in words.say("holds.zcdp")
+    assert "as long as" not in words.say("holds.renyi", order=17)
 
 
 def test_a_ledger_that_took_the_smallest_bound_would_be_caught(tmp_path, monkeypatch):

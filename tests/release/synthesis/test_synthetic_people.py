@@ -159,7 +159,6 @@ def test_what_the_rows_are_is_said_with_the_statement():
     assert facts["statement"] == made.statement.to_json()
     assert facts["says"][0].startswith("These rows describe no one")
     assert "protected by its guarantee" in facts["says"][1]
-    assert people.sayings("de")[0].startswith("Diese Zeilen beschreiben niemanden")
 
 
 def test_a_release_without_a_guarantee_gives_rows_without_one(fitted):

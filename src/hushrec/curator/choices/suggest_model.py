@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from hushrec.curator.public_items import item_prior
 from hushrec.data.domain import Domain
 from hushrec.data.machine import machine
-from hushrec.documents.words import english
+from hushrec.documents import words
 from hushrec.errors import BudgetUnsupported, ConfigError
 from hushrec.models.adaptive_factors import AdaptiveFactors
 from hushrec.models.base import Model
@@ -103,8 +103,8 @@ def same_list(domain: Domain, model: Model, budget: Budget) -> str:
     if not _averages_alone(domain, model, budget):
         return ""
     none_learns = _averages_alone(domain, choice(domain, budget).model, budget)
-    remedy = english(f"remedy.{'helps' if none_learns else 'choose'}_{domain.feedback}")
-    return english.join([english("plan.same_list"), remedy])
+    remedy = words.say(f"remedy.{'helps' if none_learns else 'choose'}_{domain.feedback}")
+    return words.join([words.say("plan.same_list"), remedy])
 
 
 def _averages_alone(domain: Domain, model: Model, budget: Budget) -> bool:

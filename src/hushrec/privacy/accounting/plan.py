@@ -11,12 +11,12 @@ from string import digits
 from typing import Any
 
 from hushrec import figures
-from hushrec.documents import html, terminal
+from hushrec.documents import html, terminal, words
 from hushrec.documents.document import Block, Document, Paragraph, Section
 from hushrec.documents.measured import Measured, Promised, promised_table, table_of
 from hushrec.documents.odds import Odds
 from hushrec.documents.promise import Guarantee, times
-from hushrec.documents.words import Clause, Said, english
+from hushrec.documents.words import Clause
 from hushrec.errors import BudgetError, WeakBudget
 from hushrec.figures import WEAK, above, below, is_number
 from hushrec.privacy.accounting import fixed_point
@@ -260,36 +260,36 @@ class Plan:
             first: what stands before it, such as the ε of all releases together.
         """
         cautions = [
-            english.join([english(f"caveat.{caveat.kind}"), english.clause(caveat)], ": ")
+            words.join([words.say(f"caveat.{caveat.kind}"), words.clause(caveat)], ": ")
             for caveat in self.caveats
         ]
-        loss, guarantee = self.guarantee.loss(english), self.guarantee
+        loss, guarantee = self.guarantee.loss(), self.guarantee
         if self.part:
-            loss = Said(f"{loss}, {english('plan.parts', n=self.part.of)}")
-        covered = guarantee.covered(english)
+            loss = str(f"{loss}, {words.say('plan.parts', n=self.part.of)}")
+        covered = guarantee.covered()
         blocks: list[Block] = [
             *first,
             *(Paragraph(line, "caution") for line in cautions),
-            Paragraph(english("plan.loss", model=self.model, loss=loss), "strong"),
+            Paragraph(words.say("plan.loss", model=self.model, loss=loss), "strong"),
             *([Paragraph(covered)] if covered else []),
             *extra,
-            *(Paragraph(english("plan.beforehand", known=english.clause(one))) for one in self.beforehand),
+            *(Paragraph(words.say("plan.beforehand", known=words.clause(one))) for one in self.beforehand),
             *([Paragraph(f"A fit {self.needs}.")] if self.needs else []),
-            guarantee.section(english),
-            Section(english("plan.measured"), self._measured()),
+            guarantee.section(),
+            Section(words.say("plan.measured"), self._measured()),
         ]
         if self.classes:
-            table = promised_table(self.classes, english)
-            blocks.append(Section(table.title, [table, Paragraph(english("personal.column"))]))
+            table = promised_table(self.classes)
+            blocks.append(Section(table.title, [table, Paragraph(words.say("personal.column"))]))
         return Document("plan", "Plan", blocks, facts=self.facts)
 
     def _measured(self) -> list[Block]:
         """List the measurements of all branches, and say that one is made."""
-        blocks: list[Block] = [table_of([*map(self._line, self.measurements)], english, folded=True)]
+        blocks: list[Block] = [table_of([*map(self._line, self.measurements)], folded=True)]
         if self.branches:
             either = ", or ".join(_listed(names) for names in self.branches.values())
             first = _listed([event.name for event in self.events if not event.branch])
-            blocks.append(Paragraph(english("plan.either", either=either, first=first)))
+            blocks.append(Paragraph(words.say("plan.either", either=either, first=first)))
         return blocks
 
     def _repr_html_(self) -> str:
@@ -331,7 +331,7 @@ def require_strong(plan: Plan) -> None:
     if plan.epsilon > WEAK:
         raise WeakBudget(
             f"ε = {above(plan.epsilon)} per {plan.budget.unit} is too weak to promise much: odds may change "
-            f"{times(plan.epsilon, english)}. Nothing was charged. Choose an ε of at most {WEAK:g}, or "
+            f"{times(plan.epsilon)}. Nothing was charged. Choose an ε of at most {WEAK:g}, or "
             'accept this one: accept="weak", or --accept weak'
         )
 

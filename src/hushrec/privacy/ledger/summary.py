@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
+from hushrec.documents import words
 from hushrec.documents.document import Block, Document, Facts, Paragraph, Section, Table
 from hushrec.documents.odds import Odds
 from hushrec.documents.promise import Guarantee
-from hushrec.documents.words import english
 from hushrec.escapes import escaped
 from hushrec.figures import above, left
 from hushrec.privacy.ledger.caveats import has
@@ -31,9 +31,9 @@ def bound(history: History) -> str:
     clause = holds(history.spent, history.route)
     if clause is None:
         return ""
-    text = english.clause(clause)
+    text = words.clause(clause)
     claimed = any(has("author", entry.caveats) for entry in history.entries())
-    return english("ledger.claimed", holds=text) if claimed else text
+    return words.say("ledger.claimed", holds=text) if claimed else text
 
 
 def document(name: str, history: History, proposed: Mapping[str, Any] | None = None) -> Document:
@@ -45,28 +45,30 @@ def document(name: str, history: History, proposed: Mapping[str, Any] | None = N
     total, remaining = history.total, left(history.remaining)
     odds = Odds.of(total.epsilon, total.delta)
     all_of_them = Guarantee(total.unit, total.adjacency, odds, files=history.max_releases)
-    loss, charged = all_of_them.loss(english), len(history.charges)
+    loss, charged = all_of_them.loss(), len(history.charges)
     more = Remainder.of(history).releases
-    lines = [english("ledger.charged", n=charged, most=history.max_releases), all_of_them.grade(english)]
+    lines = [words.say("ledger.charged", n=charged, most=history.max_releases), all_of_them.grade()]
     if more and any(charge.series for charge in history.charges.values()):
-        lines.append(english("ledger.series"))
+        lines.append(words.say("ledger.series"))
     elif more and remaining != "0":
-        lines.append(english("ledger.share", n=more, left=remaining))
+        lines.append(words.say("ledger.share", n=more, left=remaining))
     if bound_text := bound(history):
-        lines.append(english.join([bound_text]))
+        lines.append(words.join([bound_text]))
     if proposed:
         figures = {"by": proposed["proposed_by"], "epsilon": above(proposed["total"]["epsilon"], 15)}
-        lines.append(english("ledger.proposed", n=proposed["max_releases"], **figures))
-    headline = english("ledger.total", ledger=_name(name), loss=loss, left=remaining)
+        lines.append(words.say("ledger.proposed", n=proposed["max_releases"], **figures))
+    headline = words.say("ledger.total", ledger=_name(name), loss=loss, left=remaining)
     blocks: list[Block] = [Paragraph(headline, "strong"), *map(Paragraph, lines)]
     if history.declared:
-        blocks.append(Facts([(english(f"charged.{role}"), text) for role, text in history.declared.items()]))
+        blocks.append(
+            Facts([(words.say(f"charged.{role}"), text) for role, text in history.declared.items()])
+        )
     if rows := [_row(release) for release in releases(history)]:
-        heads = [english(f"ledger.{head}") for head in _HEADS]
-        title = english("ledger.releases")
+        heads = [words.say(f"ledger.{head}") for head in _HEADS]
+        title = words.say("ledger.releases")
         blocks.append(Section(title, [Table(title, heads, rows, left=3)], folded=True))
     return Document(
-        "ledger", english("ledger.title", ledger=_name(name)), blocks, facts=facts(history, proposed)
+        "ledger", words.say("ledger.title", ledger=_name(name)), blocks, facts=facts(history, proposed)
     )
 
 
@@ -103,7 +105,7 @@ def releases(history: History) -> Iterator[dict[str, Any]]:
 
 
 def _row(release: Mapping[str, Any]) -> tuple[str, ...]:
-    kinds = ", ".join(english(f"caveat.{one['name'].partition('.')[0]}") for one in release["caveats"])
+    kinds = ", ".join(words.say(f"caveat.{one['name'].partition('.')[0]}") for one in release["caveats"])
     state = f"{release['state']} ({kinds})" if kinds else release["state"]
     return (
         str(release["release_index"]),
@@ -115,4 +117,4 @@ def _row(release: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _name(name: str) -> str:
-    return escaped(name) or english("ledger.memory")
+    return escaped(name) or words.say("ledger.memory")

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hushrec.arrays import Bools, Floats
-from hushrec.documents.words import Clause, Said, Words, english
+from hushrec.documents import words
+from hushrec.documents.words import Clause
 from hushrec.figures import above
 
 LEAST = 0.01
@@ -55,8 +56,7 @@ def tastes(
     settings: Mapping[str, Any],
     epsilon: float | None,
     n_known: float = 0.0,
-    words: Words = english,
-) -> Said:
+) -> str:
     """Say what is left of people's tastes.
 
     Args:
@@ -66,15 +66,15 @@ def tastes(
         n_known: how many of them are from public features of items, the constant ``known_factors``.
     """
     if 0 < n_known < n_dimensions:
-        learned = tastes(n_dimensions - int(n_known), model, settings, epsilon, words=words)
-        return words.join([learned, words("taste.more_known", n=int(n_known))])
+        learned = tastes(n_dimensions - int(n_known), model, settings, epsilon)
+        return words.join([learned, words.say("taste.more_known", n=int(n_known))])
     if not n_dimensions:
-        return words("taste.same", why=words.clause(why_same(model, settings, epsilon)))
+        return words.say("taste.same", why=words.clause(why_same(model, settings, epsilon)))
     if n_known > 0:
-        return words("taste.known", n=n_dimensions)
+        return words.say("taste.known", n=n_dimensions)
     if epsilon is None:
-        return words("taste.no_noise", n=n_dimensions)
-    return words(
+        return words.say("taste.no_noise", n=n_dimensions)
+    return words.say(
         "taste.survived" if _cleans(model, settings) else "taste.at_most", n=n_dimensions, model=model
     )
 
@@ -88,10 +88,10 @@ def why_same(model: str, settings: Mapping[str, Any], epsilon: float | None) -> 
     return Clause("why_same.noise", {"epsilon": float(above(epsilon))})
 
 
-def remedy(feedback: str, settings: Mapping[str, Any]) -> Said:
+def remedy(feedback: str, settings: Mapping[str, Any]) -> str:
     """Say what to change where lists are the same for everybody, from public facts alone."""
     kind = "helps" if _learns(settings) else "choose"
-    return english(f"remedy.{kind}_{feedback}")
+    return words.say(f"remedy.{kind}_{feedback}")
 
 
 def _learns(settings: Mapping[str, Any]) -> bool:

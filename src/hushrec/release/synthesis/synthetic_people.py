@@ -13,7 +13,8 @@ from numpy.random import Generator, default_rng  # noqa: TID251  (draws from a p
 from numpy.typing import NDArray
 
 from hushrec.arrays import Ints
-from hushrec.documents.words import ENGLISH, Clause, Words
+from hushrec.documents import words
+from hushrec.documents.words import Clause
 from hushrec.errors import ReleaseError
 from hushrec.figures import is_number, whole
 from hushrec.progress import Progress, fraction, telling
@@ -124,9 +125,8 @@ class SyntheticPeople:
             columns["rating"] = np.concatenate([block.values for block in blocks])
         return columns
 
-    def sayings(self, lang: str = ENGLISH) -> tuple[str, ...]:
-        """Say what the rows are, what they are good for and what not, in a language of ``LANGUAGES``."""
-        words = Words(lang)
+    def sayings(self) -> tuple[str, ...]:
+        """Say what the rows are, what they are good for and what not."""
         return tuple(words.clause(clause) for clause in self._clauses())
 
     def facts(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import { words } from "./words.js";
  */
 export function showPromise(release, page) {
   const { statement, signedBy, feedback, model } = release;
-  const said = statement.said.en;
+  const said = statement.said;
   for (const [name, box] of [["together", "together"], ["sentence", "sentence"], ["story", "meaning"]]) {
     byId(name).replaceChildren(said[name] ?? "");
     byId(box).hidden = !said[name];
