@@ -11,6 +11,7 @@ from hushrec.errors import ReleaseError
 from hushrec.pages import recommender, site
 from hushrec.pages.item_table import ItemTable
 from hushrec.pages.page_style import PageStyle
+from hushrec.release.artefact import Release
 from hushrec.release.client import Client
 from support.documents import addresses, read
 from support.signed import public_key, signature
@@ -33,7 +34,7 @@ def contents(folder):
 
 
 def test_every_file_is_named_by_its_digest(saved):
-    files = recommender.page(saved, style=PageStyle(css=b"h1 {}"))
+    files = recommender.page(Release.open(saved), saved.read_bytes(), style=PageStyle(css=b"h1 {}"))
     assert {"own.css", "texts.js"} < files.keys()
     listed = json.loads(files[recommender.CONTENTS])["files"]
     assert files.keys() == {*listed, recommender.CONTENTS, "worker.js"}
@@ -41,7 +42,7 @@ def test_every_file_is_named_by_its_digest(saved):
         assert hashlib.sha256(files[name]).hexdigest() == digest
     digest = hashlib.sha256(files[recommender.CONTENTS]).hexdigest()
     assert f'"{digest}"' in files["worker.js"].decode()
-    assert files["releases/films.safetensors"] == saved.read_bytes()
+    assert files[recommender.RELEASE] == saved.read_bytes()
 
 
 def test_nothing_is_inline_and_nothing_comes_from_elsewhere(saved, tmp_path):

@@ -1,6 +1,5 @@
-"""A static site: which releases it has, what is left out, and that an error leaves the earlier one whole."""
+"""A static site: what it has, what is refused, and that an error leaves the earlier one whole."""
 
-import hashlib
 import json
 import os
 import re
@@ -11,10 +10,9 @@ import pytest
 
 from hushrec.errors import ReleaseError
 from hushrec.pages import recommender, site
-from hushrec.pages.public_releases import LIST, listed
 from hushrec.release.artefact import Release
 from support.hosts import HEADERS
-from support.signed import public_key
+from support.signed import public_key, signature
 from support.sites import sign
 
 
@@ -24,31 +22,38 @@ def content(folder):
     }
 
 
-def test_releases_lie_under_their_digests_newest_first(public, out):
-    written = site.write(public, out)
+def test_a_site_has_the_release_and_its_statement_under_fixed_names(week, out):
+    written = site.write(week, out)
     assert written.files[0] == out / "index.html"
     assert set(content(out)) == {path.relative_to(out).as_posix() for path in written.files}
-    assert [one.version for one in written.releases] == [10, 2, 1]
-    assert listed(out) == written.releases
-    assert not written.left_out
-    originals = {hashlib.sha256(path.read_bytes()).hexdigest(): path for path in public.iterdir()}
-    for one in written.releases:
-        assert (out / one.url).read_bytes() == originals[one.sha256].read_bytes()
-        assert one.bytes == (out / one.url).stat().st_size
-        told = json.loads((out / one.statement).read_text("utf-8"))
-        assert told == json.loads(json.dumps(Release.open(out / one.url).statement.to_json()))
-        page = (out / one.statement_page).read_text("utf-8")
-        assert 'href="../document.css"' in page
-        assert not any(active in page for active in ("<style", "style=", "<script"))
-    assert json.loads((out / "contents.json").read_text("utf-8"))["release"] == written.releases[0].url
-    assert not any(b"week" in data for data in content(out).values()), "names of files stay with their owner"
+    assert (out / "release.safetensors").read_bytes() == week.read_bytes()
+    told = json.loads((out / "statement.json").read_text("utf-8"))
+    assert told == json.loads(json.dumps(Release.open(week).statement.to_json()))
+    page = (out / "statement.html").read_text("utf-8")
+    assert not any(active in page for active in ("<style", "style=", "<script"))
+    assert not any(b"week-" in data for data in content(out).values()), "names of files stay with their owner"
 
 
-def test_the_statements_follow_the_schema_of_the_site(public, out):
-    jsonschema = pytest.importorskip("jsonschema")
-    for one in site.write(public, out).releases:
-        schema = json.loads((out / "schemas/statement-v2.json").read_text("utf-8"))
-        jsonschema.validate(json.loads((out / one.statement).read_text("utf-8")), schema)
+@pytest.mark.parametrize("signed", [None, b"of another file", "another key"])
+def test_a_release_that_is_not_signed_by_the_key_is_refused(week, out, signed):
+    if signed is not None:
+        given = (week.read_bytes(), 1) if signed == "another key" else (signed, 0)
+        week.with_name(week.name + ".sig").write_text(signature(given[0], key=given[1]), "utf-8")
+    with pytest.raises(ReleaseError, match=r"unsigned|not signed by this key"):
+        site.write(week, out, key=public_key())
+    assert not out.exists()
+
+
+def test_what_is_no_release_is_refused(week, out, tmp_path):
+    week.write_bytes(week.read_bytes()[:-1] + b"x")
+    for path, why in (
+        (week, "altered"),
+        (tmp_path, "cannot be read"),
+        (tmp_path / "none", "cannot be read"),
+    ):
+        with pytest.raises(ReleaseError, match=why):
+            site.write(path, out)
+    assert not out.exists()
 
 
 @pytest.mark.parametrize("name", ["nginx.conf", "Caddyfile"])
@@ -60,20 +65,13 @@ def test_hosts_send_the_headers_of_a_site(name):
     assert "/srv/hushrec/site" in text
 
 
-def test_the_same_releases_give_the_same_bytes_and_replace_the_earlier_site(public, out, saved, tmp_path):
-    site.write(public, out)
+def test_the_same_release_gives_the_same_bytes_and_replaces_the_earlier_site(week, out, saved, tmp_path):
+    site.write(week, out)
     first = content(out)
-    saved(public, 11)
-    (public / "week-01.safetensors").unlink()
-    assert [one.version for one in site.write(public, out).releases] == [11, 10, 2]
-    assert not any("week-01" in name for name in content(out))
-    (public / "week-11.safetensors").unlink()
-    saved(public, 1)
-    site.write(public, out)
+    site.write(saved(tmp_path, 2), out)
+    assert content(out) != first
+    site.write(week, out)
     assert content(out) == first
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["public", "site"], (
-        "nothing is left next to it"
-    )
 
 
 def full(*_):
@@ -81,10 +79,9 @@ def full(*_):
 
 
 @pytest.mark.parametrize("fails", ["page", "disk", "exchange"])
-def test_an_error_leaves_the_earlier_site_whole(public, out, saved, monkeypatch, tmp_path, fails):
-    site.write(public, out)
-    before = content(out)
-    saved(public, 11)
+def test_an_error_leaves_the_earlier_site_whole(week, out, saved, monkeypatch, tmp_path, fails):
+    site.write(week, out)
+    before, later = content(out), saved(tmp_path, 2)
     if fails == "page":
         monkeypatch.setattr(recommender, "LARGEST_RELEASE", 10)
     elif fails == "disk":
@@ -92,36 +89,33 @@ def test_an_error_leaves_the_earlier_site_whole(public, out, saved, monkeypatch,
     else:
         monkeypatch.setattr(os, "replace", full)
     with pytest.raises(ReleaseError, match=r"MB|No space"):
-        site.write(public, out)
+        site.write(later, out)
     assert content(out) == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["public", "site"]
+    assert {path.name for path in tmp_path.iterdir()} == {week.name, later.name, "site"}, "something is left"
 
 
-def test_a_folder_with_anything_else_is_left_alone(public, out, tmp_path):
-    site.write(public, out)
-    (out / "releases" / "thesis.txt").write_text("precious")
-    with pytest.raises(ReleaseError, match=r"holds releases/thesis\.txt.*move it"):
-        site.write(public, out)
-    (out / "releases" / "thesis.txt").unlink()
-    site.write(public, out)
-    for name in (recommender.CONTENTS, LIST):
-        text = (out / name).read_text("utf-8")
-        (out / name).write_text("{}")
-        with pytest.raises(ReleaseError, match="not known to come"):
-            site.write(public, out)
-        (out / name).write_text(text, "utf-8")
+def test_a_folder_with_anything_else_is_left_alone(week, out, tmp_path):
+    site.write(week, out)
+    (out / "client" / "thesis.txt").write_text("precious")
+    with pytest.raises(ReleaseError, match=r"holds client/thesis\.txt.*move it"):
+        site.write(week, out)
+    (out / "client" / "thesis.txt").unlink()
+    site.write(week, out)
+    (out / recommender.CONTENTS).write_text("{}")
+    with pytest.raises(ReleaseError, match="not known to come"):
+        site.write(week, out)
     file = tmp_path / "file"
     file.touch()
     with pytest.raises(ReleaseError, match="-o"):
-        site.write(public, file)
+        site.write(week, file)
 
 
-def test_a_site_is_as_open_as_any_folder_and_a_link_to_it_stays(public, out, tmp_path):
+def test_a_site_is_as_open_as_any_folder_and_a_link_to_it_stays(week, out, tmp_path):
     link = tmp_path / "link"
     link.symlink_to(out, target_is_directory=True)
     made = tmp_path / "made"
     made.mkdir()
-    site.write(public, link)
+    site.write(week, link)
     assert link.is_symlink()
     assert out.stat().st_mode == made.stat().st_mode
 

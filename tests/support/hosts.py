@@ -20,15 +20,10 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-cache",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), browsing-topics=()",
 }
 """Headers of every answer."""
-_FOREVER = re.compile(r"(releases/[0-9a-f]{64}\.safetensors|statements/[0-9a-f]{64}\.json)")
-
-
-def cached(name):
-    """The ``Cache-Control`` of a file: what its SHA-256 names never changes, all else is asked for again."""
-    return "public, max-age=31536000, immutable" if _FOREVER.fullmatch(name) else "no-cache"
 
 
 @contextlib.contextmanager

@@ -11,6 +11,16 @@ def released(folder, signed=False):
     return folder / (contents["release"] + (".sig" if signed else ""))
 
 
+def found(page):
+    """Wait until a browser keeps a newer page next to the one that is shown."""
+    page.evaluate(
+        """async () => {
+            const registration = await navigator.serviceWorker.getRegistration();
+            while (!registration.waiting) await new Promise((again) => setTimeout(again, 50));
+        }"""
+    )
+
+
 def sign(path, key=0):
     """Sign a release; the signature lies next to it."""
     text = signature(path.read_bytes(), key=key)

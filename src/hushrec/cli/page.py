@@ -12,15 +12,12 @@ from hushrec.escapes import escaped
 
 if TYPE_CHECKING:
     from hushrec.pages.item_table import ItemTable
-    from hushrec.pages.site import Written
 
 _SHOWN = ("year", "genres", "picture")
 
 
 def page(
-    releases: Annotated[
-        Path, typer.Argument(metavar="RELEASE|FOLDER", help="A release, or a folder of those of one ledger.")
-    ],
+    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="The release that the page shows.")],
     titles: Annotated[
         Path | None,
         typer.Option(
@@ -42,7 +39,7 @@ def page(
         Path | None,
         typer.Option(
             metavar="PUB",
-            help="The owner's public key: what it did not sign is left out, and the page keeps the key and "
+            help="The owner's public key: what it did not sign is refused, and the page keeps the key and "
             "refuses it too.",
         ),
     ] = None,
@@ -57,38 +54,27 @@ def page(
 ) -> None:
     """Write a site on which people get their own list.
 
-    Its page computes on the reader's own device and sends nothing. The site also has the releases by their
-    SHA-256, with their statements. Any static host can serve the folder.
+    The page computes on the reader's own device and sends nothing. Any static host can serve the folder.
     """
     from hushrec.pages import site
     from hushrec.pages.page_style import PageStyle
-    from hushrec.release.artefact import Release
     from hushrec.release.signature import public_key
 
     table = title_table(titles, options.named_columns(column), separator)
     style = PageStyle(title, css.read_bytes() if css else None)
     pinned = public_key(key) if key else None
-    written = site.write(releases, out, titles=table, key=pinned, style=style)
-    report(written)
-    if not Release.open(out / written.releases[0].url).personal:
-        console.err().print(
-            "Warning: this release holds no taste: everybody gets the same list", soft_wrap=True
-        )
+    written = site.write(release, out, titles=table, key=pinned, style=style)
+    warnings = [written.warning] if written.warning else []
+    if not written.release.personal:
+        warnings.append("this release holds no taste: everybody gets the same list")
+    for warning in warnings:
+        console.err().print(f"Warning: {warning}", soft_wrap=True, highlight=False)
     size = sum(path.stat().st_size for path in written.files)
     screen = console.out()
     screen.print(f"Wrote {out}: {len(written.files):,} files, {size / 1e6:,.1f} MB", soft_wrap=True)
     screen.print(
         f"Look at it: python3 -m http.server -d {out} 8000, then http://localhost:8000", soft_wrap=True
     )
-
-
-def report(written: "Written") -> None:
-    """Print to standard error what was left out of a site, and what its readers will refuse."""
-    screen = console.err()
-    for name, reason in written.left_out.items():
-        screen.print(escaped(f"Left out: {name}: {reason}"), soft_wrap=True, highlight=False)
-    if written.warning:
-        screen.print(f"Warning: {written.warning}", soft_wrap=True, highlight=False)
 
 
 def title_table(

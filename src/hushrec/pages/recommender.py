@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections.abc import Iterator
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from hushrec.documents.html import CSS
@@ -25,12 +24,14 @@ from hushrec.release.signature import SUFFIX
 
 CONTENTS = "contents.json"
 """The file that names all others with their SHA-256, by which the page is known as ours."""
+RELEASE = "release.safetensors"
 LARGEST_RELEASE = 100 * 2**20
 """Bytes in a release that a browser, on a phone as well, can be asked to fetch and to hold."""
 LARGEST_RANK = 256
 """Factors of an item with which a browser shows a list and its reasons in about a second after each star."""
 LARGEST_PICTURES = 50 * 2**20
 """Bytes in all pictures together: the page holds them all, so that no one learns which one is looked at."""
+_SIGNATURE = RELEASE + SUFFIX
 _UNSET = b"contents-digest"
 
 __all__ = [
@@ -38,47 +39,52 @@ __all__ = [
     "LARGEST_PICTURES",
     "LARGEST_RANK",
     "LARGEST_RELEASE",
+    "RELEASE",
     "page",
 ]
 
 
 def page(
-    release: Path,
+    opened: Release,
+    release: bytes,
     *,
     titles: ItemTable | None = None,
     key: str | None = None,
+    signature: bytes | None = None,
     style: PageStyle | None = None,
 ) -> dict[str, bytes]:
     """The files of the page of a release, by name. The same arguments give the same bytes.
 
     Args:
-        release: the file, which is checked already.
+        opened: the release, which is checked already.
+        release: the bytes of its file.
         titles: what to show of the items; where it has nothing, the titles and features of the release.
-        key: the owner's public key, as text: the page keeps it, and shows no release that it did not
-            sign. The signature lies next to the release.
+        key: the owner's public key, as text: the page keeps it, and shows no release that it did not sign.
+        signature: of the file, by this key.
         style: title and style of the page.
     """
-    opened = Release.open(release)
     if opened.kind not in SHOWN:
         raise ReleaseError(
             f"a release of kind {opened.kind!r} is for Python: pages show factors, linear items and item "
             "scores; make one of these, as CovarianceSVD and PrivateEASE do"
         )
-    if (size := release.stat().st_size) > LARGEST_RELEASE:
+    if (size := len(release)) > LARGEST_RELEASE:
         raise ReleaseError(
             f"the release has {size / 1e6:,.0f} MB, and every reader of a page fetches it; at most "
             f"{LARGEST_RELEASE / 1e6:,.0f} MB are allowed: fit with a smaller rank, or declare fewer items"
         )
     _require_fast(opened)
-    parts = dict(_parts(release, opened, titles, key, style or PageStyle()))
-    contents = _contents(release, opened, parts, key)
+    parts = dict(_parts(opened, release, titles, style or PageStyle()))
+    if signature is not None:
+        parts[_SIGNATURE] = signature
+    contents = _contents(opened, parts, key)
     parts[CONTENTS] = _json(contents)
     parts["worker.js"] = parts["worker.js"].replace(_UNSET, _digest(parts[CONTENTS]).encode())
     return parts
 
 
 def _parts(
-    release: Path, opened: Release, titles: ItemTable | None, key: str | None, style: PageStyle
+    opened: Release, release: bytes, titles: ItemTable | None, style: PageStyle
 ) -> Iterator[tuple[str, bytes]]:
     """Names and bytes of all files but that which lists them."""
     package = files("hushrec")
@@ -90,10 +96,7 @@ def _parts(
         for entry in (package / "javascript").iterdir()
         if entry.name.endswith(".js")
     )
-    yield f"releases/{release.name}", release.read_bytes()
-    if key is not None:
-        signature = release.with_name(release.name + SUFFIX)
-        yield f"releases/{signature.name}", signature.read_bytes()
+    yield RELEASE, release
     if titles is not None:
         features = {
             name: opened.features.get(of, ()) for name, of in (("years", "year"), ("genres", "genres"))
@@ -103,9 +106,10 @@ def _parts(
     if places is not None:
         yield "map.json", _json({"x": places[:, 0].tolist(), "y": places[:, 1].tolist()})
     yield CSS.name, CSS.read_bytes()
-    about = f"{opened.model}, SHA-256 {_digest(release.read_bytes())}"
+    about = f"{opened.model}, SHA-256 {_digest(release)}"
     page = statement_html(opened.statement, about, stylesheet=CSS.name, home="./", icon="icon.svg")
     yield "statement.html", page.encode()
+    yield "statement.json", json.dumps(opened.statement.to_json(), allow_nan=False).encode()
 
 
 def _titled(table: ItemTable) -> Iterator[tuple[str, bytes]]:
@@ -132,17 +136,13 @@ def _titled(table: ItemTable) -> Iterator[tuple[str, bytes]]:
     yield "titles.json", _json(columns)
 
 
-def _contents(release: Path, opened: Release, parts: dict[str, bytes], key: str | None) -> dict[str, Any]:
+def _contents(opened: Release, parts: dict[str, bytes], key: str | None) -> dict[str, Any]:
     """The parts of the page, the owner's key, and the name under which a reader's own stars are kept."""
-    optional = {
-        "signature": f"releases/{release.name}{SUFFIX}",
-        "titles": "titles.json",
-        "map": "map.json",
-    }
+    optional = {"signature": _SIGNATURE, "titles": "titles.json", "map": "map.json"}
     catalogue = _digest("\n".join(opened.items).encode())
     return {
         "hushrec": "page",
-        "release": f"releases/{release.name}",
+        "release": RELEASE,
         "stars": str(opened.statement.ledger.get("id") or catalogue),
         "statement": "statement.html",
         "files": {name: _digest(data) for name, data in sorted(parts.items()) if name != "worker.js"},

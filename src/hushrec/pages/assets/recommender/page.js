@@ -4,7 +4,7 @@ import { Chooser } from "./chooser.js";
 import { Contents } from "./contents.js";
 import { Counter } from "./counter.js";
 import { byId, element } from "./element.js";
-import { Newer } from "./newer.js";
+import { lookForNewer } from "./newer.js";
 import { showPromise } from "./promise.js";
 import { Ranking } from "./ranking.js";
 import { showRefusal } from "./refusal.js";
@@ -71,7 +71,7 @@ async function start(found) {
   let show;
   const shown = new Promise((resolve) => (show = resolve));
   found.nothing = () => show({ key: found.facts?.key });
-  await new Newer(shown).look();
+  await lookForNewer(shown);
   const contents = await Contents.open();
   const { facts } = contents;
   found.facts = facts;

@@ -21,7 +21,6 @@ export function showPromise(release, page) {
     protected: said.protected,
     unprotected: said.unprotected,
     signature: words(signedBy ? "signature_checked" : "signature_none", { key: signedBy }),
-    version: version(statement.ledger),
     made_by: statement.hushrec ? words("made_version", { made, version: statement.hushrec }) : made,
     file: `SHA-256 ${release.sha256}`,
   };
@@ -35,9 +34,4 @@ function loss({ epsilon, delta, interactions, unit }) {
   const of = unit === "record" ? record : unit;
   const found = { epsilon: above(epsilon), delta: above(delta) };
   return words(Number.isFinite(epsilon) ? `epsilon_${of}` : "epsilon_none", found);
-}
-
-function version(ledger) {
-  if (ledger?.seq === undefined) return undefined;
-  return [words("version_entry", { seq: ledger.seq }), ledger.date].filter(Boolean).join(", ");
 }

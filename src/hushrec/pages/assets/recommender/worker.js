@@ -15,7 +15,7 @@ const PATIENCE = 60; // seconds that an open page has to answer
 self.addEventListener("install", (event) => event.waitUntil(install()));
 self.addEventListener("activate", (event) => event.waitUntil(activate()));
 self.addEventListener("message", ({ data }) => {
-  if (data === "show") self.skipWaiting(); // the reader wants this page in place of the one before
+  if (data === "show") self.skipWaiting(); // a visit begins, and takes this page in place of the one before
   if (data === "claim") self.clients.claim();
 });
 self.addEventListener("fetch", (event) => {
