@@ -41,14 +41,15 @@ sys.argv = ["hushrec", "fit", "ratings.csv"]
 main()
 """
 DOCUMENTS = """
-from hushrec.documents import html, schema, terminal
+from hushrec.documents import html, terminal
+from hushrec.documents.document import statement_schema, to_json
 from hushrec.release.statement import placeholder_statement
 
 document = placeholder_statement().document()
 assert "<style>" in html.page(document) and "<style>" in html.notebook(document)
 assert terminal.text(document.blocks)
-assert '"kind": "statement"' in schema.to_json(document)
-print(schema.source())
+assert '"kind": "statement"' in to_json(document)
+print(statement_schema())
 """
 MESSAGE = "hushrec: the command line needs what makes releases: pip install 'hushrec[curator]'\n"
 

@@ -27,7 +27,7 @@ from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.release.fold_in import predictor
 from hushrec.statistics.covariance_sums import HeadRatings
-from hushrec.statistics.engines.triangles import triangle_sums
+from hushrec.statistics.engines.engine import triangle_sums
 from hushrec.statistics.population import Population
 from hushrec.statistics.residuals import ResidualRows, Residuals
 from lab.published.friedman_berkovsky_kaafar import Friedman

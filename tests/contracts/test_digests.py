@@ -33,7 +33,7 @@ import scipy
 
 import hushrec as hr
 from hushrec.errors import HushrecError
-from hushrec.models.noiseless import Noiseless
+from hushrec.models.base import Noiseless
 
 STORED = Path(__file__).with_name("digests.json")
 HIDDEN, SHOWN = 1.0, 300.0

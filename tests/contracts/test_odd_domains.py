@@ -22,8 +22,7 @@ from hushrec.data.ratings import Ratings
 from hushrec.errors import HushrecError
 from hushrec.local.method import Method
 from hushrec.local.released import ReleasedData
-from hushrec.models.base import Model
-from hushrec.models.noiseless import Noiseless
+from hushrec.models.base import Model, Noiseless
 from hushrec.models.phases.covariance import CovarianceSettings
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.bounded import Noisy, NoisyMatrix

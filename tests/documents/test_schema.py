@@ -6,8 +6,7 @@ from dataclasses import fields
 
 import pytest
 
-from hushrec.documents import schema
-from hushrec.documents.document import Document
+from hushrec.documents.document import VERSION, Document, statement_schema, to_json
 from hushrec.documents.measured import SYMBOLS, Local, Measured, Promised
 from hushrec.errors import ReleaseError
 from hushrec.release.statement import Statement
@@ -15,7 +14,7 @@ from support.releases import statement
 from support.statements import KINDS as STATEMENTS
 
 jsonschema = pytest.importorskip("jsonschema")
-WHOLE = json.loads(schema.source())
+WHOLE = json.loads(statement_schema())
 
 
 def validator():
@@ -64,7 +63,7 @@ def faults(node, path=""):
 def test_the_schema_is_valid_and_whole_and_names_every_unit():
     jsonschema.Draft202012Validator.check_schema(WHOLE)
     assert faults(WHOLE) == []
-    assert WHOLE["$id"] == f"urn:hushrec:statement:{schema.VERSION}"
+    assert WHOLE["$id"] == f"urn:hushrec:statement:{VERSION}"
 
 
 def test_what_a_schema_lacks_is_seen():
@@ -97,7 +96,7 @@ def test_the_names_in_the_schema_are_those_of_the_code():
 def test_every_kind_of_statement_keeps_to_its_schema(changes):
     said, check = written(**changes), validator()
     check.validate(said)
-    assert (said["kind"], said["version"]) == ("statement", schema.VERSION)
+    assert (said["kind"], said["version"]) == ("statement", VERSION)
     wrong = (
         {"caveats": ["NOT PRIVATE"]},
         {"caveats": [{"name": "assumes.cap", "max_per_user": 3}]},
@@ -121,8 +120,8 @@ def test_no_other_document_is_read_as_a_statement(kind):
 
 
 def test_kind_and_version_come_first_whatever_the_facts():
-    told = schema.to_json(Document("plan", "Plan", [], facts={"model": "ε", "file": "x"}))
+    told = to_json(Document("plan", "Plan", [], facts={"model": "ε", "file": "x"}))
     assert [*json.loads(told)] == ["kind", "version", "model", "file"]
     assert told.isascii()
     with pytest.raises(ValueError, match="not JSON compliant"):
-        schema.to_json(Document("plan", "Plan", [], facts={"epsilon": float("inf")}))
+        to_json(Document("plan", "Plan", [], facts={"epsilon": float("inf")}))

@@ -4,7 +4,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import BudgetUnsupported
-from hushrec.models.noiseless import Noiseless
+from hushrec.models.base import Noiseless
 
 KINDS = [
     kind

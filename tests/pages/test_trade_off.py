@@ -7,7 +7,7 @@ from statistics import NormalDist
 import pytest
 
 from hushrec.figures import percent
-from hushrec.pages.trade_off import trade_off
+from hushrec.pages.statement_page import trade_off
 from hushrec.release.statement import Measured
 from support.releases import statement
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hushrec.data.declared.crowd import Crowd
+from hushrec.data.declared.declarations import Crowd
 from hushrec.privacy.query import Sum
 from hushrec.statistics.footprint import Footprint, in_bytes, in_time
 

@@ -19,8 +19,8 @@ from hushrec.audit.replay import failing, record
 from hushrec.audit.worlds import Pair, World, choices
 from hushrec.curator.fit import plan
 from hushrec.models.base import Model
-from hushrec.privacy.accounting.branches import names_of
 from hushrec.privacy.accounting.budget import Budget
+from hushrec.privacy.accounting.plan import names_of
 
 RANDOM, ROUNDS = 20, 60
 """Random pairs, and steps of the climb; chosen by hand."""

@@ -92,10 +92,10 @@ def print_json(facts: "Mapping[str, Any]") -> None:
 
 def show(document: "Document", *, json: bool = False) -> None:
     """Print a document to standard output, laid out for this terminal, or its facts as JSON."""
-    from hushrec.documents import schema
+    from hushrec.documents.document import to_json
 
     if json:
-        print(schema.to_json(document))
+        print(to_json(document))
     else:
         show_blocks(document.blocks)
 

@@ -47,11 +47,10 @@ def show(
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of statements.")] = False,
 ) -> None:
     """Show a release and its promise; sign it."""
-    from hushrec.documents import schema as schemas
-    from hushrec.documents.document import Paragraph
+    from hushrec.documents.document import Paragraph, statement_schema
 
     if schema:
-        print(schemas.source(), end="")
+        print(statement_schema(), end="")
         return
     if release is None:
         raise ConfigError("give a release to show, or --schema for the form of its statement")

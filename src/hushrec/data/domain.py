@@ -15,8 +15,8 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from hushrec import files
-from hushrec.data.declared.crowd import Crowd
 from hushrec.data.declared.declarations import (
+    Crowd,
     Scale,
     catalogue_of,
     classes,

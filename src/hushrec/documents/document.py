@@ -1,10 +1,13 @@
 """The blocks that a document is made of: built once, and written as text, HTML or JSON."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 __all__ = [
+    "VERSION",
     "Block",
     "Commands",
     "Document",
@@ -14,7 +17,13 @@ __all__ = [
     "Points",
     "Section",
     "Table",
+    "form",
+    "statement_schema",
+    "to_json",
 ]
+
+VERSION = 2
+"""Version of every form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,3 +120,19 @@ class Document:
     about: str = ""
     label: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def form(kind: str) -> dict[str, Any]:
+    """Make the first fields of every object that is printed, wherever it stands."""
+    return {"kind": kind, "version": VERSION}
+
+
+def to_json(document: Document) -> str:
+    """Write what a document says as one JSON object, with the kind and version of its form."""
+    # ASCII alone: what is not printable in an id or a name is escaped.
+    return json.dumps({**form(document.kind), **document.facts}, indent=2, allow_nan=False)
+
+
+def statement_schema() -> str:
+    """Read the JSON Schema (draft 2020-12) of a statement, as text; every number in it names its unit."""
+    return Path(__file__).with_name("statement.schema.json").read_text("utf-8")

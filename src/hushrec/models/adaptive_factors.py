@@ -6,7 +6,7 @@ from functools import partial
 from typing import ClassVar
 
 from hushrec.arrays import Floats
-from hushrec.data.declared.crowd import Crowd
+from hushrec.data.declared.declarations import Crowd
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.documents.words import Clause

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from hushrec.data.domain import Domain, FeedbackKind
+from hushrec.errors import BudgetUnsupported
 from hushrec.privacy.accounting.budget import Budget, Terms, Unprotected
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.run import Run
@@ -71,3 +72,21 @@ class Model(Settings):
     def baseline(self) -> Terms:
         """The terms of the non-private baseline: the smallest supported unit, with ε = ∞."""
         return Unprotected(*min(self.supports, default=("record", "add-remove")))
+
+
+class Noiseless(Model):
+    """A model for released data, and a non-private baseline on other data.
+
+    Privacy: private. Of a data set that was released before, post-processing.
+    """
+
+    sums_alone: ClassVar = False
+    instead: ClassVar[str] = (
+        "release the data first (randomize, hushrec randomize) and fit on that, or choose a private "
+        "model, such as CovarianceKNN"
+    )
+    """Advice for a caller with a budget."""
+
+    def plan(self, domain: Domain, budget: Budget) -> Plan:
+        """Refuse every budget."""
+        raise BudgetUnsupported(f"{type(self).__name__} adds no noise, so it takes no budget; {self.instead}")

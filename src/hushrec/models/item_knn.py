@@ -9,7 +9,7 @@ from hushrec.data.people import People
 from hushrec.errors import ConfigError
 from hushrec.estimation.shrinkage import known_popularity
 from hushrec.kernels.neighbours.similarities import similarities
-from hushrec.models.noiseless import Noiseless
+from hushrec.models.base import Noiseless
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.release.contents.kinds import DISTANCES, LARGEST_COUNT

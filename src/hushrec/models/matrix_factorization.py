@@ -12,7 +12,7 @@ from hushrec.data.people import People
 from hushrec.data.ratings import Ratings
 from hushrec.estimation.shrinkage import known_popularity
 from hushrec.kernels.solvers.visits import LARGEST_RANK
-from hushrec.models.noiseless import Noiseless
+from hushrec.models.base import Noiseless
 from hushrec.models.phases.biases import Biases, require_rank
 from hushrec.models.phases.item_effects import ItemEffects
 from hushrec.models.phases.outputs import factor_release, people_release, second_moment_root

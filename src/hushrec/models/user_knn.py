@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from hushrec.data.people import People
-from hushrec.models.noiseless import Noiseless
+from hushrec.models.base import Noiseless
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.release.contents.kinds import DISTANCES, LARGEST_COUNT

@@ -27,7 +27,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from hushrec.arrays import Floats
-from hushrec.data.declared.crowd import Crowd
+from hushrec.data.declared.declarations import Crowd
 from hushrec.data.domain import Domain
 from hushrec.privacy.accounting.accountant import gaussian_mu
 from hushrec.privacy.accounting.budget import Terms

@@ -8,7 +8,6 @@ from fractions import Fraction
 from hushrec.errors import BudgetError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import spent_of
-from hushrec.privacy.accounting.branches import paths
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import (
     Part,
@@ -20,6 +19,7 @@ from hushrec.privacy.accounting.calibration import (
     split_laplace,
 )
 from hushrec.privacy.accounting.events import Event
+from hushrec.privacy.accounting.plan import paths
 from hushrec.privacy.query import AnyQuery
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
-from hushrec.documents import html, schema, terminal, words
-from hushrec.documents.document import Block, Document, Facts, Paragraph, Points, Section
+from hushrec.documents import html, terminal, words
+from hushrec.documents.document import VERSION, Block, Document, Facts, Paragraph, Points, Section, form
 from hushrec.documents.measured import (
     DECLARED,
     RANDOMIZERS,
@@ -234,7 +234,7 @@ class Statement:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values, by version 2 of the schema; infinite numbers become null."""
-        values = {**schema.form("statement"), **asdict(self)}
+        values = {**form("statement"), **asdict(self)}
         values |= {name: [one.to_json() for one in getattr(self, name)] for name in _CLAUSES}
         values["beside"] = self.beside and self.beside.to_json()
         values["reading"] = self.reading.to_json()
@@ -252,9 +252,9 @@ class Statement:
         with parsing("the statement of privacy is malformed"):
             names = {entry.name for entry in fields(cls)}
             values = dict(typed(values, dict))
-            if (version := values.pop("version", None)) != schema.VERSION or version is True:
+            if (version := values.pop("version", None)) != VERSION or version is True:
                 raise ReleaseError(
-                    f"the statement of privacy has version {version!r}, this hushrec reads {schema.VERSION}; "
+                    f"the statement of privacy has version {version!r}, this hushrec reads {VERSION}; "
                     "upgrade hushrec"
                 )
             if values.pop("kind", None) != "statement":

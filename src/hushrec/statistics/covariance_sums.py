@@ -21,8 +21,7 @@ from hushrec.kernels.triangle import packed_size
 from hushrec.privacy.bounded import Norm
 from hushrec.privacy.query import Sum
 from hushrec.statistics import sensitivity
-from hushrec.statistics.engines.engine import Engine
-from hushrec.statistics.engines.triangles import triangle_sums
+from hushrec.statistics.engines.engine import Engine, triangle_sums
 from hushrec.statistics.integer_grid import Grid, Weights
 from hushrec.statistics.population import Population
 

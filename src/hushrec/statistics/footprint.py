@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
-from hushrec.data.declared.crowd import Crowd
+from hushrec.data.declared.declarations import Crowd
 from hushrec.privacy.accounting.events import EVERY_RATING
 
 DRAWS, FLOPS = 2e7, 3e10

@@ -3,7 +3,7 @@
 import pytest
 
 import hushrec as hr
-from hushrec.data.declared.crowd import Crowd
+from hushrec.data.declared.declarations import Crowd
 from hushrec.errors import DomainError
 
 

@@ -14,11 +14,10 @@ from hushrec.documents import words
 from hushrec.errors import BudgetError
 from hushrec.privacy.accounting.accountant import Spent, dearest, gaussian_epsilon, price, spent_of
 from hushrec.privacy.accounting.ages import Part as Release
-from hushrec.privacy.accounting.branches import names_of, paths
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import Part, gaussians
 from hushrec.privacy.accounting.events import Event, Gaussian, Laplace
-from hushrec.privacy.accounting.plan import Measurement, Plan
+from hushrec.privacy.accounting.plan import Measurement, Plan, names_of, paths
 from hushrec.privacy.accounting.weights import weights
 from hushrec.privacy.allocation import calibrated
 from hushrec.privacy.query import Sum

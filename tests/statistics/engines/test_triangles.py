@@ -8,7 +8,7 @@ from hushrec.estimation.head import Head
 from hushrec.kernels.triangle import bands, packed_size
 from hushrec.statistics import population
 from hushrec.statistics.covariance_sums import CovarianceSums
-from hushrec.statistics.engines import triangles
+from hushrec.statistics.engines import engine
 from hushrec.statistics.engines.engine import Memory
 from hushrec.statistics.interactions.directions import ItemWeights
 from hushrec.statistics.interactions.pair_sums import PairSums
@@ -71,7 +71,7 @@ def test_bands_have_the_same_bits_and_no_pass_more_than_the_engine_holds(measure
 def test_a_row_that_two_bands_have_is_found(measure, monkeypatch):
     whole = measure()
     in_little(monkeypatch)
-    monkeypatch.setattr(triangles, "bands", lambda *of: [(max(top - 1, 0), end) for top, end in bands(*of)])
+    monkeypatch.setattr(engine, "bands", lambda *of: [(max(top - 1, 0), end) for top, end in bands(*of)])
     with pytest.raises(ValueError, match="broadcast"):
         assert same(measure, whole)
 
@@ -80,5 +80,5 @@ def test_a_band_of_other_rows_is_found(measure, monkeypatch):
     whole = measure()
     in_little(monkeypatch)
     swapped = lambda *of: [bands(*of)[0], *bands(*of)[:0:-1]]  # noqa: E731
-    monkeypatch.setattr(triangles, "bands", swapped)
+    monkeypatch.setattr(engine, "bands", swapped)
     assert not same(measure, whole)

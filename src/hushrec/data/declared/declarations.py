@@ -28,6 +28,8 @@ __all__ = [
     "MAX_ID_BYTES",
     "MAX_TEXT_BYTES",
     "MAX_VALUES",
+    "USUAL",
+    "Crowd",
     "Scale",
     "catalogue_of",
     "classes",
@@ -293,3 +295,50 @@ def _epsilon(name: Any, value: Any) -> float:
     if not _is_float(value) or value < 0:
         raise ValueError(f"the ε of class {name!r} must be a finite number, 0 or more")
     return float(value)
+
+
+USUAL = 50
+"""Ratings or interactions per person that are assumed where nothing is declared: chosen by hand."""
+
+
+class Crowd(NamedTuple):
+    """A declared crowd, by which models divide a budget and choose clips, ranks and epochs.
+
+    Attributes:
+        users: about how many people take part.
+        ratings: about how many ratings, or interactions, they give in all.
+        declared: True if both were declared; otherwise they follow from the bound on users.
+    """
+
+    users: float
+    ratings: float
+    declared: bool
+
+    @property
+    def each(self) -> float:
+        """Ratings, or interactions, per person."""
+        return self.ratings / self.users
+
+    def in_words(self, feedback: str) -> str:
+        """Describe the numbers of people and of entries per person; say so if they are assumed.
+
+        Args:
+            feedback: ratings or interactions.
+        """
+        size = f"{self.users:,.0f} users with {self.each:,.3g} {feedback} each"
+        if self.declared:
+            return f"about {size}"
+        return f"{size} (assumed: declare expected_users and expected_records)"
+
+    @classmethod
+    def of(cls, users: int | None, ratings: int | None, max_users: int, most: int) -> "Crowd":
+        """Return the declared crowd, with missing numbers derived from the bounds.
+
+        Args:
+            users, ratings: as declared, or None.
+            max_users: the bound on the number of people.
+            most: the most ratings of one person that count.
+        """
+        people = float(users or max_users)
+        n_ratings = float(ratings or people * min(USUAL, most))
+        return cls(people, n_ratings, users is not None and ratings is not None)

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from hushrec.arrays import Floats, Floats32, Ints
-from hushrec.data.declared.crowd import Crowd
+from hushrec.data.declared.declarations import Crowd
 from hushrec.data.domain import Domain
 from hushrec.errors import ConfigError
 from hushrec.estimation.covariance import low_rank

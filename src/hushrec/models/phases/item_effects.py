@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from hushrec.arrays import Floats
-from hushrec.data.declared.crowd import USUAL
+from hushrec.data.declared.declarations import USUAL
 from hushrec.data.domain import Domain
 from hushrec.estimation.clamping import clamped_slope, clamped_variance
 from hushrec.estimation.shrinkage import popularity, shrink, shrinking

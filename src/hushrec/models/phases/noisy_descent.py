@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from hushrec.arrays import Floats, Ints
-from hushrec.data.declared.crowd import Crowd
+from hushrec.data.declared.declarations import Crowd
 from hushrec.data.domain import Domain
 from hushrec.estimation.clipped_gradients import Reach, item_scales, reach
 from hushrec.estimation.factor_steps import langevin_step, leading, prior_variance

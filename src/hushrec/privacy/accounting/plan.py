@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from importlib import metadata
 from itertools import groupby
 from string import digits
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from hushrec import figures
 from hushrec.documents import html, terminal, words
@@ -22,7 +22,6 @@ from hushrec.figures import WEAK, above, below, is_number
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, dearest, price, spent_of
 from hushrec.privacy.accounting.ages import Part
-from hushrec.privacy.accounting.branches import names_of, paths
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import whole
 from hushrec.privacy.accounting.events import EVERY_RATING, Event
@@ -357,3 +356,24 @@ def version() -> str:
         return metadata.version("hushrec")
     except metadata.PackageNotFoundError:  # a source tree that is not installed
         return "source"
+
+
+class Branched(Protocol):
+    """A query or an event."""
+
+    @property
+    def branch(self) -> str: ...
+
+
+Some = TypeVar("Some", bound=Branched)
+
+
+def names_of(measurements: Iterable[Branched]) -> list[str]:
+    """Return the names of the branches, in order; none if all measurements are made."""
+    return [*dict.fromkeys(one.branch for one in measurements if one.branch)]
+
+
+def paths(measurements: Iterable[Some]) -> list[list[Some]]:
+    """Return, for each branch, its measurements and those that are always made, in order."""
+    listed = [*measurements]
+    return [[one for one in listed if one.branch in ("", name)] for name in names_of(listed) or [""]]

@@ -12,8 +12,7 @@ from hushrec.kernels.sums.centring import weighted_item_sums
 from hushrec.kernels.sums.gram import weighted_gram
 from hushrec.privacy.query import Sum
 from hushrec.statistics import sensitivity
-from hushrec.statistics.engines.engine import Engine
-from hushrec.statistics.engines.triangles import triangle_sums
+from hushrec.statistics.engines.engine import Engine, triangle_sums
 from hushrec.statistics.interactions.directions import (
     DIRECTION_BITS,
     ENTRY_BITS,
