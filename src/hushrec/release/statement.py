@@ -406,18 +406,18 @@ class Statement:
         Of one of several releases, it is first that of all of them together.
 
         Args:
-            drawn: shows the best attack, below the story that comes first.
+            drawn: shows the best attack, beside the story that comes first.
         """
         if not (self.private and self.measurements):
             return []
         single, together = self.guarantee, self.together
         if together is None or together == single:
-            return [Paragraph(single.promise()), single.section(), *drawn(single.odds)]
+            return [Paragraph(single.promise()), *drawn(single.odds), single.section()]
         gaussian = all(line.mechanism in ("gaussian", "exact") for line in self.measurements)
         why = together.any_noise(gaussian=gaussian)
-        whole = Paragraph(together.promise()), together.section(more=why)
         alone = Paragraph(single.loss("alone"), "strong"), Paragraph(single.promise())
-        return [*whole, *drawn(together.odds), *alone, single.section(alone=True)]
+        whole = [*drawn(together.odds), together.section(more=why)]
+        return [Paragraph(together.promise()), *whole, *alone, single.section(alone=True)]
 
     def proof(self) -> list[Block]:
         """Describe the basis of the figures: measurements, people and assumptions."""
