@@ -1,6 +1,5 @@
 """What people read is never better than what holds, and no worse than the last digit."""
 
-import json
 import math
 from decimal import Decimal, getcontext, localcontext
 from fractions import Fraction
@@ -10,9 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hushrec.documents import words
-from hushrec.documents.measured import Measured, Promised, promised_table
-from hushrec.documents.promise import times
 from hushrec.errors import ConfigError, ReleaseError
 from hushrec.figures import above, below, is_number, left, odds, whole
 from hushrec.privacy.accounting import fixed_point
@@ -20,7 +16,6 @@ from hushrec.privacy.accounting.accountant import Spent
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.events import Gaussian
 from hushrec.privacy.accounting.plan import Measurement, Plan
-from hushrec.release.statement import Statement
 
 FIGURES = st.just(0.0) | st.floats(1e-300, 1e300) | st.floats(1e-9, 1e4)
 
@@ -83,20 +78,6 @@ HIGH = 1.0000004  # prints as 1 where it is rounded to the nearest
 LOW = 1.2345678
 
 
-def test_a_statement_rounds_up_what_may_be_lost_and_down_what_protects():
-    line = Measured("sums", "subsampled gaussian", 2.00004, 7.99999, 4, 1.0, 0.0300004, 0.0625004)
-    made = Statement((), "user", "add-remove", HIGH, 1.0000004e-6, measurements=(line,))
-    assert str(made).startswith("ε = 1.00001 at δ = 1.00001e-06 per ")
-    assert "plus 1 in 999,000" in str(made)
-    cells = line.cells()
-    assert cells[2] == "2.001"
-    assert cells[3] == "σ = 7.999, q = 0.06251"
-    assert cells[6] == "ρ = 0.03001"
-    (row,) = promised_table([Promised("a", HIGH, 0.5, HIGH)]).rows
-    assert row[1:3] == ("ε = 1.00001", "ε = 1.00001")
-    assert Statement.from_json(json.loads(json.dumps(made.to_json()))) == made
-
-
 def test_a_plan_and_a_budget_round_so_too():
     budget = Budget(epsilon=HIGH, delta=1.0000004e-6, unit="user", adjacency="add-remove")
     assert str(budget) == "ε = 1.00001 at δ = 1.00001e-06 per user, add-remove"
@@ -113,12 +94,6 @@ def test_a_plan_and_a_budget_round_so_too():
 def test_losses_of_a_ledger_are_shown_from_above():
     spent = Spent(rho=123_456_789_012)
     assert Decimal(above(spent.epsilon(1e-6))) * fixed_point.PER_ONE >= spent.epsilon_units(1e-6)
-
-
-def test_an_epsilon_is_read_as_a_factor_rounded_up():
-    assert times(2.0) == "7.39 times"  # e² = 7.389056…
-    assert times(1.0) == "2.72 times"
-    assert times(30.0) == words.say("times.more")
 
 
 # -- which values are numbers -----------------------------------------------------------------------------

@@ -192,18 +192,3 @@ def test_releases_are_published_as_their_page_says(shop, monkeypatch):
     assert sites[0] < sites[1]
     assert any("so that ledger existed: put it back" in output for output in printed)
     assert hr.Ledger.open("moved/ledger.db").releases_left == 49
-
-
-def test_a_ledger_that_was_restored_is_accepted_only_if_it_is_the_latest(shop):
-    weekly = clicks_commands()
-    for command in (weekly[0], weekly[2], weekly[3]):
-        assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
-    ledger, second = Path("ledger.db"), shlex.split(weekly[4])[1:]
-    old = ledger.read_bytes()
-    assert CliRunner().invoke(app, second).exit_code == 0
-    latest = ledger.read_bytes()
-    third = [word.replace("week-02", "week-03") for word in second]
-    ledger.write_bytes(old)
-    assert "a backup was restored; put the latest copy back" in CliRunner().invoke(app, third).output
-    ledger.write_bytes(latest)
-    assert CliRunner().invoke(app, third).exit_code == 0

@@ -1,11 +1,8 @@
 """Progress is the same for neighbouring data, changes no bit, and is drawn on a terminal alone."""
 
-import io
-
 import numpy as np
 import polars as pl
 import pytest
-from rich.console import Console
 
 import hushrec as hr
 from hushrec import progress
@@ -124,38 +121,3 @@ def test_stages_end_when_a_call_fails():
     with progress.stage("nobody asked"):
         progress.advance("nobody asked")
     assert len(told.calls) == 35
-
-
-def drawn(**options):
-    screen = io.StringIO()
-    bar = progress.progress_bar(Console(file=screen, **options))
-    with progress.telling(bar):
-        for _ in progress.steps("rounds", range(3)):
-            with progress.stage("inside"):
-                pass
-    return screen.getvalue()
-
-
-def test_bars_disappear(capsys):
-    shown = drawn(force_terminal=True, width=60)
-    assert "rounds" in shown
-    assert shown.endswith("\x1b[2K\x1b[?25h\r")  # the line is erased, and the cursor is back
-    assert drawn(force_terminal=False) == ""
-    assert capsys.readouterr() == ("", "")
-    with progress.telling(hr.progress_bar()):
-        list(progress.steps("rounds", range(2)))
-    assert capsys.readouterr() == ("", "")  # not a terminal
-
-
-def test_parts_of_a_share_add_up_to_a_hundred_steps():
-    """However many parts there are, and however often one of them begins again."""
-    for parts in ([4], [1, 1, 7], []):
-        told = Told()
-        with progress.telling(told), progress.fraction("outer") as share:
-            for number, n in enumerate(parts):
-                share.part(number, len(parts))
-                for done in [*range(n), *range(n)]:
-                    progress.reach(done + 1, n)
-                assert told.steps("outer") == 100 * (number + 1) // len(parts)
-        assert told.steps("outer") == 100
-    progress.reach(1, 1)  # nobody asked

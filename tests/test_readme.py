@@ -1,12 +1,10 @@
 """What the README tells a newcomer to type does what it says."""
 
 import ast
-import os
 import re
 import shlex
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +12,6 @@ import pytest
 from typer.testing import CliRunner
 
 import hushrec
-from hushrec import registry
 from hushrec.cli.app import app
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,41 +37,6 @@ def shop(tmp_path, monkeypatch):
     ]
     (tmp_path / "clicks.csv").write_text("\n".join(["user_id,item_id", *rows]) + "\n", "utf-8")
     return tmp_path
-
-
-def words(text):
-    """The words of a text that a reader hears, without code, tables and pictures."""
-    text = re.sub(r"^```.*?^```|^\|.*?$|!\[.*?\]\(.*?\)|<!--.*?-->", "", text, flags=re.MULTILINE | re.DOTALL)
-    return re.findall(r"\w[\w'&.-]*", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text))
-
-
-def test_it_is_read_in_two_minutes():
-    assert len(README.splitlines()) <= 110
-    assert len(words(README)) <= 300
-
-
-def test_words_are_counted_without_what_is_not_read_aloud():
-    assert words("A [link](to.md).\n```sh\nmake\n```\n| a | cell |\n![Alt](x.png)\n<!-- no -->") == [
-        "A",
-        "link.",
-    ]
-
-
-def test_the_first_block_has_the_two_commands_and_the_two_installs():
-    commands = [line.split("#")[0].strip() for line in BLOCKS[0][1].splitlines()]
-    assert commands == ["make demo", "make test", 'pip install ".[curator]"', "pip install ."]
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert [re.match(r"\w+", name)[0] for name in project["dependencies"]] == ["numpy", "safetensors"]
-    assert "curator" in project["optional-dependencies"]
-
-
-def test_the_picture_comes_first_and_is_light():
-    path = ROOT / re.search(r"!\[[^\]]+\]\((.*?)\)", README)[1]
-    data = path.read_bytes()
-    assert len(data) <= 150_000
-    assert data.startswith(b"\x89PNG")
-    assert int.from_bytes(data[16:20]) == 1_000  # pixels wide
-    assert README.index("page.png") < README.index("make demo")
 
 
 def test_the_table_has_the_figures_of_the_results():
@@ -103,23 +65,6 @@ def test_the_table_has_the_figures_of_the_results():
     assert "| 5,038 | – |" in results
     assert "5,038 users" in README
     assert "copied 22 times, noise at ε = 1 per user costs 5 %" in README
-
-
-@pytest.mark.parametrize("name", [*registry.MODELS, *registry.METHODS])
-def test_it_lists_every_model(name):
-    assert f"[{name}](docs/models/{registry.file_name(name)}.md)" in README
-
-
-def test_continuous_integration_runs_the_lint_and_the_readmes_test_command(tmp_path):
-    make = tmp_path / "make"
-    make.write_text('#!/bin/sh\necho "make $*"\n')
-    make.chmod(0o755)
-    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    done = subprocess.run([ROOT / ".ci" / "run"], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    more = ["make test-lab", "make bench-ratios", "make test-page", "make test-postgres", "make test-spark"]
-    *first, one, other = done.stdout.splitlines()  # the last two run at the same time
-    assert [*first, *sorted([one, other])] == ["make lint", "== make test", "make test", *more]
 
 
 def test_the_python_block_prints_lists_of_titles(tmp_path, monkeypatch, capsys):

@@ -2,7 +2,6 @@
 
 import ast
 import importlib.util
-import inspect
 import re
 import sys
 from pathlib import Path
@@ -112,39 +111,11 @@ def test_what_is_no_model_outside_is_refused_and_says_why(here):
         registry.class_of("randomized-response", registry.MODELS)
 
 
-SCREEN = 40
-
-
-def too_long(names, screen):
-    """Models whose release does not fit on a screen."""
-    return [name for name in names if _release_of(registry.class_of(name)).count("\n") > screen]
-
-
-def _release_of(made):
-    """The source of a model's ``fit``, and of the part of it that a base leaves to the model."""
-    parts = ("fit", *(part for part in ("_factors", "_finished") if hasattr(made, part)))
-    return "\n".join(inspect.getsource(getattr(made, part)) for part in parts)
-
-
-def test_every_algorithm_fits_on_one_screen():
-    assert not too_long(registry.MODELS, SCREEN)
-    assert too_long(registry.MODELS, 5) == list(registry.MODELS)  # it would be noticed
-
-
 @pytest.mark.parametrize("page", tables.TARGETS, ids=lambda page: page.name)
 def test_tables_are_up_to_date(page):
     text = page.read_text("utf-8")
     assert text == tables.written(text), "run make tables"
     assert "<!-- table: " in text
-
-
-def test_a_model_without_its_row_is_found(monkeypatch):
-    index = ROOT / "docs" / "models" / "index.md"
-    monkeypatch.setattr(registry, "MODELS", registry.MODELS[:-1])
-    assert tables.written(index.read_text("utf-8")) != index.read_text("utf-8")
-    monkeypatch.setattr(registry, "MODELS", ("Nowhere",))
-    with pytest.raises(AttributeError):
-        tables.written(index.read_text("utf-8"))
 
 
 def test_the_table_of_units_says_what_the_classes_support():
@@ -175,7 +146,3 @@ def unnamed(text):
 def test_contracts_are_checked_for_every_private_model(file):
     found = unnamed((ROOT / "tests" / "contracts" / f"{file}.py").read_text("utf-8"))
     assert set(found) == APART.get(file, set())
-
-
-def test_a_model_that_no_contract_names_is_found():
-    assert unnamed(" ".join(PRIVATE[1:])) == PRIVATE[:1]

@@ -7,7 +7,6 @@ import shutil
 import pytest
 
 from hushrec.release.client import Client
-from support.releases import ranker, statement, valued
 
 pytestmark = pytest.mark.page
 STARS = (5, 4, 1, 5, 2, 3, 5, 1, 4, 5)
@@ -58,34 +57,6 @@ def test_numbers_of_the_pages_client_are_those_of_python(page, visit, films, tit
         assert numbers[1:] == pytest.approx([row.score, row.rating], rel=1e-9)
 
 
-def test_every_title_says_which_stars_moved_it(page, visit, films, titles, star, listed):
-    made = films()
-    visit(made)
-    given, client = own(made, titles), Client(made)
-    for title, stars in given.values():
-        star(title, stars)
-    ratings = {item: stars for item, (_, stars) in given.items()}
-    shown = page.locator("#ranked > li").evaluate_all(
-        "rows => rows.map(row => [...row.querySelectorAll('.because li')].map(one => one.textContent))"
-    )
-    bars = page.locator("#ranked .bar > *").evaluate_all("all => all.map(bar => bar.getAttribute('class'))")
-    signs = []
-    for item, lines in zip(listed(), shown, strict=True):
-        reasons = client.reasons(ratings, item)
-        words, most = (
-            {True: "pulled up by", False: "pushed down by"},
-            max(abs(why.contribution) for why in reasons),
-        )
-        assert lines == [
-            f"{'strongly' if abs(added) > most / 2 else 'a little'} {words[added > 0]} your "
-            f"{'1 star' if given[mine][1] == 1 else f'{given[mine][1]} stars'} for {given[mine][0]}"
-            for mine, added, *_ in reasons
-        ]
-        signs += ["raises" if added > 0 else "lowers" for _, added, *_ in reasons]
-    assert bars == signs
-    assert set(signs) == {"raises", "lowers"}
-
-
 def test_likes_work_as_stars_do(page, visit, likes, listed):
     made = likes()
     visit(made, name="clicks")
@@ -99,49 +70,6 @@ def test_likes_work_as_stars_do(page, visit, likes, listed):
     assert listed() == [row.item_id for row in client.recommend(mine)]
     page.locator("#own-list .like").nth(0).click()
     assert listed() == [row.item_id for row in client.recommend(mine[:2])]
-
-
-def test_features_of_liked_titles_are_reasons_too(page, visit, listed, titles):
-    n = 240
-    items = tuple(f"i{k:05d}" for k in range(n))
-    made = ranker(items, **valued(7, n), statement=statement(interactions=True))
-    visit(made, name="clicks")
-    named, client, mine = titles(items).titles, Client(made), []
-    for place in range(4):
-        row = page.locator("#found > li").nth(place)
-        mine.append(row.get_attribute("data-item"))
-        row.get_by_role("button", name=re.compile("I like")).click()
-    shown = page.locator("#ranked > li").evaluate_all(
-        "rows => rows.map(row => [...row.querySelectorAll('.because li')].map(one => one.textContent))"
-    )
-
-    def cause(why):
-        if why.item_id:
-            return named[items.index(why.item_id)]
-        some = [named[items.index(item)] for item in why.items[:2]]
-        some += [f"{len(why.items) - 2} more"] * (len(why.items) > 2)
-        return f"{why.feature}: {why.value} ({', '.join(some)})"
-
-    told = [client.reasons(mine, item) for item in listed()]
-    for reasons, lines in zip(told, shown, strict=True):
-        words, most = {True: "pulled up", False: "pushed down"}, max(abs(why.contribution) for why in reasons)
-        assert lines == [
-            f"{'strongly' if abs(why.contribution) > most / 2 else 'a little'} "
-            f"{words[why.contribution > 0]} by {cause(why)}"
-            for why in reasons
-        ]
-    assert any(len(why.items) > 2 for reasons in told for why in reasons)
-
-
-def test_without_taste_the_page_says_so(page, visit):
-    visit(ranker([f"i{k}" for k in range(30)]), name="popular", titled=None)
-    assert page.inner_text("#list-note").startswith("Lists are the same for everyone")
-    assert page.inner_text("#list-title") == "Everybody’s list"
-    page.locator("#ranked .like").nth(0).click()
-    assert not page.locator(".because").count()
-    assert page.inner_text("#ranked li >> nth=0").startswith("i1")
-    assert page.inner_text("#list-title") == "Everybody’s list"
-    assert not page.is_visible("#map")
 
 
 def test_it_works_after_the_host_is_gone(page, visit, films, titles, star, listed):
@@ -213,20 +141,3 @@ def test_titles_are_text_and_never_markup(page, visit, films, titles):
     visit(made, titled=table)
     assert page.locator("#found b").nth(0).inner_text().startswith("<img src=x")
     assert page.locator("img").count() == 0
-
-
-def test_the_map_marks_own_and_listed_titles(page, visit, films):
-    visit(films())
-    page.locator("#found > li [role=radio]").nth(4).click()
-    assert page.locator("#marks button.own").count() == 1
-    assert page.locator("#marks button.listed").count() == 10
-    assert page.locator("#marks button[tabindex='0']").count() == 1
-    page.locator("#marks button[tabindex='0']").focus()
-    page.keyboard.press("ArrowRight")
-    focused = page.evaluate("document.activeElement.getAttribute('aria-label')")
-    assert "on your list" in focused or "yours" in focused
-    assert page.is_visible("#named")
-    page.keyboard.press("Enter")
-    assert page.input_value("#search") == focused.split(",")[0]
-    page.click("#map summary")
-    assert page.locator("#words li").count() == 11

@@ -4,7 +4,6 @@ import pytest
 
 from hushrec.pages.page_style import PageStyle
 from support.axe import faults
-from support.releases import ranker
 
 pytestmark = pytest.mark.page
 READY = "html[data-ready]"
@@ -24,12 +23,6 @@ def test_a_page_with_a_title_and_a_style_of_its_own(page, own):
     assert "1.25 at δ = 1e-06" in page.inner_text("#facts")
     page.click("#meaning summary")
     assert faults(page) == []
-
-
-def test_why_lists_are_the_same_is_said(page, visit):
-    made = ranker([f"i{k}" for k in range(30)])
-    visit(made, name="popular", titled=None)
-    assert page.inner_text("#list-note").startswith(made.tastes())
 
 
 def test_title_and_style_stay_without_a_network(page, own):

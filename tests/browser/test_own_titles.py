@@ -91,15 +91,6 @@ def test_a_loaded_file_is_told_truly(page, visit, load, tmp_path):
     assert own(page) == {"item 3 é", "item 4 é", "item 5 é"}
 
 
-def test_likes_are_saved_and_loaded_as_likes(page, visit, likes, load):
-    visit(likes(), name="clicks")
-    assert load('{"i00003": 5}') == "Nothing was loaded: it holds ratings, and this page takes likes."
-    assert load('["i00003", "i00003", "else"]') == "1 of 2 titles loaded; 1 is not in this catalogue."
-    with page.expect_download() as download:
-        page.click("#export")
-    assert download.value.suggested_filename == "my-likes.json"
-
-
 def test_stars_of_another_release_wait_and_are_neither_counted_nor_saved(page, visit):
     visit()
     give(page, 0)
@@ -134,24 +125,3 @@ def test_with_stars_of_another_catalogue_alone_the_list_is_everybodys_and_says_s
     note = "This is everybody’s list: this catalogue has none of the titles that you starred."
     assert page.inner_text("#list-note") == note
     assert page.inner_text("#kept").startswith("2 titles more that you starred are not in this catalogue.")
-
-
-def test_a_page_that_gives_the_client_unknown_stars_is_noticed(page, visit, planted, heard):
-    planted(
-        "pages/assets/recommender/ranking.js", "stars.size ? stars.given : none", "new Map([['gone', 4]])"
-    )
-    page.set_default_timeout(5000)
-    from playwright.sync_api import Error as PlaywrightError  # of make test-page alone
-
-    with pytest.raises(PlaywrightError):
-        only_others(page, visit)
-    assert page.is_visible("#trouble")
-    assert "nothing of what was given" in page.text_content("#trouble")
-    heard.clear()
-
-
-def test_erasing_asks_with_the_harmless_answer_first(page, visit):
-    visit()
-    give(page, 0)
-    page.click("#erase")
-    assert page.evaluate("document.activeElement.id") == "erase-no"

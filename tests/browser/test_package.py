@@ -72,16 +72,6 @@ def test_a_page_of_ten_lines_compiles_bundles_and_shows_a_list(page, host, films
     assert page.locator("li").all_inner_texts() == expected
 
 
-@pytest.mark.parametrize(
-    "wrong", ["client.recommend(7)", "client.lists", "client.recommend(own, { n: 'five' })"]
-)
-@pytest.mark.full
-def test_a_wrong_use_does_not_compile(site, wrong):
-    done = checked(site, LISTS + f"{wrong};\n")
-    assert done.returncode
-    assert "lists.ts" in done.stdout
-
-
 def test_the_package_holds_the_client_its_types_and_its_license(site):
     package = site / "node_modules" / "hushrec"
     names = {path.name for path in package.iterdir()}

@@ -33,11 +33,6 @@ def test_a_right_signature_is_shown(page, signed, host, heard):
     assert not heard
 
 
-def test_an_unsigned_release_says_so(page, visit):
-    visit()
-    assert "not checked: nothing shows who published this file" in page.inner_text("#facts")
-
-
 def test_a_forged_signature_is_refused(page, signed, host, relist):
     folder = signed()
     file = released(folder, signed=True)
@@ -167,21 +162,6 @@ def panel(page):
     return dict(zip(facts[::2], facts[1::2], strict=True))
 
 
-def test_the_panel_says_what_the_statement_says(page, visit, films):
-    made = films(statement=statement(ledger={}))
-    visit(made)
-    said = made.statement.sentences()
-    assert page.inner_text("#sentence") == made.statement.sentence
-    assert not page.is_visible("#story")
-    page.click("#meaning summary")
-    assert page.inner_text("#story") == said["story"]
-    assert "63.2 %" in said["story"]
-    facts = panel(page)
-    assert facts["ε"] == "1.25 at δ = 1e-06, for each person"
-    assert (facts["Protected"], facts["Not protected"]) == (said["protected"], said["unprotected"])
-    assert not page.is_visible("#together")
-
-
 def several(page, visit, films):
     """The panel of one of several releases."""
     visit(films(statement=statement(ledger=dict(cases.SEVERAL))))
@@ -193,29 +173,6 @@ def several(page, visit, films):
 
 def test_one_of_several_releases_says_first_what_all_of_them_may_reveal(page, visit, films):
     several(page, visit, films)
-
-
-@pytest.mark.parametrize(
-    ("file", "right", "wrong"),
-    [
-        (
-            "index.html",
-            '<p id="together"></p>\n        <p id="sentence"></p>',
-            '<p id="sentence"></p><p id="together"></p>',
-        ),
-        ("promise.js", '"epsilon_alone" : "epsilon"', '"epsilon" : "epsilon"'),
-    ],
-)
-def test_a_release_that_hides_the_others_is_noticed(page, visit, films, planted, file, right, wrong):
-    planted(f"pages/assets/recommender/{file}", right, wrong)
-    with pytest.raises(AssertionError):
-        several(page, visit, films)
-
-
-def test_a_series_has_one_loss_for_all_of_it(page, visit, films):
-    visit(films(statement=statement(ledger={"part": 0, "parts": 4})))
-    assert page.inner_text("#together").startswith("All 4 releases of this series together: ε = 1.25")
-    assert panel(page)["ε"] == "1.25 at δ = 1e-06, for each person"
 
 
 @pytest.fixture(scope="module")

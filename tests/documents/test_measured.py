@@ -12,7 +12,6 @@ from hushrec.documents.measured import (
     finite,
     is_ledger,
     promised_table,
-    table_of,
 )
 from support.releases import statement
 
@@ -35,14 +34,6 @@ def test_a_line_rounds_up_what_may_be_lost_and_down_what_protects():
     assert table.rows == [("strict", "ε = 1.00001", "ε = 1.00001", "0.5000")]
     assert table.heads == ["class", "asks for", "is promised", "weight"]
     assert promised_table([STRICT], sure=False).heads[2] == "would be promised"
-
-
-def test_equal_rounds_in_a_row_share_a_line():
-    rounds = [replace(SAMPLED, name=f"round {n}") for n in range(1, 4)]
-    measured = [EXACT, *rounds, replace(SAMPLED, name="round 4", noise=9.0)]
-    folded = table_of(measured, folded=True)
-    assert [row[0] for row in folded.rows] == ["counts", "round × 3, each", "round 4"]
-    assert len(table_of(measured).rows) == len(measured)
 
 
 @pytest.mark.parametrize(
@@ -114,12 +105,3 @@ def test_a_ledger_that_no_reader_can_name_or_compare_is_seen(unread):
     assert is_ledger({})
     assert not is_ledger({**told, **unread})
     assert not is_ledger([*told])
-
-
-def test_the_ledger_counts_releases_from_one():
-    ledger = {"id": "", "file": "a.db", "release_index": 2, "max_releases": 4, "seq": 9}
-    (section,) = statement(ledger=ledger).charged()
-    assert section.blocks[0].text == "Charged to a.db: release 3 of at most 4, entry 9"
-    (section,) = statement(ledger={"release_index": 0, "part": 2, "parts": 7}).charged()
-    assert section.blocks[0].text.startswith("Charged to a ledger in memory: release 1 of at most 1,")
-    assert section.blocks[1].text.startswith("release 3 of a series of 7: ")

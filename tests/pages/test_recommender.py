@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,6 @@ from hushrec.release.client import Client
 from support.documents import addresses, read
 from support.signed import public_key, signature
 
-ASSETS = Path(recommender.__file__).with_name("assets") / "recommender"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
     "manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'"
@@ -157,8 +155,3 @@ def test_the_full_statement_is_among_the_files(saved, tmp_path):
     assert Client(saved).release.statement.sentences()["sentence"] in read(page)
     assert addresses(page) == ["icon.svg", "document.css", "./"]
     assert {"statement.html", "document.css"} <= found["files"].keys()
-
-
-def test_our_files_are_short():
-    for path in ASSETS.rglob("*.*"):
-        assert len(path.read_text("utf-8").splitlines()) <= 350, path

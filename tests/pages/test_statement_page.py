@@ -2,13 +2,12 @@
 
 import pytest
 
-from hushrec.documents import words
 from hushrec.documents.words import Clause
 from hushrec.pages.statement_page import statement_html
 from support.documents import addresses, read
 from support.hostile import HOSTILE, harmless
 from support.releases import statement
-from support.statements import KINDS, UNPROTECTED
+from support.statements import KINDS
 
 
 def shown(about="films", *, of=None, **options):
@@ -39,20 +38,6 @@ def test_an_attack_is_drawn_where_something_is_promised(changes):
 def test_of_one_of_several_the_story_of_all_together_comes_first():
     page = read(shown(of=statement(**KINDS["one of several"])))
     assert page.index("together: ε = 4 ") < page.index("(all 52 files)") < page.index("This release alone: ε")
-
-
-def test_a_page_says_what_the_file_is():
-    page = shown("Planted, SHA-256 5a", home="index.html")
-    assert '<html lang="en">' in page
-    assert words.say("statement.title") in read(page)
-    assert words.say("statement.back") in read(page)
-    assert "Planted, SHA-256 5a" in read(page)
-
-
-def test_what_limits_the_promise_stands_first():
-    page = shown(of=statement(caveats=(UNPROTECTED,)))
-    assert page.index('class="caution"') < page.index("NOT PRIVATE") < page.index("ε =")
-    assert 'class="caution"' not in shown()
 
 
 def test_a_page_loads_its_stylesheet_alone():

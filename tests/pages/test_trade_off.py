@@ -6,7 +6,6 @@ from statistics import NormalDist
 
 import pytest
 
-from hushrec.figures import percent
 from hushrec.pages.statement_page import trade_off
 from hushrec.release.statement import Measured
 from support.releases import statement
@@ -40,9 +39,3 @@ def test_without_known_noise_the_curve_is_that_of_epsilon_alone(epsilon):
     for wrong, share in drawn(epsilon=epsilon, measurements=sampled)[1][1:-1]:
         most = min(math.exp(epsilon) * wrong + 1e-6, 1 - math.exp(-epsilon) * (1 - 1e-6 - wrong))
         assert share == pytest.approx(most, abs=0.01 * math.exp(epsilon))
-
-
-def test_the_words_of_the_picture_give_its_figure():
-    picture, _ = drawn()
-    assert f"at most {percent(statement().reading.best_attack)} %" in picture.text
-    assert 'role="img" aria-label=' in picture.svg
