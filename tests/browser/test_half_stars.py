@@ -45,14 +45,3 @@ def five_stars_in_halves(page, visit, least=0.5):
 @pytest.mark.parametrize("least", [0.5, 1.0])
 def test_halves_of_five_stars(page, visit, least):
     five_stars_in_halves(page, visit, least)
-
-
-@pytest.mark.parametrize(
-    ("scale", "kind", "count"),
-    [((1.0, 5.0, 1.0), "stars", 5), ((1.0, 10.0, 1.0), "stars many", 10), ((0.5, 4.5, 0.5), "stars many", 9)],
-)
-def test_other_scales_keep_their_stars(page, visit, scale, kind, count):
-    visit(scaled(*scale))
-    assert row(page).get_by_role("radiogroup").get_attribute("class") == kind
-    assert row(page).get_by_role("radio").all_inner_texts() == ["☆"] * count
-    assert page.locator(".figure").count() == 0

@@ -72,18 +72,3 @@ def test_one_rating_less_in_a_block_is_noticed(name, sources, tmp_path):
     files = hr.Blocks.write(memory.select(mask), tmp_path / "b", ratings_per_block=200)
     pair = min(class_of(name).supports)
     assert made(name, pair, memory) != made(name, pair, files)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(("name", "pair"), [*fits()])
-def test_a_million_ratings_make_the_same_release(name, pair, million):
-    memory, files = of_kind(name, million)
-    assert made(name, pair, memory) == made(name, pair, files)
-
-
-@pytest.fixture(scope="module")
-def million(tmp_path_factory):
-    """About a million in memory, and in blocks of 100,000 in either order."""
-    made = both(tmp_path_factory.mktemp("million"), (12_000, 800, 1_400_000), 100_000)
-    assert all(len(memory.items) > 1_000_000 for memory, *_ in made.values())
-    return made

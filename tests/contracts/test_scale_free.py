@@ -76,8 +76,8 @@ def ratings(unit, shift=0.0, seed=1):
 
 
 @cache
-def fitted(name, kind, unit, shift=0.0, epsilon=8.0):
-    budget = hr.Budget(epsilon=epsilon, delta=1e-6, unit=kind[0], adjacency=kind[1])
+def fitted(name, kind, unit, shift=0.0):
+    budget = hr.Budget(epsilon=8.0, delta=1e-6, unit=kind[0], adjacency=kind[1])
     return released(ratings(unit, shift), MODELS[name], budget)
 
 
@@ -90,17 +90,10 @@ def parts(release):
     return {**release.tensors, **release.constants}
 
 
-@pytest.mark.parametrize("exponent", [-5, 10])
+@pytest.mark.parametrize("exponent", [-19, 18])
 @pytest.mark.parametrize(("name", "kind"), CASES)
 @pytest.mark.full
 def test_other_units_give_the_same_release(name, kind, exponent):
-    require_same(name, kind, 4.0**exponent)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("exponent", [-19, -12, 2, 18])
-@pytest.mark.parametrize(("name", "kind"), CASES)
-def test_all_units_give_the_same_release(name, kind, exponent):
     require_same(name, kind, 4.0**exponent)
 
 
@@ -121,18 +114,3 @@ def test_a_shift_of_the_scale_is_a_shift_of_the_items(name, kind):
     for part, value in usual.items():
         expected = np.asarray(value) + (64.0 if part == "item_effects" else 0.0)
         np.testing.assert_allclose(other[part], expected, rtol=1e-4, atol=1e-4, err_msg=part)
-
-
-@pytest.mark.parametrize("unit", [1e-3, 1e6])
-@pytest.mark.parametrize(("name", "kind"), CASES)
-@pytest.mark.full
-def test_units_that_no_grid_fits_give_about_the_same(name, kind, unit):
-    """Grids are powers of two, so the noise is another: at a large ε it matters little."""
-    one, other = (fitted(name, kind, c, epsilon=200.0) for c in (1.0, unit))
-    own = {"i00": 5.0, "i03": 1.0, "i05": 4.0}
-    expected = hr.Client(one).predict(own, items=list(one.items))
-    found = hr.Client(other).predict(
-        {item: stars * unit for item, stars in own.items()}, items=list(one.items)
-    )
-    apart = np.array([found[item] / unit - stars for item, stars in expected.items()])
-    assert np.abs(apart).max() < 0.25

@@ -254,38 +254,6 @@ def test_no_setting_is_dead(name: str) -> None:
 # -- it sees what is planted ------------------------------------------------------------------------------
 
 
-class Unheard(hr.GlobalEffects):
-    """Has a setting that nobody reads."""
-
-    volume: float = 1.0
-
-
-class Unmarked(hr.InputPerturbationMF):
-    """Takes the settings of another solver in silence."""
-
-    learning_rate: float = 0.01
-
-
-class Silent(hr.InputPerturbationMF):
-    """Does not refuse what it should."""
-
-    def require_effect(self, **facts: object) -> None:
-        pass
-
-
-@pytest.mark.parametrize(
-    ("kind", "found"),
-    [
-        (Unheard, "volume changes nothing beside {}"),
-        (Unmarked, "learning_rate changes nothing beside {}"),
-        (Silent, "learning_rate is not refused beside {}"),
-    ],
-)
-@pytest.mark.full
-def test_a_dead_setting_is_found(kind: type[Settings], found: str) -> None:
-    assert any(line.startswith(found) for line in dead(kind))
-
-
 def test_every_model_and_method_is_gone_over() -> None:
     assert {*registry.MODELS, *registry.METHODS} <= {*KINDS}
     assert all(list(fields(kind)) for kind in KINDS.values())

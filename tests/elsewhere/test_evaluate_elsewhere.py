@@ -4,16 +4,11 @@ LensKit and scikit-learn are in the environment of ``make test-elsewhere``, RecT
 Python ``RECTOOLS`` names. Without them only hushrec's part runs.
 """
 
-import io
-import itertools
 import os
 import re
 import subprocess
 import sys
-from contextlib import redirect_stdout
-from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -40,11 +35,6 @@ def made(tmp_path_factory):
     """The folder of ``make_lists.py``, and what that printed."""
     folder = tmp_path_factory.mktemp("elsewhere") / "lists"
     return folder, run("make_lists.py", folder)
-
-
-def test_its_commands_name_what_is_there():
-    named = re.findall(r"examples/\S+\.(?:py|txt)", PAGE)
-    assert {ROOT / name for name in named} == {*EXAMPLE.glob("*.py"), *EXAMPLE.glob("*.txt")}
 
 
 def values(lines):
@@ -87,23 +77,3 @@ def test_rectools_finds_the_same_ndcg_with_one_option(made):
     assert printed == RECTOOLS
     assert theirs["ndcg@100, achievable"] == ours["ndcg@100"]
     assert theirs["recall@20"] < ours["recall@20"]
-
-
-@pytest.mark.full
-def test_settings_are_tried_as_the_page_says(monkeypatch):
-    if find_spec("sklearn") is None:  # hushrec's part of the loop is the same
-        selection = SimpleNamespace(ParameterGrid=product)
-        monkeypatch.setitem(sys.modules, "sklearn", SimpleNamespace(model_selection=selection))
-        monkeypatch.setitem(sys.modules, "sklearn.model_selection", selection)
-    (block,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    with redirect_stdout(io.StringIO()) as printed:
-        exec(compile(block, "evaluate-elsewhere.md", "exec"), names := {"pl": pl})
-    assert [line.rstrip() for line in printed.getvalue().splitlines()] == GRID
-    lists, test = (eval(code, names) for code in re.findall(r"`([^`]*\.to_pandas\(\))`", PAGE))
-    assert [*lists.columns] == ["user_id", "item_id", "score", "rank"]
-    assert [*test.columns] == ["user_id", "item_id"]
-
-
-def product(grid):
-    """All combinations, as ``ParameterGrid`` yields them."""
-    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]

@@ -4,8 +4,8 @@
 
 Every fault names the text that it replaces, which must stand exactly once in its file, and the fast tests
 that must fail, by function. All of them are run on a copy without a fault first: where one fails there,
-nothing is known. The exit status is 0 where every fault was caught but those that are proven harmless, 1
-where one survived (or one that was called harmless was caught), 2 where the list or the tests cannot be used.
+nothing is known. The exit status is 0 where every fault was caught, 1 where one survived, 2 where the list or
+the tests cannot be used.
 """
 
 import argparse
@@ -53,7 +53,6 @@ class Fault:
     after: str
     loses: str
     tests: tuple[str, ...]
-    harmless: str = ""
 
 
 @dataclass(frozen=True)
@@ -64,10 +63,6 @@ class Result:
     verdict: str
     seconds: float
     said: str
-
-    @property
-    def expected(self) -> bool:
-        return self.verdict == (SURVIVED if self.fault.harmless else CAUGHT)
 
 
 def listed(path: Path, root: Path) -> list[Fault]:
@@ -240,9 +235,7 @@ def table(results: Iterable[Result]) -> str:
     """Area by area: what became of every fault."""
     rows = [("area", "fault", "verdict", "seconds")]
     for result in sorted(results, key=lambda r: (r.fault.area, r.fault.name)):
-        verdict = result.verdict if result.expected else result.verdict.upper()
-        if result.fault.harmless:
-            verdict += " (harmless)"
+        verdict = result.verdict if result.verdict == CAUGHT else result.verdict.upper()
         rows.append((result.fault.area, result.fault.name, verdict, f"{result.seconds:.0f}"))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
@@ -268,14 +261,10 @@ def main() -> int:
     except Unusable as problem:
         print(problem, file=sys.stderr)
         return 2
-    real = [result for result in results if not result.fault.harmless]
-    caught = sum(result.verdict == CAUGHT for result in real)
+    caught = sum(result.verdict == CAUGHT for result in results)
     print(f"\n{table(results)}\n")
-    print(
-        f"{caught} of {len(real)} real faults caught, {len(results) - len(real)} proven harmless, "
-        f"in {time.monotonic() - began:.0f} s"
-    )
-    return 0 if all(result.expected for result in results) else 1
+    print(f"{caught} of {len(results)} faults caught, in {time.monotonic() - began:.0f} s")
+    return 0 if caught == len(results) else 1
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ def played(runner, tmp_path, monkeypatch, capfd):
 
 
 def test_every_listed_fault_can_be_planted(runner):
-    assert len(runner.listed(RUN.with_name("faults.toml"), RUN.parents[2])) > 300
+    assert len(runner.listed(RUN.with_name("faults.toml"), RUN.parents[2])) > 200
 
 
 @pytest.mark.full
@@ -76,24 +76,16 @@ def test_faults_are_caught_one_by_one_in_compiled_code_too(played):
     status, said = played(
         fault("double.py", "2 * x", "3 * x", DOUBLE),
         fault("double.py", "2 * x", "2 + x", DOUBLE),
-        fault("double.py", "# twice", "# two times", DOUBLE, harmless="a remark"),
         fault("kernels.py", "x + 1", "x + 2", "test_steps.py::test_steps"),
     )
-    assert "3 of 3 real faults caught, 1 proven harmless" in said
+    assert "3 of 3 faults caught" in said
     assert status == 0
 
 
 def test_a_fault_that_survives_is_told(played):
     status, said = played(SURVIVOR, fault("double.py", "2 * x", "3 * x", DOUBLE))
-    assert "1 of 2 real faults caught" in said
+    assert "1 of 2 faults caught" in said
     assert "SURVIVED" in said
-    assert status == 1
-
-
-@pytest.mark.full
-def test_a_fault_that_is_not_as_harmless_as_it_was_said_to_be_is_told(played):
-    status, said = played(fault("double.py", "2 * x", "3 * x", DOUBLE, harmless="who knows"))
-    assert "CAUGHT (harmless)" in said
     assert status == 1
 
 
