@@ -1,6 +1,7 @@
 """What a prompt and a notebook show: a line that fits, a page that does nothing, and nothing private."""
 
 from dataclasses import replace
+from html import escape
 
 import pytest
 
@@ -14,6 +15,7 @@ from support.documents import piece
 
 BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
 LOCAL = Budget(epsilon=40.0, delta=0.0, unit="user", adjacency="replace")
+WIDTH = 110
 EVIL = "<script>alert('1')</script>"
 
 
@@ -40,6 +42,26 @@ def shown(tmp_path_factory):
         "ratings": ratings,
         "blocks": hr.Blocks.write(ratings, folder / "packed"),
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "first"),
+    [
+        ("unprotected.seeded", "NOT PRIVATE"),
+        ("convergence.sample", "CONDITIONAL ON CONVERGENCE"),
+        ("author.foreign", "AUTHOR'S CLAIM"),
+    ],
+)
+def test_a_caveat_comes_first(shown, name, first):
+    named = {} if name == "unprotected.seeded" else {"names": f"{EVIL} " + "word " * 40}
+    release = shown["release"]
+    release = replace(release, statement=replace(release.statement, caveats=(Clause(name, named),)))
+    assert f", {first}" in repr(release)
+    assert len(repr(release)) <= WIDTH
+    page = piece(release._repr_html_())
+    assert page.index(escape(first)) < page.index("ε = 1 at δ")
+    assert ("word word" in page) == bool(named)
+    assert EVIL not in page
 
 
 def test_nothing_is_told_of_private_rows(shown):

@@ -43,7 +43,25 @@ SAYS = {
     "nothing": "this ε says nothing: it may be billions of times as probable",
     "chance": r", plus 1 in ([\d,]+)\.$",
 }
+OTHER = {
+    ("user", "add-remove"): ("if you had never taken part.", "about you "),
+    ("user", "replace"): ("if you had given other {many}.", "about your {many} "),
+    ("user", "replace-items"): (
+        "if your {many} were of other items.",
+        "about which items your {many} are of ",
+    ),
+    ("record", "add-remove"): ("if you had never given that {one}.", "about any single {one} of yours "),
+    ("record", "replace"): (
+        "if you had given that {one} other stars.",
+        "about the stars of any single {one} of yours ",
+    ),
+}
 PI = Decimal("3.1415926535897932384626433832795028841971693993751058209749445923078164")
+GIVEN = {
+    False: {"one": "rating", "many": "ratings"},
+    True: {"one": "interaction", "many": "interactions"},
+}
+"""By whether people gave interactions."""
 of_every_kind = pytest.mark.parametrize(("unit", "adjacency", "interactions"), KINDS)
 
 
@@ -178,6 +196,15 @@ def test_a_weak_bound_is_named_and_never_below_the_true_one(unit, adjacency, int
     assert not re.search(r"\de[+-]?\d|\^|∞|inf|nan", far)
 
 
+def test_the_loss_is_rounded_up_and_names_unit_and_adjacency():
+    for unit, adjacency in ADJACENCIES:
+        said = Guarantee(unit, adjacency, Odds.of(1.2345678, 1.23456789e-6)).loss()
+        figures = ("1.23457", "1.23457e-06")
+        assert [*re.findall(r"= ([\d.,e-]+\d)", said)] == [*figures]
+        assert unit in said
+        assert said.endswith(adjacency)
+
+
 # -- words -------------------------------------------------------------------------------------------------
 
 
@@ -194,6 +221,45 @@ def test_no_word_sounds_better_than_its_figure(unit, adjacency, interactions):
             assert GRADES[place] in made.grade()
             assert made.grade() in made.promise()
             before = place
+
+
+@of_every_kind
+def test_every_promise_compares_two_worlds_and_claims_no_more_than_its_adjacency(
+    unit, adjacency, interactions
+):
+    given, whole = GIVEN[interactions], (unit, adjacency) == ("user", "add-remove")
+    other, about = (part.format(**given) for part in OTHER[unit, adjacency])
+    for epsilon, delta in itertools.product(EPSILONS, DELTAS):
+        said = guarantee(unit, adjacency, interactions, epsilon, delta).promise()
+        first, _, left = said.partition(SAYS["unprotected"])
+        assert other in first
+        assert about in first
+        assert bool(left) == (not whole)
+        clicked = unit == "record" and interactions
+        assert (SAYS["known"] in said) == (adjacency == "add-remove" and not clicked), (
+            "a click has no content"
+        )
+    assert not any(word in said for kind, word in _named() if kind != interactions)
+
+
+def _named():
+    return [(kind, given["one"]) for kind, given in GIVEN.items()]
+
+
+@of_every_kind
+def test_what_is_protected_is_said_apart_from_what_is_not(unit, adjacency, interactions):
+    made = guarantee(unit, adjacency, interactions, 1.0, 0.0)
+    whole = (unit, adjacency) == ("user", "add-remove")
+    covered, unprotected = made.covered(), made.unprotected()
+    assert (covered is None) == whole
+    if covered:
+        assert covered.endswith(f"{made.protected()}.{SAYS['unprotected']}{unprotected}.")
+        assert made.promise().endswith(f"{SAYS['unprotected'].lstrip()}{unprotected}.")
+    together = "all your {many} together, about"
+    together = together.format(**GIVEN[interactions], r="r" * (adjacency == "replace"))
+    assert (together in unprotected) == (unit == "record"), "not each by itself: that contradicts"
+    took_part = "that you took part"
+    assert (took_part in unprotected) == (unit == "user" and not whole)
 
 
 @pytest.mark.parametrize(("unit", "adjacency", "interactions"), KINDS)
