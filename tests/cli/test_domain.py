@@ -31,24 +31,6 @@ def test_refusals(here, refused):
     assert not Path("domain.json.part").exists()
 
 
-def test_a_spreadsheet_of_another_country_is_read_with_its_separator(here, hushrec, refused):
-    text = 'ISBN;Titel;Jahr\n00037;"Hafen; still";1980\n00074;Café;1981\n'
-    Path("katalog.csv").write_text(text, encoding="latin-1")
-    line = "domain --interactions --max-users 200 -o d.json --items"
-    assert "iconv -f latin1 -t utf-8 katalog.csv > katalog-utf8.csv" in refused(f"{line} katalog.csv")
-    Path("utf8.csv").write_text(text, encoding="utf-8")
-    assert "give separator=';' (--separator ';'), or write it with commas" in refused(f"{line} utf8.csv")
-    assert not Path("d.json").exists()
-    shown = hushrec(f"{line} utf8.csv --separator ;").out
-    assert "2 items; the first ids: 00037 and 00074" in shown
-    assert "No titles: the columns are ISBN, Titel, Jahr; --titles COLUMN takes one" in shown
-    shown = hushrec(f"{line} utf8.csv --separator ; --titles Titel --feature Jahr").out
-    assert "No titles" not in shown
-    domain = hr.Domain.open("d.json")
-    assert (domain.items, domain.titles) == (("00037", "00074"), ("Hafen; still", "Café"))
-    assert domain.features == {"Jahr": ("1980", "1981")}
-
-
 def test_ratings_are_no_catalogue(here, refused):
     Path("clicks.csv").write_text("Kunde;Film\n1046515;A\n1046515;B\n")
     told = refused("domain --items clicks.csv --separator ; --interactions --max-users 9 -o d.json")

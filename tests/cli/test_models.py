@@ -27,11 +27,6 @@ def test_every_one_is_listed_once_under_what_it_is(hushrec, monkeypatch):
     assert line.split()[:4] == ["private-als", "both", "needed", "user"]
 
 
-def test_a_wide_terminal_shows_papers(hushrec, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "140")
-    assert "Steck 2019" in hushrec("models").out
-
-
 def test_json_has_every_one(hushrec):
     groups = json.loads(hushrec("models --json").out)
     assert sorted(known["class"] for listed in groups.values() for known in listed) == sorted(

@@ -33,13 +33,6 @@ def test_no_ratings_are_opened(here, hushrec, budget):
     assert "What will be measured" in hushrec(f"plan --domain domain.json {budget}").out
 
 
-def test_laplace(here, hushrec, budget):
-    pure = (
-        "--epsilon 1 --delta 0 --unit record --adjacency replace --set noise=laplace --model global-effects"
-    )
-    assert "b = 4" in hushrec(f"plan --domain domain.json {pure}").out
-
-
 def test_settings_reach_the_model(here, hushrec, budget):
     line = f"plan --domain domain.json {budget} --model covariance-svd"
     plain = hushrec(line).out
@@ -177,17 +170,6 @@ def test_what_the_data_must_be_is_said_where_the_model_asks_for_it(here, hushrec
         "Taste is expected to be learned from 50,000 users with 50 interactions each (assumed"
     )
     assert told in flat(hushrec(asked).out)
-
-
-def test_equal_rounds_share_a_line(here, hushrec, budget):
-    line = f"plan --domain domain.json {budget} --model posterior-mf --set epochs=32"
-    shown = hushrec(line).out
-    planned = [row["name"] for row in json.loads(hushrec(f"{line} --json").out)["measurements"]]
-    rounds = [name for name in planned if ", epoch " in name]
-    assert len(rounds) > 2
-    (told,) = (line for line in shown.splitlines() if ", epoch" in line)
-    assert told.startswith(f"items, epoch × {len(rounds)}, each ")
-    assert all(name in shown for name in set(planned) - set(rounds))
 
 
 YEAR = "plan --domain clicks.json --releases 52 --total 8 --delta 1e-6 --unit user --adjacency add-remove"

@@ -239,20 +239,6 @@ def test_show_tells_people_cells_items_and_the_statement(here, hushrec, form):
     assert "An answered cell differs from the truth with probability" in shown
 
 
-def test_a_huge_epsilon_is_not_dressed_up(here, hushrec):
-    shown = " ".join(hushrec(command(more=BUDGET.replace("30", "900"))).out.split())
-    assert "The bound ε = 900 is too weak to promise much" in shown
-    assert "almost the same" not in shown
-
-
-def test_at_80_columns_nothing_is_cut(here, hushrec, monkeypatch):
-    hushrec(command())
-    monkeypatch.setenv("COLUMNS", "80")
-    lines = hushrec("show released.parquet").out.splitlines()[1:]
-    assert max(map(len, lines)) <= 80
-    assert not any("…" in line for line in lines)
-
-
 def test_a_data_set_is_fitted_free_of_charge(here, hushrec, refused):
     hushrec(command())
     result = hushrec("fit released.parquet --model item-knn -o model.safetensors")

@@ -5,7 +5,6 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.cli.recommend import _figure
 from support.commands import fit
 
 
@@ -171,10 +170,3 @@ def test_a_list_that_is_the_same_for_everybody_says_so(release, ranking, hushrec
     told = hushrec("recommend films.safetensors --rating i00001=5").err
     assert "This list is the same for everyone: no taste survived the noise at ε = 1.\n" in told
     assert "Planted learns no tastes" in hushrec("recommend plain.safetensors").err
-
-
-def test_scores_without_a_unit_have_three_significant_digits():
-    shown = [_figure(score, stars=False) for score in (0.0012345, 0.4567, 1234.5, -0.05)]
-    assert shown == ["0.00123", "0.457", "1234", "-0.05"]
-    assert _figure(0.0012345, False, "+") == "+0.00123"
-    assert _figure(3.14159, stars=True) == "3.14"

@@ -24,14 +24,6 @@ def test_what_nobody_declared_of_a_kept_ledger_is_named(release, hushrec):
     )
 
 
-def test_at_80_columns_nothing_is_cut(release, hushrec, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    lines = hushrec("show films.safetensors").out.splitlines()
-    assert max(map(len, lines)) <= 80
-    assert not any("…" in line for line in lines)
-    assert any(line.startswith("co-rating weights") and "ρ =" in line for line in lines)
-
-
 def test_what_is_no_release_is_refused(here, refused):
     assert "not a hushrec release" in refused("show domain.json")
     assert "train.csv.statement.json cannot be read: No such file" in refused("show train.csv")
@@ -55,23 +47,6 @@ def test_what_people_give_is_shown(ranking, hushrec, name, told):
     assert f"\npeople give    {told}\n" in hushrec(f"show {name}.safetensors").out
 
 
-def test_what_is_left_of_tastes_is_said_above_the_promise(release, ranking, hushrec):
-    lines = hushrec("show films.safetensors").out.splitlines()
-    assert lines[:7] == [
-        "films.safetensors: Release of CovarianceSVD",
-        f"SHA-256 {sha256(release)}",
-        "items          30",
-        "people give    scale 1 to 5 by 1",
-        "predicts from  a user's own ratings",
-        f"tastes         {hr.Release.open(release).taste}",
-        "signature      not checked",
-    ]
-    assert lines[7] == "ε = 1 at δ = 1e-06 per user, add-remove"
-    assert (
-        "Lists are the same for everyone: Planted learns no tastes." in hushrec("show plain.safetensors").out
-    )
-
-
 def test_the_facts_of_a_release_are_one_object(release, hushrec):
     facts = json.loads(hushrec("show films.safetensors --json").out)
     opened = hr.Release.open("films.safetensors")
@@ -81,10 +56,6 @@ def test_the_facts_of_a_release_are_one_object(release, hushrec):
     assert (facts["kind"], facts["version"]) == ("release", 2)
     assert (facts["statement"]["kind"], facts["statement"]["version"]) == ("statement", 2)
     assert (facts["file"], facts["sha256"]) == ("films.safetensors", sha256(release))
-
-
-def test_symbols_are_explained_where_the_last_line_says(release, hushrec):
-    assert "docs/glossary.md#symbols" in hushrec("show films.safetensors").out.splitlines()[-1]
 
 
 def test_the_schema_of_statements_needs_no_release(release, hushrec, refused):
