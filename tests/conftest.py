@@ -1,3 +1,4 @@
+import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -13,6 +14,12 @@ import pytest
 import typer.testing
 
 import hushrec as hr
+
+with contextlib.suppress(ImportError):  # which environments of other libraries do not have
+    from hypothesis import settings
+
+    settings.register_profile("hushrec", deadline=None)  # a busy machine is no failure
+    settings.load_profile("hushrec")
 
 # An application's commands are the same each time, and building them takes as long as most of them run.
 typer.testing._get_command = functools.cache(typer.testing._get_command)
