@@ -110,6 +110,25 @@ def test_more_users_than_declared_is_for_the_curator(here, hushrec, budget):
     assert "more users" not in result.out
 
 
+def test_other_dialects(here, hushrec, budget):
+    table = pl.read_csv("train.csv", infer_schema=False)
+    renamed = table.rename({"user_id": "who", "item_id": "film", "rating": "stars"})
+    renamed.with_columns(pl.col("stars").str.replace(".", ",", literal=True)).write_csv(
+        "de.txt", separator=";"
+    )
+    columns = "--column user_id=who --column item_id=film --column rating=stars"
+    options = f"{columns} --format csv --separator ; --decimal , --model covariance-svd --set rank=3".replace(
+        ";", "';'"
+    )
+    result = hushrec(fit(budget, source="de.txt", more=options))
+    assert "none dropped or changed" in " ".join(result.err.split())
+    table.write_csv("bare.dat", separator="\t", include_header=False)
+    more = "--format u.data --column user_id=0 --column item_id=1 --column rating=2"
+    Path("other").mkdir()
+    result = hushrec(fit(budget, source="bare.dat", ledger="other/b.db", out="bare.safetensors", more=more))
+    assert "none dropped or changed" in " ".join(result.err.split())
+
+
 @pytest.mark.parametrize(
     ("source", "more", "message"),
     [
