@@ -18,9 +18,9 @@ from scipy import sparse
 from hushrec.arrays import Floats, Ints
 from hushrec.estimation.interactions.expected_counts import CountModel
 from hushrec.estimation.interactions.pair_factors import LEAST, RIDGE, Crowd, Muting, ValueFactors, half_count
-from hushrec.item_prior import FeatureGroup, ItemPrior
+from hushrec.item_prior import FeatureGroup
 
-__all__ = ["ValueTable", "feature_tastes", "placed", "value_table"]
+__all__ = ["ValueTable", "placed", "value_table"]
 
 _MOST = 80.0
 """Bound of the logarithm of a count, so that nothing overflows."""
@@ -132,30 +132,3 @@ def _scaled(table: Any, scale: Floats) -> Any:
     scaled = sparse.csr_array(sparse.diags_array(scale) @ table)
     scaled.sort_indices()
     return scaled
-
-
-_EXPLAINED = 0.002
-"""Variance v of a user's ratings that a kind of feature explains, in squared widths of the scale; by hand."""
-_MOST = 32
-"""The most directions. Chosen by hand."""
-
-
-def feature_tastes(prior: ItemPrior, popularity: Floats, span: float) -> Floats:
-    """Make factors of the items from features, such that the users' vectors have unit covariance.
-
-    Args:
-        prior: what is publicly known about the items.
-        popularity: how often each item is chosen, positive, shape (n_items,).
-        span: width of the scale.
-
-    Returns:
-        In rating units, shape (n_items, rank), of rank 0 if there are no features.
-    """
-    if not prior.design.size:
-        return np.zeros((len(popularity), 0))
-    weights = popularity / popularity.sum()
-    sizes = np.bincount(prior.groups, weights @ prior.design**2)
-    scales = np.sqrt(_EXPLAINED * span**2 / np.maximum(sizes, 1e-12))[prior.groups]
-    columns = prior.design * scales
-    _, directions = np.linalg.eigh((columns * weights[:, None]).T @ columns)
-    return np.asarray(columns @ directions[:, : -_MOST - 1 : -1], dtype=np.float64)

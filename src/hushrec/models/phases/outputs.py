@@ -10,7 +10,8 @@ import numpy as np
 
 from hushrec.arrays import Floats, Floats32
 from hushrec.data.domain import Domain
-from hushrec.estimation.interactions.feature_values import ValueTable, feature_tastes
+from hushrec.estimation.feature_tastes import feature_tastes
+from hushrec.estimation.interactions.feature_values import ValueTable
 from hushrec.estimation.interactions.pair_factors import LinearWeights
 from hushrec.models.base import Model
 from hushrec.models.phases.biases import Biases
