@@ -5,7 +5,7 @@
 
 Crowds differ in size alone: 2,000 items, 50 ratings per user. The loss is that of the recommended
 model's RMSE against the model without noise on the same crowd. The rows go to lab/results/crowds.csv;
-what is there is not run again. ``--page`` writes page and figure of the rows that are there."""
+what is there is not run again. ``--page`` writes the page of the rows that are there."""
 
 import argparse
 import math
@@ -155,7 +155,7 @@ python -m lab bench crowds
 python -m lab bench crowds --page
 ```
 
-![What privacy costs crowds, by their size](crowds.svg)
+What privacy costs crowds, by their size: `make figures` draws `lab/results/crowds.svg`.
 
 {parts[0]}
 {parts[1]}
@@ -177,14 +177,13 @@ def main() -> None:
     parser.add_argument("--users", type=int, nargs="+", default=[3_000, 10_000, 30_000, 100_000, 500_000])
     parser.add_argument("--epsilon", type=float, nargs="+", default=[0.5, 1, 2, 4, 8])
     parser.add_argument("--page", action="store_true")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of crowds.csv, page and figure")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="folder of crowds.csv and the page")
     asked = parser.parse_args()
     path = asked.out / "crowds.csv"
     if not asked.page:
         run(asked.users, asked.epsilon, path)
         return
     rows = stored(path)
-    (asked.out / "crowds.svg").write_text(figure(losses(rows)), encoding="utf-8")
     (asked.out / "crowds.md").write_text(page(rows), encoding="utf-8")
 
 

@@ -10,7 +10,7 @@ on synthetic people of the releases at ``--rows``. Each recommender is attacked 
 as shadows (``lab.membership.attackers``). The attackers know everybody's rows, and not who trained.
 
 Rows are added to ``lab/results/membership.csv`` as each recommender is done, and what is there is not made
-again; ``--page`` writes the tables of ``lab/results/membership.md`` and the picture. Noise is seeded: no
+again; ``--page`` writes the tables of ``lab/results/membership.md``. Noise is seeded: no
 release here is private.
 """
 
@@ -196,12 +196,11 @@ def main() -> None:
     parser.add_argument("--halves", type=int, default=16)
     parser.add_argument("--people", type=int, default=20_000)
     parser.add_argument("--out", type=Path, default=ROWS)
-    parser.add_argument("--page", action="store_true", help="write the tables and the picture")
+    parser.add_argument("--page", action="store_true", help="write the tables")
     options = parser.parse_args()
     if options.page:
         results = read(options.out)
         PAGE.write_text(page(results, PAGE.read_text("utf-8")), "utf-8")
-        PAGE.with_suffix(".svg").write_text(picture(results, "MovieLens 1M"), "utf-8")
         return
     there = (
         set()

@@ -15,7 +15,7 @@ the penalty is the one that does best on the people who are measured.
 
 Penalties that are not means over rows grow with their number. Rows are added to
 ``lab/results/synthetic_people.csv``, with facts of the synthetic rows; ``--page`` writes the tables of
-``lab/results/synthetic_people.md`` and the picture. Noise is seeded: no release here is private.
+``lab/results/synthetic_people.md``. Noise is seeded: no release here is private.
 """
 
 import argparse
@@ -272,13 +272,12 @@ def main() -> None:
     parser.add_argument("--held-out", type=int, default=protocol.HELD_OUT, help="people of each part")
     parser.add_argument("--others", action="store_true", help="train hushrec's and LensKit's models alone")
     parser.add_argument("--local", action="store_true", help="measure randomized rows alone")
-    parser.add_argument("--page", action="store_true", help="write the tables and the picture")
+    parser.add_argument("--page", action="store_true", help="write the tables")
     options = parser.parse_args()
     protocol.HELD_OUT = options.held_out
     if options.page:
         results = pl.read_csv(ROWS, schema_overrides={"epsilon": pl.Float64})
         PAGE.write_text(page(results, PAGE.read_text("utf-8")), "utf-8")
-        PAGE.with_suffix(".svg").write_text(picture(results, "MovieLens 1M"), "utf-8")
         return
     append(ROWS, COLUMNS, lines(options))
 

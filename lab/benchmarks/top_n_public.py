@@ -1,6 +1,6 @@
 """Lists with public facts: nDCG by ε with nothing, features, other people's clicks, or both.
 
-    python -m lab bench top_n_public [--draws 2] [--epsilon .5 1 2 4 8 20] [--picture | --new-items]
+    python -m lab bench top_n_public [--draws 2] [--epsilon .5 1 2 4 8 20] [--new-items]
 
 MovieLens 1M, likes from 4 stars on, unit user, strong generalisation (``top_n.protocol``). Features are the
 genres and titles of its own list of films; titles hold the year. The other people are those of MovieLens
@@ -139,12 +139,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--draws", type=int, default=2)
     parser.add_argument("--epsilon", type=float, nargs="+", default=[0.5, 1, 2, 4, 8, 20])
-    parser.add_argument("--picture", action="store_true", help="draw the rows that are there")
     parser.add_argument("--new-items", action="store_true", help="measure films that are held out whole")
     options = parser.parse_args()
-    if options.picture:
-        ROWS.with_suffix(".svg").write_text(picture(pl.read_csv(ROWS, infer_schema_length=None)), "utf-8")
-        return
     path, columns, measure = (NEW_ROWS, NEW_COLUMNS, new_rows) if options.new_items else (ROWS, COLUMNS, rows)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

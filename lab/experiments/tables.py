@@ -32,7 +32,7 @@ def conditions(
     are of.
 
     Args:
-        rows: of one grid.
+        rows: of one grid, or the lines of their summary with models and δ.
         shown: the curves.
         bare: names of models that are shown without noise.
         metric: that is shown; the first by default.
@@ -46,8 +46,11 @@ def conditions(
     )
     pairs = pl.concat([found.select("name", "model") for found in (mine, exact)]).unique(maintain_order=True)
     doubted = dict.fromkeys(curve.name for curve in unpriced(rows, metric) if curve in shown)
-    splits = rows["split"].n_unique()
-    many = f"bands and intervals: 95 % over {splits} splits" if splits > 1 else "one split, so no intervals"
+    splits = sorted({*mine["splits"]}) if "low" in rows.columns else [rows["split"].n_unique()]
+    counts = " or ".join(map(str, splits))
+    many = (
+        f"bands and intervals: 95 % over {counts} splits" if splits[-1] > 1 else "one split, so no intervals"
+    )
     return [
         *(f"unit {unit}" for unit in units if len(units) == 1),
         *(f"adjacency {adjacency}" for adjacency in adjacencies if len(adjacencies) == 1),

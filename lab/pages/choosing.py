@@ -177,4 +177,3 @@ if __name__ == "__main__":
     tables = {name.__name__: "\n".join(name()) for name in (meanings, costs, rules)}
     write(DOCS / "choosing.md", {"story": story(), **tables})
     write(RESULTS / "choice.md", {"measured": "\n".join(measured())})
-    (DOCS / "choosing.svg").write_text(picture(), "utf-8")

@@ -1,4 +1,4 @@
-"""Measures a year of weekly releases, and draws docs/weekly.svg and the table of docs/weekly.md.
+"""Measures a year of weekly releases, and writes the table of docs/weekly.md.
 
 ``python -m lab.pages.weekly`` takes about ten minutes. All ratings are made up: users join over the year,
 each rates over several weeks, a fifth of the items join late, and all items' effects drift. Everything is
@@ -19,7 +19,7 @@ import hushrec as hr
 
 LAB = Path(__file__).resolve().parents[1]
 DOCS = LAB.parent / "docs"
-ROWS, PICTURE, PAGE = LAB / "results/weekly.csv", DOCS / "weekly.svg", DOCS / "weekly.md"
+ROWS, PAGE = LAB / "results/weekly.csv", DOCS / "weekly.md"
 WEEKS, TOTAL = 52, {"epsilon": 4.0, "delta": 1e-6, "unit": "user", "adjacency": "add-remove"}
 SHOWN = 1, 2, 4, 8, 13, 20, 26, 39, 52
 WAYS = {
@@ -180,7 +180,6 @@ def main():
     marked, made = r"(<!-- table -->\n).*?(<!-- end of table -->)", "\n".join(table(rows))
     text = PAGE.read_text("utf-8")
     PAGE.write_text(re.sub(marked, lambda m: f"{m[1]}{made}\n{m[2]}", text, flags=re.DOTALL), "utf-8")
-    PICTURE.write_text(picture(rows), "utf-8")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from lab.experiments.plots import COLOURS, canvas, caption, figure, svg
 from lab.experiments.reading import Curve, crossing, summary
 from lab.experiments.tables import errors, markdown
 from lab.experiments.work import Work
+from lab.published import name_of
 from lab.reproductions import friedman_knn, render
 from lab.reproductions.friedman import beside
 from lab.reproductions.reproduction import Line, Reproduction, grids, part, read
@@ -84,28 +85,43 @@ def page(results: Path, folder: Path) -> None:
     """Write the page, its figures and figures.csv."""
     large, small, neighbours, items = read(results, *NAMES, KNN, COUNTS).values()
     large = _with(large, neighbours)
-    curves = {
-        "fig 3a": _of("PSGD", PLAIN),
-        "fig 3b": _of(*BOUNDS),
-        "fig 5a": _of(*COMPARED),
-        "laplace": _of(*LAPLACE, adjacency="add-remove"),
-    }
-    made = {}
-    for name, named in curves.items():
-        title = f"MovieLens 1M, {name}" if name != "laplace" else "MovieLens 1M, Laplace and Gaussian noise"
-        drawn = figure(large, named, [IA, GE], title=title, limits=(0.85, 1.2))
-        made[name] = render.picture(drawn, f"figures-{name.replace(' ', '-')}", title, folder)
+    render.curves(dict(zip(NAMES, (large, small), strict=True)), folder / "figures.csv")
+    made = figures(folder)
+    for name, named in _curves().items():
         made[f"{name} errors"] = errors(large, named, EPSILONS, [IA, GE])
     made["crossings"] = _crossings(large)
     made["fig 5a ridges"] = friedman_knn.ridges(neighbours)
     made["fig 5a better"] = _better(large)
-    made["fig 6"] = render.picture(_settings(small), "figures-fig-6", "MovieLens 100K, Fig. 6", folder)
     made["fig 6 best"] = _best(small)
     made["liu 1"] = render.picture(_rated(items), "figures-liu-1", "Ratings of items", folder)
     made["liu 1 shares"] = _shares(items)
     made["liu 4"] = _passes(small)
     render.page("figures", made, folder)
-    render.curves(dict(zip(NAMES, (large, small), strict=True)), folder / "figures.csv")
+
+
+def figures(folder: Path) -> dict[str, str]:
+    """Draw the figures of figures.csv."""
+    large, small = render.stored(folder / "figures.csv", grids(*NAMES)(None))
+    kNN = pl.when(name="kNN")
+    model = kNN.then(pl.lit(name_of(type(friedman_knn.FORM)))).otherwise("model")
+    large = large.with_columns(model=model, delta=kNN.then(0.0).otherwise("delta"))
+    made = {}
+    for name, named in _curves().items():
+        title = f"MovieLens 1M, {name}" if name != "laplace" else "MovieLens 1M, Laplace and Gaussian noise"
+        drawn = figure(large, named, [IA, GE], title=title, limits=(0.85, 1.2))
+        made[name] = render.redrawn(drawn, f"figures-{name.replace(' ', '-')}", title, folder)
+    made["fig 6"] = render.redrawn(_settings(small), "figures-fig-6", "MovieLens 100K, Fig. 6", folder)
+    return made
+
+
+def _curves() -> dict[str, dict[str, Curve]]:
+    """Figure → the curves that it shows."""
+    return {
+        "fig 3a": _of("PSGD", PLAIN),
+        "fig 3b": _of(*BOUNDS),
+        "fig 5a": _of(*COMPARED),
+        "laplace": _of(*LAPLACE, adjacency="add-remove"),
+    }
 
 
 def lines(data: Mapping[str, pl.DataFrame]) -> list[Line]:
@@ -213,5 +229,6 @@ REPRODUCTION = Reproduction(
     works=works,
     quick=quick,
     page=page,
+    figures=figures,
     lines=lines,
 )

@@ -25,6 +25,7 @@ PRINTED, TRUE, CERTIFIED, WHOLE, HALF = (
     "certified, not trimmed",
     "certified, half of the people a round",
 )
+ASKED = "What people ask for, and what comes of it"
 LARGEST = 5**2
 """(hi − lo + κ)², in squared stars: the most that a rating adds to the loss."""
 WHY = (
@@ -37,8 +38,22 @@ def page(results: Path, folder: Path) -> None:
     """Write the page, its figures and liu.csv."""
     data = read(results, *NAMES)
     trimmed, whole, own, others = data.values()
+    render.curves(data, folder / "liu.csv")
+    part = {
+        **figures(folder),
+        "samples": _samples(trimmed),
+        "certified": _certified(trimmed, whole, others),
+        "personal": _shares(whole, own),
+        "cache": _cache(results / "cache.txt"),
+    }
+    render.page("liu", part, folder)
+
+
+def figures(folder: Path) -> dict[str, str]:
+    """Draw the figures of liu.csv."""
+    trimmed, whole, own = render.stored(folder / "liu.csv", grids(*NAMES[:3])(None))
     rows = [
-        trimmed.filter(pl.col("settings").is_null()),
+        trimmed.filter(pl.col("analysis").is_null()),
         _moved(trimmed, "posterior sample", PRINTED),
         _moved(trimmed, "posterior sample", TRUE, epsilon="true_epsilon"),
         _moved(trimmed, CERTIFIED, CERTIFIED),
@@ -50,19 +65,10 @@ def page(results: Path, folder: Path) -> None:
         ["item average", "global effects"],
     )
     drawn = figure(pl.concat(rows, how="diagonal_relaxed"), four, levels, title=title, limits=(0.86, 1.2))
-    shown = _personal(whole, own)
-    part = {
-        "fig 5": render.picture(drawn, "liu-fig5", "MovieLens 1M, whole people", folder),
-        "samples": _samples(trimmed),
-        "certified": _certified(trimmed, whole, others),
-        "asked": render.picture(
-            shown[0], "liu-personal", "What people ask for, and what comes of it", folder
-        ),
-        "personal": shown[1],
-        "cache": _cache(results / "cache.txt"),
+    return {
+        "fig 5": render.redrawn(drawn, "liu-fig5", "MovieLens 1M, whole people", folder),
+        "asked": render.redrawn(_personal(whole, own), "liu-personal", ASKED, folder),
     }
-    render.page("liu", part, folder)
-    render.curves(data, folder / "liu.csv")
 
 
 def lines(data: Mapping[str, pl.DataFrame]) -> list[Line]:
@@ -120,8 +126,8 @@ def _certified(trimmed: pl.DataFrame, whole: pl.DataFrame, others: pl.DataFrame)
     return markdown(["", *(f"ε = {e:g}" for e in epsilons)], body)
 
 
-def _personal(whole: pl.DataFrame, own: pl.DataFrame) -> tuple[str, str]:
-    """Figure and table: how many people ask for which ε, and RMSE where everybody does."""
+def _personal(whole: pl.DataFrame, own: pl.DataFrame) -> str:
+    """How many people ask for which ε, and RMSE where everybody does."""
     mine, alike = points(own, _curve("an ε per user"))[8.0], points(whole, _curve(CERTIFIED))
     asked = Grid.open(GRIDS / "ml-1m-personal.toml").data.personal_epsilon
     with canvas(2.9, width=7.2, panels=(1, 2), letters=9) as (drawing, (left, right)):
@@ -142,12 +148,17 @@ def _personal(whole: pl.DataFrame, own: pl.DataFrame) -> tuple[str, str]:
         right.margins(x=0.1, y=0.2)
         right.set_xlabel("RMSE, stars")
         right.set_title("what comes of it", fontsize=9)
-        drawn = svg(drawing, "What people ask for, and what comes of it")
+        return svg(drawing, ASKED)
+
+
+def _shares(whole: pl.DataFrame, own: pl.DataFrame) -> str:
+    """RMSE with an ε per user, and where everybody has the same."""
+    mine, alike = points(own, _curve("an ε per user"))[8.0], points(whole, _curve(CERTIFIED))
     lines = {f"everybody {e:g}": alike[e] for e in (0.5, 2.0)} | {
         "an ε per user": mine,
         "everybody 8": alike[8.0],
     }
-    return drawn, markdown(["ε", "RMSE"], [[name, spread(line)] for name, line in lines.items()])
+    return markdown(["ε", "RMSE"], [[name, spread(line)] for name, line in lines.items()])
 
 
 def _cache(path: Path) -> str:
@@ -167,5 +178,6 @@ REPRODUCTION = Reproduction(
     works=grids(*NAMES),
     quick=lambda folder: {name: part(grid, {8, 250}) for name, grid in grids(NAMES[0])(folder).items()},
     page=page,
+    figures=figures,
     lines=lines,
 )

@@ -31,6 +31,8 @@ REFITS: dict[str, tuple[str, int, tuple[float | None, ...]]] = {
     "mm-100k-refit": ("mm-100k", 3, (0.15, 1.0, 4.0, 10.0, 25.0, None)),
 }
 """Table of refitted curves → the grid that has them as they are, how many of its splits, and θ."""
+DRAWN = {"record": "mm-1m", "user": "mm-1m-user"}
+"""Unit → the grid of Fig. 1."""
 EFFECTS = "effects alone"
 """The curve that is, without noise, the line of the page: the paper's own effects (§4.2–4.3)."""
 PUBLISHED: dict[str, tuple[str, dict[str, Any]]] = {
@@ -198,12 +200,13 @@ def lines(data: Mapping[str, pl.DataFrame]) -> list[Line]:
 
 def page(results: Path, folder: Path) -> None:
     """Write the page, its figures and mcsherry-mironov.csv."""
-    data, part = read(results, *GRIDS, "mm-time", *REFITS), {}
-    for unit, name in (("record", "mm-1m"), ("user", "mm-1m-user")):
-        title = f"RMSE against θ and against the true ε of a {unit}, MovieLens 1M"
-        also = refitted(data, "mm-1m-refit") if unit == "record" else None
-        drawn = picture(data[name], unit, title, "MovieLens 1M", also=also)
-        part[f"figure 1 {unit}"] = render.picture(drawn, f"mm-fig1-{unit}", title, folder)
+    data = read(results, *GRIDS, "mm-time", *REFITS)
+    render.curves({name: data[name] for name in GRIDS}, folder / "mcsherry-mironov.csv")
+    runs = pl.concat([data[name] for name in REFITS]).select("name", *mcsherry_refit.TYPES)
+    runs.write_csv(folder / "mcsherry-mironov-refit.csv", float_precision=5)
+    mcsherry_time.losses(data["mm-time"]).write_csv(folder / "mcsherry-mironov-time.csv", float_precision=5)
+    part = figures(folder)
+    for unit, name in DRAWN.items():
         part[f"θ {unit}"] = _by_theta(data[name], unit)
         part[f"ε {unit}"] = _by_epsilon(data[name], unit)
         part[f"crossings {unit}"] = _crossings(data[name], unit)
@@ -217,15 +220,27 @@ def page(results: Path, folder: Path) -> None:
     part["facts"] = facts(data)
     part["cleaning"] = _cleaning(data)
     part["at the same ε"] = _at_the_same_epsilon(data)
-    title = "What privacy costs over time, MovieLens 100K"
-    drawn = mcsherry_time.picture(data["mm-time"], title)
-    part["figure 2"] = render.picture(drawn, "mm-fig2", title, folder)
     part["time"] = mcsherry_time.table(data["mm-time"])
     render.page("mcsherry-mironov", part, folder)
-    render.curves({name: data[name] for name in GRIDS}, folder / "mcsherry-mironov.csv")
-    runs = pl.concat([data[name] for name in REFITS]).select("name", *mcsherry_refit.TYPES)
-    runs.write_csv(folder / "mcsherry-mironov-refit.csv", float_precision=5)
-    mcsherry_time.losses(data["mm-time"]).write_csv(folder / "mcsherry-mironov-time.csv", float_precision=5)
+
+
+def figures(folder: Path) -> dict[str, str]:
+    """Draw the figures of the three CSVs."""
+    types = {"name": pl.String, **mcsherry_refit.TYPES}
+    again = pl.read_csv(folder / "mcsherry-mironov-refit.csv", schema_overrides=types)
+    also = {"record": mcsherry_refit.as_curves(again.filter(data="ml-1m"))}
+    made = works(None)
+    part = {}
+    for unit, name in DRAWN.items():
+        title = f"RMSE against θ and against the true ε of a {unit}, MovieLens 1M"
+        (rows,) = render.stored(folder / "mcsherry-mironov.csv", {name: made[name]})
+        drawn = picture(rows, unit, title, "MovieLens 1M", also=also.get(unit))
+        part[f"figure 1 {unit}"] = render.redrawn(drawn, f"mm-fig1-{unit}", title, folder)
+    lines = pl.read_csv(folder / "mcsherry-mironov-time.csv")
+    title = "What privacy costs over time, MovieLens 100K"
+    drawn = mcsherry_time.picture(lines, title)
+    part["figure 2"] = render.redrawn(drawn, "mm-fig2", title, folder)
+    return part
 
 
 def picture(rows: pl.DataFrame, unit: str, title: str, *facts: str, also: pl.DataFrame | None = None) -> str:
@@ -424,6 +439,7 @@ REPRODUCTION = Reproduction(
     works=works,
     quick=quick,
     page=page,
+    figures=figures,
     lines=lines,
     draw=lambda rows: picture(rows, "record", "RMSE against θ and against the true ε", "MovieLens 100K"),
 )

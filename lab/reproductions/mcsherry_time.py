@@ -145,9 +145,8 @@ def table(rows: pl.DataFrame) -> str:
     return markdown(header, body)
 
 
-def picture(rows: pl.DataFrame, title: str) -> str:
-    """Loss, and the number of records, over time."""
-    found = losses(rows)
+def picture(found: pl.DataFrame, title: str) -> str:
+    """Loss, and the number of records, over time, from ``losses``."""
     with canvas(3.8, width=7.2, panels=(1, 2), letters=9) as (drawing, panels):
         for axes, model in zip(panels, MODELS, strict=True):
             for theta, colour in zip(THETAS, COLOURS, strict=False):

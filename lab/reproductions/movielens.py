@@ -43,66 +43,82 @@ WHY = "the same ε buys less noise: exact composition, tighter Δ, and cleaning 
 
 
 def page(results: Path, folder: Path) -> None:
-    """Write the page and its figure; the CSV first, if the table of runs is there."""
+    """Write the page and its figures; the CSVs first, if the tables of runs are there."""
     path = folder / f"{NAME}.csv"
     if (results / f"{NAME}.parquet").exists() or not path.exists():
         _write_csv(read(results, NAME)[NAME], path)
-    lines = pl.read_csv(path, schema_overrides={**TEXTS, **NUMBERS}).with_columns(
-        pl.col("cleaning").fill_null("")
-    )
-    absent = pl.lit(None, pl.Float64)
-    rows = lines.with_columns(
-        name=_label(), delta=pl.lit(DELTA), claimed_epsilon=absent, predict_seconds=absent
-    )
+    if (runs := results / f"{public_facts.NAME}.parquet").exists():
+        write_csv(pl.read_parquet(runs).select(public_facts.COLUMNS), folder / f"{public_facts.NAME}.csv")
+    rows = _stored(path)
 
     def table(named: dict[str, Curve], epsilons: list[float], aims: dict[float, float] | None = None) -> str:
         return errors(rows, named, epsilons, deviation=True, aims=aims)
 
-    def of(unit: str, adjacency: str, *more: str) -> dict[str, Curve]:
-        found = {m: Curve(", ".join((m, *more)), unit, adjacency, "corrected") for m in MODELS}
-        return {f"`{model}`": curve for model, curve in found.items()}
-
-    published = {f"`{m}`": Curve(m, "record", "add-remove", "published") for m in PUBLISHED}
-    usual, every = of("record", "add-remove"), list(AIMS["record"])
+    published, usual, every = _published(), _of("record", "add-remove"), list(AIMS["record"])
     beside = dict(pair for pairs in zip(published.items(), usual.items(), strict=True) for pair in pairs)
     ways = {f"{m}, cleaning weighted": usual[m] for m in list(usual)[:2]}
     for way in ("shrink", "none"):
-        cleaned = of("record", "add-remove", f"cleaning {way}")
+        cleaned = _of("record", "add-remove", f"cleaning {way}")
         ways |= {f"{m}, cleaning {way}": cleaned[m] for m in list(usual)[:2]}
-    drawn = {m: usual[f"`{m}`"] for m in MODELS} | {m: published[f"`{m}`"] for m in PUBLISHED[:2]}
-    title = "RMSE against ε"
     part = {
-        "figure": figure(rows.filter(unit="record"), drawn, MODELS[:1], title=title, limits=(0.835, 1.0)),
+        **figures(folder),
         "record": table(usual, every, AIMS["record"]),
-        "user": table(of("user", "add-remove"), list(AIMS["user"]), AIMS["user"]),
+        "user": table(_of("user", "add-remove"), list(AIMS["user"]), AIMS["user"]),
         "published": table(beside, every),
         "true ε": _worth(rows),
         "cleaning": table(
             dict(sorted(ways.items(), key=lambda way: way[0].startswith("`CovarianceK"))),
             [1, 4, 20, math.inf],
         ),
-        "replace": table(of("record", "replace"), [0.5, 1, 4, 8]),
-        "laplace": table(of("record", "add-remove", "laplace"), [1, 4, 20]),
+        "replace": table(_of("record", "replace"), [0.5, 1, 4, 8]),
+        "laplace": table(_of("record", "add-remove", "laplace"), [1, 4, 20]),
     }
-    part["figure"] = render.picture(part["figure"], NAME, title, folder)
-    part |= _recommended(results, folder)
+    part |= _recommended(folder, part)
     render.page(NAME, part, folder)
 
 
-def _recommended(results: Path, folder: Path) -> dict[str, str]:
-    """Tables and figures of the recommended model; the CSV first, if the table of runs is there."""
-    stored, name = results / f"{public_facts.NAME}.parquet", public_facts.NAME
-    if stored.exists():
-        write_csv(pl.read_parquet(stored).select(public_facts.COLUMNS), folder / f"{name}.csv")
-    if not (folder / f"{name}.csv").exists():
-        absent = "Not run yet.\n"
-        return {f"recommended, {kind}": absent for kind in RANGES}
-    rows, part = public_facts.read_csv(folder), {}
-    for unit, limits in RANGES.items():
-        title = f"RMSE against ε, unit {unit}"
-        picture = render.picture(public_facts.drawn(rows, unit, limits), f"{name}-{unit}", title, folder)
-        part[f"recommended, {unit}"] = f"{picture}\n{public_facts.table(rows, unit)}"
+def figures(folder: Path) -> dict[str, str]:
+    """Draw the figures of both CSVs."""
+    rows, usual, published = _stored(folder / f"{NAME}.csv"), _of("record", "add-remove"), _published()
+    shown = {m: usual[f"`{m}`"] for m in MODELS} | {m: published[f"`{m}`"] for m in PUBLISHED[:2]}
+    title = "RMSE against ε"
+    drawn = figure(rows.filter(unit="record"), shown, MODELS[:1], title=title, limits=(0.835, 1.0))
+    part = {"figure": render.redrawn(drawn, NAME, title, folder)}
+    if (folder / f"{public_facts.NAME}.csv").exists():
+        recommended = public_facts.read_csv(folder)
+        for unit, limits in RANGES.items():
+            title, drawn = f"RMSE against ε, unit {unit}", public_facts.drawn(recommended, unit, limits)
+            name = f"{public_facts.NAME}-{unit}"
+            part[f"recommended, {unit}"] = render.redrawn(drawn, name, title, folder)
     return part
+
+
+def _stored(path: Path) -> pl.DataFrame:
+    lines = pl.read_csv(path, schema_overrides={**TEXTS, **NUMBERS}).with_columns(
+        pl.col("cleaning").fill_null("")
+    )
+    absent = pl.lit(None, pl.Float64)
+    return lines.with_columns(
+        name=_label(), delta=pl.lit(DELTA), claimed_epsilon=absent, predict_seconds=absent
+    )
+
+
+def _of(unit: str, adjacency: str, *more: str) -> dict[str, Curve]:
+    found = {m: Curve(", ".join((m, *more)), unit, adjacency, "corrected") for m in MODELS}
+    return {f"`{model}`": curve for model, curve in found.items()}
+
+
+def _published() -> dict[str, Curve]:
+    return {f"`{m}`": Curve(m, "record", "add-remove", "published") for m in PUBLISHED}
+
+
+def _recommended(folder: Path, drawn: Mapping[str, str]) -> dict[str, str]:
+    """Tables of the recommended model below its figures."""
+    parts = {unit: f"recommended, {unit}" for unit in RANGES}
+    if not (folder / f"{public_facts.NAME}.csv").exists():
+        return dict.fromkeys(parts.values(), "Not run yet.\n")
+    rows = public_facts.read_csv(folder)
+    return {part: f"{drawn[part]}\n{public_facts.table(rows, unit)}" for unit, part in parts.items()}
 
 
 def lines(data: Mapping[str, pl.DataFrame]) -> list[Line]:
@@ -195,5 +211,6 @@ REPRODUCTION = Reproduction(
     works=lambda folder: {**grids(NAME)(folder), public_facts.NAME: trials(public_facts.runs(), folder)},
     quick=lambda folder: {name: part(grid, {1, 4}) for name, grid in grids(NAME)(folder).items()},
     page=page,
+    figures=figures,
     lines=lines,
 )

@@ -5,15 +5,18 @@ Privacy: private, as what is written.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from lab.experiments.plots import COLOURS, figure
 from lab.experiments.reading import Curve, labels, references, summary
 from lab.experiments.tables import markdown
+from lab.experiments.work import Work
 from lab.reproductions.reproduction import Line, Reproduction
 
 _TEMPLATES = Path(__file__).parent / "pages"
+_OF_CURVE = dict.fromkeys(Curve._fields, pl.String)
 
 
 def page(name: str, parts: Mapping[str, str], folder: Path) -> None:
@@ -33,9 +36,15 @@ def page(name: str, parts: Mapping[str, str], folder: Path) -> None:
 
 
 def picture(drawn: str, name: str, title: str, folder: Path) -> str:
-    """Write a figure; its line in a page."""
+    """Write a figure that is kept; its line in a page."""
     (folder / f"{name}.svg").write_text(drawn, encoding="utf-8")
     return f"![{title}]({name}.svg)\n"
+
+
+def redrawn(drawn: str, name: str, title: str, folder: Path) -> str:
+    """Write a figure of the page's CSV, which is not kept; the line of a page that says how to draw it."""
+    (folder / f"{name}.svg").write_text(drawn, encoding="utf-8")
+    return f"{title}: `make figures` draws `lab/results/{name}.svg`.\n"
 
 
 def curves(data: Mapping[str, pl.DataFrame], path: Path) -> None:
@@ -44,6 +53,26 @@ def curves(data: Mapping[str, pl.DataFrame], path: Path) -> None:
     columns = ["grid", *Curve._fields, "epsilon", "splits", "runs", "rmse", "low", "high", "mae"]
     columns += ["true_epsilon", "claimed_epsilon", "fit_seconds"]
     pl.concat(lines, how="diagonal_relaxed").select(columns).write_csv(path, float_precision=5)
+
+
+def stored(path: Path, grids: Mapping[str, Work[Any]]) -> list[pl.DataFrame]:
+    """What ``curves`` wrote of some grids, as lines of ``summary``, with models and δ, which the CSV lacks.
+
+    Args:
+        path: of the CSV.
+        grids: which, by name.
+    """
+    lines = pl.read_csv(
+        path, infer_schema_length=None, schema_overrides={"low": pl.Float64, "high": pl.Float64}
+    )
+    found = []
+    for name, grid in grids.items():
+        runs = [{"name": case.name, **case.coordinates()} for case in grid.cases()]
+        known = pl.DataFrame(runs, schema={**_OF_CURVE, "model": pl.String, "delta": pl.Float64})
+        known = known.unique([*_OF_CURVE], maintain_order=True)
+        mine = lines.filter(grid=name).join(known, on=[*_OF_CURVE], how="left", nulls_equal=True)
+        found.append(mine.with_columns(pl.col("model").fill_null(pl.col("name"))))
+    return found
 
 
 def comparison(lines: Sequence[Line]) -> str:

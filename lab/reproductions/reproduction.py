@@ -54,6 +54,7 @@ class Reproduction:
         page: writes page, figures and CSV, from a folder of tables into another one.
         lines: what the tables of either come to.
         draw: the figure of a small part's table of errors, in place of the corrected curves alone.
+        figures: draws those of the page's CSV in a folder; their parts of the page, by name.
     """
 
     paper: str
@@ -65,6 +66,7 @@ class Reproduction:
     page: Callable[[Path, Path], None]
     lines: Callable[[Mapping[str, pl.DataFrame]], list[Line]]
     draw: Callable[[pl.DataFrame], str] | None = None
+    figures: Callable[[Path], dict[str, str]] | None = None
 
 
 def named(name: str) -> Reproduction:

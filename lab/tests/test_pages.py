@@ -1,11 +1,20 @@
 """Pages of stored rows are what these rows make."""
 
+import re
+import shutil
+import xml.etree.ElementTree as ElementTree
+
 import pytest
 
-from lab.pages import paper
+from lab.pages import figures, paper, weekly
 from lab.tests.test_benchmarks import script
 
 membership, scoreboard = script("membership"), script("scoreboard")
+
+
+def words(path):
+    """The lines of text of a figure."""
+    return {text.text for text in ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}text")}
 
 
 @pytest.mark.parametrize("board", [membership, scoreboard], ids=["membership", "scoreboard"])
@@ -26,9 +35,37 @@ def test_the_paper_has_the_figures_of_the_stored_rows(monkeypatch):
         paper.write(text)
 
 
-def test_membership_draws_what_the_page_shows():
-    drawn = membership.picture(membership.read(membership.ROWS), "MovieLens 1M")
-    assert membership.PAGE.with_suffix(".svg").read_text("utf-8") == drawn
+def test_figures_of_the_documentation_are_drawn_from_stored_rows(tmp_path):
+    figures.documentation(tmp_path)
+    for name, said in (("choosing", ["Gaussian noise", "unit record"]), ("weekly", weekly.WAYS.values())):
+        assert f"({name}.svg)" in (figures.DOCS / f"{name}.md").read_text("utf-8")
+        assert set(said) <= words(tmp_path / f"{name}.svg")
+
+
+@pytest.mark.full
+def test_figures_that_pages_of_results_name_are_drawn_from_stored_rows(tmp_path):
+    for rows in figures.RESULTS.glob("*.csv"):
+        shutil.copy(rows, tmp_path)
+    figures.results(tmp_path)
+    pages = "\n".join(page.read_text("utf-8") for page in figures.RESULTS.glob("*.md"))
+    named = set(re.findall(r"`make figures` draws `lab/results/([^`]*)`", pages))
+    assert {path.name for path in tmp_path.glob("*.svg")} == named
+    legends = {
+        "crowds": ["ε = 4", "500,000 users"],
+        "every-set": ["anime"],
+        "fbk-corrected-replace": ["MM's SVD", "global effects 0.9161"],
+        "fbk-published-add-remove": ["PALS †"],
+        "figures-fig-5a": ["kNN", "kNN: FriedmanKNN · bands and intervals: 95 % over 2 splits"],
+        "liu-personal": ["an ε per user", "45 %"],
+        "membership": ["PrivateEASE", "at most, by the guarantee"],
+        "mm-fig1-record": ["kNN, raw", "as published; dotted: refitted"],
+        "mm-fig2": ["θ = 1", "ε = 2.2"],
+        "movielens-1m": ["CovarianceKNN", "McSherryKNN"],
+        "synthetic_people": ["EASE, real rows"],
+        "top_n_public": ["EASE, without noise"],
+    }
+    for name, said in legends.items():
+        assert set(said) <= words(tmp_path / f"{name}.svg"), name
 
 
 def test_synthetic_ratings_lose_what_the_page_says():

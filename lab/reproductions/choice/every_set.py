@@ -98,16 +98,25 @@ def page(results: Path, folder: Path) -> None:
     path = folder / f"{NAME}.csv"
     if (results / f"{NAME}.parquet").exists() or not path.exists():
         write_csv(read(results, NAME)[NAME].select(COLUMNS), path)
-    rows = pl.read_csv(path, schema_overrides={name: TYPES[name] for name in COLUMNS})
+    rows = _stored(path)
     told = {
         "marks": _marks(rows),
-        "figure": render.picture(_figure(rows), NAME, TITLE, folder),
+        **figures(folder),
         **{unit: _summary(rows, unit) for unit in UNITS},
         "no noise": _summary(rows, None),
         "sparse": _sparse(folder / "sparse.csv"),
         "sets": "\n".join(_everything(rows, data) for data in SETS),
     }
     render.page(NAME, told, folder)
+
+
+def figures(folder: Path) -> dict[str, str]:
+    """Draw the figure of the CSV."""
+    return {"figure": render.redrawn(_figure(_stored(folder / f"{NAME}.csv")), NAME, TITLE, folder)}
+
+
+def _stored(path: Path) -> pl.DataFrame:
+    return pl.read_csv(path, schema_overrides={name: TYPES[name] for name in COLUMNS})
 
 
 def write_csv(rows: pl.DataFrame, path: Path) -> None:
@@ -345,5 +354,6 @@ REPRODUCTION = Reproduction(
     works=lambda folder: {NAME: trials(_runs(SETS), folder)},
     quick=lambda folder: {NAME: trials(_quick(), folder)},
     page=page,
+    figures=figures,
     lines=lines,
 )
