@@ -30,7 +30,6 @@ SUITES = {
         "covariance.py",
         "noise.py",
         "sgd.py alone peers race",
-        "langevin.py",
         "als.py",
         "prediction.py",
         "slowed_browser.py",

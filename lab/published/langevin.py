@@ -3,14 +3,28 @@
 What fails: a pass visits people in one order, to and fro, by steps that do not become small against
 1/(2 s n_i), n_i the ratings of an item. So its law is not the density from which ε follows
 (lab/docs/errata.md). ``hr.PosteriorSampleMF`` draws by ``hushrec.solvers.mcmc.gibbs`` in its place.
+
+As the steps go to 0, passes sample the density ∝ exp(−E/T) of ``hushrec.kernels.solvers.conditional_draws``.
+A rating whose prediction r̂ is in [low, high] applies, with e = r − r̂ and both sides evaluated before it,
+
+    p_u, q_i, b_u, b_i ← p_u + 2 h c_u e q_i, q_i + 2 h c_u e p_u, b_u + 2 h c_u e, b_i + 2 h c_u e.
+
+Prior and noise together are an Ornstein–Uhlenbeck process, whose transition over a time t (a pass takes 1) is
+exact: v ← e^(−hΛt) v + √(T (1 − e^(−2hΛt))/Λ) ξ. A person's is applied half before and half after their
+ratings, the items' at the middle of each interval, and every other pass reads the ratings from last to
+first: both splittings are symmetric, so that only the ratings' own steps have an error of O(h).
 """
 
+from itertools import pairwise
+
 import numpy as np
+from numpy.random import Generator
 from pydantic import Field
 
+from hushrec.arrays import Floats, Floats32, Ints, Ints32
 from hushrec.errors import ConfigError
-from hushrec.kernels.solvers.langevin import langevin
-from hushrec.kernels.solvers.langevin_pass import LangevinPass
+from hushrec.kernels.compiled import compiled
+from hushrec.kernels.csr import frozen
 from hushrec.solvers.mcmc.chain import Chain, State
 from hushrec.solvers.mcmc.density import ChainSettings
 
@@ -25,9 +39,10 @@ class LangevinSettings(ChainSettings):
     decay: float = Field(default=1 / 3, ge=0, le=1, allow_inf_nan=False)
     """γ of the step sizes rate · (1 + t/offset)^−γ, t = 0, 1, …."""
     noise_intervals: int = Field(default=32, ge=1, le=2**16)
-    """intervals of a pass; in each, an item that is rated gets its noise."""
+    """intervals of a pass; in each that somebody is visited in, items get their noise."""
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what diverges is refused at the end
 def langevin_epoch(chain: Chain, state: State) -> None:
     """Visit all people, in reverse order every other time, so that errors of O(h) cancel."""
     settings, source, target = chain.settings, chain.source, chain.target
@@ -36,30 +51,80 @@ def langevin_epoch(chain: Chain, state: State) -> None:
     curvature = 2 * (target.scale * domain.scale.star**2) * target.bound / target.largest(domain)
     # η_t of Liu, Wang & Smola 2015, eq. 4: it falls from pass to pass.
     rate = settings.rate * (1 + state.epoch / settings.offset) ** -settings.decay / curvature
-    epoch = LangevinPass(chain.key, state.epoch, source.n_users, domain.n_items, settings.noise_intervals)
-    low, high = chain.range(state)
-    back = state.epoch % 2 == 1
+    of_people = np.append(state.user_precision, chain.precisions[0])
+    of_items = np.append(state.item_precision, chain.precisions[1])
+    heat = settings.temperature
+    # A generator each, drawn from in the order of visits: how people lie in parts changes no bit.
+    before, after, noise = (
+        chain.generator(f"noise {of}", state.epoch) for of in ("before", "after", "of items")
+    )
+    items = state.item_factors, state.item_effects
+    back, visited, time = state.epoch % 2 == 1, 0, 0.0  # time: up to which the items had their transitions
     for part in source.parts(backwards=back):
-        order = np.arange(len(part.scales), dtype=np.int32)
-        langevin(
-            part.rows.indptr,
-            part.rows.columns,
-            part.rows.values - np.float32(state.level[0]),
-            order[::-1] if back else order,
-            state.user_factors[part.people],
-            state.item_factors,
-            state.user_effects[part.people],
-            state.item_effects,
-            part.scales,
-            state.user_precision.astype(np.float32),
-            state.item_precision.astype(np.float32),
-            chain.precisions,
-            rate,
-            settings.temperature,
-            low,
-            high,
-            epoch,
-            first_user=part.first,
-        )
+        people = state.user_factors[part.people], state.user_effects[part.people]
+        in_order = (people[0][::-1], people[1][::-1]) if back else people
+        values = part.rows.values - np.float32(state.level[0])
+        ratings = frozen(part.rows.indptr, np.int64), frozen(part.rows.columns, np.int32), values
+        gains, n_people = np.float32(2 * rate) * part.scales, len(part.scales)
+        order = np.arange(n_people - 1, -1, -1) if back else np.arange(n_people)
+        interval = (visited + np.arange(n_people)) * settings.noise_intervals // max(source.n_users, 1)
+        _transition(in_order, of_people, heat, rate / 2, before)
+        starts = np.flatnonzero(np.diff(interval, prepend=-1))
+        for start, end in pairwise([*starts, n_people]):
+            middle = (interval[start] + 0.5) / settings.noise_intervals
+            if middle > time:
+                _transition(items, of_items, heat, rate * (middle - time), noise)
+                time = middle
+            _visit(order[start:end], back, *ratings, gains, *people, *items, *chain.range(state))
+        _transition(in_order, of_people, heat, rate / 2, after)
+        visited += n_people
+    _transition(items, of_items, heat, rate * (1 - time), noise)
     if not np.isfinite(state.item_factors).all():
         raise ConfigError("an MCMC chain diverged; lower the chains' rate")
+
+
+def _transition(
+    side: tuple[Floats32, Floats32], precision: Floats, heat: float, elapsed: float, noise: Generator
+) -> None:
+    """Apply the exact transition of prior and noise to factors and effects; ``elapsed`` is h t."""
+    pull, (factors, effects) = elapsed * precision, side
+    decay = np.exp(-pull).astype(np.float32)
+    spread = np.sqrt(heat * -np.expm1(-2 * pull) / precision).astype(np.float32)
+    moves = noise.standard_normal((len(effects), len(precision)), dtype=np.float32) * spread
+    factors *= decay[:-1]
+    factors += moves[:, :-1]
+    effects *= decay[-1]
+    effects += moves[:, -1]
+
+
+@compiled(nogil=True)
+def _visit(
+    order: Ints,
+    back: bool,
+    indptr: Ints,
+    items: Ints32,
+    values: Floats32,
+    gains: Floats32,
+    user_factors: Floats32,
+    user_effects: Floats32,
+    item_factors: Floats32,
+    item_effects: Floats32,
+    low: float,
+    high: float,
+) -> None:
+    """Take the step of each rating of the people in ``order``; ``gains`` are 2 h c of each person."""
+    for u in order:
+        for k in range(indptr[u + 1] - indptr[u]):
+            at = indptr[u + 1] - 1 - k if back else indptr[u] + k
+            i = items[at]
+            predicted = user_effects[u] + item_effects[i]
+            for f in range(user_factors.shape[1]):
+                predicted += user_factors[u, f] * item_factors[i, f]
+            if low <= predicted <= high:
+                move = gains[u] * (values[at] - predicted)
+                for f in range(user_factors.shape[1]):
+                    p = user_factors[u, f]
+                    user_factors[u, f] += move * item_factors[i, f]
+                    item_factors[i, f] += move * p
+                user_effects[u] += move
+                item_effects[i] += move

@@ -1,4 +1,4 @@
-"""What both passes over ratings share: padded rows, and which arrays may lie in them."""
+"""Arguments of a pass over ratings: padded rows, and which arrays may lie in them."""
 
 import numpy as np
 import pytest
@@ -37,8 +37,8 @@ def test_other_arrays_are_copied_and_copied_back(rank):
 @pytest.mark.parametrize("order", [[0, 0], [1], [-1]])
 def test_an_order_names_every_user_at_most_once(order):
     with pytest.raises(ValueError, match="each at most once"):
-        sides(padded(5, 3)).visited(np.array(order, np.int32))
-    assert sides(padded(5, 3)).visited(np.array([0], np.int32)).tolist() == [True]
+        sides(padded(5, 3)).check(np.array(order, np.int32))
+    sides(padded(5, 3)).check(np.array([0], np.int32))
 
 
 def test_effects_are_of_both_sides():

@@ -19,7 +19,7 @@ def test_weights_bound_everybodys_loss(crowd):
 
 
 def test_parts_are_everybody_once_in_units_of_the_scale_whichever_way(monkeypatch, crowd, tmp_path):
-    """Cut where the kernel's batches end, not where blocks do; whoever has no weight is not there."""
+    """Cut where batches end, not where blocks do; whoever has no weight is not there."""
     monkeypatch.setattr(density, "BATCH", 16)
     ratings, target = made(crowd, 12), Posterior(scale=2.0, bound=100, rank=1)
     blocks = Blocks.write(ratings, tmp_path / "blocks", ratings_per_block=100)

@@ -1,1 +1,1 @@
-"""Loops that fit factors: least squares, gradient descent and Langevin dynamics."""
+"""Loops that fit or draw factors: least squares, gradient descent, Gibbs draws."""

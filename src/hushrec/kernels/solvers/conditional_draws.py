@@ -1,7 +1,11 @@
 """Draws of one side's factors and effects given the other side's: a half-sweep of a Gibbs sampler.
 
-The density is ∝ exp(−E/T) with the E of ``hushrec.kernels.solvers.langevin``. Given the other side, the
-vectors v = (b, factors) of one side are independent of each other. Without the clamp each is normal,
+The density is ∝ exp(−E/T) with
+
+    E = Σ_u c_u Σ_i (r_ui − r̂_ui)² + ½ Σ_u p_uᵀ Λ_U p_u + ½ Σ_i q_iᵀ Λ_V q_i + ½ λ_U Σ b_u² + ½ λ_V Σ b_i²
+
+and r̂_ui = clamp(b_u + b_i + ⟨p_u, q_i⟩, low, high). Given the other side, the vectors v = (b, factors) of
+one side are independent of each other. Without the clamp each is normal,
 
     v ~ N(A⁻¹ a, T A⁻¹),   A = Λ + 2 Σ c x xᵀ,   a = 2 Σ c (r − b′) x,   x = (1, factors of the other side),
 

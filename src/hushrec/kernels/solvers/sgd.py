@@ -88,8 +88,7 @@ def descend(
     if user_reg.shape != (n_users,) or item_reg.shape != (n_items,):
         raise ValueError("there must be a reg for each user and each item")
     sides = Sides.of(indptr, items, values, user_factors, item_factors, user_effects, item_effects)
-    sides.visited(order)
-    decays = [frozen(1 - np.float32(rate) * reg, np.float32) for reg in (user_reg, item_reg)]
-    descent = decays[1], np.float32(rate), np.float32(limit)
-    visit_all(sides, order, np.diff(indptr)[order], decays[0], (descent, None), threads)
+    sides.check(order)
+    keep_users, keep_items = (frozen(1 - np.float32(rate) * reg, np.float32) for reg in (user_reg, item_reg))
+    visit_all(sides, order, keep_users, keep_items, rate, limit, threads)
     sides.finish()

@@ -1,4 +1,4 @@
-"""Visits of users whose ratings change the factors of both sides: the loop of ``sgd`` and ``langevin``.
+"""Visits of users whose ratings change the factors of both sides: the loop of ``sgd``.
 
 A user's ratings are processed one after the other, so that their factors stay in the first-level cache. At
 small ranks, where a rating is a chain of dependent operations, a few users take turns, one rating each, so
@@ -25,26 +25,19 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import extending
 from numpy.lib.stride_tricks import as_strided
 
-from hushrec.arrays import Bools, Floats32, Ints, Ints32
+from hushrec.arrays import Floats32, Ints, Ints32
 from hushrec.kernels.compiled import compiled
 from hushrec.kernels.csr import check_rows, frozen
-from hushrec.kernels.noise.gaussian import draw, room
 from hushrec.kernels.simd import TILE, aligned, cgutils, data_of, load, plus, prefetch, spread, store
-from hushrec.kernels.solvers.prior_transition import pay, pay_item
 from hushrec.kernels.tasks import TASKS, in_threads, spans
 
 LARGEST_RANK = 2048
 """The largest that Liu, Wang & Smola 2015 train."""
-BATCH = 64
-"""Visits per batch of ``langevin``: users take turns only with others of their batch. Chosen by hand.
-
-Another number changes the bits of a sample, not its law.
-"""
 _GROUP = 4  # vectors that are processed in parallel; chosen by hand
 _SOON = 4  # ratings between prefetching an item's factors and using them, over users in turn; by hand
 _intrinsic: Any = extending.intrinsic  # its stub counts the typing context among the arguments
 
-__all__ = ["BATCH", "LARGEST_RANK", "Sides", "dot", "in_turn", "padded", "padded_width", "step", "visit_all"]
+__all__ = ["LARGEST_RANK", "Sides", "dot", "in_turn", "padded", "padded_width", "step", "visit_all"]
 
 
 class Sides(NamedTuple):
@@ -73,7 +66,7 @@ class Sides(NamedTuple):
         user_effects: Floats32 | None,
         item_effects: Floats32 | None,
     ) -> "Sides":
-        """Check the arguments that have the same shape in every pass."""
+        """Check the ratings, the factors and the effects."""
         (n_users, rank), n_items = user_factors.shape, len(item_factors)
         check_rows(indptr, items, n_items)
         if indptr.shape != (n_users + 1,) or values.shape != items.shape:
@@ -97,14 +90,13 @@ class Sides(NamedTuple):
         ratings = frozen(indptr, np.int64), frozen(items, np.int32), frozen(values, np.float32)
         return cls(ratings, (user_factors, b_u), (flat, b_i), None if in_place else item_factors)
 
-    def visited(self, order: Ints32) -> Bools:
-        """Return which users are in ``order``, shape (n_users,), after a check that they are there once."""
+    def check(self, order: Ints32) -> None:
+        """Refuse an ``order`` that does not hold users, each at most once."""
         n_users = len(self.users[0])
         inside = len(order) == 0 or bool(order.min() >= 0 and order.max() < n_users)
         visits = np.bincount(order, minlength=n_users) if inside else np.full(n_users, 2)
         if visits.max(initial=0) > 1:
             raise ValueError("order must hold users, each at most once")
-        return visits > 0
 
     def finish(self) -> None:
         """Copy the items' factors back."""
@@ -113,22 +105,25 @@ class Sides(NamedTuple):
 
 
 def visit_all(
-    sides: Sides, order: Ints32, work: Ints, pace: Floats32, law: tuple[Any, Any], threads: int
+    sides: Sides,
+    order: Ints32,
+    keep_users: Floats32,
+    keep_items: Floats32,
+    rate: float,
+    limit: float,
+    threads: int,
 ) -> None:
-    """Visit the users in ``order``.
-
-    Args:
-        work: of each visit, in ratings, shape of ``order``.
-        pace, law: ``pace``, ``descent`` and ``diffusion`` of ``_visit``.
-    """
+    """Visit the users in ``order`` by the steps of ``descend``, as ``_visit`` documents its arguments."""
     rank = sides.users[0].shape[1]
     width = padded_width(rank)
     # The types of these tell the compiler the number of vectors, and how many to process at once.
     lanes = (0,) * _group(rank)
     repeats = (0,) * (width // (len(lanes) * TILE))
     common = lanes, repeats, users_at_once(rank), *sides.ratings, frozen(order, np.int32)
-    tasks = spans(np.concatenate([[0], np.cumsum(work)]), 1 if threads == 1 else TASKS * threads)
-    in_threads(_visit, tasks, *common, *sides.users, *sides.items, pace, *law, threads=threads)
+    work = np.cumsum(np.diff(sides.ratings[0])[order])
+    tasks = spans(np.concatenate([[0], work]), 1 if threads == 1 else TASKS * threads)
+    law = keep_users, keep_items, np.float32(rate), np.float32(limit)
+    in_threads(_visit, tasks, *common, *sides.users, *sides.items, *law, threads=threads)
 
 
 def padded(n_items: int, rank: int) -> Floats32:
@@ -242,18 +237,18 @@ def _visit(
     user_effects: Floats32,
     item_factors: Floats32,
     item_effects: Floats32,
-    pace: Floats32,
-    descent: Any,
-    diffusion: Any,
+    keep_users: Floats32,
+    keep_items: Floats32,
+    rate: np.float32,
+    limit: np.float32,
 ) -> None:
-    """Visit the users ``order[begin:end]``, ``at_once`` of them in turn, by one of two laws.
-
-    The other law is None, and the compiler leaves its branches out.
+    """Visit the users ``order[begin:end]``, ``at_once`` of them in turn, by the steps of ``descend``.
 
     Args:
-        pace: of each user: what a step of ``descent`` keeps of them, or 2 h c of ``diffusion``.
-        descent: what a step keeps of each item, its rate, and the largest absolute error.
-        diffusion: the smallest and the largest prediction, ``when`` of ``_joins``, ``noise`` of ``_arrive``.
+        keep_users: the part of each user that a step keeps, 1 - γ λ_u.
+        keep_items: the part of each item, 1 - γ λ_i.
+        rate: γ.
+        limit: largest absolute error.
     """
     width = len(repeats) * len(lanes) * TILE
     rank = user_factors.shape[1]
@@ -264,51 +259,31 @@ def _visit(
         np.empty(at_once, np.int64),
     )
     p, b_u = aligned(at_once * width).reshape((at_once, width)), np.zeros(at_once, np.float32)
-    paces, of_items = np.empty(at_once, np.float32), aligned(room(rank + 1))
-    z = np.empty((at_once, 0 if diffusion is None else room(2 * rank + 2)), np.float32)
-    way = 1 if diffusion is None else -1 if diffusion[3][5] % np.uint32(2) else 1
+    keep = np.empty(at_once, np.float32)
     present = 0
     while begin < end or present > 0:
-        while (
-            begin < end and present < at_once and (diffusion is None or _joins(present, begin, diffusion[2]))
-        ):
+        while begin < end and present < at_once:
             s, user = present, np.uint64(order[begin])
             users[s], at[s], remaining[s] = user, indptr[user], indptr[user + np.uint64(1)] - indptr[user]
             p[s, :rank] = user_factors[user]
             if biased:
                 b_u[s] = user_effects[user]
-            paces[s] = pace[user]
-            if diffusion is not None:
-                remaining[s] = remaining[s] if paces[s] > 0 else 0
-                rated, time = items[at[s] : at[s] + remaining[s]], diffusion[2][0][begin]
-                catalogue = of_items, item_factors, width, item_effects
-                b_u[s] = _arrive(p[s], b_u[s], z[s], user, rated, time, catalogue, diffusion[3])
-                at[s] += remaining[s] - 1 if way < 0 else 0
+            keep[s] = keep_users[user]
             present += 1
             begin += 1
         run = remaining[:present].min()
         for turn in range(run):
             for s in range(np.uint64(present)):
-                soon = at[s] + way * min(turn + _SOON // at_once, remaining[s] - 1)
+                soon = at[s] + min(turn + _SOON // at_once, remaining[s] - 1)
                 later = np.int64(items[np.uint64(soon)]) * width
                 for line in range(0, width, TILE):
                     prefetch(item_factors, later + line)
-                here = np.uint64(at[s] + way * turn)
+                here = np.uint64(at[s] + turn)
                 item = np.uint64(items[here])
                 row = np.int64(item) * width
-                product = dot(p[s], item_factors, row, width, lanes)
-                move, keep_p, keep_q = np.float32(0), np.float32(1), np.float32(1)
-                if descent is not None:  # as ``descend`` documents
-                    error = values[here] - product
-                    error = error - (b_u[s] + item_effects[item]) if biased else error
-                    move = descent[1] * min(max(error, -descent[2]), descent[2])
-                    keep_p, keep_q = paces[s], descent[0][item]
-                if diffusion is not None:
-                    predicted = product + (b_u[s] + item_effects[item]) if biased else product
-                    # The gradient of Liu, Wang & Smola 2015, eq. 4; prior and noise are those of ``pay``.
-                    # No branch here: it would be unpredictable for the processor.
-                    inside = np.float32(min(max(predicted, diffusion[0]), diffusion[1]) == predicted)
-                    move = paces[s] * inside * (values[here] - predicted)
+                error = values[here] - dot(p[s], item_factors, row, width, lanes)
+                error = error - (b_u[s] + item_effects[item]) if biased else error
+                move, keep_p, keep_q = rate * min(max(error, -limit), limit), keep[s], keep_items[item]
                 step(p[s], item_factors, row, width, lanes, keep_p, keep_q, move)
                 if biased:
                     b_u[s] = keep_p * b_u[s] + move
@@ -316,37 +291,11 @@ def _visit(
         stay = 0
         for s in range(present):
             if remaining[s] > run:
-                users[stay], at[stay], remaining[stay] = users[s], at[s] + way * run, remaining[s] - run
-                p[stay], b_u[stay], paces[stay], z[stay] = p[s], b_u[s], paces[s], z[s]
+                users[stay], at[stay], remaining[stay] = users[s], at[s] + run, remaining[s] - run
+                p[stay], b_u[stay], keep[stay] = p[s], b_u[s], keep[s]
                 stay += 1
                 continue
-            if diffusion is not None:
-                b_u[s] = pay(p[s], 0, b_u[s], diffusion[3][1], 1, z[s], rank + 1)
             user_factors[users[s]] = p[s, :rank]
             if biased:
                 user_effects[users[s]] = b_u[s]
         present = stay
-
-
-@compiled(nogil=True)
-def _joins(present: int, begin: int, when: Any) -> bool:
-    """Return whether a visit takes turns with those ``present``: only in one batch and interval."""
-    times, earlier = when
-    return present == 0 or ((earlier + begin) % BATCH > 0 and times[begin] == times[begin - 1])
-
-
-@compiled(nogil=True)
-def _arrive(
-    p: Floats32, effect: Any, z: Floats32, user: Any, rated: Ints32, time: Any, catalogue: Any, noise: Any
-) -> Any:
-    """Apply the first half of a user's transition, and those of their items up to ``time``.
-
-    This is apart from the loop over ratings: rarely executed calls would make that loop slow.
-    """
-    first_user, user_table, paid, item_table, key, number = noise
-    of_items, factors, width, effects = catalogue
-    draw(z, 2 * user_table.shape[2], key, (first_user + np.int64(user), 0, number))
-    for item in rated:
-        if paid[np.uint64(item)] < time:
-            pay_item(np.int64(item), time, of_items, factors, width, effects, paid, item_table, key, number)
-    return pay(p, 0, effect, user_table, 1, z, 0)

@@ -13,10 +13,11 @@ from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.data.ratings import Ratings
 from hushrec.kernels.csr import CSR
-from hushrec.kernels.solvers.visits import BATCH
 from hushrec.settings import Frozen
 from hushrec.statistics.footprint import DRAWS, Footprint
 
+BATCH = 64
+"""People: parts end at a multiple of it in the order of visits, not where blocks do. Chosen by hand."""
 _DRAWS = 500  # most draws of a chain that the diagnostics use; chosen by hand
 
 Weigh = Callable[[Ratings], Floats]
@@ -131,7 +132,7 @@ class ChainData:
     """The ratings of all people with positive weight, in the order of their ids.
 
     Mapped blocks stay mapped, unless people are left out or capped. How the ratings are cut into blocks does
-    not change results: parts end where the kernel's batches do.
+    not change results.
 
     Privacy: private.
     """
