@@ -1,26 +1,27 @@
 """Writes the tables of models into the README and the documentation: ``make tables``.
 
-They follow from the registry, and from what each class says of itself: what it supports, and what it is at a
-glance.
+They follow from the names in ``hushrec``, and from what each class says of itself: what it supports,
+and what it is at a glance.
 """
 
-import ast
 import re
 import sys
 from functools import cache
 from pathlib import Path
 
-from hushrec import registry
+import hushrec
+from hushrec import models
 from hushrec.data import synthetic
+from hushrec.data.blocks import RATINGS_PER_BLOCK
 from hushrec.data.domain import Domain
-from hushrec.data.packed.block_files import RATINGS_PER_BLOCK
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.statistics.footprint import in_bytes
+from hushrec.sums.footprint import in_bytes
 
 ROOT = Path(__file__).resolve().parents[1]
+STUB = ROOT / "src" / "hushrec" / "__init__.pyi"
 TARGETS = (
     ROOT / "README.md",
-    *(ROOT / "docs" / f"{page}.md" for page in ("models/index", "tour", "large")),
+    *(ROOT / "docs" / f"{page}.md" for page in ("models/index", "large")),
 )
 SIZED, N_ITEMS, RECORDS_OF_EACH = ("GlobalEffects", "CovarianceSVD", "PrivateEASE"), 10_000, 100
 """Models, catalogue and records per user of the table of memory."""
@@ -30,53 +31,38 @@ _TABLE = re.compile(r"(<!-- table: ([\w ]+) -->\n).*?(<!-- end of table -->)", r
 
 def glance(name):
     """What a model or method is at a glance, fact by fact."""
-    return registry.class_of(name).glance
+    return models.class_of(name).glance
 
 
 def rows(names, *facts):
     """A row for each name: the name with its link, then these facts of its page."""
-    return [[f"[{name}]({registry.file_name(name)}.md)", *(glance(name)[f] for f in facts)] for name in names]
+    return [[f"[{name}]({models.file_name(name)}.md)", *(glance(name)[f] for f in facts)] for name in names]
 
 
 def groups():
     """Models and methods by what they learn from and protect, with links as in the README."""
     found = {}
-    for name in (*registry.MODELS, *registry.METHODS):
-        made = registry.class_of(name)
-        if name in registry.METHODS:
+    for name in (*models.MODELS, *models.METHODS):
+        made = models.class_of(name)
+        if name in models.METHODS:
             learns, protects = "ratings, and publishes randomized ones", made.glance["protects"]
         else:
             learns = "clicks, purchases, likes" if made.feedback == "interactions" else "ratings"
             units = sorted({unit for unit, _ in made.supports}, reverse=True)
             protects = " or ".join(f"`{unit}`" for unit in units) or "nothing: not private"
-        link = f"[{name}](docs/models/{registry.file_name(name)}.md)"
+        link = f"[{name}](docs/models/{models.file_name(name)}.md)"
         found.setdefault((learns, protects), []).append(link)
     return [[*key, ", ".join(links)] for key, links in sorted(found.items())]
 
 
 def protection():
     """Which units and adjacencies each private model supports, its noise, and whether it lists users."""
-    for name in registry.MODELS:
-        supported = registry.class_of(name).supports
+    for name in models.MODELS:
+        supported = models.class_of(name).supports
         if supported:
             yes = ["yes" if pair in supported else "no" for pair in UNITS]
             first, *rest = rows([name], "noise", "lists users")[0]
             yield [first, *yes, *rest]
-
-
-def rooms():
-    """Every package with its rule, the docstring of its ``__init__``, from the top of the layers down."""
-    source = ROOT / "src" / "hushrec"
-    layers = re.search(r"^layers = \[\n(.*?)^\]", (ROOT / "pyproject.toml").read_text("utf-8"), re.S | re.M)[
-        1
-    ]
-    for room in re.findall(r"\w+", layers):
-        for folder in sorted(path.parent for path in (source / room).rglob("__init__.py")):
-            rule = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8")))
-            yield [
-                f"`{folder.relative_to(source)}/`",
-                " ".join(rule.split("\n\n")[0].split()).replace("``", "`"),
-            ]
 
 
 def memory():
@@ -84,7 +70,7 @@ def memory():
     for n in (1_000_000, 10_000_000, 20_000_000, 100_000_000):
         cells = [f"{n:,}"]
         for name in SIZED:
-            model, users = registry.class_of(name)(), n // RECORDS_OF_EACH
+            model, users = models.class_of(name)(), n // RECORDS_OF_EACH
             kind = {"scale": (1, 5, 1)} if model.feedback == "ratings" else {}
             crowd = {"max_users": users, "expected_users": users, "expected_records": n}
             domain = Domain(range(N_ITEMS), **kind, **crowd)
@@ -126,25 +112,24 @@ def markdown(head, body):
 
 def tables():
     """Every table by its name."""
-    both = (*registry.MODELS, *registry.METHODS)
+    both = (*models.MODELS, *models.METHODS)
     units = [f"`{unit}`, {adjacency}" for unit, adjacency in UNITS]
     return {
         "models": markdown(["learns from", "protects", "models"], [*groups()]),
-        "pages": "\n".join(["```{toctree}", ":maxdepth: 1", "", *map(registry.file_name, both), "```\n"]),
+        "pages": "\n".join(["```{toctree}", ":maxdepth: 1", "", *map(models.file_name, both), "```\n"]),
         "predictions": markdown(
             ["model", "measures", "predicts by", "paper"],
-            rows(registry.MODELS, "measures", "predicts by", "paper"),
+            rows(models.MODELS, "measures", "predicts by", "paper"),
         ),
         "protection": markdown(["model", *units, "noise", "lists users"], [*protection()]),
         "methods": markdown(
             ["method", "releases", "protects", "mechanism", "paper"],
-            rows(registry.METHODS, "releases", "protects", "mechanism", "paper"),
+            rows(models.METHODS, "releases", "protects", "mechanism", "paper"),
         ),
         "memory": markdown(
             ["records", *(f"{name}, {where}" for name in SIZED for where in ("in memory", "in block files"))],
             memory(),
         ),
-        "rooms": markdown(["package", "rule"], [*rooms()]),
     }
 
 
@@ -154,7 +139,23 @@ def written(text):
     return _TABLE.sub(lambda found: found[1] + made[found[2]] + found[3], text)
 
 
+def stub():
+    """``__init__.pyi``: every public name and its module, for type checkers."""
+    places = {name: f".{home}" for name, home in hushrec.HOMES.items()}
+    for name, home in hushrec.MODULES.items():
+        places[name] = "." + home.removesuffix(name).rstrip(".")
+    lines = sorted(f"from {place} import {name} as {name}" for name, place in places.items())
+    return (
+        '"""Every public name and its module, for type checkers: written by ``make tables``."""\n\n'
+        + "\n".join(
+            [*lines, "", "__version__: str", "__all__: list[str]"]
+            + [f"{table}: dict[str, str]" for table in ("MODELS", "METHODS", "HOMES", "MODULES")]
+        )
+    )
+
+
 if __name__ == "__main__":
+    STUB.write_text(stub() + "\n", "utf-8")
     for target in TARGETS:
         before = target.read_text("utf-8")
         after = written(before)

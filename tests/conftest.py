@@ -83,8 +83,8 @@ import json, sys
 class Device:
     def find_spec(self, name, path=None, target=None):
         package, _, rest = name.partition(".")
-        ground = {"", "arrays", "errors", "escapes", "extras", "figures", "files"}
-        ours = package == "hushrec" and rest in ground | {"documents", "registry", "release"}
+        ground = {"", "arrays", "errors", "files", "text"}
+        ours = package == "hushrec" and rest in ground | {"documents", "release"}
         known = name.partition(".")[0] in {*sys.stdlib_module_names, "numpy", "safetensors"}
         if not (ours or known or name.startswith(("hushrec.documents.", "hushrec.release."))):
             raise ImportError(f"{name} is not on this device")

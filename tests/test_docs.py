@@ -49,7 +49,7 @@ def snake(name):
 
 
 def models():
-    for path in sorted([*(SOURCE / "models").glob("*.py"), *(SOURCE / "local").glob("*.py")]):
+    for path in sorted((SOURCE / "models").rglob("*.py")):
         for node in ast.parse(path.read_text("utf-8")).body:
             parents = {getattr(base, "id", "") for base in getattr(node, "bases", ())}
             if BASES & parents and node.name not in BASES:

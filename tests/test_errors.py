@@ -3,7 +3,7 @@
 import pytest
 
 from hushrec.errors import BudgetExceeded, HushrecError
-from hushrec.escapes import escaped
+from hushrec.text import escaped
 from support.hostile import HOSTILE, harmless
 
 

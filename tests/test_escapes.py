@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hushrec.cli.app import app
-from hushrec.escapes import LARGEST_LINE, escaped, one_line
+from hushrec.text import LARGEST_LINE, escaped, one_line
 from support.hostile import ACTS, HOSTILE, harmless
 from support.releases import _release  # noqa: F401  (a fixture)
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hushrec.errors import ExtraMissing
-from hushrec.extras import CURATOR, require_curator
+from hushrec.errors import CURATOR, ExtraMissing, require_curator
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
 BARE = """

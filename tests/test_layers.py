@@ -1,5 +1,6 @@
 """The layer contracts hold, and each of them catches a violation that is planted in a copy of the tree."""
 
+import ast
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,7 @@ PLANTS = {
         "layers",
     ),
     "noise drawn by a model": (
-        "models/phases/item_effects.py",
+        "models/effects.py",
         "from hushrec.privacy.noise import sampler",
         "noise",
     ),
@@ -28,32 +29,35 @@ PLANTS = {
         "def charge():\n    from hushrec.privacy.noise.sampler import rounded_gaussian",
         "noise",
     ),
-    "the sampler passed by": ("statistics/item_sums.py", "from hushrec.kernels.noise import chacha", "draws"),
-    "its loops passed by": ("data/split.py", "from hushrec.kernels.noise.quantiles import add", "draws"),
-    "release imports kernels": ("release/fold_in.py", "from hushrec.kernels.sums import gram", "client"),
+    "its loops passed by": ("data/split.py", "from hushrec.privacy.noise.kernels import add", "draws"),
+    "release imports kernels": ("release/fold_in.py", "from hushrec.sums.kernels import gram", "client"),
     "release imports numba": ("release/fold_in.py", "import numba", "client"),
     "release imports pydantic": ("release/statement.py", "import pydantic", "client"),
-    "a page that reads ratings": ("pages/__init__.py", "from hushrec.data.ratings import Ratings", "pages"),
-    "kernels that draw": ("kernels/sums/segments.py", "import random", "kernels"),
-    "kernels that ask the system": ("kernels/sums/segments.py", "import secrets", "kernels"),
-    "a model that knows another": (
-        "models/covariance_knn.py",
-        "from hushrec.models.covariance_svd import CovarianceSVD",
-        "models",
+    "a page that reads ratings": ("pages/__init__.py", "from hushrec.data.feedback import Ratings", "pages"),
+    "a paper that knows another": (
+        "models/mcsherry_mironov/covariance_knn.py",
+        "from hushrec.models.lists.popularity import Popularity",
+        "papers",
     ),
-    "a phase that knows a model": (
-        "models/phases/biases.py",
-        "from hushrec.models import global_effects",
-        "models",
+    "a shared part that knows a paper": (
+        "models/biases.py",
+        "from hushrec.models.mcsherry_mironov import global_effects",
+        "shared",
+    ),
+    "sums that know a model": ("sums/item_sums.py", "from hushrec.models import biases", "layers"),
+    "a paper's estimate from private sums": (
+        "models/mcsherry_mironov/estimate.py",
+        "def refit():\n    from hushrec.sums import item_sums",
+        "estimation",
     ),
     "an estimate from ratings": (
-        "estimation/covariance/low_rank.py",
-        "from hushrec.data.ratings import Ratings",
+        "estimation/low_rank.py",
+        "from hushrec.data.feedback import Ratings",
         "estimation",
     ),
     "an estimate from private sums": (
         "estimation/shrinkage.py",
-        "def refit():\n    from hushrec.statistics import person_sums",
+        "def refit():\n    from hushrec.sums import residuals",
         "estimation",
     ),
     "an estimate that measures": (
@@ -68,6 +72,25 @@ PLANTS = {
     ),
 }
 
+KERNELS = {
+    "collections.abc",
+    "concurrent.futures",
+    "contextlib",
+    "itertools",
+    "llvmlite",
+    "math",
+    "numba",
+    "numba.core",
+    "numba.core.caching",
+    "numpy",
+    "numpy.lib.stride_tricks",
+    "numpy.typing",
+    "typing",
+    "hushrec.arrays",
+    "hushrec.progress",
+}
+"""What compiled loops may import beside each other: arrays in, arrays out, no files and no entropy."""
+
 BANNED = {
     "import numpy as np\nrng = np.random.default_rng(0)\n": "TID251",
     "from numpy.random import default_rng\n": "TID251",
@@ -80,12 +103,10 @@ DRAWING = {
     "audit/worlds.py",
     "data/split.py",
     "data/synthetic.py",
-    "solvers/initial.py",
-    "release/synthesis/choices.py",
-    "release/synthesis/rated_people.py",
-    "release/synthesis/simulated_moments.py",
+    "estimation/factor_steps.py",
+    "release/synthesis/moments.py",
     "release/synthesis/synthetic_people.py",
-    "solvers/mcmc/chain.py",
+    "models/liu_wang_smola/chain.py",
 }
 """The files of the package that may use NumPy's generators: on no certified release's noise."""
 
@@ -150,6 +171,39 @@ def codes(text, file):
     ]
     done = subprocess.run(command, cwd=ROOT, input=text, capture_output=True, text=True)
     return {line.split()[1] for line in done.stdout.splitlines() if line.startswith("src/")}
+
+
+def foreign(text):
+    """What a file of kernels imports and may not."""
+    imported = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            imported |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported.add(node.module or ".")
+    return {name for name in imported if name not in KERNELS and "kernels" not in name.split(".")}
+
+
+def test_kernels_are_only_arithmetic():
+    source = ROOT / "src" / "hushrec"
+    files = [path for path in source.rglob("*.py") if "kernels" in path.with_suffix("").parts]
+    assert len(files) > 10
+    found = {str(path.relative_to(source)): foreign(path.read_text("utf-8")) for path in files}
+    assert not {name: names for name, names in found.items() if names}
+
+
+@pytest.mark.parametrize(
+    "text", ["import random", "def f():\n    from os import urandom", "import hushrec.data"]
+)
+def test_kernels_that_draw_or_read_are_caught(text):
+    assert foreign(text)
+
+
+def test_the_names_of_models_import_no_model():
+    """Else a model that asks for a name would import itself."""
+    text = (ROOT / "src" / "hushrec" / "models" / "__init__.py").read_text("utf-8")
+    imported = {node.module for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)}
+    assert not {name for name in imported if name.startswith("hushrec.models")}
 
 
 @pytest.mark.parametrize("text", BANNED)

@@ -7,7 +7,7 @@ import pytest
 import hushrec as hr
 from hushrec import progress
 from hushrec.curator.recommend_all import write_lists
-from hushrec.data.packed.pack import load_blocks
+from hushrec.data.pack import load_blocks
 from hushrec.testing import Seeded
 
 

@@ -37,8 +37,8 @@ MINE = """
 from dataclasses import replace
 
 import hushrec as hr
-from hushrec.models.phases.outputs import score_release
-from hushrec.statistics.population import Population
+from hushrec.models.lists.outputs import score_release
+from hushrec.sums.population import Population
 
 
 class MyPopularity(hr.Popularity):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hushrec.uris import is_address, scheme_of
+from hushrec.text import is_address, scheme_of
 
 
 @pytest.mark.parametrize(

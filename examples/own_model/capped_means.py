@@ -8,16 +8,16 @@ from pydantic import Field
 
 from hushrec.arrays import Ints
 from hushrec.data.domain import Domain
+from hushrec.data.feedback import Ratings
 from hushrec.data.people import People
-from hushrec.data.ratings import Ratings
-from hushrec.models.phases.item_effects import ItemEffects
-from hushrec.models.phases.outputs import factor_release
-from hushrec.models.private import PrivateModel
+from hushrec.models.base import PrivateModel
+from hushrec.models.effects import ItemEffects
+from hushrec.models.outputs import factor_release
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.query import AnyQuery, Sum
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
-from hushrec.statistics.population import Population
+from hushrec.sums.population import Population
 
 
 class CappedMeans(PrivateModel):

@@ -10,18 +10,18 @@ from scipy import sparse
 
 from hushrec.arrays import Floats, Ints
 from hushrec.data.domain import Domain, FeedbackKind
-from hushrec.data.interactions import Interactions
+from hushrec.data.feedback import Interactions
 from hushrec.data.people import People
-from hushrec.estimation.interactions.pair_factors import LinearWeights
-from hushrec.models.phases.outputs import linear_release, score_release
-from hushrec.models.private import PrivateModel
+from hushrec.models.base import PrivateModel
+from hushrec.models.lists.estimate.pair_factors import LinearWeights
+from hushrec.models.lists.outputs import linear_release, score_release
+from hushrec.models.lists.sums import ItemCounts
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.bounded import Noisy
 from hushrec.privacy.query import AnyQuery, Sum
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
-from hushrec.statistics.interactions.item_counts import ItemCounts
-from hushrec.statistics.population import Population
+from hushrec.sums.population import Population
 
 BITS = 20
 """Weights of users are counted in steps of 2^-20."""

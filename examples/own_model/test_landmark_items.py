@@ -7,7 +7,7 @@ import pytest
 from landmark_items import LandmarkItems, LandmarkPairs
 
 import hushrec as hr
-from hushrec.statistics.population import Population
+from hushrec.sums.population import Population
 from hushrec.testing import Seeded, fit, search_neighbours
 
 BUDGET = hr.Budget(epsilon=4, delta=1e-6, unit="user", adjacency="add-remove")

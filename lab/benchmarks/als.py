@@ -29,8 +29,8 @@ import numpy as np  # noqa: E402  (reads how many threads to use)
 from rows import report  # noqa: E402
 
 from hushrec.data.synthetic import netflix_like  # noqa: E402
-from hushrec.kernels.solvers.least_squares import solve_rows  # noqa: E402
 from hushrec.kernels.transpose import transpose  # noqa: E402
+from hushrec.models.factorization.kernels.least_squares import solve_rows  # noqa: E402
 
 SIZES = {
     "1M": (6_040, 3_706, 1_000_000),

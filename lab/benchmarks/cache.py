@@ -29,8 +29,8 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from hushrec.kernels.simd import TILE
-from hushrec.kernels.solvers.visits import dot, padded, padded_width, step
+from hushrec.models.factorization.kernels.simd import TILE
+from hushrec.models.factorization.kernels.visits import dot, padded, padded_width, step
 
 ITEMS, EACH = 17_770, 209  # as Netflix's: items, and ratings of a person
 D1, LL = (48 << 10, 12, 64), (2 << 20, 16, 64)

@@ -21,8 +21,8 @@ from rows import report
 from scipy.sparse import csr_array
 
 from hushrec.data.synthetic import netflix_like
-from hushrec.kernels.sums.gram import weighted_gram
-from hushrec.kernels.triangle import diagonal_positions, packed_size
+from hushrec.kernels.csr import diagonal_positions, packed_size
+from hushrec.sums.kernels.gram import weighted_gram
 
 SIZES = {
     "1M": (6_040, 3_706, 1_000_000),

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import hushrec as hr
 from hushrec.data.domain import Domain
-from hushrec.local.method import Method
 from hushrec.models.base import Model
-from hushrec.models.phases.covariance import CovarianceSettings
+from hushrec.models.du_leighton_patel.method import Method
+from hushrec.models.liu_wang_smola.chain import ChainSettings
+from hushrec.models.mcsherry_mironov.covariance_model import CovarianceSettings
 from hushrec.privacy.ledger.ledger import Ledger
-from hushrec.solvers.mcmc.density import ChainSettings
 
 RATING, STARS, USER = ("record", "add-remove"), ("record", "replace"), ("user", "add-remove")
 SHORT = ChainSettings(epochs=40)

@@ -13,7 +13,7 @@ import numpy as np
 
 import hushrec as hr
 from hushrec.data.split import holdout
-from hushrec.models.private import PrivateModel
+from hushrec.models.base import PrivateModel
 
 BUDGET = hr.Budget(epsilon=8.0, delta=1e-7, unit="user", adjacency="add-remove")
 

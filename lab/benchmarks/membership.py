@@ -30,7 +30,7 @@ from top_n_models import DATA, DELTA, RESULTS, interactions, scores
 from top_n_peers import EASE, EASE_PENALTY, installed
 
 import hushrec as hr
-from hushrec.documents.odds import FALSE_POSITIVES
+from hushrec.documents.measured import FALSE_POSITIVES
 from hushrec.testing import Seeded
 from lab.experiments.plots import COLOURS, MARKS, REFERENCE, canvas, caption, svg
 from lab.membership.attackers import (

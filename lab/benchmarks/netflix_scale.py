@@ -23,15 +23,15 @@ import psutil
 from rows import report
 
 import hushrec as hr
+from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
-from hushrec.data.interactions import Interactions
-from hushrec.data.packed.blocks import Blocks
+from hushrec.data.feedback import Interactions
 from hushrec.data.synthetic import netflix_like
 from hushrec.estimation.head import Head
-from hushrec.models.phases.covariance import CovarianceSettings
+from hushrec.models.mcsherry_mironov.covariance_model import CovarianceSettings
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.progress import telling
-from hushrec.statistics.population import Population
+from hushrec.sums.population import Population
 
 USERS, ITEMS, RATINGS = 480_189, 17_770, 100_500_000
 KIND = "Netflix scale"

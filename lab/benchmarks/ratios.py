@@ -30,11 +30,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from hushrec.data.synthetic import netflix_like
-from hushrec.kernels.solvers import least_squares, sgd
-from hushrec.kernels.solvers.visits import padded
-from hushrec.kernels.sums import gram
-from hushrec.kernels.triangle import packed_size
+from hushrec.kernels.csr import packed_size
+from hushrec.models.factorization.kernels import least_squares, visits
+from hushrec.models.factorization.kernels.visits import padded
 from hushrec.privacy.noise import sampler
+from hushrec.sums.kernels import gram
 
 RANK, REG = 64, 0.05
 MEASURED_ON = "znver5"
@@ -99,7 +99,7 @@ def descent() -> tuple[Run, Run]:
             part = slice(start, start + (1 << 14))
             np.einsum("rf,rf->r", p[users[part]], q[made.items[part]])
 
-    return lambda: sgd.descend(*rows, order, *learned, *regs, 0.005, threads=1), predict
+    return lambda: visits.descend(*rows, order, *learned, *regs, 0.005, threads=1), predict
 
 
 def factors() -> tuple[Run, Run]:

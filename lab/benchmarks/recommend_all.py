@@ -28,9 +28,9 @@ import psutil
 from rows import report
 
 import hushrec as hr
-from hushrec.data.interactions import Interactions
+from hushrec.data.feedback import Interactions
 from hushrec.release.artefact import Release
-from hushrec.release.contents.kinds import RANKERS
+from hushrec.release.kinds import RANKERS
 from hushrec.release.statement import placeholder_statement
 
 RANK, GIVEN, ROUNDS = 20, 100, 3

@@ -45,8 +45,7 @@ import numpy as np  # noqa: E402
 from rows import report  # noqa: E402
 
 from hushrec.data.synthetic import netflix_like  # noqa: E402
-from hushrec.kernels.solvers.sgd import descend  # noqa: E402
-from hushrec.kernels.solvers.visits import padded  # noqa: E402
+from hushrec.models.factorization.kernels.visits import descend, padded  # noqa: E402
 
 SIZES = {
     "1M": (6_040, 3_706, 1_000_000),

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from rows import report
 
 import hushrec as hr
-from hushrec.data.spark.intake import load_spark
+from hushrec.data.spark.records import load_spark
 
 BUDGET = hr.Budget(epsilon=4.0, delta=1e-7, unit="user", adjacency="add-remove")
 CORES = 2

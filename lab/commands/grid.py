@@ -9,7 +9,7 @@ import typer
 
 from hushrec.cli import console, options
 from hushrec.errors import ExtraMissing
-from hushrec.escapes import escaped
+from hushrec.text import escaped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -83,8 +83,8 @@ def _progress() -> "Progress":
 
 
 def _print_values(rows: "pl.DataFrame") -> None:
-    from hushrec.evaluation.metrics import METRICS
-    from hushrec.figures import above
+    from hushrec.evaluation.compare import METRICS
+    from hushrec.text import above
     from lab.experiments.reading import Curve, labels, metrics, summary
 
     shown, label = {curve: label for label, curve in labels(rows).items()}, ""
@@ -110,7 +110,7 @@ def _print_values(rows: "pl.DataFrame") -> None:
 
 
 def _print_crossings(rows: "pl.DataFrame") -> None:
-    from hushrec.evaluation.metrics import METRICS
+    from hushrec.evaluation.compare import METRICS
     from lab.experiments.reading import crossing, labels, metrics, references
     from lab.experiments.tables import UNPRICED, marked
 

@@ -9,7 +9,7 @@ import typer
 from hushrec import files
 from hushrec.cli import console
 from hushrec.errors import ConfigError
-from hushrec.escapes import escaped
+from hushrec.text import escaped
 
 if TYPE_CHECKING:
     from lab.experiments.work import Work

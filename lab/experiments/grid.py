@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, ValidationError, field_validator, m
 from hushrec.errors import ConfigError, HushrecError
 from hushrec.evaluation import baselines
 from hushrec.evaluation.protocol import DEFAULT_METRICS
-from hushrec.evaluation.ranking_metrics import named
+from hushrec.evaluation.rankings import named
 from hushrec.models.base import Model
 from hushrec.privacy.accounting.budget import Adjacency, Budget, Unit
 from hushrec.settings import Frozen

@@ -11,13 +11,11 @@ from typing import Any, Protocol
 
 import hushrec as hr
 from hushrec.arrays import Floats
-from hushrec.data.interactions import Interactions
-from hushrec.data.ratings import Ratings
+from hushrec.data.feedback import Interactions, Ratings
 from hushrec.evaluation import baselines
-from hushrec.evaluation.metrics import METRICS
+from hushrec.evaluation.compare import METRICS
 from hushrec.evaluation.protocol import predictions
-from hushrec.evaluation.ranking_metrics import named
-from hushrec.evaluation.rankings import rank
+from hushrec.evaluation.rankings import named, rank
 from hushrec.models.base import Model
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.noise.entropy import Seeded

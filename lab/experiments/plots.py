@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from hushrec import files
 from hushrec.errors import ConfigError
-from hushrec.escapes import escaped
-from hushrec.figures import above
+from hushrec.text import above, escaped
 from lab.experiments.reading import Curve, metrics, summary
 from lab.experiments.tables import conditions, marked
 

@@ -18,8 +18,8 @@ from scipy.special import ndtr, stdtrit
 
 from hushrec.arrays import Floats
 from hushrec.errors import ConfigError
-from hushrec.escapes import escaped
-from hushrec.evaluation.metrics import METRICS
+from hushrec.evaluation.compare import METRICS
+from hushrec.text import escaped
 
 RESAMPLES = 10_000
 

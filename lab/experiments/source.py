@@ -19,9 +19,8 @@ from pydantic import (
 
 from hushrec import files
 from hushrec.data.domain import Domain, FeedbackKind
-from hushrec.data.interactions import Interactions
+from hushrec.data.feedback import Interactions, Ratings
 from hushrec.data.load import load
-from hushrec.data.ratings import Ratings
 from hushrec.data.split import held_out_people, holdout, kfold
 from hushrec.data.synthetic import interactions, netflix_like
 from hushrec.errors import ConfigError

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from hushrec.figures import above
+from hushrec.text import above
 from lab.experiments.reading import Curve, crossing, measured, summary, unpriced
 
 UNPRICED = "†"

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from hushrec.arrays import Bytes, Floats, Ints32
-from hushrec.data.ratings import Ratings
+from hushrec.data.feedback import Ratings
 from hushrec.errors import ConfigError
 
 _RHO = 1.5 / 4

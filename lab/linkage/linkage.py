@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import default_rng
 
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
-from hushrec.data.ratings import Ratings
+from hushrec.data.feedback import Ratings
 from hushrec.errors import ConfigError, DataError
 from hushrec.kernels.transpose import transpose
 from lab.linkage.attackers import informed, scoreboard

@@ -4,11 +4,11 @@ import numpy as np
 
 from hushrec.arrays import Floats
 from hushrec.curator.randomize import Reported, reported
-from hushrec.data.ratings import Ratings
+from hushrec.data.feedback import Ratings
 from hushrec.errors import BudgetUnsupported
-from hushrec.local.distance_based import DistanceBased
-from hushrec.local.method import Method
-from hushrec.local.released import ReleasedData
+from hushrec.models.du_leighton_patel.distance_based import DistanceBased
+from hushrec.models.du_leighton_patel.method import Method
+from hushrec.models.du_leighton_patel.released_data import ReleasedData
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Seeded

@@ -9,7 +9,7 @@ from scipy.stats import t as student
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from hushrec.arrays import Bools, Floats
-from hushrec.documents.odds import FALSE_POSITIVES, Odds
+from hushrec.documents.measured import FALSE_POSITIVES, Odds
 
 
 @dataclass(frozen=True, slots=True)

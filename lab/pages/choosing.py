@@ -9,9 +9,9 @@ from statistics import NormalDist
 
 import polars as pl
 
-from hushrec.documents.odds import Odds
+from hushrec.documents.measured import Odds
 from hushrec.documents.promise import Guarantee, times
-from hushrec.figures import one_in, percent
+from hushrec.text import one_in, percent
 from lab.benchmarks.choice import ADAPTIVE, UNDECLARED, losses, stored
 from lab.benchmarks.choice import RESULTS as CHOICE
 from lab.experiments.plots import canvas, svg

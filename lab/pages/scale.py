@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 import hushrec as hr
-from hushrec.kernels.triangle import packed_size
+from hushrec.kernels.csr import packed_size
 
 LAB = Path(__file__).resolve().parents[1]
 PAGE, ROWS = LAB / "results/scale.md", LAB / "results/scale.csv"

@@ -1,6 +1,6 @@
 """What the papers print, exact to the paper: to reproduce their tables, not to protect people."""
 
-from hushrec import registry
+from hushrec import models
 from lab.published.du_leighton_patel import DuRepresentatives, DuResponse
 from lab.published.friedman_berkovsky_kaafar import FriedmanALS, FriedmanEffects, FriedmanInputMF
 from lab.published.friedman_knn import FriedmanKNN
@@ -58,14 +58,14 @@ def class_of(name: str) -> type:
     """The class of a published form, or of a model of hushrec or outside it.
 
     Args:
-        name: of the class, or as ``hushrec.registry.class_of`` takes it.
+        name: of the class, or as ``hushrec.models.class_of`` takes it.
 
     Raises:
         ConfigError: There is none.
     """
-    return _FORMS.get(name) or registry.class_of(name, registry.MODELS)
+    return _FORMS.get(name) or models.class_of(name, models.MODELS)
 
 
 def name_of(kind: type) -> str:
     """The name by which ``class_of`` finds a class."""
-    return kind.__name__ if kind in _FORMS.values() else registry.name_of(kind)
+    return kind.__name__ if kind in _FORMS.values() else models.name_of(kind)

@@ -13,13 +13,12 @@ import numpy as np
 
 from hushrec.arrays import Bytes, Ints, Ints32
 from hushrec.data.domain import Domain
-from hushrec.data.ratings import Ratings
-from hushrec.local.distance_based import DistanceBased
-from hushrec.local.method import CELLS, SLOTS
-from hushrec.local.randomized_response import RandomizedResponse
+from hushrec.data.feedback import Ratings
+from hushrec.models.du_leighton_patel.distance_based import DistanceBased
+from hushrec.models.du_leighton_patel.method import CELLS, SLOTS
+from hushrec.models.du_leighton_patel.randomized_response import RandomizedResponse
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.events import drawn_rate
-from hushrec.privacy.accounting.local_events import LARGEST, Responses
+from hushrec.privacy.accounting.events import LARGEST, Responses, drawn_rate
 from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.local.rows import Rows
 from hushrec.privacy.local.substitution import SubstitutionRandomizer

@@ -15,28 +15,27 @@ import numpy as np
 from pydantic import Field
 
 from hushrec.arrays import Floats
+from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
-from hushrec.data.packed.blocks import Blocks
-from hushrec.data.ratings import Ratings
+from hushrec.data.feedback import Ratings
+from hushrec.estimation.factor_steps import normal_factors
 from hushrec.estimation.shrinkage import damped, popularity
-from hushrec.models.phases.biases import Biases, require_rank
-from hushrec.models.phases.item_effects import ratio
-from hushrec.models.phases.noisy_cells import factorised, require_reachable
-from hushrec.models.phases.outputs import people_release
-from hushrec.models.private import Noise as Law
+from hushrec.models.base import Noise as Law
+from hushrec.models.biases import Biases, require_rank
+from hushrec.models.effects import ratio
+from hushrec.models.factorization.factorizers import Sparse
+from hushrec.models.friedman_berkovsky_kaafar.input_perturbation_mf import factorised, require_reachable
+from hushrec.models.friedman_berkovsky_kaafar.sums import Cells
+from hushrec.models.outputs import people_release
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.query import AnyQuery
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.settings import only
-from hushrec.solvers.factorizers import Sparse
-from hushrec.solvers.initial import normal_factors
-from hushrec.statistics.cells import Cells
-from hushrec.statistics.factor_sums import in_ball
-from hushrec.statistics.item_sums import EffectSums
-from hushrec.statistics.person_sums import PeopleSums
-from hushrec.statistics.population import Population
-from hushrec.statistics.residuals import Residuals
+from hushrec.sums.factor_sums import in_ball
+from hushrec.sums.item_sums import EffectSums
+from hushrec.sums.population import Population
+from hushrec.sums.residuals import PeopleSums, Residuals
 from lab.published.paper import Noise, PublishedModel
 from lab.published.spherical import SphericalRows
 

@@ -12,24 +12,24 @@ import numpy as np
 from pydantic import Field
 
 from hushrec.arrays import Floats, Ints
+from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
-from hushrec.data.packed.blocks import Blocks
-from hushrec.data.ratings import Ratings
+from hushrec.data.feedback import Ratings
 from hushrec.estimation.head import Head
 from hushrec.evaluation.parts import rows_of
-from hushrec.models.phases.biases import require_rank
-from hushrec.models.phases.covariance import measured, shrunk_factors, similarity
-from hushrec.models.phases.item_effects import ItemEffects
-from hushrec.models.phases.outputs import neighbour_release
+from hushrec.models.biases import require_rank
+from hushrec.models.effects import ItemEffects
+from hushrec.models.mcsherry_mironov.covariance_model import measured, shrunk_factors, similarity
+from hushrec.models.mcsherry_mironov.sums import HeadRatings
+from hushrec.models.outputs import neighbour_release
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.query import AnyQuery, Sum
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.release.fold_in import predictor
-from hushrec.statistics.covariance_sums import HeadRatings
-from hushrec.statistics.engines.engine import triangle_sums
-from hushrec.statistics.population import Population
-from hushrec.statistics.residuals import ResidualRows, Residuals
+from hushrec.sums.engine import triangle_sums
+from hushrec.sums.population import Population
+from hushrec.sums.residuals import ResidualRows, Residuals
 from lab.published.friedman_berkovsky_kaafar import Friedman
 from lab.published.square_sums import SquareSums
 

@@ -14,21 +14,21 @@ import numpy as np
 from pydantic import Field
 
 from hushrec.arrays import Floats
+from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
-from hushrec.data.packed.blocks import Blocks
-from hushrec.data.ratings import Ratings
-from hushrec.models.phases.biases import require_rank
-from hushrec.models.phases.outputs import people_release
+from hushrec.data.feedback import Ratings
+from hushrec.estimation.factor_steps import uniform_factors
+from hushrec.models.biases import require_rank
+from hushrec.models.factorization.factorizers import Sparse
+from hushrec.models.outputs import people_release
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.events import EVERY_RATING
 from hushrec.privacy.query import AnyQuery, Sum
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
-from hushrec.solvers.factorizers import Sparse
-from hushrec.solvers.initial import uniform_factors
-from hushrec.statistics.factor_sums import in_ball
-from hushrec.statistics.population import Population
-from hushrec.statistics.residuals import Residuals
+from hushrec.sums.factor_sums import in_ball
+from hushrec.sums.population import Population
+from hushrec.sums.residuals import Residuals
 from lab.published.friedman_berkovsky_kaafar import Friedman
 from lab.published.spherical import SphericalRows
 

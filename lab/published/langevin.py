@@ -2,9 +2,9 @@
 
 What fails: a pass visits people in one order, to and fro, by steps that do not become small against
 1/(2 s n_i), n_i the ratings of an item. So its law is not the density from which ε follows
-(lab/docs/errata.md). ``hr.PosteriorSampleMF`` draws by ``hushrec.solvers.mcmc.gibbs`` in its place.
+(lab/docs/errata.md). ``hr.PosteriorSampleMF`` draws by ``hushrec.models.liu_wang_smola.chain`` in its place.
 
-As the steps go to 0, passes sample the density ∝ exp(−E/T) of ``hushrec.kernels.solvers.conditional_draws``.
+As the steps go to 0, passes sample the density ∝ exp(−E/T) of ``hushrec.models.liu_wang_smola.kernels``.
 A rating whose prediction r̂ is in [low, high] applies, with e = r − r̂ and both sides evaluated before it,
 
     p_u, q_i, b_u, b_i ← p_u + 2 h c_u e q_i, q_i + 2 h c_u e p_u, b_u + 2 h c_u e, b_i + 2 h c_u e.
@@ -25,8 +25,7 @@ from hushrec.arrays import Floats, Floats32, Ints, Ints32
 from hushrec.errors import ConfigError
 from hushrec.kernels.compiled import compiled
 from hushrec.kernels.csr import frozen
-from hushrec.solvers.mcmc.chain import Chain, State
-from hushrec.solvers.mcmc.density import ChainSettings
+from hushrec.models.liu_wang_smola.chain import Chain, ChainSettings, State
 
 
 class LangevinSettings(ChainSettings):
@@ -60,7 +59,7 @@ def langevin_epoch(chain: Chain, state: State) -> None:
     )
     items = state.item_factors, state.item_effects
     back, visited, time = state.epoch % 2 == 1, 0, 0.0  # time: up to which the items had their transitions
-    for part in source.parts(backwards=back):
+    for part in [*source.parts()][::-1] if back else source.parts():
         people = state.user_factors[part.people], state.user_effects[part.people]
         in_order = (people[0][::-1], people[1][::-1]) if back else people
         values = part.rows.values - np.float32(state.level[0])

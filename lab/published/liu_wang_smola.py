@@ -10,11 +10,10 @@ from typing import ClassVar, Literal
 
 from hushrec.data.domain import Domain
 from hushrec.errors import BudgetUnsupported
-from hushrec.models.posterior_sample_mf import SAMPLE, PosteriorSampleMF
+from hushrec.models.liu_wang_smola.chain import Chain, Posterior, State
+from hushrec.models.liu_wang_smola.posterior_sample_mf import SAMPLE, PosteriorSampleMF
 from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.query import AnyQuery
-from hushrec.solvers.mcmc.chain import Chain, State
-from hushrec.solvers.mcmc.density import Posterior
 from lab.published.langevin import LangevinSettings, langevin_epoch
 from lab.published.paper import PublishedModel
 

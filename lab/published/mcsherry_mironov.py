@@ -17,11 +17,13 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
-from hushrec.data.packed.blocks import Blocks
-from hushrec.data.ratings import Ratings
+from hushrec.data.feedback import Ratings
 from hushrec.estimation.shrinkage import damped, popularity
-from hushrec.models.phases.covariance import (
+from hushrec.models.base import Noise
+from hushrec.models.effects import ItemEffects, mean_residual, ratio
+from hushrec.models.mcsherry_mironov.covariance_model import (
     Matrices,
     dense,
     measured,
@@ -29,16 +31,14 @@ from hushrec.models.phases.covariance import (
     shrunk_factors,
     similarity,
 )
-from hushrec.models.phases.item_effects import ItemEffects, mean_residual, ratio
-from hushrec.models.phases.outputs import factor_release, neighbour_release
-from hushrec.models.private import Noise
+from hushrec.models.outputs import factor_release, neighbour_release
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.query import AnyQuery
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
 from hushrec.settings import Frozen, only
-from hushrec.statistics.item_sums import EffectSums
-from hushrec.statistics.population import Population
+from hushrec.sums.item_sums import EffectSums
+from hushrec.sums.population import Population
 from lab.published.paper import PublishedModel
 from lab.published.square_sums import SquareSums
 
@@ -232,7 +232,7 @@ class McSherryKNN(_McSherryCovariance):
     r̂_ui = μ_i + b_u + Σ_{j ∈ N} w_ij (r_uj − μ_j − b_u), N the k rated items with the largest Wgt_ij, w_ij
     from Avg.
 
-    Not as printed: if cleaned, Wgt_ij is its low-rank signal (``estimation/covariance/low_rank.py:
+    Not as printed: if cleaned, Wgt_ij is its low-rank signal (``estimation/low_rank.py:
     spectral_factors``), so that a release holds no dense matrix, and Avg is of rank k as in ``McSherrySVD``;
     b_u, the user's own mean residual, has 4.4 fictitious ratings, where the paper's has β_p = 20; the ridge
     is a constant. We read the paper's k = 20, "the dimensionality for all algorithms", as 20 neighbours too.

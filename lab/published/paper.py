@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal, NoReturn
 
 from hushrec.data.domain import Domain
-from hushrec.data.ratings import Ratings
+from hushrec.data.feedback import Ratings
 from hushrec.errors import BudgetUnsupported
-from hushrec.local.method import Method
-from hushrec.models.private import PrivateModel
+from hushrec.models.base import PrivateModel
+from hushrec.models.du_leighton_patel.method import Method
 from hushrec.privacy.accounting.accountant import Spent, pure_loss, spent_of
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.calibration import laplace

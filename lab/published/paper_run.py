@@ -15,7 +15,7 @@ import numpy as np
 
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
 from hushrec.data.domain import Domain
-from hushrec.kernels.triangle import diagonal_positions
+from hushrec.kernels.csr import diagonal_positions
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.events import Event, Gaussian

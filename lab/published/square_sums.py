@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
+from hushrec.models.mcsherry_mironov.sums import CovarianceSums
 from hushrec.privacy.query import Sum
-from hushrec.statistics.covariance_sums import CovarianceSums
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from hushrec.curator.randomize import Reported, numbered, rows_in
 from hushrec.curator.statements import unprotected
-from hushrec.data.packed.blocks import Blocks
-from hushrec.data.ratings import Ratings
+from hushrec.data.blocks import Blocks
+from hushrec.data.feedback import Ratings
 from hushrec.errors import BudgetUnsupported
-from hushrec.local.released import ReleasedData
+from hushrec.models.du_leighton_patel.released_data import ReleasedData
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.noise.entropy import Seeded
 from hushrec.release.artefact import Release

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 import hushrec as hr
-from hushrec.local.groups import quantile_threshold
-from hushrec.local.method import Method
+from hushrec.models.du_leighton_patel.groups import quantile_threshold
+from hushrec.models.du_leighton_patel.method import Method
 from hushrec.privacy.local.substitution import worst_per_slot
 from lab.experiments import datasets
 from lab.experiments.tables import markdown

@@ -24,13 +24,13 @@ import hushrec as hr
 from hushrec.arrays import Floats, Floats32, Ints, Ints32
 from hushrec.data.synthetic import netflix_like
 from hushrec.evaluation.protocol import predictions
-from hushrec.kernels.neighbours.knn import item_knn, user_knn
-from hushrec.local.estimates import METHOD, estimates
-from hushrec.local.groups import quantile_threshold
-from hushrec.local.method import Method
-from hushrec.local.released import ReleasedData
+from hushrec.models.du_leighton_patel.estimate import METHOD, estimates
+from hushrec.models.du_leighton_patel.groups import quantile_threshold
+from hushrec.models.du_leighton_patel.method import Method
+from hushrec.models.du_leighton_patel.released_data import ReleasedData
 from hushrec.privacy.accounting.fixed_point import written_above
 from hushrec.privacy.noise.entropy import Seeded
+from hushrec.sums.kernels.neighbours import item_knn, user_knn
 from lab.experiments import datasets
 from lab.linkage.rehearsal import seeded
 from lab.published import DuRepresentatives, DuResponse, PublishedMethod, cost

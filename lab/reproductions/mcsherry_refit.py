@@ -20,7 +20,7 @@ import polars as pl
 
 import hushrec as hr
 from hushrec.data.split import holdout
-from hushrec.evaluation.metrics import METRICS
+from hushrec.evaluation.compare import METRICS
 from hushrec.evaluation.protocol import predictions
 from lab import published
 from lab.experiments.source import Data, Split

@@ -19,10 +19,10 @@ import polars as pl
 from numpy.random import default_rng
 
 import hushrec as hr
-from hushrec.data.ratings import Ratings
+from hushrec.data.feedback import Ratings
 from hushrec.data.split import _latest
 from hushrec.errors import ConfigError
-from hushrec.evaluation.metrics import METRICS
+from hushrec.evaluation.compare import METRICS
 from hushrec.evaluation.protocol import predictions
 from hushrec.privacy.noise.entropy import Seeded
 from lab.experiments.plots import COLOURS, GREY, REFERENCE, canvas, caption, errorbars, svg

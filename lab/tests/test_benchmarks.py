@@ -130,7 +130,7 @@ def test_every_script_of_the_suites_is_there():
 SLOWED = {
     "covariance": (ratios.gram, "weighted_gram"),
     "exact noise": (ratios.sampler, "rounded_gaussian"),
-    "gradient descent": (ratios.sgd, "descend"),
+    "gradient descent": (ratios.visits, "descend"),
     "least squares": (ratios.least_squares, "solve_rows"),
 }
 

@@ -8,8 +8,8 @@ import pytest
 
 import hushrec as hr
 from hushrec.data.domain import Domain
-from hushrec.figures import one_in, percent
 from hushrec.privacy.accounting.budget import Budget
+from hushrec.text import one_in, percent
 from lab.experiments import datasets
 from lab.experiments.download import SETS
 from lab.pages import choosing

@@ -28,8 +28,7 @@
 ``LedgerWarning`` is a warning: nothing is refused.
 """
 
-from hushrec.escapes import escaped
-from hushrec.figures import above, below
+from hushrec.text import above, below, escaped
 
 
 class HushrecError(Exception):
@@ -134,6 +133,35 @@ class CheckpointError(HushrecError, RuntimeError):
 
 class ExtraMissing(HushrecError, ImportError):
     """A bare install lacks the packages that this needs. The message names the extra that brings them."""
+
+
+CURATOR = frozenset(
+    {
+        "arviz_stats",
+        "cryptography",
+        "narwhals",
+        "numba",
+        "platformdirs",
+        "polars",
+        "psutil",
+        "pydantic",
+        "rich",
+        "scipy",
+        "typer",
+    }
+)
+"""The packages of the extra, by the names under which they are imported."""
+
+
+def require_curator(name: str, error: ModuleNotFoundError) -> None:
+    """Say which install brings a package that an import did not find.
+
+    Args:
+        name: the name that needs it, such as ``hushrec.fit``.
+        error: of the import.
+    """
+    if (error.name or "").partition(".")[0] in CURATOR:
+        raise ExtraMissing(f"{name} needs what makes releases: pip install 'hushrec[curator]'") from None
 
 
 class MemoryExceeded(HushrecError, MemoryError):

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from hushrec.errors import HushrecError
-from hushrec.escapes import escaped
+from hushrec.text import escaped
 
 SUFFIX = ".hushrec-draft"
 _NEW, _EARLIER = "new", "earlier"

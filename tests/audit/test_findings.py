@@ -3,7 +3,7 @@
 import pytest
 
 from hushrec.audit.findings import COLUMNS, Audit
-from hushrec.documents.finding import Finding
+from hushrec.documents.document import Finding
 
 FINDINGS = {
     True: Finding("search", 9, 0.9, noticed=10.0),

@@ -13,9 +13,9 @@ from hushrec.audit.replay import compare
 from hushrec.audit.search import leads, most, search
 from hushrec.audit.worlds import World
 from hushrec.errors import BudgetUnsupported, ConfigError
+from hushrec.models.lists.sums import CrowdSize
 from hushrec.privacy.run import ChargedRun
-from hushrec.statistics.interactions.item_counts import CrowdSize
-from hushrec.statistics.population import Population
+from hushrec.sums.population import Population
 from support.planted import FAULTS
 
 BUDGET = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")

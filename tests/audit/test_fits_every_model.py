@@ -23,7 +23,7 @@ def test_it_holds_what_it_claims(case, epsilon):
 
 
 def test_every_model_that_protects_anything_is_a_case():
-    from hushrec import registry
+    from hushrec import models
 
     named = {case.model for case in CASES}
-    assert named == {name for name in registry.MODELS if registry.class_of(name).supports}
+    assert named == {name for name in models.MODELS if models.class_of(name).supports}

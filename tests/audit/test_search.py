@@ -10,10 +10,10 @@ from hushrec.audit import search as search_module
 from hushrec.audit.recorder import UNCHANGED, Leak, branch_of
 from hushrec.audit.search import RANDOM, distances, leads, most, search, widen
 from hushrec.audit.worlds import WIDE, World
-from hushrec.models import private_ease
+from hushrec.models.lists import private_ease
+from hushrec.models.lists.sums import ItemCounts
 from hushrec.privacy.query import Sum
-from hushrec.statistics.interactions.item_counts import ItemCounts
-from hushrec.statistics.item_sums import EffectSums
+from hushrec.sums.item_sums import EffectSums
 
 WORLD = World.of()
 KINDS = [("record", "add-remove"), ("record", "replace"), ("user", "add-remove")]

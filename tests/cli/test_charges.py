@@ -33,13 +33,13 @@ def test_a_wrong_name_starts_no_ledger(release, hushrec, refused, budget):
 
 
 def test_a_wrong_name_is_told_before_the_ratings_are_read(here, hushrec, budget, monkeypatch):
-    monkeypatch.setattr("hushrec.cli.sources.Given.load", None)
+    monkeypatch.setattr("hushrec.cli.options.Given.load", None)
     hushrec(f"fit train.csv --domain domain.json {budget} --ledger leger.db -o films.safetensors", code=2)
 
 
 def test_a_ledger_that_is_there_is_not_started_again(release, refused, budget, monkeypatch):
     before = Path("ledger.db").read_bytes()
-    monkeypatch.setattr("hushrec.cli.sources.Given.load", None)  # and no ratings are read for it
+    monkeypatch.setattr("hushrec.cli.options.Given.load", None)  # and no ratings are read for it
     line = (
         f"fit train.csv --domain domain.json {budget} --ledger ledger.db --new-ledger -o second.safetensors"
     )

@@ -6,8 +6,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.evaluation import baselines
-from hushrec.evaluation.ranking_metrics import AtK
-from hushrec.evaluation.rankings import rank
+from hushrec.evaluation.rankings import AtK, rank
 
 PARTS = "--train train.csv --test test.csv --domain domain.json"
 

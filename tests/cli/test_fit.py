@@ -184,7 +184,7 @@ def test_a_folder_is_kept_and_takes_the_place_of_the_files(here, hushrec, refuse
 
 @pytest.mark.parametrize(("memory_size", "kind"), [(1, "Blocks"), (1 << 40, "Ratings")])
 def test_the_size_of_files_and_of_memory_decides(here, memory_size, kind, monkeypatch):
-    from hushrec.cli.sources import Given
+    from hushrec.cli.options import Given
 
     monkeypatch.setattr("hushrec.data.load.machine", lambda: (memory_size, 0))
     domain = hr.Domain.open("domain.json")

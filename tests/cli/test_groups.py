@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from hushrec.cli.groups import Group, grouped
+from hushrec.cli.options import Group, grouped
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from hushrec import registry
+from hushrec import models
 from hushrec.cli.models import facts
 
 ROOT = Path(__file__).resolve().parents[2]
-MODELS = registry.MODELS
-EVERY = (*MODELS, *registry.METHODS)
+MODELS = models.MODELS
+EVERY = (*MODELS, *models.METHODS)
 
 
 def test_every_one_is_listed_once_under_what_it_is(hushrec, monkeypatch):
@@ -20,7 +20,7 @@ def test_every_one_is_listed_once_under_what_it_is(hushrec, monkeypatch):
     assert "…" not in listed
     assert "Steck 2019" not in listed
     names = [line.split()[0] for line in listed.splitlines() if line.strip()]
-    assert [names.count(registry.command_name(name)) for name in EVERY] == [1] * len(EVERY)
+    assert [names.count(models.command_name(name)) for name in EVERY] == [1] * len(EVERY)
     places = {name: names.index(name) for name in ("covariance-svd", "private-ease", "item-knn")}
     assert sorted(places, key=places.get) == ["covariance-svd", "private-ease", "item-knn"]
     line = next(line for line in listed.splitlines() if line.startswith("private-als"))
@@ -59,7 +59,7 @@ def test_an_unknown_name_is_refused(refused):
 
 def test_a_model_of_ones_own_is_shown_as_its_own(hushrec, tmp_path, monkeypatch):
     (tmp_path / "ours.py").write_text(
-        "from hushrec.models.popularity import Popularity\n\n\nclass Liked(Popularity):\n"
+        "from hushrec.models.lists.popularity import Popularity\n\n\nclass Liked(Popularity):\n"
         '    """Counts of ours."""\n\n    extra: int = 3\n    """more."""\n'
     )
     monkeypatch.syspath_prepend(tmp_path)
@@ -73,7 +73,7 @@ def test_a_model_of_ones_own_is_shown_as_its_own(hushrec, tmp_path, monkeypatch)
 @pytest.mark.parametrize("name", EVERY)
 def test_every_setting_is_explained(name):
     """A setting that no docstring explains would have an empty line here."""
-    made = registry.class_of(name)
+    made = models.class_of(name)
     known = facts(name)
     assert [setting["setting"] for setting in known["settings"] if not setting["meaning"]] == []
     assert {setting["setting"].partition(".")[0] for setting in known["settings"]} == set(made.model_fields)
@@ -103,5 +103,5 @@ def test_the_split_is_shown_for_every_supported_pair(name):
 
 
 def test_a_roster_is_needed_where_the_page_says_that_users_are_listed():
-    needing = {name for name in registry.MODELS if facts(name)["needs_roster"]}
+    needing = {name for name in models.MODELS if facts(name)["needs_roster"]}
     assert needing == {"InputPerturbationMF", "PrivateSGD", "PrivateALS"}

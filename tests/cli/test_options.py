@@ -3,7 +3,7 @@
 import pytest
 
 import hushrec as hr
-from hushrec import registry
+from hushrec import models
 from hushrec.cli import options
 from hushrec.errors import ConfigError, DataError, DomainError
 
@@ -19,8 +19,8 @@ def test_settings_go_as_deep_as_their_names_and_are_what_json_says():
 
 
 def test_every_model_of_the_command_line_can_be_made():
-    for name in map(registry.command_name, registry.MODELS):
-        assert type(options.model(name, None)) is registry.class_of(name)
+    for name in map(models.command_name, models.MODELS):
+        assert type(options.model(name, None)) is models.class_of(name)
 
 
 def test_models_are_named_as_the_help_says():

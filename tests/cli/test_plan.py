@@ -4,7 +4,7 @@ import re
 import pytest
 
 import hushrec as hr
-from hushrec.figures import above, below
+from hushrec.text import above, below
 
 
 def flat(text):

@@ -11,7 +11,7 @@ import hushrec as hr
 from hushrec.cli.charges import RESUMED
 from hushrec.errors import LedgerError
 from hushrec.files import sha256
-from hushrec.local.released import ReleasedData
+from hushrec.models.du_leighton_patel.released_data import ReleasedData
 
 BUDGET = "--epsilon 30 --delta 0 --unit user --adjacency replace"
 NEAR = "--set keep_probability=0.9 --set group_probability=0.9 --set threshold=0.5 --set distance=cosine"
@@ -189,7 +189,7 @@ def test_data_that_were_charged_are_not_lost_with_the_disk(here, hushrec, refuse
 
     hushrec(f"ledger create ledger.db {BUDGET}")
     with monkeypatch.context() as patch:
-        patch.setattr("hushrec.local.dataset_files.write", full)
+        patch.setattr("hushrec.models.du_leighton_patel.released_data.write", full)
         assert "--release-index 0 and another file" in refused(command())
     assert "Wrote" in hushrec(command(more=f"{BUDGET} --release-index 0")).out
 
@@ -200,9 +200,9 @@ def test_large_data_that_could_not_be_written_are_lost_and_it_is_said(here, hush
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("hushrec.local.released.LARGEST_STORED", 10)
+    monkeypatch.setattr("hushrec.models.du_leighton_patel.released_data.LARGEST_STORED", 10)
     monkeypatch.setattr("hushrec.curator.randomize.LARGEST_STORED", 10)
-    monkeypatch.setattr("hushrec.local.dataset_files.write", full)
+    monkeypatch.setattr("hushrec.models.du_leighton_patel.released_data.write", full)
     assert "too large for the ledger to keep, so it is lost" in refused(command())
 
 
@@ -295,7 +295,7 @@ class Response(hr.RandomizedResponse):
 
 
 def test_a_strangers_method_is_named_before_the_charge(here, hushrec, monkeypatch):
-    monkeypatch.setattr("hushrec.registry.class_of", lambda name: Response)
+    monkeypatch.setattr("hushrec.models.class_of", lambda name: Response)
     said = f"AUTHOR'S CLAIM: {__name__}.Response is not part of hushrec"
     plan = f"randomize --domain domain.json --method randomized-response {BUDGET} --plan"
     assert hushrec(plan).out.startswith(said)

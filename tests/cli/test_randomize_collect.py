@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hushrec.local.released import ReleasedData
+from hushrec.models.du_leighton_patel.released_data import ReleasedData
 
 BUDGET = "--epsilon 30 --delta 0 --unit user --adjacency replace --accept weak"
 

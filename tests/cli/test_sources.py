@@ -2,7 +2,7 @@
 
 import pytest
 
-from hushrec.cli.sources import Given
+from hushrec.cli.options import Given
 from hushrec.errors import DataError
 
 

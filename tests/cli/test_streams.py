@@ -10,7 +10,7 @@ from shlex import split
 import pytest
 
 import hushrec as hr
-from hushrec.cli import streams
+from hushrec.cli import console
 from hushrec.data.synthetic import netflix_like
 from hushrec.documents import words
 from hushrec.privacy.ledger.ledger import Ledger
@@ -168,12 +168,12 @@ def test_our_own_texts_are_spelled_and_the_signs_of_ids_stay_apart():
 
 
 def test_a_closed_stream_is_no_file_that_is_opened_later():
-    script = "import os; from hushrec.cli.streams import prepare; prepare(); os._exit(os.open('/', 0))"
+    script = "import os; from hushrec.cli.console import prepare; prepare(); os._exit(os.open('/', 0))"
     done = subprocess.run(["/bin/sh", "-c", 'exec "$0" -c "$1" <&- >&- 2>&-', sys.executable, script])
     assert done.returncode > 2
 
 
 def test_any_failure_after_publication_is_told(capsys):
-    with streams.publication("r.safetensors"):
+    with console.publication("r.safetensors"):
         raise ValueError("a bug")
     assert f"hushrec: r.safetensors is written and {TOLD}: ValueError: a bug" in capsys.readouterr().err

@@ -15,8 +15,8 @@ import sys
 class Fence:
     def find_spec(self, name, path=None, target=None):
         package, _, rest = name.partition(".")
-        light = {"", "arrays", "errors", "escapes", "extras", "figures", "files", "documents"}
-        ours = rest.split(".")[0] in light | {"registry", "release"}
+        light = {"", "arrays", "errors", "files", "text", "documents"}
+        ours = rest.split(".")[0] in light | {"release"}
         if package in sys.stdlib_module_names or package in {"numpy", "safetensors"}:
             return None
         if package == "hushrec" and ours:

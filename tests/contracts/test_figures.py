@@ -9,14 +9,15 @@ from statistics import NormalDist
 import pytest
 
 from hushrec.data.domain import Domain
-from hushrec.local.randomized_response import RandomizedResponse
-from hushrec.models.global_effects import GlobalEffects
-from hushrec.models.input_perturbation_mf import InputPerturbationMF
-from hushrec.models.phases.covariance import CovarianceSettings
-from hushrec.models.private_als import PrivateALS
-from hushrec.models.private_ease import PrivateEASE
-from hushrec.models.private_sgd import PrivateSGD
-from hushrec.models.user_level_sgd import UserLevelSGD
+from hushrec.models.du_leighton_patel.randomized_response import RandomizedResponse
+from hushrec.models.friedman_berkovsky_kaafar.input_perturbation_mf import InputPerturbationMF
+from hushrec.models.friedman_berkovsky_kaafar.private_als import PrivateALS
+from hushrec.models.friedman_berkovsky_kaafar.private_sgd import PrivateSGD
+from hushrec.models.lists.private_ease import PrivateEASE
+from hushrec.models.liu_wang_smola.user_level_sgd import UserLevelSGD
+from hushrec.models.mcsherry_mironov.covariance_model import CovarianceSettings
+from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
+from hushrec.models.mcsherry_mironov.sums import CovarianceSums
 from hushrec.privacy.accounting.accountant import (
     Spent,
     gaussian_delta,
@@ -26,7 +27,6 @@ from hushrec.privacy.accounting.accountant import (
 )
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.local.substitution import worst_per_slot
-from hushrec.statistics.covariance_sums import CovarianceSums
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hushrec.documents.odds import best_attack, right_guess
-from hushrec.figures import above
+from hushrec.documents.measured import best_attack, right_guess
 from hushrec.privacy.accounting.accountant import gaussian_epsilon, gaussian_mu
+from hushrec.text import above
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/for-lawyers.md").read_text("utf-8")
 DELTA = 1e-6

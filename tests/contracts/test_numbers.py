@@ -16,12 +16,11 @@ import pytest
 import hushrec as hr
 from hushrec.data.split import held_out_people, holdout, kfold, latest, since
 from hushrec.errors import HushrecError
-from hushrec.figures import is_number
+from hushrec.models import METHODS, MODELS, class_of
 from hushrec.privacy.accounting import accountant, weights
-from hushrec.privacy.accounting.events import Gaussian, Laplace
-from hushrec.privacy.accounting.local_events import Responses, Substitutions
+from hushrec.privacy.accounting.events import Gaussian, Laplace, Responses, Substitutions
 from hushrec.privacy.accounting.plan import Measurement, require_small_delta, usual_delta
-from hushrec.registry import METHODS, MODELS, class_of
+from hushrec.text import is_number
 from support.releases import ranker
 from support.releases import release as planted
 

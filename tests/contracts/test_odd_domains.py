@@ -15,19 +15,18 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec import registry
+from hushrec import models
 from hushrec.data.domain import Domain, Scale
-from hushrec.data.interactions import Interactions
-from hushrec.data.ratings import Ratings
+from hushrec.data.feedback import Interactions, Ratings
 from hushrec.errors import HushrecError
-from hushrec.local.method import Method
-from hushrec.local.released import ReleasedData
 from hushrec.models.base import Model, Noiseless
-from hushrec.models.phases.covariance import CovarianceSettings
+from hushrec.models.du_leighton_patel.method import Method
+from hushrec.models.du_leighton_patel.released_data import ReleasedData
+from hushrec.models.liu_wang_smola.chain import ChainSettings
+from hushrec.models.mcsherry_mironov.covariance_model import CovarianceSettings
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.bounded import Noisy, NoisyMatrix
 from hushrec.privacy.ledger.ledger import Ledger
-from hushrec.solvers.mcmc.density import ChainSettings
 
 RATING, STARS, USER = ("record", "add-remove"), ("record", "replace"), ("user", "add-remove")
 CHANGED, ITEMS = ("user", "replace"), ("user", "replace-items")
@@ -215,9 +214,7 @@ FORMS: dict[str, list[Any]] = {
     "ItemKNN": [hr.ItemKNN()],
     "UserKNN": [hr.UserKNN()],
 }
-MODELS = {
-    name: FORMS.get(name) or [registry.class_of(name)()] for name in (*registry.MODELS, *registry.METHODS)
-}
+MODELS = {name: FORMS.get(name) or [models.class_of(name)()] for name in (*models.MODELS, *models.METHODS)}
 """Forms of every model and method; its default if none are named above."""
 LOSSES = (
     (1e-6, 1e-11),

@@ -13,12 +13,10 @@ GUARDED = (
     "curator",
     "data",
     "estimation",
-    "local",
     "models",
     "privacy",
     "release",
-    "solvers",
-    "statistics",
+    "sums",
 )
 """The packages on the path from ratings to releases."""
 LINE = re.compile(r"Privacy: .*(public|private|bounded|charged|post-processing|unit)", re.IGNORECASE)
@@ -27,13 +25,11 @@ PRIVATE = re.compile(r"Privacy:[^.]*\b(private|bounded|charged)")
 ARRAYS = {"NDArray", "ndarray", "DataFrame", "LazyFrame", "Series"}
 KEEPERS = (
     "data",
-    "data/packed",
     "data/spark",
     "kernels",
-    "local",
+    "models/**",
     "privacy/**",
-    "solvers/**",
-    "statistics/**",
+    "sums/**",
 )
 
 
@@ -124,7 +120,7 @@ def test_types_that_hold_what_is_private_are_known():
 def test_packages_say_what_silence_means():
     assert is_quiet(SOURCE / "curator" / "series")
     assert is_quiet(SOURCE / "privacy" / "ledger")
-    for loud in ("privacy/noise", "data", "data/packed", "models", "solvers"):
+    for loud in ("privacy/noise", "data", "models"):
         assert not is_quiet(SOURCE / loud)
 
 

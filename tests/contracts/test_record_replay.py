@@ -12,7 +12,7 @@ import hushrec as hr
 from hushrec.audit.fits import replayed_pairs
 from hushrec.audit.replay import compare, record, watch
 from hushrec.audit.worlds import World, choices
-from hushrec.models import private_ease
+from hushrec.models.lists import private_ease
 
 USER, RATING, STARS = ("user", "add-remove"), ("record", "add-remove"), ("record", "replace")
 MODELS = {

@@ -7,7 +7,7 @@ import pytest
 import hushrec as hr
 from hushrec.curator.randomize import reported
 from hushrec.data import capping
-from hushrec.local import distance_based
+from hushrec.models.du_leighton_patel import distance_based
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Seeded
 

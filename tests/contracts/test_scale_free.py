@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.models.phases.covariance import CovarianceSettings
-from hushrec.solvers.mcmc.density import ChainSettings
+from hushrec.models.liu_wang_smola.chain import ChainSettings
+from hushrec.models.mcsherry_mironov.covariance_model import CovarianceSettings
 
 RATING, STARS, USER = ("record", "add-remove"), ("record", "replace"), ("user", "add-remove")
 POWERS = {  # of the unit that a part of a release is in

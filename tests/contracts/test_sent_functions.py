@@ -16,25 +16,25 @@ import hushrec as hr
 from hushrec.data.domain import Domain
 from hushrec.privacy.noise.poisson_sampling import Sample
 from hushrec.privacy.run import ChargedRun
-from hushrec.statistics import population
-from hushrec.statistics.engines.engine import engine_of
-from hushrec.statistics.population import Population
+from hushrec.sums import population
+from hushrec.sums.engine import engine_of
+from hushrec.sums.population import Population
 from support.everywhere import class_of, fits, made
 
 LEAVES = (type(None), bool, int, float, str, np.generic, types.ModuleType, type, Domain, Sample)
 PLAIN = (  # modules whose values may be sent, and what they hold is walked
     "hushrec.estimation.head",
     "hushrec.privacy.accounting.events",
-    "hushrec.statistics.covariance_sums",
-    "hushrec.statistics.factor_sums",
-    "hushrec.statistics.integer_grid",
-    "hushrec.statistics.interactions.directions",
-    "hushrec.statistics.interactions.item_counts",
-    "hushrec.statistics.interactions.pair_sums",
-    "hushrec.statistics.item_sums",
-    "hushrec.statistics.person_gradients",
-    "hushrec.statistics.rating_squares",
-    "hushrec.statistics.residuals",
+    "hushrec.models.mcsherry_mironov.sums",
+    "hushrec.sums.factor_sums",
+    "hushrec.sums.integer_grid",
+    "hushrec.models.lists.sums",
+    "hushrec.models.lists.sums",
+    "hushrec.models.lists.sums",
+    "hushrec.sums.item_sums",
+    "hushrec.models.liu_wang_smola.sums",
+    "hushrec.sums.overall",
+    "hushrec.sums.residuals",
 )
 
 

@@ -17,15 +17,15 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec import registry
+from hushrec import models
 from hushrec.errors import BudgetUnsupported, HushrecError
-from hushrec.local.method import Method
 from hushrec.models.base import Model
+from hushrec.models.du_leighton_patel.method import Method
 from hushrec.settings import Frozen, Only, Settings
 
 KINDS = {
     name: kind
-    for name in registry.HOMES
+    for name in hr.HOMES
     if isinstance(kind := getattr(hr, name), type) and issubclass(kind, Settings)
 }
 GROUPED = {"keep_probability": 0.5, "group_probability": 0.5, "threshold": 12.0, "groups": "ratings"}
@@ -42,7 +42,7 @@ REQUIRED: Mapping[str, dict[str, Any]] = {
 """What a method cannot do without, and what makes a fit short."""
 APART = {
     "threads": "the same sums on other threads; more than one descent thread gives another release each time",
-    "groups": "a source of distances, not a choice among a few; tests/local/test_groups.py has all of them",
+    "groups": "a source of distances, not a choice among a few; test_groups.py has all of them",
 }
 CANDIDATES: Mapping[str, tuple[Any, ...]] = {
     "rank": (1, 3),
@@ -255,5 +255,5 @@ def test_no_setting_is_dead(name: str) -> None:
 
 
 def test_every_model_and_method_is_gone_over() -> None:
-    assert {*registry.MODELS, *registry.METHODS} <= {*KINDS}
+    assert {*models.MODELS, *models.METHODS} <= {*KINDS}
     assert all(list(fields(kind)) for kind in KINDS.values())

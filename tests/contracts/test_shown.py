@@ -9,7 +9,7 @@ import hushrec as hr
 from hushrec.data.split import holdout
 from hushrec.data.synthetic import netflix_like
 from hushrec.documents.words import Clause
-from hushrec.models.covariance_svd import CovarianceSVD
+from hushrec.models.mcsherry_mironov.covariance_svd import CovarianceSVD
 from hushrec.privacy.accounting.budget import Budget
 from support.documents import piece
 

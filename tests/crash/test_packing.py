@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
-from hushrec.data.packed.blocks import Blocks
-from hushrec.data.packed.pack import load_blocks
+from hushrec.data.pack import load_blocks
 from hushrec.errors import DataError
 from hushrec.files import draft
 
@@ -21,11 +21,11 @@ DOMAIN = Domain(["10", "20"], scale=(1, 5, 1), max_users=5000)
 PACK = """
 import os, signal, sys
 from pathlib import Path
-import hushrec.data.packed.block_files as block_files
-import hushrec.data.packed.blocks as blocks
+import hushrec.data.blocks as block_files
+import hushrec.data.blocks as blocks
 from hushrec.data.domain import Domain
-from hushrec.data.packed.pack import load_blocks
-from hushrec.data.packed.partitions import Partitions
+from hushrec.data.pack import load_blocks
+from hushrec.data.pack import Partitions
 
 def dies(owner, name, calls, after):
     real, left = getattr(owner, name), [calls]
@@ -138,7 +138,7 @@ def test_what_another_process_is_writing_is_left_alone(here):
         code = (
             "import warnings; warnings.simplefilter('error')\n"
             "from pathlib import Path\nfrom hushrec.data.domain import Domain\n"
-            "from hushrec.data.packed.pack import load_blocks\n"
+            "from hushrec.data.pack import load_blocks\n"
             "load_blocks('../source', Domain(['10'], scale=(1, 5, 1), max_users=9), Path('packed'))"
         )
         subprocess.run([sys.executable, "-c", code], check=True)
@@ -158,7 +158,7 @@ def test_a_disk_without_room_is_told(here, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("hushrec.data.packed.partitions.Partitions.add", full)
+    monkeypatch.setattr("hushrec.data.pack.Partitions.add", full)
     with pytest.raises(DataError, match="No space left on device; make room"):
         load_blocks("../source", DOMAIN, Path("packed"))
     monkeypatch.setattr("tempfile.TemporaryFile", full)

@@ -11,12 +11,12 @@ from hushrec.curator.authors import outsiders, signed
 from hushrec.data.domain import Domain
 from hushrec.documents.words import Clause
 from hushrec.errors import ReleaseError
-from hushrec.local.method import Method
-from hushrec.local.randomized_response import RandomizedResponse
 from hushrec.models.base import Model
-from hushrec.models.global_effects import GlobalEffects
-from hushrec.models.input_perturbation_mf import InputPerturbationMF
-from hushrec.models.phases.biases import BiasSettings
+from hushrec.models.biases import BiasSettings
+from hushrec.models.du_leighton_patel.method import Method
+from hushrec.models.du_leighton_patel.randomized_response import RandomizedResponse
+from hushrec.models.friedman_berkovsky_kaafar.input_perturbation_mf import InputPerturbationMF
+from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.ledger.caveats import conditional
 from hushrec.privacy.query import Sum
 from hushrec.release.artefact import Release

@@ -12,7 +12,7 @@ import hushrec as hr
 from hushrec.curator import charging
 from hushrec.curator.charging import Request
 from hushrec.curator.fit import fitting
-from hushrec.data.packed.pack import load_blocks
+from hushrec.data.pack import load_blocks
 from hushrec.data.people import PublicFacts
 from hushrec.errors import (
     BudgetError,
@@ -24,8 +24,8 @@ from hushrec.errors import (
     RecordsDropped,
     ReleaseError,
 )
-from hushrec.models.global_effects import GlobalEffects
-from hushrec.models.phases import covariance
+from hushrec.models.mcsherry_mironov import covariance_model
+from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.ledger.stores.postgres import PostgresStore
 from hushrec.privacy.noise.entropy import OperatingSystem
@@ -76,7 +76,7 @@ def test_a_fit_that_fails_burns_its_charge_and_says_so(world, budget, tmp_path, 
     def fail(*_, **_named):
         raise ArithmeticError("planted")
 
-    monkeypatch.setattr(covariance, "weighted_factors", fail)
+    monkeypatch.setattr(covariance_model, "weighted_factors", fail)
     ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(9.0), max_releases=2)
     with pytest.raises(ArithmeticError) as caught:
         hr.fit(world[0], hr.CovarianceSVD(rank=4), budget(1.0), ledger=ledger, checkpoint=False)

@@ -8,15 +8,15 @@ import pytest
 import hushrec as hr
 from hushrec.curator import charging
 from hushrec.curator.charging import require_memory
-from hushrec.data.losses.dropped import Dropped
-from hushrec.data.packed.block_files import StoredBlock
+from hushrec.data.blocks import StoredBlock
+from hushrec.data.dropped import Dropped
 from hushrec.data.spark.spark_feedback import SparkFeedback
 from hushrec.errors import HushrecError, MemoryExceeded
-from hushrec.local.groups import Groups
-from hushrec.local.method import Method
-from hushrec.models.private import PrivateModel
+from hushrec.models.base import PrivateModel
+from hushrec.models.du_leighton_patel.groups import Groups
+from hushrec.models.du_leighton_patel.method import Method
 from hushrec.privacy.ledger.ledger import Ledger
-from hushrec.statistics.footprint import Footprint
+from hushrec.sums.footprint import Footprint
 
 BUDGET = hr.Budget(epsilon=1.0, delta=1e-9, unit="record", adjacency="add-remove")
 REPLACE = hr.Budget(epsilon=1.0, delta=0.0, unit="user", adjacency="replace")
@@ -124,7 +124,7 @@ def test_the_ratings_count(monkeypatch):
 def test_of_blocks_one_is_held_unless_a_fit_gathers_them(tmp_path, monkeypatch):
     data = hr.synthetic.netflix_like(60, 12, 300, seed=1)
     blocks = hr.Blocks.write(data, tmp_path / "blocks", ratings_per_block=40)
-    monkeypatch.setattr("hushrec.data.packed.blocks.RATINGS_PER_BLOCK", 40)
+    monkeypatch.setattr("hushrec.data.blocks.RATINGS_PER_BLOCK", 40)
     monkeypatch.setattr(charging, "machine", lambda: (GB, 100 * data.n_ratings - 1))
     require_memory("Model", Footprint(10, each_rating=100), blocks)
     with pytest.raises(MemoryExceeded):

@@ -18,7 +18,7 @@ from hushrec.errors import (
     ReleaseError,
     WeakBudget,
 )
-from hushrec.models.global_effects import GlobalEffects
+from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 
 stops: list[BaseException] = []

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 import hushrec as hr
-from hushrec import registry
+from hushrec import models
 from hushrec.curator.disk_space import data_size, kept_size, release_size, require_writable, reserved
 from hushrec.errors import ReleaseError
-from hushrec.models.private import PrivateModel
+from hushrec.models.base import PrivateModel
 
-MODELS = [name for name in registry.MODELS if issubclass(registry.class_of(name), PrivateModel)]
+MODELS = [name for name in models.MODELS if issubclass(models.class_of(name), PrivateModel)]
 
 LISTING = ("InputPerturbationMF", "PrivateSGD", "PrivateALS")
 """Models that publish a row for every user on a roster."""
@@ -37,7 +37,7 @@ def test_what_is_held_is_enough_for_every_model(name, monkeypatch):
     from hushrec.curator import disk_space
 
     monkeypatch.setattr(disk_space, "_FRAME", 1 << 16)
-    kind = registry.class_of(name)
+    kind = models.class_of(name)
     data = world(kind)
     unit, adjacency = sorted(kind.supports)[-1]
     model, budget = kind(), hr.Budget(epsilon=4.0, delta=1e-6, unit=unit, adjacency=adjacency)

@@ -11,7 +11,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import BudgetUnsupported, ConfigError, DataError, GrantError
-from hushrec.models.global_effects import GlobalEffects
+from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.query import Sum
 from hushrec.release.artefact import Release
 

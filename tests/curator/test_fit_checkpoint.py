@@ -7,7 +7,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import BudgetUnsupported, CheckpointError, ConfigError, LedgerError
-from hushrec.models.global_effects import GlobalEffects
+from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.accounting.plan import version
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 

@@ -8,12 +8,12 @@ import pytest
 
 import hushrec as hr
 from hushrec.curator.public_items import item_prior
-from hushrec.data.ratings import Ratings
+from hushrec.data.feedback import Ratings
 from hushrec.data.split import holdout
 from hushrec.documents import words
 from hushrec.documents.words import Clause
 from hushrec.errors import ConfigError, DomainError, GrantError, ReleaseError
-from hushrec.registry import MODELS, class_of
+from hushrec.models import MODELS, class_of
 
 N = 300
 GENRES = {"genres": [("Drama|War", "Comedy", "Horror|Drama")[item % 3] for item in range(N)]}

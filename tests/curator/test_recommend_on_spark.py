@@ -4,9 +4,8 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.curator import recommend_on_spark as on_spark
-from hushrec.curator.recommend_all import recommend_all
-from hushrec.curator.recommend_on_spark import recommend_on_spark, write_folder
+from hushrec.curator import recommend_all as on_spark
+from hushrec.curator.recommend_all import recommend_all, recommend_on_spark, write_folder
 from hushrec.data.spark.spark_feedback import SparkFeedback
 from hushrec.data.synthetic import interactions, netflix_like
 from hushrec.errors import ConfigError, DataError

@@ -7,15 +7,15 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.data.ratings import Ratings
+from hushrec.data.feedback import Ratings
 from hushrec.documents import words
 from hushrec.documents.words import Clause
 from hushrec.models.base import Model
-from hushrec.models.posterior_mf import PosteriorMF
-from hushrec.models.posterior_sample_mf import PosteriorSampleMF
+from hushrec.models.liu_wang_smola.chain import ChainSettings
+from hushrec.models.liu_wang_smola.posterior_mf import PosteriorMF
+from hushrec.models.liu_wang_smola.posterior_sample_mf import PosteriorSampleMF
+from hushrec.models.liu_wang_smola.sample import Diagnostics
 from hushrec.release.artefact import Release
-from hushrec.solvers.mcmc.density import ChainSettings
-from hushrec.solvers.mcmc.diagnostics import Diagnostics
 
 BUDGET = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
 LEVELS = {"strict": 0.25, "generous": 4}

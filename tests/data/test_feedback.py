@@ -5,11 +5,10 @@ import polars as pl
 import pytest
 
 import hushrec as hr
+from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
-from hushrec.data.interactions import Interactions
+from hushrec.data.feedback import Interactions, Ratings
 from hushrec.data.load import load
-from hushrec.data.packed.blocks import Blocks
-from hushrec.data.ratings import Ratings
 from hushrec.data.spark.spark_feedback import SparkFeedback
 from hushrec.data.split import holdout, kfold, latest
 from hushrec.errors import DataError

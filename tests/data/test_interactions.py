@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from hushrec.data.domain import Domain
-from hushrec.data.interactions import Interactions
+from hushrec.data.feedback import Interactions
 from hushrec.data.load import load
 from hushrec.errors import DataError
 

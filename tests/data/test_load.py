@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hushrec.data.blocks import Blocks
 from hushrec.data.cleaning import Cleaner
 from hushrec.data.domain import Domain
+from hushrec.data.dropped import Dropped
+from hushrec.data.feedback import Ratings
 from hushrec.data.load import load
-from hushrec.data.losses.dropped import Dropped
-from hushrec.data.packed.blocks import Blocks
-from hushrec.data.packed.pack import load_blocks
-from hushrec.data.ratings import Ratings
+from hushrec.data.pack import load_blocks
 from hushrec.data.readers.dataframes import from_table
 from hushrec.data.reading import Reading
 from hushrec.errors import DataError

@@ -3,12 +3,11 @@
 import polars as pl
 import pytest
 
+from hushrec.data.blocks import RATINGS_PER_BLOCK
 from hushrec.data.domain import Domain
-from hushrec.data.interactions import Interactions
+from hushrec.data.feedback import Interactions, Ratings
 from hushrec.data.load import load
-from hushrec.data.packed.block_files import RATINGS_PER_BLOCK
 from hushrec.data.people import People, PublicFacts
-from hushrec.data.ratings import Ratings
 
 KINDS = {"ratings": ({"scale": (1, 5, 1)}, Ratings), "interactions": ({}, Interactions)}
 

@@ -9,8 +9,8 @@ from numpy.random import default_rng
 from scipy.stats import chi2
 
 from hushrec.data.domain import Domain
+from hushrec.data.feedback import Ratings
 from hushrec.data.load import load
-from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError, DomainError
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hushrec.data.times import MAX_TIMESTAMP, seconds
+from hushrec.data.cleaning import MAX_TIMESTAMP, seconds
 
 NEW_YEAR = 1704067200
 

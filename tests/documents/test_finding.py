@@ -2,7 +2,7 @@
 
 import pytest
 
-from hushrec.documents.finding import Finding
+from hushrec.documents.document import Finding
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from hushrec.documents.measured import (
-    Local,
-    Measured,
-    Promised,
-    finite,
-    is_ledger,
-    promised_table,
-)
+from hushrec.documents.measured import Local, Measured, Promised, finite, is_ledger, promised_table
 from support.releases import statement
 
 SAMPLED = Measured("sums", "subsampled gaussian", 2.00004, 7.99999, 4000, 1.0, 0.0300004, 0.0625004)

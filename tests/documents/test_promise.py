@@ -7,8 +7,7 @@ from statistics import NormalDist
 
 import pytest
 
-from hushrec.documents.measured import Measured
-from hushrec.documents.odds import Odds
+from hushrec.documents.measured import Measured, Odds
 from hushrec.documents.promise import ADJACENCIES, Guarantee
 
 EDGES = (0.5, 1.1, 3.0, 8.0)

@@ -14,7 +14,7 @@ import pytest
 import hushrec
 from hushrec.documents import html, terminal, words
 from hushrec.documents.words import Clause, texts
-from hushrec.figures import above
+from hushrec.text import above
 
 LAB = Path(__file__).parents[2] / "lab"
 SAYING = {"words.say", "Clause"}

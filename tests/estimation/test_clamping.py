@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushrec.estimation.clamping import clamped_slope, clamped_variance
+from hushrec.estimation.shrinkage import clamped_slope, clamped_variance
 from hushrec.privacy.bounded import Noisy
 
 

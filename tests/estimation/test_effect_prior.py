@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hushrec.arrays import Floats
-from hushrec.estimation import effect_prior as module
-from hushrec.estimation.effect_prior import effect_prior
+from hushrec.estimation import priors as module
+from hushrec.estimation.priors import effect_prior
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 
 _N, _SIGMA, _SPAN = 1500, 40.0, 4.0

@@ -6,7 +6,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.data.split import holdout
-from hushrec.estimation.feature_tastes import feature_tastes
+from hushrec.estimation.priors import feature_tastes
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 
 SPAN = 4.0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hushrec.estimation.head import Head
-from hushrec.kernels.triangle import unpack
+from hushrec.kernels.csr import unpack
 
 COUNTS = np.array([3.0, 9.0, 0.5, 9.0, 4.0])
 

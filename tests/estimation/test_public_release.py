@@ -12,8 +12,8 @@ from hushrec.documents import words
 from hushrec.documents.words import Clause, texts
 from hushrec.errors import ConfigError
 from hushrec.estimation import public_release
-from hushrec.estimation.interactions.pair_factors import Crowd, ItemFactors, ease, muting
-from hushrec.models.phases.outputs import linear_release
+from hushrec.models.lists.estimate.pair_factors import Crowd, ItemFactors, ease, muting
+from hushrec.models.lists.outputs import linear_release
 from hushrec.release.artefact import Release
 
 SCALE = (1.0, 5.0, 1.0)

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from hushrec.data.domain import Domain
-from hushrec.data.ratings import Ratings
+from hushrec.data.feedback import Ratings
 from hushrec.release.artefact import Release
 from hushrec.release.statement import placeholder_statement
 from support.worlds import budget, world

@@ -6,7 +6,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.split import kfold
 from hushrec.evaluation.baselines import global_average, global_effects, item_average
-from hushrec.evaluation.metrics import rmse
+from hushrec.evaluation.compare import rmse
 
 
 @pytest.fixture

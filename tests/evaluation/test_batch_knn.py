@@ -7,8 +7,8 @@ import pytest
 import hushrec as hr
 from hushrec.data.split import holdout
 from hushrec.evaluation import protocol
-from hushrec.models.item_knn import ItemKNN
-from hushrec.models.user_knn import UserKNN
+from hushrec.models.du_leighton_patel.item_knn import ItemKNN
+from hushrec.models.du_leighton_patel.user_knn import UserKNN
 
 DISTANCES = pytest.mark.parametrize("distance", ["squared", "cosine", "pearson"])
 

@@ -10,13 +10,15 @@ import hushrec as hr
 from hushrec.errors import ConfigError, DataError
 from hushrec.evaluation.compare import (
     ERROR_SCORES,
+    METRICS,
     Score,
     difference,
+    mae,
     mae_score,
     mean_score,
+    rmse,
     rmse_score,
 )
-from hushrec.evaluation.metrics import METRICS, mae, rmse
 
 
 @pytest.fixture(scope="module")

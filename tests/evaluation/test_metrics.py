@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hushrec.evaluation.metrics import mae, rmse
+from hushrec.evaluation.compare import mae, rmse
 
 
 def test_they_are_what_numpy_says():

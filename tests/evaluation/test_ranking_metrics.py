@@ -7,8 +7,7 @@ import polars as pl
 import pytest
 
 from hushrec.errors import ConfigError
-from hushrec.evaluation.ranking_metrics import COVERAGE, PER_USER, AtK, coverage, named, novelty
-from hushrec.evaluation.rankings import Lists
+from hushrec.evaluation.rankings import COVERAGE, PER_USER, AtK, Lists, coverage, named, novelty
 
 N_ITEMS, PLACES = 40, 12
 KS = (1, 2, 5, 12)

@@ -8,13 +8,12 @@ import pytest
 
 import hushrec as hr
 from hushrec.data.domain import Domain
-from hushrec.data.interactions import Interactions
+from hushrec.data.feedback import Interactions
 from hushrec.data.load import load
 from hushrec.data.split import held_out_people, holdout
 from hushrec.errors import ConfigError, DataError
 from hushrec.evaluation import baselines, rankings
-from hushrec.evaluation.ranking_metrics import recall
-from hushrec.evaluation.rankings import rank
+from hushrec.evaluation.rankings import rank, recall
 from hushrec.release.client import Client
 from support.releases import ranker
 

@@ -16,7 +16,7 @@ from mutations import rearranged, spoilt
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
 from hushrec.release.client import Client
-from hushrec.release.contents.kinds import POSITIVE
+from hushrec.release.kinds import POSITIVE
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from javascript import cases

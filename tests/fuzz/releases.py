@@ -13,13 +13,13 @@ import safetensors.numpy
 from mutations import rearranged, spoilt
 
 from hushrec.cli import console
-from hushrec.data.ratings import Ratings
-from hushrec.escapes import escaped
-from hushrec.local import dataset_files
-from hushrec.local.released import ReleasedData, public_domain
+from hushrec.data.feedback import Ratings
+from hushrec.models.du_leighton_patel import released_data
+from hushrec.models.du_leighton_patel.released_data import ReleasedData, public_domain
 from hushrec.release import artefact
 from hushrec.release.artefact import Release
 from hushrec.release.client import Client
+from hushrec.text import escaped
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from support.releases import release, statement
@@ -29,7 +29,7 @@ def rows():
     n_people = 9
     return Ratings(
         public_domain(("a", "b", "\x1b[2Jc\nd"), (1.0, 5.0, 1.0), n_people),
-        dataset_files.anonymous_ids(n_people),
+        released_data.anonymous_ids(n_people),
         np.arange(n_people + 1) * 2,
         np.tile(np.array([0, 2], dtype=np.int32), n_people),
         np.tile(np.array([0, 4], dtype=np.uint8), n_people),
@@ -120,7 +120,7 @@ def made(random):
         rearranged(facts, random)
         facts.pop("sha256", None)
         try:
-            facts["sha256"] = dataset_files.digest(facts, SET.ratings)
+            facts["sha256"] = released_data.digest(facts, SET.ratings)
             buffer = io.BytesIO()
             SET.table.write_parquet(
                 buffer, metadata={"hushrec": json.dumps(facts)}
@@ -130,7 +130,7 @@ def made(random):
         except (TypeError, ValueError, RecursionError):
             return name, b"", b"{"
     table = SET.to_bytes() if name == "d.parquet" else SET.table.write_csv().encode()
-    note = dataset_files.text(SET._facts()).encode()
+    note = released_data.text(SET._facts()).encode()
     if name == "d.csv" and random.random() < 0.5:
         return name, table, spoilt(note, random)
     return name, spoilt(table, random), note

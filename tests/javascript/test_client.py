@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from hushrec.errors import ReleaseError
-from hushrec.release import artefact
+from hushrec.release import artefact, kinds
 from hushrec.release.artefact import Release
-from hushrec.release.contents import kinds
 from javascript import cases
 from support.releases import closed, opened, release
 

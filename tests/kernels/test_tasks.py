@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushrec.kernels.tasks import in_threads, spans
+from hushrec.kernels.compiled import in_threads, spans
 
 
 @pytest.mark.parametrize("number", [1, 3, 16])

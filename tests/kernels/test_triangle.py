@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.random import default_rng
 
-from hushrec.kernels.triangle import bands, diagonal_positions, packed_size, unpack
+from hushrec.kernels.csr import bands, diagonal_positions, packed_size, unpack
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 9, 64, 200])

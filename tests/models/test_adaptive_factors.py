@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.data.packed.blocks import Blocks
+from hushrec.data.blocks import Blocks
 from hushrec.errors import ConfigError
 from hushrec.estimation.shrinkage import combined
 from hushrec.models.adaptive_factors import COVARIANCE, EFFECTS, GRADIENTS

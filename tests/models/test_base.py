@@ -5,10 +5,10 @@ import math
 import pytest
 
 import hushrec as hr
-from hushrec import registry
+from hushrec import models
 from hushrec.models.base import Model
 
-KINDS = [registry.class_of(name) for name in registry.MODELS]
+KINDS = [models.class_of(name) for name in models.MODELS]
 
 
 @pytest.mark.parametrize("kind", KINDS)

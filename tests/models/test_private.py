@@ -14,7 +14,7 @@ from hushrec.curator.fit import baseline, fit
 from hushrec.curator.statements import describe
 from hushrec.documents.words import Clause
 from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError
-from hushrec.models.global_effects import GlobalEffects
+from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.accounting.events import PosteriorSample, drawn_rate
 from hushrec.privacy.query import AnyQuery, Draw, Sum
 from hushrec.release.artefact import Release

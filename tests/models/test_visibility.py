@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.data.declared.declarations import Crowd
+from hushrec.data.declarations import Crowd
 from hushrec.models.visibility import (
     covariance_beats_descent,
     directions,

@@ -19,8 +19,7 @@ from hushrec.privacy.accounting.accountant import (
     spent_of,
     zcdp_epsilon,
 )
-from hushrec.privacy.accounting.events import Gaussian, Laplace
-from hushrec.privacy.accounting.local_events import Responses
+from hushrec.privacy.accounting.events import Gaussian, Laplace, Responses
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hushrec.evaluation.ranking_metrics import PER_USER
-from hushrec.evaluation.rankings import Lists
+from hushrec.evaluation.rankings import PER_USER, Lists
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -6,8 +6,7 @@ import pytest
 from hushrec.estimation.running_sums import running_sum
 from hushrec.privacy.accounting.ages import BITS, age_weights, joint_norm
 from hushrec.privacy.bounded import Noisy
-from hushrec.statistics.series.arrivals import WEIGHT_BITS, Arrivals
-from hushrec.statistics.series.dated_sums import DatedCounts
+from hushrec.sums.series import WEIGHT_BITS, Arrivals, DatedCounts
 from support.series import DOMAIN, given
 
 pytestmark = pytest.mark.filterwarnings("ignore")

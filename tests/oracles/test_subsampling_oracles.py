@@ -4,11 +4,10 @@ import functools
 
 import pytest
 
-from hushrec.privacy.accounting.accountant import Spent, price, spent_of
+from hushrec.privacy.accounting.accountant import ORDERS, Spent, price, spent_of
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import Part, gaussians
 from hushrec.privacy.accounting.events import Event, Gaussian, Laplace, drawn_rate
-from hushrec.privacy.accounting.renyi import ORDERS
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

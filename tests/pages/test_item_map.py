@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hushrec.pages.item_map import item_map
+from hushrec.pages.item_table import item_map
 
 
 def planted(release, popularity=None, **changes):

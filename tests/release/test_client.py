@@ -11,7 +11,7 @@ import pytest
 from hushrec.errors import ReleaseError
 from hushrec.release.client import Client, Recommendation
 from hushrec.release.fold_in import predictor
-from hushrec.release.predictors.listed_people import ListedPeople
+from hushrec.release.predictors.factor_predictor import ListedPeople
 
 A, B, C, D = (f"item {i} é" for i in range(4))
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hushrec.release.fold_in import predictor
-from hushrec.release.predictors.covariance_neighbours import NeighbourPredictor
 from hushrec.release.predictors.factor_predictor import FactorPredictor
+from hushrec.release.predictors.neighbours import NeighbourPredictor
 from support.predictions import EVERYTHING, N, added_by_each, chosen, dense, people
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.documents import terminal, words
-from hushrec.documents.odds import Odds
+from hushrec.documents.measured import Odds
 from hushrec.documents.words import Clause
 from hushrec.errors import ReleaseError
 from hushrec.release.statement import Measured, Promised, Statement, placeholder_statement

@@ -13,8 +13,8 @@ from hushrec.data.synthetic import interactions, netflix_like
 from hushrec.errors import ConfigError, ReleaseError
 from hushrec.release import top_n
 from hushrec.release.predictors import factor_predictor
-from hushrec.release.predictors.block_scores import BlockScores, InnerProducts, Rows
-from hushrec.release.predictors.covariance_neighbours import NeighbourPredictor
+from hushrec.release.predictors.neighbours import NeighbourPredictor
+from hushrec.release.predictors.scores import BlockScores, InnerProducts, Rows
 from hushrec.release.top_n import top_n as ranked
 from support.releases import release as by_hand
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec import registry
+from hushrec import models
 from hushrec.data.spark.spark_feedback import SparkFeedback
 from hushrec.errors import ConfigError, DataError
-from hushrec.statistics.engines import spark_engine
+from hushrec.sums import spark_engine
 from support.everywhere import class_of, configured, fits, made, world
 
 pytestmark = pytest.mark.spark
@@ -94,7 +94,7 @@ def test_triangles_that_no_task_may_hold_are_summed_band_by_band(name, sources, 
     assert max(passes) <= 300 + 42, "and the sums that each pass computes anew"
 
 
-@pytest.mark.parametrize("name", [name for name in registry.MODELS if not able(name)])
+@pytest.mark.parametrize("name", [name for name in models.MODELS if not able(name)])
 def test_other_models_are_refused_before_anything_is_charged(name, sources, tmp_path):
     kind = class_of(name)
     if (pair := min(kind.supports, default=None)) is None:
@@ -111,12 +111,12 @@ def test_other_models_are_refused_before_anything_is_charged(name, sources, tmp_
 def test_the_page_names_the_models_that_run_on_spark():
     page = (Path(__file__).resolve().parents[2] / "docs" / "spark.md").read_text("utf-8")
     (told,) = re.findall(r"<!-- models on Spark -->(.*?)<!-- end of models -->", page, re.DOTALL)
-    assert re.findall(r"`(\w+)`", told) == [name for name in registry.MODELS if able(name)]
+    assert re.findall(r"`(\w+)`", told) == [name for name in models.MODELS if able(name)]
 
 
 def test_a_model_that_gathers_ratings_is_no_model_of_sums():
     domain = world(30, 10, 100).domain
-    for name in registry.MODELS:
+    for name in models.MODELS:
         kind = class_of(name)
         for unit, adjacency in kind.supports if kind.feedback == "ratings" else ():
             budget = hr.Budget(epsilon=4.0, delta=1e-7, unit=unit, adjacency=adjacency)
@@ -132,7 +132,7 @@ def test_one_rating_less_is_noticed(spark, sources):
         assert made("CovarianceSVD", pair, memory) != made("CovarianceSVD", pair, there)
 
 
-OWN = [fit for fit in FIRST if fit.values[0] in registry.MODELS]
+OWN = [fit for fit in FIRST if fit.values[0] in models.MODELS]
 
 
 @pytest.mark.full

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hushrec.kernels.local import item_swaps
+from hushrec.privacy.local import kernels
 from hushrec.privacy.local.rows import Rows
 from hushrec.privacy.local.substitution import SubstitutionRandomizer
 
@@ -219,7 +219,7 @@ def test_of_slots_that_meet_any_is_as_likely_to_be_listed():
 @pytest.mark.full
 def test_an_order_that_decides_raises_the_alarm(places, monkeypatch):
     """Every slot's landing as it is, and of two that meet the first, or the last, in the row is listed."""
-    right = item_swaps.substitute
+    right = kernels.substitute
 
     def ordered(first, last, indptr, columns, marks, *rest):
         *others, listed, kept, counts = rest
@@ -246,7 +246,7 @@ def test_an_order_that_decides_raises_the_alarm(places, monkeypatch):
                 size += 1
         return size
 
-    monkeypatch.setattr(item_swaps, "substitute", ordered)
+    monkeypatch.setattr(kernels, "substitute", ordered)
     monkeypatch.setattr(f"{__name__}.DRAWS", 3000)
     assert not order_has_no_say(randomizer(), 8)
     assert misfit(tally(randomizer(), PROFILES[0], 7), outcomes(PROFILES[0], (0.5, 0.5))) < ALARM

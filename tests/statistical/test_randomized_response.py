@@ -19,7 +19,7 @@ from scipy import stats
 from hushrec.arrays import Ints
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import _exponent, responses
-from hushrec.privacy.accounting.local_events import Responses
+from hushrec.privacy.accounting.events import Responses
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.local import response

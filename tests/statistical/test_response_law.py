@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 from hushrec.arrays import Ints
-from hushrec.kernels.local import symbol_flips
+from hushrec.privacy.local import kernels
 from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.noise import sampler
 from hushrec.privacy.noise.entropy import Seeded
@@ -201,8 +201,8 @@ def blocks(chosen: Ints, *_: object) -> None:
 def test_samples_that_lean_raise_their_alarm(
     check: str, fault: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = symbol_flips.choose
-    monkeypatch.setattr(symbol_flips, "choose", lambda *call: (right(*call), fault(*call)))
+    right = kernels.choose
+    monkeypatch.setattr(kernels, "choose", lambda *call: (right(*call), fault(*call)))
     assert check in alarms(
         sample_checks(by_gaps(ResponseRandomizer(6, -math.log(0.17), ASKED), 6, 1), 6, 0.17)
     )

@@ -16,7 +16,7 @@ import pytest
 import hushrec as hr
 from hushrec.audit.canary import at_most
 from hushrec.privacy import grant as grant_module
-from hushrec.release.synthesis import simulated_moments
+from hushrec.release.synthesis import moments
 from hushrec.testing import Seeded, fit
 
 ITEMS, PEOPLE, EACH, RUNS, EPSILON = 30, 1000, 8, 140, 1.0
@@ -30,7 +30,7 @@ BUDGET = hr.Budget(epsilon=EPSILON, delta=1e-6, unit="user", adjacency="add-remo
 @pytest.fixture(autouse=True)
 def fewer_made_up_people(monkeypatch):
     """Rounds of calibration that take less time: how near the moments come does not matter here."""
-    monkeypatch.setattr(simulated_moments, "_PEOPLE", 300)
+    monkeypatch.setattr(moments, "_PEOPLE", 300)
 
 
 def crowd(*, canary, domain):

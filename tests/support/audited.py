@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import hushrec as hr
-from hushrec import registry
+from hushrec import models
 from hushrec.audit.worlds import World
 from hushrec.errors import HushrecError
 
@@ -18,7 +18,7 @@ class Case(NamedTuple):
     adjacency: str
 
     def config(self):
-        return registry.class_of(self.model)()
+        return models.class_of(self.model)()
 
     def budget(self, epsilon):
         return hr.Budget(epsilon=epsilon, delta=1e-6, unit=self.unit, adjacency=self.adjacency)
@@ -39,7 +39,7 @@ class Case(NamedTuple):
 
 CASES = [
     case
-    for name in registry.MODELS
-    for unit, adjacency in sorted(registry.class_of(name).supports)
+    for name in models.MODELS
+    for unit, adjacency in sorted(models.class_of(name).supports)
     if (case := Case(name, unit, adjacency)).supported
 ]

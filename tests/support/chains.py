@@ -8,9 +8,7 @@ import pytest
 from scipy import stats
 
 import hushrec as hr
-from hushrec.solvers.mcmc.chain import Chain
-from hushrec.solvers.mcmc.density import ChainData, ChainSettings, Posterior
-from hushrec.solvers.mcmc.gibbs import sweep
+from hushrec.models.liu_wang_smola.chain import Chain, ChainData, ChainSettings, Posterior, sweep
 
 KEY = bytes(range(32))
 WIDE = 1e3  # a margin within which no prediction of these tests is clamped

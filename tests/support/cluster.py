@@ -18,8 +18,8 @@ from pathlib import Path
 
 import psutil
 
-from hushrec.statistics.engines import spark_engine
-from hushrec.statistics.engines.spark_engine import _Partial, _same_added
+from hushrec.sums import spark_engine
+from hushrec.sums.spark_engine import _Partial, _same_added
 
 FIT = ("CovarianceSVD", ("user", "add-remove"))
 RIGHT = _Partial

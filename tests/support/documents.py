@@ -3,16 +3,7 @@ document of every block."""
 
 from html.parser import HTMLParser
 
-from hushrec.documents.document import (
-    Commands,
-    Document,
-    Facts,
-    Figure,
-    Paragraph,
-    Points,
-    Section,
-    Table,
-)
+from hushrec.documents.document import Commands, Document, Facts, Figure, Paragraph, Points, Section, Table
 
 VOID = frozenset({"meta", "link", "br", "path", "line", "circle"})
 _ACTS = frozenset(

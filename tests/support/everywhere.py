@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec import registry
+from hushrec import models
 
 SMALL = {"epochs": 2, "rank": 3, "rounds": 3, "chain": {"epochs": 20, "chains": 2}}
 """Settings that make a fit short, where a model has them."""
@@ -16,7 +16,7 @@ FORMS = {
     "CovarianceSVD of a head": {"covariance": {"pair_items": 12}},
 }
 """Models that run otherwise with these settings."""
-MODELS = (*registry.MODELS, *FORMS)
+MODELS = (*models.MODELS, *FORMS)
 
 
 def world(n_users, n_items, n_ratings, likes=None):
@@ -39,7 +39,7 @@ def world(n_users, n_items, n_ratings, likes=None):
 
 def class_of(name):
     """The class of a model or of a form of it."""
-    return registry.class_of(name.split()[0])
+    return models.class_of(name.split()[0])
 
 
 def configured(name):

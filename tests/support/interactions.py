@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 import hushrec as hr
-from hushrec.statistics.population import Population
+from hushrec.sums.population import Population
 
 
 @lru_cache(maxsize=20)

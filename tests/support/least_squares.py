@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hushrec.solvers.initial import normal_factors
+from hushrec.estimation.factor_steps import normal_factors
 
 
 def dense(ratings):

@@ -15,19 +15,18 @@ import numpy as np
 import hushrec
 import hushrec as hr
 from hushrec.estimation.head import Head
-from hushrec.estimation.noisy_ratings import NoisyRatings
-from hushrec.models.phases.biases import BiasSettings
+from hushrec.models.biases import BiasSettings
+from hushrec.models.friedman_berkovsky_kaafar.estimate import NoisyRatings
+from hushrec.models.friedman_berkovsky_kaafar.sums import Cells
+from hushrec.models.lists import sums
+from hushrec.models.lists.sums import ENTRY_BITS, WEIGHT_BITS, PairSums
+from hushrec.models.liu_wang_smola.sums import RidgeGradients
+from hushrec.models.mcsherry_mironov.sums import CovarianceSums
 from hushrec.privacy import grant as grant_module
-from hushrec.statistics import sensitivity
-from hushrec.statistics.cells import Cells
-from hushrec.statistics.covariance_sums import CovarianceSums
-from hushrec.statistics.factor_sums import FactorSums
-from hushrec.statistics.interactions import pair_sums
-from hushrec.statistics.interactions.directions import ENTRY_BITS, WEIGHT_BITS
-from hushrec.statistics.interactions.pair_sums import PairSums
-from hushrec.statistics.item_sums import EffectSums
-from hushrec.statistics.person_gradients import RidgeGradients
-from hushrec.statistics.residuals import Residuals
+from hushrec.sums import sensitivity
+from hushrec.sums.factor_sums import FactorSums
+from hushrec.sums.item_sums import EffectSums
+from hushrec.sums.residuals import Residuals
 
 USER, RATING, STARS = ("user", "add-remove"), ("record", "add-remove"), ("record", "replace")
 MODELS = {
@@ -309,7 +308,7 @@ SEARCHED = [
     *(
         Fault(
             "not normalised",
-            pair_sums,
+            sums,
             "directed",
             not_normalised,
             protected=protected,

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 
 from hushrec.data.domain import Domain
-from hushrec.data.ratings import Ratings
+from hushrec.data.feedback import Ratings
 from hushrec.documents.words import Clause
-from hushrec.local import dataset_files
-from hushrec.local.released import ReleasedData
+from hushrec.models.du_leighton_patel import released_data
+from hushrec.models.du_leighton_patel.released_data import ReleasedData
 from hushrec.release.statement import Local, Measured, Statement
 
 ITEMS = ("Alien", "Am\u00e9lie, the", 'Say "Anything"', "007", " blank ", "two\nlines", "NA")
@@ -32,7 +32,7 @@ def data(n_people=120, seed=0, density=0.6, **changes):
     mask = rng.random((n_people, len(ITEMS))) < density
     mask[[0, -1]] &= n_people < 3
     counts = mask.sum(axis=1)
-    users = dataset_files.anonymous_ids(n_people).filter(pl.Series(counts > 0, dtype=pl.Boolean))
+    users = released_data.anonymous_ids(n_people).filter(pl.Series(counts > 0, dtype=pl.Boolean))
     frame = Domain(ITEMS, scale=SCALE, max_users=max(n_people, 1), max_per_user=len(ITEMS))
     items = np.nonzero(mask)[1].astype(np.int32)
     indptr = np.concatenate([[0], np.cumsum(counts[counts > 0])])

@@ -1,7 +1,7 @@
 """Runs for tests of what models measure on them: charged and seeded, or without noise."""
 
 from hushrec.data.domain import Domain
-from hushrec.models.private import PrivateModel
+from hushrec.models.base import PrivateModel
 from hushrec.privacy.accounting.budget import Budget, Unprotected
 from hushrec.privacy.grant import SEAL, Grant
 from hushrec.privacy.noise.entropy import Seeded

@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 import polars as pl
 
 import hushrec as hr
-from hushrec import registry
+from hushrec import models
 from hushrec.arrays import Floats
 from hushrec.data.split import holdout
 from hushrec.errors import HushrecError
 from hushrec.evaluation import baselines
-from hushrec.evaluation.metrics import METRICS
+from hushrec.evaluation.compare import METRICS
 from hushrec.evaluation.protocol import predictions
 from hushrec.models.base import Model
 from lab.reproductions.choice.named_sets import NamedSet
@@ -123,7 +123,7 @@ class Contest:
         config: Model = (
             hr.suggest_model(train.domain, budget)
             if model in (RECOMMENDED, UNDECLARED)
-            else registry.class_of(model)()
+            else models.class_of(model)()
         )
         prior = self._others(train.domain) if public == "ratings" else None
         start = time.process_time()
@@ -134,7 +134,7 @@ class Contest:
         seconds = time.process_time() - start
         # The branch that was taken says more than the model that took it.
         branches = [decision.name.removeprefix("branch.") for decision in release.statement.decisions]
-        chosen = branches[0] if branches else registry.name_of(type(config))
+        chosen = branches[0] if branches else models.name_of(type(config))
         return {
             **_errors(test, predictions(release, train=train, test=test)),
             "chosen": chosen,

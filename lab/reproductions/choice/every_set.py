@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from hushrec import registry
+from hushrec import models
 from lab.experiments.plots import COLOURS, GREY, MARKS, REFERENCE, canvas, caption, svg
 from lab.experiments.tables import markdown
 from lab.reproductions import render
@@ -53,8 +53,8 @@ WHY = "the choice is made from the first sums, under noise"
 def others(unit: str | None) -> list[str]:
     """Models of ratings that add noise and support a unit; without noise, those of any."""
     found = []
-    for name in registry.MODELS:
-        model: Any = registry.class_of(name)
+    for name in models.MODELS:
+        model: Any = models.class_of(name)
         if name in LEFT_OUT or model.feedback != "ratings":
             continue
         if any(unit in (None, offered) for offered, _ in model.supports):

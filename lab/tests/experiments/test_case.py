@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 import hushrec
-from hushrec import registry
-from hushrec.models.covariance_svd import CovarianceSVD
-from hushrec.models.global_effects import GlobalEffects
+from hushrec import models
+from hushrec.models.mcsherry_mironov.covariance_svd import CovarianceSVD
+from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.accounting.budget import Budget
 from lab.experiments.case import Case
 from lab.published.mcsherry_mironov import McSherrySVD
@@ -72,7 +72,7 @@ def test_a_model_outside_is_known_by_its_module_and_by_its_text(tmp_path, monkey
     keys = set()
     for written in (text, f"{text}\nLIMIT = 3"):
         file.write_text(written)
-        case = replace(CASE, config=registry.class_of("outside_case:CovarianceSVD")(rank=3))
+        case = replace(CASE, config=models.class_of("outside_case:CovarianceSVD")(rank=3))
         assert case.coordinates()["model"] == "outside_case:CovarianceSVD"
         keys.add(case.key(SOURCE))
     assert len(keys | {CASE.key(SOURCE)}) == 3

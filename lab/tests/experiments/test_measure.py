@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from hushrec.curator.fit import baseline
-from hushrec.data.ratings import Ratings
+from hushrec.data.feedback import Ratings
 from hushrec.data.split import held_out_people, holdout
 from hushrec.data.synthetic import interactions, netflix_like
 from hushrec.evaluation import baselines
-from hushrec.evaluation.metrics import METRICS
+from hushrec.evaluation.compare import METRICS
 from hushrec.evaluation.protocol import evaluate
 from hushrec.evaluation.rankings import rank
-from hushrec.models.global_effects import GlobalEffects
-from hushrec.models.popularity import Popularity
+from hushrec.models.lists.popularity import Popularity
+from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.accounting.budget import Budget
 from lab import published
 from lab.experiments.case import Case

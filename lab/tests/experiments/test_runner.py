@@ -6,7 +6,7 @@ import pytest
 from hushrec.data.split import kfold
 from hushrec.errors import ConfigError
 from hushrec.evaluation import baselines
-from hushrec.evaluation.metrics import rmse
+from hushrec.evaluation.compare import rmse
 from hushrec.evaluation.protocol import evaluate, predictions
 from hushrec.privacy.accounting.budget import Budget
 from lab import published

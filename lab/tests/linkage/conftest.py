@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hushrec.data.ratings import Ratings
+from hushrec.data.feedback import Ratings
 from hushrec.data.synthetic import netflix_like
 
 LEVELS = 5

@@ -10,7 +10,7 @@ import pytest
 import hushrec as hr
 from hushrec.data.features import ItemFeatures
 from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError
-from hushrec.local.groups import quantile_threshold
+from hushrec.models.du_leighton_patel.groups import quantile_threshold
 from hushrec.privacy.local.rows import Rows
 from hushrec.testing import Seeded
 from lab.linkage.rehearsal import seeded, simulate_attack

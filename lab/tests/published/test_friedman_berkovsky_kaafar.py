@@ -8,7 +8,7 @@ import pytest
 import hushrec as hr
 from hushrec.errors import BudgetUnsupported, ConfigError, DomainError
 from hushrec.privacy.accounting.events import EVERY_RATING, Laplace
-from hushrec.statistics.population import Population
+from hushrec.sums.population import Population
 from lab.published import (
     FriedmanALS,
     FriedmanBoundedSGD,

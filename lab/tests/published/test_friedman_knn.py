@@ -9,10 +9,10 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import BudgetUnsupported, ConfigError, DomainError
-from hushrec.kernels.triangle import unpack
+from hushrec.kernels.csr import unpack
 from hushrec.privacy.accounting.budget import Unprotected
 from hushrec.privacy.accounting.events import Laplace
-from hushrec.statistics.population import Population
+from hushrec.sums.population import Population
 from lab.published import FriedmanEffects, FriedmanKNN, cost, fit
 from lab.published.friedman_knn import listed_predictions
 from lab.published.paper_run import PaperRun

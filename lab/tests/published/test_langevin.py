@@ -8,11 +8,10 @@ from scipy import stats
 
 import hushrec as hr
 from hushrec.audit.draws import listen_to_draws
-from hushrec.data.packed.blocks import Blocks
+from hushrec.data.blocks import Blocks
 from hushrec.errors import ConfigError
-from hushrec.solvers.mcmc.chain import Chain
-from hushrec.solvers.mcmc.density import ChainData, Posterior
-from hushrec.solvers.mcmc.sample import sample
+from hushrec.models.liu_wang_smola.chain import Chain, ChainData, Posterior
+from hushrec.models.liu_wang_smola.sample import sample
 from lab.published.langevin import LangevinSettings, langevin_epoch
 from support.chains import SETTINGS as PRIORS
 from support.chains import assert_alike, crowd, made, moved_by_place, predictions, started

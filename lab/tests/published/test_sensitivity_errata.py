@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from hushrec.data.domain import Domain
-from hushrec.kernels.sums.centring import centre
+from hushrec.models.mcsherry_mironov.sums import CovarianceSums
 from hushrec.privacy.accounting.budget import Unprotected
-from hushrec.statistics import sensitivity
-from hushrec.statistics.covariance_sums import CovarianceSums
-from hushrec.statistics.integer_grid import Weights
-from hushrec.statistics.item_sums import EffectSums
+from hushrec.sums import sensitivity
+from hushrec.sums.integer_grid import Weights
+from hushrec.sums.item_sums import EffectSums
+from hushrec.sums.kernels.centring import centre
 from lab.published.mcsherry_mironov import McSherrySVD
 
 SPAN, STRENGTH, CLIP = 4.0, 20, 1.0

@@ -13,11 +13,11 @@ from scipy import stats
 
 import hushrec as hr
 from hushrec.kernels.csr import CSR
+from hushrec.models.factorization.factorizers import Sparse
 from hushrec.privacy.accounting.events import Gaussian, Laplace
-from hushrec.solvers.factorizers import Sparse
-from hushrec.statistics.engines.engine import Memory
-from hushrec.statistics.factor_sums import FactorSums, in_ball
-from hushrec.statistics.residuals import ResidualRows
+from hushrec.sums.engine import Memory
+from hushrec.sums.factor_sums import FactorSums, in_ball
+from hushrec.sums.residuals import ResidualRows
 from lab.published import (
     FriedmanALS,
     FriedmanBoundedSGD,

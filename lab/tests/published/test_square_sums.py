@@ -8,14 +8,14 @@ import polars as pl
 import pytest
 
 from hushrec.data.domain import Domain
-from hushrec.data.ratings import Ratings
-from hushrec.kernels.triangle import diagonal_positions, packed_size, unpack
+from hushrec.data.feedback import Ratings
+from hushrec.kernels.csr import diagonal_positions, packed_size, unpack
+from hushrec.models.mcsherry_mironov.sums import CovarianceSums
 from hushrec.privacy.accounting.budget import Unprotected
 from hushrec.privacy.accounting.events import Gaussian, Laplace
 from hushrec.privacy.noise.entropy import Seeded
 from hushrec.privacy.query import Sum
-from hushrec.statistics.covariance_sums import CovarianceSums
-from hushrec.statistics.population import Population
+from hushrec.sums.population import Population
 from lab.published import McSherrySVD
 from lab.published.paper_run import PaperRun
 from lab.published.square_sums import SquareSum

@@ -22,7 +22,7 @@ from hushrec.curator.seeded import fit
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.people import People
-from hushrec.models.posterior_sample_mf import PosteriorSampleMF
+from hushrec.models.liu_wang_smola.posterior_sample_mf import PosteriorSampleMF
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.noise.entropy import Seeded
 

@@ -6,9 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from hushrec.documents import html, terminal
-from hushrec.documents.document import Block, Document, Paragraph, Table
-from hushrec.documents.finding import COLUMNS, Finding
-from hushrec.figures import above
+from hushrec.documents.document import COLUMNS, Block, Document, Finding, Paragraph, Table
+from hushrec.text import above
 
 __all__ = ["Audit"]
 

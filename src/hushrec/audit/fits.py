@@ -12,9 +12,9 @@ from hushrec.audit.search import RANDOM, ROUNDS, Found, leads, most, search, wid
 from hushrec.audit.worlds import Pair, World, choices
 from hushrec.curator.fit import plan
 from hushrec.data.domain import Domain
-from hushrec.documents.finding import LARGEST, Finding
+from hushrec.documents.document import LARGEST, Finding
 from hushrec.models.base import Model
-from hushrec.models.posterior_sample_mf import PosteriorSampleMF
+from hushrec.models.liu_wang_smola.posterior_sample_mf import PosteriorSampleMF
 from hushrec.privacy.accounting.budget import Budget
 
 REPLAYED = 4

@@ -2,13 +2,12 @@
 
 import sys
 
-from hushrec.cli import streams
-from hushrec.errors import ExtraMissing
-from hushrec.extras import require_curator
+from hushrec.cli import console
+from hushrec.errors import ExtraMissing, require_curator
 
 
 def main() -> None:
-    streams.prepare()
+    console.prepare()
     try:
         try:
             from hushrec.cli.app import app

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from hushrec.cli import console, options
-from hushrec.cli.groups import grouped
+from hushrec.cli.options import grouped
 
 
 @grouped

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from hushrec.cli import console, streams
-from hushrec.cli.groups import Group
+from hushrec.cli import console
+from hushrec.cli.options import Group
 from hushrec.errors import ConfigError, ShareExceeded, WeakBudget
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def charged(
             return request.make(people)
 
     result, request = confirmed(request, make)
-    with streams.publication(request.out):
+    with console.publication(request.out):
         if work.resumes:
             console.out().print(RESUMED)
         if request.new_ledger:
@@ -152,7 +152,7 @@ def charged(
                 f"Started {request.ledger if ledger.path else ledger.place}: {ledger.total}, for one release",
                 soft_wrap=True,
             )
-    with streams.publication(request.out):
+    with console.publication(request.out):
         yield work, result
 
 
@@ -193,7 +193,7 @@ def opened(request: "Request[Made]") -> "Ledger":
 def left(ledger: "Ledger") -> str:
     """Say in one line how much a ledger has left."""
     from hushrec.documents import words
-    from hushrec.figures import left
+    from hushrec.text import left
 
     return words.say("ledger.left", n=ledger.releases_left, left=left(ledger.remaining))
 

@@ -5,8 +5,7 @@ from typing import Annotated
 import typer
 
 from hushrec.cli import console, options
-from hushrec.cli.groups import grouped
-from hushrec.cli.sources import Given
+from hushrec.cli.options import Given, grouped
 
 
 @grouped
@@ -24,7 +23,7 @@ def check(
     Prints what was read, dropped or changed, why, and hints. Charges nothing. The exit code is 2 if a fit
     would be refused.
     """
-    from hushrec.data.checks.checkup import check
+    from hushrec.data.checkup import check
     from hushrec.data.domain import Domain
 
     with console.working("reading ratings"):

@@ -17,7 +17,7 @@ from hushrec.cli import console
 from hushrec.documents import html
 from hushrec.documents.document import Block, Commands, Document, Figure, Paragraph, Section, Table
 from hushrec.errors import ConfigError
-from hushrec.figures import above
+from hushrec.text import above
 
 MARKER, RELEASE, LEDGER = ".hushrec-demo", "release-eps1.safetensors", "ledger.db"
 REPORT, PAGE = "report.html", "page"

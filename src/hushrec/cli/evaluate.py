@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from hushrec.cli import console, options
-from hushrec.cli.groups import grouped
-from hushrec.cli.sources import Given
+from hushrec.cli.options import Given, grouped
 from hushrec.files import sha256
 
 if TYPE_CHECKING:
     from hushrec.documents.document import Block
     from hushrec.evaluation.compare import Score
-    from hushrec.evaluation.ranking_metrics import AtK
+    from hushrec.evaluation.rankings import AtK
 
 
 class _Row(NamedTuple):
@@ -67,11 +66,10 @@ def evaluate(
     """
     from hushrec.data.domain import Domain
     from hushrec.documents.document import Document, Paragraph
-    from hushrec.evaluation.compare import difference
-    from hushrec.evaluation.metrics import METRICS
+    from hushrec.evaluation.compare import METRICS, difference
     from hushrec.evaluation.protocol import DEFAULT_METRICS, WARNING
     from hushrec.evaluation.protocol import evaluate as measured
-    from hushrec.evaluation.ranking_metrics import named
+    from hushrec.evaluation.rankings import named
     from hushrec.release.artefact import Release
 
     paths = [path for path in (release, against) if path]

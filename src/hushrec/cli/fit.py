@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hushrec.cli import charges, console, options
-from hushrec.cli.groups import grouped
-from hushrec.cli.sources import Given, Where
+from hushrec.cli.options import Given, Where, grouped
 from hushrec.errors import ConfigError, ReleaseError
 
 if TYPE_CHECKING:
@@ -78,7 +77,7 @@ def fit(
     from hushrec.curator.charging import Request
     from hushrec.curator.fit import fitting
     from hushrec.data.domain import Domain
-    from hushrec.local.dataset_files import recognised
+    from hushrec.models.du_leighton_patel.released_data import recognised
     from hushrec.release.artefact import Release
 
     chosen = model.build()
@@ -154,7 +153,7 @@ def _fit_released(source: Path, model: "Model | None", out: Path) -> None:
     from hushrec.curator.disk_space import require_writable
     from hushrec.curator.fit import fit_released
     from hushrec.files import refusing
-    from hushrec.local.released import ReleasedData
+    from hushrec.models.du_leighton_patel.released_data import ReleasedData
 
     require_writable(out, ".safetensors")
     with console.working("reading the data set"):
@@ -169,7 +168,7 @@ def _fit_released(source: Path, model: "Model | None", out: Path) -> None:
 def _print_made(release: "Release", out: Path, *lines: str) -> None:
     """Say first what the lists are worth, then what they may reveal, and what comes next."""
     from hushrec.documents.document import Block, Commands, Paragraph
-    from hushrec.release.contents.dimensions import remedy
+    from hushrec.release.kinds import remedy
 
     statement = release.statement
     example = "--rating ITEM=STARS" if release.feedback == "ratings" else "--item ITEM"

@@ -10,7 +10,7 @@ import typer
 
 from hushrec import files
 from hushrec.cli import charges, console, options
-from hushrec.cli.groups import Group, grouped
+from hushrec.cli.options import Group, grouped
 from hushrec.errors import ConfigError, LedgerError
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def create(
 def _plan_of(total: "Budget", releases: int, domain: Path | None) -> "Block":
     """Lead to the plan of equal releases, which reads no data."""
     from hushrec.documents.document import Commands
-    from hushrec.figures import above
+    from hushrec.text import above
 
     named = "DOMAIN" if domain is None else quote(str(domain))
     figures = f"--total {above(total.epsilon, 15)} --delta {above(total.delta, 15)}"

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hushrec.cli import console, options
-from hushrec.cli.groups import grouped
-from hushrec.cli.sources import Given, Where
+from hushrec.cli.options import Given, Where, grouped
 from hushrec.errors import DataError
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def lists(
     if ids is not None and (unknown := set(ids) - set(opened.items)):
         console.err().print(f"Ignored, not in this release's catalogue: {len(unknown):,} ids of {allowed}")
     if where == "spark":
-        from hushrec.curator.recommend_on_spark import recommend_on_spark, write_folder
+        from hushrec.curator.recommend_all import recommend_on_spark, write_folder
 
         if out.exists():
             raise DataError(f"{out} exists; choose another folder with -o")

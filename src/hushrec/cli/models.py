@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hushrec import registry
+import hushrec as hr
 from hushrec.cli import console, options
 from hushrec.errors import HushrecError
+from hushrec.models import METHODS, MODELS, class_of, command_name, file_name
 
 if TYPE_CHECKING:
     from hushrec.settings import Setting
@@ -47,11 +48,11 @@ def models(
 
 def facts(name: str) -> dict[str, Any]:
     """Return the facts about a model or method, as JSON values."""
-    kind: Any = registry.class_of(name)
-    public_name = kind.__name__ if kind.__name__ in registry.HOMES else None
+    kind: Any = class_of(name)
+    public_name = kind.__name__ if kind.__name__ in hr.HOMES else None
     glance = vars(kind).get("glance", {})  # of its own: that of another model is not true of it
     return {
-        "name": registry.command_name(kind.__name__) if public_name else name,
+        "name": command_name(kind.__name__) if public_name else name,
         "class": f"hushrec.{public_name}" if public_name else f"{kind.__module__}.{kind.__qualname__}",
         "description": (inspect.getdoc(kind) or "").replace("``", ""),
         "feedback": getattr(kind, "feedback", "ratings"),
@@ -68,13 +69,13 @@ def _groups() -> dict[str, tuple[str, ...]]:
     """Names of models and methods, under what they are."""
     private: dict[str, list[str]] = {"ratings": [], "interactions": []}
     bare: list[str] = []
-    for name in registry.MODELS:
-        kind: Any = registry.class_of(name)
+    for name in MODELS:
+        kind: Any = class_of(name)
         (private[kind.feedback] if _supports(kind) else bare).append(name)
     return {
         "Private models of ratings": tuple(private["ratings"]),
         "Private models of clicks, purchases or likes": tuple(private["interactions"]),
-        "Methods that release randomized data": registry.METHODS,
+        "Methods that release randomized data": METHODS,
         "Not private by themselves: baselines, and models for released data": tuple(bare),
     }
 
@@ -86,7 +87,7 @@ def _supports(kind: Any) -> list[list[str]]:
 def _page(public_name: str | None) -> str:
     if public_name is None:
         return ""
-    return f"docs/models/{registry.file_name(public_name)}.md"
+    return f"docs/models/{file_name(public_name)}.md"
 
 
 def _said(setting: "Setting") -> dict[str, Any]:

@@ -1,30 +1,75 @@
-"""Options that several commands share, named as in the library."""
+"""Options that several commands share, named as in the library.
+
+Options that go together are one value to a command, and one option each on its command line.
+"""
 
 import json
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, get_type_hints
 
 import typer
 
-from hushrec import registry
-from hushrec.cli.groups import Group
+from hushrec import models
 from hushrec.errors import ConfigError, DataError, DomainError
 
 if TYPE_CHECKING:
     from hushrec.data.domain import Domain
-    from hushrec.local.method import Method
+    from hushrec.data.reading import Reading
     from hushrec.models.base import Model
+    from hushrec.models.du_leighton_patel.method import Method
     from hushrec.privacy.accounting.budget import Budget
 
-METHOD_NAMES = tuple(map(registry.command_name, registry.METHODS))
+Returned = TypeVar("Returned")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Base class of groups: a frozen dataclass, whose fields are annotated as Typer's parameters are."""
+
+
+def grouped(command: Callable[..., Returned]) -> Callable[..., Returned]:
+    """Offer each field of a command's groups as an option of its own.
+
+    Typer reads a command's signature. It is shown one in which every parameter that is a ``Group`` is
+    replaced by the group's fields; when the command runs, the groups are made of what was given.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    groups = {
+        name: kind for name, kind in hints.items() if isinstance(kind, type) and issubclass(kind, Group)
+    }
+    offered: list[Parameter] = []
+    for parameter in signature(command).parameters.values():
+        kind = groups.get(parameter.name)
+        inside = signature(kind, eval_str=True).parameters.values() if kind else [parameter]
+        offered += [one.replace(kind=Parameter.KEYWORD_ONLY) for one in inside]
+
+    @wraps(command)
+    def gathered(**values: Any) -> Returned:
+        instances = {name: kind(**_taken(values, kind)) for name, kind in groups.items()}
+        return command(**values, **instances)
+
+    shown: Any = gathered
+    shown.__signature__ = Signature(offered)
+    shown.__annotations__ = {one.name: one.annotation for one in offered}
+    return gathered
+
+
+def _taken(values: dict[str, Any], kind: type[Group]) -> dict[str, Any]:
+    return {field.name: values.pop(field.name) for field in fields(kind)}
+
+
+METHOD_NAMES = tuple(map(models.command_name, models.METHODS))
 
 
 DomainFile = Annotated[Path, typer.Option("--domain", help="The domain, as hushrec domain writes it.")]
 if TYPE_CHECKING:
     MethodName: TypeAlias = str
-else:  # the choices follow from the registry, which a type checker cannot see
+else:  # the choices follow from the names in ``hushrec``, which a type checker cannot see
     MethodName = Literal[METHOD_NAMES]
 
 
@@ -111,7 +156,7 @@ class MethodOptions(Group):
     def build(self, domain: "Domain") -> "Method":
         """The method, which must be named."""
         assert self.method is not None
-        chosen, kind = _chosen(self.settings), registry.class_of(self.method)
+        chosen, kind = _chosen(self.settings), models.class_of(self.method)
         if "groups" not in kind.model_fields:  # type: ignore[attr-defined]
             if self.features or self.feature or self.groups_from:
                 raise ConfigError("--features and --groups-from need --method distance-based; leave them out")
@@ -187,7 +232,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object in pla
 
 def model(name: str, settings: list[str] | None) -> "Model":
     """The configuration that the options describe."""
-    kind = registry.class_of(name, registry.MODELS)
+    kind = models.class_of(name, models.MODELS)
     return kind(**_chosen(settings))  # type: ignore[no-any-return]
 
 
@@ -196,8 +241,8 @@ OF_A_SERIES = "--series takes its budget from the ledger, and its model from the
 
 def usual_delta(domain: "Domain | None") -> str:
     """Which δ is usual for the users that a domain declares, in words; without one, for those of 1e-6."""
-    from hushrec.figures import above
     from hushrec.privacy.accounting.plan import usual_delta
+    from hushrec.text import above
 
     most = 99_999 if domain is None else domain.max_users
     return f"δ = {above(usual_delta(most))} is usual for up to {most:,} users: below 1/(10 · users)"
@@ -290,3 +335,58 @@ def _value(text: str) -> Any:
         with suppress(ValueError):
             return read(text)
     return text
+
+
+Where = Annotated[
+    str,
+    typer.Option(
+        metavar="auto|memory|disk|spark|FOLDER",
+        help="Where the records are kept: in memory; on disk, in temporary files (in TMPDIR); in a new "
+        "folder, private to you, which later commands take in place of the files; by Spark, which reads "
+        "Parquet, .csv or .tsv with a header, or a table by its name (docs/spark.md); auto: on disk if they "
+        "may exceed this machine's memory.",
+    ),
+]
+
+_PLACES = ("auto", "memory", "disk", "spark")
+"""Words of ``--where``; anything else is a folder."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given(Group):
+    """How files are written, as far as their names do not tell."""
+
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column",
+            metavar="NAME=COLUMN",
+            help="The column of user_id, item_id, rating, count, timestamp or personal_epsilon (each user's "
+            "own): a name, or a position from 0.",
+        ),
+    ] = None
+    format: Annotated[
+        str | None, typer.Option(help="File format, if the name does not tell: csv, dat, …")
+    ] = None
+    separator: Separator = None
+    decimal: Annotated[str, typer.Option(help="Decimal sign of csv and tsv, . or ,")] = "."
+
+    @property
+    def reading(self) -> "Reading":
+        """The same, as the library takes it."""
+        from hushrec.data.reading import Reading
+
+        columns = named_columns(self.column) or {}
+        return Reading(columns, self.format, self.separator, self.decimal)
+
+    def described(self, names: Sequence[str]) -> str:
+        """The sources in one line: the first, and how many others there are."""
+        first, *others = (Path(name).name for name in names)
+        return f"{first} and {len(others)} more" if others else first
+
+    def load(self, names: Sequence[str], domain: "Domain", where: str = "auto") -> Any:
+        """The people in what the arguments of a command name."""
+        from hushrec.data.load import load
+
+        place: Any = where if where in _PLACES else Path(where)
+        return load([*names], domain, self.reading, where=place)

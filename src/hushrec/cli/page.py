@@ -8,7 +8,7 @@ import typer
 
 from hushrec.cli import console, options
 from hushrec.errors import ConfigError, DomainError
-from hushrec.escapes import escaped
+from hushrec.text import escaped
 
 if TYPE_CHECKING:
     from hushrec.pages.item_table import ItemTable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hushrec.cli import console, options
-from hushrec.cli.groups import grouped
+from hushrec.cli.options import grouped
 from hushrec.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def plan(
     json: options.Json = False,
 ) -> None:
     """Show the noise and the cost of a fit. Reads no ratings."""
-    from hushrec.curator.choices.suggest_model import choice_within, same_list
     from hushrec.curator.series.part import series_model
+    from hushrec.curator.suggest_model import choice_within, same_list
     from hushrec.data.domain import Domain
 
     if series is not None:
@@ -59,13 +59,13 @@ def plan(
         alike = same_list(declared, repeated, planned.budget)
         console.show(planned.document(_caution(alike)), json=json)
         return
-    from hushrec.curator.choices.split_budget import split_budget
     from hushrec.curator.disk_space import release_size
     from hushrec.curator.fit import plan as plan_of
+    from hushrec.curator.suggest_model import split_budget
     from hushrec.documents.document import Paragraph
-    from hushrec.figures import above
-    from hushrec.models.private import PrivateModel
-    from hushrec.statistics.footprint import in_bytes
+    from hushrec.models.base import PrivateModel
+    from hushrec.sums.footprint import in_bytes
+    from hushrec.text import above
 
     chosen = model.build()
     largest = epsilon if total is None else total
@@ -116,7 +116,7 @@ def _caution(text: str) -> "list[Block]":
 def _equal_releases(planned: "Plan", total: "Budget", releases: int, *, has_series: bool) -> "list[Block]":
     """Show the ε that each of several releases may cost, and the ε spent after each."""
     from hushrec.documents.document import Commands, Paragraph, Table
-    from hushrec.figures import above
+    from hushrec.text import above
 
     rows = [(f"{n_made:,}", f"ε = {above(spent, 4)}") for n_made, spent in _spent(planned, total, releases)]
     kind = f"--unit {total.unit} --adjacency {total.adjacency} --max-releases {releases}"
@@ -132,7 +132,7 @@ def _equal_releases(planned: "Plan", total: "Budget", releases: int, *, has_seri
 def _spent(planned: "Plan", total: "Budget", releases: int) -> "Iterator[tuple[int, float]]":
     """The ε that is spent after some of several equal releases."""
     from hushrec.privacy.accounting import fixed_point
-    from hushrec.privacy.ledger.remainder import Remainder
+    from hushrec.privacy.ledger.booking import Remainder
 
     remainder = Remainder(total, releases)
     marks = {1, 2, 4, releases // 4, releases // 2, releases}

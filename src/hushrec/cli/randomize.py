@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hushrec.cli import charges, console, options
-from hushrec.cli.groups import grouped
-from hushrec.cli.sources import Given
+from hushrec.cli.options import Given, grouped
 from hushrec.errors import ConfigError, ReleaseError
 
 if TYPE_CHECKING:
     from hushrec.data.domain import Domain
-    from hushrec.local.method import Method
-    from hushrec.local.released import ReleasedData
+    from hushrec.models.du_leighton_patel.method import Method
+    from hushrec.models.du_leighton_patel.released_data import ReleasedData
     from hushrec.privacy.accounting.plan import Plan
 
 
@@ -90,7 +89,7 @@ def _collect(reports: list[str] | None, out: Path | None) -> None:
     """Combine the data sets of many devices into one."""
     from hushrec.curator.disk_space import require_writable
     from hushrec.files import refusing
-    from hushrec.local.released import ReleasedData
+    from hushrec.models.du_leighton_patel.released_data import ReleasedData
 
     if not (reports and out):
         raise ConfigError("--collect needs the data sets to combine, and -o")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hushrec.cli import console, options
-from hushrec.cli.groups import Group, grouped
+from hushrec.cli.options import Group, grouped
 from hushrec.errors import DataError
-from hushrec.escapes import escaped
+from hushrec.text import escaped
 
 if TYPE_CHECKING:
     from rich.table import Table

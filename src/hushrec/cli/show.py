@@ -14,7 +14,7 @@ from hushrec.files import sha256, write
 
 if TYPE_CHECKING:
     from hushrec.documents.document import Document
-    from hushrec.local.released import ReleasedData
+    from hushrec.models.du_leighton_patel.released_data import ReleasedData
     from hushrec.release.artefact import Release
 
 
@@ -127,7 +127,7 @@ def _people(path: Path) -> "Document | None":
 
 
 def _is_data_set(path: Path) -> bool:
-    from hushrec.local.dataset_files import SUFFIXES
+    from hushrec.models.du_leighton_patel.released_data import SUFFIXES
 
     return path.suffix in SUFFIXES
 
@@ -135,7 +135,7 @@ def _is_data_set(path: Path) -> bool:
 def _opened(path: Path, key: Path | None) -> "Release | ReleasedData":
     """The release, or the released data set."""
     if _is_data_set(path):
-        from hushrec.local.released import ReleasedData
+        from hushrec.models.du_leighton_patel.released_data import ReleasedData
 
         return ReleasedData.open(path)
     from hushrec.release.artefact import Release

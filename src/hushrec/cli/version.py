@@ -70,7 +70,7 @@ def _sampler() -> str:
 
 def _memory() -> str:
     from hushrec.data.machine import machine
-    from hushrec.statistics.footprint import in_bytes
+    from hushrec.sums.footprint import in_bytes
 
     whole, free = machine()
     return f"{in_bytes(whole)}, with {in_bytes(free)} free"

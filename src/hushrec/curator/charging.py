@@ -20,7 +20,7 @@ from typing import Generic, Literal, NamedTuple, Protocol, TypeVar, cast, get_ar
 
 from hushrec.curator.checkpoints import bound, checkpoint_of, resumed_mark
 from hushrec.curator.disk_space import kept_size, require_writable, reserved
-from hushrec.data.losses.dropped import Refusal
+from hushrec.data.dropped import Refusal
 from hushrec.data.machine import machine
 from hushrec.data.people import People, PublicFacts
 from hushrec.errors import (
@@ -34,19 +34,19 @@ from hushrec.errors import (
     ShareExceeded,
     UsersExceeded,
 )
-from hushrec.figures import above, whole
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan, require_strong
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint, mark_of
 from hushrec.privacy.grant import Grant
-from hushrec.privacy.ledger import other_ledgers, release_anchors
+from hushrec.privacy.ledger import anchors
 from hushrec.privacy.ledger.balance import folders
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.ledger.stores.places import store_of
 from hushrec.privacy.noise.entropy import Entropy
 from hushrec.progress import Progress, telling
-from hushrec.statistics.engines.spark_engine import require_ready
-from hushrec.statistics.footprint import Footprint, in_bytes
+from hushrec.sums.footprint import Footprint, in_bytes
+from hushrec.sums.spark_engine import require_ready
+from hushrec.text import above, whole
 
 Accept = Literal["dropped", "users", "rating", "share", "weak"]
 """The reasons for which a charge is refused unless you accept them.
@@ -282,8 +282,8 @@ class Request(Generic[Made]):
             work.require_out(self.out)
         if self.new_ledger:
             store = store_of(cast(str, self.ledger))
-            around = release_anchors.among(*folders(store, self._releases()))
-            other_ledgers.require_startable(store, work.plan.budget, work.plan.domain_digest, around)
+            around = anchors.among(*folders(store, self._releases()))
+            anchors.require_startable(store, work.plan.budget, work.plan.domain_digest, around)
             if "weak" not in self.accept:  # last: whoever is asked about it is refused nothing else
                 require_strong(work.plan)
         return work

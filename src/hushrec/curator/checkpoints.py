@@ -13,11 +13,11 @@ from pathlib import Path
 from secrets import token_hex
 
 from hushrec.errors import ChargeUnpublished, CheckpointError, HushrecError, LedgerStale, LedgerWarning
-from hushrec.figures import above
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint, mark_of
 from hushrec.privacy.checkpoint.folder import in_use
 from hushrec.privacy.ledger.history import Charge
 from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.text import above
 
 RATINGS = "ratings"
 """The fact of a checkpoint that says which ratings its fit is of, by their digest."""

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from hushrec.data.declared.item_design import described
 from hushrec.data.domain import Domain
+from hushrec.data.item_design import described
 from hushrec.data.people import People
 from hushrec.errors import ReleaseError
-from hushrec.local.released import LARGEST_STORED
 from hushrec.models.base import Model
-from hushrec.privacy.accounting.local_events import Responses
+from hushrec.models.du_leighton_patel.released_data import LARGEST_STORED
+from hushrec.privacy.accounting.events import Responses
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.statistics.footprint import in_bytes
+from hushrec.sums.footprint import in_bytes
 
 _ENTRY = 8
 """Bytes of a measured entry: a float64. Releases store float32."""

@@ -6,20 +6,19 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from hushrec import registry
+from hushrec import models
 from hushrec.curator.authors import signed
 from hushrec.curator.charging import Accept, Request, Resolve, Work, require_classes, require_loaded
-from hushrec.curator.choices.suggest_model import choice, choice_within
 from hushrec.curator.disk_space import release_size
 from hushrec.curator.public_items import committed, item_prior
 from hushrec.curator.series.part import Part
 from hushrec.curator.statements import describe, from_data, not_private
+from hushrec.curator.suggest_model import choice, choice_within
 from hushrec.data.domain import Domain
 from hushrec.data.people import People, PublicFacts
 from hushrec.errors import BudgetUnsupported, ConfigError, LedgerError
-from hushrec.local.released import ReleasedData
-from hushrec.models.base import Model
-from hushrec.models.private import PrivateModel
+from hushrec.models.base import Model, PrivateModel
+from hushrec.models.du_leighton_patel.released_data import ReleasedData
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.grant import Grant
@@ -314,14 +313,14 @@ def _require_suitable(model: Model, budget: Budget | None, facts: PublicFacts) -
     """Refuse a model that cannot learn from such data: of another kind, in Spark, or with per-user ε."""
     model.require_feedback(facts.domain)
     if facts.sums_only and not model.sums_alone:
-        able = [name for name in registry.MODELS if registry.class_of(name).sums_alone]  # type: ignore[attr-defined]
+        able = [name for name in models.MODELS if models.class_of(name).sums_alone]  # type: ignore[attr-defined]
         raise ConfigError(
             f"{type(model).__name__} needs more than sums over users, so it does not run on Spark; choose "
             f"{', '.join(able[:-1])} or {able[-1]}, or load the data here with hushrec.load"
         )
     kind = None if budget is None else (budget.unit, budget.adjacency)
     if facts.has_personal_epsilon and not (model.personal_epsilon and kind in (None, ("user", "add-remove"))):
-        able = [name for name in registry.MODELS if registry.class_of(name).personal_epsilon]  # type: ignore[attr-defined]
+        able = [name for name in models.MODELS if models.class_of(name).personal_epsilon]  # type: ignore[attr-defined]
         raise BudgetUnsupported(
             f"these ratings carry per-user ε, which {type(model).__name__} does not support; use "
             f'{" or ".join(able)} with unit "user" and adjacency "add-remove", or drop the column '

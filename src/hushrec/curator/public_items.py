@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from hushrec import registry
-from hushrec.data.declared.item_design import described, is_number, kinds_of_texts, labels_of
+from hushrec import models
 from hushrec.data.domain import Domain
+from hushrec.data.item_design import described, is_number, kinds_of_texts, labels_of
 from hushrec.errors import ConfigError, ReleaseError
-from hushrec.estimation.interactions.feature_values import placed
 from hushrec.estimation.public_release import of_release
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.models.base import Model
+from hushrec.models.lists.estimate.feature_values import placed
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.release.artefact import Release
 
@@ -33,7 +33,7 @@ def item_prior(model: Model, domain: Domain, release: Release | None = None) -> 
     """
     if not model.informed:
         if release is not None:
-            able = [name for name in registry.MODELS if registry.class_of(name).informed]  # type: ignore[attr-defined]
+            able = [name for name in models.MODELS if models.class_of(name).informed]  # type: ignore[attr-defined]
             raise ConfigError(
                 f"{type(model).__name__} has no use for a prior; leave it out, or use "
                 f"{', '.join(able[:-1])} or {able[-1]}"

@@ -13,12 +13,17 @@ from hushrec.curator.charging import Accept, Request, Resolve, Work, require_row
 from hushrec.curator.disk_space import data_size
 from hushrec.curator.statements import describe_data
 from hushrec.data.domain import Domain
+from hushrec.data.feedback import Ratings
 from hushrec.data.people import People, PublicFacts
-from hushrec.data.ratings import Ratings
 from hushrec.errors import DataError
-from hushrec.local.dataset_files import anonymous_ids, require_lines
-from hushrec.local.method import Method
-from hushrec.local.released import LARGEST_STORED, ReleasedData, public_domain
+from hushrec.models.du_leighton_patel.method import Method
+from hushrec.models.du_leighton_patel.released_data import (
+    LARGEST_STORED,
+    ReleasedData,
+    anonymous_ids,
+    public_domain,
+    require_lines,
+)
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.grant import Grant

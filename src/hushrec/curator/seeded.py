@@ -7,9 +7,9 @@ from hushrec.curator.fit import Spending, fitting
 from hushrec.curator.randomize import randomizing
 from hushrec.data.people import People
 from hushrec.errors import ConfigError
-from hushrec.local.method import Method
-from hushrec.local.released import ReleasedData
 from hushrec.models.base import Model
+from hushrec.models.du_leighton_patel.method import Method
+from hushrec.models.du_leighton_patel.released_data import ReleasedData
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Entropy

@@ -9,8 +9,8 @@ from typing import Any
 from hushrec.data.domain import Domain
 from hushrec.documents.measured import Measured
 from hushrec.documents.words import Clause
-from hushrec.local.method import Method
 from hushrec.models.base import Model
+from hushrec.models.du_leighton_patel.method import Method
 from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.accounting.events import Event
 from hushrec.privacy.accounting.plan import Plan, version

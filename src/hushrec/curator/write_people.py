@@ -21,13 +21,13 @@ from hushrec import files
 from hushrec.data.readers.quiet import quiet
 from hushrec.documents.document import Document, Facts, Points
 from hushrec.errors import ReleaseError
-from hushrec.escapes import one_line
-from hushrec.local.dataset_files import SUFFIXES, anonymous_ids, require_lines
+from hushrec.models.du_leighton_patel.released_data import SUFFIXES, anonymous_ids, require_lines
 from hushrec.progress import Progress, telling
 from hushrec.release.statement import Statement
 from hushrec.release.synthesis.synthetic_people import FORMAT, SyntheticPeople
 from hushrec.release.untrusted_json import LARGEST, entries, number, parse, parsing, typed
-from hushrec.statistics.footprint import in_bytes
+from hushrec.sums.footprint import in_bytes
+from hushrec.text import one_line
 
 KEY = "hushrec.synthetic"
 """Of the facts in the metadata of a Parquet file."""

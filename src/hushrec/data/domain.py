@@ -15,11 +15,12 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from hushrec import files
-from hushrec.data.declared.declarations import (
+from hushrec.data.declarations import (
     Crowd,
     Scale,
     catalogue_of,
     classes,
+    domain_text,
     explain,
     features_of,
     numeric,
@@ -27,7 +28,6 @@ from hushrec.data.declared.declarations import (
     scale_of,
     texts_of,
 )
-from hushrec.data.declared.domain_text import domain_text
 from hushrec.documents import html
 from hushrec.errors import DataError, DomainError
 

@@ -2,6 +2,12 @@
 
 Compressed rows: user u's items are ``items[indptr[u]:indptr[u + 1]]``, ascending, each item once. Every user
 has at least one.
+
+``Ratings`` hold the rating that each item was given. A rating is stored as its number of steps above the
+bottom of the scale, r = lo + step · steps, so it is an exact small integer. At 100 M ratings the arrays take
+0.5 GB.
+
+``Interactions`` are items that people clicked, bought or liked, optionally with counts.
 """
 
 import hashlib
@@ -14,19 +20,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from hushrec.arrays import Bools, Floats, Ints, Ints32
-from hushrec.data.capping import chosen
+from hushrec.arrays import Bools, Bytes, Floats, Ints, Ints32
+from hushrec.data.capping import chosen, chosen_latest
 from hushrec.data.domain import Domain, FeedbackKind
-from hushrec.data.losses.dropped import Dropped
+from hushrec.data.dropped import Dropped
 from hushrec.data.people import PublicFacts
 from hushrec.documents import html
 from hushrec.errors import DataError
-from hushrec.figures import whole
 from hushrec.kernels.csr import ascends
+from hushrec.text import whole
+
+__all__ = ["Dropped", "Feedback", "Interactions", "Ratings", "require_disjoint"]
 
 _CHUNK = 1 << 20  # users hashed at once by ``digest``: bounds the memory; chosen by hand
-
-__all__ = ["Dropped", "Feedback", "require_disjoint"]
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -334,3 +340,96 @@ def _ascend(users: pl.Series) -> bool:
     """Return True if these are strings in strictly ascending order, compared byte by byte."""
     strings = users.dtype == pl.String and users.null_count() == 0
     return strings and bool((users[1:] > users[:-1]).all())
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Ratings(Feedback):
+    """The ratings of a population, on the scale of its domain: the rows of ``Feedback``, with steps.
+
+    Attributes:
+        steps: uint8, rating = lo + step · steps, shape (n_ratings,).
+
+    All arrays are read-only.
+
+    Raises:
+        DataError: the arrays do not fit together, user ids are not unique and ascending, a user is not on
+            the domain's roster, or the domain declares interactions.
+
+    Privacy: private. ``repr`` shows only the domain, no counts.
+    """
+
+    KIND: ClassVar[FeedbackKind] = "ratings"
+    VALUES: ClassVar[str] = "steps"
+
+    steps: Bytes
+
+    @property
+    def n_ratings(self) -> int:
+        """Number of ratings."""
+        return len(self.items)
+
+    def values(self) -> Floats:
+        """Return ratings on their scale, lo + step · steps, shape (n_ratings,)."""
+        lo, _, step = self.domain.scale
+        return lo + step * self.steps.astype(np.float64)
+
+    def _values_fit(self) -> bool:
+        fits = len(self.steps) == len(self.items)
+        return fits and bool(self.steps.max(initial=0) < self.domain.scale.n_values)
+
+    def _columns(self) -> dict[str, pl.Series]:
+        return {"rating": pl.Series(self.values())}
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Interactions(Feedback):
+    """The interactions of a population: the rows of ``Feedback``, with the items that each user gave.
+
+    A timestamp is that of the last record of the item.
+
+    Attributes:
+        occurrences: uint8, how often the item was given, from 1 to ``domain.counts``, shape
+            (n_interactions,); None if the domain declares no counts.
+
+    All arrays are read-only.
+
+    Raises:
+        DataError: the arrays do not fit together, user ids are not unique and ascending, a user is not on
+            the domain's roster, or the domain declares ratings.
+
+    Privacy: private. ``repr`` shows only the domain, no counts.
+    """
+
+    KIND: ClassVar[FeedbackKind] = "interactions"
+    VALUES: ClassVar[str] = "occurrences"
+
+    occurrences: Bytes | None = None
+
+    @property
+    def n_interactions(self) -> int:
+        """Number of pairs of a user and an item."""
+        return len(self.items)
+
+    def values(self) -> Floats:
+        """Return the number of times that each item was given, 1 without counts, shape (n_interactions,)."""
+        if self.occurrences is None:
+            return np.ones(len(self.items))
+        return self.occurrences.astype(np.float64)
+
+    def _values_fit(self) -> bool:
+        if self.occurrences is None or self.domain.counts is None:
+            return self.occurrences is None and self.domain.counts is None
+        inside = (self.occurrences >= 1) & (self.occurrences <= self.domain.counts)
+        return len(self.occurrences) == len(self.items) and bool(inside.all())
+
+    def _kept(self, max_per_user: int) -> Bools | None:
+        if self.timestamps is None:
+            return Feedback._kept(self, max_per_user)
+        return chosen_latest(self.users, self.indptr, self.items, self.timestamps, max_per_user)
+
+    def _columns(self) -> dict[str, pl.Series]:
+        return {} if self.occurrences is None else {"count": pl.Series(self.occurrences)}
+
+    def _read(self) -> tuple[NDArray[Any] | None, ...]:
+        # Timestamps choose which interactions a cap keeps.
+        return (*Feedback._read(self), self.timestamps)

@@ -9,19 +9,17 @@ from typing import Any, Literal, overload
 
 import polars as pl
 
+from hushrec.data.blocks import MANIFEST, Blocks
 from hushrec.data.cleaning import Batch, Cleaner, assemble
 from hushrec.data.domain import Domain
 from hushrec.data.feedback import Feedback
 from hushrec.data.machine import machine
-from hushrec.data.packed.block_files import MANIFEST
-from hushrec.data.packed.blocks import Blocks
-from hushrec.data.packed.pack import load_blocks, too_large
+from hushrec.data.pack import load_blocks, too_large
 from hushrec.data.people import People
 from hushrec.data.readers.columns import OTHERS
-from hushrec.data.readers.tables import tables
+from hushrec.data.readers.dataframes import tables
 from hushrec.data.reading import PLAIN, Reading
-from hushrec.data.spark.intake import load_spark
-from hushrec.data.spark.records import is_frame
+from hushrec.data.spark.records import is_frame, load_spark
 from hushrec.data.spark.spark_feedback import SparkFeedback
 from hushrec.errors import DataError
 from hushrec.progress import Progress, telling

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol, Self
 
 from hushrec.data.domain import Domain
-from hushrec.data.losses.dropped import Dropped
+from hushrec.data.dropped import Dropped
 
 __all__ = ["People", "PublicFacts"]
 

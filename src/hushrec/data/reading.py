@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hushrec.errors import DataError
-from hushrec.figures import whole
+from hushrec.text import whole
 
 FORMATS = {
     "csv": "comma-separated, with a header (MovieLens latest, 20M, 25M, 32M)",

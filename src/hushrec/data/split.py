@@ -18,7 +18,7 @@ from numpy.random import Generator, default_rng  # noqa: TID251  (which ratings 
 from hushrec.arrays import Bools, Ints
 from hushrec.data.feedback import Feedback
 from hushrec.errors import DataError
-from hushrec.figures import is_number, whole
+from hushrec.text import is_number, whole
 
 __all__ = [
     "held_out_people",

@@ -21,11 +21,10 @@ from numpy.random import default_rng  # noqa: TID251  (synthetic data, no releas
 
 from hushrec.arrays import Bytes, Floats, Floats32, Ints, Ints32
 from hushrec.data.domain import Domain
-from hushrec.data.interactions import Interactions
-from hushrec.data.ratings import Ratings
+from hushrec.data.feedback import Interactions, Ratings
 from hushrec.errors import DataError
-from hushrec.figures import is_number, whole
 from hushrec.kernels.compiled import compiled
+from hushrec.text import is_number, whole
 
 # Chosen by hand, so that counts, means and spread resemble the Netflix Prize's: tests/data/test_synthetic.py.
 _ACTIVITY = 1.25  # standard deviation of the logarithm of a user's number of ratings

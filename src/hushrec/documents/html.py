@@ -16,7 +16,7 @@ from hushrec.documents.document import (
     Section,
     Table,
 )
-from hushrec.escapes import escaped
+from hushrec.text import escaped
 
 CSS = Path(__file__).with_name("document.css")
 """The style of a page, in light and dark, on screen and paper."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from hushrec.documents import words
 from hushrec.documents.document import Paragraph, Section
-from hushrec.documents.odds import FALSE_POSITIVES, Odds
+from hushrec.documents.measured import FALSE_POSITIVES, Odds
 from hushrec.documents.words import texts
-from hushrec.figures import WEAK, above, odds, one_in, percent
+from hushrec.text import WEAK, above, odds, one_in, percent
 
 ADJACENCIES = (
     ("user", "add-remove"),

@@ -4,17 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from textwrap import wrap
 
-from hushrec.documents.document import (
-    Block,
-    Commands,
-    Facts,
-    Figure,
-    Paragraph,
-    Points,
-    Section,
-    Table,
-)
-from hushrec.escapes import escaped
+from hushrec.documents.document import Block, Commands, Facts, Figure, Paragraph, Points, Section, Table
+from hushrec.text import escaped
 
 _NARROWEST = 12
 """Characters below which no column is made narrower."""

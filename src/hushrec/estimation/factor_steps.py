@@ -2,14 +2,41 @@
 
 A row's sum is b = A p + data noise + privacy noise. The curvature A = Σ q qᵀ over the row's ratings is not
 measured: it is approximated by n M, the row's released count times the mean of q qᵀ over ratings, both
-computed from released values.
+computed from released values. Initial factors are the same in every run: they follow from sizes alone.
+
+Privacy: post-processing.
 """
 
 import numpy as np
+from numpy.random import default_rng  # noqa: TID251  (initial values, the same for everybody: no release noise)
 
-from hushrec.arrays import Floats
+from hushrec.arrays import Floats, Floats32
 from hushrec.estimation.shrinkage import RATING_VARIANCE
 from hushrec.privacy.bounded import Noisy
+
+_ROWS = 1 << 16  # drawn at once: bounds the memory, does not change the result
+
+
+def normal_factors(n: int, rank: int) -> Floats:
+    """Draw random initial factors, shape (n, rank), rows of norm about 1."""
+    factors = np.empty((n, rank))
+    fill_normal(factors)
+    return factors
+
+
+def fill_normal(factors: Floats | Floats32, size: float = 1.0) -> None:
+    """Write ``size`` · ``normal_factors`` into an array of shape (n, rank), of any precision and size."""
+    n, rank = factors.shape
+    stream = default_rng((rank, n))
+    for start in range(0, n, _ROWS):
+        rows = factors[start : start + _ROWS]
+        rows[:] = size * (stream.standard_normal(rows.shape) / np.sqrt(rank))
+
+
+def uniform_factors(n: int, rank: int) -> Floats:
+    """Draw random initial factors in [0, 1), shape (n, rank)."""
+    return np.asarray(default_rng((rank, n)).random((n, rank)), dtype=np.float64)
+
 
 _EPS = float(np.finfo(np.float64).eps)
 

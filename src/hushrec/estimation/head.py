@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 
 from hushrec.arrays import Floats, Floats32, Ints, Ints32
-from hushrec.kernels.triangle import diagonal_positions, packed_size
+from hushrec.kernels.csr import diagonal_positions, packed_size
 
 
 @dataclass(frozen=True, eq=False)

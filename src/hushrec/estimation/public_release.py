@@ -14,10 +14,10 @@ from hushrec.arrays import Floats, Ints
 from hushrec.documents import words
 from hushrec.documents.words import Clause
 from hushrec.errors import ConfigError
-from hushrec.figures import above
 from hushrec.item_prior import ItemPrior
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Statement
+from hushrec.text import above
 
 _COLUMNS = 60
 """The most factors of others' interactions that are kept: chosen by hand."""

@@ -11,6 +11,12 @@ S_i says something of it too, so b_i and n_i have a joint posterior, over a grid
 from all N_i and S_i (empirical Bayes). An effect is used once for each of the item's ratings, so the estimate
 that errs least over all ratings is E[n_i b_i]/E[n_i]: a count that may be large weighs more than one that may
 be small. See Efron & Morris 1975.
+
+A value z = b + e with the effect b, clamped to ±B, moves with b only while it is inside: the derivative of
+the mean of clamp(z) is P(|z| < B), the slope. Sums of clamped values divided by the slope are sums of effects
+again, with more noise: a tight B takes less from the effects than from Δ, down to the sign of z.
+
+Privacy: post-processing.
 """
 
 import math
@@ -19,10 +25,60 @@ from dataclasses import dataclass
 import numpy as np
 
 from hushrec.arrays import Floats, Ints
-from hushrec.estimation.effect_prior import EffectPrior, effect_prior
+from hushrec.estimation.priors import EffectPrior, effect_prior
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.privacy.bounded import Noisy
-from hushrec.release.predictors.choice import LEAST_POPULARITY, LIKING
+from hushrec.release.predictors.scores import LEAST_POPULARITY, LIKING
+
+__all__ = [
+    "RATING_VARIANCE",
+    "ShrunkMeans",
+    "clamped_slope",
+    "clamped_variance",
+    "combined",
+    "damped",
+    "denoised_counts",
+    "known_popularity",
+    "popularity",
+    "shrink",
+    "shrinking",
+]
+
+_SPREAD = 0.25
+"""Usual deviation of ratings around their user's mean, in widths of the scale: one star of five; by hand."""
+_DOUBT = 0.1
+"""Standard deviation of a slope around that of normal ratings of the usual deviation. Chosen by hand."""
+_LEAST_SLOPE = 0.1
+"""Smallest slope, so that dividing by it makes noise at most ten times as wide. Chosen by hand."""
+
+
+def clamped_slope(slopes: Noisy, people: Noisy, clip: float) -> float:
+    """Estimate the average slope by its posterior mean.
+
+    Args:
+        slopes: sum of the people's slopes, each from 0 to 1.
+        clip: B in widths of the scale.
+    """
+    n = max(float(people.values[0]), 1.0)
+    expected = math.erf(clip / _SPREAD / math.sqrt(2))
+    slope = float(slopes.values[0]) / n
+    variance = (slopes.sigma**2 + (slope * people.sigma) ** 2) / n**2
+    trust = _DOUBT**2 / (_DOUBT**2 + variance)
+    return float(np.clip(expected + trust * (slope - expected), _LEAST_SLOPE, 1.0))
+
+
+def clamped_variance(clip: float, slope: float) -> float:
+    """Return the variance of a clamped value, over the squared slope.
+
+    Inside ±B it is spread evenly, or as a rating around its user's mean where B is wide.
+
+    Args:
+        clip: B, in widths of the scale, in whose squares the variance is.
+        slope: fraction of values inside.
+    """
+    inside = min(clip**2 / 3, RATING_VARIANCE)
+    return ((1 - slope) * min(clip, 1.0) ** 2 + slope * inside) / slope**2
+
 
 RATING_VARIANCE = 0.05
 """Variance of a rating around its averages, in squared widths of the scale: 0.8 on one to five stars.
@@ -226,7 +282,7 @@ def popularity(sums: Noisy, counts: Noisy, span: float) -> Floats:
     """Estimate how often each item is chosen and liked: Σ_u (1 + 2 (r_ui − origin)/span), denoised.
 
     A rating counts from 0 for the lowest to 2 for the highest. This is to first order n_i exp(2 b_i/span), as
-    ``hushrec.release.predictors.choice`` has it. Under noise the sums say about as much of popularity as the
+    ``hushrec.release.predictors.scores`` has it. Under noise the sums say about as much of popularity as the
     counts. The prior is that of ``denoised_counts``.
 
     Args:

@@ -1,4 +1,4 @@
-"""Values of metrics with their standard errors, and tests whether one release is better than another.
+"""Values of metrics, their standard errors, and tests whether one release is better than another.
 
 Users are the sampled units: what one user gave is not independent.
 """
@@ -11,13 +11,49 @@ import numpy as np
 import polars as pl
 
 from hushrec.arrays import Floats
-from hushrec.data.ratings import Ratings
+from hushrec.data.feedback import Ratings
 from hushrec.errors import ConfigError, DataError
-from hushrec.evaluation.metrics import mae, rmse
+
+__all__ = [
+    "ERROR_SCORES",
+    "METRICS",
+    "Difference",
+    "Metric",
+    "Score",
+    "difference",
+    "mae",
+    "mae_score",
+    "mean_score",
+    "rmse",
+    "rmse_score",
+]
+
+
+def rmse(ratings: Floats, predicted: Floats) -> float:
+    """Compute the root mean squared error, √(mean (r − r̂)²).
+
+    Args:
+        ratings: r, shape (n,), n ≥ 1.
+        predicted: r̂, shape (n,).
+
+    Privacy: private.
+    """
+    return math.sqrt(float(np.mean((ratings - predicted) ** 2)))
+
+
+def mae(ratings: Floats, predicted: Floats) -> float:
+    """Compute the mean absolute error, mean |r − r̂|; arguments and unit as of ``rmse``.
+
+    Privacy: private.
+    """
+    return float(np.mean(np.abs(ratings - predicted)))
+
+
+Metric = Callable[[Floats, Floats], float]
+METRICS: Mapping[str, Metric] = {"rmse": rmse, "mae": mae}
+
 
 _NORMAL_975 = 1.959963984540054  # Φ⁻¹(0.975), for a two-sided interval of 95 %
-
-__all__ = ["ERROR_SCORES", "Difference", "Score", "difference", "mae_score", "mean_score", "rmse_score"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,7 +176,7 @@ def mae_score(test: Ratings, predicted: Floats) -> Score:
 
 
 ERROR_SCORES: Mapping[str, Callable[[Ratings, Floats], Score]] = {"rmse": rmse_score, "mae": mae_score}
-"""The metrics of ``hushrec.evaluation.metrics`` with their standard errors."""
+"""The metrics of ``hushrec.evaluation.compare`` with their standard errors."""
 
 
 def _error(moves: Floats) -> float:

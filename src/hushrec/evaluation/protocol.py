@@ -7,20 +7,18 @@ from typing import Any
 import numpy as np
 
 from hushrec.arrays import Floats
-from hushrec.data.feedback import Feedback
-from hushrec.data.ratings import Ratings
+from hushrec.data.feedback import Feedback, Ratings
 from hushrec.documents import html, terminal
 from hushrec.documents.document import Block, Document, Facts, Paragraph
 from hushrec.errors import ConfigError, DataError
-from hushrec.evaluation.batch_knn import predict_many
+from hushrec.evaluation.baselines import predict_many
 from hushrec.evaluation.compare import ERROR_SCORES, Score
 from hushrec.evaluation.parts import require_apart, require_same_domain, rows_of
-from hushrec.evaluation.ranking_metrics import named
-from hushrec.evaluation.rankings import Lists, rank
+from hushrec.evaluation.rankings import Lists, named, rank
 from hushrec.progress import Progress, stage, telling
 from hushrec.release.artefact import Release
 from hushrec.release.fold_in import predictor
-from hushrec.release.predictors.listed_people import ListedPeople
+from hushrec.release.predictors.factor_predictor import ListedPeople
 
 WARNING = "NOT PRIVATE, not for publication: measured on held-out data, which no guarantee covers."
 

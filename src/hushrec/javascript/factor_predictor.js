@@ -52,7 +52,7 @@ export class FactorPredictor {
   }
 
   /**
-   * How likely the user chooses and likes `targets`, by `hushrec.release.predictors.choice`: log n_i + 2 z_i/span.
+   * How likely the user chooses and likes `targets`, by `hushrec.release.predictors.scores`: log n_i + 2 z_i/span.
    * @param {number[]} rated
    * @param {number[]} ratings
    * @param {ArrayLike<number>} targets

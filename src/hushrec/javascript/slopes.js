@@ -1,5 +1,5 @@
 // How much one user follows the general opinion and popularity: slopes in addition to their level. The
-// equations are at `hushrec.release.predictors.slopes`.
+// equations are at `hushrec.release.predictors.scores`.
 
 import { solve } from "./matrices.js";
 

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hushrec.arrays import Ints, Ints32
-from hushrec.kernels.compiled import compiled
+from hushrec.kernels.compiled import compiled, spans
 from hushrec.kernels.csr import check_rows, frozen
-from hushrec.kernels.tasks import spans
 
 __all__ = ["transpose"]
 

@@ -6,23 +6,18 @@ from functools import partial
 from typing import ClassVar
 
 from hushrec.arrays import Floats
-from hushrec.data.declared.declarations import Crowd
+from hushrec.data.declarations import Crowd
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.documents.words import Clause
-from hushrec.estimation.activity import unweighted
 from hushrec.estimation.shrinkage import combined
-from hushrec.models.phases.covariance import CovarianceSettings, measured
-from hushrec.models.phases.item_effects import (
-    EffectSettings,
-    effects_footprint,
-    effects_of,
-    variance_of_ratings,
-)
-from hushrec.models.phases.noisy_descent import Descent
-from hushrec.models.phases.outputs import factor_release
-from hushrec.models.phases.repeated import EFFECTS_SPLIT
-from hushrec.models.private import PrivateModel
+from hushrec.models.base import EFFECTS_SPLIT, PrivateModel
+from hushrec.models.effects import EffectSettings, effects_footprint, effects_of, variance_of_ratings
+from hushrec.models.liu_wang_smola.estimate import unweighted
+from hushrec.models.liu_wang_smola.noisy_descent import Descent
+from hushrec.models.mcsherry_mironov.covariance_model import CovarianceSettings, measured
+from hushrec.models.mcsherry_mironov.sums import CovarianceSums
+from hushrec.models.outputs import factor_release
 from hushrec.models.visibility import (
     MARGINAL_GRADIENTS,
     SHOWN,
@@ -34,12 +29,10 @@ from hushrec.privacy.bounded import Noisy
 from hushrec.privacy.query import AnyQuery, Sum
 from hushrec.privacy.run import Run
 from hushrec.release.artefact import Release
-from hushrec.statistics.covariance_sums import CovarianceSums
-from hushrec.statistics.footprint import Footprint
-from hushrec.statistics.item_sums import OVERALL, EffectSums
-from hushrec.statistics.population import Population
-from hushrec.statistics.rating_squares import RatingSquares
-from hushrec.statistics.user_count import USER_COUNT, user_count
+from hushrec.sums.footprint import Footprint
+from hushrec.sums.item_sums import OVERALL, EffectSums
+from hushrec.sums.overall import USER_COUNT, RatingSquares, user_count
+from hushrec.sums.population import Population
 
 EFFECTS, COVARIANCE, GRADIENTS = "effects", "covariance", "gradients"
 """The branches of the plan: what is measured after the first sums."""

@@ -15,7 +15,7 @@ are proportional to B² Σ_u w_u c²/n for the people and to (Δ/μ) √n for th
 
 *Whole users*, as vectors of length one, show by μ · users/√n: √n is the edge of the noise of a matrix.
 *Gradients* show by the fraction of the variance of tastes that they reveal
-(``estimation/clipped_gradients.py``).
+(``models/liu_wang_smola/estimate.py``).
 
 Privacy: public; it follows from public facts, and where counts or a measured crowd are given, from what was
 released.
@@ -27,7 +27,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from hushrec.arrays import Floats
-from hushrec.data.declared.declarations import Crowd
+from hushrec.data.declarations import Crowd
 from hushrec.data.domain import Domain
 from hushrec.privacy.accounting.accountant import gaussian_mu
 from hushrec.privacy.accounting.budget import Terms

@@ -14,12 +14,11 @@ from typing import Any
 
 from hushrec.documents.html import CSS
 from hushrec.errors import ReleaseError
-from hushrec.pages.item_map import item_map
-from hushrec.pages.item_table import ItemTable
+from hushrec.pages.item_table import ItemTable, item_map
 from hushrec.pages.page_style import PageStyle
 from hushrec.pages.statement_page import statement_html
 from hushrec.release.artefact import Release
-from hushrec.release.contents.kinds import SHOWN
+from hushrec.release.kinds import SHOWN
 from hushrec.release.signature import SUFFIX
 
 CONTENTS = "contents.json"

@@ -14,12 +14,12 @@ from typing import Any
 
 from hushrec import files
 from hushrec.errors import ReleaseError
-from hushrec.escapes import escaped
 from hushrec.pages import recommender
 from hushrec.pages.item_table import ItemTable
 from hushrec.pages.page_style import PageStyle
 from hushrec.release.artefact import LARGEST_FILE, Release
 from hushrec.release.signature import SUFFIX, require_signed
+from hushrec.text import escaped
 
 __all__ = ["Written", "require_ours", "write"]
 

@@ -5,9 +5,9 @@ from html import escape
 
 from hushrec.documents import html, words
 from hushrec.documents.document import Figure, Points, Section
-from hushrec.documents.odds import FALSE_POSITIVES, Odds, best_attack
-from hushrec.figures import percent
+from hushrec.documents.measured import FALSE_POSITIVES, Odds, best_attack
 from hushrec.release.statement import Statement
+from hushrec.text import percent
 
 _QUESTIONS = (
     *("suits", "unit", "assumed", "only", "tuned"),

@@ -8,9 +8,9 @@ import numpy as np
 
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.errors import GrantError
-from hushrec.figures import above, below
 from hushrec.kernels.csr import ascends, cuts
 from hushrec.privacy.accounting.events import EVERY_RATING, Event
+from hushrec.text import above, below
 
 Norm = Literal["l1", "l2"]
 _CHUNK = 2**20  # entries converted at once; limits memory only

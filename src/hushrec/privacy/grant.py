@@ -24,7 +24,7 @@ from hushrec.privacy.bounded import (
     require_booked,
     require_range,
 )
-from hushrec.privacy.checkpoint import released_values
+from hushrec.privacy.checkpoint import checkpoint
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.confined import Confined
 from hushrec.privacy.failpoints import failpoint
@@ -246,7 +246,7 @@ class Grant(Confined):
                 raise GrantError(f"{branch}: branch {self.taken} was taken already; take one branch, once")
             if not branch or all(event.branch != branch for event in [*self._open.values()]):
                 raise GrantError(f"{branch!r}: the charged plan has no such branch; name one of queries()")
-            if self.checkpoint and any(released_values.load(self.checkpoint, event) for event in others):
+            if self.checkpoint and any(checkpoint.load(self.checkpoint, event) for event in others):
                 raise GrantError(
                     f"{branch}: the interrupted fit took another branch; resume it with the same code "
                     "and data"
@@ -299,7 +299,7 @@ class Grant(Confined):
         if self.checkpoint is None or name not in self._open:
             return None
         event = self._unused(name)
-        noisy = released_values.load(self.checkpoint, event)
+        noisy = checkpoint.load(self.checkpoint, event)
         if not isinstance(noisy, kind):
             return None
         self._use(event)
@@ -310,7 +310,7 @@ class Grant(Confined):
         failpoint("after-sample")
         noisy = self._observer.released(noisy.event, private, noisy, *public)
         if self.checkpoint:
-            released_values.save(self.checkpoint, noisy)
+            checkpoint.save(self.checkpoint, noisy)
         return noisy
 
 

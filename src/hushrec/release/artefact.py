@@ -23,10 +23,9 @@ from hushrec.documents import html, words
 from hushrec.documents.document import Document, Facts
 from hushrec.documents.words import Clause
 from hushrec.errors import ReleaseError
-from hushrec.escapes import one_line
+from hushrec.release import kinds as contents
 from hushrec.release import untrusted_json as facts_of
-from hushrec.release.contents import dimensions as contents
-from hushrec.release.contents.kinds import (
+from hushrec.release.kinds import (
     CONSTANTS,
     KINDS,
     POSITIVE,
@@ -39,6 +38,7 @@ from hushrec.release.contents.kinds import (
 )
 from hushrec.release.signature import require_signed
 from hushrec.release.statement import Statement, sayings
+from hushrec.text import one_line
 
 if TYPE_CHECKING:
     from hushrec.release.synthesis.synthetic_people import SyntheticPeople

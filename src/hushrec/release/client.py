@@ -13,13 +13,13 @@ import numpy as np
 
 from hushrec.arrays import Floats, Ints
 from hushrec.errors import ReleaseError
-from hushrec.figures import is_number, whole
 from hushrec.release.artefact import Release
-from hushrec.release.contents.titles import Titles
 from hushrec.release.fold_in import predictor
 from hushrec.release.lists import POOL, Reason, Similar, diversified
+from hushrec.release.predictors.factor_predictor import ListedPeople
 from hushrec.release.predictors.linear_items import LinearItems
-from hushrec.release.predictors.listed_people import ListedPeople
+from hushrec.release.titles import Titles
+from hushrec.text import is_number, whole
 
 Row = TypeVar("Row")
 
@@ -30,7 +30,7 @@ class Recommendation(NamedTuple):
     Attributes:
         score: by which the list is ordered, a number without a unit. From a release of ratings, the logarithm
             of how likely the user chooses and likes the item, up to a constant
-            (``hushrec.release.predictors.choice``).
+            (``hushrec.release.predictors.scores``).
         rank: 1 for the best.
         rating: the predicted rating, on the scale; None from a release of interactions. A list need not be
             ordered by it.

@@ -15,11 +15,9 @@ from typing import Protocol
 from hushrec.arrays import Floats, Ints
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
-from hushrec.release.predictors.covariance_neighbours import NeighbourPredictor
 from hushrec.release.predictors.factor_predictor import FactorPredictor
-from hushrec.release.predictors.item_scores import ItemScores
-from hushrec.release.predictors.linear_items import LinearItems
-from hushrec.release.predictors.plain_neighbours import NearestPeople, SimilarItems
+from hushrec.release.predictors.linear_items import ItemScores, LinearItems
+from hushrec.release.predictors.neighbours import NearestPeople, NeighbourPredictor, SimilarItems
 
 
 class Predictor(Protocol):

@@ -13,6 +13,7 @@ from hushrec.documents.measured import (
     RANDOMIZERS,
     Local,
     Measured,
+    Odds,
     Promised,
     finite,
     finite_or_none,
@@ -21,12 +22,11 @@ from hushrec.documents.measured import (
     promised_table,
     table_of,
 )
-from hushrec.documents.odds import Odds
 from hushrec.documents.promise import ADJACENCIES, Guarantee
 from hushrec.documents.words import Clause
 from hushrec.errors import ReleaseError
-from hushrec.figures import above, below
 from hushrec.release.untrusted_json import entries, number, parsing, typed
+from hushrec.text import above, below
 
 __all__ = ["Local", "Measured", "Promised", "Statement"]
 

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from hushrec.arrays import Bools, Floats, Floats32, Ints
 from hushrec.errors import ConfigError, ReleaseError
-from hushrec.figures import whole
 from hushrec.release.artefact import Release
 from hushrec.release.fold_in import Predictor, predictor
-from hushrec.release.predictors.block_scores import BlockPredictor, BlockScores, Rows
+from hushrec.release.predictors.scores import BlockPredictor, BlockScores, Rows
+from hushrec.text import whole
 
 __all__ = ["Ranked", "Ranking", "Rows", "top_n"]
 

@@ -13,7 +13,7 @@ import hushrec as hr
 from hushrec.curator import seeded
 from hushrec.curator.fit import fit
 from hushrec.curator.series import part as module
-from hushrec.data.losses.dropped import Dropped
+from hushrec.data.dropped import Dropped
 from hushrec.errors import (
     BudgetError,
     BudgetExceeded,
@@ -27,8 +27,7 @@ from hushrec.errors import (
     RecordsDropped,
 )
 from hushrec.privacy.ledger.ledger import Ledger
-from hushrec.statistics.series.arrivals import WEIGHT_BITS
-from hushrec.statistics.series.dated_sums import DatedSums
+from hushrec.sums.series import WEIGHT_BITS, DatedSums
 from support.series import DOMAIN, given
 
 MODEL = hr.GlobalEffects()

@@ -5,12 +5,12 @@ import stat
 import numpy as np
 import pytest
 
-from hushrec.curator.series.series_folder import SeriesFolder, require_part
+from hushrec.curator.series.series_plan import SeriesFolder, require_part
 from hushrec.errors import CheckpointError, LedgerStale
 from hushrec.privacy.accounting.events import Gaussian
 from hushrec.privacy.bounded import Noisy
 from hushrec.privacy.ledger.history import Charge
-from hushrec.statistics.series.arrivals import Arrivals
+from hushrec.sums.series import Arrivals
 from support.series import given
 
 EVENT = Gaussian("counts", 1.0, 2.0, 0.5, 3)

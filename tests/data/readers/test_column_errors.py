@@ -5,7 +5,7 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
-from hushrec.data.readers import column_errors
+from hushrec.data.readers import columns
 from hushrec.errors import DataError
 from support.refusals import refused
 
@@ -36,7 +36,7 @@ def test_another_separator_is_named_without_a_header_too(tmp_path):
 
 
 def test_a_line_without_any_separator_has_no_advice():
-    assert column_errors.divided("user_id") == ""
+    assert columns.divided("user_id") == ""
 
 
 @pytest.mark.parametrize("domain", [Domain(["a"], scale=(1, 5, 1), max_users=5), GIVEN])
@@ -71,13 +71,11 @@ def test_columns_are_named_as_they_are_typed_on_the_command_line(tmp_path):
 def test_a_table_of_records_is_not_called_wide():
     for names in (WIDE[:7], ["item", *WIDE], ["rating", *WIDE]):
         roles = ["item_id", "rating"] if names == WIDE[:7] else ["rating"]
-        told = column_errors.named(names, ("user_id", "item_id", "rating"), roles, {"user"})
+        told = columns.named(names, ("user_id", "item_id", "rating"), roles, {"user"})
         assert "wide" not in told
 
 
 def test_of_many_names_some_are_shown():
-    told = column_errors.named(
-        ["item_id", *(f"n{k}" for k in range(90))], ("user_id",), ["user_id"], {"item"}
-    )
+    told = columns.named(["item_id", *(f"n{k}" for k in range(90))], ("user_id",), ["user_id"], {"item"})
     assert "it has item_id, n0, n1," in told
     assert "n10 and 79 more; say which is which" in told

@@ -68,5 +68,5 @@ def test_quoted_csv_is_the_table_whatever_the_block(tmp_path_factory, records, b
     path.write_text(text.getvalue(), encoding="utf-8", newline="")
     table = pl.DataFrame(records, schema=dict.fromkeys(["user", "item", "rating"], pl.String), orient="row")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hushrec.data.readers.text.BLOCK", block)
+        patch.setattr("hushrec.data.readers.delimited.BLOCK", block)
         assert rows(path) == load(table, DOMAIN).to_polars().rows()

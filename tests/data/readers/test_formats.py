@@ -7,7 +7,7 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
-from hushrec.data.readers.formats import recognise
+from hushrec.data.readers.sources import recognise
 from hushrec.data.reading import FORMATS, Reading
 from hushrec.errors import DataError
 

@@ -65,7 +65,7 @@ def read_or_refused(path):
     ],
 )
 def test_damaged_files_are_explained(tmp_path, name, content, message, monkeypatch):
-    monkeypatch.setattr("hushrec.data.readers.text.BLOCK", 1 << 19)
+    monkeypatch.setattr("hushrec.data.readers.delimited.BLOCK", 1 << 19)
     path = tmp_path / name
     path.write_bytes(content)
     said = refused(path)

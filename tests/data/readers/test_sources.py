@@ -7,7 +7,7 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
-from hushrec.data.packed.pack import load_blocks
+from hushrec.data.pack import load_blocks
 from hushrec.data.readers.sources import parts
 from hushrec.data.reading import PLAIN, Reading
 from hushrec.errors import DataError

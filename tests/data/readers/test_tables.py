@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from hushrec.data.readers.columns import RATED
-from hushrec.data.readers.tables import parts_of, tables
+from hushrec.data.readers.dataframes import parts_of, tables
 from hushrec.data.reading import PLAIN, Reading
 from hushrec.errors import DataError
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from hushrec.data.load import load
-from hushrec.data.readers import text
+from hushrec.data.readers import delimited
 from hushrec.data.reading import Reading
 from support.refusals import DOMAIN, refused
 
@@ -15,7 +15,7 @@ HEAD = b"user,item,rating\n"
 
 
 def test_the_row_is_right_in_later_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("hushrec.data.readers.text.BLOCK", 64)
+    monkeypatch.setattr("hushrec.data.readers.delimited.BLOCK", 64)
     (tmp_path / "r.csv").write_bytes(HEAD + b"a,10,1\n" * 500 + b"SECRET7,10\n" + b"a,10,1\n" * 500)
     assert "row 502: 2 field(s)" in refused(tmp_path / "r.csv")
     (tmp_path / "r.csv").write_bytes(HEAD + b"a,10,1\n" * 500 + b"\xff,10,1\n")
@@ -67,10 +67,10 @@ CONTENT = b"\xef\xbb\xbfone\r\n\ntwo\nd\xc3\xa9j\xc3\xa0,vu\nthe end"
 @pytest.mark.parametrize("zipped", [False, True])
 def test_blocks_are_the_lines_wherever_they_end(tmp_path, monkeypatch, size, zipped):
     """A byte order mark goes, CRLF becomes LF, the last line is ended; each block begins at its row."""
-    monkeypatch.setattr(text, "BLOCK", size)
+    monkeypatch.setattr(delimited, "BLOCK", size)
     path = tmp_path / ("r.txt.gz" if zipped else "r.txt")
     path.write_bytes(gzip.compress(CONTENT) if zipped else CONTENT)
-    found = list(text.blocks(path, 10**6))
+    found = list(delimited.blocks(path, 10**6))
     assert b"".join(block.data for block in found) == "one\n\ntwo\ndéjà,vu\nthe end\n".encode()
     row = 1
     for block in found:

@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 from hushrec.data.domain import Domain
+from hushrec.data.dropped import Dropped
 from hushrec.data.load import load
-from hushrec.data.losses.dropped import Dropped
-from hushrec.data.spark import intake
-from hushrec.data.spark.intake import load_spark
-from hushrec.data.spark.packed_rows import counts_in
+from hushrec.data.spark import records
+from hushrec.data.spark.records import load_spark
+from hushrec.data.spark.spark_feedback import counts_in
 from hushrec.errors import DataError
 
 pytestmark = pytest.mark.spark
@@ -92,7 +92,7 @@ def test_however_they_are_cut_and_ordered(spark, table, partitions, parts):
 
 def test_without_parts_the_records_are_counted(spark, table, monkeypatch):
     _, domain, _ = next(domains())
-    monkeypatch.setattr(intake, "_RECORDS", 1000)
+    monkeypatch.setattr(records, "_RECORDS", 1000)
     frame = spark.createDataFrame(table.to_arrow())
     with load_spark(frame, domain) as made:
         assert made.n_blocks == 4
@@ -106,7 +106,7 @@ def test_small_batches_of_a_task_make_few_pieces(table):
     _, domain, _ = next(domains())
     batches = table.to_arrow().to_batches(max_chunksize=10)
     assert len(batches) == 300
-    pieces = list(intake._cleaned(iter(batches), domain, 7))
+    pieces = list(records._cleaned(iter(batches), domain, 7))
     assert sum(len(piece) for piece in pieces) == 7 + 1, "and one of counts"
 
 

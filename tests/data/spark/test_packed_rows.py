@@ -8,10 +8,9 @@ import pytest
 
 from hushrec.data import synthetic
 from hushrec.data.domain import Domain
-from hushrec.data.interactions import Interactions
-from hushrec.data.losses.dropped import Dropped
-from hushrec.data.ratings import Ratings
-from hushrec.data.spark.packed_rows import (
+from hushrec.data.dropped import Dropped
+from hushrec.data.feedback import Interactions, Ratings
+from hushrec.data.spark.spark_feedback import (
     ARRAYS,
     SCHEMA,
     counted,

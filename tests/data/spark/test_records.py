@@ -10,8 +10,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.readers.columns import RATED
 from hushrec.data.reading import Reading
-from hushrec.data.spark.intake import load_spark
-from hushrec.data.spark.records import Records, of_roles, opened
+from hushrec.data.spark.records import Records, load_spark, of_roles, opened
 from hushrec.errors import DataError
 
 pytestmark = pytest.mark.spark

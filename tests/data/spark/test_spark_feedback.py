@@ -8,8 +8,8 @@ import pytest
 
 from hushrec.data import synthetic
 from hushrec.data.domain import Domain
-from hushrec.data.losses.dropped import Dropped
-from hushrec.data.ratings import Ratings
+from hushrec.data.dropped import Dropped
+from hushrec.data.feedback import Ratings
 from hushrec.data.spark.spark_feedback import SparkFeedback
 from hushrec.errors import DataError
 

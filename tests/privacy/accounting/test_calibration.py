@@ -7,7 +7,7 @@ import time
 import pytest
 
 from hushrec.errors import BudgetError
-from hushrec.privacy.accounting.accountant import price, spent_of
+from hushrec.privacy.accounting.accountant import divergences, price, spent_of
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import (
     Part,
@@ -19,10 +19,8 @@ from hushrec.privacy.accounting.calibration import (
     split_gaussian,
     split_laplace,
 )
-from hushrec.privacy.accounting.events import drawn_rate
-from hushrec.privacy.accounting.local_events import LARGEST
+from hushrec.privacy.accounting.events import LARGEST, drawn_rate
 from hushrec.privacy.accounting.plan import Measurement, Plan
-from hushrec.privacy.accounting.renyi import divergences
 
 
 def budget(epsilon: float = 1.0, delta: float = 1e-6) -> Budget:

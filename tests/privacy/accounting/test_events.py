@@ -5,12 +5,7 @@ import math
 import pytest
 
 from hushrec.errors import BudgetError
-from hushrec.privacy.accounting.events import (
-    EVERY_RATING,
-    Event,
-    Gaussian,
-    Laplace,
-)
+from hushrec.privacy.accounting.events import EVERY_RATING, Event, Gaussian, Laplace
 
 KINDS = pytest.mark.parametrize("kind", [Gaussian, Laplace])
 

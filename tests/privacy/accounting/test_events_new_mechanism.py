@@ -21,8 +21,9 @@ from hushrec.privacy.accounting.events import (
     Gaussian,
     Laplace,
     PosteriorSample,
+    Responses,
+    Substitutions,
 )
-from hushrec.privacy.accounting.local_events import Responses, Substitutions
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.accounting.weights import weight
 from hushrec.privacy.bounded import Bounded, BoundedMatrix

@@ -12,12 +12,7 @@ from hushrec.errors import BudgetError, GrantError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import price
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.events import (
-    Event,
-    Gaussian,
-    Laplace,
-    PosteriorSample,
-)
+from hushrec.privacy.accounting.events import Event, Gaussian, Laplace, PosteriorSample
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.bounded import Bounded
 from hushrec.privacy.ledger.ledger import Ledger

@@ -12,7 +12,7 @@ from hushrec.errors import BudgetError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import price, zcdp_epsilon
 from hushrec.privacy.accounting.calibration import _exponent
-from hushrec.privacy.accounting.local_events import LARGEST, LEAST, Responses, cell_loss, cell_rho
+from hushrec.privacy.accounting.events import LARGEST, LEAST, Responses, cell_loss, cell_rho
 
 SYMBOLS = (2, 3, 6, 11, 257)
 EPSILONS = (1e-9, 1e-4, 0.03, 0.5, 2.0, 9.0, 250.0)

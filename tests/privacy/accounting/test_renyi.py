@@ -14,11 +14,19 @@ from scipy.integrate import quad
 from scipy.special import log_ndtr
 
 from hushrec.errors import BudgetError
+from hushrec.privacy.accounting import accountant as renyi_module
 from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting import renyi as renyi_module
-from hushrec.privacy.accounting.accountant import Spent, price, spent_of
+from hushrec.privacy.accounting.accountant import (
+    ORDERS,
+    Curve,
+    Spent,
+    added,
+    divergences,
+    price,
+    smallest,
+    spent_of,
+)
 from hushrec.privacy.accounting.events import ODDS, Gaussian, Laplace, drawn_rate
-from hushrec.privacy.accounting.renyi import ORDERS, Curve, added, divergences, smallest
 
 Solve = Callable[[Fraction, float], Curve]
 CASES = [

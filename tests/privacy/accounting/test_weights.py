@@ -12,12 +12,7 @@ from hushrec.privacy.accounting import weights as weights_module
 from hushrec.privacy.accounting.accountant import gaussian_epsilon, spent_of
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import Part, gaussians
-from hushrec.privacy.accounting.events import (
-    Event,
-    Gaussian,
-    Laplace,
-    PosteriorSample,
-)
+from hushrec.privacy.accounting.events import Event, Gaussian, Laplace, PosteriorSample
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.accounting.weights import GRID, Promise, classes, promised, weight, weights
 

@@ -9,7 +9,7 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.events import Gaussian, Laplace
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.bounded import BoundedMatrix, Noisy, NoisyMatrix
-from hushrec.privacy.checkpoint import released_values
+from hushrec.privacy.checkpoint import checkpoint as checkpoint_module
 from hushrec.privacy.ledger.ledger import Ledger
 from support.checkpoints import bound
 
@@ -51,10 +51,10 @@ def test_a_value_comes_back_as_it_was_released(folder: Path) -> None:
     event = Gaussian("sums", 1.0, 40.0, 2**-8, 6)
     noisy = Noisy("sums", np.linspace(-1, 1, 6).reshape(2, 3), 40.0, 2**-8, event)
     with bound(folder) as checkpoint:
-        assert released_values.load(checkpoint, event) is None
-        released_values.save(checkpoint, noisy)
+        assert checkpoint_module.load(checkpoint, event) is None
+        checkpoint_module.save(checkpoint, noisy)
     with bound(folder) as checkpoint:
-        again = released_values.load(checkpoint, event)
+        again = checkpoint_module.load(checkpoint, event)
     assert isinstance(again, Noisy)
     assert (again.name, again.sigma, again.step, again.event) == ("sums", 40.0, 2**-8, event)
     np.testing.assert_array_equal(again.values, noisy.values, strict=True)
@@ -64,8 +64,8 @@ def test_a_matrix_of_nothing_comes_back_with_its_shape_and_types(folder: Path) -
     event, nothing = Laplace("cells", 1.0, 8.0, 1.0, 60), np.zeros(0, np.int32)
     with bound(folder) as checkpoint:
         matrix = NoisyMatrix("cells", (6, 10), np.zeros(7, np.int64), nothing, nothing, 11.3, 1.0, event)
-        released_values.save(checkpoint, matrix)
-        again = released_values.load(checkpoint, event)
+        checkpoint_module.save(checkpoint, matrix)
+        again = checkpoint_module.load(checkpoint, event)
     assert isinstance(again, NoisyMatrix)
     assert (again.shape, again.sigma, again.step, again.event) == ((6, 10), 11.3, 1.0, event)
     for name in ("indptr", "columns", "values"):
@@ -76,8 +76,8 @@ def test_a_models_own_state_of_that_name_is_another(folder: Path) -> None:
     event = Gaussian("sums", 1.0, 40.0, 2**-8, 2)
     with bound(folder) as checkpoint:
         checkpoint.save_state("sums", {"values": np.ones(2)}, {"sigma": 0.0, "step": 1.0})
-        assert released_values.load(checkpoint, event) is None
-        released_values.save(checkpoint, Noisy("sums", np.zeros(2), 40.0, 2**-8, event))
+        assert checkpoint_module.load(checkpoint, event) is None
+        checkpoint_module.save(checkpoint, Noisy("sums", np.zeros(2), 40.0, 2**-8, event))
         state = checkpoint.load_state("sums")
     assert state is not None
     assert state.arrays["values"].tolist() == [1.0, 1.0]

@@ -36,8 +36,8 @@ from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger import booking
 from hushrec.privacy.ledger import history as ledger_history
 from hushrec.privacy.ledger import ledger as ledger_module
+from hushrec.privacy.ledger.booking import Remainder
 from hushrec.privacy.ledger.ledger import Ledger
-from hushrec.privacy.ledger.remainder import Remainder
 from support.ledgers import raise_total
 
 HORIZON, TOTAL = 4, 10

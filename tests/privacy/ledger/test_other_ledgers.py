@@ -19,7 +19,7 @@ from hushrec.errors import LedgerError, LedgerMissing, LedgerWarning
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.grant import Grant
-from hushrec.privacy.ledger import other_ledgers
+from hushrec.privacy.ledger import anchors
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.ledger.stores.sqlite import SqliteStore
 from hushrec.privacy.noise.entropy import Seeded
@@ -215,7 +215,7 @@ def test_looking_around_drops_no_lock_of_this_process(path: Path, other: Path) -
     ledger = Ledger.create(path, TOTAL)
     with ledger._writing() as session:
         assert [found.name for found in SqliteStore(other).neighbours()] == ["ledger.db"]
-        assert other_ledgers.beside(SqliteStore(other), []) == "ledger.db"
+        assert anchors.beside(SqliteStore(other), []) == "ledger.db"
         with pytest.raises(LedgerMissing):
             Ledger.open(other)
         assert seen_by_another_process(path) == "database is locked"

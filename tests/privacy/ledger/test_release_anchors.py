@@ -13,7 +13,7 @@ import pytest
 from hushrec.errors import LedgerMissing, LedgerStale, LedgerWarning
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.ledger import release_anchors
+from hushrec.privacy.ledger import anchors
 from hushrec.privacy.ledger.ledger import Ledger
 
 MakePlan = Callable[..., Plan]
@@ -51,7 +51,7 @@ def test_strange_claims_close_the_ledger_that_they_name(path: Path) -> None:
     ledger = Ledger.create(path, TOTAL)
     for kept in ({}, [], None):  # made without a ledger
         write_facts(path.parent, "seeded", kept)
-        assert release_anchors.among(path.parent) == []
+        assert anchors.among(path.parent) == []
     write_facts(path.parent, "elsewhere", {"id": "f" * 32, "file": "other.db", "seq": 5, "head": "00"})
     for about in ({"id": [], "file": 7}, {"id": 1.0, "file": None}, {"id": {}, "file": {"ledger": "db"}}):
         write_facts(path.parent, "odd", {"seq": "x", "head": 0, "domain": [{}]} | about)
@@ -109,7 +109,7 @@ def test_a_damaged_file_is_skipped_with_a_word(path: Path, name: str) -> None:
     (path.parent / "strange.safetensors").unlink()
     (path.parent / "strange.statement.json").write_bytes(DAMAGED[name])  # a length is no JSON
     with pytest.warns(LedgerWarning, match=r"strange\.statement\.json"):
-        assert release_anchors.among(path.parent) == []
+        assert anchors.among(path.parent) == []
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -167,7 +167,7 @@ def test_a_header_of_many_people_is_read(path: Path, make_plan: MakePlan) -> Non
     grant = Ledger.create(path, TOTAL).charge(make_plan())
     facts = {"items": [str(n) for n in range(300_000)], "statement": {"ledger": grant.ledger}}
     (path.parent / "large.safetensors").write_bytes(header(json.dumps(facts)))
-    assert [anchor.release for anchor in release_anchors.among(path.parent)] == ["large.safetensors"]
+    assert [anchor.release for anchor in anchors.among(path.parent)] == ["large.safetensors"]
 
 
 def test_more_than_any_release_has_is_not_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,12 +176,12 @@ def test_more_than_any_release_has_is_not_read(path: Path, monkeypatch: pytest.M
     (path.parent / "films.safetensors").write_bytes(
         header(json.dumps({"statement": {"ledger": grant_like}, "x": "y" * 200}))
     )
-    monkeypatch.setattr(release_anchors, "_LARGEST_HEADER", file.stat().st_size)
+    monkeypatch.setattr(anchors, "_LARGEST_HEADER", file.stat().st_size)
     with pytest.warns(LedgerWarning, match=r"films\.safetensors .*header is larger"):
-        assert [anchor.release for anchor in release_anchors.among(path.parent)] == [file.name]
-    monkeypatch.setattr(release_anchors, "_LARGEST_HEADER", file.stat().st_size - 1)
+        assert [anchor.release for anchor in anchors.among(path.parent)] == [file.name]
+    monkeypatch.setattr(anchors, "_LARGEST_HEADER", file.stat().st_size - 1)
     with pytest.warns(LedgerWarning) as told:
-        assert release_anchors.among(path.parent) == []
+        assert anchors.among(path.parent) == []
     assert len(told) == 2
 
 
@@ -190,7 +190,7 @@ def test_names_are_printed_on_one_line(path: Path) -> None:
     (path.parent / "\x1b[31m\nred.safetensors").touch()
     (path.parent / ("long" * 50 + ".safetensors")).touch()
     with pytest.warns(LedgerWarning) as told:
-        release_anchors.among(path.parent)
+        anchors.among(path.parent)
     for warning in told:
         assert str(warning.message).isprintable()
         assert len(str(warning.message)) < 300

@@ -12,8 +12,8 @@ from hushrec.privacy.accounting.accountant import Spent
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import Part, gaussians
 from hushrec.privacy.accounting.plan import Measurement, Plan
+from hushrec.privacy.ledger.booking import Remainder
 from hushrec.privacy.ledger.ledger import Ledger
-from hushrec.privacy.ledger.remainder import Remainder
 from hushrec.privacy.noise.entropy import Seeded
 from support.ledgers import finish
 

@@ -13,11 +13,10 @@ from hushrec.documents import words
 from hushrec.documents.words import Clause
 from hushrec.errors import BudgetExceeded
 from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting.accountant import Spent, gaussian_delta, gaussian_epsilon, spent_of
+from hushrec.privacy.accounting.accountant import ORDERS, Spent, gaussian_delta, gaussian_epsilon, spent_of
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.events import Gaussian, Laplace, drawn_rate
 from hushrec.privacy.accounting.plan import Measurement, Plan
-from hushrec.privacy.accounting.renyi import ORDERS
 from hushrec.privacy.ledger import booking, routes
 from hushrec.privacy.ledger import history as ledger_history
 from hushrec.privacy.ledger.ledger import Ledger

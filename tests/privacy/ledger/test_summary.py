@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hushrec.data.synthetic import netflix_like
-from hushrec.models.global_effects import GlobalEffects
+from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.ledger.ledger import Ledger
 from support.documents import piece

@@ -11,8 +11,7 @@ from hushrec.arrays import Ints
 from hushrec.errors import BudgetError, GrantError
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import _exponent
-from hushrec.privacy.accounting.events import Event
-from hushrec.privacy.accounting.local_events import Responses, Substitutions
+from hushrec.privacy.accounting.events import Event, Responses, Substitutions
 from hushrec.privacy.accounting.plan import Measurement, Plan
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger

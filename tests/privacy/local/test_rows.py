@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushrec.privacy.accounting.local_events import Responses
+from hushrec.privacy.accounting.events import Responses
 from hushrec.privacy.local.rows import RandomizedRows, Rows
 
 FINE = {

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hushrec.errors import BudgetError, GrantError
-from hushrec.privacy.accounting.local_events import Responses, Substitutions
+from hushrec.privacy.accounting.events import Responses, Substitutions
 from hushrec.privacy.local import substitution
 from hushrec.privacy.local.rows import Rows
 from hushrec.privacy.local.substitution import SubstitutionRandomizer, worst_per_slot

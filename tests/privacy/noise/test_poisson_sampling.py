@@ -12,7 +12,6 @@ from scipy.stats import binom, chi2
 
 from hushrec.arrays import Bools, Words32
 from hushrec.errors import BudgetError, GrantError, SamplerError
-from hushrec.kernels.noise import chacha
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import Part, gaussians
 from hushrec.privacy.accounting.events import ODDS, Gaussian, drawn_rate
@@ -21,6 +20,7 @@ from hushrec.privacy.bounded import Bounded
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.noise import kernels
 from hushrec.privacy.noise.entropy import Seeded
 from hushrec.privacy.noise.poisson_sampling import Sample, nonces
 
@@ -100,11 +100,11 @@ def test_no_two_people_share_their_bits(people: Words32) -> None:
 def test_a_sample_is_the_words_below_the_rate() -> None:
     """Person by person: BLAKE2b of the id is the nonce, and block 0 begins with the word."""
     users, rate = pl.Series([*ids(300), "", "ü", "a" * 1000, "\U0001f600"]), 0.375
-    taken, words = draw(nonces(users), rate, KEY), np.empty(chacha.WORDS, np.uint64)
+    taken, words = draw(nonces(users), rate, KEY), np.empty(kernels.WORDS, np.uint64)
     for user, there in zip(users, taken, strict=True):
         own = hashlib.blake2b(user.encode(), digest_size=12, person=b"hushrec sample").digest()
         key_words = np.frombuffer(KEY, "<u4").astype(np.uint32)
-        chacha.keystream(words, key_words, 0, struct.unpack("<3I", own))
+        kernels.keystream(words, key_words, 0, struct.unpack("<3I", own))
         assert there == (int(words[0]) & 0xFFFFFFFF < rate * ODDS)
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from hushrec.arrays import Floats
 from hushrec.errors import SamplerError
-from hushrec.kernels.noise.quantiles import FIRST_OCTAVE, LAST_OCTAVE
-from hushrec.privacy.noise import quantile_tables
+from hushrec.privacy.noise import sampler
 from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Distribution
+from hushrec.privacy.noise.kernels import FIRST_OCTAVE, LAST_OCTAVE
 
 ROWS = 64 * (LAST_OCTAVE + 1 - FIRST_OCTAVE)
 
@@ -34,7 +34,7 @@ def worst(distribution: Distribution, table: Floats) -> float:
 
 @pytest.mark.parametrize("distribution", [GAUSSIAN, LAPLACE])
 def test_errors_are_within_their_bounds(distribution: Distribution) -> None:
-    table = quantile_tables.quantiles(distribution)
+    table = sampler.quantiles(distribution)
     assert table.shape == (ROWS + 2, 8)
     assert worst(distribution, table) < 1
     assert table[1 + 64 * (62 - FIRST_OCTAVE) :, 7][:-1].max() < 2.0**-48  # the half that is used most
@@ -44,7 +44,7 @@ def test_errors_are_within_their_bounds(distribution: Distribution) -> None:
 @pytest.mark.parametrize("fault", ["row", "last bits", "degree"])
 @pytest.mark.full
 def test_planted_faults_are_caught(distribution: Distribution, fault: str) -> None:
-    table = quantile_tables.quantiles(distribution).copy()
+    table = sampler.quantiles(distribution).copy()
     if fault == "row":
         table[2:-1] = table[1:-2]
     elif fault == "last bits":
@@ -56,12 +56,12 @@ def test_planted_faults_are_caught(distribution: Distribution, fault: str) -> No
 
 @pytest.mark.parametrize("distribution", [GAUSSIAN, LAPLACE])
 def test_words_without_a_piece_are_always_doubtful(distribution: Distribution) -> None:
-    assert np.isinf(quantile_tables.quantiles(distribution)[[0, -1], 7]).all()
+    assert np.isinf(sampler.quantiles(distribution)[[0, -1], 7]).all()
 
 
 def test_a_table_is_made_once_and_cannot_be_written() -> None:
-    table = quantile_tables.quantiles(GAUSSIAN)
-    assert quantile_tables.quantiles(GAUSSIAN) is table
+    table = sampler.quantiles(GAUSSIAN)
+    assert sampler.quantiles(GAUSSIAN) is table
     with pytest.raises(ValueError, match="read-only"):
         table[1, 0] = 0
 
@@ -69,4 +69,4 @@ def test_a_table_is_made_once_and_cannot_be_written() -> None:
 def test_bad_floating_point_is_refused() -> None:
     bad = replace(GAUSSIAN, quantile=lambda u: GAUSSIAN.quantile(u) * (1 + 1e-9))
     with pytest.raises(SamplerError, match="floating-point"):
-        quantile_tables.quantiles(bad)
+        sampler.quantiles(bad)

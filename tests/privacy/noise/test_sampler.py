@@ -11,7 +11,7 @@ from scipy import stats
 
 from hushrec.arrays import Ints
 from hushrec.errors import SamplerError
-from hushrec.privacy.noise import geometric, quantile_tables, sampler
+from hushrec.privacy.noise import geometric, sampler
 from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Distribution
 from hushrec.privacy.noise.entropy import Seeded
 from hushrec.privacy.noise.exact import Uniform
@@ -40,11 +40,11 @@ def test_doubt_costs_time_but_changes_nothing(
     distribution: Distribution, scale: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draws = DRAW[distribution](3000, scale, KEY)
-    table = quantile_tables.quantiles(distribution).copy()
+    table = sampler.quantiles(distribution).copy()
     table[:, 7] += 0.05 / (scale / 2 ** max(0, np.frexp(scale)[1] - 26))  # a tenth of all draws
     refined = []
     exact_draw = sampler.exact_draw
-    monkeypatch.setattr(quantile_tables, "quantiles", lambda distribution: table)
+    monkeypatch.setattr(sampler, "quantiles", lambda distribution: table)
     monkeypatch.setattr(sampler, "exact_draw", lambda *args: refined.append(args[3]) or exact_draw(*args))
     np.testing.assert_array_equal(DRAW[distribution](3000, scale, KEY), draws)
     assert 10 < len(refined) < 1000
@@ -200,9 +200,9 @@ def test_the_self_test_passes() -> None:
 
 
 def test_the_self_test_catches_a_wrong_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = quantile_tables.quantiles(GAUSSIAN).copy()
+    table = sampler.quantiles(GAUSSIAN).copy()
     table[1:-1, 0] *= 1.01
-    monkeypatch.setattr(quantile_tables, "quantiles", lambda distribution: table)
+    monkeypatch.setattr(sampler, "quantiles", lambda distribution: table)
     with pytest.raises(SamplerError, match="not the known ones"):
         sampler.self_test()
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushrec.release.predictors.block_scores import MULTIPLIED, InnerProducts, Rows
+from hushrec.release.predictors.scores import MULTIPLIED, InnerProducts, Rows
 
 ITEMS, USERS = 301, 17
 

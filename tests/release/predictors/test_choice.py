@@ -8,7 +8,7 @@ import hushrec as hr
 from hushrec.data.synthetic import netflix_like
 from hushrec.release.fold_in import predictor
 from hushrec.release.predictors import factor_predictor
-from hushrec.release.predictors.choice import choice
+from hushrec.release.predictors.scores import choice
 
 LIKE = 4
 

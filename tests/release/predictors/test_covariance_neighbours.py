@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from hushrec.release.predictors.covariance_neighbours import NeighbourPredictor, _largest
+from hushrec.release.predictors.neighbours import NeighbourPredictor, _largest
 from support.predictions import EVERYTHING, N, kriged, people
 
 

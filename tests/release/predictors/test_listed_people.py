@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hushrec.errors import ReleaseError
-from hushrec.release.predictors import block_scores
-from hushrec.release.predictors.listed_people import ListedPeople
+from hushrec.release.predictors import scores
+from hushrec.release.predictors.factor_predictor import ListedPeople
 from support.predictions import EVERYTHING, N
 
 
@@ -27,7 +27,7 @@ def test_a_listed_person_is_predicted_by_his_released_vector(release, rank, monk
     wanted = [by_hand(made, *pair) for pair in zip(people, items, strict=True)]
     found = ListedPeople(made).predict(people, items)
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12)
-    monkeypatch.setattr(block_scores, "_PAIRS", 7)
+    monkeypatch.setattr(scores, "_PAIRS", 7)
     np.testing.assert_allclose(ListedPeople(made).predict(people, items), found, rtol=0, atol=1e-12)
 
 

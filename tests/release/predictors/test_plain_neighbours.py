@@ -8,8 +8,8 @@ import pytest
 from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
 from hushrec.release.client import Client
-from hushrec.release.contents.kinds import DISTANCES
 from hushrec.release.fold_in import predictor
+from hushrec.release.kinds import DISTANCES
 
 ITEMS = tuple("abcdef")
 TABLE = np.array(

@@ -8,7 +8,7 @@ import pytest
 
 from hushrec.errors import ReleaseError
 from hushrec.release.fold_in import predictor
-from hushrec.release.predictors.slopes import slope_columns, solved_with_slopes
+from hushrec.release.predictors.scores import slope_columns, solved_with_slopes
 from support.predictions import EVERYTHING, N, conditional, dense, people
 
 PRIOR = {"effect_slope": 0.4, "popularity_slope": 0.2, "slope_odds": 0.25}

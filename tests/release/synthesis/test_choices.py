@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushrec.release.synthesis.choices import Choices
+from hushrec.release.synthesis.moments import Choices
 
 
 def test_items_are_distinct_and_ascend():

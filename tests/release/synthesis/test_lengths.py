@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushrec.release.synthesis.lengths import Lengths, lengths_with, lengths_with_root
+from hushrec.release.synthesis.moments import Lengths, lengths_with, lengths_with_root
 
 
 def test_every_number_of_people_has_the_same_distribution():

@@ -5,9 +5,9 @@ import pytest
 
 import hushrec as hr
 from hushrec.data.synthetic import netflix_like
-from hushrec.release.synthesis import rated_people
-from hushrec.release.synthesis.lengths import lengths_with
-from hushrec.release.synthesis.rated_people import RatedPeople, _normal_cdf
+from hushrec.release.synthesis import synthetic_people
+from hushrec.release.synthesis.moments import lengths_with
+from hushrec.release.synthesis.synthetic_people import RatedPeople, _normal_cdf
 from support.releases import release
 
 
@@ -27,7 +27,7 @@ def fitted():
 def test_items_have_the_released_means(fitted, planted, monkeypatch):
     """A planted fault: ratings are clamped, and their means are not solved for."""
     if planted:
-        monkeypatch.setattr(rated_people, "_ROUNDS", 0)
+        monkeypatch.setattr(synthetic_people, "_ROUNDS", 0)
     rows = drawn(fitted)
     n = np.bincount(rows.items, minlength=60)
     means = np.bincount(rows.items, rows.values, 60) / n

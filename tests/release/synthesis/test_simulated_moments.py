@@ -5,9 +5,14 @@ import pytest
 
 import hushrec as hr
 from hushrec.data.synthetic import interactions
-from hushrec.release.synthesis import simulated_moments
-from hushrec.release.synthesis.simulated_moments import _log_factors, _simulated, calibrated
-from hushrec.release.synthesis.user_moments import popularity_moments, user_moments
+from hushrec.release.synthesis import moments as module
+from hushrec.release.synthesis.moments import (
+    _log_factors,
+    _simulated,
+    calibrated,
+    popularity_moments,
+    user_moments,
+)
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +45,9 @@ def test_drawn_people_have_the_released_moments(moments):
 def test_without_rounds_the_moments_are_missed(moments, monkeypatch):
     """A planted fault: the closed form alone, which draws without replacement weaken."""
     close, _ = apart(moments, calibrated(moments))
-    monkeypatch.setattr(simulated_moments, "_ROUNDS", 1)
-    monkeypatch.setattr(simulated_moments, "_AVERAGED", 1)
-    monkeypatch.setattr(simulated_moments, "_taste_step", lambda *of: np.zeros_like(of[2]))
+    monkeypatch.setattr(module, "_ROUNDS", 1)
+    monkeypatch.setattr(module, "_AVERAGED", 1)
+    monkeypatch.setattr(module, "_taste_step", lambda *of: np.zeros_like(of[2]))
     far, _ = apart(moments, calibrated(moments))
     assert far > 1.3 * close
 
@@ -55,7 +60,7 @@ def test_the_same_moments_give_the_same_choices(moments):
 
 
 def test_popularity_alone_is_kept_though_draws_are_without_replacement():
-    from hushrec.release.synthesis.lengths import lengths_with
+    from hushrec.release.synthesis.moments import lengths_with
 
     popularity = np.array([0.9] + [0.05] * 40)
     moments = popularity_moments(popularity, lengths_with(2.0, np.inf, 41))

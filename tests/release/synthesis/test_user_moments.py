@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hushrec.estimation.interactions import pair_factors
-from hushrec.estimation.interactions.pair_factors import Crowd, ItemFactors, ease, muting
-from hushrec.models.phases.outputs import linear_release
-from hushrec.release.synthesis import user_moments as module
-from hushrec.release.synthesis.user_moments import popularity_moments, user_moments
+from hushrec.models.lists.estimate import pair_factors
+from hushrec.models.lists.estimate.pair_factors import Crowd, ItemFactors, ease, muting
+from hushrec.models.lists.outputs import linear_release
+from hushrec.release.synthesis import moments as module
+from hushrec.release.synthesis.moments import popularity_moments, user_moments
 from support.releases import statement
 
 N, RANK, TOTAL = 60, 3, 900.0

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec import registry
+from hushrec import models
 from hushrec.errors import DomainError
 from hushrec.evaluation import baselines
 from lab.reproductions.choice import contest
@@ -47,7 +47,7 @@ def test_a_contender_is_fitted_on_the_split_and_its_errors_are_of_what_is_held_o
 @pytest.mark.full
 def test_the_recommended_model_is_named(bench):
     exact = measured(bench, RECOMMENDED, None, math.inf, 0)
-    assert exact["chosen"] in registry.MODELS
+    assert exact["chosen"] in models.MODELS
     assert exact["rmse"] == measured(bench, exact["chosen"], None, math.inf, 0)["rmse"]
 
 
@@ -75,8 +75,8 @@ def test_a_prediction_that_is_no_number_is_an_error(bench):
 def test_those_who_need_a_roster_are_listed(bench):
     train, _ = bench._parts(DATA, "", "GlobalEffects", 0)
     needing = []
-    for name in registry.MODELS:
-        config = registry.class_of(name)()
+    for name in models.MODELS:
+        config = models.class_of(name)()
         if config.feedback == "ratings" and (pair := min(config.supports, default=None)):
             budget = hr.Budget(epsilon=1.0, delta=1e-6, unit=pair[0], adjacency=pair[1])
             try:

@@ -9,17 +9,15 @@ from typing import Any
 from hushrec.curator.charging import Work, require_rows
 from hushrec.curator.disk_space import release_size
 from hushrec.curator.public_items import committed, item_prior
-from hushrec.curator.series.series_folder import SeriesFolder, require_part
-from hushrec.curator.series.series_plan import plan_series, repeated, series_plan
+from hushrec.curator.series.series_plan import SeriesFolder, plan_series, repeated, require_part, series_plan
 from hushrec.curator.statements import describe
 from hushrec.data.domain import Domain
 from hushrec.data.people import People, PublicFacts
 from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError, LedgerError
 from hushrec.estimation.running_sums import running_sum
-from hushrec.models.base import Model
-from hushrec.models.global_effects import GlobalEffects
-from hushrec.models.popularity import Popularity
-from hushrec.models.private import PrivateModel
+from hushrec.models.base import Model, PrivateModel
+from hushrec.models.lists.popularity import Popularity
+from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.accounting import ages
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan

@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from hushrec.data.readers.columns import NONE, RATED, Roles, by_name, of_folders
+from hushrec.data.readers.delimited import refuse_bomb
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
-from hushrec.data.readers.text import refuse_bomb
 from hushrec.data.reading import Reading
 from hushrec.errors import DataError
 

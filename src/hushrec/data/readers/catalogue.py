@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from hushrec.data.declared.declarations import again
+from hushrec.data.declarations import again
 from hushrec.data.readers.columns import role_of
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.errors import DomainError

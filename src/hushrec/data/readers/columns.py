@@ -1,16 +1,113 @@
-"""The choice of the column for each part of a rating or interaction.
+"""The choice of the column for each part of a rating or interaction, and advice where one is missing.
 
-Privacy: column names are treated as public; cells are never read here.
+Privacy: column names are treated as public, unless the first line looks like a person's record. Cells are
+never shown: only the separator of a line that may be a record is named.
 """
 
+import json
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from hushrec.data.readers import column_errors
 from hushrec.data.reading import Columns
 from hushrec.errors import DataError
+
+__all__ = [
+    "COUNTED",
+    "NONE",
+    "OTHERS",
+    "RATED",
+    "UNRATED",
+    "UNUSED",
+    "Roles",
+    "by_name",
+    "by_position",
+    "divided",
+    "example_positions",
+    "headerless",
+    "named",
+    "of_folders",
+    "role_of",
+    "sounds_like_time",
+    "sounds_like_verdict",
+]
+
+_MARKS = {
+    "\t": 'tabs: give format="tsv"',
+    ";": 'semicolons: give separator=";"',
+    "::": '"::" and has no header: give format="dat"',
+    "|": '"|": give separator="|"',
+    ",": 'commas: give format="csv"',
+}
+"""Separators, each with the fix for a line that it divides; the first that occurs counts."""
+_WIDE = 8  # columns; a table of records has fewer: chosen by hand
+_SHOWN = 12  # names in an error: chosen by hand
+
+
+def divided(line: str) -> str:
+    """Advise on a line that was read as one field but holds another separator; empty if it holds none."""
+    for mark, fix in _MARKS.items():
+        if mark in line:
+            return f"its lines are one field, and seem to be divided by {fix}"
+    return ""
+
+
+def example_positions(required: Sequence[str]) -> str:
+    """Write an example of a mapping to positions."""
+    return _mapping({role: str(place) for place, role in enumerate(required)})
+
+
+def _mapping(cells: Mapping[str, str]) -> str:
+    """Write a mapping of roles to columns, as typed in Python and on the command line."""
+    in_shell = " ".join(
+        f"--column {role}={'NAME' if cell == '...' else cell}" for role, cell in cells.items()
+    )
+    in_python = ", ".join(f'"{role}": {cell}' for role, cell in cells.items())
+    return f"Reading(columns={{{in_python}}}) ({in_shell})"
+
+
+def named(
+    names: Sequence[str], required: Sequence[str], missing: Sequence[str], words: set[str], user: str = ""
+) -> str:
+    """Advise on a table that lacks a column.
+
+    Args:
+        required: the roles that a table must have.
+        missing: those roles that no column name stands for.
+        words: usual names of columns, in lower case and without underscores.
+        user: the column of the users, if it is known.
+    """
+    if len(names) == 1 and (fix := divided(names[0])):
+        return f"{fix}; --format and --separator on the command line"
+    sheet = len(names) >= _WIDE and set(required) - {"user_id"} <= set(missing)
+    wide = _unpivoted(required, user) if sheet else ""
+    if wide and "user_id" not in missing:
+        return wide
+    # The first line of a file without a header holds someone's record, which must not be printed.
+    if any(name[:1] in "+-.,0123456789" for name in names):
+        which = "the first line looks like data, not like a header; if there is no header, give positions: "
+        return "; or, ".join(filter(None, [which + example_positions(required), wide]))
+    which = "say which is which: " + _mapping(dict.fromkeys(required, "..."))
+    if not any(word in name.replace("_", "").lower() for name in names for word in words):
+        unshown = "no column has a usual name, and the names are not shown, since they may be private; "
+        headless = f"if there is no header, give positions: {example_positions(required)}"
+        return "; or, ".join(filter(None, [unshown + which, headless, wide]))
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return "; or, ".join(filter(None, [f"it has {', '.join(names[:_SHOWN])}{more}; {which}", wide]))
+
+
+def _unpivoted(required: Sequence[str], user: str) -> str:
+    """Advise on turning a sheet with a column for each item into one row per record."""
+    value, selection = ("rating", "") if "rating" in required else ("given", '.filter(pl.col("given") > 0)')
+    index = json.dumps(user or "USER", ensure_ascii=False)
+    where = "" if user else ", where USER is the column of the users"
+    return (
+        "if it is a wide sheet with one column per item, make one row per record of it first, with polars: "
+        f'table.unpivot(index={index}, variable_name="item_id", value_name="{value}")'
+        f".drop_nulls(){selection}{where}"
+    )
+
 
 Roles = tuple[str, ...]
 RATED: Roles = ("user_id", "item_id", "rating", "timestamp", "personal_epsilon")
@@ -63,22 +160,6 @@ _VERDICTS = {
 }
 """Words of names of columns that may say whether a user wanted an item, English and a few others."""
 
-__all__ = [
-    "COUNTED",
-    "NONE",
-    "OTHERS",
-    "RATED",
-    "UNRATED",
-    "UNUSED",
-    "Roles",
-    "by_name",
-    "by_position",
-    "headerless",
-    "of_folders",
-    "role_of",
-    "sounds_like_time",
-    "sounds_like_verdict",
-]
 
 NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -135,8 +216,8 @@ def by_position(
     if missing or not all(0 <= position < width for position in positions.values()):
         raise DataError(
             f"{source}: a line has {width} field(s), which is too few for {', '.join(others)} and {last}; "
-            f"{column_errors.divided(line) or 'check format= and separator='}, or give positions: "
-            f"{column_errors.positions(required)}"
+            f"{divided(line) or 'check format= and separator='}, or give positions: "
+            f"{example_positions(required)}"
         )
     return positions
 
@@ -188,7 +269,7 @@ def by_name(
             # Many titles contain "count", and a title is not a header.
             words, user = set(_KNOWN) - {"count"}, columns.get("user_id")
             users = [name for name in names if name == user or (user is None and role_of(name) == "user_id")]
-            fix = column_errors.named(names, required, missing, words, users[0] if len(users) == 1 else "")
+            fix = named(names, required, missing, words, users[0] if len(users) == 1 else "")
             raise DataError(f"{source}: {problem} {role}; {fix}")
     left = {place: name for place, name in enumerate(names) if place not in positions.values()}
     if UNUSED in roles:

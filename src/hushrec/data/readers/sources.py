@@ -1,24 +1,89 @@
-"""The files that a path, a pattern or a folder stands for, listed before any of them is read.
+"""The files that a path, a pattern or a folder stands for, listed before any is read, and their formats.
 
 Privacy: names of files and folders are public; their content is private and not read here.
 """
 
 import glob
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from hushrec.data.readers import formats
-from hushrec.data.readers.columns import NONE
-from hushrec.data.reading import Reading
+import polars as pl
+
+from hushrec.data.readers import binary, delimited
+from hushrec.data.readers.columns import NONE, RATED, Roles
+from hushrec.data.readers.delimited import Dialect
+from hushrec.data.reading import FORMATS, Reading
 from hushrec.errors import DataError
-from hushrec.uris import is_address
+from hushrec.text import is_address
+
+__all__ = ["BINARY", "Part", "parts", "read", "recognise"]
+
+BINARY = ("parquet", "ipc")
+"""The formats whose files are read in parts, so they must lie on disk."""
+_DIALECTS = {
+    "csv": Dialect(",", header=True, quoted=True),
+    "tsv": Dialect("\t", header=True, quoted=True),
+    "u.data": Dialect("\t"),
+    "dat": Dialect("::"),
+    "text": Dialect(" ", blanks=True),
+}
+_NAMES = (
+    (r"u\.data|u[1-5ab]\.(base|test)", "u.data"),
+    (r".*\.csv", "csv"),
+    (r".*\.(tsv|tab)", "tsv"),
+    (r".*\.dat", "dat"),
+    (r".*\.txt", "text"),
+    (r".*\.(parquet|pq)", "parquet"),
+    (r".*\.(arrow|ipc|feather)", "ipc"),
+)
+
+
+def recognise(path: Path) -> str:
+    """Return the format implied by a file's name; the content is never read."""
+    name = path.name.removesuffix(".gz")
+    for pattern, format in _NAMES:
+        if re.fullmatch(pattern, name, re.IGNORECASE):
+            return format
+    raise DataError(f"{path}: the name does not tell the format; give format= one of {', '.join(FORMATS)}")
+
+
+def read(
+    path: Path,
+    format: str,
+    reading: Reading,
+    roles: Roles = RATED,
+    constants: Mapping[str, str | None] = NONE,
+) -> Iterator[pl.DataFrame]:
+    """Yield tables of a file with a column for each role, such as ``user_id, item_id, rating[, timestamp]``.
+
+    Args:
+        path: a file.
+        format: that of the file, one of ``FORMATS``.
+        reading: its other settings.
+        constants: further columns, which the names of the file's folders state, each with its only cell.
+
+    Privacy: private.
+    """
+    separator, decimal = reading.separator, reading.decimal
+    if format not in ("csv", "tsv") and (separator is not None or decimal != "."):
+        raise DataError(
+            f"separator= and decimal= apply to the formats csv and tsv, not to {format}; leave them out. One "
+            "Reading holds for all sources of a call: where they differ, make each a table first"
+        )
+    if format in BINARY:
+        yield from binary.read(path, format, reading, roles, constants)
+    else:
+        standard = _DIALECTS[format]
+        dialect = replace(standard, separator=separator or standard.separator, decimal=decimal)
+        yield from delimited.read(path, dialect, reading, roles, constants)
+
 
 _ABSENT = "__HIVE_DEFAULT_PARTITION__"
 _VERSIONED = {"_delta_log": "Delta Lake", ".hoodie": "Hudi"}
-
-__all__ = ["Part", "parts"]
 
 
 class Part(NamedTuple):
@@ -76,7 +141,7 @@ def parts(source: str | Path, reading: Reading) -> list[Part]:
 
 def _part(file: Path, format: str | None) -> Part:
     _refuse_zip(file)
-    return Part(file, format or formats.recognise(file))
+    return Part(file, format or recognise(file))
 
 
 def _refuse_zip(path: Path) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hushrec.errors import BudgetError
-from hushrec.figures import above
 from hushrec.privacy.accounting import fixed_point
+from hushrec.text import above
 
 Unit = Literal["record", "user"]
 Adjacency = Literal["add-remove", "replace", "replace-items"]

@@ -11,8 +11,14 @@ from hushrec.errors import BudgetError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, largest_pure, largest_rho, price
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.events import Gaussian, Laplace, PosteriorSample, drawn_rate
-from hushrec.privacy.accounting.local_events import LARGEST, Responses
+from hushrec.privacy.accounting.events import (
+    LARGEST,
+    Gaussian,
+    Laplace,
+    PosteriorSample,
+    Responses,
+    drawn_rate,
+)
 
 _Event = TypeVar("_Event", Gaussian, Laplace, PosteriorSample)
 _WIDEST = 2.0**60  # scale at which the search gives up; chosen by hand

@@ -8,7 +8,7 @@ import math
 from fractions import Fraction
 
 from hushrec.errors import BudgetError
-from hushrec.figures import is_number
+from hushrec.text import is_number
 
 PER_ONE = 10**12
 """Units in a privacy loss of 1."""

@@ -10,15 +10,13 @@ from itertools import groupby
 from string import digits
 from typing import Any, Protocol, TypeVar
 
-from hushrec import figures
+from hushrec import text
 from hushrec.documents import html, terminal, words
 from hushrec.documents.document import Block, Document, Paragraph, Section
-from hushrec.documents.measured import Measured, Promised, promised_table, table_of
-from hushrec.documents.odds import Odds
+from hushrec.documents.measured import Measured, Odds, Promised, promised_table, table_of
 from hushrec.documents.promise import Guarantee, times
 from hushrec.documents.words import Clause
 from hushrec.errors import BudgetError, WeakBudget
-from hushrec.figures import WEAK, above, below, is_number
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, dearest, price, spent_of
 from hushrec.privacy.accounting.ages import Part
@@ -26,6 +24,7 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import whole
 from hushrec.privacy.accounting.events import EVERY_RATING, Event
 from hushrec.privacy.accounting.weights import classes
+from hushrec.text import WEAK, above, below, is_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +308,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def require_small_delta(delta: float, max_users: int) -> None:
     """Refuse a δ that allows a tenth of a user's data, in expectation, to be published."""
-    max_users = figures.whole(max_users, "max_users", 1, BudgetError)
+    max_users = text.whole(max_users, "max_users", 1, BudgetError)
     if not 0 <= fixed_point.as_written(delta) * 10 * max_users < 1:
         raise BudgetError(
             f"δ = {above(delta)} is too large for up to {max_users:,} users; choose one below "
@@ -319,7 +318,7 @@ def require_small_delta(delta: float, max_users: int) -> None:
 
 def usual_delta(max_users: int) -> float:
     """The usual δ for this many users: 1e-6, or a smaller power of ten that is below 1/(10 · users)."""
-    power, max_users = 6, figures.whole(max_users, "max_users", 1, BudgetError)
+    power, max_users = 6, text.whole(max_users, "max_users", 1, BudgetError)
     while 10 * max_users >= 10**power:
         power += 1
     return float(f"1e-{power}")

@@ -16,10 +16,10 @@ import numpy as np
 
 from hushrec.arrays import Floats
 from hushrec.errors import BudgetError
-from hushrec.figures import is_number
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, dearest, price
 from hushrec.privacy.accounting.events import Event
+from hushrec.text import is_number
 
 GRID = 2**16
 """Weights are multiples of 1/GRID."""

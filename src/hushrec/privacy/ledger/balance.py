@@ -9,17 +9,16 @@ from typing import Any
 from hushrec.documents import html
 from hushrec.documents.document import Document
 from hushrec.errors import LedgerError, LedgerStale
-from hushrec.escapes import shown
 from hushrec.privacy.accounting.accountant import Spent
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.confined import Confined
-from hushrec.privacy.ledger import release_anchors, summary
-from hushrec.privacy.ledger.booking import commitment, finished, parts, planned_budget
+from hushrec.privacy.ledger import anchors, summary
+from hushrec.privacy.ledger.booking import Remainder, commitment, finished, parts, planned_budget
 from hushrec.privacy.ledger.history import Charge, Entry, Head, History
-from hushrec.privacy.ledger.remainder import Remainder
 from hushrec.privacy.ledger.stores.store import Session, Store
 from hushrec.privacy.noise.entropy import Entropy
+from hushrec.text import shown
 
 
 class Balance(Confined):
@@ -189,13 +188,13 @@ class Balance(Confined):
             yield session
         self._seen = session.history.head
 
-    def _anchors(self) -> list[release_anchors.ReleaseAnchor]:
+    def _anchors(self) -> list[anchors.ReleaseAnchor]:
         # Read before the history: a release that appears in between names a record that will be there.
-        return release_anchors.among(*self._folders)
+        return anchors.among(*self._folders)
 
-    def _compare(self, history: History, beside: list[release_anchors.ReleaseAnchor]) -> None:
+    def _compare(self, history: History, beside: list[anchors.ReleaseAnchor]) -> None:
         """Refuse a history that lacks a record that a release, or this process, has seen."""
-        release_anchors.require_known(beside, self.name, history)
+        anchors.require_known(beside, self.name, history)
         if self._seen and not history.holds(self._seen):
             raise LedgerStale(
                 "the ledger was restored to an earlier state while it was open; put the latest copy back"

@@ -14,13 +14,12 @@ from typing import Any, Literal
 
 from hushrec.documents.words import Clause
 from hushrec.errors import BudgetError, LedgerDamaged
-from hushrec.figures import whole
 from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting.accountant import Spent, price
+from hushrec.privacy.accounting.accountant import ORDERS, Curve, Spent, price
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.events import Event
-from hushrec.privacy.accounting.renyi import ORDERS, Curve
 from hushrec.privacy.ledger.routes import ROUTES, counted
+from hushrec.text import whole
 
 State = Literal["charged", "sampled", "published", "forfeited"]
 

@@ -13,13 +13,12 @@ from contextlib import contextmanager
 
 from hushrec.documents.words import Clause
 from hushrec.errors import BudgetError, GrantError, LedgerError, LedgerWarning
-from hushrec.figures import whole
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan, require_same_population
 from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.grant import SEAL, Grant, sampler
-from hushrec.privacy.ledger import other_ledgers, release_anchors
+from hushrec.privacy.ledger import anchors
 from hushrec.privacy.ledger.balance import Balance, folders
 from hushrec.privacy.ledger.booking import book, commitment, finished, ledger_reference, resume
 from hushrec.privacy.ledger.caveats import Caveats, conditional, inherited
@@ -28,6 +27,7 @@ from hushrec.privacy.ledger.stores.places import store_of
 from hushrec.privacy.ledger.stores.sqlite import SqliteStore
 from hushrec.privacy.ledger.stores.store import Session
 from hushrec.privacy.noise.entropy import Entropy, OperatingSystem
+from hushrec.text import whole
 
 LONGEST = 200
 """Characters of what an owner declares."""
@@ -76,9 +76,9 @@ class Ledger(Balance):
         store = store_of(path)
         declared = _declared(population=population, controller=controller, contact=contact)
         first = opening(total, max_releases) | ({"declared": declared} if declared else {})
-        told_of = release_anchors.among(*folders(store, releases))
-        other_ledgers.require_startable(store, total, domain, told_of)
-        beside = other_ledgers.beside(store, told_of)
+        told_of = anchors.among(*folders(store, releases))
+        anchors.require_startable(store, total, domain, told_of)
+        beside = anchors.beside(store, told_of)
         store.create(first)
         if beside:
             warnings.warn(
@@ -108,8 +108,8 @@ class Ledger(Balance):
         """
         store = store_of(path)
         if not store.exists():
-            release_anchors.require_new(release_anchors.among(*folders(store, releases)), store)
-            raise other_ledgers.missing(store)
+            anchors.require_new(anchors.among(*folders(store, releases)), store)
+            raise anchors.missing(store)
         store.inspect()
         return cls(store, releases)
 
@@ -198,7 +198,7 @@ class Ledger(Balance):
             caveats = inherited(caveats, history.entries())
             if self.name and not caveats and not history.covers(plan.domain_digest):
                 around = self._anchors()
-                other_ledgers.require_alone(self._store, plan.domain_digest, history.total, around)
+                anchors.require_alone(self._store, plan.domain_digest, history.total, around)
             caveats = conditional(caveats, plan, [*history.entries()])
             charge = resume(session, plan, release_index, mark) or book(
                 session,

@@ -22,9 +22,8 @@ bound that only some outcomes keep to is not a bound. The ledger states which ca
 from fractions import Fraction
 
 from hushrec.documents.words import Clause
-from hushrec.privacy.accounting.accountant import Spent
+from hushrec.privacy.accounting.accountant import ORDERS, Spent, conversion
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.renyi import ORDERS, conversion
 
 EXACT, CONCENTRATED = "exact", "concentrated"
 ROUTES = (EXACT, CONCENTRATED, *map(str, ORDERS))

@@ -6,14 +6,13 @@ from typing import Any
 
 from hushrec.documents import words
 from hushrec.documents.document import Block, Document, Facts, Paragraph, Section, Table
-from hushrec.documents.odds import Odds
+from hushrec.documents.measured import Odds
 from hushrec.documents.promise import Guarantee
-from hushrec.escapes import escaped
-from hushrec.figures import above, left
+from hushrec.privacy.ledger.booking import Remainder
 from hushrec.privacy.ledger.caveats import has
 from hushrec.privacy.ledger.history import History
-from hushrec.privacy.ledger.remainder import Remainder
 from hushrec.privacy.ledger.routes import holds
+from hushrec.text import above, escaped, left
 
 _HEADS = "release", "model", "state", "measurements", "alone"
 

@@ -16,11 +16,10 @@ import numpy as np
 
 from hushrec.arrays import Bytes, Ints, Ints32
 from hushrec.errors import GrantError
-from hushrec.figures import above
-from hushrec.privacy.accounting.events import Event
-from hushrec.privacy.accounting.local_events import Responses, cell_loss
+from hushrec.privacy.accounting.events import Event, Responses, cell_loss
 from hushrec.privacy.local.rows import Rows
 from hushrec.privacy.noise.geometric import Count, geometric_gaps, threshold_passes
+from hushrec.text import above
 
 Draw = Callable[[bytes, Count, tuple[int, int], int, int], Ints]
 """``sampler.count_draws``."""
@@ -92,7 +91,7 @@ class ResponseRandomizer:
 
         Privacy: charged by the caller.
         """
-        from hushrec.kernels.local import symbol_flips  # compiled code, loaded only to answer
+        from hushrec.privacy.local import kernels  # compiled code, loaded only to answer
 
         distribution = geometric_gaps(Fraction(self.exponent), _WIDEST + 1)
         draw = functools.partial(count_draws, key("cells"))
@@ -107,14 +106,14 @@ class ResponseRandomizer:
             counts = np.empty(starts.size - 1, np.int64)
             chosen = np.empty((counts.size, self.answered or 0), np.int32)
             if self.answered is not None:
-                symbol_flips.choose(chosen, rows.width, sample, number)
+                kernels.choose(chosen, rows.width, sample, number)
                 whole = starts, columns, marks
                 starts, columns, marks = np.empty_like(starts), np.empty_like(columns), np.empty_like(marks)
-                symbol_flips.restrict(*whole, chosen, starts, columns, marks)
+                kernels.restrict(*whole, chosen, starts, columns, marks)
             gaps, turned = threshold_passes(draw, distribution, (0, number), counts.size * answered)
             listed = np.empty(turned + starts[-1], np.int32)
             reported = np.empty(listed.size, np.uint8)
-            size = symbol_flips.respond(
+            size = kernels.respond(
                 starts,
                 columns,
                 marks,

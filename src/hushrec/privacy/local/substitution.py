@@ -20,8 +20,7 @@ import numpy as np
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
 from hushrec.errors import GrantError
 from hushrec.kernels.csr import ascends, check_rows, frozen
-from hushrec.privacy.accounting.events import ODDS, Event
-from hushrec.privacy.accounting.local_events import Substitutions
+from hushrec.privacy.accounting.events import ODDS, Event, Substitutions
 from hushrec.privacy.local.rows import Rows
 
 _SLACK = 1e-12
@@ -84,7 +83,7 @@ class SubstitutionRandomizer:
 
         Privacy: as the groups.
         """
-        from hushrec.kernels.local.item_swaps import extremes  # compiled code, like the sampler
+        from hushrec.privacy.local.kernels import extremes  # compiled code, like the sampler
 
         m, filled = self.n_items, np.diff(self.indptr) > 0
         fractions, fewest = np.zeros(m), np.ones(m)
@@ -144,7 +143,7 @@ class SubstitutionRandomizer:
 
         Privacy: as the groups.
         """
-        from hushrec.kernels.local.group_chances import landing  # compiled code, like the sampler
+        from hushrec.privacy.local.kernels import landing  # compiled code, like the sampler
 
         m = self.n_items
         order = np.argsort(self.members, kind="stable")
@@ -191,7 +190,7 @@ class SubstitutionRandomizer:
 
         Privacy: charged by the caller.
         """
-        from hushrec.kernels.local.item_swaps import substitute  # compiled code, like the sampler
+        from hushrec.privacy.local.kernels import substitute  # compiled code, like the sampler
 
         indptr, columns = frozen(rows.indptr, np.int64), frozen(rows.columns, np.int32)
         marks, words = frozen(rows.marks, np.uint8), np.frombuffer(key("slots"), "<u4").astype(np.uint32)

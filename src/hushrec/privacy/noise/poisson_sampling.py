@@ -20,8 +20,8 @@ import polars as pl
 
 from hushrec.arrays import Bools, Words32
 from hushrec.errors import SamplerError
-from hushrec.kernels.noise.chacha import first_words
 from hushrec.privacy.accounting.events import ODDS
+from hushrec.privacy.noise.kernels import first_words
 
 _HASH = hashlib.blake2b(digest_size=12, person=b"hushrec sample")
 _AT_ONCE = 1 << 16  # ids as Python strings, which take ten times the memory of their nonces

@@ -14,6 +14,14 @@ equal n draws.
 
 Counts (see ``geometric``) are drawn in sequences; a key has many. Sequence (0 or 1, run) has the
 nonce (0 or 1, run, 0) for first words and (2 or 3, draw number, run) for further words.
+
+The quantile function z(u), with P(|Z| > z(u)) = u, is a table of short polynomials. Its derivatives have
+alternating signs and shrink as u grows: for a density d with −(ln d)' = a + b z,
+
+    z⁽ⁿ⁾ = (−1)ⁿ Pₙ₋₁(z) / d(z)ⁿ,   P₀ = 1,   Pₙ = Pₙ₋₁' + n (a + b z) Pₙ₋₁.
+
+So Taylor's remainder is largest at a piece's lower edge: the bounds are derived, not sampled. The table
+depends only on the distribution and serves every scale.
 """
 
 import hashlib
@@ -22,16 +30,79 @@ import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
+from numpy.polynomial import Polynomial
 
-from hushrec.arrays import Ints, Words, Words32
+from hushrec.arrays import Floats, Ints, Words, Words32
 from hushrec.errors import SamplerError
-from hushrec.kernels.noise import chacha, quantiles
-from hushrec.privacy.noise import exact, geometric, quantile_tables
+from hushrec.privacy.noise import exact, geometric, kernels
 from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Distribution
 from hushrec.privacy.noise.exact import Uniform
 from hushrec.privacy.noise.geometric import Count
+from hushrec.privacy.noise.kernels import FIRST_OCTAVE, LAST_OCTAVE, PIECES_LOG2
+
+_DEGREE = 6  # of the polynomial of each piece
+_BITS = 128  # of the survival function's bounds
+
+
+@lru_cache(maxsize=8)
+def quantiles(distribution: Distribution) -> Floats:
+    """Taylor pieces of z(u) for u = word / 2⁶³.
+
+    The piece of words 2^e (1 + i/64) to 2^e (1 + (i+1)/64) is expanded at its middle, in units of 2^(e − 52).
+    The first and last rows stand for words without a piece (the far tail, and 2⁶³ by rounding). Their error
+    bound is infinite, so they always go to exact arithmetic.
+
+    Returns:
+        Shape (rows, 8): coefficients of degree 0 … 6, and a bound on |computed − true z| that covers Taylor's
+        remainder, floating-point error, and dropped or unread bits of the word.
+
+    Privacy: public.
+    """
+    pieces = 1 << PIECES_LOG2
+    octave = np.repeat(np.arange(FIRST_OCTAVE, LAST_OCTAVE + 1), pieces)
+    piece = np.tile(np.arange(pieces), LAST_OCTAVE + 1 - FIRST_OCTAVE)
+    lower = np.ldexp(1 + piece / pieces, octave - 63)
+    half_width = np.ldexp(0.5 / pieces, octave - 63)
+    middle = lower + half_width
+    z = np.array([distribution.quantile(u) for u in middle.tolist()])
+    # One Newton step makes the guess accurate to the last bit.
+    excess = np.array(
+        [_excess(distribution, *pair) for pair in zip(z.tolist(), middle.tolist(), strict=True)]
+    )
+    z += excess / distribution.density(z)
+    steepest = np.array([distribution.quantile(u) for u in lower.tolist()])
+
+    table = np.full((2 + z.size, _DEGREE + 2), np.inf)
+    table[[0, -1], :-1] = 0.0
+    table[1:-1, 0] = z
+    unit = np.ldexp(1.0, octave - 52 - 63)
+    p = Polynomial([1.0])
+    for n in range(1, _DEGREE + 1):
+        table[1:-1, n] = p(z) * (-unit / distribution.density(z)) ** n / math.factorial(n)
+        p = p.deriv() + n * Polynomial(distribution.slope) * p
+    n = _DEGREE + 1
+    remainder = p(steepest) * (half_width / distribution.density(steepest)) ** n / math.factorial(n)
+    # |dz/du| at the middle; within the piece it grows by less than the margins of 10 and 100 % below.
+    slope = 1 / distribution.density(z)
+    rounding = 2.0**-50 * z + 2.0**-46 * slope * half_width
+    unread = 2 * slope * (unit + 2.0**-63)
+    table[1:-1, -1] = 1.1 * remainder + rounding + unread
+    table.flags.writeable = False
+    return table
+
+
+def _excess(distribution: Distribution, z: float, u: float) -> float:
+    """P(|Z| > z) − u, with the probability computed exactly."""
+    x = Fraction(z)
+    low, high = distribution.survival(x, _BITS, False), distribution.survival(x, _BITS, True)
+    excess = float(Fraction(low + high, 2 << _BITS) - Fraction(u))
+    if high - low > 2**20 or abs(excess) > 2.0**-40 * u:
+        raise SamplerError("this machine's floating-point functions are inaccurate; fit on another machine")
+    return excess
+
 
 FINEST, COARSEST = 0.1, 2.0**50
 """Range of scales, in integers, that can be drawn."""
@@ -48,7 +119,7 @@ _ANSWERS = (
 )
 _COUNTED = geometric.gaps(10.0, 35, 2**31)
 _COUNTED_ANSWER = "f82fbcdb993a26fae8c883841d80b9b848d74c319ba982f974926dac1f012a17"
-_SLAB = chacha.WORDS * 2048  # cells that a thread draws at a time; chosen by hand
+_SLAB = kernels.WORDS * 2048  # cells that a thread draws at a time; chosen by hand
 
 
 def rounded_gaussian(size: int, sigma: float, key: bytes, *, threads: int = 2) -> Ints:
@@ -113,14 +184,14 @@ def _add(distribution: Distribution, values: Ints, scale: float, key: bytes, thr
             "noise needs a contiguous, writable array of int64; pass np.ascontiguousarray(values)"
         )
     flat, key_words = values.reshape(-1), _key_words(key)
-    table, cell_bits = quantile_tables.quantiles(distribution), _cell_bits(scale)
+    table, cell_bits = quantiles(distribution), _cell_bits(scale)
 
     def slab(start: int) -> None:
         part = flat[start : start + _SLAB]
         doubtful = np.empty(part.size, np.bool_)
         cells = math.ldexp(scale, -cell_bits)
-        quantiles.add(
-            part, doubtful, key_words, start // chacha.WORDS, table, cells, cell_bits, distribution.slope
+        kernels.add(
+            part, doubtful, key_words, start // kernels.WORDS, table, cells, cell_bits, distribution.slope
         )
         for i in np.flatnonzero(doubtful).tolist():
             part[i] += exact_draw(distribution, scale, key, start + i)
@@ -140,13 +211,13 @@ def exact_draw(distribution: Distribution, scale: float, key: bytes, number: int
 
     Privacy: private until added to something and released.
     """
-    batch, place = divmod(number, chacha.WORDS)
+    batch, place = divmod(number, kernels.WORDS)
     low, high = number & 0xFFFFFFFF, number >> 32
-    block = batch * chacha.BLOCKS
+    block = batch * kernels.BLOCKS
 
     def fraction(stream: int) -> Uniform:
         word = _keystream(key, block & 0xFFFFFFFF, (stream, block >> 32, 0))[place]
-        return Uniform(itertools.chain([int(word)], _words(key, (quantiles.STREAMS + stream, low, high))))
+        return Uniform(itertools.chain([int(word)], _words(key, (kernels.STREAMS + stream, low, high))))
 
     return exact.draw(distribution, scale, _cell_bits(scale), fraction(0), fraction(1))
 
@@ -163,9 +234,9 @@ def count_draws(key: bytes, distribution: Count, sequence: tuple[int, int], star
     Privacy: private.
     """
     drawn, doubtful = np.empty(size, np.int64), np.empty(size, np.bool_)
-    table, batch = quantile_tables.quantiles(LAPLACE), start // chacha.WORDS
+    table, batch = quantiles(LAPLACE), start // kernels.WORDS
     nonce = (*sequence, 0)
-    quantiles.count(
+    kernels.count(
         drawn,
         doubtful,
         _key_words(key),
@@ -186,10 +257,10 @@ def exact_count(key: bytes, distribution: Count, sequence: tuple[int, int], numb
 
     Privacy: private.
     """
-    batch, place = divmod(number, chacha.WORDS)
+    batch, place = divmod(number, kernels.WORDS)
     kind, run = sequence
-    word = _keystream(key, batch * chacha.BLOCKS, (kind, run, 0))[place]
-    uniform = Uniform(itertools.chain([int(word)], _words(key, (quantiles.STREAMS + kind, number, run))))
+    word = _keystream(key, batch * kernels.BLOCKS, (kind, run, 0))[place]
+    uniform = Uniform(itertools.chain([int(word)], _words(key, (kernels.STREAMS + kind, number, run))))
     negative, count = exact.count(distribution, uniform)
     return ~count if negative else count
 
@@ -211,7 +282,7 @@ def permutation(size: int, key: bytes) -> Ints:
     """
     if len(key) != 32:
         raise SamplerError("a key must have 32 bytes; take it from entropy.OperatingSystem().key()")
-    calls = [_keystream(key, n * chacha.BLOCKS, (0, 0, 0)) for n in range(-(-size // chacha.WORDS))]
+    calls = [_keystream(key, n * kernels.BLOCKS, (0, 0, 0)) for n in range(-(-size // kernels.WORDS))]
     return np.argsort(np.concatenate([np.empty(0, np.uint64), *calls])[:size], kind="stable")
 
 
@@ -254,13 +325,13 @@ def _misfit(draws: Ints, sigma: float) -> float:
 
 
 def _words(key: bytes, nonce: tuple[int, int, int]) -> Iterator[int]:
-    for counter in itertools.count(0, chacha.BLOCKS):
+    for counter in itertools.count(0, kernels.BLOCKS):
         yield from _keystream(key, counter, nonce).tolist()
 
 
 def _keystream(key: bytes, counter: int, nonce: tuple[int, int, int]) -> Words:
-    words = np.empty(chacha.WORDS, np.uint64)
-    chacha.keystream(words, _key_words(key), counter, nonce)
+    words = np.empty(kernels.WORDS, np.uint64)
+    kernels.keystream(words, _key_words(key), counter, nonce)
     return words
 
 

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from hushrec.arrays import Ints, Ints32
-from hushrec.kernels.noise.sparse_cells import merge
 from hushrec.privacy.noise.geometric import Count, excesses, gaps, threshold_passes
+from hushrec.privacy.noise.kernels import merge
 
 Draw = Callable[[Count, tuple[int, int], int, int], Ints]
 """``sampler.count_draws`` with its key."""

@@ -3,7 +3,7 @@
 import pytest
 
 from hushrec.errors import LedgerError
-from hushrec.privacy.ledger.stores.addresses import address_of
+from hushrec.privacy.ledger.stores.connection import address_of
 
 SECRET = "tulip7"
 

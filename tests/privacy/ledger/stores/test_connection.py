@@ -9,7 +9,7 @@ from hushrec.errors import LedgerDamaged, LedgerError, LedgerMissing
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.ledger.stores import connection
-from hushrec.privacy.ledger.stores.addresses import address_of
+from hushrec.privacy.ledger.stores.connection import address_of
 
 TOTAL = Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
 ADDRESS = address_of("postgresql://ann:tulip7@db.example.org/films")

@@ -10,7 +10,7 @@ import pytest
 from hushrec.errors import BudgetError, LedgerDamaged, LedgerError, LedgerMissing, LedgerStale, LedgerWarning
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.ledger import booking, other_ledgers
+from hushrec.privacy.ledger import anchors, booking
 from hushrec.privacy.ledger.history import History
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.ledger.routes import counted
@@ -276,7 +276,7 @@ def test_a_second_ledger_of_the_same_people_is_refused_by_the_database_too(
     first.charge(make_plan(0.1))
     with pytest.raises(LedgerError, match="second ledger of one population: in its database lies test_"):
         other.charge(make_plan(0.1))
-    monkeypatch.setattr(other_ledgers, "require_alone", lambda *facts: None)
+    monkeypatch.setattr(anchors, "require_alone", lambda *facts: None)
     with pytest.raises(LedgerError, match="another ledger of this database was charged for the same people"):
         other.charge(make_plan(0.1))
     other.charge(dataclasses.replace(make_plan(0.1), domain_digest="e" * 64))

@@ -4,11 +4,11 @@ import os
 from pathlib import Path
 
 from hushrec.errors import LedgerError
-from hushrec.privacy.ledger.stores.addresses import SCHEMES
+from hushrec.privacy.ledger.stores.connection import SCHEMES
 from hushrec.privacy.ledger.stores.postgres import PostgresStore
 from hushrec.privacy.ledger.stores.sqlite import SqliteStore
 from hushrec.privacy.ledger.stores.store import Store
-from hushrec.uris import is_address, scheme_of
+from hushrec.text import is_address, scheme_of
 
 
 def store_of(place: str | os.PathLike[str]) -> Store:

@@ -16,8 +16,15 @@ from typing import TYPE_CHECKING, Any
 from hushrec.errors import LedgerError
 from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.ledger.history import History
-from hushrec.privacy.ledger.stores.addresses import Address, address_of
-from hushrec.privacy.ledger.stores.connection import begin, connected, installed, require_intact, script
+from hushrec.privacy.ledger.stores.connection import (
+    Address,
+    address_of,
+    begin,
+    connected,
+    installed,
+    require_intact,
+    script,
+)
 from hushrec.privacy.ledger.stores.sqlite import TAKEN
 from hushrec.privacy.ledger.stores.store import UNRECORDED, Record, Session
 

@@ -1,1 +1,0 @@
-"""Decisions before a fit: the model and the split of the budget."""

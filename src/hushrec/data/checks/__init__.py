@@ -1,1 +1,0 @@
-"""Checks of a source before anything is charged, for the curator alone."""

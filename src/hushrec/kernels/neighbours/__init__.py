@@ -1,1 +1,0 @@
-"""Loops that compare rows or items: nearest neighbours, similarities, linkage scores."""

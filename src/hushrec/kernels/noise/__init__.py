@@ -1,1 +1,0 @@
-"""Loops that turn ChaCha20's uniform words into exact noise."""

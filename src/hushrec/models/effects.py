@@ -1,0 +1,175 @@
+"""The first phase of most models: measure sums and counts, and estimate item effects."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from hushrec.arrays import Floats
+from hushrec.data.declarations import USUAL
+from hushrec.data.domain import Domain
+from hushrec.estimation.shrinkage import clamped_slope, clamped_variance, popularity, shrink, shrinking
+from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
+from hushrec.privacy.accounting.budget import Terms
+from hushrec.privacy.bounded import Noisy, Norm
+from hushrec.privacy.run import Run
+from hushrec.settings import Frozen, only
+from hushrec.sums.footprint import DRAWS, Footprint
+from hushrec.sums.item_sums import EffectSums
+from hushrec.sums.population import Population
+from hushrec.sums.series import LARGEST_CAP
+
+
+class ItemEffects(NamedTuple):
+    """Released global effects.
+
+    Attributes:
+        item_effects: mean rating of each item by a user of average level, minus ``user_mean``;
+            shape (n_items,).
+        variance: posterior variance of each.
+        counts: estimated number of ratings of each.
+        user_mean: average over users of rating minus item effect.
+        popularity: how often each item is chosen and liked, positive.
+        prior: what was publicly known about the items before.
+
+    Privacy: post-processing.
+    """
+
+    item_effects: Floats
+    variance: Floats
+    counts: Floats
+    user_mean: float
+    popularity: Floats
+    prior: ItemPrior = NOTHING_KNOWN
+
+
+class EffectSettings(Frozen):
+    """How item effects are measured. Widths are fractions of the scale's width: one star of five is 0.25.
+
+    Privacy: public.
+    """
+
+    clip: Annotated[float | None, only(unit="user")] = Field(default=None, gt=0, le=2, allow_inf_nan=False)
+    """bound on a rating minus its user's mean; by default 0.2 (1 + ε/40). It is small where ε is: a tight
+    clip takes more from the noise than from the effects, and what it takes from them is undone.
+    """
+    reg: Annotated[int, only(unit="user")] = Field(default=5, ge=0, le=10**6)
+    """fictitious ratings at the middle of the scale in a user's own mean."""
+    contribution_cap: Annotated[float | None, only(unit="user")] = Field(default=None, ge=1, lt=LARGEST_CAP)
+    """K, number of ratings up to which a user counts in full; by default ε^0.9 √c/2 for c expected
+    ratings of a user, because less noise leaves room for more of each user's ratings.
+    """
+
+    def sums(self, domain: Domain, terms: Terms, norm: Norm, *, personal_epsilon: bool = False) -> EffectSums:
+        """Return the sums that are measured under a budget."""
+        epsilon = terms.epsilon
+        clip = self.clip or min(0.2 * (1 + epsilon / 40), 2.0)
+        crowd = domain.crowd
+        each = crowd.each if crowd.declared else USUAL  # the same as the catalogue grows
+        usual = max(each**0.5 / 2 * epsilon**0.9, 1.0)
+        return EffectSums(
+            domain=domain,
+            unit=terms.unit,
+            adjacency=terms.adjacency,
+            norm=norm,
+            clip=clip * domain.scale.span,
+            contribution_cap=self.contribution_cap or usual,
+            reg=self.reg,
+            origin=domain.scale.mid,
+            personal_epsilon=personal_epsilon,
+        )
+
+    def measure(self, sums: EffectSums, people: Population, run: Run) -> ItemEffects:
+        """Release the sums, then take the posterior mean of every item's effect.
+
+        Args:
+            people: the people whose ratings are summed.
+
+        Privacy: charged (the events of ``sums``).
+        """
+        # MSum and MCnt of McSherry & Mironov 2009, §4.2; for unit user, of weighted users as in §4.5.
+        noisy = {query.name: run.measure(query, values) for query, values in sums.measure(people)}
+        return effects_of(sums, noisy, run.prior)
+
+
+def effects_of(sums: EffectSums, noisy: Mapping[str, Noisy], prior: ItemPrior) -> ItemEffects:
+    """Estimate every item's effect by its posterior mean, and the level of users.
+
+    Args:
+        noisy: what was released, by name.
+        prior: what is publicly known of the items.
+
+    Privacy: post-processing.
+    """
+    (lo, hi, _), span = sums.domain.scale, sums.domain.scale.span
+    item_sums, item_counts = noisy["item sums"], noisy["item counts"]
+    own_variance = None
+    if "slopes" in noisy:
+        slope = clamped_slope(noisy["slopes"], noisy["global count"], sums.clip / span)
+        item_sums = replace(item_sums, values=item_sums.values / slope, sigma=item_sums.sigma / slope)
+        own_variance = variance_of_ratings(sums, noisy)
+    effects = shrink(item_sums, item_counts, span, prior, sums.origin, own_variance)
+    item_effects = np.clip(effects.mean + sums.origin, lo, hi)
+    if "global sum" not in noisy:
+        user_mean = mean_residual(item_sums, effects.counts, item_effects - sums.origin)
+    else:
+        # The item sums are centred by user, so the level comes from the users' own means.
+        global_mean = sums.origin + overall_level(noisy["global sum"], noisy["global count"], span)
+        user_mean = global_mean - float(effects.counts @ item_effects / effects.counts.sum())
+    return ItemEffects(
+        item_effects,
+        effects.variance,
+        effects.counts,
+        float(np.clip(user_mean, -span, span)),
+        popularity(item_sums, item_counts, span),
+        prior,
+    )
+
+
+def variance_of_ratings(sums: EffectSums, noisy: Mapping[str, Noisy]) -> float:
+    """Estimate the variance of ratings around their users' means, in squared rating units, unit ``user``.
+
+    Privacy: post-processing.
+    """
+    clip, span = sums.clip / sums.domain.scale.span, sums.domain.scale.span
+    slope = clamped_slope(noisy["slopes"], noisy["global count"], clip)
+    return float(clamped_variance(clip, slope) * span**2)
+
+
+def effects_footprint(domain: Domain, terms: Terms) -> Footprint:
+    """Estimate measuring and shrinking item effects; later phases add to it.
+
+    Privacy: public.
+    """
+    n, user = domain.n_items, terms.unit == "user"
+    memory, seconds = shrinking(n)
+    if user or terms.adjacency == "add-remove":
+        seconds *= 4  # counts, effects given them, and popularity; else the counts are exact
+    each = 40 if user else 20  # a rating's value; for unit user, the capped ratings, centred and weighted
+    return Footprint(1.5e7 + memory + 100 * n, each, 32, seconds + 2 * n / DRAWS, 0.1)
+
+
+def mean_residual(item_sums: Noisy, counts: Floats, item_effects: Floats) -> float:
+    """Return Σ_i (s_i − n_i μ_i)/Σ_i n_i, the mean rating minus item effect. Privacy: post-processing."""
+    return float((item_sums.values.sum() - counts @ item_effects) / max(counts.sum(), 1.0))
+
+
+def overall_level(total: Noisy, count: Noisy, span: float) -> float:
+    """Estimate the mean of users' means above the middle of the scale, from a noisy sum and number.
+
+    The posterior mean under the prior N(α/10, (0.15 α)²), with α the width of the scale: people rate more of
+    what they like. Otherwise noise would push the level of a few people to an end of the scale.
+
+    Privacy: post-processing.
+    """
+    mean, variance = 0.1 * span, (0.15 * span) ** 2
+    people = max(float(count.values[0]), 1.0)
+    noise = (total.sigma**2 + (mean * count.sigma) ** 2) / people**2
+    return float(mean + variance / (variance + noise) * (total.values[0] / people - mean))
+
+
+def ratio(total: Noisy, count: Noisy) -> float:
+    """Divide a released sum of one entry by a released count of at least 1. Privacy: post-processing."""
+    return float(total.values[0] / max(count.values[0], 1.0))

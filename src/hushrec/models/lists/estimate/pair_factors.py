@@ -1,0 +1,565 @@
+"""Item factors of a noisy Gram matrix of users' items, and the linear model (EASE) that follows from them.
+
+Items are muted before the Gram matrix is formed: rare ones are lost in its noise and would only shorten
+what is left of each user's unit vector. Above its diagonal, the matrix is L Lᵀ plus noise of known variance,
+with L_ik ~ N(N_ik, t_i/α_k) and t_i public: how much of the users' vectors falls on item i. N is what public
+features say, or 0. Mean-field variational Bayes with one α_k per factor lets factors that the noise hides
+vanish, or stay at their mean (Lim & Teh 2007). It is the idea of McSherry & Mironov's weighted factors, with
+noise that is made equal everywhere, so that all rows share one k × k eigendecomposition.
+
+Features let expect factors before the pairs are looked at. The pairs are whitened, with noise of variance 1
+off the diagonal. Their mean is Σ_g c_g G̃_g G̃_gᵀ over the groups g of features, with one coefficient c_g ≥ 0
+each. G̃_g is the table of the group's values, weighted as the users' vectors are, and centred as they are:
+without its part along the direction of the average user. The coefficients are estimated by least squares, and
+each direction of the mean is then moved towards what the pairs say of it, as far as these directions are seen
+to vary (empirical Bayes, Efron & Morris 1975).
+
+Privacy: post-processing of the released pairs; features are public.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import nnls
+
+from hushrec.arrays import Floats, Floats32, Ints
+from hushrec.estimation.low_rank import leading
+from hushrec.item_prior import ItemPrior
+
+__all__ = [
+    "LEAST",
+    "RIDGE",
+    "Crowd",
+    "ExpectedFactors",
+    "ItemFactors",
+    "LinearWeights",
+    "Muting",
+    "ValueFactors",
+    "cleaned",
+    "ease",
+    "feature_factors",
+    "half_count",
+    "muting",
+    "pair_factors",
+    "rounds",
+    "symmetric",
+    "tables_of",
+]
+
+_DIRECTIONS, _OVERSAMPLED, _POWERS = 200, 20, 4
+"""The most directions of the mean, columns beyond them, and power iterations (Halko, Martinsson & Tropp
+2011): chosen by hand."""
+_FAINTEST = 1e-6
+"""Smallest variance of a direction, over the largest: chosen by hand."""
+_LEAST = 1e-12
+"""Smallest t, so that nothing is divided by zero."""
+_UPDATES = 3  # of the mean's own diagonal, which the pairs lack; chosen by hand
+_SPREADS = (0.0, *np.geomspace(1e-4, 30, 40).tolist())
+"""Values of ν that are tried: chosen by hand."""
+
+
+class _Centred(NamedTuple):
+    """The matrix G − v₁ wᵀ, which is never formed.
+
+    Attributes:
+        table: G, sparse or dense, shape (n, n_values).
+        along: v₁, shape (n,).
+        part: w = Gᵀ v₂, shape (n_values,).
+    """
+
+    table: Any
+    along: Floats
+    part: Floats
+
+    @classmethod
+    def of(cls, table: Any, along: Floats, across: Floats) -> Self:
+        """Return (I − v₁ v₂ᵀ) G."""
+        return cls(table, along, np.asarray(table.T @ across))
+
+    def times(self, block: Floats) -> Floats:
+        return np.asarray(self.table @ block - np.outer(self.along, self.part @ block))
+
+    def transposed(self, block: Floats) -> Floats:
+        return np.asarray(self.table.T @ block - np.outer(self.part, self.along @ block))
+
+    def row_squares(self) -> Floats:
+        """Return the diagonal of G̃ G̃ᵀ, shape (n,)."""
+        squares = self.table.multiply(self.table).sum(axis=1)
+        cross = self.along * np.asarray(self.table @ self.part)
+        return np.asarray(squares - 2 * cross + self.along**2 * (self.part @ self.part))
+
+    def alike(self, other: Self) -> float:
+        """Return ‖G̃ᵀ H̃‖², from the sparse GᵀH: G̃ᵀ H̃ = GᵀH − a wᵀ − u (b − |v₁|² w)ᵀ."""
+        shared = self.table.T @ other.table
+        mine, theirs = self.table.T @ self.along, other.table.T @ other.along
+        theirs = theirs - (self.along @ self.along) * other.part
+        first, second = mine @ (shared @ other.part), self.part @ (shared @ theirs)
+        total = shared.multiply(shared).sum() - 2 * (first + second)
+        total += (mine @ mine) * (other.part @ other.part) + (self.part @ self.part) * (theirs @ theirs)
+        return float(total + 2 * (mine @ self.part) * (other.part @ theirs))
+
+    def seen_in(self, pairs: Floats32) -> float:
+        """Return tr(G̃ᵀ Z G̃) of symmetric pairs Z."""
+        across = pairs @ self.along.astype(np.float32)
+        values = sparse.csr_array(self.table.T)
+        total = values.multiply(values.astype(np.float32) @ pairs).sum()
+        cross = np.asarray(self.table.T @ across) @ self.part
+        return float(total - 2 * cross + (self.along @ across) * (self.part @ self.part))
+
+
+def tables_of(prior: ItemPrior, weights: Floats, variance: Floats, items: Ints) -> list[Any]:
+    """Return all that is publicly known of how some items go together, one sparse matrix for each kind.
+
+    Args:
+        prior: features, and factors of others' interactions, which get the weights of these.
+        weights: d of each item of the catalogue, shape (n_items,).
+        variance: t of each, shape (n_items,).
+        items: the items, shape (n,).
+    """
+    tables = [table[items] for table in prior.tables]
+    if prior.pairs.size:
+        scale = weights[items] / np.sqrt(np.maximum(variance[items], _LEAST))
+        tables.append(sparse.csr_array(scale[:, None] * prior.pairs[items]))
+    return tables
+
+
+class ExpectedFactors(NamedTuple):
+    """Whitened factors that features let expect, and the space of all that features can explain.
+
+    Attributes:
+        factors: N, columns in the order of their size, shape (n, any); none if the pairs do not show the
+            features.
+        basis: Q, orthonormal: the leading directions of the features' mean, shape (n, n_directions).
+        loads: Q = G̃ loads with G̃ of all groups, shape (n_values, n_directions).
+    """
+
+    factors: Floats
+    basis: Floats
+    loads: Floats
+
+    def by_value(self, rows: Floats) -> Floats:
+        """Return B of the values: G̃ B is the part of the rows of items that features explain.
+
+        Args:
+            rows: whitened, shape (n, any).
+
+        Returns:
+            Shape (n_values, any).
+        """
+        return np.asarray(self.loads @ (self.basis.T @ rows), dtype=np.float64)
+
+
+def feature_factors(
+    pairs: Floats32, tables: Sequence[Any], variance: Floats, scale: Floats, direction: Floats
+) -> ExpectedFactors:
+    """Find factors N of the items with N Nᵀ the expected pairs, given what the pairs say.
+
+    Args:
+        pairs: whitened, with a zero diagonal, shape (n, n).
+        tables: which items have which values, one sparse matrix for each group, shape (n, any).
+        variance: t of each item, shape (n,).
+        scale: r, by whose roots the rows and columns of the pairs were divided, shape (n,).
+        direction: v, of length 1, shape (n,).
+    """
+    n_values = sum(table.shape[1] for table in tables)
+    nothing = ExpectedFactors(*(np.zeros((size, 0)) for size in (len(variance), len(variance), n_values)))
+    if not tables:
+        return nothing
+    root = np.sqrt(scale)
+    weights = sparse.diags_array(np.sqrt(variance) / root)
+    along, across = direction / root, direction * root
+    groups = [_Centred.of(sparse.csr_array(weights @ table), along, across) for table in tables]
+    coefficients = _coefficients(groups, pairs)
+    if not coefficients.any():
+        return nothing
+    shown = [group.table * math.sqrt(c) for group, c in zip(groups, coefficients, strict=True) if c > 0]
+    mean = _Centred.of(sparse.csr_array(sparse.hstack(shown)), along, across)
+    basis, values, axes = _directions(mean)
+    sizes = np.repeat(np.sqrt(coefficients), [group.table.shape[1] for group in groups])
+    loads = np.zeros((n_values, len(values)))
+    loads[sizes > 0] = sizes[sizes > 0, None] * axes / np.sqrt(values)
+    return ExpectedFactors(_moved(pairs, basis, values), basis, loads)
+
+
+def _coefficients(groups: Sequence[_Centred], pairs: Floats32) -> Floats:
+    """Fit c ≥ 0 to the pairs off the diagonal; each shrinks by its variance, so that noise alone gives 0."""
+    diagonals = [group.row_squares() for group in groups]
+    normal = np.array([[one.alike(other) for other in groups] for one in groups])
+    normal -= np.array([[one @ other for other in diagonals] for one in diagonals])
+    moment = np.array([group.seen_in(pairs) for group in groups])
+    normal += 1e-9 * max(np.trace(normal), 1e-30) * np.eye(len(groups))
+    root = np.linalg.cholesky(normal).T
+    fitted, _ = nnls(root, np.linalg.solve(root.T, moment))
+    active = fitted > 0
+    if active.any():
+        variances = 2 * np.diag(np.linalg.inv(normal[np.ix_(active, active)]))
+        fitted[active] *= np.maximum(0, 1 - variances / fitted[active] ** 2)
+    return np.asarray(fitted, dtype=np.float64)
+
+
+def _directions(mean: _Centred) -> tuple[Floats, Floats, Floats]:
+    """Return Q, S² and V of the leading part Q S Vᵀ of G̃, shapes (n, k), (k,) and (n_values, k)."""
+    n, n_values = mean.table.shape
+    most = min(_DIRECTIONS, n - 1, n_values)
+    width = min(most + _OVERSAMPLED, n_values)
+    block = np.cos(np.outer(np.arange(n_values), np.arange(1, width + 1)) * 0.7390851332151607)
+    for _ in range(_POWERS):
+        block, _ = np.linalg.qr(mean.times(block))
+        block, _ = np.linalg.qr(mean.transposed(block))
+    basis, _ = np.linalg.qr(mean.times(block))
+    turned, sizes, axes = np.linalg.svd(mean.transposed(basis).T, full_matrices=False)
+    values = sizes[:most] ** 2
+    kept = values > _FAINTEST * max(values.max(initial=0.0), 1e-30)
+    return np.asarray(basis @ turned[:, :most])[:, kept], values[kept], axes[:most][kept].T
+
+
+def _moved(pairs: Floats32, basis: Floats, values: Floats) -> Floats:
+    """Move the mean Q κ Qᵀ towards the pairs, direction by direction.
+
+    Qᵀ (Z + its missing diagonal) Q − diag κ has entries N(0, ν κ_j κ_k + 1), twice as much on the diagonal. ν
+    is the most likely one; the rest is a posterior mean.
+    """
+    seen = basis.T @ (pairs @ basis.astype(np.float32)).astype(np.float64)
+    products, double = np.outer(values, values), 1 + np.eye(len(values))
+    above = np.triu_indices(len(values))
+    factors = basis * np.sqrt(values)
+    for _ in range(_UPDATES):
+        diagonal = (factors**2).sum(axis=1)
+        deviation = seen + (basis * diagonal[:, None]).T @ basis - np.diag(values)
+
+        def surprise(spread: float, squares: Floats = deviation**2) -> float:
+            variance = (spread * products + 1) * double
+            return float((np.log(variance) + squares / variance)[above].sum())
+
+        spread = min(_SPREADS, key=surprise)
+        moved = np.diag(values) + deviation * spread * products / (spread * products + 1)
+        sizes, turned = np.linalg.eigh((moved + moved.T) / 2)
+        positive = sizes > 0
+        factors = (basis @ (turned[:, positive] * np.sqrt(sizes[positive])))[:, ::-1]
+    return np.asarray(factors, dtype=np.float64)
+
+
+# The constants were tried on MovieLens 1M, on other people than those that are shown, and checked on
+# MovieLens 100K and latest-small: lab/results/top_n.md.
+_MOST_ROUNDS, _FEWEST_ROUNDS, _FACTOR_ROUNDS = 100, 40, 2500
+"""Bounds of ``rounds``, and its product with the number of factors."""
+_MUTING = 270.0
+"""Times √n/(μ n̂): the count, over the average, of an item that is muted to half."""
+_FEWEST_FACTORS, _FEW_FACTORS, _REACH_PER_FACTOR, _SIGNAL_PER_FACTOR = 4, 16, 100.0, 200.0
+"""Factors to start with: the fewest, how many a crowd of any size may have, and μ Σ √c and μ n̂ for each;
+those of features count, up to half."""
+_FEWEST_ITEMS, _ITEMS_PER_CROWD = 500, 1.25
+"""The fewest items to start with, and how many for each unit of μ n̂."""
+LEAST, _LEAST_VARIANCE = 1e-8, 1e-4
+"""Smallest weight, scale and eigenvalue, and smallest t over its mean, so that nothing is divided by zero."""
+RIDGE = 0.5
+"""Of the mean of the diagonal; docs/models/private_ease.md says so, docs/decisions/one-shot-ease.md why."""
+_OF_SAMPLING, _MOST_SAMPLING = 0.5, 10.0
+"""Of the bound on the crowd's own sampling error, and its most over the variance of the noise."""
+_MOST_POPULAR = 0.9
+"""Largest squared mean cosine, over the mean squared cosine: chosen by hand."""
+_FLOOR = 0.05
+"""Smallest part of an item's own variance that its factors leave."""
+
+
+class Muting(NamedTuple):
+    """How much each item counts in the users' vectors.
+
+    Attributes:
+        weights: d, above 0 and at most 1, shape (n,).
+        direction: v, of length 1: where the vectors of all users lie on average, shape (n,).
+        variance: t, mean 1: how much of the squared vectors falls on each item, shape (n,).
+
+    Privacy: post-processing.
+    """
+
+    weights: Floats
+    direction: Floats
+    variance: Floats
+
+    def of(self, items: Ints) -> Self:
+        """Select some items; the direction of the average user has length 1 among them, too."""
+        direction = self.direction[items]
+        length = max(float(np.linalg.norm(direction)), 1e-300)
+        return type(self)(self.weights[items], direction / length, self.variance[items])
+
+
+def muting(counts: Floats, signal: float) -> Muting:
+    """Return weights d_i = s_i/(s_i + 270 √n/(μ n̂) · mean s), scaled so that the largest is 1.
+
+    Args:
+        counts: s, denoised counts, positive, shape (n,).
+        signal: μ n̂, the Gaussian-DP parameter μ of the fit times the size of the crowd; infinite without
+            noise.
+    """
+    weights = counts / (counts + half_count(counts, signal))
+    weights = np.maximum(weights / weights.max(), LEAST)
+    direction = counts * weights
+    variance = direction * weights
+    return Muting(weights, direction / np.linalg.norm(direction), variance / variance.mean())
+
+
+def half_count(counts: Floats, signal: float) -> float:
+    """Return 270 √n/(μ n̂) · mean s, the count of an item that is muted to half; see ``muting``."""
+    return float(_MUTING * math.sqrt(len(counts)) / signal * counts.mean())
+
+
+def symmetric(above: Floats, n: int) -> Floats32:
+    """Unpack a strict upper triangle, row by row, into a symmetric matrix with a zero diagonal."""
+    matrix = np.zeros((n, n), dtype=np.float32)
+    start = 0
+    for i in range(n - 1):
+        row = above[start : start + n - i - 1]
+        matrix[i, i + 1 :] = matrix[i + 1 :, i] = row
+        start += n - i - 1
+    return matrix
+
+
+class Crowd(NamedTuple):
+    """The size of the crowd whose pairs were measured, as the noisy sums say it.
+
+    Attributes:
+        total: T, the sum of all users' squared vectors: their number, or Σ ‖y‖ for unit ``record``.
+        users: T² over the sum of their squares: how many equal users they are worth; below it the pairs
+            err even without noise.
+        signal: μ n̂, as for ``muting``.
+        reach: μ Σ √c for users with c items, in half for unit ``user``: how much noise the pairs stand.
+        cosine: mean cosine between the users' vectors and the direction v of the average user.
+
+    Privacy: post-processing.
+    """
+
+    total: float
+    users: float
+    signal: float
+    reach: float
+    cosine: float
+
+
+class ItemFactors(NamedTuple):
+    """Factors of items, and what features explain of them.
+
+    Attributes:
+        factors: L, shape (n, rank).
+        values: B: of L_i, features explain √t_i F_i B − v_i (vᵀ √t F) B; shape (n_values, rank).
+
+    Privacy: post-processing.
+    """
+
+    factors: Floats
+    values: Floats
+
+
+def cleaned(
+    above: Floats, sigma: float, weights: Muting, crowd: Crowd, features: Sequence[Any], rank: int
+) -> ItemFactors:
+    """Fit item factors to a released strict upper triangle; where the noise hides all, rows are 0.
+
+    Entry ij has the variance σ² of the noise, and that of the crowd itself, which is a sample of people: with
+    own_i = T t_i/Σ t, by Cauchy's inequality at most own_i own_j/n; half of it is taken. So row and column i
+    are divided by √r_i with r_i² = σ² + own_i²/2n, and the noise has variance 1. The second part counts up to
+    10 σ² where there is noise.
+
+    Where the crowd is small for its noise, rare items and further factors only make the fit slower to tell
+    signal from noise, so it starts with fewer of both. Features reach all items.
+
+    Args:
+        above: the triangle, row by row, of n items.
+        sigma: standard deviation of the noise of an entry.
+        weights: d, v and t of the items.
+        crowd: how large it is.
+        features: which items have which values of each kind of feature, sparse, shape (n, any).
+        rank: largest number of factors; of more, the leading directions are kept.
+    """
+    n, variance = len(weights.variance), weights.variance
+    own_variance = max(crowd.total, 1.0) * variance / variance.sum()
+    sampling = _OF_SAMPLING * own_variance**2 / max(crowd.users, 1.0)
+    if sigma:
+        sampling = np.minimum(sampling, _MOST_SAMPLING * sigma**2)
+    scale = np.maximum(np.sqrt(sigma**2 + sampling), LEAST)
+    root = np.sqrt(scale).astype(np.float32)
+    pairs = symmetric(above, n)
+    pairs /= root[:, None]
+    pairs /= root
+    public = feature_factors(pairs, features, variance, scale, weights.direction)
+    expected = public.factors
+    faint = (expected**2).sum(axis=0) <= math.sqrt(n)
+    fixed, means = expected[:, faint], expected[:, ~faint]
+    shown = crowd.signal / _SIGNAL_PER_FACTOR
+    shown = max(_FEW_FACTORS, shown - expected.shape[1], shown / 2)
+    most = min(crowd.reach / _REACH_PER_FACTOR, shown)
+    further = min(rank, n - 1, round(max(min(most, float(rank)), _FEWEST_FACTORS)))
+    n_items = max(_FEWEST_ITEMS, further + 1, round(min(_ITEMS_PER_CROWD * crowd.signal, n)))
+    kept = np.sort(np.argsort(-variance, kind="stable")[:n_items])
+    if len(kept) < n:
+        pairs = pairs[np.ix_(kept, kept)]
+    if fixed.shape[1]:  # the pairs say too little of these to move them any further
+        faintly = fixed[kept].astype(np.float32)
+        pairs -= faintly @ faintly.T
+        np.fill_diagonal(pairs, 0)
+    factors = np.hstack([means, np.zeros((n, further))])
+    fitted, axes = pair_factors(pairs, variance[kept] / scale[kept], means[kept], further)
+    factors = factors @ axes
+    factors[kept] = fitted
+    whole = np.asarray(np.hstack([factors, fixed]) * np.sqrt(scale)[:, None], dtype=np.float64)
+    most = min(rank, n - 1)
+    if whole.shape[1] > most:
+        vectors, sizes, _ = np.linalg.svd(whole, full_matrices=False)
+        whole = np.asarray(vectors[:, :most] * sizes[:most], dtype=np.float64)
+    return ItemFactors(whole, public.by_value(whole / np.sqrt(scale)[:, None]))
+
+
+def rounds(n_factors: int) -> int:
+    """Return the number of updates of all item factors: 2500 of single factors, within bounds.
+
+    With many factors there is little noise, which few updates settle; with few, further ones silence weak
+    factors that still help.
+    """
+    return max(_FEWEST_ROUNDS, min(_MOST_ROUNDS, _FACTOR_ROUNDS // n_factors))
+
+
+def pair_factors(pairs: Floats32, variance: Floats, means: Floats, further: int) -> tuple[Floats, Floats]:
+    """Fit L with pairs ≈ L Lᵀ off the diagonal, where the noise has variance 1.
+
+    L_ik ~ N(N_ik, t_i/α_k): α falls where the pairs say more than the mean N, and N is forgotten.
+
+    Args:
+        pairs: symmetric, with a zero diagonal, shape (n, n).
+        variance: t, shape (n,).
+        means: N of the factors that are expected, shape (n, any).
+        further: number of factors of mean 0, below n.
+
+    Returns:
+        The factors, shape (n, expected + further); further ones that the noise hides are about 0. And
+        the axes to which the fit turned those that it started from, for items that it leaves out.
+    """
+    n = len(pairs)
+    t = np.maximum(variance, _LEAST_VARIANCE * variance.mean())[:, None]
+    root = np.sqrt(t)
+    factors = np.hstack([means, _starting(pairs, root, root * means, further)])
+    expected = np.hstack([means, np.zeros((n, further))])
+    spread = np.zeros_like(factors)
+    turned_to = np.eye(factors.shape[1])
+    precision = n / np.maximum((factors**2 / t).sum(axis=0), 1e-30)
+    for _ in range(rounds(factors.shape[1])):
+        scale = np.sqrt(precision)
+        moment = factors.T @ factors + np.diag(spread.sum(axis=0))
+        values, turned = np.linalg.eigh(moment / np.outer(scale, scale))
+        trust = 1 / (np.maximum(values, 0) + 1 / t)
+        # The missing diagonal of the matrix is taken to be what the factors say.
+        target = (pairs @ factors.astype(np.float32)).astype(np.float64)
+        target += factors * (factors**2).sum(axis=1, keepdims=True) + precision * expected / t
+        update = ((target / scale) @ turned * trust) @ turned.T / scale
+        factors = (factors + update) / 2  # full steps of all rows at once oscillate
+        spread = (spread + trust @ (turned**2).T / precision) / 2
+        apart = factors - expected
+        moment = (apart / t).T @ apart + np.diag((spread / t).sum(axis=0))
+        _, axes = np.linalg.eigh(moment)
+        axes = axes[:, ::-1]
+        factors, expected, spread = factors @ axes, expected @ axes, spread @ axes**2
+        turned_to = turned_to @ axes
+        precision = n / np.maximum((((factors - expected) ** 2 + spread) / t).sum(axis=0), 1e-30)
+    return np.asarray(factors, dtype=np.float64), np.asarray(turned_to, dtype=np.float64)
+
+
+def _starting(pairs: Floats32, root: Floats, means: Floats, rank: int) -> Floats:
+    """Start factors from the leading eigenvectors of √t Z √t, outside the span of the means.
+
+    Args:
+        pairs: Z, shape (n, n).
+        root: √t, shape (n, 1).
+        means: √t N, shape (n, any).
+        rank: number of factors.
+    """
+    weighted = pairs * root.astype(np.float32) * root.T.astype(np.float32)
+    if means.shape[1]:
+        span = np.linalg.qr(means)[0].astype(np.float32)
+        across = weighted @ span
+        weighted -= across @ span.T
+        weighted -= span @ (across.T - (span.T @ across) @ span.T)
+    values, vectors = leading(weighted, rank)
+    largest = max(float(values[0]), LEAST)
+    start = vectors * np.sqrt(np.maximum(values, 1e-3 * largest)) / np.maximum(root, 1e-3)
+    return np.asarray(start, dtype=np.float64)
+
+
+class ValueFactors(NamedTuple):
+    """Parts of linear scores that features explain: of g_i, (√t_i F_i W + v_i (w − (vᵀ √t F) W))/A_i.
+
+    Attributes:
+        factors: W, shape (n_values, rank).
+        direction: w, shape (rank,).
+        diagonal: A, shape (n,).
+
+    Privacy: post-processing.
+    """
+
+    factors: Floats
+    direction: Floats
+    diagonal: Floats
+
+
+class LinearWeights(NamedTuple):
+    """Scores that are linear in a user's items and in the length of their vector.
+
+    score_j = b_j ⟨Σ_i a_i x_i g_i + |a ∘ x| h, g_j⟩.
+
+    Attributes:
+        factors: g, shape (n, rank).
+        inputs: a, shape (n,).
+        outputs: b, shape (n,).
+        intercept: h, shape (rank,).
+
+    Privacy: post-processing.
+    """
+
+    factors: Floats
+    inputs: Floats
+    outputs: Floats
+    intercept: Floats
+
+
+def ease(
+    factors: ItemFactors, weights: Muting, popular_part: float, crowd: Crowd
+) -> tuple[LinearWeights, ValueFactors]:
+    """Solve EASE for a covariance of low rank plus diagonal, in closed form (Steck 2019, eq. 8).
+
+    C = U Λ Uᵀ + A with U = [L, v], Λ = diag(1 − ℓ/T, …, ℓ) and the diagonal A: what the factors leave of
+    each item's own variance T t_i/Σ t, plus a ridge. With P = C⁻¹ = A⁻¹ − A⁻¹ H Hᵀ A⁻¹ and
+    H = U (Λ⁻¹ + Uᵀ A⁻¹ U)^(−1/2), EASE scores item j by −Σ_i x_i d_i P_ij/(P_jj d_j) over the items i ≠ j.
+
+    A user's part along v has a mean, too: the released cosine times |d ∘ x|. So what a short history does not
+    say is filled in by popularity; in the scores this is the intercept.
+
+    Args:
+        factors: L, shape (n, k), and B.
+        weights: d, v and t.
+        popular_part: ℓ, how much of the squared vectors lies along v.
+        crowd: the sum T of the squared vectors, and the mean cosine between them and v.
+    """
+    total = max(crowd.total, 1.0)
+    popular_part = min(max(popular_part, 1e-3 * total), 0.95 * total)
+    cosine = min(max(crowd.cosine, 0.0), math.sqrt(_MOST_POPULAR * popular_part / total))
+    directions = np.column_stack([factors.factors, weights.direction])
+    sizes = np.append(np.full(factors.factors.shape[1], 1 - popular_part / total), popular_part)
+    own_variance = total * weights.variance / weights.variance.sum()
+    diagonal = (
+        np.maximum(own_variance - (directions**2) @ sizes, _FLOOR * own_variance)
+        + RIDGE * own_variance.mean()
+    )
+    inner = np.diag(1 / sizes) + directions.T @ (directions / diagonal[:, None])
+    root = np.linalg.cholesky(inner)
+    loaded = np.linalg.solve(root, directions.T).T
+    precision = 1 / diagonal - (loaded**2).sum(axis=1) / diagonal**2  # P_jj, by which eq. 8 divides
+    along = np.zeros(len(sizes))
+    along[-1] = cosine / popular_part
+    outputs = 1 / (precision * weights.weights)
+    intercept = np.asarray(np.linalg.solve(root, along), dtype=np.float64)
+    linear = LinearWeights(loaded / diagonal[:, None], weights.weights, outputs, intercept)
+    values = np.pad(factors.values, ((0, 1), (0, 1)))
+    values[-1, -1] = 1
+    loaded_values = np.asarray(np.linalg.solve(root, values.T).T, dtype=np.float64)
+    return linear, ValueFactors(loaded_values[:-1], loaded_values[-1], diagonal)

@@ -1,0 +1,76 @@
+"""Popularity: how many people gave each item (counted as in McSherry & Mironov 2009, §4.2)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from hushrec.data.domain import Domain, FeedbackKind
+from hushrec.data.people import People
+from hushrec.models.base import PrivateModel, Repeated
+from hushrec.models.lists.outputs import score_release
+from hushrec.models.lists.sums import ItemCounts
+from hushrec.privacy.accounting.budget import Budget, Terms
+from hushrec.privacy.query import AnyQuery
+from hushrec.privacy.run import Run
+from hushrec.release.artefact import Release
+from hushrec.settings import only
+from hushrec.sums.footprint import COPIED, DRAWS, Footprint
+from hushrec.sums.population import Population
+from hushrec.sums.series import LARGEST_CAP, DatedCounts
+
+
+class Popularity(PrivateModel):
+    """A noisy count for every item, which ranks the items alike for all users.
+
+    Score: s_i = Σ_u w_u [u gave i] + noise. For unit ``user``, w_u = min(1, √(K/c_u)) for a user with c_u
+    items; for unit ``record``, which is one interaction here, w_u = 1. How often a user gave an item does
+    not count.
+
+    Privacy: units ``user`` and ``record`` under add-remove.
+    """
+
+    glance: ClassVar = {
+        "measures": "a count per item",
+        "predicts by": "the same scores for everybody",
+        "noise": "Gaussian",
+        "lists users": "no",
+        "paper": "counts as in McSherry & Mironov 2009, §4.2",
+    }
+    supports: ClassVar = frozenset({("user", "add-remove"), ("record", "add-remove")})
+    feedback: ClassVar[FeedbackKind] = "interactions"
+
+    contribution_cap: Annotated[float, only(unit="user")] = Field(default=30.0, ge=1, lt=LARGEST_CAP)
+    """K, number of items up to which a user counts in full."""
+
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+        return [self._counts(domain, terms).query]
+
+    def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
+        """Give everything to the one measurement."""
+        return {"item counts": 1.0}
+
+    def footprint(self, domain: Domain, budget: Budget) -> Footprint:
+        """Estimate the counts, and a mark for each interaction."""
+        n, user = domain.n_items, budget.unit == "user"
+        return Footprint(1e7 + 2 * COPIED * n, 20 if user else 4, 32, n / DRAWS, 0.1)
+
+    def fit(self, feedback: People, run: Run) -> Release:
+        """Count under noise, publish.
+
+        Privacy: charged (the event of ``queries``).
+        """
+        counts, people = self._counts(feedback.domain, run.terms), Population(feedback)
+        noisy = run.measure(counts.query, counts.measure(people))
+        return score_release(self, feedback.domain, noisy.values)
+
+    def repeated(self, domain: Domain, budget: Budget, releases: int) -> Repeated:
+        sums = DatedCounts(domain, releases, self.contribution_cap)
+        return Repeated(
+            sums,
+            self.default_split(domain, budget),
+            lambda noisy, _: score_release(self, domain, noisy["item counts"].values),
+        )
+
+    def _counts(self, domain: Domain, terms: Terms) -> ItemCounts:
+        return ItemCounts(domain, terms.unit, self.contribution_cap)

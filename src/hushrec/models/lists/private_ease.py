@@ -1,0 +1,297 @@
+"""EASE (Steck 2019) from one noisy Gram matrix of users' items."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from hushrec.arrays import Floats
+from hushrec.data.domain import Domain, FeedbackKind
+from hushrec.data.people import People
+from hushrec.documents.words import Clause
+from hushrec.errors import ConfigError
+from hushrec.estimation.head import Head
+from hushrec.estimation.shrinkage import combined, denoised_counts, shrinking
+from hushrec.item_prior import ItemPrior
+from hushrec.models.base import PrivateModel
+from hushrec.models.lists.estimate.feature_values import CountModel, ValueTable, count_model, value_table
+from hushrec.models.lists.estimate.pair_factors import (
+    Crowd,
+    LinearWeights,
+    Muting,
+    cleaned,
+    ease,
+    muting,
+    rounds,
+    tables_of,
+)
+from hushrec.models.lists.outputs import linear_release, score_release
+from hushrec.models.lists.sums import LARGEST, CrowdSize, ItemCounts, ItemWeights, PairSums, Votes
+from hushrec.models.visibility import TASTE, TASTE_WITH_FEATURES, mu, whole_users
+from hushrec.privacy.accounting.budget import Budget, Terms
+from hushrec.privacy.bounded import Noisy
+from hushrec.privacy.query import AnyQuery
+from hushrec.privacy.run import Run
+from hushrec.release.artefact import Release
+from hushrec.settings import only
+from hushrec.sums.footprint import DRAWS, FLOPS, Footprint
+from hushrec.sums.population import Population
+from hushrec.sums.series import LARGEST_CAP
+
+PAIRS, COUNTS = "pairs", "counts"
+"""The branches of the plan: pairs of items are measured, or the item counts again."""
+FEWEST_ITEMS = {"user": 3.0, "record": math.sqrt(3.0)}
+"""Smallest Σ c/n, or Σ c/Σ √c for unit ``record``, at which own items tell more than popularity does.
+
+Three items each, for which Σ c/Σ √c is √3; at 1.9 each, EASE without noise is below popularity
+(docs/models/private_ease.md).
+"""
+LEAST_EACH = 3
+"""Items of each user, on average, at which own items are expected to tell more than popularity; as above."""
+UNEVEN = 0.75
+"""Σ √c, or its counterpart for unit ``user``, of people as unequal as in real data, over that of equal
+people: lognormal numbers of items with σ = 1.25 have 0.71 or more."""
+MORE = 2
+"""All sums must fit this many times the declared users. Chosen by hand."""
+
+
+class PrivateEASE(PrivateModel):
+    """A linear model of items that go together; each device makes its user's list from their own items.
+
+    Item counts s give public weights d and the direction v of the average user. Of each user's weighted items
+    y = d ∘ x, z = y − ⟨v, y⟩ v is what is their own taste. Measured: Σ_u z_u z_uᵀ/‖z_u‖² above the diagonal
+    (unit ``record``: /‖z_u‖) and Σ_u ⟨v, y_u⟩²/‖y_u‖². The matrix is cleaned to L Lᵀ by what is known of its
+    noise and of public features of the items, and score_j = Σ_i x_i B_ij with the B of EASE (Steck 2019,
+    eq. 8) for the covariance of L, v and a diagonal, plus an intercept: popularity fills in what own items do
+    not say.
+
+    The counts and the size of the crowd come first. If they say that the crowd is too small for pairs, or has
+    fewer than three items each, the rest of the budget measures the counts again, and every list is by
+    popularity. Lists are by popularity, too, if a vote of the people says that they are better.
+
+    Privacy: units ``user`` and ``record`` under add-remove.
+    """
+
+    glance: ClassVar = {
+        "measures": "a count per item, the size of the crowd, and an item × item matrix of pairs",
+        "predicts by": "a linear model of the user's own items",
+        "noise": "Gaussian",
+        "lists users": "no",
+        "paper": "after Steck 2019; Lim & Teh 2007",
+    }
+    supports: ClassVar = frozenset({("user", "add-remove"), ("record", "add-remove")})
+    feedback: ClassVar[FeedbackKind] = "interactions"
+    informed: ClassVar = True
+
+    rank: int = Field(default=128, ge=1, le=1024)
+    """largest number of factors; the noise decides how many are used."""
+    pair_items: int = Field(default=5000, ge=2, le=LARGEST)
+    """the most popular items, by noisy count, whose pairs are measured."""
+    contribution_cap: Annotated[float, only(unit="user")] = Field(default=30.0, ge=1, lt=LARGEST_CAP)
+    """K, number of items up to which a user counts in full among the item counts."""
+    threads: int = Field(default=2, ge=1, exclude=True)
+    """number of threads of the kernel; does not change the result."""
+
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+        """List item counts; and unless the bound on users is too low, the crowd's size, and both branches."""
+        counts = ItemCounts(domain, terms.unit, self.contribution_cap).query
+        most = whole_users(domain, terms, self._most_lengths(domain, terms))
+        if domain.n_items < 2 or most < _taste(domain):
+            return [counts]
+        pairs = (*self._pairs(domain, terms).queries(), Votes(terms.unit).query)
+        again = replace(counts, name="item counts again", branch=COUNTS)
+        in_branch = (replace(query, branch=PAIRS) for query in pairs)
+        return [counts, CrowdSize(terms.unit).query, *in_branch, again]
+
+    def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
+        """Give the pairs four fifths, or the counts all of the rest."""
+        small = {"crowd size": 0.01, "popular part": 0.02, "vector lengths": 0.01, "votes": 0.02}
+        return {"item counts": 0.15, **small, "item pairs": 0.79, "item counts again": 0.84}
+
+    def prospects(self, domain: Domain, budget: Budget) -> str:
+        """Say whether taste is expected to be learned from the crowd, and how lists are made if not."""
+        if domain.n_items < 2:
+            return ""
+        learned = self.finds_taste(domain, budget)
+        expected = "Taste is expected" if learned else "Taste is not expected"
+        expectation = f"{expected} to be learned from {domain.crowd.in_words(domain.feedback)}: "
+        expectation += f"{self.requirement(domain, budget)}. "
+        if not self.decides(domain, budget):
+            return f"{expectation}All of the budget goes to item counts, and everybody gets the same list."
+        lists = "If the first sums say otherwise" if learned else "If the first sums confirm this"
+        rest = "the rest of the budget goes to item counts, and lists are by popularity"
+        return f"{expectation}{lists}, {rest}."
+
+    def decides(self, domain: Domain, budget: Budget) -> bool:
+        """Return whether the bound on users allows for pairs, so that the first sums decide."""
+        return len(self.queries(domain, budget)) > 1
+
+    def finds_taste(self, domain: Domain, budget: Budget) -> bool:
+        """Return whether the declared crowd is large enough for lists that are not by popularity alone."""
+        return domain.crowd.users >= self.users_needed(domain, budget)
+
+    def requirement(self, domain: Domain, budget: Budget) -> str:
+        """Say which crowd it takes until taste is expected to be learned."""
+        if domain.n_items < 2:
+            return "it takes two items"
+        if not self.decides(domain, budget):
+            each = self._most_lengths(domain, budget) / domain.max_users
+            bound = math.ceil(_taste(domain) / whole_users(domain, budget, each))
+            return f"it takes a bound of {bound:,} users or more (max_users)"
+        if domain.crowd.each < LEAST_EACH:
+            return f"it takes {LEAST_EACH} each on average"
+        return f"it takes about {self.users_needed(domain, budget):,.0f} with as many each"
+
+    def users_needed(self, domain: Domain, budget: Budget) -> float:
+        """Return the number of users, as unequal as in real data, from which taste is expected to be learned.
+
+        They have c items each on average, as many as the crowd. For unit ``user``, it takes
+        μ Σ c/√K/2 ≥ 20 √m and Σ c ≥ 3 n of n users, where c ≥ K counts as √(c K); for unit ``record``,
+        μ Σ √c ≥ 20 √m and Σ c ≥ √3 Σ √c. With public features of the items it is 13 in place of 20.
+
+        Returns:
+            A whole number, or infinity where no number of such users is enough.
+        """
+        each = domain.crowd.each
+        if domain.n_items < 2 or each < LEAST_EACH or not self.decides(domain, budget):
+            return math.inf
+        counted = min(each, math.sqrt(each * self.contribution_cap)) if budget.unit == "user" else each
+        lengths = UNEVEN * self._lengths(math.sqrt(each), counted, budget)
+        return math.ceil(_taste(domain) / whole_users(domain, budget, lengths))
+
+    def footprint(self, domain: Domain, budget: Budget) -> Footprint:
+        """Estimate the largest of: counts, the triangle of pairs with its noise, its cleaning, EASE."""
+        n, m = domain.n_items, min(self.pair_items, domain.n_items)
+        counting, seconds = shrinking(n)
+        cells = m * (m - 1) / 2
+        pairs = max(34 * cells, 8 * cells + max(12.0 * m * m + 48.0 * m * self.rank, 40.0 * n * self.rank))
+        updates = rounds(self.rank) * 2.0 * m * m * self.rank
+        spent = seconds + cells / DRAWS + updates / FLOPS
+        return Footprint(1e7 + max(counting, pairs), 45, 100, spent, 2.0, lowered_by="pair_items")
+
+    def fit(self, feedback: People, run: Run) -> Release:
+        """Count items and people; measure the pairs of the popular items and solve for EASE, or count again.
+
+        Privacy: charged (the events of ``queries``, of one branch).
+        """
+        domain, people = feedback.domain, Population(feedback)
+        counts, sizes = ItemCounts(domain, run.terms.unit, self.contribution_cap), CrowdSize(run.terms.unit)
+        first = run.measure(counts.query, lambda: counts.measure(people))
+        popularity, regression = _denoised(first, run.prior)
+        _, *later = self.queries(domain, run.terms)
+        if not later:
+            return score_release(self, domain, popularity)
+        size = max(float(run.measure(sizes.query, sizes.measure(people)).values[0]), 1.0)
+        counted = float(first.values.sum())  # that of denoised counts is larger where noise hides many items
+        lengths = self._lengths(size, max(counted, 0.0), run.terms)
+        signal, least = whole_users(domain, run.terms, lengths), _taste(domain, run.prior)
+        few = counted < FEWEST_ITEMS[run.terms.unit] * size
+        if few or signal < least:
+            run.take(COUNTS, _reason("few_items" if few else "counts", signal, least))
+            both = combined(first, run.measure(later[-1], lambda: counts.measure(people)))
+            return score_release(self, domain, _denoised(both, run.prior)[0])
+        run.take(PAIRS, _reason("pairs", signal, least))
+        weights = muting(popularity, mu(run.terms) * size)
+        head = Head.of(popularity, self.pair_items)
+        lens = ItemWeights(head, weights.weights[head.items], weights.direction[head.items])
+        measured = self._pairs(domain, run.terms).measure(people, lens)
+        noisy = {query.name: run.measure(replace(query, branch=PAIRS), values) for query, values in measured}
+        linear, table = self._linear(noisy, run, popularity, regression, weights, head, size, lengths)
+        votes = Votes(run.terms.unit)
+        ballot = partial(votes.measure, people, linear, popularity, size)
+        if run.measure(replace(votes.query, branch=PAIRS), ballot).values[0] <= 0:
+            run.decide(Clause("branch.vote"))
+            return score_release(self, domain, popularity)
+        return linear_release(self, domain, linear, popularity, table)
+
+    def _linear(
+        self,
+        noisy: Mapping[str, Noisy],
+        run: Run,
+        popularity: Floats,
+        regression: CountModel | None,
+        weights: Muting,
+        head: Head,
+        size: float,
+        lengths: float,
+    ) -> tuple[LinearWeights, ValueTable | None]:
+        """Clean the pairs, solve for EASE, and say what it has of features. Privacy: post-processing."""
+        total = float(noisy["vector lengths"].values[0]) if run.terms.unit == "record" else size
+        total = max(total, 1.0)  # noise may leave less than nothing
+        crowd = self._crowd(size, total, lengths, popularity, weights, run.terms)
+        pairs = noisy["item pairs"]
+        features = tables_of(run.prior, weights.weights, weights.variance, head.items)
+        fitted = cleaned(pairs.values, pairs.sigma, weights.of(head.items), crowd, features, self.rank)
+        whole = fitted._replace(factors=head.spread(fitted.factors))
+        linear, explained = ease(whole, weights, float(noisy["popular part"].values[0]), crowd)
+        if regression is None:
+            return linear, None
+        groups = run.prior.features
+        return linear, value_table(groups, regression, popularity, weights, head.items, explained, crowd)
+
+    def _lengths(self, size: float, count_sum: float, terms: Terms) -> float:
+        """Return Σ √c of users with c items; half of it for unit ``user``.
+
+        Args:
+            size: the measured crowd, which is Σ √c for unit ``record``.
+            count_sum: the sum of the item counts, in which c ≥ K items weigh √(c K) for unit ``user``.
+        """
+        return size if terms.unit == "record" else count_sum / math.sqrt(self.contribution_cap) / 2
+
+    def _most_lengths(self, domain: Domain, terms: Terms) -> float:
+        """Return the largest ``_lengths`` within the bounds on users and on the items of each."""
+        most = float(min(domain.max_per_user, domain.n_items))
+        counted = min(most, math.sqrt(most * self.contribution_cap))
+        return domain.max_users * self._lengths(math.sqrt(most), counted, terms)
+
+    def _crowd(
+        self, size: float, total: float, lengths: float, popularity: Floats, weights: Muting, terms: Terms
+    ) -> Crowd:
+        """Return what the released sums say of the crowd.
+
+        Σ_u ⟨v, y_u⟩/‖y_u‖ is estimated from the item counts. Those of unit ``user`` weigh a user's items by
+        1 up to K of them, and by √(K/c) beyond, so they are divided by the root of K, or of the mean number
+        of items if that is smaller; and ‖y‖² is taken for c times the mean of d² over all given items.
+        """
+        squares = float(popularity @ weights.weights**2)
+        along = float(weights.direction @ (popularity * weights.weights))
+        if terms.unit == "record":  # vectors weigh their length
+            return Crowd(total, total**2 / squares, mu(terms) * size, mu(terms) * lengths, along / total)
+        each = min(self.contribution_cap, popularity.sum() / size)
+        cosine = along / (size * math.sqrt(each * squares / popularity.sum()))
+        return Crowd(total, size, mu(terms) * size, mu(terms) * lengths, cosine)
+
+    def _pairs(self, domain: Domain, terms: Terms) -> PairSums:
+        sums = PairSums(min(self.pair_items, domain.n_items), terms.unit, self.threads)
+        if MORE * domain.max_users > sums.most_people:
+            others = " or lower pair_items" if terms.unit == "record" else ""
+            raise ConfigError(
+                f"sums over pairs of {sums.n_items:,} items of {domain.max_users:,} declared users may not "
+                f"fit 64 bits; declare at most {sums.most_people // MORE:,}{others}"
+            )
+        return sums
+
+
+def _denoised(counts: Noisy, prior: ItemPrior) -> tuple[Floats, CountModel | None]:
+    """Return the counts without their noise, and what features say of them."""
+    regression = count_model(counts, prior.tables)
+    return denoised_counts(counts, regression.expected if regression else None), regression
+
+
+def _taste(domain: Domain, prior: ItemPrior | None = None) -> float:
+    """Return the least signal of whole users at which pairs are worth their noise; features lower it.
+
+    Args:
+        domain: the public domain.
+        prior: what is publicly known about the items; by default, what the domain says.
+    """
+    features = domain.features or domain.titles if prior is None else prior.features or prior.pairs.size
+    return TASTE_WITH_FEATURES if features else TASTE
+
+
+def _reason(name: str, signal: float, least: float) -> Clause:
+    """Say why a branch is taken, with the released signal."""
+    return Clause(f"branch.{name}", {"signal": float(f"{min(signal, 1e9):.3g}"), "least": least})

@@ -1,0 +1,110 @@
+"""Global effects: a mean for every item, a bias for every user (McSherry & Mironov 2009, §4.2–4.3)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Literal, Self
+
+from hushrec.data.domain import Domain
+from hushrec.data.people import People
+from hushrec.errors import BudgetUnsupported, ConfigError
+from hushrec.item_prior import ItemPrior
+from hushrec.models.base import EFFECTS_SPLIT, Noise, PrivateModel, Repeated
+from hushrec.models.biases import BiasSettings, average_split, biases_footprint
+from hushrec.models.effects import EffectSettings, effects_footprint, effects_of
+from hushrec.models.outputs import factor_release, people_release
+from hushrec.privacy.accounting.budget import Budget, Terms
+from hushrec.privacy.bounded import Noisy
+from hushrec.privacy.query import AnyQuery
+from hushrec.privacy.run import Run
+from hushrec.release.artefact import Release
+from hushrec.settings import only
+from hushrec.sums.footprint import Footprint
+from hushrec.sums.population import Population
+from hushrec.sums.series import DatedSums
+
+
+class GlobalEffects(PrivateModel):
+    """Noisy item effects; each user adds their own bias on their device, or takes it from the release.
+
+    Prediction: r̂_ui = μ_i + b_u, where μ_i is the posterior mean of the item's effect given its noisy sum
+    and count, and b_u that of the user's bias given their own ratings.
+
+    Privacy: unit ``record`` under both adjacencies; unit ``user`` under add-remove, with user biases
+    on the device.
+    """
+
+    glance: ClassVar = {
+        "measures": "a sum and a count per item, and per user on request",
+        "predicts by": "item effect plus the user's own bias",
+        "noise": "Gaussian or Laplace",
+        "lists users": 'with `user_biases="released"`, for unit `record`',
+        "paper": "McSherry & Mironov 2009, §4.2–4.3",
+    }
+    supports: ClassVar = frozenset({("record", "add-remove"), ("record", "replace"), ("user", "add-remove")})
+    informed: ClassVar = True
+
+    user_biases: Literal["client", "released"] = "client"
+    """``client``, or ``released`` for a bias of every user on the roster, which costs a part of the
+    budget (after Friedman, Berkovsky & Kaafar 2016, §4.1, "private global effects").
+    """
+    noise: Noise | None = None
+    """``gaussian`` (needs δ > 0) or ``laplace``; by default ``laplace`` if user biases are released,
+    because it is smaller for two small sums per rating, else ``gaussian``.
+    """
+    effects: Annotated[EffectSettings, only(user_biases="client")] = EffectSettings()
+    """how the item effects are measured (``client``)."""
+    biases: Annotated[BiasSettings, only(user_biases="released")] = BiasSettings()
+    """how item effects and user biases are measured (``released``)."""
+
+    @property
+    def noise_distribution(self) -> Noise:
+        return self.noise or ("laplace" if self.user_biases == "released" else "gaussian")
+
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+        """List sums and counts by item; then by user, or for unit ``user`` the overall level of all users."""
+        if self.user_biases == "client":
+            return [*self.effects.sums(domain, terms, self.norm).queries()]
+        if terms.unit == "user":
+            raise BudgetUnsupported('unit user does not support released biases; set user_biases="client"')
+        return [*self.biases.queries(domain, terms, self.norm)]
+
+    def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
+        """Give most to sums; with released biases, give users more than items."""
+        if self.user_biases == "released":
+            return average_split(budget, 1.0)
+        return EFFECTS_SPLIT
+
+    def footprint(self, domain: Domain, budget: Budget) -> Footprint:
+        of = biases_footprint if self.user_biases == "released" else effects_footprint
+        return of(domain, budget)
+
+    def settled(self, domain: Domain, budget: Budget) -> Self:
+        """Write out the clip and the contribution cap."""
+        sums = self.effects.sums(domain, budget, "l2")
+        bounds = {"clip": sums.clip / domain.scale.span, "contribution_cap": sums.contribution_cap}
+        return self.model_copy(update={"effects": self.effects.model_copy(update=bounds)})
+
+    def repeated(self, domain: Domain, budget: Budget, releases: int) -> Repeated:
+        """Repeat sums and counts by item, and the level of people, with Gaussian noise."""
+        if self.user_biases == "released" or self.noise_distribution == "laplace":
+            raise ConfigError('a series needs user_biases="client" and noise="gaussian"; leave both out')
+        once = self.effects.sums(domain, budget, "l2")
+        sums = DatedSums(domain, releases, once.contribution_cap, once)
+
+        def build(noisy: Mapping[str, Noisy], prior: ItemPrior) -> Release:
+            effects = effects_of(once, noisy, prior)
+            return factor_release(self, domain, effects, prior.factors_of(domain.n_items))
+
+        return Repeated(sums, EFFECTS_SPLIT, build)
+
+    def fit(self, feedback: People, run: Run) -> Release:
+        """Measure, shrink, publish.
+
+        Privacy: charged (the events of ``queries``).
+        """
+        domain, people = feedback.domain, Population(feedback)
+        if self.user_biases == "released":
+            return people_release(self, domain, self.biases.measure(people, run, self.norm))
+        sums = self.effects.sums(domain, run.terms, self.norm)
+        effects = self.effects.measure(sums, people, run)
+        # Factors of other people's public ratings, if there are any: nothing here says more of them.
+        return factor_release(self, domain, effects, run.prior.factors_of(domain.n_items))

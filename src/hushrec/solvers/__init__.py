@@ -1,1 +1,0 @@
-"""Exact fits of factors: private in, private out; they add no noise."""

@@ -1,1 +1,0 @@
-"""Markov chains over factors: Gibbs sweeps, and diagnostics of convergence."""

@@ -1,1 +1,0 @@
-"""Private sums of interactions: who gave which items, without any ratings."""

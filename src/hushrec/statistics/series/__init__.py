@@ -1,1 +1,0 @@
-"""Private sums for releases that repeat: every record counts by how long ago it came."""

@@ -1,0 +1,217 @@
+"""Sums and counts by item, and overall (McSherry & Mironov 2009, §4.2 and §4.5)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from hushrec.arrays import Ints, Ints32
+from hushrec.data.domain import Domain
+from hushrec.data.feedback import Ratings
+from hushrec.errors import DomainError
+from hushrec.privacy.bounded import Norm
+from hushrec.privacy.query import Sum
+from hushrec.sums.integer_grid import Grid, Weights
+from hushrec.sums.kernels.centring import centre, truncated_item_sums, weighted_item_sums
+from hushrec.sums.population import Population, Weighed
+from hushrec.sums.sensitivity import vector_user
+
+OVERALL = ("global sum", "global count", "slopes")
+"""The measurements over all users together, one number each (unit ``user``)."""
+_BITS = 14  # steps of the grid in a scale's span: 2^14
+_WEIGHT_BITS = 28  # steps in a weight of 1: 2^28
+_COUNT_BITS = 4  # below one, so that small noise can be drawn too
+_FULL_BITS = 16  # of a personal weight
+SLOPE_BITS = 16  # steps in a slope of 1: 2^16
+_KEPT_BITS = 30  # of weight × entry, so that sums over a billion users stay below 2^62
+
+
+@dataclass(frozen=True)
+class EffectSums:
+    """The sums and counts measured per item.
+
+    Unit ``record``: Σ (r − origin) and the number of ratings of each item. Unit ``user``: each user's
+    ratings are centred on the user's own mean, clamped to ±clip, and weighted by √(K/c) if the user has
+    c > K of them, so the norm of a user's whole contribution is at most √K · clip (sums) and √K (counts).
+    The global sum is then that of the users' means, and the global count that of users. The slopes say how
+    much of an item's effect b_i is left in z: if one of c ratings grows by one, its z grows by
+    1 − 1/(c + reg), and not at all where it is clamped. A user adds the mean of that over their ratings.
+
+    Args:
+        unit, adjacency: unit and adjacency of the guarantee.
+        clip: bound on a centred rating (unit ``user``).
+        contribution_cap: K (unit ``user``); the paper's is 1.
+        reg: fictitious ratings at the origin in a user's mean (unit ``user``); None if ratings are
+            neither centred nor clamped.
+        origin: subtracted from every rating before summing, in rating units.
+        overall: whether to measure the global sum and count in unit ``record`` too.
+        personal_epsilon: whether users have weights, which scale their whole contribution (unit ``user``).
+
+    Privacy: public.
+    """
+
+    domain: Domain
+    unit: str
+    adjacency: str
+    norm: Norm
+    clip: float
+    contribution_cap: float
+    reg: int | None
+    origin: float
+    overall: bool = False
+    personal_epsilon: bool = False
+
+    @cached_property
+    def grid(self) -> Grid:
+        return Grid(self.domain.scale.span, _BITS)
+
+    @cached_property
+    def grid_values(self) -> Ints:
+        """Every possible rating minus ``origin``, in steps."""
+        lo, _, step = self.domain.scale
+        ratings = lo + step * np.arange(self.domain.scale.n_values, dtype=np.float64)
+        grid_values = self.grid.counts(ratings - self.origin)
+        if np.abs(grid_values).max() >= 2**30:
+            raise DomainError(
+                "this scale lies too far from zero for its width; declare ratings minus its middle"
+            )
+        return grid_values
+
+    @cached_property
+    def weights(self) -> Weights:
+        """A user's weight by number of ratings (unit ``user``)."""
+        largest = min(self.domain.max_per_user, self.domain.n_items)
+        return Weights(largest, _WEIGHT_BITS, 1.0 if self.norm == "l1" else 0.5, self.contribution_cap)
+
+    @property
+    def _shift(self) -> int:
+        """Bits dropped from weight × entry."""
+        return max(0, _WEIGHT_BITS + self._bound.bit_length() - _KEPT_BITS)
+
+    @property
+    def _bound(self) -> int:
+        largest = int(np.abs(self.grid_values).max())
+        as_they_are = self.unit == "record" or self.reg is None
+        return largest if as_they_are else min(largest * 2, self.grid.count(self.clip))
+
+    def queries(self) -> Iterator[Sum]:
+        """Descriptions of the sums, in the order in which they are measured."""
+        grid, n = self.grid, self.domain.n_items
+        user = self.unit == "user"
+        grid_values = self.grid_values
+        largest, width = int(np.abs(grid_values).max()), int(grid_values.max() - grid_values.min())
+        change = (width if self.adjacency == "replace" else largest) * grid.step
+        fixed = self.adjacency == "replace"
+        if self.overall or user:
+            yield Sum("global sum", change, self.norm, grid.step, 1)
+            yield Sum("global count", 0.0 if fixed else 1.0, self.norm, 2.0**-self._count_bits, 1)
+        if self._centred:
+            heaviest = min(self.domain.max_per_user, self.domain.n_items) + (self.reg or 0)
+            yield Sum("slopes", (heaviest - 1) / heaviest, self.norm, 2.0**-SLOPE_BITS, 1)
+        if not user:
+            yield Sum("item sums", change, self.norm, grid.step, n)
+            yield Sum("item counts", 0.0 if fixed else 1.0, self.norm, 2.0**-_COUNT_BITS, n)
+            return
+        unit = 2.0**self._shift * self.weights.step * grid.step
+        bound = self._bound * grid.step
+        sums = vector_user(self.weights.values, bound, unit, self.norm)
+        counts = vector_user(self.weights.values, 1.0, 0.0, self.norm)
+        yield Sum("item sums", sums, self.norm, unit, n)
+        yield Sum("item counts", counts, self.norm, self.weights.step, n)
+
+    def measure(self, people: Population) -> Iterator[tuple[Sum, Ints]]:
+        """The sums themselves, in the order of ``queries``, in one pass over the blocks.
+
+        Args:
+            people: people with private ratings. If ``personal_epsilon``, each has a weight w and adds at most
+                w times each query's sensitivity.
+
+        Privacy: bounded, each by its query's sensitivity; unit ``user`` needs ratings capped to the
+        domain's cap.
+        """
+        queries = [*self.queries()]
+        source = people.weighed if self.personal_epsilon else people.in_full
+        yield from zip(queries, source.total(self._add, *(query.size for query in queries)), strict=True)
+
+    def slopes(self, ratings: Ratings, entries: Ints32) -> Ints:
+        """Mean slope of each user's ratings, from 0 to 1, in steps of 2^-``SLOPE_BITS``, shape (n_users,).
+
+        Args:
+            ratings: of whole users.
+            entries: their ratings centred and clamped, in steps of ``grid``.
+
+        Privacy: private.
+        """
+        inside = np.add.reduceat(np.abs(entries) < self._bound, ratings.indptr[:-1], dtype=np.int64)
+        counts = np.diff(ratings.indptr)
+        weight = counts + (self.reg or 0)
+        slopes = ((inside << SLOPE_BITS) // counts) * (weight - 1) // weight
+        return np.asarray(slopes, dtype=np.int64)
+
+    def _add(self, block: Weighed | Ratings, *sums: Ints) -> None:
+        ratings, personal_weights = block if isinstance(block, Weighed) else (block, None)
+        *overall, item_sums, item_counts = sums
+        slopes = overall.pop() if self._centred else None
+        rating, n = self.unit == "record", self.domain.n_items
+        values = self.grid_values[ratings.steps]
+        if overall:
+            overall[0] += self._global_sum(ratings, values, personal_weights)
+            overall[1] += self._global_count(ratings, personal_weights)
+        reg = None if rating else self.reg
+        entries = values.astype(np.int32) if reg is None else self._entries(ratings, reg)
+        del values
+        if slopes is not None:
+            each_slope = self.slopes(ratings, entries)
+            slopes += (
+                each_slope.sum()
+                if personal_weights is None
+                else ((each_slope * personal_weights) >> _FULL_BITS).sum()
+            )
+        rows = (ratings.indptr, ratings.items)
+        counts = np.diff(ratings.indptr)
+        full = np.full(len(counts), 1 << _WEIGHT_BITS, dtype=np.int64)
+        weights = full if rating else self.weights.steps[counts]
+        if personal_weights is not None:
+            weights = (weights * personal_weights) >> _FULL_BITS
+        dropped = _WEIGHT_BITS if rating else self._shift
+        each = weighted_item_sums if personal_weights is None else truncated_item_sums
+        item_sums += each(*rows, entries, weights, dropped, n)
+        entries.fill(1)
+        dropped = _WEIGHT_BITS - _COUNT_BITS if rating else 0
+        item_counts += weighted_item_sums(*rows, entries, weights, dropped, n)
+
+    @property
+    def _centred(self) -> bool:
+        return self.unit == "user" and self.reg is not None
+
+    @property
+    def _count_bits(self) -> int:
+        return _FULL_BITS if self.personal_epsilon else _COUNT_BITS
+
+    def _global_count(self, ratings: Ratings, personal_weights: Ints | None) -> int:
+        members = len(ratings.items if self.unit == "record" else ratings.users)
+        return (members << self._count_bits) if personal_weights is None else int(personal_weights.sum())
+
+    def _global_sum(self, ratings: Ratings, values: Ints, personal_weights: Ints | None) -> int:
+        if self.unit == "record":
+            return int(values.sum())
+        means = np.add.reduceat(values, ratings.indptr[:-1]) // np.diff(ratings.indptr)
+        if personal_weights is not None:
+            means = np.sign(means) * ((np.abs(means) * personal_weights) >> _FULL_BITS)
+        return int(means.sum())
+
+    def _entries(self, ratings: Ratings, reg: int) -> Ints32:
+        limit = 2 * int(np.abs(self.grid_values).max())
+        entries: Ints32 = centre(
+            ratings.indptr,
+            ratings.items,
+            ratings.steps,
+            self.grid_values,
+            np.zeros(self.domain.n_items, dtype=np.int64),
+            limit,
+            0,
+            reg,
+            self._bound,
+        )
+        return entries

@@ -1,0 +1,84 @@
+"""Two numbers of all people together: how many they are, and how their ratings spread over the scale."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hushrec.arrays import Ints
+from hushrec.data.domain import Domain
+from hushrec.data.feedback import Feedback, Ratings
+from hushrec.privacy.bounded import Norm
+from hushrec.privacy.query import Sum
+from hushrec.sums.integer_grid import Grid
+from hushrec.sums.population import Population
+
+_BITS = 12  # steps of the grid in a scale's span: 2^12, so that squares of a trillion ratings fit 64 bits
+
+
+@dataclass(frozen=True)
+class RatingSquares:
+    """Σ (r − the middle of the scale)² over all ratings, unit ``record``.
+
+    One rating adds at most the square of half the scale's width, and changes the sum by no more under
+    replace.
+
+    Args:
+        norm: norm in which the noise requires sensitivities.
+
+    Privacy: public.
+    """
+
+    domain: Domain
+    norm: Norm = "l2"
+
+    @property
+    def _squares(self) -> Ints:
+        """The square of each value of the scale, in steps, from the bottom up."""
+        lo, _, step = self.domain.scale
+        values = lo + step * np.arange(self.domain.scale.n_values, dtype=np.float64)
+        return self._grid.counts(values - self.domain.scale.mid) ** 2
+
+    @property
+    def _grid(self) -> Grid:
+        return Grid(self.domain.scale.span, _BITS)
+
+    @property
+    def query(self) -> Sum:
+        """Description of the sum, without any data."""
+        unit = self._grid.step**2
+        return Sum("squared ratings", float(self._squares.max()) * unit, self.norm, unit, 1)
+
+    def measure(self, people: Population) -> Ints:
+        """The sum in grid steps, shape (1,).
+
+        Args:
+            people: people with private ratings, who all count in full.
+
+        Privacy: bounded (``query.sensitivity``), unit ``record``.
+        """
+
+        (total,) = people.in_full.total(self._add, 1)
+        return total
+
+    def _add(self, ratings: Ratings, total: Ints) -> None:
+        total += int(self._squares[ratings.steps].sum())
+
+
+USER_COUNT = Sum("number of users", 1.0, "l2", 1.0, 1)
+"""Σ_u 1. Under add-remove one user moves it by 1, and so does a rating, which may be its user's only one."""
+
+
+def user_count(people: Population) -> Ints:
+    """The number of users, shape (1,).
+
+    Args:
+        people: people with private ratings or interactions, who all count in full.
+
+    Privacy: bounded (``USER_COUNT.sensitivity``).
+    """
+    (count,) = people.in_full.total(_add, 1)
+    return count
+
+
+def _add(block: Feedback, count: Ints) -> None:
+    count += block.n_users

@@ -1,0 +1,77 @@
+"""What cleaning dropped or changed, counted for the curator alone."""
+
+from dataclasses import fields
+
+import pytest
+
+from hushrec.data.domain import Domain
+from hushrec.data.dropped import Dropped, fraction
+
+RATED = Domain(["a"], scale=(1, 5, 1), max_users=9)
+KINDS = {
+    "rated": RATED,
+    "likes": Domain(["a"], scale=(1, 5, 1), likes=4, max_users=9),
+    "given": Domain(["a"], max_users=9),
+    "counted": Domain(["a"], counts=9, max_users=9),
+}
+
+
+def test_it_adds_up():
+    both = Dropped(1, 2, 3, records=5) + Dropped(rating=4, rounded=1, records=4)
+    assert both == Dropped(1, 2, 7, rounded=1, records=9)
+
+
+def test_it_says_that_it_is_confidential():
+    dropped = Dropped(user_id=41, rating=42, records=99)
+    assert "confidential, not for publication" in str(dropped)
+    assert {"41", "42", "99"} <= set(str(dropped).replace(",", " ").split())
+    assert repr(dropped) == "Dropped(confidential)"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "reason", ["user_id", "item_id", "rating", "personal_epsilon", "clamped", "rounded", "timestamp"]
+)
+def test_more_than_a_tenth_of_any_reason_is_too_many(kind, reason):
+    allowed = kind == "counted" and reason == "clamped"  # a count above the largest is what counts= declares
+    for count in (10, 11):
+        dropped = Dropped(**{reason: count}, records=100)
+        assert dropped.too_many(KINDS[kind]) == (count > 10 and not allowed)
+
+
+def test_the_reasons_add_up_to_too_many():
+    tenth = Dropped(user_id=2, item_id=2, rating=2, personal_epsilon=2, clamped=2, records=100)
+    assert not tenth.too_many(RATED)
+    assert (tenth + Dropped(rounded=1)).too_many(RATED)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_repeats_are_too_many_of_ratings_alone(kind):
+    """Real files of ratings have at most about 0.5 % of them; with a wrong column of users, over 90 %."""
+    assert Dropped(duplicate=11, records=100).too_many(KINDS[kind]) == (kind in ("rated", "likes"))
+    assert not Dropped(duplicate=10, records=100).too_many(KINDS[kind])
+    assert not Dropped().too_many(KINDS[kind])  # an empty file, or rows that come from no source
+
+
+@pytest.mark.parametrize("domain", KINDS.values(), ids=KINDS)
+def test_only_reasons_that_occurred_are_told_each_in_words_of_its_own(domain):
+    names = [field.name for field in fields(Dropped) if field.name != "records"]
+    every = Dropped(*range(1, 9), records=100, unused=9).losses(domain)
+    assert [(loss.reason, loss.count) for loss in every] == list(zip(names, range(1, 10), strict=True))
+    assert len({loss.text for loss in every}) == len(names)
+    assert [loss.reason for loss in Dropped(item_id=3).losses(domain)] == ["item_id"]
+    assert not Dropped(records=100).losses(domain)
+
+
+def test_a_roster_is_a_reason_for_ids_only_where_there_is_one():
+    listed = Domain(["a"], max_users=9, users=["x"])
+    assert "not on the roster" in Dropped(user_id=1).losses(listed)[0].text
+    assert "roster" not in Dropped(user_id=1).losses(RATED)[0].text
+
+
+@pytest.mark.parametrize(
+    ("count", "records", "shown"),
+    [(85_727, 100_000, "85.7 %"), (1, 100_000, "less than 0.1 %"), (0, 5, "0.0 %"), (1, 0, "0.0 %")],
+)
+def test_a_share_is_in_words(count, records, shown):
+    assert fraction(count, records) == shown

@@ -1,3 +1,0 @@
-from support.worlds import ratings
-
-__all__ = ["ratings"]

@@ -1,0 +1,194 @@
+"""Files of released data sets: written whole or not at all, and read by anybody's tools."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pyarrow.parquet
+import pytest
+
+import hushrec as hr
+from hushrec.data.domain import Domain
+from hushrec.data.feedback import Ratings
+from hushrec.errors import ReleaseError
+from hushrec.models.du_leighton_patel import released_data
+from hushrec.models.du_leighton_patel.released_data import ReleasedData
+from support.released_data import FORMS, SCALE, data, same
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """Parts so small that people lie across their ends, when written and when read."""
+    monkeypatch.setattr(released_data, "_ROWS", 7)
+    monkeypatch.setattr("hushrec.data.readers.binary._ROWS", 5)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_rows_are_written_and_read_a_part_at_a_time(tmp_path, form, small_parts):
+    made = data()
+    assert made.ratings.n_ratings > 20 * 7
+    assert same(ReleasedData.open(made.save(tmp_path / f"released.{form}")), made)
+
+
+def test_saving_again_replaces_the_data_and_their_facts(tmp_path):
+    path = tmp_path / "released.csv"
+    data().save(path)
+    data(50, seed=3).save(path)
+    assert same(ReleasedData.open(path), data(50, seed=3))
+
+
+def test_the_statement_is_there_before_the_data(tmp_path, monkeypatch):
+    """A ledger must know of every data set that lies beside it."""
+    order, rename = [], os.replace
+
+    def spy(part, target):
+        order.append(target.name)
+        rename(part, target)
+
+    monkeypatch.setattr(os, "replace", spy)
+    data().save(tmp_path / "released.parquet")
+    assert order == ["released.parquet.statement.json", "released.parquet"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_write_that_fails_leaves_what_was_there(tmp_path, form, monkeypatch):
+    path = data().save(tmp_path / f"released.{form}")
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+
+    def broken(ratings):
+        yield from [next(dataset_files_frames(ratings))]
+        raise OSError(28, "No space left on device")
+
+    dataset_files_frames = released_data._frames
+    monkeypatch.setattr(released_data, "_frames", broken)
+    with pytest.raises(OSError, match=r"No space left|room left"):
+        data(seed=1).save(path)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_disk_without_room_is_named(tmp_path, form):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    made = data(500)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+        with pytest.raises(OSError, match=r"is the disk full|File too large") as refusal:
+            made.save(tmp_path / f"released.{form}")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert refusal.value.strerror
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_names_are_refused(tmp_path):
+    for name in ("released", "released.txt", "released.csv.gz"):
+        with pytest.raises(ReleaseError, match=rf"name it {name}\.parquet or {name}\.csv"):
+            data().save(tmp_path / name)
+        with pytest.raises(ReleaseError, match="must end in"):
+            ReleasedData.open(tmp_path / name)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_it_loads_as_ratings_and_nothing_is_dropped(tmp_path, form):
+    made = data()
+    path = made.save(tmp_path / f"released.{form}")
+    loaded = hr.load(path, made.ratings.domain)
+    assert loaded.digest() == made.ratings.digest()
+    assert loaded.dropped == type(loaded.dropped)(records=len(made.ratings.items))
+
+
+def test_other_readers_find_text_and_numbers(tmp_path):
+    made = data()
+    path = made.save(tmp_path / "released.parquet")
+    table = pyarrow.parquet.read_table(path)
+    assert table.column_names == ["user_id", "item_id", "rating"]
+    read = table.to_pandas()
+    assert read["user_id"].tolist() == made.table["user_id"].to_list()
+    assert read["item_id"].tolist() == made.table["item_id"].to_list()
+    assert read["rating"].dtype == np.float64
+    assert read["rating"].tolist() == made.table["rating"].to_list()
+    facts = json.loads(pyarrow.parquet.read_metadata(path).metadata[b"hushrec"])
+    assert facts == json.loads((tmp_path / "released.parquet.statement.json").read_text())
+    assert set(facts) == {
+        "format", "kind", "method", "settings", "items", "scale", "n_people", "statement", "sha256",
+    }  # fmt: skip
+
+
+def test_neither_pandas_nor_pyarrow_is_needed(tmp_path):
+    path = data().save(tmp_path / "released.parquet")
+    code = (
+        f"import sys\nfrom hushrec import ReleasedData\nReleasedData.open({str(path)!r})"
+        ".to_bytes()\nprint(*{'pandas', 'pyarrow'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_damage_anywhere_is_noticed(tmp_path):
+    """Every 97th byte of the file, set to another value, and every 997th length."""
+    path = data().save(tmp_path / "released.parquet")
+    good = path.read_bytes()
+    noticed = 0
+    for at in range(0, len(good), 97):
+        path.write_bytes(good[:at] + bytes([good[at] ^ 255]) + good[at + 1 :])
+        try:
+            assert same(ReleasedData.open(path), data())  # a byte that no reader reads
+        except ReleaseError:
+            noticed += 1
+    assert noticed > 10
+    for length in range(0, len(good), 997):
+        path.write_bytes(good[:length])
+        with pytest.raises(ReleaseError):
+            ReleasedData.open(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1PAR1", b"x" * 5000, b"user_id,item_id,rating\n"])
+def test_foreign_files_are_refused(tmp_path, content):
+    for name in ("released.parquet", "released.csv"):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(ReleaseError, match=r"not a data set|damaged|put it in the same folder"):
+            ReleasedData.open(tmp_path / name)
+    with pytest.raises(ReleaseError):
+        ReleasedData.from_bytes(content)
+
+
+def test_foreign_notes_are_refused(tmp_path, monkeypatch):
+    path = data().save(tmp_path / "released.csv")
+    note = tmp_path / "released.csv.statement.json"
+    for content in (b"", b"{", b"[1]", b"null", b"\xff", b"[" * 200_000, b'{"kind": "data set"}'):
+        note.write_bytes(content)
+        with pytest.raises(ReleaseError):
+            ReleasedData.open(path)
+    monkeypatch.setattr(released_data, "LARGEST", 3)
+    with pytest.raises(ReleaseError, match="larger than"):
+        ReleasedData.open(path)
+
+
+def test_what_is_missing_is_named(tmp_path):
+    with pytest.raises(ReleaseError, match=r"released\.parquet cannot be read: No such file"):
+        ReleasedData.open(tmp_path / "released.parquet")
+    path = data().save(tmp_path / "released.csv")
+    (tmp_path / "released.csv.statement.json").unlink()
+    with pytest.raises(ReleaseError, match=r"statement\.json cannot be read: No such.*; it describes rel"):
+        ReleasedData.open(path)
+
+
+def test_an_id_that_no_csv_keeps_is_refused_there(tmp_path):
+    frame = Domain(("a\r\nb", "c"), scale=SCALE, max_users=1, max_per_user=2)
+    rows = Ratings(frame, pl.Series(["1"]), np.array([0, 1]), np.array([0]), np.array([3]))
+    made = data(1, ratings=rows)
+    with pytest.raises(ReleaseError, match=r"name it x\.parquet"):
+        made.save(tmp_path / "x.csv")
+    assert same(ReleasedData.open(made.save(tmp_path / "x.parquet")), made)
+
+
+def test_numbers_are_as_wide_as_the_last_so_that_bytes_ascend_as_they_do():
+    assert released_data.anonymous_ids(3).to_list() == ["1", "2", "3"]
+    everybody = released_data.anonymous_ids(1200).to_list()
+    assert (everybody[0], everybody[-1]) == ("0001", "1200")
+    assert everybody == sorted(everybody, key=str.encode)
+    assert released_data.anonymous_ids(1200, np.array([7, 1200])).to_list() == ["0007", "1200"]

@@ -1,0 +1,326 @@
+"""Released data sets: what is written is what is read, and nothing else is read as one."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hushrec as hr
+from hushrec.data.domain import Domain
+from hushrec.data.feedback import Ratings
+from hushrec.documents.words import Clause
+from hushrec.errors import ReleaseError
+from hushrec.models.du_leighton_patel import released_data
+from hushrec.models.du_leighton_patel.released_data import ReleasedData
+from support.released_data import FORMS, ITEMS, SCALE, SETTINGS, data, same, statement
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("n_people", [0, 1, 2, 120])
+def test_what_is_saved_is_what_is_opened(tmp_path, form, n_people):
+    if n_people == 0:
+        frame = Domain(ITEMS, scale=SCALE, max_users=1, max_per_user=len(ITEMS))
+        nobody = Ratings(frame, pl.Series(dtype=pl.String), np.zeros(1), np.zeros(0), np.zeros(0))
+        made = ReleasedData("RandomizedResponse", SETTINGS, nobody, 0, statement())
+    else:
+        made = data(n_people)
+    path = made.save(tmp_path / f"released.{form}")
+    assert same(ReleasedData.open(path), made)
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        f"released.{form}",
+        f"released.{form}.statement.json",
+    ]
+
+
+def test_bytes_are_the_same_for_the_same_data_and_for_no_other():
+    made = data()
+    stored = made.to_bytes()
+    assert stored == data().to_bytes() == ReleasedData.from_bytes(stored).to_bytes()
+    assert same(ReleasedData.from_bytes(stored), made)
+    others = [data(seed=1), data(method="Other"), data(settings={}), data(statement=statement(3.0))]
+    assert len({stored, *(other.to_bytes() for other in others)}) == 5
+
+
+def test_the_file_is_small_and_says_what_it_holds():
+    rng = np.random.default_rng(0)
+    n, m = 4000, 100
+    frame = Domain(range(m), scale=(1, 5, 1), max_users=n, max_per_user=m)
+    users = released_data.anonymous_ids(n)
+    rows = Ratings(frame, users, np.arange(n + 1) * m, np.tile(np.arange(m), n), rng.integers(0, 5, n * m))
+    made = data(n_people=n, ratings=rows)
+    assert len(made.to_bytes()) < n * m
+    assert repr(made).startswith(
+        "ReleasedData(RandomizedResponse, 4,000 people, 100 items, 400,000 cells, ε = 2"
+    )
+
+
+# -- what is none -----------------------------------------------------------------------------------------
+
+
+def rewritten(path, change):
+    """The file after ``change(table)``, with the facts that it had."""
+    facts = (path.parent / f"{path.name}.statement.json").read_text()
+    if path.suffix == ".csv":
+        table = change(pl.read_csv(path, infer_schema=False))
+        table.write_csv(path)
+    else:
+        change(pl.read_parquet(path)).write_parquet(path, metadata={"hushrec": facts})
+
+
+FAULTS = {
+    "a row less": lambda table: table.head(-1),
+    "a row more": lambda table: pl.concat([table, table.tail(1)]),
+    "no rows": lambda table: table.head(0),
+    "another rating": lambda table: table.with_columns(rating=pl.col("rating").reverse()),
+    "a rating off the scale": lambda table: table.with_columns(
+        rating=pl.lit(5.5).cast(table.schema["rating"])
+    ),
+    "a rating between steps": lambda table: table.with_columns(
+        rating=pl.lit(1.2500001).cast(table.schema["rating"])
+    ),
+    "no rating": lambda table: table.with_columns(rating=pl.lit(None, table.schema["rating"])),
+    "rating not a number": lambda table: table.with_columns(
+        rating=pl.lit("nan").cast(table.schema["rating"])
+    ),
+    "ratings of another type": lambda table: table.with_columns(rating=pl.lit("much")),
+    "another item": lambda table: table.with_columns(item_id=pl.lit("secret-item")),
+    "no item": lambda table: table.with_columns(item_id=pl.lit(None, pl.String)),
+    "another person": lambda table: table.with_columns(user_id=pl.lit("secret-person")),
+    "a person too many": lambda table: table.with_columns(user_id=pl.col("user_id").str.replace("^0", "9")),
+    "no person": lambda table: table.with_columns(user_id=pl.lit(None, pl.String)),
+    "rows in another order": lambda table: table.reverse(),
+    "people exchanged": lambda table: table.with_columns(user_id=pl.col("user_id").reverse()),
+    "no column": lambda table: table.drop("rating"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_altered_rows_are_refused_and_no_cell_is_told(tmp_path, form, fault):
+    path = data().save(tmp_path / f"released.{form}")
+    rewritten(path, lambda table: table)
+    ReleasedData.open(path)  # another writer's file of the same rows is as good
+    rewritten(path, FAULTS[fault])
+    with pytest.raises(ReleaseError, match=r"altered|cut short") as refusal:
+        ReleasedData.open(path)
+    assert "secret" not in str(refusal.value)
+    assert refusal.value.__suppress_context__ or refusal.value.__context__ is None
+
+
+def edited(*way, value):
+    def change(facts):
+        *before, last = way
+        place = facts
+        for name in before:
+            place = place[name]
+        place[last] = value
+
+    return change
+
+
+EDITS = {
+    "a smaller ε": edited("statement", "epsilon", value=1.0),
+    "another method": edited("method", value="DistanceBased"),
+    "another setting": edited("settings", "exponent", value=2.0),
+    "more people": edited("n_people", value=121),
+    "items exchanged": lambda facts: facts["items"].reverse(),
+    "another scale": edited("scale", 1, value=5.5),
+    "another digest": edited("sha256", value="0" * 64),
+    "no digest": lambda facts: facts.pop("sha256"),
+    "one more fact": edited("verified", value=True),
+    "another kind": edited("kind", value="factors"),
+    "no kind": lambda facts: facts.pop("kind"),
+    "no people": edited("n_people", value=None),
+    "people by the half": edited("n_people", value=120.5),
+    "people without end": edited("n_people", value=10**400),
+    "fewer people than rows": edited("n_people", value=3),
+    "items twice": edited("items", 0, value="007"),
+    "no items": edited("items", value=[]),
+    "items that are none": edited("items", value=7),
+    "a scale of one number": edited("scale", value=[1.0]),
+    "not a scale": edited("scale", value=None),
+    "a scale of infinity": edited("scale", 1, value=1e999),
+    "settings that are none": edited("settings", value=7),
+    "a statement that is none": edited("statement", value="private, trust me"),
+    "a statement without grounds": edited("statement", "measurements", value=[]),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("edit", EDITS)
+def test_altered_facts_are_refused(tmp_path, form, edit):
+    path = data().save(tmp_path / f"released.{form}")
+    note = tmp_path / f"{path.name}.statement.json"
+    facts = json.loads(note.read_text())
+    EDITS[edit](facts)
+    note.write_text(json.dumps(facts))
+    rewritten(path, lambda table: table)
+    with pytest.raises(ReleaseError):
+        ReleasedData.open(path)
+
+
+def test_a_later_format_is_named(tmp_path):
+    path = data().save(tmp_path / "released.csv")
+    note = tmp_path / "released.csv.statement.json"
+    note.write_text(note.read_text().replace('"format":4', '"format":5'))
+    with pytest.raises(ReleaseError, match="use the version that wrote it"):
+        ReleasedData.open(path)
+
+
+def test_ratings_that_are_no_released_ones_are_refused():
+    world = hr.synthetic.netflix_like(20, 6, 60, 1)
+    good = data()
+    with pytest.raises(ReleaseError, match="anonymous_ids"):
+        data(n_people=20, ratings=world)
+    with pytest.raises(ReleaseError, match="anonymous_ids"):
+        data(n_people=118, ratings=good.ratings)
+    with pytest.raises(ReleaseError, match="anonymous_ids"):
+        data(n_people=1200, ratings=good.ratings)  # as many digits as the number of people has
+    answered = good.ratings.with_personal_epsilon(np.ones(good.ratings.n_users))
+    with pytest.raises(ReleaseError, match="per-user ε"):
+        data(ratings=answered)
+    with pytest.raises(ReleaseError, match="JSON values"):
+        data(settings={"exponent": float("inf")})
+    wide = Domain(ITEMS, scale=SCALE, max_users=9999, max_per_user=3)
+    kept = data(ratings=replace(good.ratings, domain=wide))
+    assert kept.ratings.domain == good.ratings.domain
+    assert kept.to_bytes() == good.to_bytes()
+
+
+# -- the ledger's copy ------------------------------------------------------------------------------------
+
+
+def test_a_ledger_keeps_small_data_whole_and_of_large_ones_the_digest(tmp_path, monkeypatch):
+    made = data()
+    assert made.for_ledger() == made.to_bytes()
+    monkeypatch.setattr(released_data, "LARGEST_STORED", made.ratings.n_ratings - 1)
+    kept = made.for_ledger()
+    made.save(tmp_path / "released.csv")
+    assert kept == (tmp_path / "released.csv.statement.json").read_bytes()
+    with pytest.raises(ReleaseError, match="only the facts of a data set this large: open the file"):
+        ReleasedData.from_bytes(kept)
+
+
+# -- reports ----------------------------------------------------------------------------------------------
+
+
+def test_reports_are_collected_whatever_their_order(tmp_path):
+    parts = [
+        data(n, seed=n, statement=statement(epsilon, ledger=ledger(n)))
+        for n, epsilon in ((3, 1.0), (120, 2.0), (5, 1.5))
+    ]
+    together = ReleasedData.collect(iter(parts))
+    assert together.to_bytes() == ReleasedData.collect(parts[::-1]).to_bytes()
+    parts.sort(key=lambda part: part._facts()["sha256"])
+    assert together.n_people == 128
+    rows = together.ratings
+    assert rows.n_ratings == sum(part.ratings.n_ratings for part in parts)
+    start = 0
+    for part in parts:
+        numbers = rows.users.cast(pl.Int64).to_numpy() - start
+        mine = (numbers >= 1) & (numbers <= part.n_people)
+        assert numbers[mine].tolist() == part.ratings.users.cast(pl.Int64).to_list()
+        kept = rows.select(mine[rows.user_index()])
+        assert kept.items.tolist() == part.ratings.items.tolist()
+        assert kept.steps.tolist() == part.ratings.steps.tolist()
+        start += part.n_people
+    assert together.statement.epsilon == 2.0
+    assert together.statement.private
+    assert together.statement.local == statement(2.0).local
+    assert together.statement.assumes == (Clause("assumes.rows"),)
+    assert same(ReleasedData.open(together.save(tmp_path / "all.parquet")), together)
+
+
+def test_what_one_report_lacks_all_lack():
+    seeded, kept = Clause("unprotected.seeded"), Clause("unprotected.not_kept")
+    groups, author = Clause("groups.exact"), Clause("author.foreign", {"names": "mine.Method"})
+    parts = [
+        data(3, statement=statement(caveats=caveats, ledger=ledger(n)))
+        for n, caveats in enumerate([(), (author,), (groups, author), (seeded,), (kept,)])
+    ]
+    assert ReleasedData.collect(parts[:1]).statement.private
+    assert ReleasedData.collect(parts[:2]).statement.caveats == (author,)
+    # Each is said once, the graver first; where nothing is promised, one reason is enough.
+    assert ReleasedData.collect(parts[:3]).statement.caveats == (groups, author)
+    assert ReleasedData.collect(parts[:4]).statement.caveats == (seeded,)
+    (gravest,) = ReleasedData.collect(parts).statement.caveats
+    assert gravest in (seeded, kept)
+    assert ReleasedData.collect(parts).statement.ledger == {}
+
+
+def test_what_all_assume_is_said_once_and_no_device_says_who_it_is():
+    """In a report the list of people is one user: their number says nothing of all of them."""
+    rows, cap = Clause("assumes.rows"), Clause("assumes.cap", {"given": "ratings", "max_per_user": 7})
+    roster = Clause("assumes.roster", {"given": "ratings", "n_users": 1})
+    more = Clause("assumes.cap", {"given": "ratings", "max_per_user": 9})
+    parts = [
+        data(1, seed=n, density=0.9, statement=statement(assumes=assumes, ledger=ledger(n)))
+        for n, assumes in enumerate([(roster, rows, cap), (roster, rows, cap), (roster, rows, more)])
+    ]
+    together = ReleasedData.collect(parts).statement.assumes
+    assert sorted(map(hash, together)) == sorted(map(hash, (rows, cap, more, Clause("assumes.once"))))
+    assert together[-1] == Clause("assumes.once")
+
+
+def ledger(number, slot=0):
+    """What a report says of its ledger."""
+    sort = {"file": "ledger.db", "seq": 3, "head": "ab" * 32, "release_index": slot, "max_releases": 4}
+    return {"id": f"{number:02x}" * 16, **sort}
+
+
+def test_what_was_collected_is_not_collected_again():
+    one, two, three = (data(3, seed=n, statement=statement(ledger=ledger(n))) for n in range(3))
+    once = ReleasedData.collect([one, two])
+    assert ReleasedData.collect([once]).n_people == 6
+    for again in ([once, one], [once, three], [once, once]):
+        with pytest.raises(ReleaseError, match="collected before"):
+            ReleasedData.collect(again)
+
+
+def test_reports_of_devices_are_one_persons_each(tmp_path):
+    paths = [
+        data(1, seed=n, density=0.9, statement=statement(ledger=ledger(n))).save(tmp_path / f"{n}.parquet")
+        for n in range(2)
+    ]
+    together = ReleasedData.collect(paths)
+    assert together.n_people == 2
+    assert together.statement.assumes == (Clause("assumes.rows"), Clause("assumes.once"))
+
+
+def test_whoever_reports_twice_is_noticed():
+    twice = [data(3, seed=n, statement=statement(ledger=ledger(7, slot=n))) for n in range(2)]
+    seeded = data(3, statement=statement(caveats=(Clause("unprotected.seeded"),)))
+    for reports in (twice, [seeded, seeded]):
+        with pytest.raises(ReleaseError, match="one report per ledger"):
+            ReleasedData.collect(reports)
+
+
+def test_a_delta_that_is_too_large_for_all_is_refused():
+    parts = [data(20, seed=n, statement=statement(delta=0.003, ledger=ledger(n))) for n in range(2)]
+    assert ReleasedData.collect(parts[:1]).n_people == 20
+    with pytest.raises(ReleaseError, match="too large for 40 people"):
+        ReleasedData.collect(parts)
+
+
+def test_settings_that_tell_more_than_is_stated_are_refused():
+    with pytest.raises(ReleaseError, match="loses more than the statement"):
+        data(3, settings=SETTINGS | {"exponent": 0.25})
+
+
+def test_reports_that_do_not_belong_together_are_refused():
+    one = data(3)
+    frame = Domain(ITEMS[::-1], scale=SCALE, max_users=3, max_per_user=len(ITEMS))
+    finer = Domain(ITEMS, scale=(0.5, 5.0, 0.25), max_users=3, max_per_user=len(ITEMS))
+    for other in (
+        data(3, method="Other"),
+        data(3, settings=SETTINGS | {"exponent": 0.0965}),
+        data(3, ratings=replace(one.ratings, domain=frame)),
+        data(3, ratings=replace(one.ratings, domain=finer)),
+        data(3, statement=statement(delta=1e-6)),
+    ):
+        with pytest.raises(ReleaseError, match="reports differ"):
+            ReleasedData.collect([one, other])
+    with pytest.raises(ReleaseError, match="no report"):
+        ReleasedData.collect([])

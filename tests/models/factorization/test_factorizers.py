@@ -1,0 +1,140 @@
+"""Factorisers against plain NumPy."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hushrec.estimation.factor_steps import normal_factors
+from hushrec.models.factorization.factorizers import Sparse, gradient_descent, least_squares
+from hushrec.models.factorization.kernels.visits import reference_descend
+from support.least_squares import als_wr, dense
+
+
+def small(seed=0, n_users=20, n_items=9, share=0.5):
+    """Ratings in compressed rows; one row and one column are empty."""
+    rng = np.random.default_rng(seed)
+    rated = rng.random((n_users, n_items)) < share
+    rated[3], rated[:, 4] = False, False
+    indptr = np.concatenate([[0], np.cumsum(rated.sum(axis=1))])
+    values = rng.standard_normal(rated.sum()).astype(np.float32)
+    return Sparse(indptr, np.nonzero(rated)[1].astype(np.int32), values, n_items)
+
+
+def objective(ratings, found, reg, power, scales=(0.0, 0.0)):
+    """What ``least_squares`` says that it minimises."""
+    table = dense(ratings)
+    rated = ~np.isnan(table)
+    predicted = found.rows @ found.columns.T + found.row_effects[:, None] + found.column_effects
+    total = np.nansum((table - predicted) ** 2)
+    sides = (
+        (found.rows, found.row_effects, rated.sum(axis=1)),
+        (
+            found.columns,
+            found.column_effects,
+            rated.sum(axis=0),
+        ),
+    )
+    for (factors, effects, counts), scale in zip(sides, scales, strict=True):
+        size = (factors**2).sum(axis=1) + (effects**2 / scale**2 if scale else 0)
+        total += (reg * np.maximum(counts, 1.0) ** power * size).sum()
+    return total
+
+
+@pytest.mark.parametrize(("rank", "reg"), [(1, 0.3), (4, 0.05), (5, 2.0)])
+def test_it_is_alternating_least_squares_with_weighted_regularisation(rank, reg):
+    ratings = small()
+    found = least_squares(ratings, rank, 4, reg=reg, power=1.0)
+    rows, columns = als_wr(ratings, rank, 4, reg)
+    np.testing.assert_allclose(found.rows, rows, atol=2e-4)
+    np.testing.assert_allclose(found.columns, columns, atol=2e-4)
+    assert not found.row_effects.any()
+    assert not found.column_effects.any()
+
+
+@pytest.mark.parametrize(("power", "scales"), [(0.5, (1.0, 1.0)), (0.0, (3.0, 0.5)), (1.0, (0.3, 2.0))])
+def test_each_side_is_the_minimum_given_the_other(power, scales):
+    """No small change of any row's factors or effects lowers the objective, the other side held fixed."""
+    ratings, rng = small(seed=5, share=0.7), np.random.default_rng(6)
+    found = least_squares(ratings, 2, 3, reg=0.4, power=power, row_scale=scales[0], column_scale=scales[1])
+    least = objective(ratings, found, 0.4, power, scales)
+    for name in ("columns", "column_effects"):
+        part = getattr(found, name)
+        for _ in range(20):
+            change = 1e-3 * rng.standard_normal(part.shape)
+            both = [
+                objective(ratings, found._replace(**{name: part + sign * change}), 0.4, power, scales)
+                for sign in (1, -1)
+            ]
+            # A parabola with its bottom here: as far up on one side as on the other.
+            assert min(both) > least
+            assert abs(both[0] - both[1]) < 0.05 * (sum(both) - 2 * least)
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("scale", [0.0, 1.0, 3.0])
+@pytest.mark.full
+def test_its_objective_falls_with_every_epoch(power, scale):
+    ratings = small(seed=1, n_users=60, n_items=20)
+    settings = {"reg": 0.4, "power": power, "row_scale": scale, "column_scale": scale}
+    totals = [
+        objective(ratings, least_squares(ratings, 3, epochs, **settings), 0.4, power, (scale, scale))
+        for epochs in range(1, 8)
+    ]
+    assert all(after < before + 1e-4 for before, after in itertools.pairwise(totals))
+    assert totals[-1] < totals[0] - 0.5
+
+
+def test_a_weight_counts_like_as_many_ratings():
+    """A rating of weight 2 is solved for like two alike, one in place of nothing like none."""
+    ratings = small(seed=2, share=0.9)
+    weights = np.where(np.arange(len(ratings.values)) % 3 == 0, 0.0, 1.0).astype(np.float32)
+    others, reg = normal_factors(9, 3), np.full(20, 0.7)
+    found = replace(ratings, weights=weights).solve(others, reg)
+    kept = weights > 0
+    rows = np.repeat(np.arange(20), ratings.counts)[kept]
+    without = Sparse(
+        np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=20))]),
+        ratings.columns[kept],
+        ratings.values[kept],
+        9,
+    )
+    np.testing.assert_allclose(found, without.solve(others, reg), atol=1e-5)
+    doubled = replace(ratings, weights=np.full(len(weights), 2, np.float32)).solve(others, 2 * reg)
+    np.testing.assert_allclose(doubled, ratings.solve(others, reg), atol=1e-5)
+
+
+def test_transposing_twice_changes_nothing():
+    ratings = small(seed=3)
+    weighted = Sparse(ratings.indptr, ratings.columns, ratings.values, 9, np.abs(ratings.values))
+    turned = weighted.transposed()
+    np.testing.assert_array_equal(dense(turned), dense(weighted).T)
+    again = turned.transposed()
+    for name in ("indptr", "columns", "values", "weights"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(weighted, name))
+
+
+def test_gradient_descent_is_what_its_reference_does():
+    ratings = small(seed=4)
+    found = gradient_descent(ratings, 3, 5, rate=0.05, reg=0.1, effects=True, decay=0.9)
+    rows, columns = ((0.3 * normal_factors(n, 3)).astype(np.float32) for n in (20, 9))
+    effects = np.zeros(20, np.float32), np.zeros(9, np.float32)
+    regs = np.full(20, 0.1, np.float32), np.full(9, 0.1, np.float32)
+    known = ratings.indptr, ratings.columns, ratings.values, np.arange(20, dtype=np.int32)
+    for epoch in range(5):
+        reference_descend(*known, rows, columns, *effects, *regs, 0.05 * 0.9**epoch, np.inf)
+    np.testing.assert_allclose(found.rows, rows, atol=1e-5)
+    np.testing.assert_allclose(found.columns, columns, atol=1e-5)
+    np.testing.assert_allclose(found.column_effects, effects[1], atol=1e-5)
+    np.testing.assert_allclose(found.row_effects, effects[0], atol=1e-5)
+
+
+def test_no_ratings_are_no_trouble():
+    empty = Sparse(np.zeros(4, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32), 2)
+    for found in (
+        least_squares(empty, 2, 2, reg=1.0, power=0.5, row_scale=1.0, column_scale=1.0),
+        gradient_descent(empty, 2, 2, rate=0.1, reg=0.1, effects=True),
+    ):
+        assert (found.rows.shape, found.columns.shape) == ((3, 2), (2, 2))
+        assert all(np.isfinite(part).all() for part in found)

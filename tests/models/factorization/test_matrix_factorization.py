@@ -1,0 +1,61 @@
+"""The model that has no noise: what it finds, whom it lists, and that it takes no budget."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hushrec as hr
+from hushrec.errors import BudgetUnsupported
+from hushrec.models.factorization.factorizers import Sparse
+from support.least_squares import als_wr
+
+
+def test_it_takes_no_budget_and_names_those_that_do(listed, budget):
+    for call in (
+        lambda: hr.plan(listed[0].domain, hr.MatrixFactorization(), budget()),
+        lambda: hr.testing.fit(listed[0], hr.MatrixFactorization(), budget(), entropy=hr.testing.Seeded(1)),
+    ):
+        with pytest.raises(BudgetUnsupported, match="use InputPerturbationMF, PrivateSGD or PrivateALS"):
+            call()
+    release = hr.baseline(listed[0], hr.MatrixFactorization(rank=3))
+    assert str(release.statement).startswith("NOT PRIVATE: no noise was added")
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"effects": False, "power": 1.0, "reg": 0.08}, {"solver": "sgd", "reg": 0.05}], ids=str
+)
+@pytest.mark.full
+def test_it_finds_what_averages_leave(rmse, listed_rmse, settings):
+    """With a roster or without; its vectors predict as well as folding in does."""
+    config = hr.MatrixFactorization(rank=4, **settings)
+    assert listed_rmse(config) < rmse(hr.GlobalEffects()) - 0.01
+    assert rmse(config) == pytest.approx(listed_rmse(config), abs=0.01)
+
+
+def test_without_a_roster_it_lists_those_who_rated(world):
+    train, _ = world
+    release = hr.baseline(train, hr.MatrixFactorization(rank=3))
+    assert release.users == tuple(train.users)
+    assert release.tensors["user_factors"].shape == (train.n_users, 3)
+
+
+def test_clean_factorisation_is_least_squares_about_the_mean(listed):
+    """``effects=False, power=1``: predictions are the mean and the factors' product."""
+    train, _ = listed
+    config = hr.MatrixFactorization(rank=3, effects=False, power=1.0, reg=0.1, epochs=5)
+    client = hr.Client(hr.baseline(train, config))
+    global_mean = train.values().mean()
+    known = Sparse(train.roster_indptr(), train.items, (train.values() - global_mean).astype(np.float32), 150)
+    rows, columns = als_wr(known, 3, 5, 0.1)
+    for person in (0, 5, 1002):
+        found = list(client.predict(user=train.domain.users[person]).values())
+        np.testing.assert_allclose(found, np.clip(global_mean + columns @ rows[person], 1, 5), atol=2e-3)
+
+
+def test_where_nobody_rated_nobody_is_listed():
+    domain = hr.Domain(range(3), scale=(1, 5, 1), max_users=10)
+    columns = ("user_id", "item_id", "rating")
+    nobody = hr.load(pl.DataFrame(schema=dict.fromkeys(columns, pl.String)), domain)
+    release = hr.baseline(nobody, hr.MatrixFactorization(rank=2))
+    assert release.kind == "factors"
+    assert hr.Client(release).predict({"0": 5.0})["1"] == pytest.approx(3.0, abs=2.0)

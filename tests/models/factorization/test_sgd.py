@@ -1,0 +1,246 @@
+"""A pass of stochastic gradient descent against a few lines of NumPy."""
+
+import numpy as np
+import pytest
+from numpy.random import default_rng
+
+from hushrec.models.factorization.kernels.visits import (
+    LARGEST_RANK,
+    descend,
+    in_turn,
+    padded,
+    padded_width,
+    reference_descend,
+)
+
+RANKS = [1, 3, 15, 16, 17, 32, 40, 64, 70, 200, 1024, 2048]
+COMPILED = [
+    rank if rank in (1, 17) else pytest.param(rank, marks=pytest.mark.full) for rank in RANKS
+]  # each takes a second or two to compile
+FACTORS = "user_factors", "item_factors", "user_effects", "item_effects"
+
+
+def random_case(rank, *, effects, n_users=40, n_items=30, limit=1.5):
+    """Some users rate nothing or one item; regularisation differs from row to row; errors pass the limit."""
+    rng = default_rng([rank, effects])
+    mask = rng.random((n_users, n_items)) < rng.random((n_users, 1))
+    mask[3:5] = False
+    mask[4, 7] = True
+    case = {
+        "indptr": np.concatenate([[0], np.cumsum(mask.sum(axis=1))]).astype(np.int64),
+        "items": np.nonzero(mask)[1].astype(np.int32),
+        "values": 2 * rng.standard_normal(mask.sum()).astype(np.float32),
+        "order": rng.permutation(n_users).astype(np.int32),
+        "user_factors": rng.standard_normal((n_users, rank), np.float32) / np.float32(rank**0.5),
+        "item_factors": rng.standard_normal((n_items, rank), np.float32) / np.float32(rank**0.5),
+        "user_effects": rng.standard_normal(n_users, np.float32) if effects else None,
+        "item_effects": rng.standard_normal(n_items, np.float32) if effects else None,
+        "user_reg": rng.random(n_users, np.float32),
+        "item_reg": rng.random(n_items, np.float32),
+    }
+    return case | {"rate": 0.05, "limit": limit}
+
+
+def after(work, case, **changes):
+    """What factors and effects become; the case itself stays as it is."""
+    case = {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in case.items()}
+    work(**(case | changes))
+    return [case[name] for name in FACTORS if case[name] is not None]
+
+
+def differ(left, right):
+    return max(float(np.abs(a - b).max()) for a, b in zip(left, right, strict=True))
+
+
+@pytest.mark.parametrize("effects", [False, True])
+@pytest.mark.parametrize("rank", COMPILED)
+def test_equals_numpy(rank, effects):
+    case = random_case(rank, effects=effects)
+    got = after(descend, case)
+    assert differ(got, after(reference_descend, case)) < 1e-5
+    for planted in (
+        {"limit": np.inf},
+        {"rate": 0.0501},
+        {"user_reg": np.flip(case["user_reg"])},
+        {"item_reg": np.full_like(case["item_reg"], 0.5)},
+        {"order": np.arange(len(case["order"]), dtype=np.int32)},
+        {"order": case["order"][:-5]},
+        {"items": np.flip(case["items"])},
+    ):
+        assert differ(got, after(reference_descend, case, **planted)) > 1e-5
+
+
+def sequential_descend(**case):
+    """Planted fault: p is stepped along the q that has just been changed, as Algorithm 4 is printed."""
+    reference = {name: value for name, value in case.items() if name in FACTORS}
+    p, q, rate = reference["user_factors"], reference["item_factors"], case["rate"]
+    for u in case["order"]:
+        for at in range(case["indptr"][u], case["indptr"][u + 1]):
+            i = case["items"][at]
+            error = np.clip(case["values"][at] - p[u] @ q[i], -case["limit"], case["limit"])
+            q[i] += rate * (error * p[u] - case["item_reg"][i] * q[i])
+            p[u] += rate * (error * q[i] - case["user_reg"][u] * p[u])
+
+
+def test_both_sides_step_at_once():
+    case = random_case(16, effects=False)
+    assert differ(after(descend, case), after(sequential_descend, case)) > 1e-4
+
+
+def test_one_step_by_hand():
+    p, q = np.array([[1.0, 2.0]], np.float32), np.array([[3.0, -1.0]], np.float32)
+    b_u, b_i = np.array([0.5], np.float32), np.array([-0.25], np.float32)
+    reg = np.array([0.5], np.float32), np.array([0.25], np.float32)
+    one = np.array([0, 1]), np.zeros(1, np.int32), np.array([4.0], np.float32), np.zeros(1, np.int32)
+    descend(*one, p, q, b_u, b_i, *reg, rate=0.5, limit=2.0)  # the error, 2.75, is clamped to 2
+    assert p.tolist() == [[1 + 0.5 * (2 * 3 - 0.5), 2 + 0.5 * (-2 - 1)]]
+    assert q.tolist() == [[3 + 0.5 * (2 - 0.75), -1 + 0.5 * (4 + 0.25)]]
+    assert b_u.tolist() == [0.5 + 0.5 * (2 - 0.25)]
+    assert b_i.tolist() == [-0.25 + 0.5 * (2 + 0.0625)]
+
+
+@pytest.mark.parametrize(("rank", "together"), [(16, 4), (17, 2), (64, 2), (65, 1)])
+def test_users_take_turns(rank, together):
+    case = random_case(rank, effects=False)
+    visits = list(in_turn(case["indptr"], case["order"], rank))
+    assert sorted(at for _, at in visits) == list(range(len(case["items"])))
+    assert all(case["indptr"][u] <= at < case["indptr"][u + 1] for u, at in visits)
+    assert len({u for u, _ in visits[:together]}) == together
+    assert len({u for u, _ in visits[: together + 1]}) == together
+    for u in range(40):  # each user's own ratings in their order
+        places = [at for who, at in visits if who == u]
+        assert places == sorted(places)
+
+
+def test_one_thread_repeats_bit_for_bit():
+    case = random_case(20, effects=True)
+    first = after(descend, case)
+    assert all(np.array_equal(a, b) for a, b in zip(first, after(descend, case), strict=True))
+
+
+@pytest.mark.parametrize("rank", COMPILED)
+def test_padded_factors_are_changed_where_they_lie(rank):
+    case = random_case(rank, effects=True)
+    users, items, *effects = after(descend, case)
+    there = padded(*case["item_factors"].shape)
+    there[:] = case["item_factors"]
+    buffer = there.base
+    before = buffer.copy()
+    found = {name: case[name].copy() for name in ("user_factors", "user_effects", "item_effects")}
+    descend(**(case | found | {"item_factors": there}))
+    assert there.ctypes.data % 64 == 0
+    assert np.array_equal(there, items)
+    assert np.array_equal(found["user_factors"], users)
+    assert np.array_equal(found["user_effects"], effects[0])
+    assert np.array_equal(found["item_effects"], effects[1])
+    assert np.count_nonzero(buffer) <= items.size  # what pads the rows is still 0
+    assert not np.array_equal(buffer, before)
+
+
+def test_nothing_is_copied_of_padded_factors(monkeypatch):
+    case = random_case(40, effects=True)
+    made = padded(*case["item_factors"].shape)
+    monkeypatch.setattr(
+        "hushrec.models.factorization.kernels.visits.padded", lambda *_: pytest.fail("copied")
+    )
+    descend(**(case | {"item_factors": made}))
+    with pytest.raises(pytest.fail.Exception, match="copied"):
+        descend(**case)
+
+
+def test_columns_of_a_wider_array_are_not_taken_for_padded():
+    """It has the strides; what is beside its columns must neither be read nor changed."""
+    case = random_case(20, effects=True)
+    wide = np.ones((30, padded_width(20)), np.float32)
+    with pytest.raises(ValueError, match="contiguous"):
+        descend(**(case | {"item_factors": wide[:, :20]}))
+
+
+def test_blocks_of_users_add_up_to_one_pass(tmp_path):
+    """Alone a user's turn does not depend on who comes later: from rank 65 on blocks give the same bits."""
+    case = random_case(70, effects=True)
+    case["order"] = np.arange(40, dtype=np.int32)
+    users, items, b_u, b_i = after(descend, case)
+    there = padded(30, 70)
+    there[:] = case["item_factors"]
+    np.save(tmp_path / "users.npy", case["user_factors"])
+    kept = np.load(tmp_path / "users.npy", mmap_mode="r+")
+    found_u, found_i = case["user_effects"].copy(), case["item_effects"].copy()
+    for begin, end in ((0, 13), (13, 13), (13, 40)):
+        first, last = case["indptr"][[begin, end]]
+        descend(
+            case["indptr"][begin : end + 1] - first,
+            case["items"][first:last],
+            case["values"][first:last],
+            np.arange(end - begin, dtype=np.int32),
+            kept[begin:end],
+            there,
+            found_u[begin:end],
+            found_i,
+            case["user_reg"][begin:end],
+            case["item_reg"],
+            case["rate"],
+            case["limit"],
+        )
+    assert np.array_equal(kept, users)
+    assert np.array_equal(there, items)
+    assert np.array_equal(found_u, b_u)
+    assert np.array_equal(found_i, b_i)
+
+
+def test_threads_reach_the_same_fit():
+    """Lost updates cost little: the loss after ten passes is within 5 % of one thread's."""
+    case = random_case(8, effects=True, n_users=400, n_items=200, limit=np.inf)
+    case |= {"user_reg": np.full(400, 0.02, np.float32), "item_reg": np.full(200, 0.02, np.float32)}
+
+    def loss(passes, threads=1):
+        work = {
+            name: value.copy() if isinstance(value, np.ndarray) else value for name, value in case.items()
+        }
+        for _ in range(passes):
+            descend(**work, threads=threads)
+        users = np.repeat(np.arange(400), np.diff(work["indptr"]))
+        predicted = np.einsum("rf,rf->r", work["user_factors"][users], work["item_factors"][work["items"]])
+        predicted += work["user_effects"][users] + work["item_effects"][work["items"]]
+        return float(((work["values"] - predicted) ** 2).mean())
+
+    assert loss(10, threads=3) == pytest.approx(loss(10), rel=0.05)
+    assert loss(10) < 0.8 * loss(0)
+
+
+def test_who_is_not_visited_stays():
+    case = random_case(16, effects=True) | {"order": np.array([2, 9], np.int32)}
+    users, _, effects, _ = after(descend, case)
+    others = np.setdiff1d(np.arange(40), [2, 9, 3])
+    assert np.array_equal(users[others], case["user_factors"][others])
+    assert np.array_equal(effects[others], case["user_effects"][others])
+    assert not np.array_equal(users[2], case["user_factors"][2])
+    nobody = after(descend, case, order=np.zeros(0, np.int32))
+    assert all(np.array_equal(a, case[name]) for a, name in zip(nobody, FACTORS, strict=True))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        {"threads": 0},
+        {"limit": -1.0},
+        {"limit": np.nan},
+        {"order": np.array([0, 0], np.int32)},
+        {"order": np.array([40], np.int32)},
+        {"order": np.array([-1], np.int32)},
+        {"indptr": np.array([0, 1])},
+        {"user_effects": None},
+        {"item_effects": np.zeros(31, np.float32)},
+        {"user_reg": np.zeros(39, np.float32)},
+        {"item_factors": np.zeros((30, 5), np.float32)},
+        {"item_factors": np.zeros((30, 4))},
+        {"item_factors": np.zeros((29, 4), np.float32)},
+        {"user_factors": np.zeros((40, 8), np.float32)[:, ::2]},
+        {"user_factors": np.zeros((40, LARGEST_RANK + 1), np.float32)},
+    ],
+)
+def test_refuses_what_does_not_fit(spoil):
+    case = random_case(4, effects=True)
+    case["items"][0] = 29
+    with pytest.raises(ValueError, match=r"must|use|give"):
+        descend(**(case | spoil))

@@ -1,0 +1,133 @@
+"""What features say of pairs, against the same by dense algebra; and what is left of useless ones."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from hushrec.models.lists.estimate import pair_factors
+from hushrec.models.lists.estimate.pair_factors import feature_factors
+
+N = 150
+
+
+@pytest.fixture
+def world():
+    """Weights of the items, and the direction of the average user, of length 1."""
+    rng = np.random.default_rng(7)
+    variance = rng.gamma(2, size=N)
+    direction = np.sqrt(variance) / np.linalg.norm(np.sqrt(variance))
+    return variance / variance.mean(), rng.uniform(0.5, 2, N), direction
+
+
+def labelled(n_values, seed):
+    """A group of as many values, of which every item has one."""
+    table = np.zeros((N, n_values))
+    table[np.arange(N), np.random.default_rng(seed).integers(0, n_values, N)] = 1
+    return csr_array(table)
+
+
+def centred(tables, variance, scale, direction):
+    """(I − v₁ v₂ᵀ) √t/√r F of each group, dense."""
+    root = np.sqrt(scale)
+    project = np.eye(N) - np.outer(direction / root, direction * root)
+    return [project @ ((np.sqrt(variance) / root)[:, None] * table.toarray()) for table in tables]
+
+
+def seen(groups, coefficients, noise=1.0, seed=3):
+    """Whitened pairs with this mean, and a zero diagonal."""
+    mean = sum(c * group @ group.T for c, group in zip(coefficients, groups, strict=True))
+    drawn = np.triu(np.random.default_rng(seed).normal(0, noise, (N, N)), 1)
+    pairs = mean + drawn + drawn.T
+    np.fill_diagonal(pairs, 0)
+    return mean, pairs.astype(np.float32)
+
+
+def off_diagonal(matrix):
+    return matrix[np.triu_indices(N, 1)]
+
+
+def test_sparse_algebra_is_that_of_the_dense_matrices(world):
+    tables = [labelled(12, 0), labelled(40, 1)]
+    dense = centred(tables, *world)
+    _, pairs = seen(dense, (1.0, 2.0))
+    root = np.sqrt(world[1])
+    groups = [
+        pair_factors._Centred.of(
+            csr_array((np.sqrt(world[0]) / root)[:, None] * table.toarray()), world[2] / root, world[2] * root
+        )
+        for table in tables
+    ]
+    block = np.random.default_rng(2).normal(size=(40, 3))
+    np.testing.assert_allclose(groups[1].times(block), dense[1] @ block, atol=1e-10)
+    np.testing.assert_allclose(groups[1].transposed(dense[0]), dense[1].T @ dense[0], atol=1e-10)
+    np.testing.assert_allclose(groups[0].row_squares(), (dense[0] ** 2).sum(axis=1), atol=1e-10)
+    assert groups[0].alike(groups[1]) == pytest.approx(((dense[0].T @ dense[1]) ** 2).sum())
+    trace = np.trace(dense[0].T @ pairs.astype(float) @ dense[0])
+    assert groups[0].seen_in(pairs) == pytest.approx(trace, rel=1e-4)
+
+
+def test_coefficients_are_those_of_least_squares_off_the_diagonal(world):
+    tables = [labelled(12, 0), labelled(40, 1)]
+    dense = centred(tables, *world)
+    _, pairs = seen(dense, (1.5, 3.0), noise=0.01)
+    root = np.sqrt(world[1])
+    groups = [
+        pair_factors._Centred.of(
+            csr_array((np.sqrt(world[0]) / root)[:, None] * table.toarray()), world[2] / root, world[2] * root
+        )
+        for table in tables
+    ]
+    columns = np.column_stack([off_diagonal(group @ group.T) for group in dense])
+    expected = np.linalg.lstsq(columns, off_diagonal(pairs), rcond=None)[0]
+    # What is fitted shrinks by its variance under noise of deviation 1, as it is assumed to be.
+    variances = np.diag(np.linalg.inv(columns.T @ columns))
+    shrunk = expected * (1 - variances / expected**2)
+    assert pair_factors._coefficients(groups, pairs) == pytest.approx(shrunk, rel=1e-3)
+
+
+def test_features_that_explain_pairs_are_followed(world):
+    tables = [labelled(10, 0), labelled(30, 1)]
+    mean, pairs = seen(centred(tables, *world), (1.0, 0.0))
+    factors = feature_factors(pairs, tables, *world).factors
+    error = np.linalg.norm(off_diagonal(factors @ factors.T - mean)) / np.linalg.norm(off_diagonal(mean))
+    assert error < 0.25
+    assert error < 0.5 * np.linalg.norm(off_diagonal(pairs - mean)) / np.linalg.norm(off_diagonal(mean))
+    sizes = (factors**2).sum(axis=0)
+    assert (np.diff(sizes) <= 1e-9).all(), "the largest first"
+
+
+def test_useless_features_add_next_to_nothing(world):
+    """Of noise alone; with the shrinkage left out, a coefficient is positive in half of the cases."""
+    tables = [labelled(10, 0), labelled(30, 1), labelled(60, 2)]
+    positive = 0
+    for seed in range(20):
+        _, pairs = seen(centred(tables, *world), (0.0, 0.0, 0.0), seed=seed)
+        factors = feature_factors(pairs, tables, *world).factors
+        positive += bool(factors.shape[1])
+        assert np.linalg.norm(factors @ factors.T) < 0.1 * np.linalg.norm(pairs)
+    assert positive < 20
+
+
+def test_directions_that_the_pairs_contradict_are_given_up(world):
+    """Half of the values go together and half do not: the mean over all is wrong for both."""
+    table = labelled(10, 0)
+    (dense,) = centred([table], *world)
+    mean, pairs = seen([dense[:, :5]], (4.0,), noise=0.3)
+    factors = feature_factors(pairs, [table], *world).factors
+    error = np.linalg.norm(off_diagonal(factors @ factors.T - mean)) / np.linalg.norm(off_diagonal(mean))
+    assert error < 0.2
+
+
+@pytest.mark.parametrize(
+    "table",
+    [np.ones((N, 1)), np.zeros((N, 3)), np.eye(N), np.zeros((N, 0))],
+    ids=["all items alike", "no item has any", "every item its own", "no values"],
+)
+def test_odd_features_are_no_trouble(world, table):
+    useful = labelled(10, 0)
+    mean, pairs = seen(centred([useful], *world), (1.0,))
+    factors = feature_factors(pairs, [csr_array(table), useful], *world).factors
+    assert np.isfinite(factors).all()
+    error = np.linalg.norm(off_diagonal(factors @ factors.T - mean)) / np.linalg.norm(off_diagonal(mean))
+    assert error < 0.3
+    assert feature_factors(pairs, [], *world).factors.shape == (N, 0)

@@ -1,0 +1,253 @@
+"""Factors of noisy pairs: those that are there are found, and those that the noise hides are not made up."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from hushrec.models.lists.estimate.pair_factors import (
+    Crowd,
+    ItemFactors,
+    Muting,
+    cleaned,
+    ease,
+    muting,
+    pair_factors,
+    symmetric,
+)
+
+N, RANK = 120, 3
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """Variances of mean 1, factors by the model's own assumption, and the pairs that follow."""
+    rng = np.random.default_rng(1)
+    variance = rng.gamma(2, size=N)
+    variance /= variance.mean()
+    factors = rng.standard_normal((N, RANK)) * np.sqrt(variance)[:, None] * [3.0, 2.0, 1.5]
+    pairs = factors @ factors.T
+    np.fill_diagonal(pairs, 0)
+    return variance, factors, pairs
+
+
+def noisy(pairs, sigma, seed=2):
+    noise = np.triu(np.random.default_rng(seed).normal(0, sigma, pairs.shape), 1)
+    return (pairs + noise + noise.T).astype(np.float32)
+
+
+def off_diagonal(matrix):
+    return matrix[np.triu_indices(len(matrix), 1)]
+
+
+def fitted(pairs, sigma, variance, rank, means=None):
+    """Factors of pairs whose noise has deviation σ."""
+    means = np.zeros((len(pairs), 0)) if means is None else means
+    root = math.sqrt(sigma)
+    return root * pair_factors(pairs / np.float32(sigma), variance / sigma, means / root, rank)[0]
+
+
+def solved(factors, *rest):
+    """The scores of EASE, without features."""
+    return ease(ItemFactors(factors, np.zeros((0, factors.shape[1]))), *rest)[0]
+
+
+def error(found, truth):
+    """Of the products of items' factors, relative to their size."""
+    wrong = off_diagonal(found @ found.T - truth @ truth.T)
+    return float(np.linalg.norm(wrong) / np.linalg.norm(off_diagonal(truth @ truth.T)))
+
+
+def test_planted_factors_are_found(planted):
+    """With noise, better than by the pairs themselves, and better than by the leading eigenvectors."""
+    variance, factors, pairs = planted
+    assert error(fitted(noisy(pairs, 0.01), 0.01, variance, RANK), factors) < 0.01
+    for sigma in (3.0, 10.0):
+        seen = noisy(pairs, sigma)
+        found = error(fitted(seen, sigma, variance, 10), factors)
+        itself = np.linalg.norm(off_diagonal(seen - pairs)) / np.linalg.norm(off_diagonal(pairs))
+        values, vectors = np.linalg.eigh(seen)
+        leading = error(vectors[:, -10:] * np.sqrt(values[-10:]), factors)
+        assert found < min(0.6 * itself, leading)
+
+
+def test_factors_that_the_noise_hides_are_silent(planted):
+    """The noise's own eigenvalues reach 2σ√n = 2,200; the strongest factor has about 1,000."""
+    variance, factors, pairs = planted
+    found = fitted(noisy(pairs, 100.0), 100.0, variance, 10)
+    assert np.linalg.norm(found @ found.T) < 0.02 * np.linalg.norm(factors @ factors.T)
+    noise = fitted(noisy(0 * pairs, 5.0), 5.0, variance, 10)
+    assert np.linalg.norm(noise @ noise.T) < 0.2 * 2 * 5 * math.sqrt(N)
+    taken_for_signal = fitted(noisy(0 * pairs, 5.0), 0.5, variance, 10)
+    assert np.linalg.norm(taken_for_signal @ taken_for_signal.T) > 5 * math.sqrt(N)
+
+
+def test_spare_factors_change_little(planted):
+    variance, factors, pairs = planted
+    found = [fitted(noisy(pairs, 3.0), 3.0, variance, rank) for rank in (RANK, 20)]
+    assert error(found[1], factors) < 1.2 * error(found[0], factors)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_few_items_and_no_pairs_are_no_trouble(n):
+    found = pair_factors(np.zeros((n, n), np.float32), np.ones(n), np.zeros((n, 0)), n - 1)[0]
+    assert found.shape == (n, n - 1)
+    assert np.abs(found).max() < 1e-3
+
+
+# -- muting -----------------------------------------------------------------------------------------------
+
+
+def test_rare_items_are_muted_the_more_the_weaker_the_signal():
+    counts = np.array([1000.0, 100.0, 10.0, 1e-3])
+    loud, faint, exact = (muting(counts, signal) for signal in (1e5, 1e3, math.inf))
+    assert (exact.weights == 1).all()
+    for found in (loud, faint):
+        assert found.weights[0] == 1
+        assert (np.diff(found.weights) < 0).all()
+        assert (found.weights > 0).all()
+    assert (faint.weights[1:] < loud.weights[1:]).all()
+
+
+@pytest.mark.parametrize("signal", [1e-3, 1e3, math.inf])
+def test_the_direction_is_that_of_the_average_user(signal):
+    counts = np.random.default_rng(0).gamma(0.5, 100, 50) + 1e-3
+    found = muting(counts, signal)
+    assert np.linalg.norm(found.direction) == pytest.approx(1)
+    assert found.direction == pytest.approx(
+        counts * found.weights / np.linalg.norm(counts * found.weights), rel=1e-9
+    )
+    assert found.variance.mean() == pytest.approx(1)
+    assert found.variance / found.variance[0] == pytest.approx(
+        counts * found.weights**2 / (counts[0] * found.weights[0] ** 2), rel=1e-9
+    )
+
+
+def crowd(signal, reach, total=1.0, users=1e30, cosine=0.0):
+    """A crowd so large that its own sampling error is nothing."""
+    return Crowd(total, users, signal, reach, cosine)
+
+
+def test_a_crowd_that_is_small_for_its_noise_is_given_fewer_factors_and_items():
+    rng = np.random.default_rng(4)
+    variance = rng.gamma(0.5, size=900) + 1e-6
+    factors = rng.standard_normal((900, 2)) * np.sqrt(variance)[:, None] * [3.0, 2.0]
+    triangle = off_diagonal(factors @ factors.T) + rng.normal(0, 1.0, 900 * 899 // 2)
+    weights = Muting(np.ones(900), np.full(900, 1 / 30), variance)
+    shapes = []
+    for signal in (1.0, 1e4, math.inf):
+        found = cleaned(triangle, 1.0, weights, crowd(signal, 5 * signal), [], 64).factors
+        fitted = np.flatnonzero(found.any(axis=1))
+        assert set(fitted) == {*np.argsort(-variance)[: len(fitted)]}, "the others are the rarest"
+        assert error(found[fitted], factors[fitted]) < 0.3
+        shapes.append((found.shape[1], len(fitted)))
+    assert shapes == sorted(shapes)
+    assert shapes[0] < (32, 900) < shapes[-1] == (64, 900)
+    few = cleaned(triangle, 1.0, weights, crowd(1e4, 600.0), [], 64).factors
+    assert few.shape[1] == 6, "what the pairs stand, / 100"
+
+
+def test_there_are_fewer_factors_than_items():
+    for n in (2, 5):
+        weights = Muting(np.ones(n), np.full(n, n**-0.5), np.ones(n))
+        found = cleaned(np.ones(n * (n - 1) // 2), 0.1, weights, crowd(math.inf, math.inf), [], 128).factors
+        assert found.shape == (n, n - 1)
+
+
+# -- EASE -------------------------------------------------------------------------------------------------
+
+
+def test_a_triangle_becomes_a_symmetric_matrix():
+    assert symmetric(np.arange(1.0, 7), 4).tolist() == [
+        [0, 1, 2, 3],
+        [1, 0, 4, 5],
+        [2, 4, 0, 6],
+        [3, 5, 6, 0],
+    ]
+    assert symmetric(np.zeros(0), 1).tolist() == [[0]]
+
+
+def covariance(factors, weights, part, total):
+    """C of the docstring, dense: its factors, and on its diagonal what they leave and a ridge."""
+    low = (1 - part / total) * factors @ factors.T + part * np.outer(weights.direction, weights.direction)
+    own = total * weights.variance / weights.variance.sum()
+    return low + np.diag(np.maximum(own - np.diag(low), 0.05 * own) + 0.5 * own.mean())
+
+
+@pytest.mark.parametrize("rank", [0, 1, 12])
+def test_ease_is_the_inverse_of_the_same_covariance(rank):
+    """B = I − P diag(1/P_jj) of weighted items: −d_i P_ij/(P_jj d_j), and zeros on the diagonal."""
+    rng = np.random.default_rng(rank)
+    weights = muting(rng.gamma(0.5, 100, 40) + 1e-3, 1e4)
+    factors, part, total = rng.standard_normal((40, rank)) * 3, 40.0, 1000.0
+    precision = np.linalg.inv(covariance(factors, weights, part, total))
+    scale = weights.weights[:, None] / (np.diag(precision) * weights.weights)
+    expected = -precision * scale
+    np.fill_diagonal(expected, 0)
+    linear = solved(factors, weights, part, crowd(1e4, 1e4, total))
+    found = linear.inputs[:, None] * (linear.factors @ linear.factors.T) * linear.outputs
+    np.fill_diagonal(found, 0)
+    assert np.abs(found - expected).max() < 1e-8 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize(("part", "total"), [(-5.0, 100.0), (500.0, 100.0), (1.0, -100.0), (0.0, 0.0)])
+def test_noisy_parts_and_totals_that_cannot_be_still_give_scores(part, total):
+    weights = muting(np.array([5.0, 3.0, 1.0]), 1e4)
+    linear = solved(np.ones((3, 1)), weights, part, crowd(1e4, 1e4, total, cosine=2.0))
+    assert all(np.isfinite(array).all() for array in linear)
+    assert (linear.outputs > 0).all()
+
+
+def test_the_intercept_is_a_mean_along_the_direction_of_the_average_user():
+    """The scores of x are those of a ridge regression towards v · cosine · |d ∘ x|, by dense algebra."""
+    rng = np.random.default_rng(3)
+    weights = muting(rng.gamma(0.5, 100, 30) + 1e-3, 1e4)
+    factors, part, total = rng.standard_normal((30, 4)) * 3, 40.0, 1000.0
+    linear = solved(factors, weights, part, crowd(1e4, 1e4, total, cosine=0.15))
+    directions = np.column_stack([factors, weights.direction])
+    values = np.append(np.full(4, 1 - part / total), part)
+    dense = covariance(factors, weights, part, total)
+    diagonal = np.diag(dense) - (directions**2) @ values
+    x = weights.weights * (rng.random(30) < 0.2)
+    mean = np.append(np.zeros(4), 0.15 * np.linalg.norm(x))
+    inner = np.diag(1 / values) + directions.T @ (directions / diagonal[:, None])
+    user = np.linalg.solve(inner, directions.T @ (x / diagonal) + mean / values)
+    expected = directions @ user / (np.diag(np.linalg.inv(dense)) * weights.weights) / diagonal
+    vector = (x @ linear.factors) + np.linalg.norm(x) * linear.intercept
+    assert linear.outputs * (linear.factors @ vector) == pytest.approx(expected, rel=1e-9)
+    most = solved(factors, weights, part, crowd(1e4, 1e4, total, cosine=9.0)).intercept
+    assert most == pytest.approx(linear.intercept * math.sqrt(0.9 * part / total) / 0.15, rel=1e-9)
+
+
+# -- means that are expected ------------------------------------------------------------------------------
+
+
+def test_expected_factors_help_and_are_forgotten_where_the_pairs_say_otherwise(planted):
+    """Twelve deviations of noise: with the true mean, products err by half; a wrong one costs little."""
+    variance, factors, pairs = planted
+    seen = noisy(pairs, 10.0)
+    blank, right, wrong = (
+        error(fitted(seen, 10.0, variance, 6, means), factors)
+        for means in (None, factors, factors[np.random.default_rng(5).permutation(N)])
+    )
+    assert right < 0.5 * blank
+    clear = noisy(pairs, 0.5)
+    assert error(fitted(clear, 0.5, variance, 6, factors[::-1].copy()), factors) < 0.1
+    assert wrong < 2 * blank
+
+
+def test_items_that_the_fit_leaves_out_stand_for_the_same_directions():
+    """Features reach all items, and the fit turns the factors that it starts from."""
+    rng = np.random.default_rng(6)
+    n, variance = 900, np.sort(np.random.default_rng(5).gamma(2, size=900))[::-1]
+    table = csr_array(np.eye(6)[rng.integers(0, 6, n)])
+    weights = Muting(np.ones(n), np.full(n, 1 / 30), variance / variance.mean())
+    rows = np.sqrt(weights.variance)[:, None] * (table @ rng.normal(size=(6, 4))) * 3
+    rows -= np.outer(weights.direction, weights.direction @ rows)
+    triangle = off_diagonal(rows @ rows.T) + rng.normal(0, 1.0, n * (n - 1) // 2)
+    found = cleaned(triangle, 1.0, weights, crowd(1.0, 5.0), [table], 64).factors
+    fitted, left = np.arange(500), np.arange(500, n)
+    for one, other in ((fitted, fitted), (fitted, left), (left, left)):
+        truth, products = rows[one] @ rows[other].T, found[one] @ found[other].T
+        assert np.corrcoef(truth.ravel(), products.ravel())[0, 1] > 0.95

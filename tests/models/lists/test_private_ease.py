@@ -1,0 +1,383 @@
+"""PrivateEASE: close to EASE without noise, never below popularity, and its ε is what it says."""
+
+import dataclasses
+import math
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+from pydantic import ValidationError
+from scipy.stats import rankdata
+
+import hushrec as hr
+from hushrec.errors import BudgetUnsupported, ConfigError, DataError
+from hushrec.models.lists.sums import PairSums
+from hushrec.models.visibility import TASTE, whole_users
+from hushrec.release.top_n import Rows, top_n
+
+N, ITEMS = 20, 200
+
+
+@pytest.fixture(scope="module")
+def halves():
+    """A quarter of everybody's interactions is held out, but never the first."""
+    given = hr.synthetic.interactions(3000, ITEMS, 60_000, seed=2)
+    held = np.random.default_rng(0).random(len(given.items)) < 0.25
+    held[given.indptr[:-1]] = False
+    return given.select(~held), given.select(held)
+
+
+def lists(release, train):
+    rows = Rows(train.indptr, train.items, train.values())
+    return np.concatenate([block.items for block in top_n(release, rows, N)])
+
+
+def ease_lists(train):
+    """EASE by an inverse, of users of length 1, with a ridge of the mean of the diagonal."""
+    rows = np.zeros((train.n_users, ITEMS))
+    rows[np.repeat(np.arange(train.n_users), np.diff(train.indptr)), train.items] = 1
+    unit = rows / np.sqrt(rows.sum(axis=1, keepdims=True))
+    gram = unit.T @ unit
+    precision = np.linalg.inv(gram + np.diag(gram).mean() * np.eye(ITEMS))
+    weights = -precision / np.diag(precision)
+    np.fill_diagonal(weights, 0)
+    scores = rows @ weights
+    scores[rows > 0] = -np.inf
+    return np.argsort(-scores, axis=1)[:, :N]
+
+
+def recall(listed, halves):
+    """Mean share of the held-out items, or of N of them, that the lists have."""
+    train, test = halves
+    of = dict(zip(train.users, listed, strict=True))
+    found = []
+    for number, user in enumerate(test.users):
+        wanted = test.items[test.indptr[number] : test.indptr[number + 1]]
+        found.append(np.isin(wanted, of[user]).sum() / min(len(wanted), N))
+    return float(np.mean(found))
+
+
+@pytest.fixture(scope="module")
+def popular(halves):
+    """The recall of popularity without noise."""
+    return recall(lists(hr.baseline(halves[0], hr.Popularity()), halves[0]), halves)
+
+
+def fitted(train, budget=None, seed=1, **settings):
+    model = hr.PrivateEASE(**settings)
+    if budget is None:
+        return hr.baseline(train, model)
+    return hr.testing.fit(train, model, budget, entropy=hr.testing.Seeded(seed))
+
+
+@pytest.mark.full
+def test_without_noise_it_is_close_to_ease(halves, popular):
+    """Its lists share seven items of eight with those of EASE, which has no intercept."""
+    train, _ = halves
+    listed, exact = lists(fitted(train), train), ease_lists(train)
+    shared = np.mean([np.isin(one, other).mean() for one, other in zip(listed, exact, strict=True)])
+    assert shared > 0.86
+    assert recall(listed, halves) > max(0.98 * recall(exact, halves), popular + 0.1)
+
+
+@pytest.mark.parametrize("unit", ["user", "record"])
+@pytest.mark.full
+def test_more_epsilon_is_better_and_all_of_it_beats_popularity(halves, popular, budget, unit):
+    """Held-out people give a standard error of about 0.005; the steps are several of them."""
+    found = [recall(lists(fitted(halves[0], budget(e, unit)), halves[0]), halves) for e in (1.0, 4.0, 100.0)]
+    assert popular + 0.03 < found[0] < found[1] - 0.015
+    assert found[1] < found[2] + 0.005
+    assert found[2] > popular + 0.12
+
+
+FEATURES = {
+    "none": {},
+    "all alike": {"kind": ["film"] * ITEMS},
+    "a name for each": {"name": [f"name {item}" for item in range(ITEMS)]},
+    "useless": {"colour": [f"colour {item * 7919 % 13}" for item in range(ITEMS)]},
+    "thousands of useless values": {
+        "tags": [
+            "|".join(f"tag {(item * 7919 + k * 104729) % 10_007}" for k in range(100))
+            for item in range(ITEMS)
+        ]
+    },
+}
+
+
+def tastes_of(interactions):
+    """A feature that tells what goes together: signs of the leading directions of everybody's items."""
+    rows = np.zeros((interactions.n_users, ITEMS))
+    rows[np.repeat(np.arange(interactions.n_users), np.diff(interactions.indptr)), interactions.items] = 1
+    axes = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[2][:4]
+    return {"taste": ["".join("+-"[int(sign)] for sign in axes[:, item] < 0) for item in range(ITEMS)]}
+
+
+@pytest.mark.parametrize("kind", ["useful", *sorted(FEATURES.keys() - {"none"})])
+@pytest.mark.full
+def test_features_help_and_useless_or_odd_ones_do_no_harm(halves, budget, kind):
+    """Of recall, whose standard error is about 0.005, mean over three seeds."""
+    found = {}
+    for name in ("none", kind):
+        train = dataclasses.replace(
+            halves[0],
+            domain=hr.Domain(
+                range(ITEMS),
+                max_users=5000,
+                features={**FEATURES, "useful": tastes_of(halves[0])}[name] or None,
+            ),
+        )
+        found[name] = np.mean(
+            [recall(lists(fitted(train, budget(0.25), seed), train), halves) for seed in (1, 2, 3)]
+        )
+    assert found[kind] > found["none"] - 0.006
+    if kind == "useful":
+        assert found[kind] > found["none"] + 0.01
+
+
+def test_features_give_no_more_factors_than_rank_and_items(budget):
+    """Files are as small as the plan says, and a release has fewer factors than items."""
+    rng, n = np.random.default_rng(0), 24
+    features = {f"kind {k}": [str(item * k % 11) for item in range(n)] for k in range(1, 9)}
+    features["half"] = ["odd" if item % 2 else "even" for item in range(n)]
+    rows = [
+        (f"u{user}", str(item))
+        for user in range(600)
+        for item in rng.choice(n, 6, replace=False, p=np.where(np.arange(n) % 2 == user % 2, 5, 1) / 72)
+    ]
+    table = pl.DataFrame(rows, schema=["user", "item"], orient="row")
+    given = hr.load(table, hr.Domain(range(n), max_users=1000, features=features))
+    for rank, most in ((4, 5), (128, n)):
+        release = fitted(given, budget(20.0), rank=rank)
+        assert release.kind == "linear items"
+        assert release.tensors["item_factors"].shape[1] <= most
+
+
+def of_a_crowd(interactions, max_users):
+    """The same interactions, with another bound on the number of people."""
+    domain = hr.Domain(interactions.domain.items, max_users=max_users)
+    return dataclasses.replace(interactions, domain=domain)
+
+
+@pytest.mark.parametrize("unit", ["user", "record"])
+def test_a_crowd_that_is_declared_small_is_ranked_by_popularity_at_the_full_budget(halves, budget, unit):
+    few, small = of_a_crowd(halves[0], 8), budget(1.0, unit)
+    planned = hr.plan(few.domain, hr.PrivateEASE(), small)
+    assert [event.name for event in planned.events] == ["item counts"]
+    assert planned.events == hr.plan(few.domain, hr.Popularity(), small).events
+    release = fitted(few, small)
+    assert release.kind == "item scores"
+    popularity = hr.testing.fit(few, hr.Popularity(), small, entropy=hr.testing.Seeded(1))
+    assert recall(lists(release, few), halves) >= recall(lists(popularity, few), halves) - 0.005
+
+
+def test_a_crowd_that_turns_out_small_is_ranked_by_popularity(halves, budget):
+    """Declared as 50,000, and 40 people came: the counts are measured again with what pairs would cost."""
+    train = halves[0].select(np.arange(len(halves[0].items)) < halves[0].indptr[40])
+    release = fitted(of_a_crowd(train, 50_000), budget(1.0, "user"))
+    made = release.statement.measurements
+    assert [each.name for each in made] == ["item counts", "crowd size", "item counts again"]
+    assert [each.split for each in made] == pytest.approx([0.15, 0.01, 0.84])
+    assert [decision.name for decision in release.statement.decisions] == ["branch.counts"]
+    assert "every list is by popularity" in str(release.statement)
+    assert release.kind == "item scores"
+
+
+@pytest.mark.full
+def test_counts_that_were_measured_twice_rank_like_those_of_the_whole_budget(halves, budget):
+    """Over forty seeds, ranks agree with the exact ones as those of Popularity do, up to 0.01.
+
+    By the second counts alone they agree less by 0.02, and by the first alone by 0.2.
+    """
+    train = halves[0].select(np.arange(len(halves[0].items)) < halves[0].indptr[300])
+    few, small = of_a_crowd(train, 50_000), budget(1.0, "user")
+    exact = rankdata(hr.baseline(few, hr.Popularity()).tensors["item_scores"])
+
+    def agreement(model):
+        releases = (hr.testing.fit(few, model, small, entropy=hr.testing.Seeded(seed)) for seed in range(40))
+        ranks = [rankdata(release.tensors["item_scores"]) for release in releases]
+        return float(np.mean([np.corrcoef(of_one, exact)[0, 1] for of_one in ranks]))
+
+    assert agreement(hr.PrivateEASE()) == pytest.approx(agreement(hr.Popularity()), abs=0.01)
+
+
+def test_the_people_may_vote_for_popularity(halves, budget):
+    """Everyone draws from the same popular items, without any taste: own items say nothing."""
+    rng = np.random.default_rng(5)
+    weights = 1 / np.arange(1, ITEMS + 1)
+    rows = [np.sort(rng.choice(ITEMS, 8, replace=False, p=weights / weights.sum())) for _ in range(4000)]
+    indptr = np.arange(0, 8 * len(rows) + 1, 8)
+    users = pl.Series([f"u{n:05d}" for n in range(len(rows))])
+    same = hr.Interactions(
+        hr.Domain(range(ITEMS), max_users=5000), users, indptr, np.concatenate(rows).astype(np.int32)
+    )
+    release = fitted(same, budget(2.0, "user"))
+    assert release.kind == "item scores"
+    assert [decision.name for decision in release.statement.decisions] == ["branch.pairs", "branch.vote"]
+    assert [decision.name for decision in fitted(halves[0], budget(2.0, "user")).statement.decisions] == [
+        "branch.pairs"
+    ]
+
+
+@pytest.mark.parametrize("unit", [None, "user", "record"])
+@pytest.mark.full
+def test_users_with_few_items_are_ranked_by_popularity(budget, unit):
+    """EASE has no intercept: two items each say less than the counts, also without noise."""
+    kinds = {}
+    for each in (2, 8):
+        given = hr.synthetic.interactions(5000, ITEMS, each * 5000, seed=3)
+        kinds[each] = fitted(given, unit and budget(20.0, unit)).kind
+    assert kinds == {2: "item scores", 8: "linear items"}
+
+
+def test_a_catalogue_above_pair_items_has_the_pairs_of_the_most_popular(halves, popular, budget):
+    release = fitted(halves[0], budget(8.0, "user"), pair_items=100)
+    *_, pairs, votes = release.statement.measurements
+    assert votes.name == "votes"
+    assert (pairs.name, pairs.entries) == ("item pairs", 100 * 99 // 2)
+    rare = np.argsort(-release.tensors["item_scores"], kind="stable")[100:]
+    listed = lists(release, halves[0])
+    assert np.isfinite(release.tensors["item_factors"][rare]).all()
+    assert recall(listed, halves) > popular + 0.05
+
+
+def test_a_release_survives_its_file_and_speaks_of_interactions(halves, budget, tmp_path):
+    total = budget(4.0, "record")
+    hr.Ledger.create(tmp_path / "ledger.db", total)
+    made = hr.fit(halves[0], hr.PrivateEASE(rank=8), total, ledger=tmp_path / "ledger.db")
+    release = hr.Release.from_bytes(made.to_bytes())
+    assert release.kind == "linear items"
+    text = str(release.statement)
+    assert "any single interaction of yours" in text
+    assert text.replace("per record", "").count("rating") == 0
+    names = [each.name for each in release.statement.measurements]
+    assert names == ["item counts", "crowd size", "popular part", "vector lengths", "item pairs", "votes"]
+    client = hr.Client(made.save(tmp_path / "ease.safetensors"))
+    own = [*release.items[3:6]]
+    listed = client.recommend(own, ITEMS)
+    assert {line.item_id for line in listed} == {*release.items} - {*own}
+    g = release.tensors["item_factors"].astype(np.float64)
+    weights = ("input_weights", "output_weights", "intercept")
+    a, b, h = (release.tensors[name].astype(np.float64) for name in weights)
+    vector = a[3:6] @ g[3:6] + np.linalg.norm(a[3:6]) * h
+    place = release.items.index(listed[0].item_id)
+    assert listed[0].score == pytest.approx(b[place] * (vector @ g[place]), rel=1e-6)
+    popular = [line.item_id for line in client.recommend([], N)]
+    assert popular == [
+        release.items[i] for i in np.argsort(-release.tensors["item_scores"], kind="stable")[:N]
+    ]
+
+
+def test_without_a_budget_it_says_so(halves):
+    assert str(fitted(halves[0], rank=4).statement).startswith("NOT PRIVATE: no noise")
+
+
+def test_likes_and_counts_are_interactions_too(halves, budget):
+    train, _ = halves
+    owners = np.repeat(np.arange(train.n_users), np.diff(train.indptr))
+    table = pl.DataFrame(
+        {
+            "user_id": train.users.gather(owners),
+            "item_id": pl.Series(train.domain.items).gather(train.items),
+        }
+    )
+    items, users = train.domain.items, train.domain.max_users
+    likes = hr.Domain(items, scale=(1, 5, 1), likes=4, max_users=users)
+    counts = hr.Domain(items, counts=9, max_users=users)
+    plain = fitted(train, budget(4.0, "user"), rank=8)
+    for domain, more in ((likes, pl.lit(5).alias("rating")), (counts, pl.lit(3).alias("count"))):
+        release = fitted(hr.load(table.with_columns(more), domain), budget(4.0, "user"), rank=8)
+        assert all((release.tensors[name] == plain.tensors[name]).all() for name in plain.tensors)
+
+
+def test_what_it_does_not_protect_or_know_is_refused(halves, world, budget):
+    domain = halves[0].domain
+    with pytest.raises(BudgetUnsupported, match="user under add-remove"):
+        hr.plan(domain, hr.PrivateEASE(), budget(unit="user", adjacency="replace"))
+    with pytest.raises(BudgetUnsupported, match="delta > 0"):
+        hr.plan(domain, hr.PrivateEASE(), budget(delta=0.0))
+    with pytest.raises(ConfigError, match="contribution_cap has no effect"):
+        hr.plan(domain, hr.PrivateEASE(contribution_cap=2), budget(unit="record"))
+    with pytest.raises(DataError, match="PrivateEASE works on interactions"):
+        hr.baseline(world[0], hr.PrivateEASE())
+    for wrong in ({"rank": 0}, {"pair_items": 1}, {"pair_items": 2**15 + 1}, {"contribution_cap": 0.5}):
+        with pytest.raises((ConfigError, ValidationError)):
+            hr.PrivateEASE(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("query", "unit", "epsilon", "part"),
+    [
+        ("pairs", "user", 4.0, 0.9),
+        ("pairs", "record", 4.0, 0.85),
+        ("popular_part", "user", 300.0, 0.95),
+    ],
+)
+@pytest.mark.full
+def test_a_search_refutes_a_bound_that_is_too_small(query, unit, epsilon, part, budget, monkeypatch):
+    """As far as users of the audit's 16 items come; along v only where little noise is in its weights."""
+    monkeypatch.setattr(PairSums, query, understated(getattr(PairSums, query), part))
+    assert max(hr.testing.search_neighbours(hr.PrivateEASE(), budget(epsilon, unit)).values()) > 1
+
+
+def understated(query, part):
+    def wrong(sums):
+        right = query.fget(sums)
+        return dataclasses.replace(right, sensitivity=part * right.sensitivity)
+
+    return property(wrong)
+
+
+@pytest.mark.parametrize(("unit", "other"), [("user", {}), ("record", {"pair_items": 500})])
+def test_more_people_than_64_bits_hold_are_refused_before_the_charge(unit, other, tmp_path):
+    def declared(users):
+        return hr.Domain(range(6000), max_users=users)
+
+    total = hr.Budget(epsilon=4.0, delta=1e-11, unit=unit, adjacency="add-remove")
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", total)
+    few = hr.Interactions(declared(10**9), pl.Series(["a"]), np.array([0, 1]), np.array([0]))
+    told = "5,000 items of 1,000,000,000 declared users may not fit 64 bits; declare at most ([0-9,]+)"
+    with pytest.raises(ConfigError, match=told) as refused:
+        hr.fit(few, hr.PrivateEASE(), total, ledger=ledger)
+    assert not ledger.entries()
+    most = int(re.search(told, str(refused.value))[1].replace(",", ""))
+    assert most > 450_000_000
+    assert len(hr.plan(declared(most), hr.PrivateEASE(), total).events) > 1
+    with pytest.raises(ConfigError, match="may not fit 64 bits"):
+        hr.plan(declared(most + 1), hr.PrivateEASE(), total)
+    if other:
+        assert len(hr.plan(declared(10**9), hr.PrivateEASE(**other), total).events) > 1
+
+
+@pytest.mark.parametrize("unit", ["user", "record"])
+@pytest.mark.parametrize("each", [3, 12, 80])
+@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+def test_the_number_of_users_that_a_plan_says_is_where_taste_starts(unit, each, epsilon):
+    """By the rule of the release, for people who count as three quarters of equal ones, as uneven ones do."""
+    model, budget = (
+        hr.PrivateEASE(),
+        hr.Budget(epsilon=epsilon, delta=1e-8, unit=unit, adjacency="add-remove"),
+    )
+    crowd = {"max_users": 1_000_000, "expected_users": 1_000, "expected_records": 1_000 * each}
+    domain = hr.Domain(range(900), **crowd)
+    said = re.search(r"it takes about ([\d,]+) with as many each", model.prospects(domain, budget))
+    users = int(said[1].replace(",", ""))
+    counted = min(each, math.sqrt(each * model.contribution_cap)) if unit == "user" else each
+
+    def shown(n):
+        size = n if unit == "user" else n * math.sqrt(each)
+        return whole_users(domain, budget, 0.75 * model._lengths(size, counted * n, budget))
+
+    assert shown(users - 1) < TASTE <= shown(users) * (1 + 1e-12)
+
+
+def test_the_bound_on_users_that_a_plan_says_is_that_from_which_pairs_are_measured():
+    model, budget = hr.PrivateEASE(), hr.Budget(epsilon=0.1, delta=1e-8, unit="user", adjacency="add-remove")
+
+    def told(users):
+        return model.prospects(hr.Domain(range(900), max_users=users), budget)
+
+    users = int(re.search(r"a bound of ([\d,]+) users or more", told(100))[1].replace(",", ""))
+    assert "a bound of" in told(users - 1)
+    assert "If the first sums confirm this, the rest of the budget goes to item counts" in told(users)
+    assert model.prospects(hr.Domain(["a"], max_users=100), budget) == ""

@@ -1,0 +1,47 @@
+"""What clipping and noise are expected to leave of gradients, against gradients of people made up."""
+
+import numpy as np
+import pytest
+
+from hushrec.models.liu_wang_smola.estimate import item_scales, reach
+
+CROWD = 10_000.0, 1_000_000.0
+
+
+def of(crowd=CROWD, *, items=2000, clip_norm=2.5, mu=0.84):
+    return reach(*crowd, items, 5, 0.02, clip_norm, mu)
+
+
+def test_a_clip_that_nobody_reaches_leaves_all_and_a_small_one_in_proportion():
+    assert of(clip_norm=1e6).kept == pytest.approx(1)
+    assert of(clip_norm=0.01).kept == pytest.approx(of(clip_norm=0.02).kept / 2)
+
+
+def test_the_lengths_of_gradients_are_about_those_of_people_made_up():
+    """For everybody with 100 ratings, their gradients by the class's formula have the expected lengths."""
+    rng, ratio, lengths = np.random.default_rng(1), 0.02, []
+    for _ in range(300):
+        q = np.sqrt(ratio) * rng.standard_normal((100, 5))
+        x = q @ rng.standard_normal(5) + rng.standard_normal(100)
+        spread = np.linalg.inv(q.T @ q + np.eye(5))
+        mean = spread @ (q.T @ x)
+        lengths.append(np.linalg.norm((x - q @ mean)[:, None] * mean - q @ spread))
+    b = 100 * ratio
+    assert np.mean(lengths) == pytest.approx(np.sqrt(100 * 5 * b / (1 + b)), rel=0.2)
+
+
+def test_more_people_more_budget_and_more_ratings_each_show_more():
+    few = 1_000.0, 100_000.0
+    sparse = 200_000.0, 1_000_000.0
+    assert of(few).noise == pytest.approx(10 * of().noise)
+    assert of(mu=0.21).noise == pytest.approx(4 * of().noise)
+    assert of(mu=np.inf).noise == 0
+    assert of(sparse).prospect < of().prospect
+    assert of(few).prospect < of().prospect < of(mu=np.inf).prospect == of().information
+
+
+def test_rare_items_weigh_more_and_a_persons_gradient_is_as_long_on_average():
+    counts = np.array([1.0, 16.0, 10_000.0])
+    scales = item_scales(counts)
+    assert scales[0] / scales[1] == pytest.approx(2)
+    assert counts @ scales**2 == pytest.approx(counts.sum())

@@ -1,0 +1,49 @@
+"""The law of a posterior sample, and the ratings that it is given: what one person can cost at most."""
+
+import numpy as np
+import pytest
+
+from hushrec.data.blocks import Blocks
+from hushrec.models.liu_wang_smola.chain import ChainData, ChainSettings, Posterior
+from support.chains import made
+
+
+def test_weights_bound_everybodys_loss(crowd):
+    """Σ_i of the largest losses, times the weight, is B at most, and B for who has too many ratings."""
+    ratings, target = made(crowd, 12), Posterior(scale=1.0, bound=100, rank=1)
+    most = target.weights(ratings) * ratings.counts * 25
+    assert most.max() == pytest.approx(100)
+    assert (target.weights(ratings)[ratings.counts <= 4] == 1).all()
+    assert target.weights(ratings, np.full(150, 0.5)) == pytest.approx(target.weights(ratings) / 2)
+
+
+def test_parts_are_everybody_once_in_units_of_the_scale(crowd, tmp_path):
+    """Whoever has no weight is not there."""
+    ratings, target = made(crowd, 12), Posterior(scale=2.0, bound=100, rank=1)
+    blocks = Blocks.write(ratings, tmp_path / "blocks", ratings_per_block=100)
+    absent = np.isin(ratings.users.to_numpy(), ["u000", "u017", "u149"])
+    here = ratings.select(np.repeat(~absent, ratings.counts))
+
+    def weigh(block):
+        return np.where(np.isin(block.users.to_numpy(), ["u000", "u017", "u149"]), 0.0, 1.0)
+
+    source = ChainData(blocks, target, weigh)
+    assert source.n_users == 147
+    parts = [*source.parts()]
+    assert len(parts) > 3
+    assert [part.first for part in parts[1:]] == [part.people.stop for part in parts[:-1]]
+    np.testing.assert_array_equal(np.concatenate([part.rows.columns for part in parts]), here.items)
+    values = np.concatenate([part.rows.values for part in parts])
+    np.testing.assert_array_equal(values, here.values() - 3)  # a unit of this scale is one star
+    assert values.dtype == np.float32
+    scales = np.concatenate([part.scales for part in parts])
+    np.testing.assert_allclose(scales, 2 * target.weights(here), rtol=1e-6)
+
+
+def test_a_chain_looks_at_no_more_than_some_states_of_its_second_half():
+    for epochs, burn_in in ((1000, 0.5), (1001, 0.0), (7, 0.5), (100_000, 0.25)):
+        settings = ChainSettings(epochs=epochs, burn_in=burn_in)
+        looks = (epochs - settings.forfeited) // settings.thin
+        assert settings.forfeited == int(burn_in * epochs)
+        assert 0 < looks <= 500
+        assert looks > 250 or settings.thin == 1

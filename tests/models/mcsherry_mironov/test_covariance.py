@@ -1,0 +1,186 @@
+"""How a covariance is measured and cleaned: settings, split of the budget, and factors of a planted one."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import hushrec as hr
+from hushrec.errors import ConfigError
+from hushrec.estimation import low_rank
+from hushrec.estimation.head import Head
+from hushrec.estimation.low_rank import Triangle
+from hushrec.models.base import EFFECTS_SPLIT
+from hushrec.models.mcsherry_mironov.covariance_model import (
+    CovarianceSettings,
+    Matrices,
+    covariance_footprint,
+    dense,
+    require_dense,
+    shrunk_factors,
+    similarity,
+)
+
+UNITS = ["record", "user"]
+SETTING = "covariance.pair_items"
+LITTLE = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
+
+
+def domain_of(n=12, scale=(1, 5, 1)):
+    return hr.Domain(range(n), scale=scale, max_users=100)
+
+
+def planted(rng, n=12, unit=1.0):
+    """A covariance of one factor, told without noise, where every pair was rated alike often."""
+    direction = rng.uniform(0.5, 1.5, n) * unit
+    upper = np.triu_indices(n)
+    covariance = 50 * np.outer(direction, direction)[upper]
+    return direction, Matrices(
+        Triangle(covariance.astype(np.float32), 0.0),
+        Triangle(np.full(len(covariance), 50.0, np.float32), 0.0),
+        Head(n, np.arange(n)),
+    )
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_shares_are_the_whole_budget_and_more_of_it_goes_to_what_can_be_seen(budget, unit):
+    settings, parts = CovarianceSettings(), []
+    crowd = {"expected_users": 5_000, "expected_records": 250_000}
+    domain = hr.Domain(range(120), scale=(1, 5, 1), max_users=10_000, **crowd)
+    for epsilon in (0.1, 1.0, 10.0):
+        split = settings.budget_split(domain, budget(epsilon, unit), "l2")
+        assert sum(split.values()) == pytest.approx(1)
+        assert min(split.values()) > 0
+        parts.append(split["covariance"])
+        of_effects = 1 - split["covariance"] - split["co-rating weights"]
+        assert {name: split[name] / of_effects for name in EFFECTS_SPLIT} == pytest.approx(EFFECTS_SPLIT)
+    assert parts[0] < parts[1] < parts[2]
+
+
+@pytest.mark.parametrize("scale", [(1, 5, 1), (1, 10, 1)])
+def test_the_clip_is_a_fraction_of_the_scales_width(budget, scale):
+    domain = domain_of(scale=scale)
+
+    def chosen(**settings):
+        sums = CovarianceSettings(**settings).sums(domain, budget(), "l2")
+        return sums.clip / domain.scale.span, sums.reg, sums.contribution_cap, sums.offset, sums.limit
+
+    half = domain.scale.span / 2
+    assert chosen() == (0.1625, 300, 2.16, 5, half)  # of 12 items that a user may rate
+    assert chosen(clip=0.125, reg=0, contribution_cap=2, offset=0) == (0.125, 0, 2, 0, half)
+
+
+@pytest.mark.parametrize("way", ["weighted", "shrink", "none"])
+@pytest.mark.parametrize("scale", [(1, 5, 1), (4, 20, 4)])
+def test_every_way_finds_a_planted_factor(budget, way, scale):
+    """In rating units, whatever the scale; shrinking takes a part of it, and keeps its direction."""
+    domain = domain_of(scale=scale)
+    direction, matrices = planted(np.random.default_rng(1), unit=domain.scale.star)
+    more = {"shrinkage": (1.0, 1.0)} if way == "shrink" else {}
+    settings = CovarianceSettings(cleaning=way, **more)
+    sums = settings.sums(domain, budget(), "l2")
+    found = settings.factors(matrices, sums, np.full(12, 50.0), 1)
+    off = ~np.eye(12, dtype=bool)
+    wanted, got = np.outer(direction, direction)[off], (found @ found.T)[off]
+    assert np.corrcoef(wanted, got)[0, 1] > 0.95
+    assert got.mean() == pytest.approx(wanted.mean(), rel=1e-4 if way == "none" else 0.2)
+
+
+def test_a_dense_release_is_the_average_and_never_divides_by_less_than_one():
+    found = dense(
+        Matrices(
+            Triangle(np.array([6.0, -2.0, 0.5], np.float32), 0.0),
+            Triangle(np.array([3.0, -4.0, 0.25], np.float32), 0.0),
+            Head(2, np.arange(2)),
+        )
+    )
+    average, weights = found["covariance"], found["similarity"]
+    assert (average.tolist(), weights.tolist()) == ([2.0, -2.0, 0.5], [3.0, -4.0, 0.25])
+    assert average.dtype == np.float32
+
+
+@pytest.mark.parametrize("floor", [low_rank.LEAST_WEIGHT, 2.5])
+def test_both_raw_forms_divide_by_the_same_floor(budget, monkeypatch, floor):
+    """Neighbours and factors, published and product, where noise left weights near zero and below it."""
+    monkeypatch.setattr(low_rank, "LEAST_WEIGHT", floor)
+    matrices = Matrices(
+        Triangle(np.array([24.0, 0.5, 5.0], np.float32), 0.0),
+        Triangle(np.array([12.0, -4.0, 0.25], np.float32), 0.0),
+        Head(2, np.arange(2)),
+    )
+    domain, ones = domain_of(2), np.ones(2)
+    settings = CovarianceSettings(cleaning="none")
+    average = dense(matrices)["covariance"]
+    np.testing.assert_allclose(average, [2.0, 0.5 / floor, 5.0 / floor])
+    product = settings.factors(matrices, settings.sums(domain, budget(), "l2"), ones, 2)
+    for factors in (product, shrunk_factors(matrices, domain, (0.0, 0.0), ones, 2)):
+        np.testing.assert_allclose((factors @ factors.T)[np.triu_indices(2)], average, rtol=1e-5)
+
+
+def test_more_shrinkage_makes_items_more_alike():
+    """All pairs are shrunk to their mean (McSherry & Mironov 2009, §4.6)."""
+    domain, counts = domain_of(), np.full(12, 50.0)
+    _, matrices = planted(np.random.default_rng(2))
+    spread = []
+    for beta in (0.0, 100.0, 1e6):
+        factors = shrunk_factors(matrices, domain, (beta, beta), counts, 1)
+        products = (factors @ factors.T)[~np.eye(12, dtype=bool)]
+        spread.append(products.std() / products.mean())
+    assert spread[0] > spread[1] > spread[2]
+
+
+def test_matrices_of_a_large_catalogue_are_not_released_without_cleaning():
+    require_dense(domain_of(10_000))
+    with pytest.raises(ConfigError, match="at most 10,000 items; set a cleaning"):
+        require_dense(domain_of(10_001))
+
+
+def test_weighted_cleaning_takes_the_most_time_and_the_least_memory():
+    plain, weighted, shrunk = (
+        covariance_footprint(2000, rank, weighted=way) for rank, way in ((0, False), (20, True), (20, False))
+    )
+    assert weighted.memory < plain.memory < shrunk.memory
+    assert plain.seconds < shrunk.seconds < weighted.seconds
+    assert CovarianceSettings(pair_items=2000).footprint(domain_of(2000), LITTLE, "l2", 20) == replace(
+        weighted, lowered_by=SETTING
+    )
+    dense = CovarianceSettings(cleaning="none", pair_items=2000).footprint(domain_of(2000), LITTLE, "l2", 0)
+    assert dense == replace(plain, lowered_by=SETTING)
+
+
+def test_a_tail_takes_the_room_of_its_zeros_and_of_the_ratings_of_the_head():
+    settings = CovarianceSettings(pair_items=2000)
+    whole, headed = (settings.footprint(domain_of(n), LITTLE, "l2", 20) for n in (2000, 50_000))
+    assert headed.memory - whole.memory == 48_000 * 20 * 16
+    assert headed.each_rating > whole.each_rating
+    assert headed.seconds == whole.seconds
+
+
+def test_a_plan_tells_of_what_the_covariance_is():
+    settings = CovarianceSettings(pair_items=20)
+    assert settings.prospects(domain_of(20), LITTLE, "l2") == ""
+    assert "the 20 most rated items of 21, by noisy count" in settings.prospects(domain_of(21), LITTLE, "l2")
+
+
+@pytest.mark.parametrize("way", ["weighted", "shrink", "none"])
+def test_factors_of_a_head_are_those_of_a_catalogue_without_a_tail(budget, way):
+    """The counts of the tail are of no use to the head, and its factors are zero."""
+    direction, matrices = planted(np.random.default_rng(1))
+    items, counts = np.array([*range(1, 12), 14]), np.full(15, 1e6)
+    counts[items] = np.linspace(20, 80, 12)
+    settings = CovarianceSettings(cleaning=way)
+    few, many = (settings.sums(domain_of(n), budget(), "l2") for n in (12, 15))
+    alone = settings.factors(matrices, few, counts[items], 2)
+    found = settings.factors(matrices._replace(head=Head(15, items)), many, counts, 2)
+    np.testing.assert_array_equal(found[items], alone)
+    assert np.abs(alone).max() > 0.3 * direction.max()
+    assert not found[[0, 12, 13]].any()
+
+
+def test_the_similarity_of_a_head_is_zero_in_the_tail():
+    _, matrices = planted(np.random.default_rng(1))
+    items = np.array([*range(1, 12), 14])
+    found = similarity(matrices._replace(head=Head(15, items)))
+    np.testing.assert_array_equal(found[items], similarity(matrices))
+    assert found[items].any()
+    assert not found[[0, 12, 13]].any()

@@ -1,0 +1,68 @@
+"""Released averages of items and of people: what they are without noise, and how far off they may be."""
+
+import numpy as np
+import pytest
+
+import hushrec as hr
+from hushrec.errors import BudgetUnsupported
+from hushrec.models.biases import BiasSettings
+from hushrec.sums.population import Population
+from support.runs import charged, exact
+
+RELEASED = hr.GlobalEffects(user_biases="released")
+
+
+def measured(ratings, run, norm="l2", **settings):
+    return BiasSettings(**settings).measure(Population(ratings), run, norm)
+
+
+def test_without_noise_they_are_the_averages_of_items_then_of_what_is_left(listed):
+    """Up to the posterior mean's own shrinking, which is little where there are many ratings."""
+    train, _ = listed
+    values, users = train.values(), np.repeat(np.arange(train.domain.n_users), np.diff(train.roster_indptr()))
+    found, n = measured(train, exact()), np.bincount(train.items, minlength=150)
+    counts = np.bincount(users, minlength=train.domain.n_users)
+    np.testing.assert_array_equal(found.item_counts, n)
+    np.testing.assert_allclose(found.user_counts, counts, atol=0.001)
+    often = n > 100
+    means = np.bincount(train.items, values, minlength=150)[often] / n[often]
+    np.testing.assert_allclose(found.item_effects[often], means, atol=0.05)
+    left = np.clip(values - found.item_effects[train.items], -2, 2)
+    sums = np.bincount(users, left, minlength=train.domain.n_users)
+    rated = counts > 0
+    assert np.corrcoef(found.user_effects[rated], (sums[rated] / counts[rated]))[0, 1] > 0.95
+    assert found.user_effects[rated].std() < (sums[rated] / counts[rated]).std(), "shrunk"
+
+
+def test_the_clip_bounds_what_a_rating_adds(listed, budget):
+    domain = listed[0].domain
+    for clip, bound in ((0.5, 2.0), (0.125, 0.5)):
+        queries = {q.name: q for q in BiasSettings(clip=clip).queries(domain, budget(), "l1")}
+        assert queries["user sums"].sensitivity == bound
+
+
+def test_variances_say_how_far_off_levels_are(listed, budget):
+    train, _ = listed
+    clean = measured(train, exact())
+    config = hr.GlobalEffects(user_biases="released", noise="gaussian")
+    found = measured(train, charged(config, train.domain, budget(3.0), seed=3))
+    scaled = (found.user_effects - clean.user_effects) ** 2 / found.user_variance
+    assert 0.3 < scaled.mean() < 2
+
+
+def test_levels_of_people_are_released_or_stay_at_home(listed, listed_rmse, budget):
+    train, _ = listed
+    home = hr.GlobalEffects(user_biases="client")
+    one, other = (hr.testing.fit(train, m, budget(), entropy=hr.testing.Seeded(1)) for m in (RELEASED, home))
+    assert (one.kind, other.kind) == ("factors and people", "factors")
+    assert one.users == train.domain.users
+    assert other.users == ()
+    assert one.tensors["user_factors"].shape == (train.domain.n_users, 0)
+    assert listed_rmse(RELEASED) == pytest.approx(listed_rmse(home), abs=0.01)
+    assert listed_rmse(home, budget(1.0)) < listed_rmse(RELEASED, budget(1.0)), "at home needs no noise"
+
+
+def test_levels_of_protected_people_stay_at_home(listed, budget):
+    with pytest.raises(BudgetUnsupported, match='set user_biases="client"'):
+        hr.plan(listed[0].domain, RELEASED, budget(unit="user"))
+    assert hr.plan(listed[0].domain, hr.GlobalEffects(user_biases="client"), budget(unit="user")).events

@@ -1,0 +1,249 @@
+"""What models have in common that publish a vector for every person on the roster."""
+
+import math
+
+import numpy as np
+import pytest
+
+import hushrec as hr
+from hushrec.curator.public_items import item_prior
+from hushrec.errors import BudgetUnsupported, ConfigError, DomainError, ReleaseError
+from hushrec.models.effects import ItemEffects
+from hushrec.models.outputs import LONGEST, factor_release, neighbour_release
+from hushrec.release.artefact import LARGEST_RANK
+
+MODELS = [
+    hr.GlobalEffects(user_biases="released"),
+    hr.InputPerturbationMF(rank=3, epochs=6),
+    hr.PrivateSGD(rank=3, epochs=4),
+    hr.PrivateALS(rank=3, epochs=2),
+]
+ADJACENCIES = ["add-remove", "replace"]
+NOBODY = "u99998"  # is on the roster and has rated nothing
+
+each_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+each_adjacency = pytest.mark.parametrize("adjacency", ADJACENCIES)
+
+
+@each_model
+def test_without_a_budget_it_says_that_it_is_not_private(listed, listed_rmse, model):
+    release = hr.baseline(listed[0], model)
+    assert str(release.statement).startswith("NOT PRIVATE: no noise was added")
+    assert release.statement.epsilon == math.inf
+    assert listed_rmse(model) < 0.94
+
+
+@each_model
+@each_adjacency
+@pytest.mark.full
+def test_less_noise_is_more_accurate_and_much_budget_approaches_none(listed_rmse, budget, model, adjacency):
+    errors = [listed_rmse(model, budget(epsilon, adjacency=adjacency)) for epsilon in (0.5, 5.0, 100.0)]
+    assert errors[0] > errors[1] + 0.02 > errors[2] + 0.02
+    assert errors[2] == pytest.approx(listed_rmse(model), abs=0.01)
+
+
+@each_model
+@each_adjacency
+def test_the_plan_says_how_the_budget_is_shared(listed, budget, model, adjacency):
+    domain = listed[0].domain
+    allowed = budget(2.0, adjacency=adjacency)
+    planned = hr.plan(domain, model, allowed)
+    split = {m.event.name: m.split for m in planned.measurements}
+    assert sum(split.values()) == pytest.approx(1, abs=1e-9)
+    assert min(split.values()) > 0
+    assert ("user counts" in split) == ("item counts" in split) == (adjacency == "add-remove")
+    assert 1.999 < planned.epsilon <= 2
+    # Another split is a setting, by the same names.
+    more = type(model)(**model.model_dump(exclude_unset=True) | {"split": {"item sums": 5.0}})
+    name = "item sums"
+    assert more.budget_split(domain, allowed)[name] > split[name]
+
+
+@each_model
+@each_adjacency
+def test_what_is_planned_is_booked_and_stated(listed, budget, tmp_path, model, adjacency):
+    allowed = budget(2.0, adjacency=adjacency)
+    planned = hr.plan(listed[0].domain, model, allowed)
+    hr.Ledger.create(tmp_path / "ledger.db", allowed)
+    release = hr.fit(listed[0], model, allowed, ledger=tmp_path / "ledger.db")
+    entries = hr.Ledger.open(tmp_path / "ledger.db").entries()
+    booked = [(e.measurement, e.mechanism, e.sensitivity, e.sigma, e.size) for e in entries]
+    assert booked == [(e.name, e.mechanism, e.sensitivity, e.deviation, e.size) for e in planned.events]
+    assert release.statement.private
+    assert release.statement.epsilon == planned.epsilon
+    stated = {m.name: m.mechanism for m in release.statement.measurements}
+    exact = {"item counts", "user counts"} if adjacency == "replace" else set()
+    assert {name for name, mechanism in stated.items() if mechanism == "exact"} == exact
+    assert {*stated} - exact == {e.name for e in planned.events}
+
+
+@each_model
+@each_adjacency
+@pytest.mark.full
+def test_one_seed_gives_one_release(listed, budget, model, adjacency):
+    allowed = budget(3.0, adjacency=adjacency)
+    one, same, other = (
+        hr.testing.fit(listed[0], model, allowed, entropy=hr.testing.Seeded(seed)).to_bytes()
+        for seed in (1, 1, 2)
+    )
+    assert one == same != other
+
+
+# -- what is refused --------------------------------------------------------------------------------------
+
+
+@each_model
+def test_without_a_roster_the_error_names_the_fix(world, budget, model):
+    with pytest.raises(DomainError, match=r"declare it with Domain\(users="):
+        hr.plan(world[0].domain, model, budget())
+    with pytest.raises(DomainError, match=r"declare it with Domain\(users="):
+        hr.baseline(world[0], model)
+
+
+@each_model
+def test_other_units_and_adjacencies_are_refused(listed, budget, model):
+    domain = listed[0].domain
+    with pytest.raises(BudgetUnsupported, match=r"change the budget's unit or adjacency"):
+        hr.plan(domain, model, budget(unit="user", adjacency="replace"))
+    with pytest.raises(BudgetUnsupported, match=r"unit|user_biases"):
+        hr.plan(domain, model, budget(unit="user"))
+
+
+@each_model
+def test_shares_of_what_is_not_measured_are_refused(listed, budget, model):
+    wrong = type(model)(**model.model_dump(exclude_unset=True), split={"covariance": 1.0})
+    with pytest.raises(ConfigError, match="'covariance' is not measured here"):
+        hr.plan(listed[0].domain, wrong, budget())
+
+
+@pytest.mark.parametrize("model", MODELS[1:], ids=lambda model: type(model).__name__)
+def test_noise_is_no_setting_of_an_algorithm_that_draws_one_kind(model):
+    for noise in ("gaussian", "laplace"):
+        with pytest.raises(ConfigError, match="noise: Extra inputs are not permitted; valid settings are"):
+            type(model)(noise=noise)
+
+
+def test_gaussian_noise_needs_a_delta_and_laplace_noise_does_not(listed, budget):
+    domain, pure = listed[0].domain, budget(delta=0.0)
+    for model in (hr.PrivateSGD(), hr.PrivateALS()):
+        with pytest.raises(BudgetUnsupported, match="delta > 0"):
+            hr.plan(domain, model, pure)
+    assert hr.plan(domain, hr.InputPerturbationMF(), pure).epsilon == pytest.approx(4, abs=1e-9)
+
+
+# -- what is released -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=MODELS, ids=lambda model: type(model).__name__)
+def release(request, listed, budget, tmp_path):
+    made = hr.testing.fit(listed[0], request.param, budget(4.0), entropy=hr.testing.Seeded(3))
+    return hr.Release.open(made.save(tmp_path / "films.safetensors"))
+
+
+def test_a_release_lists_everybody_on_the_roster_and_nothing_else(release, listed):
+    domain = listed[0].domain
+    assert release.kind == "factors and people"
+    assert release.users == domain.users
+    assert (release.items, release.scale) == (domain.items, tuple(domain.scale))
+    n, m = domain.n_users, domain.n_items
+    rank = release.tensors["item_factors"].shape[1]
+    assert {name: tensor.shape for name, tensor in release.tensors.items()} == {
+        "item_effects": (m,),
+        "item_noise": (m,),
+        "item_popularity": (m,),
+        "item_factors": (m, rank),
+        "user_effects": (n,),
+        "user_factors": (n, rank),
+    }
+
+
+def test_a_known_person_is_predicted_by_the_formula(release):
+    tensors, client = release.tensors, hr.Client(release)
+    for person in (0, 17, release.users.index(NOBODY)):
+        exact = (
+            tensors["item_effects"].astype(float)
+            + release.constants["user_mean"]
+            + tensors["user_effects"][person]
+            + tensors["item_factors"].astype(float) @ tensors["user_factors"][person]
+        )
+        found = client.predict(user=release.users[person])
+        np.testing.assert_allclose(list(found.values()), np.clip(exact, 1, 5), atol=1e-6)
+
+
+def test_somebody_without_ratings_is_served(release):
+    client = hr.Client(release)
+    assert all(1 <= stars <= 5 for stars in client.predict(user=NOBODY).values())
+    assert len(client.recommend(user=NOBODY, n=5)) == 5
+
+
+def test_an_outsider_folds_in(release, listed, listed_rmse):
+    client = hr.Client(release)
+    with pytest.raises(ReleaseError, match="give own ratings"):
+        client.predict(user="somebody else")
+    liked, disliked = (client.predict(dict.fromkeys(release.items[:10], stars)) for stars in (5.0, 1.0))
+    assert sum(liked.values()) > sum(disliked.values()) + 10
+    train, test = listed
+    fold_in = hr.evaluate(release, train=train, test=test, fold_in=True)["rmse"]
+    assert fold_in < hr.evaluate(release, train=train, test=test)["rmse"], "own ratings need no noise"
+    assert fold_in < 1.0
+
+
+def test_without_noise_folding_in_and_looking_up_agree(listed_rmse):
+    """The vectors are turned to unit covariance, the prior of those who fold in."""
+    for model in MODELS[1:]:
+        assert listed_rmse(model, fold_in=True) == pytest.approx(listed_rmse(model), abs=0.03)
+
+
+def test_every_release_assumes_the_same_variance_around_a_users_regression():
+    """Effects alone predict as a model of factors does whose factors vanish."""
+    domain = hr.Domain(["a", "b", "c"], scale=(1, 10, 1), max_users=9)
+    effects = ItemEffects(np.arange(3.0) / 4, np.array([0.5, 0.25, 0.0]), np.ones(3), 6.0, np.ones(3))
+    zeros = {name: np.zeros((3, 2)) for name in ("item_factors", "similarity_factors")}
+    alone = factor_release(hr.GlobalEffects(), domain, effects, np.zeros((3, 0)))
+    vanished = factor_release(hr.CovarianceSVD(rank=2), domain, effects, zeros["item_factors"])
+    near = neighbour_release(hr.CovarianceKNN(), domain, effects, 2, zeros)
+    for release in (vanished, near):
+        np.testing.assert_array_equal(release.tensors["item_noise"], alone.tensors["item_noise"])
+    assert near.constants["bias_noise"] == alone.tensors["item_noise"][2]
+    own = {"a": 10.0, "b": 8.0}
+    assert hr.Client(vanished).predict(own) == hr.Client(alone).predict(own)
+
+
+def test_what_is_unknown_of_factors_counts_as_variance_of_the_ratings():
+    """In squared rating units, so that an item of unknown factors tells less about its raters."""
+    domain = hr.Domain(["a", "b", "c"], scale=(1, 10, 1), max_users=9)
+    effects = ItemEffects(np.zeros(3), np.array([0.5, 0.25, 0.0]), np.ones(3), 6.0, np.ones(3))
+    model, factors = hr.CovarianceSVD(rank=1), np.ones((3, 1))
+    known = factor_release(model, domain, effects, factors).tensors["item_noise"]
+    unknown = factor_release(model, domain, effects, factors, np.array([0.0, 1.0, 2.0])).tensors["item_noise"]
+    np.testing.assert_allclose(unknown - known, [0.0, 1.0, 2.0], atol=1e-6)
+    likes = {"a": 10.0, "b": 10.0, "c": 10.0}
+    moved = [
+        hr.Client(factor_release(model, domain, effects, factors, doubt)).predict(likes, items=["a"])["a"]
+        for doubt in (None, np.full(3, 9.0))
+    ]
+    assert moved[0] > moved[1] > 6.0
+
+
+def test_features_take_the_room_that_the_factors_of_a_prior_leave():
+    """A prior may have as many factors as a release may have, and more than the catalogue has items."""
+    domain = hr.Domain([*"abc"], scale=(1, 5, 1), max_users=9, features={"genres": ["x", "x|y", "y"]})
+    prior = item_prior(hr.GlobalEffects(), domain)
+    effects = ItemEffects(np.arange(3.0) / 4, np.ones(3), np.ones(3), 3.0, np.ones(3), prior)
+    for n_factors, known in ((5, 2), (LARGEST_RANK - 1, 1), (LARGEST_RANK, None)):
+        made = factor_release(hr.GlobalEffects(), domain, effects, np.zeros((3, n_factors)))
+        assert made.tensors["item_factors"].shape[1] == n_factors + (known or 0)
+        assert made.constants.get("known_factors") == known
+
+
+def test_factors_that_only_noise_makes_so_long_are_shortened_and_no_others():
+    domain = hr.Domain([*"abcdef"], scale=(1, 5, 1), max_users=9)
+    effects = ItemEffects(np.arange(6.0) / 4, np.ones(6), np.ones(6), 3.0, np.ones(6))
+    factors = np.random.default_rng(0).standard_normal((6, 3))
+    factors[3:] = 1e15
+    made = factor_release(hr.GlobalEffects(), domain, effects, factors)
+    np.testing.assert_array_equal(made.tensors["item_factors"][:3], factors[:3].astype(np.float32))
+    np.testing.assert_allclose(
+        np.linalg.norm(made.tensors["item_factors"][3:], axis=1), 4 * LONGEST, rtol=1e-6
+    )
+    assert all(1 <= stars <= 5 for stars in hr.Client(made).predict({"d": 5.0, "e": 1.0, "f": 4.0}).values())

@@ -1,0 +1,192 @@
+"""A dimension that is counted changes lists, and where none is counted everybody gets the same list."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import hushrec as hr
+from hushrec.data import synthetic
+from hushrec.release.client import Client
+from hushrec.release.kinds import LEAST, dimensions, remedy, tastes
+from hushrec.testing import Seeded
+from support.releases import pairs, ranker, release, statement
+
+N = 30
+
+
+def factors(columns, size, seed=0, noise=1.0):
+    """A release with some columns of factors of this size, and as many of zeros."""
+    own = np.zeros((N, 2 * columns), dtype=np.float32)
+    own[:, ::2] = size * np.random.default_rng(seed).normal(size=(N, columns))
+    made = release(n=N, rank=2 * columns)
+    tensors = {**made.tensors, "item_factors": own, "item_noise": np.full(N, noise, dtype=np.float32)}
+    return replace(made, tensors=tensors)
+
+
+def linear(directions, size):
+    """A linear model of one direction that all share, and some others of this size."""
+    rng = np.random.default_rng(1)
+    own = np.column_stack([rng.uniform(0.5, 1, N), size * rng.normal(size=(N, directions))])
+    tensors = {
+        "item_factors": own,
+        "input_weights": rng.uniform(0.5, 1, N),
+        "output_weights": np.ones(N),
+        "intercept": np.zeros(directions + 1),
+        "item_scores": own[:, 0],
+    }
+    made = ranker([f"i{n}" for n in range(N)])
+    return replace(
+        made,
+        kind="linear items",
+        tensors={k: np.float32(v) for k, v in tensors.items()},
+        settings={"rank": 8},
+    )
+
+
+def lists(made, users=20):
+    """Top items of users with three items each, as the order of what none of them has."""
+    rng, client = np.random.default_rng(3), Client(made)
+    chosen = [rng.choice(N - 10, 3, replace=False) for _ in range(users)]
+    left = made.items[N - 10 :]
+    found = set()
+    for own in chosen:
+        ids = [made.items[i] for i in own]
+        stars = dict.fromkeys(ids, 5.0) if made.scale else ids
+        found.add(tuple(row.item_id for row in client.recommend(stars, 10, allowed=left)))
+    return found
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_of_item_factors_the_columns_that_move_lists_are_counted(columns):
+    assert factors(columns, 1.0).dimensions == columns
+    assert len(lists(factors(columns, 1.0))) > 5
+    assert factors(columns, 1e-4).dimensions == 0
+    assert len(lists(factors(columns, 1e-4))) == 1
+    assert not factors(columns, 0).personal
+
+
+def test_the_noise_of_a_rating_decides_what_a_factor_tells():
+    assert factors(2, 0.1, noise=0.1).dimensions == 2
+    assert factors(2, 0.1, noise=1e4).dimensions == 0
+
+
+def test_the_bound_is_a_part_of_what_everything_together_tells():
+    one = np.zeros((1, 1), dtype=np.float32)
+    for share, counted in ((LEAST * 1.01, 1), (LEAST * 0.99, 0)):
+        one[:] = np.sqrt(share / (1 - share))
+        tensors = {"item_factors": one, "item_noise": np.ones(1, dtype=np.float32)}
+        assert dimensions("factors", tensors, {}) == counted
+
+
+def test_turning_the_factors_changes_nothing():
+    made = factors(3, 1.0)
+    turn, _ = np.linalg.qr(np.random.default_rng(4).normal(size=(6, 6)))
+    turned = np.float32(made.tensors["item_factors"] @ turn)
+    assert replace(made, tensors={**made.tensors, "item_factors": turned}).dimensions == 3
+
+
+def test_of_linear_items_one_direction_is_everybodys():
+    assert linear(3, 1.0).dimensions == 3
+    assert len(lists(linear(3, 1.0))) > 5
+    assert linear(3, 1e-4).dimensions == 0
+    assert len(lists(linear(3, 1e-4))) == 1
+    nothing = linear(3, 0)
+    zeros = {**nothing.tensors, "item_factors": np.zeros((N, 4), dtype=np.float32)}
+    assert replace(nothing, tensors=zeros).dimensions == 0
+
+
+def one_direction(inputs, factors):
+    """A linear model of one direction, with weights of the users' own items."""
+    tensors = linear(0, 0).tensors
+    tensors = {**tensors, "input_weights": np.float32(inputs), "item_factors": np.float32(factors)[:, None]}
+    return replace(linear(0, 0), model="Anchors", settings={}, tensors=tensors)
+
+
+def test_of_one_direction_lists_differ_unless_all_items_point_along_it():
+    """A model from outside hushrec may weigh a few own items alone, or love what others hate."""
+    size = np.random.default_rng(5).uniform(0.5, 1, N)
+    sign = np.where(np.arange(N) % 2, 1.0, -1.0)
+    anchor = (np.arange(N) == 7) * 1.0
+    for inputs, signs, counted in ((size, 1.0, 0), (-size, 1.0, 0), (size, sign, 1), (anchor, 1.0, 1)):
+        made = one_direction(inputs, size * signs)
+        assert (made.dimensions, made.personal) == (counted, bool(counted))
+        assert (len(lists(made)) > 1) == made.personal
+
+
+def test_scores_and_releases_without_factors_have_none():
+    assert ranker().dimensions == 0
+    assert release(rank=0).dimensions == 0
+
+
+def test_of_neighbours_the_covariance_decides_and_of_whole_matrices_the_items_in_pairs():
+    assert release("neighbours", n=N).dimensions == 2
+    packed = np.zeros(pairs(4), dtype=np.float32)
+    packed[[0, 4, 7, 9]] = 1  # the diagonal
+    assert dimensions("dense neighbours", {"covariance": packed}, {}) == 0
+    packed[2] = -1  # items 0 and 2
+    assert dimensions("dense neighbours", {"covariance": packed}, {}) == 2
+    assert dimensions("item neighbours", {"similarity": packed}, {}) == 0
+    packed[8] = 1  # items 2 and 3
+    assert dimensions("item neighbours", {"similarity": packed}, {}) == 2
+
+
+def test_of_rows_the_items_with_a_choice_among_neighbours():
+    tensors = {"row_starts": np.array([0, 2, 3, 5]), "row_items": np.array([0, 1, 1, 0, 1])}
+    assert dimensions("people's rows", tensors, {"neighbours": 1.0}) == 2
+    assert dimensions("people's rows", tensors, {"neighbours": 2.0}) == 1
+    assert dimensions("people's rows", tensors, {"neighbours": 3.0}) == 0
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 100])
+def test_what_is_said_of_a_fit_holds_of_its_lists(epsilon):
+    ratings = synthetic.netflix_like(300, N, 5_000, 0)
+    budget = hr.Budget(epsilon=epsilon, delta=1e-6, unit="user", adjacency="add-remove")
+    made = hr.testing.fit(ratings, hr.CovarianceSVD(rank=4), budget, entropy=Seeded(0))
+    assert made.personal == (epsilon == 100)
+    assert (len(lists(made)) > 1) == made.personal
+    assert ("survived the noise: " in made.taste) == made.personal
+    assert ("no taste survived the noise at ε = 0.5" in made.taste) == (not made.personal)
+
+
+def test_the_sentence_says_what_is_known():
+    cleaned = {"rank": 4, "covariance": {"cleaning": "weighted"}}
+    one, many = (tastes(n, "PrivateEASE", {"rank": 4}, 1.0) for n in (1, 1200))
+    differ = "in which the lists of two people can differ."
+    assert one == tastes(1, "M", cleaned, 1.0)
+    assert one == f"1 dimension of taste survived the noise: a direction {differ}"
+    assert many == f"1,200 dimensions of taste survived the noise: directions {differ}"
+    kept = tastes(3, "M", {"rank": 4, "covariance": {"cleaning": "none"}}, 1.0)
+    assert kept == "3 dimensions of taste at most, noise included: M does not tell which of them are noise."
+    both = tastes(39, "CovarianceSVD", cleaned, 1.0, 32.0)
+    assert both == (
+        f"7 dimensions of taste survived the noise: directions {differ} 32 more from what is publicly known "
+        "of items."
+    )
+    public = tastes(32, "CovarianceSVD", cleaned, 1.0, 32.0)
+    assert public == "32 dimensions of taste, from what is publicly known of items."
+    of_others = tastes(9, "M", {"landmarks": 4}, 1.0)
+    assert (
+        of_others == "9 dimensions of taste at most, noise included: M does not tell which of them are noise."
+    )
+    assert tastes(3, "M", {"rank": 4}, None) == "3 dimensions of taste, learned without noise."
+    assert tastes(0, "M", {"rank": 4}, None) == "Lists are the same for everyone: no taste was found."
+    none = tastes(0, "M", {"rank": 4}, 1.0)
+    assert none == "Lists are the same for everyone: no taste survived the noise at ε = 1."
+    assert tastes(0, "M", {}, 1.0) == "Lists are the same for everyone: M learns no tastes."
+    assert tastes(2, "M", {"covariance": 3, "rank": []}, 1.0).startswith("2 dimensions")  # a crafted file
+
+
+def test_the_remedy_is_by_rule():
+    assert "a larger ε, more people, or fewer releases" in remedy("interactions", {"rank": 4})
+    assert "PrivateEASE" in remedy("ratings", {"rank": 4})
+    assert "such as CovarianceSVD" in remedy("ratings", {})
+    assert "such as PrivateEASE" in remedy("interactions", {})
+    for told in (remedy("ratings", {"rank": 4}), remedy("interactions", {})):
+        assert "hushrec plan --model private-ease says how many users that takes" in told
+    assert "hushrec plan" not in remedy("ratings", {})
+
+
+def test_a_release_without_noise_says_so():
+    made = release(statement=statement(measurements=()))
+    assert "without noise" in made.taste

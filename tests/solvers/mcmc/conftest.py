@@ -1,3 +1,0 @@
-from support.chains import crowd
-
-__all__ = ["crowd"]

@@ -1,0 +1,3 @@
+from support.neighbours import search
+
+__all__ = ["search"]

@@ -1,0 +1,275 @@
+"""Nearest neighbours against plain NumPy, target by target."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hushrec.sums.kernels.neighbours import COSINE, PEARSON, SQUARED, item_knn, similarities, user_knn
+
+DISTANCES = pytest.mark.parametrize("distance", [SQUARED, COSINE, PEARSON])
+KS = np.array([1, 2, 5, 1000])
+
+
+def rows_of(table):
+    """Compressed rows of a table that is NaN where nothing is rated."""
+    rated = ~np.isnan(table)
+    indptr = np.concatenate([[0], np.cumsum(rated.sum(axis=1))]).astype(np.int64)
+    return indptr, np.nonzero(rated)[1].astype(np.int32), table[rated].astype(np.float32)
+
+
+def vector(row, distance):
+    """0 where nothing is rated; centred on its own mean if the distance asks for it."""
+    if np.isnan(row).all():
+        return np.zeros(len(row))
+    mean = np.nanmean(row) if distance == PEARSON else 0.0
+    return np.where(np.isnan(row), 0.0, np.round(row - mean, 12))
+
+
+def cosine(a, b):
+    length = np.linalg.norm(a) * np.linalg.norm(b)
+    return a @ b / length if length > 1e-6 else 0.0
+
+
+def nearness(a, b, distance):
+    """The smaller the nearer, with ties where the numbers agree to 7 digits."""
+    a, b = vector(a, distance), vector(b, distance)
+    if distance == SQUARED:
+        return np.float32(((a - b) ** 2).sum())
+    return np.rint((1 - cosine(a, b)) * 2**23)
+
+
+def reference_user_knn(table, queries, who, targets, own, ks, distance, *, leave_out=True):
+    """DLP §IV.B as it is written; ``leave_out=False`` is a fault: the hidden item is compared as well."""
+    found = np.full((len(who), len(ks)), np.nan)
+    for t, (query, item) in enumerate(zip(who, targets, strict=True)):
+        raters = [u for u in np.flatnonzero(~np.isnan(table[:, item])) if u != own[query]]
+        others = table.copy()
+        if leave_out:
+            others[:, item] = np.nan
+        if raters and np.isnan(queries[query]).all():
+            found[t] = table[raters, item].mean()
+        elif raters:
+            apart = [nearness(queries[query], others[u], distance) for u in raters]
+            order = np.array(raters)[np.argsort(apart, kind="stable")]
+            found[t] = [table[order[:k], item].mean() for k in ks]
+    return found
+
+
+def reference_item_knn(similarity, means, queries, who, targets, ks):
+    found = np.empty((len(who), len(ks)))
+    for t, (query, item) in enumerate(zip(who, targets, strict=True)):
+        rated = np.flatnonzero(~np.isnan(queries[query]) & (similarity[item] > 0))
+        order = rated[np.argsort(-similarity[item, rated], kind="stable")]
+        for at, k in enumerate(ks):
+            s, residual = similarity[item, order[:k]], (queries[query] - means)[order[:k]]
+            found[t, at] = means[item] + (s @ residual / s.sum() if len(s) else 0.0)
+    return found
+
+
+def case(seed, n_rows=40, n_items=25, whole=True):
+    """A table, people who ask with hidden ratings, their targets and their own rows.
+
+    A row and an item are empty, a row and an item hold one value only, and one person asks without ratings.
+    """
+    rng = np.random.default_rng(seed)
+    shape = n_rows, n_items
+    table = rng.integers(1, 6, shape) if whole else rng.uniform(-1, 3, shape).astype(np.float32)
+    table = np.where(rng.random(shape) < 0.5, table, np.nan).astype(np.float64)
+    table[3], table[:, 4] = np.nan, np.nan
+    table[5], table[6:, 6] = np.where(np.isnan(table[5]), np.nan, 3), 2
+    queries, own = table[::2].copy(), np.arange(0, n_rows, 2)
+    queries[4], own[4:8] = np.nan, -1
+    who = rng.permutation(np.repeat(np.arange(len(queries)), 3))
+    targets = rng.integers(0, n_items, len(who))
+    queries[who, targets] = np.nan
+    return table, queries, who, targets, own
+
+
+def asked(table, queries, who, targets, own, distance, ks=KS, **options):
+    return user_knn(*rows_of(table), *rows_of(queries), who, targets, own, ks, distance, **options)
+
+
+# -- people -----------------------------------------------------------------------------------------------
+
+
+@DISTANCES
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("seed", range(4))
+def test_it_is_what_its_reference_finds(distance, whole, seed):
+    parts = case(seed, whole=whole)
+    np.testing.assert_allclose(
+        asked(*parts, distance), reference_user_knn(*parts, KS, distance), rtol=1e-6, atol=1e-12
+    )
+
+
+@DISTANCES
+def test_faults_that_it_would_find(distance):
+    """The hidden item compared, no centring, one's own row among the neighbours, one neighbour more."""
+    table, queries, who, targets, own = case(0)
+    found = asked(table, queries, who, targets, own, distance)
+    faults = {
+        "the hidden item": reference_user_knn(
+            table, queries, who, targets, own, KS, distance, leave_out=False
+        ),
+        "another distance": reference_user_knn(table, queries, who, targets, own, KS, (distance + 1) % 3),
+        "own row": reference_user_knn(table, queries, who, targets, np.full_like(own, -1), KS, distance),
+        "one more": reference_user_knn(table, queries, who, targets, own, KS + 1, distance),
+    }
+    for fault in faults.values():
+        assert np.nanmax(np.abs(fault - found)) > 0.1
+
+
+@DISTANCES
+def test_threads_and_company_change_no_bit(distance):
+    """Nor does the order in which targets are asked, nor who else asks."""
+    table, queries, who, targets, own = case(1)
+    found = asked(table, queries, who, targets, own, distance)
+    np.testing.assert_array_equal(
+        asked(table, queries, who, targets, own, distance, threads=1), found, strict=True
+    )
+    order = np.random.default_rng(2).permutation(len(who))[:20]
+    np.testing.assert_array_equal(
+        asked(table, queries, who[order], targets[order], own, distance), found[order]
+    )
+
+
+@DISTANCES
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 10**6))
+def test_the_order_of_rows_breaks_ties_and_does_nothing_else(distance, seed):
+    """Ratings of any real number have no ties, but where similarity is 0 on both sides."""
+    rng = np.random.default_rng(seed)
+    table = np.where(rng.random((20, 12)) < 0.8, rng.uniform(1, 5, (20, 12)), np.nan)
+    queries = np.where(rng.random((6, 12)) < 0.8, rng.uniform(1, 5, (6, 12)), np.nan)
+    who, targets, own = np.arange(6), rng.integers(0, 12, 6), np.full(6, -1)
+    queries[who, targets] = np.nan
+    order = rng.permutation(20)
+    np.testing.assert_allclose(
+        asked(table[order], queries, who, targets, own, distance),
+        asked(table, queries, who, targets, own, distance),
+        rtol=1e-6,
+    )
+
+
+@DISTANCES
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 10**6))
+def test_with_as_many_neighbours_as_raters_it_is_their_mean(distance, seed):
+    table, queries, who, targets, own = case(seed, n_rows=12, n_items=9)
+    own[:] = -1
+    found = asked(table, queries, who, targets, own, distance, np.array([12]))[:, 0]
+    sums, counts = np.nansum(table, axis=0), (~np.isnan(table)).sum(axis=0)
+    means = np.divide(sums, counts, out=np.full(9, np.nan), where=counts > 0)
+    np.testing.assert_allclose(found, means[targets], rtol=1e-12)
+
+
+@DISTANCES
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 10**6), twin=st.integers(0, 19))
+def test_a_twin_is_nearest(distance, seed, twin):
+    """Also where his rating of the hidden item is the largest of all, and is no part of the comparison."""
+    rng = np.random.default_rng(seed)
+    table = rng.uniform(1, 5, (20, 12))
+    table[twin, 7] = 100.0
+    queries = table[twin : twin + 1].copy()
+    queries[0, 7] = np.nan
+    arguments = queries, np.zeros(1, np.int64), np.array([7]), np.array([-1])
+    assert asked(table, *arguments, distance, np.array([1]))[0, 0] == 100.0
+
+
+def test_ties_go_to_the_earlier_row():
+    table = np.array([[3, 3, 1], [3, 3, 2], [3, 3, 4], [1, 5, 5]], dtype=float)
+    query = np.array([[3, 3, np.nan]])
+    for order, nearest in (([0, 1, 2, 3], [1, 1.5]), ([2, 3, 1, 0], [4, 3])):
+        found = asked(
+            table[order], query, np.array([0]), np.array([2]), np.array([-1]), SQUARED, np.array([1, 2])
+        )
+        np.testing.assert_array_equal(found[0], nearest)
+
+
+def test_large_heaps_and_small_ones_agree():
+    """K together or one by one, far more neighbours than a few."""
+    rng = np.random.default_rng(0)
+    table = rng.uniform(1, 5, (500, 6))
+    queries = table[:5].copy()
+    queries[:, 2] = np.nan
+    who, targets, own = np.arange(5), np.full(5, 2), np.arange(5)
+    ks = np.array([300, 7, 1, 64, 499, 2])
+    together = asked(table, queries, who, targets, own, SQUARED, ks)
+    for at, k in enumerate(ks):
+        alone = asked(table, queries, who, targets, own, SQUARED, np.array([k]))
+        np.testing.assert_array_equal(alone[:, 0], together[:, at])
+    np.testing.assert_allclose(together, reference_user_knn(table, queries, who, targets, own, ks, SQUARED))
+
+
+def test_nobody_asks_or_nobody_is_there():
+    table, queries, who, targets, own = case(0)
+    nothing = np.zeros(0, np.int64)
+    assert asked(table, queries, nothing, nothing, own, SQUARED).shape == (0, 4)
+    nobody = asked(np.full((0, 25), np.nan), queries, who, targets, np.full_like(own, -1), SQUARED)
+    assert np.isnan(nobody).all()
+
+
+def test_what_does_not_fit_is_refused():
+    table, queries, who, targets, own = case(0)
+    good = [*rows_of(table), *rows_of(queries), who, targets, own, KS, SQUARED]
+    rates_its_target = queries.copy()
+    rates_its_target[who[0], targets[0]] = 3
+    faults = {
+        0: good[0][:-1],
+        1: -good[1],
+        2: good[2][:-1],
+        3: good[3][::-1],
+        5: rows_of(rates_its_target)[2],
+        6: who - 1,
+        7: targets[:-1],
+        8: own[:-1],
+        9: KS - 1,
+        10: 3,
+    }
+    for place, fault in faults.items():
+        with pytest.raises(ValueError, match=r"must|and"):
+            user_knn(*good[:place], fault, *good[place + 1 :])
+    with pytest.raises(ValueError, match="rates its target"):
+        user_knn(*good[:3], *rows_of(rates_its_target), *good[6:])
+    with pytest.raises(ValueError, match="excluded must name"):
+        user_knn(*good[:8], own + len(table), *good[9:])
+    with pytest.raises(ValueError, match="thread"):
+        user_knn(*good, threads=0)
+
+
+# -- items ------------------------------------------------------------------------------------------------
+
+
+@DISTANCES
+@pytest.mark.parametrize("seed", range(3))
+def test_similar_items_are_what_their_reference_finds(distance, seed):
+    table, queries, who, targets, _ = case(seed)
+    counts = (~np.isnan(table)).sum(axis=0)
+    means = np.where(counts > 0, np.nansum(table, axis=0) / np.maximum(counts, 1), 3.0)
+    packed = similarities(*rows_of(table), 25, distance)
+    full = np.zeros((25, 25), np.float32)
+    full[np.triu_indices(25)] = packed
+    full = (full + np.triu(full, 1).T).astype(np.float64)
+    found = item_knn(packed, means, *rows_of(queries), who, targets, KS)
+    np.testing.assert_allclose(
+        found, reference_item_knn(full, means, queries, who, targets, KS), rtol=1e-6, atol=1e-9
+    )
+    one = item_knn(packed, means, *rows_of(queries), who, targets, KS, threads=1)
+    np.testing.assert_array_equal(one, found)
+    wrong = reference_item_knn(full, means + np.arange(25) / 25, queries, who, targets, KS)
+    assert np.abs(found - wrong).max() > 0.1
+
+
+def test_a_triangle_of_another_size_is_refused():
+    table, queries, who, targets, _ = case(0)
+    packed = similarities(*rows_of(table), 25, COSINE)
+    with pytest.raises(ValueError, match="packed"):
+        item_knn(packed[:-1], np.zeros(25), *rows_of(queries), who, targets, KS)
+    rates_its_target = queries.copy()
+    rates_its_target[who[0], targets[0]] = 3
+    with pytest.raises(ValueError, match="rates its target"):
+        item_knn(packed, np.zeros(25), *rows_of(rates_its_target), who, targets, KS)
+    with pytest.raises(ValueError, match="one of the three"):
+        similarities(*rows_of(table), 25, 3)

@@ -1,0 +1,271 @@
+"""Every private sum has the same bits, wherever the rows are and however they are cut and ordered."""
+
+from itertools import starmap
+
+import numpy as np
+import pytest
+
+from hushrec.data.blocks import Blocks
+from hushrec.data.domain import Domain
+from hushrec.data.feedback import Ratings
+from hushrec.data.synthetic import netflix_like
+from hushrec.models.liu_wang_smola.sums import MarginalGradients, RidgeGradients
+from hushrec.models.mcsherry_mironov import sums as covariance_sums
+from hushrec.models.mcsherry_mironov.sums import CovarianceSums
+from hushrec.privacy.noise.poisson_sampling import Sample
+from hushrec.sums import engine, population
+from hushrec.sums.engine import BlockFiles, Memory, engine_of
+from hushrec.sums.factor_sums import FactorSums
+from hushrec.sums.item_sums import EffectSums
+from hushrec.sums.population import FULL, Population
+from hushrec.sums.residuals import PeopleSums, Residuals
+from support.sums import summed
+
+N_ITEMS, RANK = 40, 3
+ADDED = "add-remove"
+RNG = np.random.default_rng(8)
+EFFECTS, LEVELS = RNG.uniform(1, 5, N_ITEMS), RNG.uniform(-1, 1, 130)
+Q, P = 0.3 * RNG.standard_normal((N_ITEMS, RANK)), 0.3 * RNG.standard_normal((130, RANK))
+
+
+class Workers:
+    """A cluster in small: each block has sums of its own, which are added afterwards, the last one first."""
+
+    def __init__(self, parts, most_cells=None):
+        self._parts, self.most_cells = [*parts], most_cells
+
+    def blocks(self):
+        yield from self._parts
+
+    def map(self, function):
+        return Workers(map(function, self._parts), self.most_cells)
+
+    def total(self, add, *shapes):
+        alone = [Memory(part).total(add, *shapes) for part in reversed(self._parts)]
+        return [sum(parts) for parts in zip(*alone, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    """120 people on a roster of 130, who ask for ε of their own."""
+    made = netflix_like(120, N_ITEMS, 1500, seed=3)
+    names = [f"u{number:03d}" for number in range(130)]
+    domain = Domain(made.domain.items, scale=(1, 5, 1), max_per_user=N_ITEMS, max_users=130, users=names)
+    users = sorted(np.random.default_rng(1).permutation(names)[: made.n_users].tolist())
+    listed = Ratings(domain, made.users.__class__(users), made.indptr, made.items, made.steps)
+    return listed.with_personal_epsilon(np.random.default_rng(2).choice([0.0, 0.5, 2.0, 8.0], listed.n_users))
+
+
+@pytest.fixture(scope="module")
+def stored(ratings, tmp_path_factory):
+    """The same people in folders of blocks: one, many, and many in another order."""
+    folder = tmp_path_factory.mktemp("blocks")
+    part = np.random.default_rng(4).integers(0, 5, ratings.n_users)
+    mixed = [ratings.select(np.repeat(part == k, ratings.counts)) for k in range(5)]
+    return {
+        "one block": Blocks.write(ratings, folder / "one"),
+        "many blocks": Blocks.write(ratings, folder / "many", ratings_per_block=90),
+        "another order": Blocks.write(mixed, folder / "mixed", ratings_per_block=200),
+    }
+
+
+def weigh(asked):
+    return np.floor(np.minimum(asked / 4, 1) * FULL).astype(np.int64)
+
+
+def of_effects(source, unit, *, reg=2, personal_epsilon=False):
+    people = Population(source, weigh if personal_epsilon else None)
+    more = {"reg": reg, "origin": 3.0, "overall": True, "personal_epsilon": personal_epsilon}
+    sums = EffectSums(source.domain, unit, ADDED, "l2", clip=1.25, contribution_cap=4.0, **more)
+    return [values for _, values in sums.measure(people)]
+
+
+def of_covariance(source, unit, norm="l2"):
+    more = {"clip": 0.65, "limit": 2.0, "reg": 7, "contribution_cap": 4.0, "offset": 5.0, "threads": 1}
+    sums = CovarianceSums(source.domain, unit, ADDED, norm, **more)
+    return [values for _, values in summed(sums.measure(Population(source), EFFECTS, 0.1))]
+
+
+def of_people(source):
+    sums = PeopleSums(source.domain, ADDED, "l1", 1.5, overall=True)
+    return [values for _, values in sums.measure(Population(source), EFFECTS)]
+
+
+def of_entries(source):
+    return [*Residuals(source.domain, ADDED, 1.5).entries(Population(source), EFFECTS, LEVELS)]
+
+
+def of_factors(source):
+    sums = FactorSums(source.domain, ADDED, RANK, 1, 0.9, 1.0)
+    rows = sums.residuals.rows(Population(source), EFFECTS, LEVELS)
+    p, q = sums.in_ball(P), sums.in_ball(Q)
+    return [sums.users(rows, p, q), sums.items(rows, p, q), sums.items(rows, p, -q)]
+
+
+def of_ridge(source):
+    gradients = RidgeGradients(source.domain, RANK, 1, 0.8, 0.7)
+    return [gradients.measure(Population(source), EFFECTS, Q, 0.3)]
+
+
+def of_marginals(source, *, sampled=False):
+    people = Population(source, weigh)
+    if sampled:
+        people = people.sampled(Sample(0.5, bytes(range(32))))
+    gradients = MarginalGradients(source.domain, RANK, 1, 0.5, 0.8, 0.8, 1.5)
+    return [gradients.measure(people, EFFECTS, Q, np.linspace(0.5, 2, len(Q)))]
+
+
+STATISTICS = {
+    "effects by rating": lambda source: of_effects(source, "record"),
+    "effects by user": lambda source: of_effects(source, "user"),
+    "effects not centred": lambda source: of_effects(source, "user", reg=None),
+    "weighed effects": lambda source: of_effects(source, "user", personal_epsilon=True),
+    "covariance by rating": lambda source: of_covariance(source, "record"),
+    "covariance by user": lambda source: of_covariance(source, "user", "l1"),
+    "sums of people": of_people,
+    "entries": of_entries,
+    "factor sums": of_factors,
+    "ridge gradients": of_ridge,
+    "marginal gradients": of_marginals,
+    "sampled gradients": lambda source: of_marginals(source, sampled=True),
+}
+
+
+def same(here, there):
+    return len(here) == len(there) and all(starmap(np.array_equal, zip(here, there, strict=True)))
+
+
+def differing(ratings, others):
+    """Statistics that are not the same from all of these as from memory."""
+    found = {name: measure(ratings) for name, measure in STATISTICS.items()}
+    return {
+        name
+        for name, measure in STATISTICS.items()
+        if not all(same(found[name], measure(other)) for other in others)
+    }
+
+
+def test_a_sum_is_the_same_from_memory_and_from_blocks_in_any_order(ratings, stored):
+    assert (stored["one block"].n_blocks, stored["many blocks"].n_blocks > 10) == (1, True)
+    orders = [np.concatenate([block.places() for block in source.blocks()]) for source in stored.values()]
+    assert (np.diff(orders[-1]) < 0).any(), "the people of the last are in another order"
+    assert all(same([np.sort(order)], [orders[0]]) for order in orders)
+    assert all(array.dtype.kind == "i" for measure in STATISTICS.values() for array in measure(ratings))
+    assert differing(ratings, stored.values()) == set()
+
+
+def test_more_people_than_declared_have_the_same_sums_from_blocks(ratings, stored, monkeypatch):
+    """High and low bits are then kept apart, and are carried at the end of each block."""
+    whole = of_covariance(ratings, "record")
+    monkeypatch.setattr(covariance_sums, "_KERNEL_BITS", 48)
+    sums = CovarianceSums(ratings.domain, "record", ADDED, "l2", 2.0, 0.65, 7, 4.0, 5.0)
+    assert not sums._fits(Population(ratings))
+    assert all(same(whole, of_covariance(source, "record")) for source in (ratings, *stored.values()))
+
+
+def test_an_engine_of_another_kind_needs_no_change_of_any_sum(ratings, stored, monkeypatch):
+    """Sums that are kept beside each block and added at last, as a cluster does, by as little as there is."""
+    found = {name: measure(ratings) for name, measure in STATISTICS.items()}
+    monkeypatch.setattr(population, "engine_of", lambda source: Workers(source.blocks()))
+    for measured, measure in zip(found.values(), STATISTICS.values(), strict=True):
+        assert same(measured, measure(stored["another order"]))
+
+
+def test_nobody_at_all_is_measured_like_anybody(ratings, tmp_path):
+    nobody = ratings.select(np.zeros(ratings.n_ratings, dtype=bool))
+    none = Blocks.write(nobody, tmp_path / "nobody")
+    assert none.n_blocks == 0
+    for measure in STATISTICS.values():
+        here, there = measure(nobody), measure(none)
+        assert same(here, there)
+        assert not any(array.any() for array in here)
+
+
+def test_people_of_weight_zero_may_be_all_of_a_block(ratings, tmp_path):
+    first = Blocks.write(ratings, tmp_path / "first", ratings_per_block=90)
+    absent = next(first.blocks()).n_users
+    asked = np.where(np.arange(ratings.n_users) < absent, 0.0, 8.0)
+    asking = ratings.with_personal_epsilon(asked)
+    blocks = Blocks.write(asking, tmp_path / "again", ratings_per_block=90)
+    assert len(next(Population(blocks, weigh).blocks()).weights) == 0
+    for name in ("weighed effects", "marginal gradients", "sampled gradients"):
+        assert same(STATISTICS[name](asking), STATISTICS[name](blocks))
+
+
+def test_memory_computes_once_and_files_in_every_pass(ratings, stored):
+    for source, times in ((ratings, 1), (stored["many blocks"], 2 * stored["many blocks"].n_blocks)):
+        calls = []
+        engine = engine_of(source).map(lambda block, calls=calls: calls.append(block))
+        assert isinstance(engine, Memory if source is ratings else BlockFiles)
+        assert [*engine.blocks()] == [*engine.blocks()]
+        assert len(calls) == times
+
+
+# -- each of these faults is found ------------------------------------------------------------------------
+
+
+def twice(blocks, n_blocks, add, shapes, right=engine._total):
+    """Adds the last of several blocks twice, as a cluster does that repeats what it takes for lost."""
+    blocks = [*blocks]
+    return right(blocks + blocks[1:][-1:], n_blocks, add, shapes)
+
+
+def by_place(users):
+    """Draws people by where they are."""
+    return np.indices((len(users), 3))[0].astype(np.uint32)
+
+
+def cut_by_block(sums, ratings, entries, rows, co_rating, low, high=None, right=CovarianceSums._add):
+    """Truncates what each block contributes, and not the whole sum."""
+    part = np.zeros_like(low)
+    right(sums, ratings, entries, rows, co_rating, part)
+    low += part >> sums.dropped_bits << sums.dropped_bits
+
+
+def in_single_precision(*rows, out, right=covariance_sums.weighted_gram, **settings):
+    """Adds blocks as floats."""
+    out[:] = (out.astype(np.float32) + right(*rows, **settings).astype(np.float32)).astype(np.int64)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "fault", "found"),
+    [
+        (engine, "_total", twice, set(STATISTICS)),
+        (
+            Ratings,
+            "places",
+            lambda ratings: np.arange(ratings.n_users),
+            {"sums of people", "entries", "factor sums"},
+        ),
+        (population, "nonces", by_place, {"sampled gradients"}),
+        (CovarianceSums, "_add", cut_by_block, {"covariance by rating", "covariance by user"}),
+        (
+            covariance_sums,
+            "weighted_gram",
+            in_single_precision,
+            {"covariance by rating", "covariance by user"},
+        ),
+    ],
+    ids=[
+        "a block is added twice",
+        "people by place in the block",
+        "drawn by place in the block",
+        "cut by block",
+        "single precision",
+    ],
+)
+@pytest.mark.full
+def test_a_planted_fault_is_found(ratings, stored, monkeypatch, owner, name, fault, found):
+    sources = {key: list(source.blocks()) for key, source in stored.items()}  # read before the fault
+
+    class Read:
+        domain, has_personal_epsilon, n_users = ratings.domain, True, ratings.n_users
+
+        def __init__(self, key):
+            self._key, self.n_blocks = key, len(sources[key])
+
+        def blocks(self):
+            return iter(sources[self._key])
+
+    monkeypatch.setattr(owner, name, fault)
+    assert differing(ratings, [Read("many blocks"), Read("another order")]) == found

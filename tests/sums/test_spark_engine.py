@@ -1,0 +1,170 @@
+"""Sums in Spark are those in memory, refused if a block is lost or repeated; errors hold nothing private."""
+
+import dataclasses
+import pickle
+import sys
+
+import numpy as np
+import pytest
+
+from hushrec.data.blocks import Blocks
+from hushrec.data.domain import Domain
+from hushrec.data.feedback import Ratings
+from hushrec.data.spark.spark_feedback import SparkFeedback
+from hushrec.data.synthetic import netflix_like
+from hushrec.errors import DataError
+from hushrec.kernels.csr import cuts
+from hushrec.privacy.noise.entropy import Seeded
+from hushrec.sums import spark_engine
+from hushrec.sums.engine import engine_of
+from hushrec.sums.spark_engine import CHUNK, SparkRows, require_ready
+
+pytestmark = pytest.mark.spark
+N_ITEMS = 30
+WIDE = 2 * CHUNK + 17
+"""Entries of a sum of three rows."""
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    made = netflix_like(90, N_ITEMS, 900, seed=3)
+    names = [f"secret-{number:03d}" for number in range(made.n_users)]
+    domain = Domain(made.domain.items, scale=(1, 5, 1), max_per_user=N_ITEMS, max_users=90)
+    return Ratings(domain, made.users.__class__(names), made.indptr, made.items, made.steps)
+
+
+@pytest.fixture(scope="module")
+def source(spark, ratings):
+    """In some ten blocks."""
+    with SparkFeedback.of(spark, ratings, n_blocks=9) as there:
+        assert there.n_blocks > 7
+        yield there
+
+
+@pytest.fixture(autouse=True)
+def _by_value():
+    """What this file defines is sent as it is, since workers cannot import it."""
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    yield
+    cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
+
+
+def add(block, by_item, wide, people):
+    """Sums of two shapes, one of them wide, large, and zero in its middle row."""
+    by_item[0] += np.bincount(block.items, block.steps, N_ITEMS).astype(np.int64)
+    by_item[1] += np.bincount(block.items, minlength=N_ITEMS)
+    wide[[0, -1]] += 123_456_789 * int(block.steps.sum())
+    people += block.n_users
+
+
+SHAPES = ((2, N_ITEMS), WIDE, 1)
+
+
+def odd(block):
+    return block.slice(0, block.n_users // 2)
+
+
+def same(here, there):
+    return all(np.array_equal(a, b) and a.shape == b.shape for a, b in zip(here, there, strict=True))
+
+
+def test_sums_are_those_in_memory(source, ratings):
+    assert isinstance(engine_of(source), SparkRows)
+    assert same(engine_of(ratings).total(add, *SHAPES), engine_of(source).total(add, *SHAPES))
+    assert same(
+        engine_of(ratings.capped(4)).total(add, *SHAPES), engine_of(source.capped(4)).total(add, *SHAPES)
+    )
+
+
+def test_functions_are_applied_in_order_to_each_block(source, ratings, tmp_path):
+    files = Blocks.write(ratings, tmp_path / "b", ratings_per_block=len(ratings.items) // 9)
+    assert [block.n_users for block in files.blocks()] == [block.n_users for block in source.blocks()]
+    here, there = (engine_of(one).map(odd).map(odd).total(add, *SHAPES) for one in (files, source))
+    assert same(here, there)
+    assert here[-1] < engine_of(source).map(odd).total(add, *SHAPES)[-1]
+
+
+def test_nobody_at_all_adds_nothing(spark, ratings):
+    nobody = ratings.select(np.zeros(ratings.n_ratings, dtype=bool))
+    with SparkFeedback.of(spark, nobody) as none:
+        assert none.n_blocks == 0
+        assert not any(array.any() for array in engine_of(none).total(add, *SHAPES))
+        require_ready(none)
+
+
+def test_rows_stay_in_the_cluster(source):
+    with pytest.raises(DataError, match="all ratings in the memory of one machine"):
+        next(engine_of(source).blocks())
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        lambda frame: frame.union(frame.where("block = 2")),
+        lambda frame: frame.where("block != 2"),
+        lambda frame: frame.where("block != 2").union(frame.where("block = 3")),
+    ],
+    ids=["twice", "lost", "one lost and another twice"],
+)
+def test_a_block_that_is_not_added_exactly_once_is_noticed(source, planted):
+    broken = dataclasses.replace(source, frame=planted(source.frame))
+    for action in (lambda: engine_of(broken).total(add, *SHAPES), lambda: require_ready(broken)):
+        with pytest.raises(DataError, match="every block of people exactly once"):
+            action()
+
+
+class InFloats(spark_engine._Partial):
+    """Hands on sums in single precision."""
+
+    def __call__(self, batches):
+        for batch in super().__call__(batches):
+            number, start, values = (column[0].as_py() for column in batch.columns)
+            array = np.frombuffer(values, dtype="<i8").astype(np.float32).astype(np.int64)
+            yield spark_engine._batch(number, start, array)
+
+
+class Twice(spark_engine._Partial):
+    """Hands on what it adds up, and its first row again."""
+
+    def __call__(self, batches):
+        batches = [*super().__call__(batches)]
+        yield from batches[:1] + batches
+
+
+@pytest.mark.parametrize("fault", [InFloats, Twice])
+def test_a_planted_fault_changes_the_sums(source, ratings, monkeypatch, fault):
+    monkeypatch.setattr(spark_engine, "_Partial", fault)
+    assert not same(engine_of(ratings).total(add, *SHAPES), engine_of(source).total(add, *SHAPES))
+
+
+def test_no_function_takes_a_key_along(source, capfd):
+    key = Seeded(1)
+    for carrying in (lambda block: (block, key), [key].append):
+        with pytest.raises(pickle.PicklingError, match="Seeded cannot be copied, nor sent"):
+            engine_of(source).map(carrying).total(add, *SHAPES)
+    capfd.readouterr()  # where Spark prints the trace
+
+
+def failing(block, *sums):
+    raise ValueError(f"{block.users[0]} gave {block.steps[0]}")
+
+
+def test_an_error_on_an_executor_tells_its_kind_and_nothing_private(source, capfd):
+    with pytest.raises(DataError, match=r"ValueError in hushrec\.\S+, line \d+; more is withheld") as caught:
+        engine_of(source).total(failing, *SHAPES)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    assert "secret" not in f"{caught.value}{capfd.readouterr()}"
+
+
+def test_an_error_in_our_own_code_tells_its_place(source):
+    with pytest.raises(DataError, match=r"TypeError in hushrec\.kernels\.csr, line \d+; more"):
+        engine_of(source).map(lambda block: cuts(block, 1)).total(failing, *SHAPES)
+
+
+def test_an_executor_of_another_version_is_noticed_before_a_charge(source, monkeypatch):
+    monkeypatch.setattr(spark_engine, "version", lambda: "0.0.0")
+    with pytest.raises(DataError, match="another version of hushrec"):
+        require_ready(source)
