@@ -41,7 +41,7 @@ def shop(tmp_path, monkeypatch):
 
 def test_the_table_has_the_figures_of_the_results():
     """Those of MovieLens 1M at ε = 1, and the loss of a crowd of copies."""
-    results = (ROOT / "lab/results/top_n.md").read_text("utf-8")
+    results = (ROOT / "lab/scoreboard/top_n.md").read_text("utf-8")
     stored = re.search(
         r"<!-- table: top_n.csv; MovieLens 1M, likes; people -->\n(.*?)\n\n", results, re.DOTALL
     )[1]

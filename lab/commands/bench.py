@@ -12,8 +12,8 @@ import typer
 from hushrec.cli import console
 from hushrec.errors import ConfigError
 
-SCRIPTS = Path(__file__).parents[1] / "benchmarks"
-_ROOT = SCRIPTS.parents[1]
+_LAB = Path(__file__).parents[1]
+FOLDERS = (_LAB / "scoreboard", _LAB / "speed")
 
 
 def bench(
@@ -24,7 +24,7 @@ def bench(
 
     Speed, memory, and models beside those of other packages, on public or made-up data.
     """
-    scripts = {path.stem: path for path in sorted(SCRIPTS.glob("*.py")) if _is_script(path)}
+    scripts = {path.stem: path for path in sorted(_scripts(), key=lambda path: path.stem)}
     if name is None:
         listed = console.table("name", "measures", left=2)
         for stem, path in scripts.items():
@@ -33,10 +33,11 @@ def bench(
         return
     if name not in scripts:
         raise ConfigError(f"there is no benchmark {name!r}; there are {', '.join(scripts)}")
-    paths = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH", "")]))
+    paths = os.pathsep.join(filter(None, [str(_LAB.parent), os.environ.get("PYTHONPATH", "")]))
     command = [sys.executable, str(scripts[name]), *context.args]
     raise typer.Exit(subprocess.run(command, env={**os.environ, "PYTHONPATH": paths}).returncode)
 
 
-def _is_script(path: Path) -> bool:
-    return "__main__" in path.read_text("utf-8")
+def _scripts() -> list[Path]:
+    every = [path for folder in FOLDERS for path in folder.glob("*.py")]
+    return [path for path in every if "__main__" in path.read_text("utf-8")]

@@ -13,7 +13,7 @@ from hushrec.text import escaped
 
 if TYPE_CHECKING:
     from lab.experiments.work import Work
-    from lab.reproductions.reproduction import Line, Reproduction
+    from lab.reproduction import Line, Reproduction
 
 
 def reproduce(
@@ -40,9 +40,9 @@ def reproduce(
     Continues where an earlier start stopped.
     """
     from hushrec.evaluation.protocol import WARNING
+    from lab import reproduction
     from lab.experiments import datasets
-    from lab.reproductions import render
-    from lab.reproductions.reproduction import MODULES, named, read
+    from lab.reproduction import MODULES, named, read
 
     if name is None:
         _list({each: named(each) for each in MODULES})
@@ -63,7 +63,7 @@ def reproduce(
     tables = read(folder, *works) if there else {}  # a page may be made from its own CSV
     lines = made.lines(tables) if there else []
     if quick:
-        render.small(name, made, lines, tables, out)
+        reproduction.small(name, made, lines, tables, out)
     screen = console.out()
     screen.print(WARNING)
     screen.print()

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/choosing.md and lab/results/choice.md: ``python -m lab.pages.choosing``."""
+"""Writes the tables of docs/choosing.md and lab/scoreboard/choice.md: ``python -m lab.pages.choosing``."""
 
 import math
 import re
@@ -12,12 +12,12 @@ import polars as pl
 from hushrec.documents.measured import Odds
 from hushrec.documents.promise import Guarantee, times
 from hushrec.text import one_in, percent
-from lab.benchmarks.choice import ADAPTIVE, UNDECLARED, losses, stored
-from lab.benchmarks.choice import RESULTS as CHOICE
 from lab.experiments.plots import canvas, svg
+from lab.scoreboard.choice import ADAPTIVE, UNDECLARED, losses, stored
+from lab.scoreboard.choice import RESULTS as CHOICE
 
 DOCS = Path(__file__).parents[2] / "docs"
-RESULTS = Path(__file__).parents[1] / "results"
+RESULTS = Path(__file__).parents[1] / "scoreboard"
 DELTA = 1e-6
 STORY = 4
 """The ε of the story that is told in full."""
@@ -26,7 +26,7 @@ MEANINGS = (0.1, 0.5, 1, 2, 4, 8, 20)
 COSTS = (0.5, 1.0, 2.0, 4.0, 8.0, 20.0)
 """The ε of which it says what they cost."""
 LISTS = {"data": "MovieLens 1M, likes", "protocol": "people", "metric": "nDCG@100"}
-"""The lists of lab/results/top_n.csv that are compared."""
+"""The lists of lab/scoreboard/top_n.csv that are compared."""
 
 
 # -- what ε means -----------------------------------------------------------------------------------------

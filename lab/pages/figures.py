@@ -1,7 +1,7 @@
 """Draws the figures of stored rows, which are not stored themselves: ``make figures``.
 
-``python -m lab.pages.figures [docs|results]`` draws those of docs/, or of lab/results/, or both, each beside
-its page. A figure whose rows are not stored is stored itself.
+``python -m lab.pages.figures [docs|lab]`` draws those of docs/, or of lab/, or both, each beside its page. A
+figure whose rows are not stored is stored itself.
 """
 
 import sys
@@ -11,10 +11,10 @@ from pathlib import Path
 import polars as pl
 
 from lab.pages import choosing, weekly
-from lab.reproductions.reproduction import MODULES, named
+from lab.reproduction import MODULES, home, named
 
 LAB = Path(__file__).resolve().parents[1]
-DOCS, RESULTS = LAB.parent / "docs", LAB / "results"
+DOCS = LAB.parent / "docs"
 
 
 def documentation(folder: Path = DOCS) -> None:
@@ -23,30 +23,33 @@ def documentation(folder: Path = DOCS) -> None:
     (folder / "weekly.svg").write_text(weekly.picture(weekly.kept()), "utf-8")
 
 
-def results(folder: Path = RESULTS) -> None:
-    """Draw what pages of results name, from the rows that lie in the folder."""
+def laboratory(folder: Path = LAB) -> None:
+    """Draw what pages of the laboratory name, from the rows that lie beside them."""
     for name in MODULES:
         if draw := named(name).figures:
-            draw(folder)
+            draw(folder / home(name).name)
 
-    def table(name: str) -> pl.DataFrame:
-        return pl.read_csv(folder / f"{name}.csv", schema_overrides={"epsilon": pl.Float64})
+    def table(path: Path) -> pl.DataFrame:
+        return pl.read_csv(path, schema_overrides={"epsilon": pl.Float64})
 
-    sys.path.insert(0, str(LAB / "benchmarks"))
+    sys.path.insert(0, str(LAB / "scoreboard"))
     crowds, membership, people, public = map(
         import_module, ("crowds", "membership", "synthetic_people", "top_n_public")
     )
+    board, attacks = folder / "scoreboard", folder / "attacks"
     rows = {
-        "crowds": crowds.figure(crowds.losses(crowds.stored(folder / "crowds.csv"))),
-        "membership": membership.picture(membership.read(folder / "membership.csv"), "MovieLens 1M"),
-        "synthetic_people": people.picture(table("synthetic_people"), "MovieLens 1M"),
-        "top_n_public": public.picture(table("top_n_public")),
+        board / "crowds": crowds.figure(crowds.losses(crowds.stored(board / "crowds.csv"))),
+        attacks / "membership": membership.picture(
+            membership.read(attacks / "membership.csv"), "MovieLens 1M"
+        ),
+        board / "synthetic_people": people.picture(table(board / "synthetic_people.csv"), "MovieLens 1M"),
+        board / "top_n_public": public.picture(table(board / "top_n_public.csv")),
     }
-    for name, drawn in rows.items():
-        (folder / f"{name}.svg").write_text(drawn, "utf-8")
+    for path, drawn in rows.items():
+        path.with_suffix(".svg").write_text(drawn, "utf-8")
 
 
-PARTS = {"docs": documentation, "results": results}
+PARTS = {"docs": documentation, "lab": laboratory}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

@@ -5,16 +5,18 @@ from pathlib import Path
 
 import polars as pl
 
-from lab.membership.success import bound, interval
+from lab.attacks.membership import bound, interval
 
 PAGE = Path(__file__).parents[2] / "docs/paper.md"
-RESULTS = Path(__file__).parents[1] / "results"
+LAB = Path(__file__).parents[1]
 DATA, METRIC, DELTA = "MovieLens 1M", "nDCG@100", 1e-6
 
 
 def read(name):
     kinds = dict.fromkeys(("asked", "epsilon", "claimed", "delta"), pl.Float64)
-    return pl.read_csv(RESULTS / f"{name}.csv", schema_overrides=kinds)
+    return pl.read_csv(
+        LAB / ("attacks" if name == "membership" else "scoreboard") / f"{name}.csv", schema_overrides=kinds
+    )
 
 
 def mean(rows):

@@ -1,4 +1,4 @@
-"""Writes the tables of lab/results/scale.md from the fits in lab/results/scale.csv.
+"""Writes the tables of lab/speed/scale.md from the fits in lab/speed/scale.csv.
 
 ``python -m lab bench scale_costs``, and once more with ``--check``, measures the fits.
 """
@@ -16,7 +16,7 @@ import hushrec as hr
 from hushrec.kernels.csr import packed_size
 
 LAB = Path(__file__).resolve().parents[1]
-PAGE, ROWS = LAB / "results/scale.md", LAB / "results/scale.csv"
+PAGE, ROWS = LAB / "speed/scale.md", LAB / "speed/scale.csv"
 _TABLE = re.compile(r"(<!-- table: ([\w ]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
 UNITS = ("a fit", 1.0), ("a million ratings", 1e6), ("a million users", 1e6), ("a thousand items", 1e3)
 """In what seconds are counted: once, and by ratings, users and items."""

@@ -1,4 +1,4 @@
-"""Writes the tables of lab/results/speed.md from the rows beside it, in lab/results/speed.csv.
+"""Writes the tables of lab/speed/speed.md from the rows beside it, in lab/speed/speed.csv.
 
 ``python -m lab bench bench --keep`` measures the rows and calls this.
 """
@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "lab/results/speed.md"
-sys.path.insert(0, str(ROOT / "lab/benchmarks"))
+PAGE = ROOT / "lab/speed/speed.md"
+sys.path.insert(0, str(ROOT / "lab/speed"))
 
 from bench import exponents, kept, row_of  # noqa: E402  (which lies in a folder that is no package)
 from rows import shown  # noqa: E402

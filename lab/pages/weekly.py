@@ -19,7 +19,7 @@ import hushrec as hr
 
 LAB = Path(__file__).resolve().parents[1]
 DOCS = LAB.parent / "docs"
-ROWS, PAGE = LAB / "results/weekly.csv", DOCS / "weekly.md"
+ROWS, PAGE = LAB / "scoreboard/weekly.csv", DOCS / "weekly.md"
 WEEKS, TOTAL = 52, {"epsilon": 4.0, "delta": 1e-6, "unit": "user", "adjacency": "add-remove"}
 SHOWN = 1, 2, 4, 8, 13, 20, 26, 39, 52
 WAYS = {

@@ -19,9 +19,11 @@ from lab.pages import scale, speed
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def script(name, folder="benchmarks"):
-    """A script of a folder that is no package; what lies beside it can be imported by it."""
-    path = ROOT / folder / f"{name}.py"
+def script(name):
+    """A script; what lies beside it can be imported by it."""
+    path = next(
+        path for path in (ROOT / "speed" / f"{name}.py", ROOT / "scoreboard" / f"{name}.py") if path.is_file()
+    )
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.parent))
@@ -111,20 +113,20 @@ def test_a_kept_row_takes_the_place_of_the_one_before(tmp_path, monkeypatch):
 
 
 def test_a_script_that_fails_is_named_and_its_rows_are_kept(tmp_path, monkeypatch):
-    (tmp_path / "lab/benchmarks").mkdir(parents=True)
+    (tmp_path / "lab/speed").mkdir(parents=True)
     text = "import sys\nsys.path.insert(0, sys.argv[1])\nfrom rows import report\n"
-    (tmp_path / "lab/benchmarks/one.py").write_text(text + "report('a', 'b', 'c', 's', 1)\nsys.exit(3)\n")
+    (tmp_path / "lab/speed/one.py").write_text(text + "report('a', 'b', 'c', 's', 1)\nsys.exit(3)\n")
     monkeypatch.setattr(bench, "ROOT", tmp_path)
-    found, failed = bench.ran([f"one.py {ROOT / 'benchmarks'}"])
+    found, failed = bench.ran([f"one.py {ROOT / 'speed'}"])
     assert [row.kind for row, _ in found] == ["a"]
-    assert failed == [f"one.py {ROOT / 'benchmarks'}"]
+    assert failed == [f"one.py {ROOT / 'speed'}"]
     assert "cores" in found[0][1]["machine"]
 
 
 def test_every_script_of_the_suites_is_there():
     later = {"netflix_scale.py", "spark.py", "recommend_all.py"}
     named = {command.split()[0] for suite in bench.SUITES.values() for command in suite}
-    assert {name for name in named if not (ROOT / "benchmarks" / name).is_file()} <= later
+    assert {name for name in named if not (ROOT / "speed" / name).is_file()} <= later
 
 
 SLOWED = {
@@ -240,8 +242,8 @@ def test_the_page_of_crowds_says_what_was_chosen_and_lost():
 
 
 def test_the_page_of_crowds_is_what_its_rows_make_of_it():
-    stored = ROOT / "results/crowds.csv"
-    assert crowds.page(crowds.stored(stored)) == (ROOT / "results/crowds.md").read_text("utf-8")
+    stored = ROOT / "scoreboard/crowds.csv"
+    assert crowds.page(crowds.stored(stored)) == (ROOT / "scoreboard/crowds.md").read_text("utf-8")
 
 
 def test_the_grid_of_choices_shows_each_models_loss_by_the_branch_that_was_taken(capsys):

@@ -10,8 +10,13 @@ import hushrec as hr
 from hushrec.data.domain import Domain
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.text import one_in, percent
+from lab.du_leighton_patel.reproduction import BASELINE
+from lab.du_leighton_patel.reproduction import PAPER as LOSSES
+from lab.du_leighton_patel.reproduction import printed as increase
 from lab.experiments import datasets
 from lab.experiments.download import SETS
+from lab.friedman_berkovsky_kaafar.figures import CROSSED
+from lab.friedman_berkovsky_kaafar.reproduction import PAPER as CROSSINGS
 from lab.pages import choosing
 from lab.published import (
     DuResponse,
@@ -25,11 +30,6 @@ from lab.published import (
     McSherrySVD,
     cost,
 )
-from lab.reproductions.du import BASELINE
-from lab.reproductions.du import PAPER as LOSSES
-from lab.reproductions.du import printed as increase
-from lab.reproductions.figures import CROSSED
-from lab.reproductions.friedman import PAPER as CROSSINGS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -56,7 +56,7 @@ LISTED = domain(100, users=range(50))
 
 def test_errata_of_private_matrix_factorisation():
     """The figures themselves are found in test_sensitivity_errata_fbk.py."""
-    errata = " ".join(text("lab/docs/errata.md").split())
+    errata = " ".join(text("lab/friedman_berkovsky_kaafar/README.md").split())
     published = FriedmanALS()
     paid = Budget(epsilon=1.0, delta=0.0, unit="record", adjacency="replace")
     people = published.printed(LISTED, paid)["users, epoch 1"]
@@ -71,7 +71,7 @@ def test_errata_of_private_matrix_factorisation():
 
 def test_what_the_noise_of_mcsherry_and_mironov_costs():
     """The figures themselves are found in test_sensitivity_errata.py; Δ is that of the whole matrix."""
-    errata, page = (" ".join(text(f"lab/docs/{name}.md").split()) for name in ("errata", "published"))
+    errata = page = " ".join(text("lab/mcsherry_mironov/README.md").split())
     thousand, paid = domain(1_000), Budget(epsilon=1.0, delta=1e-6, unit="record", adjacency="add-remove")
     bounds = [
         next(
@@ -87,7 +87,7 @@ def test_what_the_noise_of_mcsherry_and_mironov_costs():
 
 def test_errata_of_the_papers_own_tables():
     """What follows from other figures of the same paper, or from the size of a public data set."""
-    errata = " ".join(text("lab/docs/errata.md").split())
+    errata = " ".join(text("lab/friedman_berkovsky_kaafar/README.md").split())
     users, movies, ratings = 480_189, 17_770, 100_480_507
     assert f"37.9 · 480,189/17,770 is {37.9 * users / movies:,.0f} ratings per movie" in errata
     assert f"it is **{ratings / users:.0f}** ratings per user" in errata
@@ -118,7 +118,7 @@ def test_errata_of_the_papers_own_tables():
 
 def test_half_stars_cost_more_than_the_papers_width_of_the_scale():
     """MovieLens 10M: the noise of Δr = 4 on sums that move by 4.5, in the bounded form too."""
-    errata = " ".join(text("lab/docs/errata.md").split())
+    errata = " ".join(text("lab/friedman_berkovsky_kaafar/README.md").split())
     lo, hi, _ = SETS["ml-10m"].scale
     of_10m = Domain(items=range(100), scale=SETS["ml-10m"].scale, max_users=10_000, users=range(50))
     paid = Budget(epsilon=1.0, delta=0.0, unit="record", adjacency="replace")
@@ -137,7 +137,7 @@ def test_half_stars_cost_more_than_the_papers_width_of_the_scale():
 
 
 def test_what_private_neighbours_cost():
-    page = " ".join(text("lab/docs/published.md").split())
+    page = " ".join(text("lab/friedman_berkovsky_kaafar/README.md").split())
     for items, adjacency, said in (
         (100, "replace", "{:.2f} times the claim under replace"),
         (3_952, "replace", "{:.2f} times the claim under replace"),
@@ -154,7 +154,7 @@ def test_what_private_neighbours_cost():
 
 
 def test_the_increase_that_does_not_follow_from_its_losses():
-    errata, shown = text("lab/docs/errata.md"), text("lab/results/du.md")
+    errata, shown = text("lab/du_leighton_patel/README.md"), text("lab/du_leighton_patel/du.md")
     loss, printed = LOSSES[0.95]
     assert f"**{printed} %**" in errata
     assert f"{100 * (loss - BASELINE) / loss:.2f}" == printed  # over the loss with noise
@@ -167,7 +167,9 @@ def test_the_increase_that_does_not_follow_from_its_losses():
 
 
 def test_published_defaults_are_what_the_page_says_that_the_paper_has():
-    page = " ".join(text("lab/docs/published.md").split())
+    page = " ".join(
+        (text("lab/friedman_berkovsky_kaafar/README.md") + text("lab/mcsherry_mironov/README.md")).split()
+    )
     assert "rank 5, λ = 0.045, γ = 0.01, B = 1, α = 0.6, e_max = 2, p_max = 0.4, q_max = 0.5" in page
     assert "with 5 iterations, and 20 for FriedmanInputMF" in page
     star = {"clip": 1, "threshold": 0.6, "error_bound": 2}
@@ -190,8 +192,8 @@ def test_what_published_answers_cost():
     loss = cost(published, domain(1_000), paid).true
     start = "true ε of a person, m = 1,000 cells, five stars, ε = 0 claimed"
     assert f"**{loss:,.0f}**" in row("docs/models/randomized_response.md", start)
-    assert f"**{loss / 1000:.3f}**, also at ε_k = 0" in text("lab/docs/errata.md")
-    assert f"**{loss:.0f}** more than is claimed" in text("lab/docs/errata.md")
+    assert f"**{loss / 1000:.3f}**, also at ε_k = 0" in text("lab/du_leighton_patel/README.md")
+    assert f"**{loss:.0f}** more than is claimed" in text("lab/du_leighton_patel/README.md")
 
 
 # -- what ε means, and what it costs ------------------------------------------------------------------------
@@ -207,7 +209,7 @@ def test_the_page_on_epsilon_tells_the_story_and_the_figures_of_statements():
 
 @pytest.mark.parametrize("made", [choosing.meanings, choosing.costs, choosing.rules, choosing.measured])
 def test_tables_that_help_to_choose_are_made_of_the_stored_rows(made):
-    page = "lab/results/choice.md" if made is choosing.measured else "docs/choosing.md"
+    page = "lab/scoreboard/choice.md" if made is choosing.measured else "docs/choosing.md"
     table = "\n".join(made())
     assert f"<!-- {made.__name__} -->\n{table}\n<!-- end" in text(page)
 

@@ -44,12 +44,18 @@ def test_figures_of_the_documentation_are_drawn_from_stored_rows(tmp_path):
 
 @pytest.mark.full
 def test_figures_that_pages_of_results_name_are_drawn_from_stored_rows(tmp_path):
-    for rows in figures.RESULTS.glob("*.csv"):
-        shutil.copy(rows, tmp_path)
-    figures.results(tmp_path)
-    pages = "\n".join(page.read_text("utf-8") for page in figures.RESULTS.glob("*.md"))
-    named = set(re.findall(r"`make figures` draws `lab/results/([^`]*)`", pages))
-    assert {path.name for path in tmp_path.glob("*.svg")} == named
+    for rows in figures.LAB.glob("*/*.csv"):
+        (tmp_path / rows.parent.name).mkdir(exist_ok=True)
+        shutil.copy(rows, tmp_path / rows.parent.name)
+    figures.laboratory(tmp_path)
+    named = {
+        (page.parent.name, figure)
+        for page in figures.LAB.glob("*/*.md")
+        for figure in re.findall(r"`make figures` draws `([^`]*)` here", page.read_text("utf-8"))
+        if page.parent.name != "templates"
+    }
+    drawn = {path.stem: path for path in tmp_path.glob("*/*.svg")}
+    assert {(path.parent.name, path.name) for path in drawn.values()} == named
     legends = {
         "crowds": ["ε = 4", "500,000 users"],
         "every-set": ["anime"],
@@ -65,7 +71,7 @@ def test_figures_that_pages_of_results_name_are_drawn_from_stored_rows(tmp_path)
         "top_n_public": ["EASE, without noise"],
     }
     for name, said in legends.items():
-        assert set(said) <= words(tmp_path / f"{name}.svg"), name
+        assert set(said) <= words(drawn[name]), name
 
 
 def test_synthetic_ratings_lose_what_the_page_says():

@@ -1,7 +1,7 @@
 """Files of synthetic people, read and trained on by other libraries as any table is.
 
 Metadata of such a file is JSON, which pyarrow shows. LensKit is in the environment of ``make
-test-elsewhere``. ``lab/benchmarks/synthetic_people.py`` trains ``implicit`` on the same rows.
+test-elsewhere``. ``lab/scoreboard/synthetic_people.py`` trains ``implicit`` on the same rows.
 """
 
 import json

@@ -5,10 +5,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from lab import reproduction
 from lab.experiments import datasets
-from lab.reproductions import reproduction
-from lab.reproductions.reproduction import Line, Reproduction
-from lab.reproductions.trials import Trial, Trials
+from lab.reproduction import Line, Reproduction, Trial, Trials
 
 TYPES = {"x": pl.Int64, "found": pl.Int64}
 

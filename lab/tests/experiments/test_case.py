@@ -10,7 +10,7 @@ from hushrec.models.mcsherry_mironov.covariance_svd import CovarianceSVD
 from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.accounting.budget import Budget
 from lab.experiments.case import Case
-from lab.published.mcsherry_mironov import McSherrySVD
+from lab.mcsherry_mironov.published import McSherrySVD
 
 SOURCE = {"data": "a", "domain": "b", "splits": "c"}
 BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="record", adjacency="add-remove")

@@ -20,7 +20,7 @@ from lab import published
 from lab.experiments.case import Case
 from lab.experiments.measure import Bench
 from lab.experiments.source import Data, Parts, Split
-from lab.published.mcsherry_mironov import McSherryEffects
+from lab.mcsherry_mironov.published import McSherryEffects
 
 REFERENCE = Case("item average", 0)
 BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="record", adjacency="add-remove")

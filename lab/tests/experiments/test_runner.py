@@ -12,7 +12,7 @@ from hushrec.privacy.accounting.budget import Budget
 from lab import published
 from lab.experiments.grid import Grid
 from lab.experiments.runner import Experiment
-from lab.published.mcsherry_mironov import McSherrySVD
+from lab.mcsherry_mironov.published import McSherrySVD
 
 TEXT = """
 [data]

@@ -43,7 +43,7 @@ _EPS = float(np.finfo(np.float64).eps)
 FACTOR_VARIANCE = 0.00375
 """Prior variance of p·q, in squared widths of the scale: (0.24 stars)² on one to five.
 
-Chosen on two 90/10 splits of MovieLens 1M (lab/results/friedman.md, "What was tuned on what").
+Chosen on two 90/10 splits of MovieLens 1M (lab/friedman_berkovsky_kaafar/friedman.md).
 """
 _TOGETHER = 0.2
 """φ of ``langevin_step``: the best of 0.01 to 1 on films and animated series."""

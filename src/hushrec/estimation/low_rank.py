@@ -36,7 +36,7 @@ _ROWS = 256  # of a matrix that are processed at a time; limits memory only
 LEAST_WEIGHT = 1.0
 """Smallest divisor of a raw average, in place of a smaller noisy weight.
 
-Chosen on MovieLens 100K: lab/docs/published.md, "The floor of the raw average".
+Chosen on MovieLens 100K: lab/mcsherry_mironov/README.md, "The floor of the raw average".
 """
 
 
@@ -157,7 +157,8 @@ def raw_average(covariance: Some, weights: Some) -> Some:
     """Return Cov_ij/max(Wgt_ij, 1): McSherry & Mironov 2009, §4.4, without cleaning.
 
     The paper prints Cov_ij/Wgt_ij. Its Wgt_ij is noisy: many are near zero or below it, and there the
-    quotient is noise alone. The floor is ours: ``lab/docs/published.md`` has the runs that chose it.
+    quotient is noise alone. The floor is ours: ``lab/mcsherry_mironov/README.md`` has the runs that
+    chose it.
 
     Args:
         covariance, weights: of the same shape, square or packed.

@@ -22,8 +22,8 @@ RESIDUAL_VARIANCE = 0.044
 """Variance of a rating around a user's own regression, in squared widths of the scale. Chosen by hand.
 
 It is less than ``estimation.shrinkage.RATING_VARIANCE``, the variance around an item's effect: the user's
-level, slopes and factors explain some of that. lab/results/mcsherry-mironov.md compares it with ridges that
-were trained for each data set; docs/models/global_effects.md has the comparison without factors.
+level, slopes and factors explain some of that. lab/mcsherry_mironov/mcsherry-mironov.md compares it with
+ridges that were trained for each data set; docs/models/global_effects.md has the comparison without factors.
 """
 
 LONGEST = 1000.0

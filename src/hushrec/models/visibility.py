@@ -37,7 +37,7 @@ from hushrec.privacy.bounded import Norm
 
 SHOWN = 32.0
 """Times the edge of the noise: a covariance gains more than effects lose by sharing. Chosen on films and
-series; docs/models/adaptive_factors.md has the table, lab/results/choice.md that of generated crowds.
+series; docs/models/adaptive_factors.md has the table, lab/scoreboard/choice.md that of generated crowds.
 """
 COVARIANCE = 60_000.0
 """Pairs, unit ``user``: a covariance predicts better than factors that descend under noise, among up to 2,000
@@ -73,7 +73,7 @@ times as much. docs/models/covariance_svd.md has the table of heads, and what 5 
 TASTE, TASTE_WITH_FEATURES = 20.0, 13.0
 """Whole users, as measured, Σ √c in place of users (half of it for unit ``user``): lists by pairs rank better
 than counts, without and with public features of the items. ``python -m lab bench top_n_models``;
-lab/results/top_n.md has the table.
+lab/scoreboard/top_n.md has the table.
 """
 _L1 = 4.7
 """Ratio of the noise on pairs, Laplace to Gaussian at the same μ: Δ is larger in L1. Chosen by hand."""

@@ -101,7 +101,7 @@ def test_a_star_moves_an_item_alike_wherever_its_person_stands():
     """120 people rate one item of three; the first, the middle or the last of them gives it a star more.
 
     As printed, with steps that are too long, the first moves it fourteen times as far as the last
-    (lab/tests/published/test_langevin.py). Chains with and without the star draw the same numbers.
+    (lab/tests/liu_wang_smola/test_langevin.py). Chains with and without the star draw the same numbers.
     """
     assert_alike(moved_by_place(sweep, SETTINGS, epochs=12, seeds=60))
 

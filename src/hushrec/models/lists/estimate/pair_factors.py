@@ -243,7 +243,7 @@ def _moved(pairs: Floats32, basis: Floats, values: Floats) -> Floats:
 
 
 # The constants were tried on MovieLens 1M, on other people than those that are shown, and checked on
-# MovieLens 100K and latest-small: lab/results/top_n.md.
+# MovieLens 100K and latest-small: lab/scoreboard/top_n.md.
 _MOST_ROUNDS, _FEWEST_ROUNDS, _FACTOR_ROUNDS = 100, 40, 2500
 """Bounds of ``rounds``, and its product with the number of factors."""
 _MUTING = 270.0

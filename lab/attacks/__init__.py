@@ -1,0 +1,1 @@
+"""Attacks on what is published: linkage of released rows, and membership inference."""

@@ -1,1 +1,0 @@
-"""Membership inference: whether a person is among those whom a recommender was trained on."""

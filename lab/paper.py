@@ -1,0 +1,419 @@
+"""What all published forms share: the noise that a paper prints, its claim, what it costs, and a run with it.
+
+The run is the exact one, to whose values the paper's noise is added. Noise is drawn by hushrec's sampler,
+from the keys of a seed. Whoever knows the seed can subtract it, so nothing that is made here is private. This
+is the one module of the laboratory that draws.
+
+``fit`` and ``randomize`` make releases whose statements say NOT PRIVATE; ``cost`` says what the noise costs.
+"""
+
+import functools
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar, Literal, NoReturn, Self, cast
+
+import numpy as np
+
+from hushrec.arrays import Bytes, Floats, Ints, Ints32
+from hushrec.curator.randomize import Reported, numbered, rows_in
+from hushrec.curator.statements import unprotected
+from hushrec.data.blocks import Blocks
+from hushrec.data.domain import Domain
+from hushrec.data.feedback import Ratings
+from hushrec.errors import BudgetUnsupported, GrantError
+from hushrec.kernels.csr import diagonal_positions
+from hushrec.models.base import PrivateModel
+from hushrec.models.du_leighton_patel.method import Method
+from hushrec.models.du_leighton_patel.released_data import ReleasedData
+from hushrec.privacy.accounting import fixed_point
+from hushrec.privacy.accounting.accountant import Spent, pure_loss, spent_of
+from hushrec.privacy.accounting.budget import Budget, Terms
+from hushrec.privacy.accounting.calibration import laplace
+from hushrec.privacy.accounting.events import Event, Gaussian, Laplace, PosteriorSample
+from hushrec.privacy.bounded import Noisy, NoisyMatrix, in_own_units
+from hushrec.privacy.local.response import ResponseRandomizer
+from hushrec.privacy.local.rows import Rows
+from hushrec.privacy.local.substitution import SubstitutionRandomizer
+from hushrec.privacy.noise import sampler
+from hushrec.privacy.noise.entropy import Seeded
+from hushrec.privacy.noise.threshold import reaching
+from hushrec.privacy.query import AnyQuery, CellSum, Draw, Query, Sum
+from hushrec.privacy.run import MEASURING, ExactRun, Released, Values
+from hushrec.progress import advance
+from hushrec.release.artefact import Release
+
+
+@dataclass(frozen=True, slots=True)
+class PaperNoise:
+    """Noise of a paper that hushrec does not draw, and so has no event for.
+
+    Args:
+        name: of the measurement.
+        loss: the true loss, in units of the claimed one; infinite if no bound is known.
+        noise: its parameter, such that loss/noise is the true ε.
+        branch: none; it is always made.
+    """
+
+    name: str
+    loss: float
+    noise: float
+    branch: str = ""
+
+    def spent(self) -> Spent:
+        """ε = loss/noise, for a finite loss."""
+        return pure_loss(Fraction(self.loss) / Fraction(self.noise))
+
+
+Noise = Event | PaperNoise
+"""The noise of one measurement: the paper's parameter, beside the true sensitivity."""
+
+
+class PublishedModel(PrivateModel):
+    """A model with the noise of its paper: ε and δ add up, b = Δ′/ε, σ = Δ′ √(2 ln(2/δ))/ε.
+
+    Δ′ is the sensitivity that the paper prints, and queries carry the true one (McSherry & Mironov 2009,
+    Theorems 1 and 3; Friedman, Berkovsky & Kaafar 2016, Theorems 1 and 2).
+    """
+
+    slopes: ClassVar = False
+
+    @abstractmethod
+    def claims(self, domain: Domain, terms: Terms) -> Mapping[str, float]:
+        """Δ′ by name of measurement, where the paper prints another one than the true Δ."""
+
+    def claim(self, budget: Budget) -> float:
+        """The paper's ε."""
+        return budget.epsilon
+
+    def plan(self, domain: Domain, budget: Budget) -> NoReturn:
+        """Refuse: a ledger is never charged for what a paper prints."""
+        _refuse(self)
+
+    def printed(self, domain: Domain, budget: Budget) -> dict[str, Noise]:
+        """The noise that the paper prints, by name of measurement, with the true sensitivities.
+
+        Raises:
+            BudgetUnsupported: The paper does not have this unit, adjacency or noise.
+            ConfigError: A setting has no effect under this budget.
+        """
+        queries, split = self.noisy_queries(domain, budget), self.budget_split(domain, budget)
+        claims = self.claims(domain, budget)
+        return {query.name: _printed(query, claims.get(query.name), split, budget) for query in queries}
+
+
+class PublishedMethod(Method):
+    """A method that releases rows as its paper prints it."""
+
+    def plan(self, domain: Domain, budget: Budget | None = None) -> NoReturn:
+        """Refuse: a ledger is never charged for what a paper prints."""
+        _refuse(self)
+
+    @abstractmethod
+    def claim(self, budget: Budget) -> float | None:
+        """The paper's ε; None if it states none."""
+
+    @abstractmethod
+    def printed(self, domain: Domain, budget: Budget) -> dict[str, Noise]:
+        """The noise that the paper prints, by name of measurement.
+
+        Raises:
+            BudgetUnsupported: The paper does not have this unit or adjacency.
+        """
+
+    @abstractmethod
+    def law(self, ratings: Ratings, budget: Budget) -> ResponseRandomizer | SubstitutionRandomizer:
+        """The law of a row."""
+
+    @abstractmethod
+    def known(self, domain: Domain, budget: Budget) -> Mapping[str, Any]:
+        """The facts of a data set that a reader needs, as JSON values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a paper claims for its noise, and what that noise costs.
+
+    Attributes:
+        claimed: the paper's ε; None if it states none.
+        true: ε at the budget's δ by hushrec's accountant, with the true sensitivities; infinite if none is
+            known. That of a posterior sample holds if its chain had converged.
+    """
+
+    claimed: float | None
+    true: float
+
+
+def cost(form: PublishedModel | PublishedMethod, domain: Domain, budget: Budget) -> Cost:
+    """What a form claims, and what its noise truly costs, from public facts alone.
+
+    Raises:
+        BudgetUnsupported: The paper does not have this unit, adjacency or noise.
+    """
+    noises = form.printed(domain, budget).values()
+    known = all(not isinstance(noise, PaperNoise) or math.isfinite(noise.loss) for noise in noises)
+    return Cost(form.claim(budget), spent_of(noises).epsilon(budget.delta) if known else math.inf)
+
+
+def analysis(config: object) -> Literal["published", "corrected"]:
+    """Whether a model or method is what a paper prints."""
+    return "published" if isinstance(config, PublishedModel | PublishedMethod) else "corrected"
+
+
+def _refuse(form: PublishedModel | PublishedMethod) -> NoReturn:
+    raise BudgetUnsupported(
+        f"{type(form).__name__} is what a paper prints, and no ledger is charged for it; reproduce it with "
+        "lab.published.fit or lab.published.randomize, or choose a model of hushrec"
+    )
+
+
+def _printed(query: AnyQuery, claim: float | None, split: Mapping[str, float], budget: Budget) -> Noise:
+    epsilon = budget.epsilon * split[query.name]
+    bound = query.sensitivity if claim is None else claim
+    form = query.step, query.size
+    if query.norm == "l2 rows":
+        return PaperNoise(query.name, query.sensitivity, 1 / epsilon)
+    if query.norm == "loss":
+        return PosteriorSample(query.name, query.sensitivity, bound / epsilon, *form)
+    if query.norm == "l2":
+        sigma = bound * math.sqrt(2 * math.log(2 * len(split) / budget.delta)) / epsilon
+        return Gaussian(query.name, query.sensitivity, sigma, *form)
+    if bound != query.sensitivity:
+        return Laplace(query.name, query.sensitivity, bound / epsilon, *form)
+    # Where the paper is right, its noise costs exactly its part of ε, in whole units of the accountant.
+    part = Fraction(split[query.name]) / sum(map(Fraction, split.values()))
+    units = math.floor(budget.epsilon_units * part)
+    return laplace(query.name, epsilon=units, sensitivity=bound, step=form[0], size=form[1])
+
+
+@dataclass(frozen=True, slots=True)
+class SphericalRows:
+    """Rows with noise of density ∝ exp(−‖b‖₂/s), s = Δ′/ε for the Δ′ that the paper claims for each row.
+
+    It is counted in units of Δ′, so that s is 1/ε for all rows. Its values are the rows, shape (n, d), and
+    the scale of each, shape (n,).
+
+    Args:
+        name: the measurement's name.
+        loss: the true loss in units of the claimed one; infinite if no bound is known.
+        size: number of entries.
+    """
+
+    name: str
+    loss: float
+    size: int
+    step: float = 1.0
+    norm: Literal["l2 rows"] = "l2 rows"
+    rate: float = 1.0
+    is_exact: bool = False
+    branch: str = ""
+
+    @property
+    def sensitivity(self) -> float:
+        """The true Δ in units of the claimed one."""
+        return self.loss
+
+    def measure(self, grant: object, values: tuple[Floats, Floats]) -> NoReturn:
+        """Refuse: no grant draws this noise."""
+        raise GrantError(f"{self.name}: no grant draws noise on rows; measure it on a PaperRun")
+
+    def exact(self, values: tuple[Floats, Floats]) -> Noisy:
+        """The rows without noise. Privacy: private."""
+        return Noisy(self.name, values[0].copy(), 0.0, 0.0, None)
+
+
+@dataclass(frozen=True, slots=True)
+class SquareSum(Sum):
+    """A symmetric matrix, released whole; its values are the upper triangle, packed.
+
+    Args:
+        sensitivity: Δ of the whole matrix, in which an entry off the diagonal counts twice.
+        size: of the upper triangle.
+    """
+
+
+_FINE = 2.0**40
+"""Width of the rounded noise from which real noise is made."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperRun(ExactRun):
+    """The exact run with the noise of a paper.
+
+    Args:
+        printed: the noise of every query, by name.
+        keys: of the noise, one after another.
+    """
+
+    printed: Mapping[str, Noise]
+    keys: Seeded
+
+    @classmethod
+    def of(cls, form: PublishedModel, domain: Domain, budget: Budget, seed: int) -> Self:
+        """The run of a form under a budget.
+
+        Raises:
+            BudgetUnsupported: The paper does not have this unit, adjacency or noise.
+        """
+        return cls(terms=budget, printed=form.printed(domain, budget), keys=Seeded(seed))
+
+    def measure(self, query: Query[Values, Released], values: Values) -> Released:
+        """The exact values with the paper's noise; those of an exact query as they are."""
+        asked, given = cast(Any, query), cast(Any, values)
+        return cast(Released, self._draw(given) if isinstance(asked, Draw) else self._noisy(asked, given))
+
+    def noise(self, query: AnyQuery) -> float:
+        """The paper's parameter."""
+        return self.printed[query.name].noise
+
+    def _draw(self, chains: Callable[[bytes], object]) -> object:
+        drawn = chains(self.keys.key())
+        advance(MEASURING)
+        return drawn
+
+    def _noisy(self, query: AnyQuery, values: Any) -> Noisy | NoisyMatrix:
+        exact = super().measure(query, values)
+        if query.is_exact:
+            return cast(Noisy, exact)
+        if isinstance(query, SphericalRows):
+            return self._on_rows(exact, values[1])
+        event = cast(Event, self.printed[query.name])
+        if isinstance(query, CellSum):
+            return self._on_cells(exact, query, event)
+        if isinstance(query, SquareSum):
+            return self._on_square(exact, event)
+        return self._on(exact, event)
+
+    def _on(self, exact: Noisy, event: Event) -> Noisy:
+        steps = np.rint(exact.values / event.step).astype(np.int64, order="C")
+        self._add(steps, event)
+        return replace(exact, values=in_own_units(steps, event.step), sigma=event.deviation, event=event)
+
+    def _on_square(self, exact: Noisy, event: Event) -> Noisy:
+        """Noise on (i, j) and on (j, i), and then their mean; ``sigma`` is that of the mean."""
+        upper, lower = self._on(exact, event), self._on(exact, event)
+        mean = (upper.values + lower.values) / 2
+        diagonal = diagonal_positions(math.isqrt(2 * mean.size))
+        mean[diagonal] = upper.values[diagonal]
+        return replace(upper, values=mean, sigma=event.deviation / math.sqrt(2))
+
+    def _on_cells(self, exact: NoisyMatrix, query: CellSum, event: Event) -> NoisyMatrix:
+        """Noise on every cell, of which those are listed that reach the threshold."""
+        steps = exact.values.astype(np.int64)
+        self._add(steps, event)
+        indptr, columns, values = reaching(
+            exact.shape,
+            exact.indptr,
+            exact.columns,
+            steps,
+            threshold=query.threshold,
+            limit=query.limit,
+            scale=_width(event),
+            draw=functools.partial(sampler.count_draws, self.keys.key()),
+        )
+        return NoisyMatrix(
+            query.name, exact.shape, indptr, columns, values, event.deviation, exact.step, event
+        )
+
+    def _on_rows(self, exact: Noisy, scales: Floats) -> Noisy:
+        """Noise of density ∝ exp(−‖b‖₂/s); ``sigma`` is the root mean square of √(d + 1) · s."""
+        rows = exact.values
+        noise = scales[:, None] * unit_rows(rows.shape, self.keys.key(), self.keys.key())
+        deviation = math.sqrt((rows.shape[1] + 1) * float(np.mean(scales**2)))
+        return replace(exact, values=rows + noise, sigma=deviation)
+
+    def _add(self, steps: Ints, event: Event) -> None:
+        add = sampler.add_gaussian if isinstance(event, Gaussian) else sampler.add_laplace
+        add(steps, _width(event), self.keys.key())
+
+
+def unit_rows(shape: tuple[int, ...], direction: bytes, length: bytes) -> Floats:
+    """Rows of density ∝ exp(−‖b‖₂): a uniform direction, and a norm of Gamma(d, 1); in floating point.
+
+    Args:
+        shape: (n, d).
+        direction, length: keys of 32 bytes.
+    """
+    size = math.prod(shape)
+    rows = sampler.rounded_gaussian(size, _FINE, direction).reshape(shape).astype(np.float64)
+    norms = np.abs(sampler.rounded_laplace(size, _FINE, length)).reshape(shape).sum(axis=1) / _FINE
+    rows *= (norms / np.maximum(np.sqrt((rows * rows).sum(axis=1)), 1.0))[:, None]
+    return rows
+
+
+def order(n_people: int, keys: Seeded) -> Ints:
+    """A random permutation, in which rows are released."""
+    return np.asarray(sampler.permutation(n_people, keys.key()))
+
+
+def answers(
+    rows: Rows, law: ResponseRandomizer | SubstitutionRandomizer, keys: Seeded
+) -> tuple[Ints, Ints32, Bytes]:
+    """Every row as its law answers it: indptr, columns and marks."""
+    return law.draw(rows, lambda purpose: keys.key(), sampler.count_draws)
+
+
+def _width(event: Event) -> float:
+    """The noise in steps of the grid, as a grant has it."""
+    return fixed_point.float_above(Fraction(event.noise) / Fraction(event.step))
+
+
+REPRODUCED = "unprotected.published"
+"""The caveat of every reproduction."""
+
+
+def fit(data: Ratings | Blocks, form: PublishedModel, budget: Budget, seed: int) -> Release:
+    """Fit a model with the noise that its paper prints; nothing is charged.
+
+    Args:
+        data: the ratings.
+        form: the model.
+        budget: the ε that the paper claims, with its δ, unit and adjacency.
+        seed: of the noise.
+
+    Raises:
+        BudgetUnsupported: The paper does not have this unit, adjacency or noise, or an ε for each user.
+        DataError: The model learns from another kind of feedback.
+    """
+    if data.has_personal_epsilon:
+        raise BudgetUnsupported(
+            "these ratings carry per-user ε, which no published form supports; drop personal_epsilon"
+        )
+    domain = data.domain
+    run = PaperRun.of(form, domain, budget, seed)
+    made = form.fit(data.capped(domain.max_per_user) if budget.unit == "user" else data, run)
+    statement = unprotected(REPRODUCED, form, budget, made.statement.diagnostics)
+    return replace(made, titles=domain.titles or (), features=domain.features or {}, statement=statement)
+
+
+def randomize(ratings: Ratings, method: PublishedMethod, budget: Budget, seed: int | Seeded) -> Reported:
+    """Randomize every row by the law that its paper prints; nothing is charged.
+
+    Args:
+        ratings: the ratings.
+        method: the method.
+        budget: the ε that the paper claims; where it states none, it buys nothing.
+        seed: of the randomness, or its keys.
+
+    Returns:
+        The data set, and which of its rows is whose.
+
+    Raises:
+        BudgetUnsupported: The paper does not have this unit or adjacency.
+    """
+    domain = ratings.domain
+    (name,) = method.printed(domain, budget)
+    keys = seed if isinstance(seed, Seeded) else Seeded(seed)
+    kept = method.cap_contributions(ratings)
+    law, places = method.law(kept, budget), order(kept.domain.n_users or kept.n_users, keys)
+    given, rows = numbered(answers(rows_in(places, name, kept), law, keys), places, domain)
+    data = ReleasedData(
+        method=type(method).__name__,
+        settings=dict(method.known(domain, budget)),
+        ratings=given,
+        n_people=places.size,
+        statement=unprotected(REPRODUCED, method, budget),
+    )
+    return Reported(data, rows)

@@ -1,1 +1,0 @@
-"""The papers' tables on real ratings: one module a paper, which runs it and writes its results page."""

@@ -1,0 +1,175 @@
+"""The scoreboard of private recommenders: the same people and protocol for all, and the ε that is true.
+
+    python -m lab bench scoreboard lists|ratings [--data FILE --name NAME] [--only METHOD ...]
+                                   [--unit user record] [--epsilon 1 4 20] [--delta 1e-6] [--draws 3]
+                                   [--model MODULE:CLASS ...]
+    python -m lab bench scoreboard page
+
+*lists*: likes, strong generalisation (``top_n.protocol``); *ratings*: a random tenth of all ratings is held
+out. ``--model`` adds a model of your own: what it adds as noise is priced by hushrec's accountant. A row is
+kept in ``lab/scoreboard/scoreboard.csv`` as it is made, with the command that makes it, and is not made
+again. ``page`` writes the tables of ``lab/scoreboard/scoreboard.md``. Noise is seeded: no release here is
+private.
+
+The field's two benchmarks, for whoever has the files of MovieLens:
+
+    python -m lab bench scoreboard ratings --data ml-10M100K/ratings.dat --name "MovieLens 10M"
+                                   --scale 0.5 5 0.5 --delta 1e-5 --epsilon 1 5 10 20 --unit user
+    python -m lab bench scoreboard lists --data ml-20m/ratings.csv --name "MovieLens 20M"
+                                   --people 10000 --delta 8e-6 --epsilon 1 5 10 20 --unit user
+"""
+
+import argparse
+import math
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+
+import polars as pl
+from top_n import protocol
+from top_n.entries import ENTRIES as LISTS
+from top_n.entries import Asked, of_model
+from top_n.protocol import likes, measured, people
+from top_n.rating_entries import ENTRIES as RATINGS
+from top_n.rating_entries import Held, of_rating_model
+from top_n.rating_entries import held_out as rating_split
+from top_n.stored import append, placed
+from top_n_models import DATA, RESULTS, texts
+from top_n_peers import installed
+
+from lab.attacks.membership import interval
+
+ROWS, PAGE = RESULTS.with_name("scoreboard.csv"), RESULTS.with_name("scoreboard.md")
+KEY = ("task", "data", "method", "unit", "asked", "delta", "draw")
+COLUMNS = (*KEY, "adjacency", "claimed", "epsilon", "metric", "value", "error", "seconds", "command")
+"""``asked`` is the ε that a method was given; ``claimed`` what its paper says, ``epsilon`` what is true."""
+USUAL = {"likes": 4.0, "scale": [1, 5, 1], "delta": 1e-6, "people": protocol.HELD_OUT}
+"""Options that a command leaves out where they have these values."""
+METRICS = {"lists": ("nDCG@100", "recall@20"), "ratings": ("RMSE",)}
+
+
+def command(options: argparse.Namespace, method: str, unit: str, epsilon: float, draw: int) -> str:
+    """The command that makes one row."""
+    words = ["python", "-m", "lab", "bench", "scoreboard", options.task, "--only", method]
+    words += ["--draws", str(draw + 1)]
+    if unit:
+        words += ["--unit", unit, "--epsilon", f"{epsilon:g}"]
+    if options.data != DATA:
+        words += ["--data", options.data.name, "--name", options.name]
+    if options.items:
+        words += ["--items", options.items.name]
+    if method in options.model:
+        words += ["--model", method]
+    for name, usual in USUAL.items():
+        value = getattr(options, name)
+        if value != usual:
+            words += [f"--{name}", *(f"{number:g}" for number in (value if name == "scale" else [value]))]
+    return shlex.join(words)
+
+
+def cells(options: argparse.Namespace) -> Iterator[tuple[str, object, str, float]]:
+    """Method, entry, unit and ε of every row."""
+    board = dict(LISTS if options.task == "lists" else RATINGS)
+    for name in options.model:
+        board[name] = (of_model if options.task == "lists" else of_rating_model)(name)
+    for name, entry in board.items():
+        if options.only and name not in options.only:
+            continue
+        if name.startswith("iALS") and not installed("implicit"):
+            continue
+        for unit in [unit for unit in options.unit if unit in entry.units] if entry.units else [""]:
+            for epsilon in options.epsilon if unit else [math.inf]:
+                yield name, entry, unit, epsilon
+
+
+def lines(options: argparse.Namespace, there: set[tuple[object, ...]]) -> Iterator[list[object]]:
+    public = texts(options.data, options.items)
+    whole = likes(options.data, options.likes) if options.task == "lists" else protocol.ratings(options.data)
+    for draw in range(options.draws):
+        split = None
+        for name, entry, unit, epsilon in cells(options):
+            key = options.task, options.name, name, unit, epsilon, options.delta, draw
+            if key in there:
+                continue
+            if split is None:
+                split = people(whole, draw) if options.task == "lists" else rating_split(whole, draw, options)
+            start = perf_counter()
+            if options.task == "lists":
+                made = entry.run(Asked(split, public, unit, epsilon, options.delta, draw))
+                each = measured(made.scores, split.test)
+                found = {m: (each[m].mean(), each[m].std(ddof=1) / len(each[m]) ** 0.5) for m in each}
+            else:
+                made = entry.run(Held(split, unit, epsilon, options.delta, draw))
+                squares = (made.scores - split.test.values()) ** 2
+                rmse = math.sqrt(squares.mean())
+                found = {"RMSE": (rmse, squares.std(ddof=1) / len(squares) ** 0.5 / (2 * rmse))}
+            seconds = perf_counter() - start
+            says = command(options, name, unit, epsilon, draw)
+            for metric, numbers in found.items():
+                facts = made.adjacency if unit else "", made.claimed, made.true
+                yield [*key, *facts, metric, *(round(float(x), 5) for x in numbers), round(seconds, 2), says]
+
+
+def table(results: pl.DataFrame, task: str, name: str, unit: str) -> str:
+    """Best first at the smallest ε: every metric as the mean of the draws, with a 95 % interval of it."""
+    some = results.filter(pl.col("unit").fill_null("").is_in([unit, ""]), task=task, data=name)
+    metrics = METRICS[task]
+    head = ["method", "ε claimed", "true ε", *metrics]
+    text = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    keys = "asked", "method", "claimed", "epsilon", "adjacency"
+    sign = -1 if task == "lists" else 1
+    found = []
+    for key, rows in some.group_by(*keys, maintain_order=True):
+        values = [interval(rows.filter(metric=metric)["value"].to_numpy()) for metric in metrics]
+        found.append((key[0], sign * values[0][0], *key[1:], values))
+    for asked, _, method, claimed, epsilon, adjacency, values in sorted(found, key=lambda line: line[:2]):
+        ranges = [f"{mean:.3f} ({low:.3f} to {high:.3f})" for mean, low, high in values]
+        label = f"{method} (replace)" if adjacency == "replace" else method
+        said = f"{claimed if claimed is not None else asked:g}" if math.isfinite(asked) else "–"
+        true = f"{epsilon:.3g}".replace("inf", "∞")
+        text.append(f"| {label} | {said} | {true} | {' | '.join(ranges)} |")
+    return "\n".join(text)
+
+
+def page(results: pl.DataFrame, text: str) -> str:
+    """The page with its tables made anew: each stands between two marks."""
+    for task, name in results.select("task", "data").unique(maintain_order=True).rows():
+        for unit in ("user", "record"):
+            mark = f"<!-- table: {task}; {name}; {unit} -->"
+            text = placed(text, mark, table, results, task, name, unit)
+    return text
+
+
+def read(path: Path) -> pl.DataFrame:
+    kinds = dict.fromkeys(("asked", "claimed", "epsilon", "delta"), pl.Float64)
+    return pl.read_csv(path, schema_overrides=kinds).with_columns(pl.col("unit", "adjacency").fill_null(""))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("task", choices=["lists", "ratings", "page"])
+    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--items", type=Path, help="public list of the items, such as movies.dat")
+    parser.add_argument("--name", default="MovieLens 1M")
+    parser.add_argument("--likes", type=float, default=USUAL["likes"], help="the lowest that is a like")
+    parser.add_argument("--scale", type=float, nargs=3, default=USUAL["scale"], help="lowest, highest, step")
+    parser.add_argument("--only", nargs="+", default=[])
+    parser.add_argument("--model", nargs="+", default=[])
+    parser.add_argument("--unit", nargs="+", default=["user", "record"])
+    parser.add_argument("--epsilon", type=float, nargs="+", default=[1, 4, 20])
+    parser.add_argument("--delta", type=float, default=USUAL["delta"])
+    parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--people", type=int, default=USUAL["people"], help="how many each part holds out")
+    parser.add_argument("--out", type=Path, default=ROWS)
+    options = parser.parse_args()
+    if options.task == "page":
+        PAGE.write_text(page(read(options.out), PAGE.read_text("utf-8")), "utf-8")
+        return
+    protocol.HELD_OUT = options.people
+    there = set() if not options.out.exists() else set(read(options.out).select(KEY).unique().rows())
+    append(options.out, COLUMNS, lines(options, there))
+
+
+if __name__ == "__main__":
+    main()

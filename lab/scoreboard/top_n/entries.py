@@ -1,0 +1,178 @@
+"""What stands on the scoreboard of lists: how each learns from likes, and the noise that it adds.
+
+An entry is run at an ε for one unit, and states the true ε of the noise that it drew, when a person, or one
+like, is added or removed. A model of hushrec, or of anybody, is priced by its plan, and a peer by the
+same accountant.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from synthetic_people import randomized, synthetic, trained
+from top_n.descent import DPSGD
+from top_n.protocol import People
+from top_n_models import Texts, interactions, scores
+from top_n_peers import DP_ALS, EASE, EASE_PENALTY, FACTORS, IALS
+
+import hushrec as hr
+from hushrec.privacy.accounting.accountant import Spent, gaussian_epsilon, gaussian_mu, price
+from hushrec.privacy.accounting.calibration import smallest_that
+from hushrec.privacy.accounting.events import ODDS, Gaussian
+from hushrec.testing import Seeded
+from lab.published import class_of
+
+DP_SGD = {
+    1.0: DPSGD(8, 10, 1.0, 0.2, 1.0, 12.0),
+    4.0: DPSGD(24, 40, 1.0, 0.4, 0.2, 27.0),
+    20.0: DPSGD(24, 60, 1.0, 0.4, 1.0, 12.0),
+}
+"""The best of 40 on validation people of MovieLens 1M, not charged: everybody is in every round."""
+SYNTHETIC = 20_000
+"""Rows that are drawn from a release."""
+
+
+Settings = TypeVar("Settings")
+
+
+class Asked(NamedTuple):
+    """One cell of the scoreboard."""
+
+    split: People
+    public: Texts
+    unit: str
+    epsilon: float
+    delta: float
+    draw: int
+
+
+class Made(NamedTuple):
+    """Scores of the test people, the ε that was claimed and the true one; adjacency of both."""
+
+    scores: np.ndarray
+    claimed: float | None
+    true: float
+    adjacency: str = "add-remove"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A method: units that it protects, none without noise, and how it is run."""
+
+    units: tuple[str, ...]
+    run: Callable[[Asked], Made]
+
+
+def spent(asked, domain: hr.Domain, adjacency: str = "add-remove") -> hr.Budget:
+    """The budget; where hushrec refuses δ for so many people, that of equal noise at a smaller δ."""
+    epsilon, delta = asked.epsilon, asked.delta
+    if 10 * domain.max_users * delta >= 1:
+        mu, delta = gaussian_mu(epsilon, delta), 0.9 / (10 * domain.max_users)
+        epsilon = gaussian_epsilon(mu, delta)
+    return hr.Budget(epsilon=epsilon, delta=delta, unit=asked.unit, adjacency=adjacency)
+
+
+def true(release: hr.Release, delta: float) -> float:
+    """ε of a release at δ, also where it states one at another δ: by the μ of its Gaussian noise."""
+    stated = release.statement
+    if stated.delta == delta:
+        return stated.epsilon
+    return gaussian_epsilon(stated.guarantee.odds.mu, delta)
+
+
+def released(model: object, asked: Asked) -> hr.Release:
+    data = interactions(asked.split.train, asked.public)
+    entropy = Seeded(1000 * asked.draw + round(10 * asked.epsilon))
+    return hr.testing.fit(data, model, spent(asked, data.domain), entropy=entropy)
+
+
+def of_model(name: str) -> Entry:
+    """A model of interactions, by its name in hushrec or as ``module:Class``."""
+    kind = class_of(name)
+
+    def run(asked: Asked) -> Made:
+        release = released(kind(), asked)
+        return Made(scores(release, asked.split.test.given), None, true(release, asked.delta))
+
+    return Entry(tuple(sorted({unit for unit, _ in kind.supports}, reverse=True)), run)
+
+
+def dp_als(asked: Asked) -> Made:
+    method = nearest(DP_ALS, asked.epsilon)
+    mu = gaussian_mu(asked.epsilon, asked.delta)
+    factors = method.fit(asked.split.train, mu=mu, seed=asked.draw)
+    return Made(method.scores(factors, asked.split.test.given), None, gaussian_epsilon(mu, asked.delta))
+
+
+def nearest(settings: dict[float, Settings], epsilon: float) -> Settings:
+    """Those that were chosen at the ε that is nearest in ratio."""
+    return settings[min(settings, key=lambda known: abs(math.log(known / epsilon)))]
+
+
+def cost(method: DPSGD, sigma: float) -> Spent:
+    """The loss of all rounds with noise σ/Δ, each on a Poisson sample of the people."""
+    rate = math.ceil(method.sample * ODDS) / ODDS
+    return price(Gaussian("gradients", 1.0, sigma, 1.0, 1, rate)) * method.rounds
+
+
+def least_noise(method: DPSGD, epsilon: float, delta: float) -> float:
+    """The least σ/Δ of a round whose loss is at most ε at δ."""
+    return smallest_that(lambda sigma: cost(method, sigma).epsilon(delta) <= epsilon)
+
+
+def dp_sgd(asked: Asked) -> Made:
+    method = nearest(DP_SGD, asked.epsilon)
+    sigma = least_noise(method, asked.epsilon, asked.delta)
+    factors = method.fit(asked.split.train, sigma, asked.draw)
+    true_epsilon = cost(method, sigma).epsilon(asked.delta)
+    return Made(method.scores(factors, asked.split.test.given), None, true_epsilon)
+
+
+def synthetic_rows(asked: Asked) -> Made:
+    release = released(hr.PrivateEASE(), asked)
+    rows = synthetic(release, SYNTHETIC, asked.draw)
+    ranked = trained("EASE", rows, asked.split.test.given, real=False)
+    return Made(ranked, None, true(release, asked.delta))
+
+
+def randomized_rows(asked: Asked) -> Made:
+    rng = np.random.default_rng([asked.draw, round(asked.epsilon)])
+    ranked = randomized(asked.split.train, asked.epsilon, asked.split.test, rng)
+    return Made(ranked, None, asked.epsilon, "replace")
+
+
+def plain(fit: Callable[[csr_matrix], Callable[[csr_matrix], np.ndarray]]) -> Entry:
+    """A method without noise."""
+    return Entry((), lambda asked: Made(fit(asked.split.train)(asked.split.test.given), None, math.inf))
+
+
+def _ease(train: csr_matrix) -> Callable[[csr_matrix], np.ndarray]:
+    weights = EASE(EASE_PENALTY).fit(train, seed=0)
+    return lambda given: given @ weights
+
+
+def _ials(train: csr_matrix) -> Callable[[csr_matrix], np.ndarray]:
+    model = IALS(**FACTORS)
+    learned = model.fit(train, seed=0)
+    return lambda given: model.scores(learned, given)
+
+
+def _popularity(train: csr_matrix) -> Callable[[csr_matrix], np.ndarray]:
+    counts = np.asarray(train.sum(0)).ravel()
+    return lambda given: np.tile(counts, (given.shape[0], 1))
+
+
+ENTRIES = {
+    "EASE, no noise": plain(_ease),
+    "iALS, no noise": plain(_ials),
+    "popularity, no noise": plain(_popularity),
+    "PrivateEASE": of_model("PrivateEASE"),
+    "synthetic people + EASE": Entry(("user", "record"), synthetic_rows),
+    "DP-ALS": Entry(("user",), dp_als),
+    "DP-SGD": Entry(("user",), dp_sgd),
+    "Popularity": of_model("Popularity"),
+    "randomized rows + EASE": Entry(("user",), randomized_rows),
+}

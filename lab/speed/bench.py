@@ -1,0 +1,167 @@
+"""Runs benchmarks one after the other, and prints all their rows as one table with exponents and marks.
+
+    python -m lab bench bench [SUITE ...] [--only SCRIPT ...] [--keep]
+
+The suites are in ``SUITES``. ``--keep`` puts the rows into lab/speed/speed.csv, in the place of those of
+the same work, size and peer, and writes lab/speed/speed.md from it. At the end, scripts that failed are
+named.
+"""
+
+import argparse
+import csv
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from rows import COLUMNS, FILE, Row, heading, read
+
+ROOT = Path(__file__).resolve().parents[2]
+KEPT = ROOT / "lab/speed/speed.csv"
+SUITES = {
+    "bench": (
+        "covariance.py",
+        "noise.py",
+        "sgd.py alone peers race",
+        "als.py",
+        "prediction.py",
+        "slowed_browser.py",
+        "recommend_all.py",
+        "private_mf.py",
+        "neighbours.py",
+    ),
+    "scale": ("covariance.py --full", "sgd.py large", "netflix_scale.py"),
+    "spark": ("spark.py",),
+}
+LIBRARIES = "numpy", "numba", "scipy", "opendp", "implicit", "lenskit", "libmf", "cornac", "pyspark"
+FACTS = "machine", "versions", "load"
+"""Columns of the kept rows beyond those of a row."""
+
+
+def facts() -> dict[str, str]:
+    """The machine, the versions of Python and of libraries, and how busy the machine is."""
+    cpu = Path("/proc/cpuinfo")
+    named = (
+        [line for line in cpu.read_text().splitlines() if line.startswith("model name")]
+        if cpu.exists()
+        else []
+    )
+    model = named[0].split(":")[1].strip() if named else platform.processor() or platform.machine()
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    found = [f"Python {platform.python_version()}"]
+    for library in LIBRARIES:
+        try:
+            found.append(f"{library} {version(library)}")
+        except PackageNotFoundError:
+            continue
+    return {
+        "machine": f"{os.cpu_count()} cores, {model}, {memory:.0f} GiB",
+        "versions": ", ".join(found),
+        "load": f"{os.getloadavg()[0]:.1f}",
+    }
+
+
+def exponents(rows: list[Row]) -> list[tuple[str, str, float, float | None]]:
+    """x of seconds ~ amount^x for works at three sizes or more: kind, work, ours, the peer's if known."""
+    found = []
+    for (kind, work, peer), same in grouped(rows).items():
+        sized = [row for row in same if row.amount]
+        if len({row.amount for row in sized}) < 3:
+            continue
+        logs = np.log([row.amount for row in sized])
+        fits = []
+        for values in ([row.ours for row in sized], [row.theirs for row in sized]):
+            if not all(values):
+                fits.append(None)
+                continue
+            seconds = [
+                row.amount / value if row.is_rate else value for row, value in zip(sized, values, strict=True)
+            ]
+            fits.append(float(np.polyfit(logs, np.log(seconds), 1)[0]))
+        found.append((kind, f"{work}, {peer}" if peer else work, *fits))
+    return found
+
+
+def grouped(rows: list[Row]) -> dict[tuple[str, str, str], list[Row]]:
+    """Rows by kind, work and peer."""
+    found = defaultdict(list)
+    for row in rows:
+        found[row.kind, row.work, row.peer].append(row)
+    return found
+
+
+def kept() -> list[dict[str, str]]:
+    """The rows of the file beside the page, with their facts."""
+    if not KEPT.exists():
+        return []
+    with KEPT.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def row_of(cells: dict[str, str]) -> Row:
+    """A row of the file, as it was reported."""
+    numbers = {name: float(cells[name]) if cells[name] else None for name in ("ours", "amount", "theirs")}
+    return Row(**{name: numbers.get(name, cells[name]) for name in COLUMNS})
+
+
+def keep(rows: list[tuple[Row, dict[str, str]]]) -> None:
+    """Put rows and their facts into the file, in the place of those with the same key."""
+    new = {row.key: {**asdict(row), **about} for row, about in rows}
+    lines = [new.pop(row_of(cells).key, cells) for cells in kept()] + list(new.values())
+    with KEPT.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, (*COLUMNS, *FACTS), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)
+
+
+def ran(commands: list[str]) -> tuple[list[tuple[Row, dict[str, str]]], list[str]]:
+    """Rows of scripts with what held when they ran, and the commands that failed."""
+    found, failed = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for number, command in enumerate(commands):
+            script, *arguments = command.split()
+            path, into, about = ROOT / "lab/speed" / script, Path(folder) / str(number), facts()
+            print(f"== lab/speed/{command}", flush=True)
+            start = perf_counter()
+            done = subprocess.run([sys.executable, path, *arguments], env=os.environ | {FILE: str(into)})
+            print(f"   {perf_counter() - start:.0f} s\n", flush=True)
+            if done.returncode:
+                failed.append(command)
+            found += [(row, about) for row in read(into)]
+    return found, failed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("suite", nargs="*", default=["bench"], choices=[*SUITES, []], metavar="SUITE")
+    parser.add_argument("--only", nargs="+", metavar="SCRIPT", help="those scripts of the suites")
+    parser.add_argument("--keep", action="store_true")
+    asked = parser.parse_args()
+    commands = [command for suite in asked.suite for command in SUITES[suite]]
+    if asked.only:
+        commands = [command for command in commands if command.split()[0] in asked.only]
+    found, failed = ran(commands)
+    rows = [row for row, _ in found]
+    print(heading(), *rows, "", sep="\n")
+    for kind, work, ours, theirs in exponents(rows):
+        print(f"{kind}: {work}: seconds ~ amount^{ours:.2f}{f', peer {theirs:.2f}' if theirs else ''}")
+    about = facts()
+    print(f"\n{about['machine']}\n{about['versions']}")
+    judged = [row for row in rows if row.met is not None]
+    print(f"{sum(row.met for row in judged)} of {len(judged)} marks met")
+    if asked.keep:
+        keep(found)
+        subprocess.run([sys.executable, "-m", "lab.pages.speed"], cwd=ROOT, check=True)
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()

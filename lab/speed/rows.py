@@ -1,0 +1,141 @@
+"""Rows of the bench table: a work at a size, what hushrec takes, a peer in the same run, a mark to reach.
+
+Every benchmark calls ``report`` once a row. The row is printed as it comes; under ``bench.py`` it is also a
+line of JSON in the file that ``BENCH_ROWS`` names, from which the table and lab/speed/speed.md are made.
+"""
+
+import json
+import os
+import re
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+FILE = "BENCH_ROWS"
+"""The environment variable that names the file."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement.
+
+    Args:
+        kind: the table of the page to which it belongs, such as ``covariance``.
+        work: what is done, the same at every size.
+        size: how much of it, in words.
+        unit: of ``ours`` and ``theirs``. What ends in ``/s`` is better when larger, all else when smaller.
+        ours: what hushrec takes; a median, if it was measured repeatedly.
+        amount: the size as a number; three of them give the exponent of seconds ~ amount^x. Of a rate, what
+            is counted per second.
+        peer: who does the same in the same process, one after the other.
+        theirs: what the peer takes.
+        mark: what is to be reached: ``≥ 10 ×`` is of the ratio, ``≤ 5 ms`` of ``ours``.
+        note: anything else that the row shows, in a few words.
+    """
+
+    kind: str
+    work: str
+    size: str
+    unit: str
+    ours: float
+    amount: float | None = None
+    peer: str = ""
+    theirs: float | None = None
+    mark: str = ""
+    note: str = ""
+
+    def __post_init__(self):
+        if self.mark and not _MARK.fullmatch(self.mark):
+            raise ValueError(f"a mark is a sign, a number and × or {self.unit!r}, not {self.mark!r}")
+        if self.mark and self.mark.split(maxsplit=2)[2] not in ("×", self.unit):
+            raise ValueError(f"the mark {self.mark!r} is neither of the ratio nor in {self.unit!r}")
+
+    @property
+    def is_rate(self) -> bool:
+        return self.unit.endswith("/s")
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times better than the peer: more a second, or fewer seconds."""
+        if not self.theirs:
+            return None
+        return self.ours / self.theirs if self.is_rate else self.theirs / self.ours
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the mark is reached; None without a mark, or where the peer is not there."""
+        if not self.mark:
+            return None
+        sign, limit, of = self.mark.split(maxsplit=2)
+        found = self.ratio if of == "×" else self.ours
+        if found is None:
+            return None
+        return found >= _number(limit) if sign == "≥" else found <= _number(limit)
+
+    @property
+    def key(self) -> tuple[str, str, str, str, str]:
+        """A later row of the same key takes the place of an earlier one."""
+        return self.kind, self.work, self.size, self.unit, self.peer
+
+    def __str__(self) -> str:
+        """A line of the table."""
+        cells = (
+            self.kind,
+            self.work,
+            self.size,
+            f"{shown(self.ours)} {self.unit}",
+            self.beside,
+            self.verdict,
+        )
+        widths = WIDTHS.values()
+        line = "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
+        return f"{line}  {self.note}".rstrip()
+
+    @property
+    def beside(self) -> str:
+        """The peer, what it takes, and the ratio."""
+        if self.ratio is None:
+            return self.peer and f"{self.peer}: –"
+        return f"{self.peer}: {shown(self.theirs)}, {shown(self.ratio)} ×"
+
+    @property
+    def verdict(self) -> str:
+        """The mark, and whether it is met."""
+        said = {None: "", True: "met", False: "NOT MET"}[self.met]
+        return f"{self.mark} {said}".strip()
+
+
+COLUMNS = tuple(field.name for field in fields(Row))
+WIDTHS = {"kind": 14, "work": 34, "size": 30, "ours": 16, "beside, in the same run": 40, "mark": 18}
+_MARK = re.compile(r"[≥≤] [\d.,]+ \S+( \S+)*")
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+def shown(number: float | None) -> str:
+    """Three digits, or all of a whole number's."""
+    if number is None:
+        return ""
+    return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
+
+
+def heading() -> str:
+    return "  ".join(f"{title:<{width}}" for title, width in WIDTHS.items()).rstrip()
+
+
+def report(kind: str, work: str, size: str, unit: str, ours: float, **more) -> Row:
+    """Print a row, and hand it to ``bench.py`` if that runs the script."""
+    row = Row(kind, work, size, unit, float(ours), **more)
+    print(row, flush=True)
+    if path := os.environ.get(FILE):
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(row), ensure_ascii=False) + "\n")
+    return row
+
+
+def read(path: Path) -> list[Row]:
+    """The rows of a file that ``report`` wrote."""
+    if not path.exists():
+        return []
+    return [Row(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]

@@ -1,0 +1,223 @@
+"""The linkage attack finds whom it must, and is at chance where there is nothing to be found.
+
+Everything is seeded. At chance, a sound release would be alarmed of for one seed in a million: strictly for
+rows in random order; for responses where people are found independently of each other.
+"""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from hushrec.data.synthetic import netflix_like
+from hushrec.errors import ConfigError, DataError
+from lab.attacks import linkage as module
+from lab.attacks.linkage import linkage, response_channel, substitution_channel
+
+N, LEVELS = 2000, 5
+RAW = response_channel(LEVELS, math.inf)
+
+
+def limit(mean):
+    """Reached with chance 5e-7 at most by Poisson's law or a lighter tail: e^(s − μ) (μ/s)^s ≤ e^−14.6.
+
+    Rows in random order are found so: k given targets all at once with chance 1/(n (n − 1) … (n − k + 1)) or
+    less, so the factorial moments of the number found are at most those of Poisson's law with the same mean;
+    shares of ties are conditional means of a number found, which Chernoff's bound covers as well.
+    """
+    return next(s for s in itertools.count(1) if s > mean and s - mean + s * math.log(mean / s) <= -14.6)
+
+
+def at_chance(result, factor=1.0):
+    """Whether neither attacker finds more people than chance would; false alarms 1e-6."""
+    most = limit(factor * result.targets / result.rows) / result.targets
+    return all(max(attack.first, attack.named) < most for attack in result.attacks)
+
+
+# Where nothing protects
+
+
+def test_rows_without_names_are_named_again(truth):
+    result = linkage(truth, truth, np.arange(N), channel=RAW)
+    paper, better = result.attacks
+    assert (paper.name, better.name) == ("Scoreboard-RH", "informed")
+    assert better.first > 0.9
+    assert better.named > 0.9
+    assert better.misnamed < 0.02
+    assert (result.first, result.named, result.misnamed) == (better.first, better.named, better.misnamed)
+    assert (result.targets, result.known, result.wrong, result.first_by_chance) == (1000, 8, 2, 1 / N)
+    assert not at_chance(result)
+
+
+def test_the_attack_of_the_paper_needs_its_facts_right(truth):
+    """Wrong items are mostly rare here, and a rare item weighs more in its score than many common ones."""
+    (right,) = linkage(truth, truth, np.arange(N), wrong=0).attacks
+    (wrong,) = linkage(truth, truth, np.arange(N)).attacks
+    assert right.first > 0.9
+    assert right.misnamed == 0
+    assert 20 / N < wrong.first < right.first
+
+
+def test_the_informed_attacker_knows_how_much_he_must_doubt(truth):
+    """Without that, half of his facts wrong would make him find under half, and misname as many."""
+    _, better = linkage(truth, truth, np.arange(N), channel=RAW, wrong=4).attacks
+    assert better.first > 0.7
+    assert better.misnamed < 0.1
+
+
+def test_more_facts_name_more_people(truth):
+    found = [linkage(truth, truth, np.arange(N), channel=RAW, known=n, wrong=0).named for n in (1, 2, 4, 8)]
+    assert all(np.diff(found) > 0)
+
+
+# Where there is nothing to be found
+
+
+def test_rows_of_other_people_are_found_at_chance(truth):
+    rows = np.random.default_rng(5).permutation(N)
+    result = linkage(truth, truth, rows, channel=RAW)
+    assert at_chance(result)
+    better = result.attacks[1]
+    assert better.misnamed > 0.9  # he still finds the row that the facts are of
+
+
+def test_responses_that_tell_nothing_are_found_at_chance(truth, responded):
+    """Two people's eight cells, at ε = 0.01 each, change a chance by the factor e^0.16 at most."""
+    released, rows, exponent = responded(truth, 0.01)
+    result = linkage(released, truth, rows, channel=response_channel(LEVELS, exponent))
+    assert at_chance(result, math.exp(2 * 8 * 0.01))
+
+
+def test_responses_that_leave_empty_cells_alone_are_noticed(truth, responded):
+    """The planted fault: which items somebody rated comes out as it is, for any ε."""
+    released, rows, exponent = responded(truth, 0.01, empty_cells_too=False)
+    channel = response_channel(LEVELS, exponent)
+    channel[0] = np.eye(LEVELS + 1)[0]
+    result = linkage(released, truth, rows, channel=channel)
+    assert not at_chance(result, math.exp(2 * 8 * 0.01))
+    assert result.first > 0.2
+
+
+def test_the_less_noise_the_more_are_found(truth, responded):
+    raw, found = linkage(truth, truth, np.arange(N), channel=RAW), []
+    for epsilon in (1, 3, 5, 12):
+        released, rows, exponent = responded(truth, epsilon)
+        result = linkage(released, truth, rows, channel=response_channel(LEVELS, exponent))
+        found.append(result.first)
+        if epsilon == 3:
+            paper, better = result.attacks
+            assert better.first > paper.first + 0.1  # knowing the mechanism helps
+        if epsilon > 1:
+            assert not at_chance(result, math.exp(2 * 8 * 0.01))
+    assert all(np.diff(found) > 0)
+    assert found[-1] == pytest.approx(raw.first, abs=0.01)
+
+
+def test_replaced_items_hide_few(truth, grid_of, published):
+    rng, grid = np.random.default_rng(2), grid_of(truth)
+    users, items = np.nonzero(grid)
+    gone = rng.random(len(users)) >= 0.9
+    moved = np.zeros_like(grid)
+    moved[users[gone], rng.integers(0, grid.shape[1], gone.sum())] = grid[users[gone], items[gone]]
+    moved[users[~gone], items[~gone]] = grid[users[~gone], items[~gone]]
+    released, rows = published(moved, truth.domain)
+    channel = substitution_channel(released, 0.9)
+    # What became of ratings, and of nothing, is what the law says; 1e5 ratings, so 0.01 is over 5 deviations.
+    for symbols in (range(1, LEVELS + 1), [0]):
+        cells = np.isin(grid, symbols)
+        became = np.bincount(moved[cells], minlength=LEVELS + 1) / cells.sum()
+        shares = np.bincount(grid[cells], minlength=LEVELS + 1) / cells.sum()
+        assert became == pytest.approx(shares @ channel, abs=0.01)
+    assert linkage(released, truth, rows, channel=channel).named > 0.8
+
+
+# Targets and facts
+
+
+def test_facts_are_ratings_and_wrong_ones_of_items_that_were_not_rated(truth, grid_of):
+    people, items, steps = module._facts(truth, 1000, 8, 2, seed=4)
+    assert len(set(people)) == 1000
+    assert truth.counts[people].min() >= 8
+    held = np.take_along_axis(grid_of(truth)[people], items.astype(np.int64), axis=1)
+    assert (held[:, :6] == steps[:, :6] + 1).all()
+    assert (held[:, 6:] == 0).all()
+    assert all(len(set(row)) == 8 for row in items)
+    assert set(steps[:, 6:].ravel()) == set(range(LEVELS))
+
+
+def test_the_seed_alone_decides(truth, grid_of, published):
+    shuffled = np.random.default_rng(1).permutation(N)
+    again, _ = published(grid_of(truth)[np.argsort(shuffled)], truth.domain)
+    one = linkage(truth, truth, np.arange(N), channel=RAW, targets=200)
+    assert one == linkage(truth, truth, np.arange(N), channel=RAW, targets=200)
+    assert one == linkage(
+        again, truth, shuffled, channel=RAW, targets=200
+    )  # the order of rows does not count
+    assert one != linkage(truth, truth, np.arange(N), channel=RAW, targets=200, seed=1)
+
+
+def test_tables_in_blocks_change_nothing(truth, monkeypatch):
+    whole = linkage(truth, truth, np.arange(N), channel=RAW, targets=50)
+    monkeypatch.setattr(module, "_AT_ONCE", 10_000)
+    assert linkage(truth, truth, np.arange(N), channel=RAW, targets=50) == whole
+
+
+def test_who_is_absent_is_not_found(truth, grid_of, published):
+    grid = grid_of(truth)
+    grid[::2] = 0
+    released, rows = published(grid, truth.domain)
+    assert (rows[::2] == -1).all()
+    result = linkage(released, truth, rows, channel=RAW)
+    people, *_ = module._facts(truth, 1000, 8, 2, seed=0)
+    present = (rows[people] >= 0).mean()
+    assert result.rows == N // 2
+    assert present - 0.05 < result.first <= present
+    gone = linkage(released, truth, np.full(N, -1), channel=RAW)
+    assert (gone.first, gone.named) == (0, 0)
+
+
+def test_few_people_are_all_attacked():
+    small = netflix_like(40, 60, 600, seed=1)
+    able = np.count_nonzero(small.counts >= 8)
+    assert linkage(small, small, np.arange(40)).targets == able < 40
+
+
+def test_the_result_says_that_it_is_private(truth):
+    text = str(linkage(truth, truth, np.arange(N), channel=RAW, targets=100))
+    assert text.startswith("NOT PRIVATE")
+    assert "100 people among 2,000 published rows; 8 ratings known of each, 2 of them wrong" in text
+    assert [line.split()[0] for line in text.splitlines()[-3:]] == ["Scoreboard-RH", "informed", "by"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ({"known": 2}, ConfigError),
+        ({"wrong": -1}, ConfigError),
+        ({"targets": 0}, ConfigError),
+        ({"channel": RAW[:, 1:]}, ConfigError),
+        ({"channel": RAW * 2}, ConfigError),
+        ({"channel": 2 * RAW - response_channel(LEVELS, 1.0)}, ConfigError),
+        ({"known": 501}, DataError),
+        ({"rows": np.arange(3)}, DataError),
+        ({"rows": np.full(N, 5)}, DataError),
+        ({"rows": np.arange(N) + 1}, DataError),
+        ({"rows": np.arange(N) - 2}, DataError),
+        ({"rows": np.arange(N) * 1.0}, DataError),
+    ],
+)
+def test_what_does_not_fit_is_refused(truth, wrong, error):
+    with pytest.raises(error):
+        linkage(truth, truth, **{"rows": np.arange(N), **wrong})
+
+
+def test_other_catalogues_and_single_rows_are_refused(truth):
+    other = netflix_like(N, 501, 100_000, seed=1)
+    with pytest.raises(DataError, match="catalogues"):
+        linkage(other, truth, np.arange(N))
+    with pytest.raises(DataError, match="two published rows"):
+        linkage(truth.slice(0, 1), truth, np.full(N, -1))
+    for channel in (lambda: response_channel(LEVELS, -1), lambda: substitution_channel(truth, 1.1)):
+        with pytest.raises(ConfigError):
+            channel()

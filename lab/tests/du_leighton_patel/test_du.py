@@ -1,0 +1,171 @@
+"""The page from tables of runs that nobody made: what the reproduction lists, with losses from a formula."""
+
+import math
+import re
+import statistics
+from pathlib import Path
+
+import polars as pl
+import pytest
+from scipy import stats
+
+from hushrec.errors import ConfigError
+from lab.du_leighton_patel import attack, likelihood, randomizing, reproduction
+
+HIDDEN = 500
+"""Ratings whose errors a loss sums: not 1,000, so that a loss of 1,000 users is not what was summed."""
+
+
+def recommenders():
+    """Every recommender that a release may be measured with, and where it is."""
+    rows = [
+        {"by": by, "by_distance": distance, "k": k, "query": query}
+        for by, distances, queries in (
+            ("users", randomizing.DISTANCES, ("own",)),
+            ("users", ("squared",), ("released",)),
+            ("items", randomizing.DISTANCES, ("own",)),
+            ("users, holes as 0", ("squared",), ("released",)),
+        )
+        for distance in distances
+        for k in randomizing.KS.tolist()
+        for query in queries
+    ]
+    rows += [{"by": "factors", "k": 8, "query": "own"}, {"by": "means", "query": "own"}, {"by": "central"}]
+    return pl.DataFrame(rows, schema={name: randomizing.TYPES[name] for name in rows[0]})
+
+
+def releases():
+    """The table of every listed release: less is lost with a larger ε, p and p*."""
+    listed = randomizing.work(Path("nowhere"))
+    runs = pl.DataFrame([trial.coordinates() for trial in listed.cases()], schema_overrides=randomizing.TYPES)
+    release, by = pl.col("release"), pl.col("by")
+    measured = (
+        ((by == "central") == (release == "central"))
+        & ((by != "means") | (release == "randomized response"))
+        & ((by != "users, holes as 0") | (pl.col("data") == randomizing.FULL))
+    )
+    rows = runs.join(recommenders(), how="cross").filter(measured).with_row_index("place")
+    noise = (pl.col("place") * 7919 % 1009) / 1009
+    harm = (1 / pl.col("epsilon")).fill_null(0) + (2 - pl.col("keep") - pl.col("group")).fill_null(0)
+    noisy = release != "raw"
+    cell = pl.coalesce("slot", pl.col("epsilon") / 100, pl.lit(8.0))
+    rows = rows.with_columns(
+        n=pl.lit(HIDDEN, pl.Int64),
+        loss=HIDDEN * (0.7 + 0.1 * noise + 0.2 * harm),
+        cell_epsilon=pl.when(noisy).then(cell),
+        user_epsilon=pl.when(noisy).then(100 * cell),
+    )
+    return as_written(listed, rows, release)
+
+
+def as_written(work, rows, name):
+    """The columns that the runner would write."""
+    absent = {c: pl.lit(None, t) for c, t in work.columns().items() if c not in rows.columns}
+    return rows.with_columns(name=name, **absent).select(
+        "name", *(pl.col(c).cast(t) for c, t in work.columns().items())
+    )
+
+
+def listed(work, results):
+    """The table of every trial with these results."""
+    rows = [{"name": trial.name, **trial.coordinates(), **results} for trial in work.cases()]
+    table = pl.DataFrame(rows, infer_schema_length=None)
+    return as_written(work, table, pl.col("name"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Tables and, beside them, the page that the command makes of them."""
+    folder = tmp_path_factory.mktemp("du")
+    (folder / "pages").mkdir()
+    releases().write_parquet(folder / "du-releases.parquet")
+    found = {"attacker": "Scoreboard-RH", "epsilon": "12", "first": 900.0, "named": 800.0, "misnamed": 7.0}
+    listed(attack.work(Path("nowhere")), found).write_parquet(folder / "du-linkage.parquet")
+    listed(likelihood.work(), {"true": 1.5, "proven": 1.25}).write_parquet(folder / "du-likelihood.parquet")
+    (folder / "million.txt").write_text("\n1,000,000 users\n")
+    reproduction.page(folder, folder / "pages")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(folder):
+    return (folder / "pages" / "du.md").read_text("utf-8")
+
+
+@pytest.mark.full
+def test_page_figures_and_csv_from_finished_runs(folder, page):
+    names = {path.name for path in (folder / "pages").iterdir()}
+    assert names == {"du.md", "du.csv", "du-epsilon.svg", "du-loss.svg"}
+    assert "{{" not in page
+    assert not re.search(r"\bnan\b", page)
+    assert "```text\n1,000,000 users\n```\n" in page
+    assert "| raw | Scoreboard-RH | 12 | 900.0 | 800.0 | 7.0 |\n" in page
+    assert "| published | 2 | 1.5000 | 1.2500 |\n" in page
+
+
+def losses(folder, seeds, **values):
+    """Losses of 1,000 users in the order of the seeds, from the table."""
+    rows = pl.read_parquet(folder / "du-releases.parquet").filter(pl.col("seed") < seeds)
+    rows = rows.filter(*(pl.col(name).eq_missing(pl.lit(value)) for name, value in values.items()))
+    found = [1000 * loss / n for loss, n in rows.sort("seed").select("loss", "n").iter_rows()]
+    assert len(found) == seeds
+    return found
+
+
+def shown(values, digits):
+    """The mean and half of its 95 % interval by Student's t."""
+    half = stats.t.ppf(0.975, len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+    return f"{statistics.fmean(values):.{digits}f} ± {half:.{digits}f}"
+
+
+def test_the_papers_table_is_recomputed_from_all_seeds(folder, page):
+    usual = {"data": "MovieLens 1M", "by": "users", "by_distance": "squared", "k": 30, "query": "released"}
+    raw = losses(folder, 10, **usual, release="raw")
+    given = {"share": 0.1, "distance": "squared", "groups": "ratings", "slot": None}
+    given |= {"keep": 0.9, "group": 0.9}
+    cells = [shown(raw, 0)]
+    for release in (randomizing.SHARED, "distance-based"):
+        made = losses(folder, 10, **usual, **given, release=release)
+        more = [100 * (m / r - 1) for m, r in zip(made, raw, strict=True)]
+        cells += [shown(made, 0), shown(more, 1)]
+    assert f"| 0.9 | {' | '.join(cells)} | 14.6 |\n" in page
+
+
+def test_lines_name_what_is_printed_and_what_is_corrected_each_by_its_own_runs(folder):
+    usual = {"data": "MovieLens 1M", "by": "users", "by_distance": "squared", "k": 30, "query": "released"}
+    given = {
+        "share": 0.1,
+        "distance": "squared",
+        "groups": "ratings",
+        "slot": None,
+        "keep": 0.8,
+        "group": 0.8,
+    }
+    table = pl.read_parquet(folder / "du-releases.parquet")
+    (line,) = (line for line in reproduction.lines({"du-releases": table}) if "p* = 0.8" in line.what)
+    raw = losses(folder, 10, **usual, release="raw")
+    increases = []
+    for release in (randomizing.SHARED, "distance-based"):
+        made = losses(folder, 10, **usual, **given | {"release": release})
+        increases.append(shown([100 * (m / r - 1) for m, r in zip(made, raw, strict=True)], 1))
+    assert increases[0] != increases[1]
+    assert (line.published, line.corrected) == (increases[0], f"{increases[1]} (ε 8.0 a slot)")
+
+
+def test_a_recommender_is_shown_at_its_best_k_over_the_seeds_that_all_releases_have(folder, page):
+    who = {"data": "FilmTrust", "release": "raw", "by": "items", "by_distance": "cosine", "query": "own"}
+    by_k = {k: losses(folder, 5, **who, k=k) for k in randomizing.KS.tolist()}
+    k = min(by_k, key=lambda k: statistics.fmean(by_k[k]))
+    tables = page[page.index("**FilmTrust**") : page.index("**Anime**")]
+    assert f"| item-kNN, cosine | {shown(by_k[k], 0)} (K {k}) |" in tables
+    by_k = {k: losses(folder, 10, **who | {"data": randomizing.FULL}, k=k) for k in by_k}
+    k = min(by_k, key=lambda k: statistics.fmean(by_k[k]))
+    lines = pl.read_csv(folder / "pages" / "du.csv").filter(**who | {"data": randomizing.FULL})
+    assert lines.select("k", "seeds", "loss").rows() == [(k, 10, round(statistics.fmean(by_k[k]), 5))]
+
+
+def test_missing_runs_are_named_before_any_is_read(tmp_path):
+    for name in ("du-releases", "du-linkage", "du-likelihood"):
+        with pytest.raises(ConfigError, match=rf"{name}\.parquet is not there; leave out --no-runs"):
+            reproduction.page(tmp_path, tmp_path)
+        (tmp_path / f"{name}.parquet").touch()

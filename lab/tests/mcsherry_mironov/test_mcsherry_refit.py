@@ -1,0 +1,107 @@
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hushrec as hr
+from hushrec.data.synthetic import netflix_like
+from lab.experiments.source import Split
+from lab.mcsherry_mironov import refitting
+from lab.published import McSherryKNN, cost, fit
+
+SPLIT = Split(kind="holdout", fraction=0.2, splits=1)
+CURVES = {"kNN, raw": ("McSherryKNN", "none"), "SVD, cleaned": ("McSherrySVD", "shrink")}
+
+
+@dataclass(frozen=True)
+class Made:
+    """Generated ratings, of which the test part may be told wrong."""
+
+    wrong: bool = False
+    title: str = "made up"
+
+    def load(self):
+        made = netflix_like(users=150, items=30, ratings=2500, seed=3)
+        if not self.wrong:
+            return made
+        test = SPLIT.parts(replace(made, timestamps=np.arange(made.n_ratings)), 0).test.timestamps
+        steps = made.steps.copy()
+        steps[test] = steps.max() - steps[test]
+        return replace(made, steps=steps)
+
+
+def row(name, theta, data=None):
+    work = refitting.work(data or Made(), SPLIT, (theta,), CURVES)
+    (trial,) = (trial for trial in work.cases() if trial.name == name)
+    (found,) = work.bench().measure(trial)
+    return {"name": name, **trial.settings, **found}
+
+
+def as_it_is(theta):
+    train, _, test = SPLIT.parts(Made().load(), 0)
+    spent = refitting.budget(refitting.claimed(theta))
+    release = fit(train, McSherryKNN(covariance={"cleaning": "none"}), spent, 0)
+    return hr.evaluate(release, train=train, test=test)["rmse"]
+
+
+def test_a_walk_ends_where_no_single_step_improves():
+    seen = []
+
+    def error(place):
+        seen.append(place)
+        return (place[0] - 3) ** 2 + (place[1] + 2) ** 2 + place[0] * place[1] / 2
+
+    steps = [range(-9, 10), range(-9, 10)]
+    best = min((error((i, j)), (i, j)) for i in steps[0] for j in steps[1])[1]
+    seen.clear()
+    assert refitting.descend(error, steps) == best == (4, -3)
+    assert len(seen) < 40
+    assert refitting.descend(error, [range(0, 3), range(0, 1)]) == (2, 0)
+
+
+def test_much_noise_asks_for_a_larger_ridge_and_forgives_a_raw_covariance():
+    noisy, exact = row("kNN, raw", 2.0), row("kNN, raw", None)
+    assert noisy["ridge"] > 20 * exact["ridge"]
+    assert noisy["rmse"] < as_it_is(2.0) - 0.2
+    assert noisy["looks"] > math.log2(noisy["ridge"])
+    assert (noisy["diagonal"], noisy["rest"]) == (None, None)
+    spent = refitting.budget(refitting.claimed(2.0))
+    domain = Made().load().domain
+    assert noisy["true_epsilon"] == cost(McSherryKNN(covariance={"cleaning": "none"}), domain, spent).true
+    assert exact["true_epsilon"] == math.inf
+
+
+def test_both_beta_of_the_cleaning_are_chosen_too():
+    cleaned = row("SVD, cleaned", 4.0)
+    assert cleaned["looks"] >= 4
+    assert cleaned["diagonal"] in {10 * 4.0**k for k in refitting.BETAS[1]}
+    assert cleaned["rest"] in {100 * 4.0**k for k in refitting.BETAS[1]}
+    assert cleaned == row("SVD, cleaned", 4.0)  # seeded
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_the_test_part_chooses_nothing(name):
+    usual, wrong = row(name, 10.0), row(name, 10.0, Made(wrong=True))
+    for column in ("ridge", "diagonal", "rest", "looks", "held_rmse"):
+        assert usual[column] == wrong[column]
+    assert usual["rmse"] != wrong["rmse"]
+
+
+def test_rows_become_curves_over_theta_and_choices_are_told_as_ranges():
+    lines = [
+        {"name": "SVD, cleaned", "split": 0, "theta": 4.0, "ridge": 2.0, "diagonal": 10.0, "rest": 100.0},
+        {"name": "SVD, cleaned", "split": 1, "theta": 4.0, "ridge": 4.0, "diagonal": 10.0, "rest": 400.0},
+        {"name": "kNN, raw", "split": 0, "theta": None, "ridge": 1.0},
+    ]
+    rows = pl.DataFrame(
+        [{"rmse": 0.9, "true_epsilon": 1.0, **line} for line in lines],
+        schema={"name": pl.String, **refitting.TYPES},
+    )
+    assert refitting.as_curves(rows)["epsilon"].to_list() == [4.0, 4.0, math.inf]
+    assert refitting.as_curves(rows)["unit"].to_list() == ["record", "record", None]
+    assert refitting.chosen(rows) == {
+        ("SVD, cleaned", 4.0): "ridge × 2 to 4; β 10, 100 to 400",
+        ("kNN, raw", math.inf): "ridge × 1",
+    }

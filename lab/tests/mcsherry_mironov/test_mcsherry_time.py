@@ -1,0 +1,92 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from hushrec.errors import ConfigError
+from lab.experiments.source import Data, Place
+from lab.mcsherry_mironov import over_time
+from lab.reproduction import Trial
+
+DAY = 86_400
+
+
+@pytest.fixture
+def bench(tmp_path):
+    """Ratings of 60 people, one more of them every day, two a day each, in the form of MovieLens 100K."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for user in range(1, 61):
+        items = rng.permutation(40)[:30] + 1
+        for place, item in enumerate(items):
+            stars = int(np.clip(np.round(3 + 2 * np.sin(user * item) / 2), 1, 5))
+            rows.append((user, int(item), stars, 880_000_000 + (user + place // 2) * DAY))
+    (tmp_path / "ml-100k").mkdir()
+    text = "\n".join("\t".join(map(str, row)) for row in rows)
+    (tmp_path / "ml-100k" / "u.data").write_text(text)
+    return over_time.work(tmp_path, days=(30, 60), seeds=1).bench()
+
+
+def measured(bench, **settings):
+    (row,) = bench.measure(
+        Trial("x", {"day": 30, "seed": 0, "model": "published", "theta": None, **settings})
+    )
+    return row
+
+
+def test_only_what_had_arrived_by_the_day_is_used(bench):
+    early, late = measured(bench), measured(bench, day=60)
+    assert (early["users"], late["users"]) == (30, 60)
+    assert 0 < early["ratings"] < late["ratings"] <= 1800
+    assert early["rmse"] > 0
+
+
+@pytest.mark.full
+def test_noise_costs_and_the_corrected_model_has_the_true_epsilon_of_theta(bench):
+    exact = measured(bench)
+    noisy = measured(bench, theta=0.15)
+    assert noisy["rmse"] > exact["rmse"] + 0.1
+    assert noisy == measured(bench, theta=0.15)  # seeded
+    corrected = measured(bench, theta=0.15, model="corrected")
+    assert corrected["true_epsilon"] == noisy["true_epsilon"] < over_time.claimed(0.15)
+
+
+def test_the_probe_is_of_the_nine_latest(bench):
+    bench.open()
+    ratings = bench._ratings
+    train, test = over_time.probe(ratings, 0)
+    assert train.n_ratings + test.n_ratings == ratings.n_ratings
+    assert 60 < test.n_ratings < 60 * 9  # a third of 540: 180 ± 11
+
+
+def test_ratings_without_timestamps_are_refused(tmp_path):
+    rows = pl.DataFrame({"user": [1], "item": [2], "rating": [3.0]})
+    rows.write_parquet(tmp_path / "ml-100k.parquet")
+    data = Data.model_validate(over_time.DATA, context=Place(tmp_path, tmp_path))
+    with pytest.raises(ConfigError, match="loss over time needs ratings with timestamps"):
+        over_time.Growth(data).open()
+
+
+def test_losses_are_of_the_same_day_seed_and_model():
+    rows = [
+        {
+            "model": m,
+            "day": 30,
+            "seed": s,
+            "theta": t,
+            "rmse": r,
+            "ratings": 5,
+            "users": 2,
+            "true_epsilon": 1.0,
+        }
+        for m, s, t, r in [
+            ("published", 0, None, 1.0),
+            ("published", 1, None, 0.5),
+            ("corrected", 0, None, 0.8),
+            ("published", 0, 0.15, 1.5),
+            ("published", 1, 0.15, 0.6),
+            ("corrected", 0, 0.15, 0.88),
+        ]
+    ]
+    found = over_time.losses(pl.DataFrame(rows, schema=over_time.TYPES))
+    by = {line["model"]: line["loss"] for line in found.iter_rows(named=True)}
+    assert by == {"published": pytest.approx((50 + 20) / 2), "corrected": pytest.approx(10)}

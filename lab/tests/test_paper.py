@@ -1,0 +1,133 @@
+"""Published noise: ε and δ add up, b = Δ′/ε, σ = Δ′√(2 ln(2/δ))/ε; and its cost is by the true Δ."""
+
+import math
+from typing import ClassVar
+
+import pytest
+
+import hushrec as hr
+from hushrec.errors import BudgetUnsupported, ConfigError
+from hushrec.privacy.accounting.events import Gaussian, Laplace, PosteriorSample
+from hushrec.privacy.query import Draw, Sum
+from lab import published
+from lab.paper import PaperNoise, PublishedModel, SphericalRows
+from lab.published import Cost, cost
+
+DOMAIN = hr.Domain(range(9), scale=(1, 5, 1), max_users=100, users=range(20))
+KINDS = published.MODELS
+
+
+class Toy(PublishedModel):
+    """Two sums of one norm, the second of which the paper bounds wrongly; or one of its other queries."""
+
+    supports: ClassVar = frozenset({("user", "add-remove")})
+
+    kind: str = "l1"
+
+    def queries(self, domain, terms):
+        if self.kind == "draw":
+            return [Draw("first", 6.0, 2.0**-20, 12)]
+        if self.kind == "rows":
+            return [SphericalRows("first", 1.5, 60), SphericalRows("second", math.inf, 60)]
+        return [Sum("first", 3.0, self.kind, 2.0**-20, 4), Sum("second", 5.0, self.kind, 2.0**-20, 4)]
+
+    def claims(self, domain, terms):
+        return {"first": 24.0} if self.kind == "draw" else {"second": 4.0}
+
+    def default_split(self, domain, budget):
+        return {"first": 0.25, "second": 0.75}
+
+    def fit(self, feedback, run):
+        raise NotImplementedError
+
+
+def noises(kind, budget, epsilon=2.0, delta=1e-6):
+    return Toy(kind=kind).printed(DOMAIN, budget(epsilon, "user", delta=delta)).values()
+
+
+def worth(kind, budget, epsilon=2.0, delta=1e-6):
+    return cost(Toy(kind=kind), DOMAIN, budget(epsilon, "user", delta=delta))
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 2.0, 30.0])
+def test_laplace_noise_has_the_papers_scale_and_the_true_sensitivity(budget, epsilon):
+    first, second = noises("l1", budget, epsilon, 0.0)
+    assert isinstance(first, Laplace)
+    assert (first.sensitivity, second.sensitivity) == (3.0, 5.0)
+    assert [first.noise, second.noise] == pytest.approx([3.0 / (0.25 * epsilon), 4.0 / (0.75 * epsilon)])
+
+
+def test_where_the_paper_is_right_its_noise_costs_exactly_its_claim(budget):
+    first, _ = noises("l1", budget, 2.0, 0.0)
+    assert first.spent().epsilon_sum == 500_000_000_000
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 2.0, 30.0])
+def test_gaussian_noise_is_that_of_dwork_et_al_with_delta_in_equal_parts(budget, epsilon):
+    """σ = Δ′ √(2 ln(2/δ_k))/ε_k, δ_k = δ/2 (McSherry & Mironov 2009, Theorem 3)."""
+    first, second = noises("l2", budget, epsilon)
+    assert isinstance(first, Gaussian)
+    root = math.sqrt(2 * math.log(2 / (1e-6 / 2)))
+    assert [first.noise, second.noise] == pytest.approx(
+        [3.0 * root / (0.25 * epsilon), 4.0 * root / (0.75 * epsilon)]
+    )
+    assert (first.sensitivity, second.sensitivity) == (3.0, 5.0)
+
+
+def test_a_draw_is_claimed_at_the_papers_bound_and_priced_at_the_true_one(budget):
+    (event,) = noises("draw", budget)
+    assert isinstance(event, PosteriorSample)
+    assert (event.sensitivity, event.noise) == (6.0, pytest.approx(24.0 / 2.0))
+    assert worth("draw", budget) == Cost(2.0, pytest.approx(0.5))
+
+
+def test_rows_are_counted_in_units_of_their_claim(budget):
+    first, second = noises("rows", budget)
+    assert isinstance(first, PaperNoise)
+    assert [first.noise, second.noise] == pytest.approx([1 / 0.5, 1 / 1.5])
+    assert (first.loss, second.loss) == (1.5, math.inf)
+    spent = first.spent()
+    assert spent.epsilon(0.0) == pytest.approx(1.5 * 0.5)
+    # Its zCDP loss is what any pure loss allows.
+    assert spent.pure_rho / 1e12 == pytest.approx((1.5 * 0.5) ** 2 / 2)
+    assert worth("rows", budget) == Cost(2.0, math.inf)
+
+
+def test_the_claim_stands_beside_the_truth(budget):
+    assert worth("l1", budget, 2.0, 0.0) == Cost(2.0, pytest.approx(0.5 + 1.5 * 5 / 4))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_published_model_claims_its_budget_for_every_unit_and_adjacency(kind, budget):
+    for unit, adjacency in sorted(kind.supports):
+        config = kind(rank=2) if "rank" in kind.model_fields else kind()
+        allowed = budget(2.0, unit, adjacency)
+        names = [query.name for query in config.queries(DOMAIN, allowed)]
+        assert set(config.printed(DOMAIN, allowed)) <= set(names)
+        assert cost(config, DOMAIN, allowed).claimed == 2.0
+        assert math.fsum(config.budget_split(DOMAIN, allowed).values()) == pytest.approx(1)
+        assert set(config.claims(DOMAIN, allowed)) <= {*names, "global sum", "global count"}, (
+            "claims of nothing"
+        )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_how_it_is_analysed_is_no_setting(kind):
+    assert (published.analysis(kind()), published.analysis(hr.GlobalEffects())) == ("published", "corrected")
+    with pytest.raises(ConfigError, match="analysis: Extra inputs are not permitted"):
+        kind(analysis="corrected")
+
+
+def test_a_claim_of_a_larger_bound_than_the_true_one_wastes_noise_and_nothing_else(budget):
+    class Wasteful(Toy):
+        def claims(self, domain, terms):
+            return {"first": 6.0, "second": 10.0}
+
+    assert cost(Wasteful(), DOMAIN, budget(2.0, "user", delta=0.0)).true == pytest.approx(1.0)
+
+
+def test_gaussian_noise_without_delta_and_another_unit_are_refused(budget):
+    with pytest.raises(BudgetUnsupported, match="set delta"):
+        noises("l2", budget, delta=0.0)
+    with pytest.raises(BudgetUnsupported, match="Toy protects user under add-remove"):
+        Toy().printed(DOMAIN, budget())
