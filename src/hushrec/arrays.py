@@ -18,15 +18,3 @@ Words32 = NDArray[np.uint32]
 Floats32 = NDArray[np.float32]
 Floats = NDArray[np.float64]
 Shape = int | tuple[int, ...]
-
-__all__ = [
-    "Bools",
-    "Bytes",
-    "Floats",
-    "Floats32",
-    "Ints",
-    "Ints32",
-    "Shape",
-    "Words",
-    "Words32",
-]

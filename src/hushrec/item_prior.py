@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from hushrec.arrays import Floats, Ints
 from hushrec.documents.words import Clause
 
-__all__ = ["NOTHING_KNOWN", "FeatureGroup", "ItemPrior"]
-
 
 class FeatureGroup(NamedTuple):
     """One kind of feature, such as genres: which items have which of its values.

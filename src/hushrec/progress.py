@@ -17,19 +17,6 @@ HUNDREDTHS = 100  # steps of a stage of private length, by definition
 
 T = TypeVar("T")
 
-__all__ = [
-    "HUNDREDTHS",
-    "Fraction",
-    "Progress",
-    "advance",
-    "fraction",
-    "progress_bar",
-    "reach",
-    "stage",
-    "steps",
-    "telling",
-]
-
 
 class Progress(Protocol):
     """Protocol of ``progress=``. Stages may lie inside others; open stages have different names."""

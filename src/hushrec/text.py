@@ -19,24 +19,6 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from numbers import Integral, Real
 from typing import TypeGuard
 
-__all__ = [
-    "LARGEST_LINE",
-    "WEAK",
-    "above",
-    "below",
-    "escaped",
-    "is_address",
-    "is_number",
-    "left",
-    "odds",
-    "one_in",
-    "one_line",
-    "percent",
-    "scheme_of",
-    "shown",
-    "whole",
-]
-
 _ACTING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _JOINERS = "\u200c\u200d"  # scripts and emoji need them inside words
 

@@ -44,8 +44,6 @@ SHORTFALLS = (0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5,
 _AT_ONCE = 1 << 21  # noisy values drawn at once; chosen by hand
 _THRESHOLDS = 200  # candidates for the attacker's threshold, at quantiles of the ratios; chosen by hand
 
-__all__ = ["BATCHES", "MISTAKEN", "RUNS", "SHORTFALLS", "Heard", "Trial", "at_most", "epsilon_of", "listen"]
-
 
 @dataclass(frozen=True, slots=True)
 class Heard:

@@ -31,8 +31,6 @@ CANARIES = 40_000
 _FIRST, _GUESSED = 0.03, 0.2  # of the canaries those with the first ids, and of these the guessed; by hand
 _EPOCHS = 50  # a longer chain only comes closer to its law
 
-__all__ = ["CANARIES", "listen_to_draws"]
-
 
 def listen_to_draws(
     model: PosteriorSampleMF, budget: Budget, *, canaries: int = CANARIES, seed: int = 0

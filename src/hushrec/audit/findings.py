@@ -9,8 +9,6 @@ from hushrec.documents import html, terminal
 from hushrec.documents.document import COLUMNS, Block, Document, Finding, Paragraph, Table
 from hushrec.text import above
 
-__all__ = ["Audit"]
-
 
 @dataclass(frozen=True, slots=True)
 class Audit:

@@ -20,8 +20,6 @@ from hushrec.privacy.accounting.budget import Budget
 REPLAYED = 4
 """Random pairs that are replayed, in addition to the extreme ones; chosen by hand."""
 
-__all__ = ["REPLAYED", "audit", "replayed_pairs"]
-
 
 def audit(
     model: Model,

@@ -23,8 +23,6 @@ Noise may release any values, and whatever they are, neighbours must differ in h
 """
 UNCHANGED: Factors = {}
 
-__all__ = ["UNCHANGED", "Factors", "Leak", "Measured", "Recorder", "branch_of", "moved", "ratio"]
-
 
 class Leak(Exception):
     """Something public depends on something private, or a bound does not hold."""

@@ -34,8 +34,6 @@ SEED = 11  # of the noise; any number does, the same for both fits
 _SEEN = {"release": "release", "output": "output", "logged": "log", "lines": "path through the lines of code"}
 """Attribute of ``Seen`` → its name in messages."""
 
-__all__ = ["Seen", "compare", "failing", "record", "watch"]
-
 
 @dataclass(slots=True, eq=False)
 class Seen:

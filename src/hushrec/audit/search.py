@@ -29,8 +29,6 @@ _LEADS = 200
 _POWERS = -10, 0, 4, 8, 10, 20
 """Powers of two that noisy values are multiplied by; chosen by hand."""
 
-__all__ = ["RANDOM", "ROUNDS", "Found", "Gap", "distances", "leads", "most", "search", "widen"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gap:

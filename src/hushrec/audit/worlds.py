@@ -25,8 +25,6 @@ _NAMED = "light", "usual", "other", "heavy", "extreme", "new"
 _SILENT = tuple(f"user {k}" for k in range(6))
 USERS = len(_NAMED) + len(_SILENT)
 
-__all__ = ["Pair", "People", "World", "choices", "rated", "without"]
-
 
 @dataclass(frozen=True)
 class World:

@@ -19,8 +19,6 @@ from hushrec.models.lists.estimate.feature_values import placed
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.release.artefact import Release
 
-__all__ = ["Added", "add_items", "committed", "item_prior"]
-
 
 def item_prior(model: Model, domain: Domain, release: Release | None = None) -> ItemPrior:
     """Features of the domain's items, and a release of other people's public ratings, for a model.

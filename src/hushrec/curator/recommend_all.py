@@ -32,8 +32,6 @@ from hushrec.progress import Progress, fraction, telling
 from hushrec.release.artefact import Release
 from hushrec.release.top_n import Ranked, Ranking, Rows
 
-__all__ = ["Listing", "recommend_all", "recommend_on_spark", "write_folder", "write_lists"]
-
 _SCHEMA = {"user_id": pl.String, "item_id": pl.String, "score": pl.Float64, "rank": pl.Int64}
 
 

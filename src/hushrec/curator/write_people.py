@@ -35,8 +35,6 @@ _ROW_GROUP = 1 << 20
 _NUMBERS = 24
 """Bytes of a row of CSV without its id and title: the person's number, the rating, and commas."""
 
-__all__ = ["described", "facts_of", "write_people"]
-
 
 def write_people(people: SyntheticPeople, path: str | Path, *, progress: Progress | None = None) -> None:
     """Write synthetic people to a file, as they are drawn; the file appears once it is complete.

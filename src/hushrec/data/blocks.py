@@ -43,21 +43,6 @@ from hushrec.errors import DataError
 from hushrec.files import draft, sha256
 from hushrec.progress import fraction
 
-__all__ = [
-    "FORMAT",
-    "MANIFEST",
-    "OPTIONAL",
-    "RATINGS_PER_BLOCK",
-    "TYPES",
-    "Blocks",
-    "InBlocks",
-    "StoredBlock",
-    "Temporary",
-    "decoded",
-    "encoded",
-    "write_all",
-]
-
 
 class Temporary:
     """A folder for private ratings among the temporary files of this machine, which only its owner may read.

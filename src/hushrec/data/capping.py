@@ -13,8 +13,6 @@ from hushrec.kernels.keyed_choice import hashes, smallest
 _ITEMS, _PLACES = b"hushrec cap", b"hushrec places"  # what a user's key is for
 _CHUNK = 1 << 23  # ratings hashed at once: bounds the memory, does not change the result; chosen by hand
 
-__all__ = ["chosen", "chosen_latest", "chosen_slots"]
-
 
 def chosen(users: pl.Series, indptr: Ints, items: Ints32, max_per_user: int) -> Bools | None:
     """Mark at most ``max_per_user`` ratings of each user as kept, by a hash keyed with the user's own id.

@@ -16,8 +16,6 @@ from hushrec.data.spark.records import is_frame
 from hushrec.documents import terminal
 from hushrec.documents.document import Block, Document, Facts, Paragraph, Points, Section
 
-__all__ = ["CONFIDENTIAL", "Check", "check"]
-
 CONFIDENTIAL = "Confidential, for the curator only: do not publish, do not log"
 
 _ACCEPT = "If this is right, accept it:"

@@ -24,8 +24,6 @@ from hushrec.data.readers.columns import COUNTED, RATED, UNRATED, UNUSED, Roles
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.errors import DataError
 
-__all__ = ["MAX_TIMESTAMP", "Batch", "Cleaner", "assemble", "seconds"]
-
 MAX_TIMESTAMP = 1 << 40  # Unix seconds, some 35,000 years: chosen by hand
 _DAY = 86_400  # seconds
 _PER_SECOND = {"ms": 10**3, "us": 10**6, "ns": 10**9}  # units of polars

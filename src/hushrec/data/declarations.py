@@ -19,25 +19,6 @@ from hushrec.text import above, is_number, one_line
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-__all__ = [
-    "MAX_ID_BYTES",
-    "MAX_TEXT_BYTES",
-    "MAX_VALUES",
-    "USUAL",
-    "Crowd",
-    "Scale",
-    "catalogue_of",
-    "classes",
-    "domain_text",
-    "explain",
-    "features_of",
-    "ids_of",
-    "numeric",
-    "roster_of",
-    "scale_of",
-    "texts_of",
-]
-
 
 def domain_text(domain: Any) -> str:
     """Describe a ``Domain`` in one line: catalogue, feedback, bounds, expected numbers, roster."""

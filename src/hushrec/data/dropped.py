@@ -6,8 +6,6 @@ from typing import Literal, Self
 from hushrec.data.declarations import MAX_ID_BYTES
 from hushrec.data.domain import Domain
 
-__all__ = ["Dropped", "Loss", "Refusal", "fraction"]
-
 _MOST = 10  # more than one record in ten is too much: chosen by hand
 _TIMES = 2  # more than twice the declared bound of users is too much: chosen by hand
 

@@ -21,8 +21,6 @@ from hushrec.settings import is_unordered
 _NOTHING = ("", "(no genres listed)")
 _TITLE = "title"
 
-__all__ = ["ItemFeatures", "of_texts", "read"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ItemFeatures:

@@ -22,8 +22,6 @@ from hushrec.data.readers.columns import OTHERS, role_of, sounds_like_time, soun
 from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.text import escaped
 
-__all__ = ["MOST_VALUES", "CellCounts", "hints"]
-
 MOST_VALUES = 10_000
 """The most distinct ratings that are counted; cells with more are not ratings. Chosen by hand."""
 _SAMPLE = 10_000  # cells looked at in a column that is not read: chosen by hand

@@ -17,8 +17,6 @@ from hushrec.arrays import Bools, Floats
 from hushrec.documents.words import Clause
 from hushrec.item_prior import NOTHING_KNOWN, FeatureGroup, ItemPrior
 
-__all__ = ["described", "is_number", "kinds_of_texts", "labels_of"]
-
 _LABELS, _WORDS, _BINS, _FINER = 64, 256, 10, 30
 """The most columns of a feature of labels, of a title and of a number, and the finer bins of a number in the
 sparse tables: chosen by hand."""

@@ -26,8 +26,6 @@ from hushrec.progress import Progress, telling
 
 Where = Literal["memory", "disk", "auto", "spark"]
 
-__all__ = ["Where", "in_memory", "load", "packed_folder"]
-
 
 @overload
 def load(

@@ -8,8 +8,6 @@ _ROOT = Path("/sys/fs/cgroup")
 _FILES = {"": ("memory.max", "memory.current"), "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes")}
 """Limit and usage files of a control group, version 2 and version 1; /proc/self/cgroup names the group."""
 
-__all__ = ["machine"]
-
 
 def machine(root: Path = _ROOT, cgroup_list: Path = Path("/proc/self/cgroup")) -> tuple[int, int]:
     """Return the bytes of memory that this process may use at most, and those that are still free for it.

@@ -25,8 +25,6 @@ from hushrec.data.reading import PLAIN, Reading
 from hushrec.errors import DataError
 from hushrec.progress import stage
 
-__all__ = ["Partitions", "load_blocks", "of_bytes", "split", "to_bytes", "too_large"]
-
 _FILES = 64  # at most, because all stay open: chosen by hand
 _TYPES = {"users": "<i4", "items": "<i4", "values": "u1", "timestamps": "<i8", "personal_epsilon": "<f8"}
 

@@ -6,8 +6,6 @@ from typing import Any, NamedTuple, Protocol, Self
 from hushrec.data.domain import Domain
 from hushrec.data.dropped import Dropped
 
-__all__ = ["People", "PublicFacts"]
-
 
 class PublicFacts(NamedTuple):
     """The public facts of people's data before any record is read.

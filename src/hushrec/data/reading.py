@@ -20,8 +20,6 @@ MAX_BYTES = 16 << 30
 Columns = Mapping[str, str | int]
 """Role to column: names, or positions from 0. A role that is left out is recognised by its usual names."""
 
-__all__ = ["FORMATS", "MAX_BYTES", "PLAIN", "Columns", "Reading"]
-
 
 @dataclass(frozen=True, slots=True)
 class Reading:

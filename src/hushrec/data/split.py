@@ -20,15 +20,6 @@ from hushrec.data.feedback import Feedback
 from hushrec.errors import DataError
 from hushrec.text import is_number, whole
 
-__all__ = [
-    "held_out_people",
-    "holdout",
-    "kfold",
-    "latest",
-    "listed",
-    "since",
-]
-
 _Kind = TypeVar("_Kind", bound=Feedback)
 _AFTER_ALL = 1 << 41  # a moment after every timestamp, as cleaning clamps them to 2^40
 

@@ -46,8 +46,6 @@ Adventure Comedy Crime Drama Family Fantasy Mystery Romance Thriller Western
 """
 _STRIDE = 641  # coprime to the 1,600 pairs of words: each is taken once, and neighbours share no word
 
-__all__ = ["interactions", "made_up_titles", "netflix_like"]
-
 
 def netflix_like(
     users: int, items: int, ratings: int, seed: int, rank: int = 20, titles: bool = False

@@ -8,25 +8,6 @@ from typing import Any, Literal
 
 from hushrec.text import above, below
 
-__all__ = [
-    "COLUMNS",
-    "LARGEST",
-    "VERSION",
-    "Block",
-    "Commands",
-    "Document",
-    "Facts",
-    "Figure",
-    "Finding",
-    "Paragraph",
-    "Points",
-    "Section",
-    "Table",
-    "form",
-    "statement_schema",
-    "to_json",
-]
-
 COLUMNS = "part", "found", "claimed", "verdict", "confidence", "would notice"
 """The heads of a table of findings."""
 

@@ -22,8 +22,6 @@ CSS = Path(__file__).with_name("document.css")
 """The style of a page, in light and dark, on screen and paper."""
 _NOTEBOOK = Path(__file__).with_name("notebook.css")
 
-__all__ = ["CSS", "note", "notebook", "page"]
-
 
 def page(document: Document, *, stylesheet: str = "", home: str = "", icon: str = "", back: str = "") -> str:
     """Write a whole page, which loads nothing but what is named here.

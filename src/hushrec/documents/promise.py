@@ -36,8 +36,6 @@ _FLAW = 0.01
 _CERTAIN = 0.999
 """How often a guess is right from which a bound tells nothing."""
 
-__all__ = ["ADJACENCIES", "Guarantee", "times"]
-
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:

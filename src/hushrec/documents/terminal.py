@@ -10,8 +10,6 @@ from hushrec.text import escaped
 _NARROWEST = 12
 """Characters below which no column is made narrower."""
 
-__all__ = ["text"]
-
 
 def text(blocks: Sequence[Block], width: int | None = None) -> str:
     """Write blocks as lines.

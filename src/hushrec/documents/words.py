@@ -12,8 +12,6 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, Self
 
-__all__ = ["Clause", "clause", "join", "say", "texts"]
-
 
 @dataclass(frozen=True, slots=True)
 class Clause:

@@ -26,8 +26,6 @@ import numpy as np
 from hushrec.arrays import Bools, Floats, Ints
 from hushrec.item_prior import ItemPrior
 
-__all__ = ["EffectPrior", "effect_prior", "feature_tastes"]
-
 # Chosen by hand, all of them. Variances are in squared widths of the scale; stars are those of one to five.
 _ROUNDS, _STEPS, _SETTLED = 12, 5, 1e-3
 """Most updates of t, those of the groups' variances for each of them, and the change that ends them."""

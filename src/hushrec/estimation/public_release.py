@@ -24,8 +24,6 @@ _COLUMNS = 60
 _LEAST = 1e-12
 """Smallest divisor, so that nothing is divided by zero."""
 
-__all__ = ["of_release"]
-
 
 def of_release(
     release: Release,

@@ -30,20 +30,6 @@ from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.privacy.bounded import Noisy
 from hushrec.release.predictors.scores import LEAST_POPULARITY, LIKING
 
-__all__ = [
-    "RATING_VARIANCE",
-    "ShrunkMeans",
-    "clamped_slope",
-    "clamped_variance",
-    "combined",
-    "damped",
-    "denoised_counts",
-    "known_popularity",
-    "popularity",
-    "shrink",
-    "shrinking",
-]
-
 _SPREAD = 0.25
 """Usual deviation of ratings around their user's mean, in widths of the scale: one star of five; by hand."""
 _DOUBT = 0.1

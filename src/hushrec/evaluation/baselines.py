@@ -8,16 +8,6 @@ from hushrec.release.artefact import Release
 from hushrec.release.statement import placeholder_statement
 from hushrec.sums.kernels.neighbours import item_knn, user_knn
 
-__all__ = [
-    "ITEM_STRENGTH",
-    "USER_STRENGTH",
-    "global_average",
-    "global_effects",
-    "item_average",
-    "popularity",
-    "predict_many",
-]
-
 
 def predict_many(release: Release, train: Ratings, test: Ratings, rows: Ints) -> Floats | None:
     """Predict all test ratings from a release of neighbours.

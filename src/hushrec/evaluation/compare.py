@@ -14,20 +14,6 @@ from hushrec.arrays import Floats
 from hushrec.data.feedback import Ratings
 from hushrec.errors import ConfigError, DataError
 
-__all__ = [
-    "ERROR_SCORES",
-    "METRICS",
-    "Difference",
-    "Metric",
-    "Score",
-    "difference",
-    "mae",
-    "mae_score",
-    "mean_score",
-    "rmse",
-    "rmse_score",
-]
-
 
 def rmse(ratings: Floats, predicted: Floats) -> float:
     """Compute the root mean squared error, √(mean (r − r̂)²).

@@ -11,8 +11,6 @@ from hushrec.data.feedback import Feedback
 from hushrec.errors import DataError
 from hushrec.release.artefact import Release
 
-__all__ = ["require_apart", "require_same_domain", "rows_of"]
-
 
 def require_same_domain(release: Release, test: Feedback) -> None:
     """Refuse a release of another catalogue, another kind of feedback, or another scale.

@@ -25,22 +25,6 @@ from hushrec.release.artefact import Release
 from hushrec.release.predictors.factor_predictor import ListedPeople
 from hushrec.release.top_n import Rows, top_n
 
-__all__ = [
-    "COVERAGE",
-    "PER_USER",
-    "AtK",
-    "Lists",
-    "coverage",
-    "mean_average_precision",
-    "named",
-    "ndcg",
-    "novelty",
-    "precision",
-    "rank",
-    "recall",
-    "reciprocal_rank",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Lists:

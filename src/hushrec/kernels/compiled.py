@@ -12,8 +12,6 @@ from numba.core.caching import FunctionCache as untyped_cache
 
 from hushrec.arrays import Ints
 
-__all__ = ["TASKS", "compiled", "in_threads", "spans"]
-
 cache: Any = untyped_cache
 
 

@@ -11,19 +11,6 @@ from numpy.typing import DTypeLike, NDArray
 
 from hushrec.arrays import Bools, Ints, Ints32
 
-__all__ = [
-    "CSR",
-    "ascends",
-    "bands",
-    "check_rows",
-    "cuts",
-    "diagonal_positions",
-    "frozen",
-    "kept_rows",
-    "packed_size",
-    "unpack",
-]
-
 
 class CSR(NamedTuple):
     """Compressed rows.

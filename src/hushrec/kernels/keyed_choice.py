@@ -12,8 +12,6 @@ _LOW = _U(0xFFFFFFFF)  # the lower 32 bits
 _UPPER = _U(20)  # a hash without its lower 20 bits is its bucket; changes the time alone, chosen by hand
 _BUCKETS = 1 << 12
 
-__all__ = ["hashes", "reference_smallest", "smallest"]
-
 
 @compiled(nogil=True)
 def _hash(item: int, key: np.uint64) -> np.uint64:

@@ -10,8 +10,6 @@ from hushrec.arrays import Ints, Ints32
 from hushrec.kernels.compiled import compiled, spans
 from hushrec.kernels.csr import check_rows, frozen
 
-__all__ = ["transpose"]
-
 
 def transpose(indptr: Ints, columns: Ints32, n_columns: int, *, threads: int = 2) -> tuple[Ints, Ints32, Any]:
     """Regroup ratings by column, rows ascending within a column.

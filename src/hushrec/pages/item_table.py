@@ -16,8 +16,6 @@ from hushrec.errors import ReleaseError
 from hushrec.release.artefact import Release
 from hushrec.text import escaped, one_line
 
-__all__ = ["LARGEST_PICTURE", "SIDE", "ItemTable", "item_map"]
-
 SIDE = 1000
 """Coordinates are whole numbers from 0 to this."""
 

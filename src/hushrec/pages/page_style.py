@@ -17,8 +17,6 @@ LARGEST_CSS = 2**18
 """Bytes in a style, which every reader fetches."""
 _OWN_CSS = "own.css"
 
-__all__ = ["LARGEST_CSS", "PageStyle", "texts"]
-
 
 @dataclass(frozen=True)
 class PageStyle:

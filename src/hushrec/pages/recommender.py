@@ -33,15 +33,6 @@ LARGEST_PICTURES = 50 * 2**20
 _SIGNATURE = RELEASE + SUFFIX
 _UNSET = b"contents-digest"
 
-__all__ = [
-    "CONTENTS",
-    "LARGEST_PICTURES",
-    "LARGEST_RANK",
-    "LARGEST_RELEASE",
-    "RELEASE",
-    "page",
-]
-
 
 def page(
     opened: Release,

@@ -21,8 +21,6 @@ from hushrec.release.artefact import LARGEST_FILE, Release
 from hushrec.release.signature import SUFFIX, require_signed
 from hushrec.text import escaped
 
-__all__ = ["Written", "require_ours", "write"]
-
 
 @dataclass(frozen=True, slots=True)
 class Written:

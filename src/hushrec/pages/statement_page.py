@@ -14,8 +14,6 @@ _QUESTIONS = (
     *("audit", "groups", "access", "promised", "deleted"),
 )
 
-__all__ = ["statement_html", "trade_off"]
-
 
 _STEPS = 100  # points of the drawn curve, chosen by hand
 _SIDE, _LEFT, _TOP = 200, 46, 10  # pixels, chosen by hand

@@ -14,27 +14,6 @@ from hushrec.documents import words
 from hushrec.documents.words import Clause
 from hushrec.text import above
 
-__all__ = [
-    "CONSTANTS",
-    "DISTANCES",
-    "DTYPES",
-    "KINDS",
-    "LARGEST_COUNT",
-    "POSITIVE",
-    "RANKERS",
-    "SHOWN",
-    "VALUES",
-    "are_columns",
-    "are_rows",
-    "dimensions",
-    "dtype_of",
-    "ranges",
-    "remedy",
-    "shapes",
-    "tastes",
-    "why_same",
-]
-
 LEAST = 0.01
 """Least part of a dimension that everything in the catalogue together tells, for the dimension to count."""
 

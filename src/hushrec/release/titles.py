@@ -8,8 +8,6 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-__all__ = ["Titles"]
-
 _YEAR = re.compile(r"\s*\((\d{4})(?:[-–/]\d{0,4})?\)\s*$")
 _PARTS = re.compile(r"[()]")
 _ARTICLES = (

@@ -20,8 +20,6 @@ _OTHERS = 1 << 20  # characters outside quotes, in addition to two for every str
 # An unclosed string matches to the end of the text; else the pattern would be retried at every quote in it.
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 
-__all__ = ["LARGEST", "entries", "number", "parse", "parsing", "typed"]
-
 
 @contextmanager
 def parsing(malformed: str) -> Iterator[None]:

@@ -19,8 +19,6 @@ from hushrec.kernels.csr import bands, packed_size
 from hushrec.progress import fraction
 from hushrec.sums.spark_engine import SparkRows
 
-__all__ = ["BlockFiles", "Engine", "Memory", "engine_of", "rows_here", "triangle_sums"]
-
 Part = TypeVar("Part")
 Block = TypeVar("Block", covariant=True)
 _END: Any = object()

@@ -26,8 +26,6 @@ from hushrec.data.spark.spark_feedback import SparkFeedback, feedback_in
 from hushrec.errors import DataError, HushrecError
 from hushrec.privacy.accounting.plan import version
 
-__all__ = ["CHUNK", "SparkRows", "require_ready"]
-
 Batches = Iterable[Any]
 
 CHUNK = 1 << 19

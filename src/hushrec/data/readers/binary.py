@@ -20,8 +20,6 @@ _FORMATS: dict[str, tuple[Callable[..., pl.LazyFrame], str]] = {
     "ipc": (pl.scan_ipc, "an Arrow IPC file (Feather 2)"),
 }
 
-__all__ = ["read"]
-
 
 def read(
     path: Path,

@@ -40,16 +40,6 @@ GENRES = (
 )
 """Genres of MovieLens' ``u.item``, in the order of its last fields."""
 
-__all__ = [
-    "GENRES",
-    "Catalogue",
-    "headings",
-    "read_catalogue",
-    "read_ids",
-    "require_items",
-    "titles_column",
-]
-
 
 class Catalogue(NamedTuple):
     """The ids, titles and features of a public list, in the order of the file.

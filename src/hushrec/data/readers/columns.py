@@ -13,26 +13,6 @@ from typing import Any
 from hushrec.data.reading import Columns
 from hushrec.errors import DataError
 
-__all__ = [
-    "COUNTED",
-    "NONE",
-    "OTHERS",
-    "RATED",
-    "UNRATED",
-    "UNUSED",
-    "Roles",
-    "by_name",
-    "by_position",
-    "divided",
-    "example_positions",
-    "headerless",
-    "named",
-    "of_folders",
-    "role_of",
-    "sounds_like_time",
-    "sounds_like_verdict",
-]
-
 _MARKS = {
     "\t": 'tabs: give format="tsv"',
     ";": 'semicolons: give separator=";"',

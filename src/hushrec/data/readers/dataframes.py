@@ -24,8 +24,6 @@ from hushrec.errors import DataError
 from hushrec.progress import fraction
 from hushrec.text import scheme_of
 
-__all__ = ["from_table", "joined", "parts_of", "tables"]
-
 
 def tables(source: Any, roles: Roles, reading: Reading) -> Iterator[tuple[pl.DataFrame, str]]:
     """Yield a source's tables, with columns of these roles, and their names; arguments as for ``load``."""

@@ -26,8 +26,6 @@ from hushrec.data.readers.quiet import GIVEN_UP, quiet
 from hushrec.data.reading import Reading
 from hushrec.errors import DataError
 
-__all__ = ["FREE_BYTES", "MAX_RATIO", "Block", "Dialect", "blocks", "read", "refuse_bomb"]
-
 BLOCK = 1 << 25  # bytes read at once: bounds the memory; chosen by hand
 MAX_RECORD = 1 << 20  # bytes, far above a line of ratings: chosen by hand
 # A file may unpack to this many times its size, and always to 64 MiB. Ratings compress to a third or a tenth.

@@ -26,8 +26,6 @@ _held: tuple[int, int] | None = None  # the original descriptor, and the target 
 
 Result = TypeVar("Result")
 
-__all__ = ["GIVEN_UP", "contained", "quiet"]
-
 
 def contained(read: Callable[[], Result], explain: Callable[[BaseException], str]) -> Result:
     """Call a library; if it fails, raise only what ``explain`` says: its own message may hold cells."""

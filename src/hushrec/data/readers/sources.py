@@ -20,8 +20,6 @@ from hushrec.data.reading import FORMATS, Reading
 from hushrec.errors import DataError
 from hushrec.text import is_address
 
-__all__ = ["BINARY", "Part", "parts", "read", "recognise"]
-
 BINARY = ("parquet", "ipc")
 """The formats whose files are read in parts, so they must lie on disk."""
 _DIALECTS = {

@@ -34,8 +34,6 @@ from hushrec.data.spark.spark_feedback import (
 from hushrec.errors import DataError
 from hushrec.progress import stage
 
-__all__ = ["Records", "empty_of", "is_frame", "load_spark", "of_roles", "opened"]
-
 _RECORDS = 1 << 19  # in a part, about: chosen by hand
 _MOST = 1 << 12  # parts: chosen by hand
 _PIECES = (

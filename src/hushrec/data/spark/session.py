@@ -24,8 +24,6 @@ _HERE = {
 _OURS = re.compile(r"^hushrec\.errors\.DataError: (.+)$", re.MULTILINE)
 """An error of hushrec in a worker's output that Spark repeats."""
 
-__all__ = ["contained", "session"]
-
 
 def session() -> Any:
     """Return the active Spark session, or a new one.

@@ -37,19 +37,6 @@ from hushrec.data.spark.session import contained
 from hushrec.documents import html
 from hushrec.errors import DataError
 
-__all__ = [
-    "ARRAYS",
-    "RATINGS_PER_ROW",
-    "SCHEMA",
-    "SparkFeedback",
-    "counted",
-    "counts_in",
-    "feedback_in",
-    "from_row",
-    "table_of",
-    "to_row",
-]
-
 RATINGS_PER_ROW = 1 << 20  # the most entries in a row: chosen by hand
 SCHEMA = (
     "part int, cut int, users binary, indptr binary, items binary, values binary, timestamps binary, "

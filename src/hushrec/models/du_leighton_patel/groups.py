@@ -21,8 +21,6 @@ from hushrec.errors import ConfigError
 from hushrec.kernels.csr import frozen
 from hushrec.release.artefact import Release
 
-__all__ = ["Distance", "Groups", "quantile_threshold"]
-
 Distance = Literal["squared", "cosine", "pearson", "d2p"]
 
 _CELLS = 2**21  # cells of a block; chosen by hand, does not change the groups

@@ -23,8 +23,6 @@ from hushrec.models.factorization.kernels.visits import descend, padded
 from hushrec.progress import stage
 from hushrec.sums.engine import engine_of
 
-__all__ = ["DescentData", "Factored", "Schedule", "gradient_descent", "scheduled", "survey"]
-
 Schedule = Literal["geometric", "inverse"]
 _AHEAD = 2  # blocks that the reader may be ahead: bounds the memory; chosen by hand
 

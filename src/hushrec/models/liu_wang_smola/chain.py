@@ -36,19 +36,6 @@ from hushrec.models.liu_wang_smola.kernels import Sides, accepted, add, draw, lo
 from hushrec.settings import Frozen
 from hushrec.sums.footprint import DRAWS, Footprint
 
-__all__ = [
-    "BAND",
-    "Chain",
-    "ChainBatch",
-    "ChainData",
-    "ChainSettings",
-    "Posterior",
-    "State",
-    "Transition",
-    "Weigh",
-    "sweep",
-]
-
 _DRAWS = 500  # most draws of a chain that the diagnostics use; chosen by hand
 
 Weigh = Callable[[Ratings], Floats]

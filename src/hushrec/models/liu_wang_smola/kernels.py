@@ -33,19 +33,6 @@ from hushrec.kernels.compiled import compiled, in_threads, spans
 from hushrec.kernels.csr import check_rows, frozen
 from hushrec.sums.kernels.gradients import fit_user, gather, user_errors
 
-__all__ = [
-    "Sides",
-    "accepted",
-    "add",
-    "draw",
-    "losses",
-    "marginal_gradients",
-    "reference_marginal_gradients",
-    "reference_normal",
-    "triangle_size",
-    "weigh",
-]
-
 _ROUNDING = 1 - 1e-9  # slightly below the clip, so that floating-point rounding cannot exceed it
 
 

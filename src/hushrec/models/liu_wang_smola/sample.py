@@ -25,8 +25,6 @@ from hushrec.models.liu_wang_smola.chain import (
 )
 from hushrec.progress import steps
 
-__all__ = ["LARGEST_RHAT", "LEAST_ESS", "Diagnostics", "Sample", "diagnose", "sample"]
-
 LARGEST_RHAT = 1.01
 LEAST_ESS = 400
 """The convention of Vehtari et al. 2021, §4."""

@@ -14,8 +14,6 @@ from hushrec.privacy.ledger.history import Entry
 
 Caveats = tuple[Clause, ...]
 
-__all__ = ["Caveats", "conditional", "has", "inherited"]
-
 
 def has(kind: str, caveats: Caveats) -> bool:
     """Whether one of the caveats is of this kind."""

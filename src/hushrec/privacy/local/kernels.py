@@ -19,8 +19,6 @@ from hushrec.arrays import Bytes, Floats, Ints, Ints32, Words, Words32
 from hushrec.kernels.compiled import compiled
 from hushrec.privacy.noise.kernels import BLOCKS, WORDS, keystream
 
-__all__ = ["choose", "extremes", "landing", "respond", "restrict", "substitute"]
-
 
 @compiled(nogil=True)
 def landing(

@@ -28,8 +28,6 @@ _SLACK = 1e-12
 _CHUNK = 2**16  # approximate number of slots that a thread draws at a time
 _THREADS = 2  # chosen by hand
 
-__all__ = ["SubstitutionRandomizer", "worst_per_slot"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SubstitutionRandomizer:

@@ -40,21 +40,6 @@ import numpy as np
 from hushrec.arrays import Floats, Floats32, Ints, Ints32
 from hushrec.release.artefact import Release
 
-__all__ = [
-    "ABSENCE",
-    "LEAST_POPULARITY",
-    "LIKING",
-    "MULTIPLIED",
-    "BlockPredictor",
-    "BlockScores",
-    "InnerProducts",
-    "Rows",
-    "choice",
-    "popularity_and_span",
-    "slope_columns",
-    "solved_with_slopes",
-]
-
 LIKING = 2.0
 """Logarithm of how much likelier a choice is if the rating is higher by the scale's width."""
 ABSENCE = 0.5

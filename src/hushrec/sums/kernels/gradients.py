@@ -12,22 +12,6 @@ import numpy as np
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
 from hushrec.kernels.compiled import compiled, in_threads, spans
 
-__all__ = [
-    "errors",
-    "fit_user",
-    "gather",
-    "invert",
-    "item_sums",
-    "reference_errors",
-    "reference_residuals",
-    "reference_sums",
-    "residuals",
-    "ridge_gradients",
-    "user_errors",
-    "user_residuals",
-    "user_sums",
-]
-
 
 @compiled(nogil=True)
 def invert(matrix: Floats, inverse: Floats) -> bool:

@@ -28,8 +28,6 @@ from hushrec.kernels.compiled import compiled, spans
 from hushrec.kernels.csr import diagonal_positions, frozen, packed_size
 from hushrec.progress import reach
 
-__all__ = ["ITEM_BITS", "reference_gram", "weighted_gram"]
-
 ITEM_BITS = 18
 """A word has 32 bits: 14 for a signed entry of at most 2^12, the rest for the item."""
 _LARGEST_ENTRY = 1 << 12

@@ -32,20 +32,6 @@ from hushrec.kernels.compiled import TASKS, compiled, in_threads, spans
 from hushrec.kernels.csr import check_rows, frozen, packed_size
 from hushrec.kernels.transpose import transpose
 
-__all__ = [
-    "COSINE",
-    "LOW",
-    "NEGLIGIBLE",
-    "PEARSON",
-    "SQUARED",
-    "checked",
-    "each_query",
-    "item_knn",
-    "offer",
-    "similarities",
-    "user_knn",
-]
-
 LOW = 0xFFFFFFFF
 """The lower half of a word, which holds the position."""
 _U = np.uint64

@@ -31,8 +31,6 @@ from hushrec.models.factorization.kernels.simd import (
     substitute,
 )
 
-__all__ = ["LARGEST_RANK", "reference_solve_rows", "solve_rows"]
-
 LARGEST_RANK = 128  # factors
 _BLOCK = 128  # factors that are gathered at once; chosen by hand, as is the rank
 _TASKS = 32  # per thread, chosen by hand; the last to finish determines the time

@@ -19,22 +19,6 @@ from numba.core import cgutils as untyped_cgutils
 from hushrec.arrays import Floats32
 from hushrec.kernels.compiled import compiled
 
-__all__ = [
-    "TILE",
-    "aligned",
-    "copy_scaled",
-    "data_of",
-    "factorise",
-    "load",
-    "multiply",
-    "multiply_diagonal",
-    "plus",
-    "prefetch",
-    "spread",
-    "store",
-    "substitute",
-]
-
 TILE = 16
 """Single-precision numbers in a cache line of 64 bytes, and in a 512-bit register."""
 cgutils: Any = untyped_cgutils

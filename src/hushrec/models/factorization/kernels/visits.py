@@ -42,19 +42,6 @@ from hushrec.models.factorization.kernels.simd import (
     store,
 )
 
-__all__ = [
-    "LARGEST_RANK",
-    "Sides",
-    "descend",
-    "dot",
-    "in_turn",
-    "padded",
-    "padded_width",
-    "reference_descend",
-    "step",
-    "visit_all",
-]
-
 LARGEST_RANK = 2048
 """The largest that Liu, Wang & Smola 2015 train."""
 _GROUP = 4  # vectors that are processed in parallel; chosen by hand

@@ -28,8 +28,6 @@ from hushrec.item_prior import FeatureGroup
 from hushrec.models.lists.estimate.pair_factors import LEAST, RIDGE, Crowd, Muting, ValueFactors, half_count
 from hushrec.privacy.bounded import Noisy
 
-__all__ = ["CountModel", "ValueTable", "count_model", "placed", "value_table"]
-
 # Chosen by hand, all of them.
 _VALUES = 1200
 """The most values of features, the commonest ones: one step solves as many equations."""

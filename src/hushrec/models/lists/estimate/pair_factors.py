@@ -29,26 +29,6 @@ from hushrec.arrays import Floats, Floats32, Ints
 from hushrec.estimation.low_rank import leading
 from hushrec.item_prior import ItemPrior
 
-__all__ = [
-    "LEAST",
-    "RIDGE",
-    "Crowd",
-    "ExpectedFactors",
-    "ItemFactors",
-    "LinearWeights",
-    "Muting",
-    "ValueFactors",
-    "cleaned",
-    "ease",
-    "feature_factors",
-    "half_count",
-    "muting",
-    "pair_factors",
-    "rounds",
-    "symmetric",
-    "tables_of",
-]
-
 _DIRECTIONS, _OVERSAMPLED, _POWERS = 200, 20, 4
 """The most directions of the mean, columns beyond them, and power iterations (Halko, Martinsson & Tropp
 2011): chosen by hand."""
