@@ -28,7 +28,7 @@ def rmse(ratings: Floats, predicted: Floats) -> float:
 
 
 def mae(ratings: Floats, predicted: Floats) -> float:
-    """Compute the mean absolute error, mean |r − r̂|; arguments and unit as of ``rmse``.
+    """Compute the mean absolute error, mean ``|r − r̂|``; arguments and unit as of ``rmse``.
 
     Privacy: private.
     """

@@ -178,7 +178,7 @@ class InnerProducts:
     """Scores s_ui = ⟨x_i, p_u⟩ of a row x_i for each item and a vector p_u for each user.
 
     The rough scores are a product of matrices in single precision. With width k and unit roundoff ε, they are
-    off by at most (2k + 3) ε |x_i| |p_u| in any order of summation, the rounding of x and p included (Higham
+    off by at most (2k + 3) ε ‖x_i‖ ‖p_u‖ in any order of summation, the rounding of x and p included (Higham
     2002, §3.1), and by a little more where numbers underflow.
 
     Args:
