@@ -101,7 +101,7 @@ def test_what_is_no_model_outside_is_refused_and_says_why(here):
         ("hushrec:RandomizedResponse", "is not a model"),
         ("longest.py:", "is not a module and a class"),
         ("../longest:Longest", "is not a module and a class"),
-        ("nothing", "no model 'nothing'; there are global-effects, .* mypackage.mine:MyModel"),
+        ("nothing", "no model 'nothing'; there are adaptive-factors, .* mypackage.mine:MyModel"),
     ):
         with pytest.raises(ConfigError, match=told):
             models.class_of(name)

@@ -54,7 +54,7 @@ def test_one_is_shown_with_settings_and_split(hushrec, monkeypatch):
 
 
 def test_an_unknown_name_is_refused(refused):
-    assert "there is no model 'nothing'; there are global-effects" in refused("models nothing")
+    assert "there is no model 'nothing'; there are adaptive-factors" in refused("models nothing")
 
 
 def test_a_model_of_ones_own_is_shown_as_its_own(hushrec, tmp_path, monkeypatch):
