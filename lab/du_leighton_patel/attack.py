@@ -3,7 +3,7 @@
 Of 1,000 people the attacker knows 8 ratings each, 2 of them of items that the person never rated, and looks
 for the person's row.
 
-Privacy: private. All noise is seeded, and the split are measured on real ratings.
+Privacy: private. All noise is seeded, and the shares are measured on real ratings.
 """
 
 from dataclasses import dataclass

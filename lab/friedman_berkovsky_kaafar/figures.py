@@ -1,7 +1,7 @@
 """Figures of the papers that no other reproduction has: grids figures-1m and figures-100k, on MovieLens.
 
 The curve of private neighbours has a ridge that is trained for each ε, so it is no run of a grid
-(``friedman_knn``).
+(``private_neighbours``).
 
 Friedman, Berkovsky & Kaafar 2016, Fig. 3, 5a and 6; McSherry & Mironov 2009, Fig. 1 with Laplace noise; Liu,
 Wang & Smola 2015, Fig. 1 and 4.

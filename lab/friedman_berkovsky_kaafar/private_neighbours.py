@@ -1,8 +1,8 @@
 """Friedman, Berkovsky & Kaafar 2016, Fig. 5a: private neighbours, with a ridge for each ε and each split.
 
-The ridge is trained as in ``mcsherry_refit``: a part of the training ratings is held back, a model is fitted
-to the rest under the noise of ε, and its RMSE on the part is taken exactly and **not charged**: no ε here
-covers these looks. The test part chooses nothing.
+The ridge is trained as in ``lab/mcsherry_mironov/refitting.py``: a part of the training ratings is held back,
+a model is fitted to the rest under the noise of ε, and its RMSE on the part is taken exactly and **not
+charged**: no ε here covers these looks. The test part chooses nothing.
 
 Privacy: private. All noise is seeded, and errors are measured on real ratings.
 """

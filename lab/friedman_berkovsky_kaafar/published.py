@@ -141,9 +141,9 @@ class FriedmanEffects(Friedman):
 class FriedmanInputMF(Friedman):
     """Input perturbation (§4.2): Algorithm 3, or under add-remove eq. 8, then ISGD.
 
-    x′_ui = clamp(r_ui − μ_i − b_u + Lap(Δ/ε), ±B); under add-remove for every cell, and cells with x′
-    within ±α are dropped. Then min Σ (x′_ui − ⟨p_u, q_i⟩)² + λ(‖p_u‖² + ‖q_i‖²), by stochastic gradient
-    descent. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
+    x′_ui = clamp(x_ui + Lap(Δ/ε), ±B) with x_ui = clamp(r_ui − μ_i − b_u, ±B); under add-remove for every
+    cell, and cells with x′ within ±α are dropped. Then min Σ (x′_ui − ⟨p_u, q_i⟩)² + λ(‖p_u‖² + ‖q_i‖²), by
+    stochastic gradient descent. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
     Args:
         item_reg, user_reg: β_m and β_u of the averages.
@@ -216,8 +216,9 @@ class FriedmanInputMF(Friedman):
 class FriedmanALS(Friedman):
     """Private ALS (§4.4, Algorithm 6).
 
-    p_u = (Σ_i q_i q_iᵀ + n_u λ I)⁻¹ Σ_i x_ui q_i + b, with b of density ∝ exp(−ε‖b‖/Δ_u), then scaled down to
-    norm p_max; the same for every item, with q_max. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
+    p_u = (Σ_i q_i q_iᵀ + n_u λ I)⁻¹ Σ_i x_ui q_i + b, with x_ui = clamp(r_ui − μ_i − b_u, ±B) and b of
+    density ∝ exp(−ε‖b‖/Δ_u), then scaled down to norm p_max; the same for every item, with q_max. Prediction:
+    r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩.
 
     Args:
         item_reg, user_reg: β_m and β_u of the averages.
@@ -248,7 +249,7 @@ class FriedmanALS(Friedman):
         return [*super().queries(domain, terms), *self._solved(domain, terms)]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """The averages get 0.3; all epochs get equal split."""
+        """The averages get 0.3; all epochs get equal parts."""
         rounds = [f"{side}, epoch {t + 1}" for side in ("users", "items") for t in range(self.epochs)]
         return {**super().default_split(domain, budget), **dict.fromkeys(rounds, 0.7 / (2 * self.epochs))}
 
@@ -315,7 +316,7 @@ class _Descent(Friedman):
         return [*super().queries(domain, terms), *self._rounds(domain, terms)]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
-        """The averages get 0.3; all epochs get equal split."""
+        """The averages get 0.3; all epochs get equal parts."""
         ratings = {f"ratings, epoch {t + 1}": 0.7 / self.epochs for t in range(self.epochs)}
         sides = [f"{side}, epoch {t + 1}" for side in ("users", "items") for t in range(self.epochs)]
         return {
@@ -339,10 +340,10 @@ class _Descent(Friedman):
 class FriedmanBoundedSGD(_Descent):
     """Private gradient descent, bounded (Algorithm 4): fresh noise on every rating in every epoch.
 
-    e = clamp(x_ui + Lap(Δ/ε_k) − ⟨p_u, q_i⟩, ±e_max); p_u ← p_u + γ (e q_i − λ p_u) and
-    q_i ← q_i + γ (e p_u − λ q_i); norms are then bounded by p_max and q_max. The noise on an error in step 4
-    is noise on its rating. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩. §5.2.2 bounds norms in this algorithm
-    too, whose lines do not say when: after each epoch is our reading.
+    With x_ui = clamp(r_ui − μ_i − b_u, ±B), e = clamp(x_ui + Lap(Δ/ε_k) − ⟨p_u, q_i⟩, ±e_max); p_u ← p_u + γ
+    (e q_i − λ p_u) and q_i ← q_i + γ (e p_u − λ q_i); norms are then bounded by p_max and q_max. The noise on
+    an error in step 4 is noise on its rating. Prediction: r̂_ui = μ_i + b_u + ⟨p_u, q_i⟩. §5.2.2 bounds norms
+    in this algorithm too, whose lines do not say when: after each epoch is our reading.
 
     Args:
         item_reg, user_reg: β_m and β_u of the averages.

@@ -1,37 +1,40 @@
-"""Liu, Wang & Smola 2015: factors drawn from their posterior, and noisy gradient descent.
+"""Liu, Wang & Smola 2015: item factors drawn from their posterior, and noisy descent in place of the draw.
 
-Z. Liu, Y.-X. Wang and A. J. Smola, "Fast Differentially Private Matrix Factorization", RecSys 2015,
-doi:10.1145/2792838.2800191.
+Z. Liu, Y.-X. Wang and A. J. Smola, "Fast Differentially Private Matrix Factorization", RecSys 2015, pages
+171–178, doi:10.1145/2792838.2800191.
 
-A sample of factors from a posterior whose loss each person moves by at most B is private by itself: the
-exponential mechanism. The paper draws it by stochastic gradient Langevin dynamics, with a kernel that keeps
-a person's factors in the cache, and gives people an ε of their own by weights of their loss. Only item
-factors are published; a person's own vector is computed at home.
+If nobody's part of the loss exceeds B, one sample of the posterior is private by itself (the exponential
+mechanism). Trimming and weights keep that bound, and smaller weights give single people a smaller ε. The
+paper draws the sample by stochastic gradient Langevin dynamics, with a fast kernel that processes ratings
+person by person. Only item factors are released; people compute their own vector at home.
 
-| in the paper | here |
+| in the paper | here: a bare file name is in this folder, a path below ``src/hushrec/`` |
 |---|---|
-| Algorithm 1, §3.1, Theorem 1: one posterior sample | ``PosteriorSampleMF``; ``chain.py``, ``sample.py`` |
-| §3.2, eq. 4: Langevin dynamics, each step charged | ``PosteriorMF``; ``noisy_descent.py`` |
-| Definition 2, Theorem 2: personal ε | ``privacy/accounting/weights.py``, ``sums/population.py`` |
-| §5: a fast kernel | ``models/factorization/kernels/visits.py`` |
+| Algorithm 1, Theorem 1: one sample | ``PosteriorSampleMF``; ``Posterior`` (``chain.py``), ``sample.py`` |
+| eq. 4: Langevin dynamics | ``PosteriorMF``, each step charged; ``noisy_descent.py``, ``sums.py`` |
+| §5.4: Gibbs draws of the precisions | ``Chain`` (``chain.py``) |
+| Definition 2, Theorem 2: an ε per person | ``privacy/accounting/weights.py``, ``sums/population.py`` |
+| eq. 5: people's own fit at home | ``release/predictors/factor_predictor.py`` |
+| Algorithm 2: the kernel | ``models/factorization/``: ``descent.py``, ``kernels/visits.py`` |
 
-``UserLevelSGD`` (``user_level_sgd.py``) clips each person's gradient as a whole, after Friedman et al.
-2016, §4.3. Both descents take their clipped sums from ``sums.py``; ``estimate.py`` says what clipping and
-noise leave.
+``UserLevelSGD`` follows Friedman et al. 2016, §4.3, and McMahan et al. 2018. It stands here because it shares
+``sums.py`` with ``PosteriorMF``. ``estimate.py`` expects what clipping and noise leave.
 
 Corrected:
 
-- Theorem 1: the true loss of a person is 2 s B under replace and s B under add-remove, for the density ∝
-  exp(−s F), in place of 4 s B; s is set accordingly (``chain.py``, ``Posterior``).
-- §3.2: its steps leave another law than the density, and more than ε leaks. Gibbs sweeps keep it exactly
-  (``kernels.py``).
-- Convergence cannot be proven: the statement of a sample is conditional on it. ``PosteriorMF`` charges each
-  step.
-- Lines 5–7, rejection, have no ε under add-remove: predictions are clamped in the loss instead.
+- Theorem 1: a density ∝ exp(−s F) costs 2 s B under replace and s B under add-remove, where 4 s B is charged
+  (``PosteriorSample`` in ``privacy/accounting/events.py``).
+- The Langevin steps leave another law than the density: at a stated ε = 1, ε ≥ 2.00 was proved with 99 %
+  confidence. Gibbs sweeps keep the density exactly (``kernels.py``).
+- Nobody can prove that a chain has converged, so the statement of a sample is conditional on it.
+  ``PosteriorMF`` has no such condition: Δ of a step is the clip norm (``sums.py``).
+- Lines 5–7 reject samples, which has no ε under add-remove. Predictions are clamped in the loss instead.
+- Line 1 computes B from private counts. Here B is a setting, or follows from the declared cap.
 - The temperature divides the loss, so it is part of the charge.
 
-Privacy: unit ``user``. A posterior sample is pure; ``PosteriorMF`` and ``UserLevelSGD`` are Gaussian.
+Privacy: unit ``user``. A sample is pure, under both adjacencies, if its chain has converged; ``PosteriorMF``
+and ``UserLevelSGD`` are Gaussian, under add-remove.
 
-The laboratory has the sampler as printed (``LiuPosterior``) and makes the figures again: ``python -m lab
-reproduce liu``.
+The published form, the stored rows and the errata are in ``lab/liu_wang_smola/``. Fig. 5 and Table 1:
+``python -m lab reproduce liu``; Fig. 1 and 4: ``python -m lab reproduce figures``.
 """

@@ -37,7 +37,7 @@ class GlobalEffects(PrivateModel):
         "predicts by": "item effect plus the user's own bias",
         "noise": "Gaussian or Laplace",
         "lists users": 'with `user_biases="released"`, for unit `record`',
-        "paper": "McSherry & Mironov 2009, §4.2–4.3",
+        "paper": "McSherry & Mironov 2009, §4.2–4.3; Friedman, Berkovsky & Kaafar 2016, §4.1",
     }
     supports: ClassVar = frozenset({("record", "add-remove"), ("record", "replace"), ("user", "add-remove")})
     informed: ClassVar = True
