@@ -10,7 +10,7 @@ Three ways, from using none to using all of the known noise variance:
 ``none``      Avg_ij = Cov_ij/Wgt_ij, not cleaned (``raw_average``).
 ``shrink``    McSherry & Mironov 2009, §4.6: shrink diagonal and off-diagonal towards their means, scale by
               √(MCnt_i MCnt_j), keep the best rank-k approximation, scale back.
-``weighted``  a low-rank fit that weighs each entry by its noise: the module ``weighted_fit``.
+``weighted``  a low-rank fit that weighs each entry by its noise: ``models/mcsherry_mironov/estimate.py``.
 """
 
 import math

@@ -3,11 +3,11 @@
 Predictors of factors and of covariances share one model, r_i = μ_i + b + z_i + noise: the released item
 effect μ_i, the user's level b ~ N(user_mean, user_variance), their taste z ~ N(0, C) with the released item
 covariance C, and independent noise of variance τ_i². A user may also have slopes, which are added to their
-level (``predictors/slopes.py``). The predictors differ in how they hold C: as factors (C = F Fᵀ), or, for
+level (``predictors/scores.py``). The predictors differ in how they hold C: as factors (C = F Fᵀ), or, for
 nearest neighbours, as factors or dense, together with a similarity. Plain nearest neighbours do not use this
-model. Lists are ordered by how likely the user chooses an item (``predictors/choice.py``), for which level
+model. Lists are ordered by how likely the user chooses an item (``predictors/scores.py``), for which level
 and slopes do not matter. Releases of interactions only rank. A release of kind "factors and people" also
-holds a level and factors for every listed user (``predictors/listed_people.py``).
+holds a level and factors for every listed user (``predictors/factor_predictor.py``).
 """
 
 from typing import Protocol

@@ -267,7 +267,7 @@ class ReleasedData:
         ):
             raise ReleaseError(
                 "the users of a data set are numbered: take their ids from "
-                "dataset_files.anonymous_ids(n_people), in order, and leave out timestamps and per-user ε"
+                "released_data.anonymous_ids(n_people), in order, and leave out timestamps and per-user ε"
             )
         if not self._keeps_its_word():
             raise ReleaseError(

@@ -245,7 +245,7 @@ class Spent:
         rho: Σ μ²/2 of Gaussian measurements.
         epsilon_sum: Σ ε of Laplace measurements and posterior samples.
         pure_rho: Σ of the zCDP loss of the same measurements.
-        curve: Σ of the Rényi divergences of subsampled measurements at ``renyi.ORDERS``, or empty.
+        curve: Σ of the Rényi divergences of subsampled measurements at ``ORDERS``, or empty.
     """
 
     rho: int = 0
