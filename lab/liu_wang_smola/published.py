@@ -1,10 +1,10 @@
 """Liu, Wang & Smola 2015, "Fast differentially private matrix factorization", as printed.
 
-What fails: ε = 4 B/T is printed for a loss of at most B per user; the true loss under ``replace`` is 2 B/T,
-and none is known for ``reject`` (README.md). And a pass of Langevin dynamics (§3.2, §5.4, eq. 4) visits
-people in one order, to and fro, by steps that do not become small against 1/(2 s n_i), n_i the ratings of an
-item. So its law is not the density from which ε follows (README.md). ``hr.PosteriorSampleMF`` draws by
-``hushrec.models.liu_wang_smola.chain`` in its place.
+What fails: ε = 4 s B is printed for exp(−s F) and a loss of at most B per user; the true loss under
+``replace`` is 2 s B, and none is known for ``reject`` (README.md). And a pass of Langevin dynamics (§3.2,
+§5.4, eq. 4) visits people in one order, to and fro, by steps that do not become small against 1/(2 s n_i),
+n_i the ratings of an item. So its law is not the density from which ε follows (README.md).
+``hr.PosteriorSampleMF`` draws by ``hushrec.models.liu_wang_smola.chain`` in its place.
 
 As the steps go to 0, passes sample the density ∝ exp(−E/T) of ``hushrec.models.liu_wang_smola.kernels``.
 A rating whose prediction r̂ is in [low, high] applies, with e = r − r̂ and both sides evaluated before it,

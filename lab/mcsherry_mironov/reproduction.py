@@ -1,4 +1,4 @@
-"""McSherry & Mironov 2009, Fig. 1: kNN and SVD, cleaned and raw, against θ; and Fig. 2 (``mcsherry_time``).
+"""McSherry & Mironov 2009, Fig. 1: kNN and SVD, cleaned and raw, against θ; and Fig. 2 (``over_time``).
 
 Privacy: private, as the runs; the page shows averages over splits.
 """

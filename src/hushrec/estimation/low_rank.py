@@ -154,7 +154,7 @@ def unclipped(variance: float, clip: float) -> float:
 
 
 def raw_average(covariance: Some, weights: Some) -> Some:
-    """Return Cov_ij/max(Wgt_ij, 1): McSherry & Mironov 2009, §4.4, without cleaning.
+    """Return Cov_ij/max(Wgt_ij, 1): McSherry & Mironov 2009, §2.1 and §4.4, uncleaned.
 
     The paper prints Cov_ij/Wgt_ij. Its Wgt_ij is noisy: many are near zero or below it, and there the
     quotient is noise alone. The floor is ours: ``lab/mcsherry_mironov/README.md`` has the runs that

@@ -26,7 +26,7 @@ _ROUNDING = 1 + 1e-12  # above the error of the float arithmetic of a bound
 
 
 def shift_of_mean(counts: Floats, max_residual: float, reg: float, step: float) -> Floats:
-    """d: how far a user's mean moves if one of ``counts`` ratings is new, reach/(c + reg) + step.
+    """d: how far a user's mean moves if one of ``counts`` ratings is new, max_residual/(c + reg) + step.
 
     Args:
         counts: number of ratings in the mean, the new one included.

@@ -13,28 +13,30 @@ person by person. Only item factors are released; people compute their own vecto
 | Algorithm 1, Theorem 1: one sample | ``PosteriorSampleMF``; ``Posterior`` (``chain.py``), ``sample.py`` |
 | eq. 4: Langevin dynamics | ``PosteriorMF``, each step charged; ``noisy_descent.py``, ``sums.py`` |
 | §5.4: Gibbs draws of the precisions | ``Chain`` (``chain.py``) |
-| Definition 2, Theorem 2: an ε per person | ``privacy/accounting/weights.py``, ``sums/population.py`` |
+| Definition 2, Theorem 2: an ε per person | ``Posterior.weights``; ``privacy/accounting/weights.py`` |
 | eq. 5: people's own fit at home | ``release/predictors/factor_predictor.py`` |
-| Algorithm 2: the kernel | ``models/factorization/``: ``descent.py``, ``kernels/visits.py`` |
+| Algorithm 2: the kernel | ``MatrixFactorization`` (``models/factorization/kernels/visits.py``) |
 
 ``UserLevelSGD`` follows Friedman et al. 2016, §4.3, and McMahan et al. 2018. It stands here because it shares
-``sums.py`` with ``PosteriorMF``. ``estimate.py`` expects what clipping and noise leave.
+``sums.py`` with ``PosteriorMF``. ``estimate.py`` expects what clipping and noise leave. Δ is derived in
+``docs/models/posterior_sample_mf.md`` and ``posterior_mf.md``.
 
 Corrected:
 
-- Theorem 1: a density ∝ exp(−s F) costs 2 s B under replace and s B under add-remove, where 4 s B is charged
-  (``PosteriorSample`` in ``privacy/accounting/events.py``).
+- Theorem 1: a density ∝ exp(−s F) costs 2 s B under replace and s B under add-remove, where the paper
+  claims 4 s B (``PosteriorSample`` in ``privacy/accounting/events.py``).
 - The Langevin steps leave another law than the density: at a stated ε = 1, ε ≥ 2.00 was proved with 99 %
   confidence. Gibbs sweeps keep the density exactly (``kernels.py``).
 - Nobody can prove that a chain has converged, so the statement of a sample is conditional on it.
   ``PosteriorMF`` has no such condition: Δ of a step is the clip norm (``sums.py``).
-- Lines 5–7 reject samples, which has no ε under add-remove. Predictions are clamped in the loss instead.
+- Lines 5 and 6 reject samples, which has no ε under add-remove. Predictions are clamped in the loss instead.
 - Line 1 computes B from private counts. Here B is a setting, or follows from the declared cap.
 - The temperature divides the loss, so it is part of the charge.
 
 Privacy: unit ``user``. A sample is pure, under both adjacencies, if its chain has converged; ``PosteriorMF``
 and ``UserLevelSGD`` are Gaussian, under add-remove.
 
-The published form, the stored rows and the errata are in ``lab/liu_wang_smola/``. Fig. 5 and Table 1:
-``python -m lab reproduce liu``; Fig. 1 and 4: ``python -m lab reproduce figures``.
+The published form, the stored rows and the errata are in ``lab/liu_wang_smola/``. Fig. 5: ``python -m lab
+reproduce liu``, with Table 1 after ``python -m lab bench cache``; Fig. 1 and 4: ``python -m lab reproduce
+figures``.
 """

@@ -68,7 +68,7 @@ class PosteriorSampleMF(PrivateModel):
     """the length of the chains, and their priors."""
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
-        """List the one sample: a user's loss is in [0, B], so the total moves by B, under replace by 2 B."""
+        """List the one sample: a loss is in [0, B], so Δ is B, and 2 B under replace, with the normaliser."""
         require_rank(self.rank, domain)
         return [self._draw(domain, terms)]
 

@@ -13,8 +13,10 @@ released values alone, and people predict from their own ratings on their device
 | §4.2, §4.5: sums and counts of items | ``EffectSums`` (``sums/item_sums.py``), ``models/effects.py`` |
 | §4.2–4.3: averages of items and people | ``GlobalEffects``; ``estimation/shrinkage.py`` |
 | §4.3–4.5: centring, clamping, Cov and Wgt | ``CovarianceSums`` (``sums.py``), ``covariance_model.py`` |
-| §4.6: cleaning | ``estimation/low_rank.py`` (``shrink``, the paper's), ``estimate.py`` (``weighted``) |
+| §4.6: cleaning, the paper's and weighted | ``estimation/low_rank.py``, ``estimate.py`` |
 | §5.1: SVD, kNN | ``CovarianceSVD``, ``CovarianceKNN``; at home ``release/predictors/`` |
+
+Δ is derived in ``docs/models/covariance_svd.md``, ``global_effects.md`` and ``sums/sensitivity.py``.
 
 Corrected:
 
