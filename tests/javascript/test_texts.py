@@ -10,8 +10,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from hushrec import text
 from hushrec.release import titles
+from hushrec.text import above, escaped, one_line
 from javascript import cases
 
 pytestmark = pytest.mark.page
@@ -74,9 +74,9 @@ def told(seed=0):
         (rng.integers(0, 9, n).tolist(), int(k)) for n in (1, 7, 300, 600) for k in rng.integers(0, n + 1, 9)
     ]
     return {
-        "above": [((f, d), text.above(f, d)) for f in floats for d in (4, 6)],
-        "escaped": [(text, text.escaped(text)) for text in odd],
-        "oneLine": [(text, text.one_line(text)) for text in odd],
+        "above": [((f, d), above(f, d)) for f in floats for d in (4, 6)],
+        "escaped": [(text, escaped(text)) for text in odd],
+        "oneLine": [(text, one_line(text)) for text in odd],
         "printable": [(text, text.isprintable()) for text in odd],
         "keys": [(text, titles._keys(text)) for text in odd if text],
         "year": [(text, titles._year(text)) for text in odd if text],
