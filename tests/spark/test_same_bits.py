@@ -98,7 +98,7 @@ def test_triangles_that_no_task_may_hold_are_summed_band_by_band(name, sources, 
 def test_other_models_are_refused_before_anything_is_charged(name, sources, tmp_path):
     kind = class_of(name)
     if (pair := min(kind.supports, default=None)) is None:
-        with pytest.raises(ConfigError, match=f"{name} needs more than sums.*choose GlobalEffects,.*or "):
+        with pytest.raises(ConfigError, match=f"{name} needs more than sums.*choose AdaptiveFactors,.*or "):
             hr.baseline(sources[kind.feedback][1], kind())
         return
     budget = hr.Budget(epsilon=4.0, delta=1e-7, unit=pair[0], adjacency=pair[1])
