@@ -30,6 +30,11 @@ PLANTS = {
         "noise",
     ),
     "its loops passed by": ("data/split.py", "from hushrec.privacy.noise.kernels import add", "draws"),
+    "loops of a threshold that draw": (
+        "privacy/noise/threshold.py",
+        "from hushrec.privacy.noise.kernels import keystream",
+        "draws",
+    ),
     "release imports kernels": ("release/fold_in.py", "from hushrec.sums.kernels import gram", "client"),
     "release imports numba": ("release/fold_in.py", "import numba", "client"),
     "release imports pydantic": ("release/statement.py", "import pydantic", "client"),

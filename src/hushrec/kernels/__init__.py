@@ -1,1 +1,1 @@
-"""Compiled loops: arrays in, arrays out; no files and no entropy of their own."""
+"""What compiled loops everywhere share: compilation, rows, choices. No files and no entropy of their own."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hushrec.arrays import Ints
-from hushrec.privacy.noise import kernels
+from hushrec.privacy.noise.threshold import merge
 
 
 def dense(matrix: Ints, there: np.ndarray, gaps: Ints, excesses: Ints, threshold: int, limit: int) -> Ints:
@@ -33,7 +33,7 @@ def merged(matrix: Ints, there: np.ndarray, gaps: Ints, excesses: Ints, threshol
     starts = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
     reached, cells = np.full((2, matrix.size), -(10**6), np.int32)
     counts = np.empty(rows, np.int64)
-    size = kernels.merge(
+    size = merge(
         starts,
         np.nonzero(there)[1].astype(np.int32),
         matrix[there],

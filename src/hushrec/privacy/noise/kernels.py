@@ -1,4 +1,4 @@
-"""Compiled loops of exact noise: the words of ChaCha20, integers made from them, and cells that get noise.
+"""Compiled loops of exact noise: the words of ChaCha20, and integers made from them.
 
 ChaCha20 (RFC 8439, §2.3) comes 64 blocks at a time. Every step of the cipher is one loop over the 64 blocks,
 which the compiler turns into vector instructions. So the output of ``keystream`` is ordered word by word, not
@@ -14,7 +14,7 @@ of the words alone: rounding, instruction sets and the number of threads cannot 
 
 import numpy as np
 
-from hushrec.arrays import Bools, Floats, Ints, Ints32, Words, Words32
+from hushrec.arrays import Bools, Floats, Ints, Words, Words32
 from hushrec.kernels.compiled import compiled
 
 BLOCKS = 64
@@ -323,64 +323,3 @@ def add(
         for i in range(min(WORDS, values.size - start)):
             doubtful[start + i] = doubt[i]
             values[start + i] += drawn[i]
-
-
-@compiled(nogil=True)
-def merge(
-    indptr: Ints,
-    columns: Ints32,
-    values: Ints,
-    gaps: Ints,
-    excesses: Ints,
-    n_columns: int,
-    threshold: int,
-    limit: int,
-    reached: Ints32,
-    cells: Ints32,
-    counts: Ints,
-) -> int:
-    """List the cells of some rows that reach the threshold, in order.
-
-    Args:
-        indptr: where each row's cells start, then where the last ones end; shape (rows + 1,).
-        columns, values: the non-empty cells, noise included; ``indptr`` counts from their start.
-        gaps: for each empty cell that reaches the threshold, the number of empty cells before it since the
-            last such cell, over all rows in turn; the gaps must reach past the last empty cell.
-        excesses: how far each of those exceeds the threshold; ~n for n with a negative sign.
-        threshold: smallest absolute value that is listed.
-        limit: cells are clamped to ±limit.
-        reached: receives the columns of the listed cells; long enough.
-        cells: receives their values; long enough.
-        counts: receives the number of listed cells in each row, shape (rows,).
-
-    Privacy: private; the results are released under the charge of the noise.
-    """
-    listed = drawn = 0
-    gap = gaps[0]
-    for row in range(counts.size):
-        before = listed
-        column, cell, end = 0, indptr[row], indptr[row + 1]
-        while True:
-            there = int(columns[cell]) if cell < end else n_columns
-            while gap < there - column:
-                column += gap
-                excess = excesses[drawn]
-                size = min(threshold + max(excess, ~excess), limit)
-                reached[listed] = column
-                cells[listed] = size if excess >= 0 else -size
-                listed += 1
-                column += 1
-                drawn += 1
-                gap = gaps[drawn]
-            gap -= there - column
-            if cell == end:
-                break
-            value = values[cell]
-            if abs(value) >= threshold:
-                reached[listed] = there
-                cells[listed] = min(max(value, -limit), limit)
-                listed += 1
-            column = there + 1
-            cell += 1
-        counts[row] = listed - before
-    return listed

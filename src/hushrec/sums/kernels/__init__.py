@@ -1,1 +1,1 @@
-"""Loops that add up private integers: the result is the same, bit for bit, in any order."""
+"""Loops over private rows: sums of integers, the same bit for bit in any order, and nearest neighbours."""

@@ -1,1 +1,1 @@
-"""Loops that fit or draw factors: least squares, gradient descent, Gibbs draws."""
+"""Loops that fit factors: gradient descent and least squares."""
