@@ -85,7 +85,7 @@ npm:                        ## the client in JavaScript as a package of npm with
 	@tsc $(DTS) $(DIST)/npm/*.js
 	@npm pack --silent --pack-destination $(DIST) $(abspath $(DIST)/npm)
 
-oracles: .venv-oracles/.oracles  ## our accountant against dp-accounting and autodp, our series against jax-privacy, our metrics against ranx
+oracles: .venv-oracles/.oracles  ## our accountant against dp-accounting and autodp, our metrics against ranx
 	@.venv-oracles/bin/python -m pytest tests/oracles
 
 test-elsewhere: .venv-elsewhere/.lenskit .venv-rectools/.rectools  ## releases in LensKit, RecTools, scikit-learn and PyTorch

@@ -23,32 +23,32 @@ from hushrec.curator.statements import unprotected
 from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
 from hushrec.data.feedback import Ratings
-from hushrec.errors import BudgetUnsupported, GrantError
+from hushrec.errors import BudgetUnsupported
 from hushrec.kernels.csr import diagonal_positions
 from hushrec.models.base import PrivateModel
 from hushrec.models.du_leighton_patel.method import Method
 from hushrec.models.du_leighton_patel.released_data import ReleasedData
 from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting.accountant import Spent, pure_loss, spent_of
+from hushrec.privacy.accounting.accountant import Spent, pure_cost, spent_of
 from hushrec.privacy.accounting.budget import Budget, Terms
-from hushrec.privacy.accounting.calibration import laplace
-from hushrec.privacy.accounting.events import Event, Gaussian, Laplace, PosteriorSample
-from hushrec.privacy.bounded import Noisy, NoisyMatrix, in_own_units
+from hushrec.privacy.accounting.calibration import with_noise
+from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.grant import MEASURING, Measures, WithoutNoise
 from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.local.rows import Rows
 from hushrec.privacy.local.substitution import SubstitutionRandomizer
 from hushrec.privacy.noise import sampler
 from hushrec.privacy.noise.entropy import Seeded
 from hushrec.privacy.noise.threshold import reaching
-from hushrec.privacy.query import AnyQuery, CellSum, Draw, Query, Sum
-from hushrec.privacy.run import MEASURING, ExactRun, Released, Values
+from hushrec.privacy.noisy import Cells, Noisy, NoisyMatrix, in_own_units
+from hushrec.privacy.sums_on_disk import Arrays
 from hushrec.progress import advance
 from hushrec.release.artefact import Release
 
 
 @dataclass(frozen=True, slots=True)
 class PaperNoise:
-    """Noise of a paper that hushrec does not draw, and so has no event for.
+    """Noise of a paper that hushrec does not draw, and so does not measure.
 
     Args:
         name: of the measurement.
@@ -64,10 +64,10 @@ class PaperNoise:
 
     def spent(self) -> Spent:
         """ε = loss/noise, for a finite loss."""
-        return pure_loss(Fraction(self.loss) / Fraction(self.noise))
+        return pure_cost(Fraction(self.loss) / Fraction(self.noise))
 
 
-Noise = Event | PaperNoise
+Noise = Measurement | PaperNoise
 """The noise of one measurement: the paper's parameter, beside the true sensitivity."""
 
 
@@ -99,9 +99,10 @@ class PublishedModel(PrivateModel):
             BudgetUnsupported: The paper does not have this unit, adjacency or noise.
             ConfigError: A setting has no effect under this budget.
         """
-        queries, split = self.noisy_queries(domain, budget), self.budget_split(domain, budget)
+        queries, split = self.to_measure(domain, budget), self.budget_split(domain, budget)
         claims = self.claims(domain, budget)
-        return {query.name: _printed(query, claims.get(query.name), split, budget) for query in queries}
+        noisy = (query for query in queries if not query.is_exact)
+        return {query.name: _printed(query, claims.get(query.name), split, budget) for query in noisy}
 
 
 class PublishedMethod(Method):
@@ -154,7 +155,7 @@ def cost(form: PublishedModel | PublishedMethod, domain: Domain, budget: Budget)
     """
     noises = form.printed(domain, budget).values()
     known = all(not isinstance(noise, PaperNoise) or math.isfinite(noise.loss) for noise in noises)
-    return Cost(form.claim(budget), spent_of(noises).epsilon(budget.delta) if known else math.inf)
+    return Cost(form.claim(budget), spent_of(noises).planned_epsilon(budget.delta) if known else math.inf)
 
 
 def analysis(config: object) -> Literal["published", "corrected"]:
@@ -169,68 +170,43 @@ def _refuse(form: PublishedModel | PublishedMethod) -> NoReturn:
     )
 
 
-def _printed(query: AnyQuery, claim: float | None, split: Mapping[str, float], budget: Budget) -> Noise:
+def _printed(query: Measurement, claim: float | None, split: Mapping[str, float], budget: Budget) -> Noise:
     epsilon = budget.epsilon * split[query.name]
     bound = query.sensitivity if claim is None else claim
-    form = query.step, query.size
-    if query.norm == "l2 rows":
+    if isinstance(query, SphericalRows):
         return PaperNoise(query.name, query.sensitivity, 1 / epsilon)
-    if query.norm == "loss":
-        return PosteriorSample(query.name, query.sensitivity, bound / epsilon, *form)
     if query.norm == "l2":
         sigma = bound * math.sqrt(2 * math.log(2 * len(split) / budget.delta)) / epsilon
-        return Gaussian(query.name, query.sensitivity, sigma, *form)
-    if bound != query.sensitivity:
-        return Laplace(query.name, query.sensitivity, bound / epsilon, *form)
+        return replace(query, noise=sigma)
+    if query.norm == "loss" or bound != query.sensitivity:
+        return replace(query, noise=bound / epsilon)
     # Where the paper is right, its noise costs exactly its part of ε, in whole units of the accountant.
     part = Fraction(split[query.name]) / sum(map(Fraction, split.values()))
-    units = math.floor(budget.epsilon_units * part)
-    return laplace(query.name, epsilon=units, sensitivity=bound, step=form[0], size=form[1])
+    return with_noise(query, math.floor(budget.epsilon_units * part), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class SphericalRows:
+class SphericalRows(Measurement):
     """Rows with noise of density ∝ exp(−‖b‖₂/s), s = Δ′/ε for the Δ′ that the paper claims for each row.
 
-    It is counted in units of Δ′, so that s is 1/ε for all rows. Its values are the rows, shape (n, d), and
-    the scale of each, shape (n,).
-
-    Args:
-        name: the measurement's name.
-        loss: the true loss in units of the claimed one; infinite if no bound is known.
-        size: number of entries.
+    It is counted in units of Δ′, so that s is 1/ε for all rows; ``sensitivity`` is the true loss in these
+    units, infinite if no bound is known. No grant draws this noise.
     """
 
-    name: str
-    loss: float
-    size: int
-    step: float = 1.0
-    norm: Literal["l2 rows"] = "l2 rows"
-    rate: float = 1.0
-    is_exact: bool = False
-    branch: str = ""
+    def __post_init__(self) -> None:
+        """Any loss will do."""
 
-    @property
-    def sensitivity(self) -> float:
-        """The true Δ in units of the claimed one."""
-        return self.loss
-
-    def measure(self, grant: object, values: tuple[Floats, Floats]) -> NoReturn:
-        """Refuse: no grant draws this noise."""
-        raise GrantError(f"{self.name}: no grant draws noise on rows; measure it on a PaperRun")
-
-    def exact(self, values: tuple[Floats, Floats]) -> Noisy:
-        """The rows without noise. Privacy: private."""
-        return Noisy(self.name, values[0].copy(), 0.0, 0.0, None)
+    @classmethod
+    def of(cls, name: str, loss: float, size: int) -> Self:
+        """Rows with this many entries in all."""
+        return cls(name, loss, "l2 rows", 1.0, size)
 
 
 @dataclass(frozen=True, slots=True)
-class SquareSum(Sum):
-    """A symmetric matrix, released whole; its values are the upper triangle, packed.
+class SquareSum(Measurement):
+    """A symmetric matrix, released whole; its values are the upper triangle, packed, of so many entries.
 
-    Args:
-        sensitivity: Δ of the whole matrix, in which an entry off the diagonal counts twice.
-        size: of the upper triangle.
+    ``sensitivity`` is that of the whole matrix, in which an entry off the diagonal counts twice.
     """
 
 
@@ -239,11 +215,11 @@ _FINE = 2.0**40
 
 
 @dataclass(frozen=True, kw_only=True)
-class PaperRun(ExactRun):
-    """The exact run with the noise of a paper.
+class PaperRun(WithoutNoise):
+    """The baseline's grant with the noise of a paper.
 
     Args:
-        printed: the noise of every query, by name.
+        printed: the noise of every measurement, by name.
         keys: of the noise, one after another.
     """
 
@@ -259,74 +235,77 @@ class PaperRun(ExactRun):
         """
         return cls(terms=budget, printed=form.printed(domain, budget), keys=Seeded(seed))
 
-    def measure(self, query: Query[Values, Released], values: Values) -> Released:
-        """The exact values with the paper's noise; those of an exact query as they are."""
-        asked, given = cast(Any, query), cast(Any, values)
-        return cast(Released, self._draw(given) if isinstance(asked, Draw) else self._noisy(asked, given))
+    def measure(self, measurement: Measurement, values: Ints | Callable[[], Ints]) -> Noisy:
+        """The exact values with the paper's noise; those of an exact measurement as they are."""
+        exact = super().measure(measurement, values)
+        if measurement.is_exact:
+            return exact
+        booked = self._booked(measurement)
+        return (
+            self._on_square(exact, booked) if isinstance(measurement, SquareSum) else self._on(exact, booked)
+        )
 
-    def noise(self, query: AnyQuery) -> float:
-        """The paper's parameter."""
-        return self.printed[query.name].noise
+    def measure_rows(self, measurement: SphericalRows, rows: Floats, scales: Floats) -> Noisy:
+        """Noise of density ∝ exp(−‖b‖₂/s); ``sigma`` is the root mean square of √(d + 1) · s.
 
-    def _draw(self, chains: Callable[[bytes], object]) -> object:
-        drawn = chains(self.keys.key())
+        Args:
+            rows: shape (n, d).
+            scales: s of each row, shape (n,).
+        """
         advance(MEASURING)
-        return drawn
+        noise = scales[:, None] * unit_rows(rows.shape, self.keys.key(), self.keys.key())
+        deviation = math.sqrt((rows.shape[1] + 1) * float(np.mean(scales**2)))
+        return Noisy(measurement.name, rows + noise, deviation, 0.0, None)
 
-    def _noisy(self, query: AnyQuery, values: Any) -> Noisy | NoisyMatrix:
-        exact = super().measure(query, values)
-        if query.is_exact:
-            return cast(Noisy, exact)
-        if isinstance(query, SphericalRows):
-            return self._on_rows(exact, values[1])
-        event = cast(Event, self.printed[query.name])
-        if isinstance(query, CellSum):
-            return self._on_cells(exact, query, event)
-        if isinstance(query, SquareSum):
-            return self._on_square(exact, event)
-        return self._on(exact, event)
-
-    def _on(self, exact: Noisy, event: Event) -> Noisy:
-        steps = np.rint(exact.values / event.step).astype(np.int64, order="C")
-        self._add(steps, event)
-        return replace(exact, values=in_own_units(steps, event.step), sigma=event.deviation, event=event)
-
-    def _on_square(self, exact: Noisy, event: Event) -> Noisy:
-        """Noise on (i, j) and on (j, i), and then their mean; ``sigma`` is that of the mean."""
-        upper, lower = self._on(exact, event), self._on(exact, event)
-        mean = (upper.values + lower.values) / 2
-        diagonal = diagonal_positions(math.isqrt(2 * mean.size))
-        mean[diagonal] = upper.values[diagonal]
-        return replace(upper, values=mean, sigma=event.deviation / math.sqrt(2))
-
-    def _on_cells(self, exact: NoisyMatrix, query: CellSum, event: Event) -> NoisyMatrix:
+    def measure_cells(self, measurement: Measurement, cells: Cells) -> NoisyMatrix:
         """Noise on every cell, of which those are listed that reach the threshold."""
+        exact, booked = super().measure_cells(measurement, cells), self._booked(measurement)
         steps = exact.values.astype(np.int64)
-        self._add(steps, event)
+        self._add(steps, booked)
         indptr, columns, values = reaching(
             exact.shape,
             exact.indptr,
             exact.columns,
             steps,
-            threshold=query.threshold,
-            limit=query.limit,
-            scale=_width(event),
+            threshold=cells.threshold,
+            limit=cells.limit,
+            scale=_width(booked),
             draw=functools.partial(sampler.count_draws, self.keys.key()),
         )
         return NoisyMatrix(
-            query.name, exact.shape, indptr, columns, values, event.deviation, exact.step, event
+            booked.name, exact.shape, indptr, columns, values, booked.deviation, exact.step, booked
         )
 
-    def _on_rows(self, exact: Noisy, scales: Floats) -> Noisy:
-        """Noise of density ∝ exp(−‖b‖₂/s); ``sigma`` is the root mean square of √(d + 1) · s."""
-        rows = exact.values
-        noise = scales[:, None] * unit_rows(rows.shape, self.keys.key(), self.keys.key())
-        deviation = math.sqrt((rows.shape[1] + 1) * float(np.mean(scales**2)))
-        return replace(exact, values=rows + noise, sigma=deviation)
+    def sample_posterior(self, measurement: Measurement, draw: Callable[[bytes], Arrays]) -> Arrays:
+        """The draw, from the next key."""
+        advance(MEASURING)
+        return draw(self.keys.key())
 
-    def _add(self, steps: Ints, event: Event) -> None:
-        add = sampler.add_gaussian if isinstance(event, Gaussian) else sampler.add_laplace
-        add(steps, _width(event), self.keys.key())
+    def noise(self, measurement: Measurement) -> float:
+        """The paper's parameter."""
+        return self.printed[measurement.name].noise
+
+    def _booked(self, measurement: Measurement) -> Measurement:
+        return cast(Measurement, self.printed[measurement.name])
+
+    def _on(self, exact: Noisy, booked: Measurement) -> Noisy:
+        steps = np.rint(exact.values / booked.step).astype(np.int64, order="C")
+        self._add(steps, booked)
+        return replace(
+            exact, values=in_own_units(steps, booked.step), sigma=booked.deviation, measurement=booked
+        )
+
+    def _on_square(self, exact: Noisy, booked: Measurement) -> Noisy:
+        """Noise on (i, j) and on (j, i), and then their mean; ``sigma`` is that of the mean."""
+        upper, lower = self._on(exact, booked), self._on(exact, booked)
+        mean = (upper.values + lower.values) / 2
+        diagonal = diagonal_positions(math.isqrt(2 * mean.size))
+        mean[diagonal] = upper.values[diagonal]
+        return replace(upper, values=mean, sigma=booked.deviation / math.sqrt(2))
+
+    def _add(self, steps: Ints, booked: Measurement) -> None:
+        add = sampler.add_gaussian if booked.norm == "l2" else sampler.add_laplace
+        add(steps, _width(booked), self.keys.key())
 
 
 def unit_rows(shape: tuple[int, ...], direction: bytes, length: bytes) -> Floats:
@@ -352,12 +331,12 @@ def answers(
     rows: Rows, law: ResponseRandomizer | SubstitutionRandomizer, keys: Seeded
 ) -> tuple[Ints, Ints32, Bytes]:
     """Every row as its law answers it: indptr, columns and marks."""
-    return law.draw(rows, lambda purpose: keys.key(), sampler.count_draws)
+    return law.draw(rows, keys.key, sampler.count_draws)
 
 
-def _width(event: Event) -> float:
+def _width(booked: Measurement) -> float:
     """The noise in steps of the grid, as a grant has it."""
-    return fixed_point.float_above(Fraction(event.noise) / Fraction(event.step))
+    return fixed_point.float_above(Fraction(booked.noise) / Fraction(booked.step))
 
 
 REPRODUCED = "unprotected.published"
@@ -417,3 +396,10 @@ def randomize(ratings: Ratings, method: PublishedMethod, budget: Budget, seed: i
         statement=unprotected(REPRODUCED, method, budget),
     )
     return Reported(data, rows)
+
+
+def on_rows(run: Measures, measurement: SphericalRows, rows: Floats, scales: Floats) -> Floats:
+    """The rows with the paper's noise, or without any in a run that has none."""
+    if not isinstance(run, PaperRun):
+        return rows
+    return run.measure_rows(measurement, rows, scales).values

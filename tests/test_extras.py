@@ -76,7 +76,7 @@ def test_each_public_name_loads_or_names_the_extra():
 def test_the_client_writes_documents_in_every_way():
     done = bare(DOCUMENTS)
     assert done.returncode == 0, done.stderr
-    assert "urn:hushrec:statement:2" in done.stdout
+    assert "urn:hushrec:statement:3" in done.stdout
 
 
 def test_a_command_names_the_extra_in_one_line():

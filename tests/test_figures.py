@@ -13,8 +13,8 @@ from hushrec.errors import ConfigError, ReleaseError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.events import Gaussian
-from hushrec.privacy.accounting.plan import Measurement, Plan
+from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.accounting.plan import Plan
 from hushrec.text import above, below, is_number, left, odds, whole
 
 FIGURES = st.just(0.0) | st.floats(1e-300, 1e300) | st.floats(1e-9, 1e4)
@@ -81,19 +81,18 @@ LOW = 1.2345678
 def test_a_plan_and_a_budget_round_so_too():
     budget = Budget(epsilon=HIGH, delta=1.0000004e-6, unit="user", adjacency="add-remove")
     assert str(budget) == "ε = 1.00001 at δ = 1.00001e-06 per user, add-remove"
-    event = Gaussian("sums", sensitivity=2.0000004, noise=LOW * 10, step=0.25, size=4)
-    parts = "toy", {}, "0" * 64, 1000
-    plan = Plan(*parts, Budget(**budget.model_dump() | {"epsilon": 8}), (Measurement(event, 1.0),))
+    event = Measurement("sums", 2.0000004, "l2", 0.25, 4, noise=LOW * 10)
+    plan = Plan("toy", {}, "0" * 64, 1000, Budget(**budget.model_dump() | {"epsilon": 8}), (event,))
     row = " ".join(next(line for line in str(plan).splitlines() if line.startswith("sums")).split())
     assert "2.001 σ = 12.34 4" in row
-    assert Decimal(row.split("ρ = ")[1]) >= Decimal(plan.cost(event))
+    assert Decimal(row.split("μ = ")[1]) >= Decimal(plan.measured()[0].cost)
     total = str(plan).split("toy: ε = ")[1].split()[0]
     assert Decimal(total) >= Decimal(plan.epsilon)
 
 
 def test_losses_of_a_ledger_are_shown_from_above():
-    spent = Spent(rho=123_456_789_012)
-    assert Decimal(above(spent.epsilon(1e-6))) * fixed_point.PER_ONE >= spent.epsilon_units(1e-6)
+    spent = Spent(123_456_789_012, None)
+    assert Decimal(above(spent.epsilon_at(1e-6))) * fixed_point.PER_ONE >= spent.epsilon_units(1e-6)
 
 
 # -- which values are numbers -----------------------------------------------------------------------------

@@ -67,7 +67,7 @@ PLANTS = {
     ),
     "an estimate that measures": (
         "estimation/factor_steps.py",
-        "from hushrec.privacy.run import ExactRun",
+        "from hushrec.privacy.grant import WithoutNoise",
         "estimation",
     ),
     "accounting that draws": (

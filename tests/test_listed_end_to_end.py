@@ -46,10 +46,11 @@ def test_from_a_file_to_a_listed_persons_device(
     release = hr.fit(ratings, model, budget, ledger=hr.Ledger.create(path, budget))
     file = release.save(tmp_path / "films.safetensors")
     assert release.statement.private
-    assert 1.999 < release.statement.epsilon == planned.epsilon <= 2
-    ledger = hr.Ledger.open(path)
-    booked = [(e.measurement, e.sensitivity, e.size, e.state) for e in ledger.entries()]
-    assert booked == [(e.name, e.sensitivity, e.size, "published") for e in planned.events]
+    assert release.statement.epsilon == planned.epsilon <= 2
+    assert 1.999 < planned.spent.epsilon_at(budget.delta) <= 2
+    (charge,) = hr.Ledger.open(path).state().charges
+    assert (charge.state, charge.cost) == ("made", planned.spent.units(BUDGET.delta))
+    assert [one["measurement"] for one in charge.booked] == [one.name for one in planned.noisy]
     assert chain(path)[release.statement.ledger["seq"]] == release.statement.ledger["head"]
 
     # Who is listed, be he silent, asks by his id; everybody else with his ratings.
@@ -102,6 +103,6 @@ def test_more_factors_than_items_are_refused_before_they_are_charged(path, model
     ledger = hr.Ledger.create(path, BUDGET)
     with pytest.raises(ConfigError, match="set a smaller rank"):
         hr.fit(nobody, model, BUDGET, ledger=path, accept="dropped")
-    assert ledger.entries() == ()
+    assert ledger.state().charges == ()
     smaller = type(model)(**model.model_dump(exclude_unset=True) | {"rank": 2})
     assert hr.fit(nobody, smaller, BUDGET, ledger=path, accept="dropped").statement.private

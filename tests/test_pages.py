@@ -46,18 +46,9 @@ def run(page, part=slice(None)):
     return printed
 
 
-def clicks_commands():
-    """The commands of the weekly page that make releases of clicks; those before are of stars."""
-    return [command for command, _ in lines("weekly") if "stars" not in command]
-
-
-def write_stars(path, films, n_users, rng):
-    rows = [
-        f"user{user},{films[film]},{rng.integers(1, 6)}"
-        for user in range(n_users)
-        for film in rng.choice(len(films), 6, replace=False)
-    ]
-    path.write_text("\n".join(["user_id,item_id,rating", *rows]) + "\n", "utf-8")
+def weekly_commands():
+    """The commands of the page of a release every week."""
+    return [command for command, _ in lines("weekly")]
 
 
 def write_clicks(path, items, n_users, rng):
@@ -76,13 +67,10 @@ def shop(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     rng, items = np.random.default_rng(0), [f"item{n}" for n in range(40)]
     (tmp_path / "items.txt").write_text("\n".join(items[:30]) + "\n", "utf-8")
-    (tmp_path / "films.txt").write_text("\n".join(items[:30]) + "\n", "utf-8")
     (tmp_path / "items-june.txt").write_text("\n".join(items) + "\n", "utf-8")
     for name in ("week-01", "week-02", "week-03", "clicks"):
         write_clicks(tmp_path / f"{name}.csv", items[:30], 80, rng)
     write_clicks(tmp_path / "june.csv", items, 80, rng)
-    for name in ("stars-01", "stars-02"):
-        write_stars(tmp_path / f"{name}.csv", items[:30], 80, rng)
     return tmp_path
 
 
@@ -106,16 +94,15 @@ def test_a_year_begins_as_its_page_says(shop, capsys):
 @pytest.mark.parametrize("page", AFTER)
 @pytest.mark.full
 def test_what_comes_after_goes_on_with_its_ledger(shop, page):
-    weekly = clicks_commands()
+    weekly = weekly_commands()
     for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
         done = CliRunner().invoke(app, shlex.split(command)[1:])
         assert done.exit_code == 0, done.output
     flat = " ".join("".join(run(page)).split())
     ledger = hr.Ledger.open("ledger.db")
     domains = {Path(name).stem: hr.Domain.open(name).digest for name in map(str, shop.glob("domain*.json"))}
-    charged = [entry.charge for entry in ledger.entries()]
-    assert len(set(charged)) == 2
-    assert ledger.releases_left == 50
+    assert len(ledger.state().charges) == 2
+    assert ledger.state().releases_left == 50
     for shown in blocks(page, "text"):
         assert " ".join(shown.split()) in flat
     named = {release.stem: hr.Client(release) for release in shop.glob("*.safetensors")}
@@ -144,7 +131,7 @@ def test_a_users_records_leave_a_file_with_any_separator(tmp_path, monkeypatch, 
 
 def test_a_review_runs_as_its_page_says(shop):
     jsonschema = pytest.importorskip("jsonschema")
-    weekly = clicks_commands()
+    weekly = weekly_commands()
     for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
         assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
     printed = run("review")
@@ -160,7 +147,7 @@ def test_a_review_runs_as_its_page_says(shop):
 
 
 def test_signing_goes_as_its_page_says(shop, capsys):
-    weekly = clicks_commands()
+    weekly = weekly_commands()
     for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
         assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
     *_, checked = run("signing")
@@ -174,7 +161,7 @@ def test_signing_goes_as_its_page_says(shop, capsys):
 @pytest.mark.full
 def test_releases_are_published_as_their_page_says(shop, monkeypatch):
     monkeypatch.setenv("HUSHREC_KEY_PASSPHRASE", "six random words are much better")
-    weekly = clicks_commands()
+    weekly = weekly_commands()
     for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
         assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
     printed, sites = [], []
@@ -191,4 +178,4 @@ def test_releases_are_published_as_their_page_says(shop, monkeypatch):
             )
     assert sites[0] < sites[1]
     assert any("so that ledger existed: put it back" in output for output in printed)
-    assert hr.Ledger.open("moved/ledger.db").releases_left == 49
+    assert hr.Ledger.open("moved/ledger.db").state().releases_left == 49

@@ -86,7 +86,7 @@ def test_neighbours_lead_to_the_same_calls(model, tmp_path):
     assert many.steps("reading") == 2 * progress.HUNDREDTHS
     assert many.steps("recommending") == progress.HUNDREDTHS
     if not isinstance(model, hr.MatrixFactorization):
-        assert many.steps("measuring") == len(hr.plan(DOMAIN, model, BUDGET).events)
+        assert many.steps("measuring") == len(hr.plan(DOMAIN, model, BUDGET).noisy)
     else:
         assert many.steps("epochs") + many.steps("solving") == 3
 

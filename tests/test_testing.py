@@ -10,7 +10,6 @@ import pytest
 import hushrec as hr
 from hushrec import testing
 from hushrec.documents.words import Clause
-from hushrec.privacy.bounded import Bounded
 from hushrec.privacy.ledger.ledger import Ledger
 
 BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="record", adjacency="replace")
@@ -20,9 +19,8 @@ def drawn(seed):
     """What is released of zeros, and what its grant says of it."""
     planned = hr.plan(hr.Domain(range(6), scale=(1, 5, 1), max_users=10), hr.GlobalEffects(), BUDGET)
     grant = Ledger.ephemeral(BUDGET).charge(planned, entropy=testing.Seeded(seed))
-    (event,) = planned.events
-    zeros = Bounded(event.name, np.zeros(6, np.int64), event.sensitivity, event.norm, event.step)
-    return grant.measure(zeros).values.tolist(), grant.caveats
+    (event,) = planned.noisy
+    return grant.measure(event.listed, np.zeros(6, np.int64)).values.tolist(), grant.caveats
 
 
 def test_a_seed_repeats_its_noise_which_is_called_not_private():

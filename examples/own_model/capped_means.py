@@ -14,8 +14,8 @@ from hushrec.models.base import PrivateModel
 from hushrec.models.effects import ItemEffects
 from hushrec.models.outputs import factor_release
 from hushrec.privacy.accounting.budget import Budget, Terms
-from hushrec.privacy.query import AnyQuery, Sum
-from hushrec.privacy.run import Run
+from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.sums.population import Population
 
@@ -37,16 +37,16 @@ class CappedMeans(PrivateModel):
     reg: float = Field(default=5.0, gt=0)
     """fictitious ratings of every item at the middle of the scale."""
 
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         norm = min(self.contribution_cap, domain.max_per_user) ** 0.5
         scale, n = domain.scale, domain.n_items
-        sums = Sum("item sums", norm * scale.span / 2, "l2", scale.step / 2, n)
-        return [sums, Sum("item counts", norm, "l2", 1.0, n)]
+        sums = Measurement("item sums", norm * scale.span / 2, "l2", scale.step / 2, n)
+        return [sums, Measurement("item counts", norm, "l2", 1.0, n)]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         return {"item sums": 0.7, "item counts": 0.3}
 
-    def fit(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Measures) -> Release:
         """Sum, count, divide.
 
         Privacy: charged (the events of ``queries``).

@@ -17,9 +17,9 @@ from hushrec.models.lists.estimate.pair_factors import LinearWeights
 from hushrec.models.lists.outputs import linear_release, score_release
 from hushrec.models.lists.sums import ItemCounts
 from hushrec.privacy.accounting.budget import Budget, Terms
-from hushrec.privacy.bounded import Noisy
-from hushrec.privacy.query import AnyQuery, Sum
-from hushrec.privacy.run import Run
+from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.grant import Measures
+from hushrec.privacy.noisy import Noisy
 from hushrec.release.artefact import Release
 from hushrec.sums.population import Population
 
@@ -40,9 +40,9 @@ class LandmarkPairs:
     n_items: int
 
     @property
-    def query(self) -> Sum:
+    def query(self) -> Measurement:
         """What a plan needs to know: name, Δ, norm, grid and size."""
-        return Sum("landmark pairs", 1.0, "l2", 2.0**-BITS, self.n_landmarks * self.n_items)
+        return Measurement("landmark pairs", 1.0, "l2", 2.0**-BITS, self.n_landmarks * self.n_items)
 
     def measure(self, people: Population, landmarks: Ints) -> Ints:
         """C in steps of the grid, shape (n_landmarks, n_items).
@@ -106,14 +106,14 @@ class LandmarkItems(PrivateModel):
     reg: float = Field(default=50.0, gt=0)
     """ridge λ in weighted users, to which twice the edge of the noise is added."""
 
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         return [self._counts(domain, terms).query, self._pairs(domain).query]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """A tenth for the counts, which only have to find the landmarks."""
         return {"item counts": 0.1, "landmark pairs": 0.9}
 
-    def fit(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Measures) -> Release:
         """Count items, choose landmarks, count pairs with them, and solve.
 
         Privacy: charged (the events of ``queries``).

@@ -32,7 +32,7 @@ def release_week(week: int, clicks: pl.DataFrame, domain: hr.Domain, ledger: hr.
 clicks, titles = made_up_clicks()
 domain = hr.Domain(titles, titles=titles, max_users=10_000, expected_users=6_000, expected_records=90_000)
 total = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
-print(f"Each of {WEEKS} releases:", hr.split_budget(domain, hr.PrivateEASE(), total, WEEKS))
+print(f"Each of {WEEKS} releases:", hr.split_budget(total, WEEKS))
 
 ledger = hr.Ledger.create("ledger.db", total, WEEKS, population="Our viewers", controller="Films Ltd")
 hr.new_key("owner.key")
@@ -42,4 +42,4 @@ for week in (1, 2, 3):
     client = hr.Client(release_week(week, clicks, domain, ledger))
     rows = client.recommend(["i00020", "i00050"], n=3)  # for a viewer who likes these two
     print(f"Week {week}:", ", ".join(client.title(row.item_id) for row in rows))
-print("Releases left:", ledger.releases_left)
+print("Releases left:", ledger.state().releases_left)

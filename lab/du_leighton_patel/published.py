@@ -18,10 +18,10 @@ from hushrec.models.du_leighton_patel.distance_based import DistanceBased
 from hushrec.models.du_leighton_patel.method import CELLS, SLOTS
 from hushrec.models.du_leighton_patel.randomized_response import RandomizedResponse
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.events import LARGEST, Responses, drawn_rate
+from hushrec.privacy.accounting.measurement import LARGEST, Responses
 from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.local.rows import Rows
-from hushrec.privacy.local.substitution import SubstitutionRandomizer
+from hushrec.privacy.local.substitution import SubstitutionRandomizer, drawn
 from lab.paper import Noise, PaperNoise, PublishedMethod
 
 
@@ -39,7 +39,7 @@ class DuResponse(PublishedMethod, RandomizedResponse):
         answered = self.answered(domain, budget)
         # −ln(1/(1 + e^ε_k)), for the paper's two symbols.
         exponent = math.log1p(math.exp(min(budget.epsilon / answered["size"], 2 * LARGEST)))
-        return Responses(CELLS, exponent=exponent, **answered)
+        return Responses.of(CELLS, exponent=exponent, **answered)
 
     def claim(self, budget: Budget) -> float:
         """The paper's ε."""
@@ -82,7 +82,7 @@ class DuRepresentatives(PublishedMethod, DistanceBased):
     def printed(self, domain: Domain, budget: Budget) -> dict[str, Noise]:
         """Slots without a finite ε; ``noise`` is the probability that an item is not simply kept."""
         self.require_items(budget)
-        return {SLOTS: PaperNoise(SLOTS, math.inf, 1 - drawn_rate(self.keep_probability))}
+        return {SLOTS: PaperNoise(SLOTS, math.inf, 1 - drawn(self.keep_probability))}
 
     def law(self, ratings: Ratings, budget: Budget) -> "SharedRandomizer":
         """The law of the groups, with one draw of representatives for all rows."""
@@ -99,9 +99,7 @@ class SharedRandomizer(SubstitutionRandomizer):
 
     __slots__ = ()
 
-    def draw(
-        self, rows: Rows, key: Callable[[str], bytes], count_draws: object
-    ) -> tuple[Ints, Ints32, Bytes]:
+    def draw(self, rows: Rows, key: Callable[[], bytes], count_draws: object) -> tuple[Ints, Ints32, Bytes]:
         """As ``SubstitutionRandomizer.draw``, after the representatives were drawn."""
         m, every = self.n_items, np.arange(2 * self.n_items + 1)
         # One row for every item, never kept.

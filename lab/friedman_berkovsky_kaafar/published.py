@@ -33,16 +33,15 @@ from hushrec.models.friedman_berkovsky_kaafar.input_perturbation_mf import facto
 from hushrec.models.friedman_berkovsky_kaafar.sums import Cells
 from hushrec.models.outputs import people_release
 from hushrec.privacy.accounting.budget import Budget, Terms
-from hushrec.privacy.accounting.events import EVERY_RATING
-from hushrec.privacy.query import AnyQuery, Sum
-from hushrec.privacy.run import Run
+from hushrec.privacy.accounting.measurement import EVERY_RATING, Measurement
+from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.settings import only
 from hushrec.sums.factor_sums import in_ball
 from hushrec.sums.item_sums import EffectSums
 from hushrec.sums.population import Population
 from hushrec.sums.residuals import PeopleSums, Residuals
-from lab.paper import Noise, PublishedModel, SphericalRows
+from lab.paper import Noise, PublishedModel, SphericalRows, on_rows
 
 
 class Friedman(PublishedModel):
@@ -58,7 +57,7 @@ class Friedman(PublishedModel):
         """Laplace noise, as the paper has it."""
         return "laplace"
 
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         """Sums and counts overall and by item, then of the residuals overall and by user."""
         domain.require_roster()
         items, users = self._averages(domain, terms)
@@ -79,7 +78,7 @@ class Friedman(PublishedModel):
             split |= {f"{side} sums": (1 - counted) * part, f"{side} counts": (counted or 0.5) * part}
         return split
 
-    def _biases(self, people: Population, run: Run) -> Biases:
+    def _biases(self, people: Population, run: Measures) -> Biases:
         """Algorithms 1 and 2: (Σ r + β G + noise)/(n + β + noise), clamped, for items, then for users."""
         domain, (lo, hi, _), span = people.domain, people.domain.scale, people.domain.scale.span
         items, users = self._averages(domain, run.terms)
@@ -131,7 +130,7 @@ class FriedmanEffects(Friedman):
         """0.02, 0.54 and 0.44 for global means, items and users."""
         return self._split(budget, items=0.54, users=0.44)
 
-    def fit(self, feedback: Ratings | Blocks, run: Run) -> Release:
+    def fit(self, feedback: Ratings | Blocks, run: Measures) -> Release:
         """Algorithms 1 and 2."""
         domain, biases = feedback.domain, self._biases(Population(feedback), run)
         none = np.zeros((domain.n_users, 0)), np.zeros((domain.n_items, 0))
@@ -167,7 +166,7 @@ class FriedmanInputMF(Friedman):
     learning_rate: Annotated[float, only(solver="sgd")] = Field(default=0.01, gt=0, le=1, allow_inf_nan=False)
     reg: Annotated[float, only(solver="sgd")] = Field(default=0.045, ge=0, allow_inf_nan=False)
 
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         """The averages, then all ratings or all cells."""
         require_rank(self.rank, domain)
         return [*super().queries(domain, terms), self._cells(domain, terms).query]
@@ -186,7 +185,7 @@ class FriedmanInputMF(Friedman):
         """The averages get 0.3."""
         return {**super().default_split(domain, budget), "ratings": 0.7, "cells": 0.7}
 
-    def fit(self, feedback: Ratings | Blocks, run: Run) -> Release:
+    def fit(self, feedback: Ratings | Blocks, run: Measures) -> Release:
         """Averages, noise on every residual, clamp, factorise."""
         domain, people = feedback.domain, Population(feedback)
         biases, cells = self._biases(people, run), self._cells(domain, run.terms)
@@ -243,7 +242,7 @@ class FriedmanALS(Friedman):
     item_norm: float = Field(default=0.5, gt=0, allow_inf_nan=False)
     exchanged_bounds: Annotated[bool, only(adjacency="replace")] = True
 
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         """The averages, then both sides of every epoch, with their true cost in units of the claim."""
         require_rank(self.rank, domain)
         return [*super().queries(domain, terms), *self._solved(domain, terms)]
@@ -253,7 +252,7 @@ class FriedmanALS(Friedman):
         rounds = [f"{side}, epoch {t + 1}" for side in ("users", "items") for t in range(self.epochs)]
         return {**super().default_split(domain, budget), **dict.fromkeys(rounds, 0.7 / (2 * self.epochs))}
 
-    def fit(self, feedback: Ratings | Blocks, run: Run) -> Release:
+    def fit(self, feedback: Ratings | Blocks, run: Measures) -> Release:
         """Averages, then: solve, add noise to each vector, bound its norm (Algorithm 6)."""
         domain, people, star = feedback.domain, Population(feedback), feedback.domain.scale.star
         biases = self._biases(people, run)
@@ -270,13 +269,13 @@ class FriedmanALS(Friedman):
         return people_release(self, domain, biases, users * star, items)
 
     def _side(
-        self, side: str, query: SphericalRows, rows: Sparse, others: Floats, change: float, run: Run
+        self, side: str, query: SphericalRows, rows: Sparse, others: Floats, change: float, run: Measures
     ) -> Floats:
         """Ridge regression of every row on the others' factors, plus noise scaled to its sensitivity."""
         counts = np.maximum(rows.counts, 1)
         reach = self._reach(side, run.terms.adjacency, change) / (counts * self.reg)
         solved = rows.solve(others, self.reg * counts)
-        return run.measure(query, (solved, reach * run.noise(query))).values
+        return on_rows(run, query, solved, reach * run.noise(query))
 
     def _reach(self, side: str, adjacency: str, change: float) -> float:
         """n λ times the sensitivity of a solved vector, as Algorithm 6 and Table 1 have it."""
@@ -294,7 +293,7 @@ class FriedmanALS(Friedman):
                 ("users", domain.n_users, ratio_of_norms if replace else math.inf),
                 ("items", domain.n_items, 1 / ratio_of_norms if replace else math.inf),
             ):
-                yield SphericalRows(f"{side}, epoch {epoch}", loss, rows * self.rank)
+                yield SphericalRows.of(f"{side}, epoch {epoch}", loss, rows * self.rank)
 
 
 class _Descent(Friedman):
@@ -310,7 +309,7 @@ class _Descent(Friedman):
     user_norm: float = Field(default=0.4, gt=0, allow_inf_nan=False)
     item_norm: float = Field(default=0.5, gt=0, allow_inf_nan=False)
 
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         """The averages, then every epoch."""
         require_rank(self.rank, domain)
         return [*super().queries(domain, terms), *self._rounds(domain, terms)]
@@ -326,7 +325,7 @@ class _Descent(Friedman):
         }
 
     @abstractmethod
-    def _rounds(self, domain: Domain, terms: Terms) -> Iterator[AnyQuery]:
+    def _rounds(self, domain: Domain, terms: Terms) -> Iterator[Measurement]:
         """What is measured in every epoch, in order."""
 
     def _residuals(self, domain: Domain, terms: Terms) -> Residuals:
@@ -359,7 +358,7 @@ class FriedmanBoundedSGD(_Descent):
 
     error_bound: float = Field(default=0.5, gt=0, le=1, allow_inf_nan=False)
 
-    def fit(self, feedback: Ratings | Blocks, run: Run) -> Release:
+    def fit(self, feedback: Ratings | Blocks, run: Measures) -> Release:
         """Averages, then Algorithm 4."""
         domain, people, star = feedback.domain, Population(feedback), feedback.domain.scale.star
         biases, residuals = self._biases(people, run), self._residuals(domain, run.terms)
@@ -373,12 +372,12 @@ class FriedmanBoundedSGD(_Descent):
             users, items = in_ball(users, self.user_norm), in_ball(items, self.item_norm)
         return people_release(self, domain, biases, users * star, items)
 
-    def _rounds(self, domain: Domain, terms: Terms) -> Iterator[Sum]:
+    def _rounds(self, domain: Domain, terms: Terms) -> Iterator[Measurement]:
         """All ratings with fresh noise, in every epoch."""
         residuals = self._residuals(domain, terms)
         for epoch in range(1, self.epochs + 1):
             name = f"ratings, epoch {epoch}"
-            yield Sum(name, residuals.change, "l1", residuals.grid.step, EVERY_RATING)
+            yield Measurement(name, residuals.change, "l1", residuals.grid.step, EVERY_RATING)
 
 
 class FriedmanUnboundedSGD(_Descent):
@@ -401,7 +400,7 @@ class FriedmanUnboundedSGD(_Descent):
 
     supports: ClassVar = frozenset({("record", "add-remove")})
 
-    def fit(self, feedback: Ratings | Blocks, run: Run) -> Release:
+    def fit(self, feedback: Ratings | Blocks, run: Measures) -> Release:
         """Averages, then Algorithm 5."""
         domain, people, star = feedback.domain, Population(feedback), feedback.domain.scale.star
         biases, residuals = self._biases(people, run), self._residuals(domain, run.terms)
@@ -421,9 +420,9 @@ class FriedmanUnboundedSGD(_Descent):
     def _rounds(self, domain: Domain, terms: Terms) -> Iterator[SphericalRows]:
         """Users, then items, in every epoch."""
         for epoch in range(1, self.epochs + 1):
-            yield SphericalRows(f"users, epoch {epoch}", math.inf, domain.n_users * self.rank)
-            yield SphericalRows(f"items, epoch {epoch}", math.inf, domain.n_items * self.rank)
+            yield SphericalRows.of(f"users, epoch {epoch}", math.inf, domain.n_users * self.rank)
+            yield SphericalRows.of(f"items, epoch {epoch}", math.inf, domain.n_items * self.rank)
 
 
-def _noisy(query: SphericalRows, rows: Floats, reach: float, run: Run) -> Floats:
-    return run.measure(query, (rows, np.full(len(rows), reach * run.noise(query)))).values
+def _noisy(query: SphericalRows, rows: Floats, reach: float, run: Measures) -> Floats:
+    return on_rows(run, query, rows, np.full(len(rows), reach * run.noise(query)))

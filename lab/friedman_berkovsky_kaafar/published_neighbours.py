@@ -23,8 +23,8 @@ from hushrec.models.mcsherry_mironov.covariance_model import measured, shrunk_fa
 from hushrec.models.mcsherry_mironov.sums import HeadRatings
 from hushrec.models.outputs import neighbour_release
 from hushrec.privacy.accounting.budget import Budget, Terms
-from hushrec.privacy.query import AnyQuery, Sum
-from hushrec.privacy.run import Run
+from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.release.fold_in import predictor
 from hushrec.sums.engine import triangle_sums
@@ -69,7 +69,7 @@ class ResidualCovariance(SquareSums):
 
     def measure(
         self, people: Population, item_effects: Floats, global_mean: float, head: Head | None = None
-    ) -> Iterator[tuple[Sum, Callable[[], Ints]]]:
+    ) -> Iterator[tuple[Measurement, Callable[[], Ints]]]:
         """As ``CovarianceSums.measure``; ``global_mean`` is a part of the released averages already.
 
         Privacy: bounded, each by its query's sensitivity.
@@ -117,7 +117,7 @@ class FriedmanKNN(Friedman):
     n_neighbours: int = Field(default=20, ge=1, le=1000)
     rank: int = Field(default=20, ge=1, le=1024)
 
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         """The averages, covariance, co-rating weights."""
         require_rank(self.rank, domain)
         return [*super().queries(domain, terms), *self._covariance(domain, terms).queries()]
@@ -135,7 +135,7 @@ class FriedmanKNN(Friedman):
         averages = self._split(budget, items=0.44, users=0.44)
         return {**averages, "covariance": part, "co-rating weights": part}
 
-    def fit(self, feedback: Ratings | Blocks, run: Run) -> ListedNeighbours:
+    def fit(self, feedback: Ratings | Blocks, run: Measures) -> ListedNeighbours:
         """Averages, then covariance and weights of what they leave."""
         domain, people = feedback.domain, Population(feedback)
         biases = self._biases(people, run)

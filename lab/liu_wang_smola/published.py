@@ -34,7 +34,7 @@ from hushrec.kernels.csr import frozen
 from hushrec.models.liu_wang_smola.chain import Chain, ChainSettings, Posterior, State
 from hushrec.models.liu_wang_smola.posterior_sample_mf import SAMPLE, PosteriorSampleMF
 from hushrec.privacy.accounting.budget import Terms
-from hushrec.privacy.query import AnyQuery
+from hushrec.privacy.accounting.measurement import Measurement
 from lab.paper import PublishedModel
 
 
@@ -163,7 +163,7 @@ class LiuPosterior(PublishedModel, PosteriorSampleMF):
     chain: LangevinSettings = LangevinSettings()
     out_of_range: Literal["clamp", "reject"] = "clamp"
 
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         """The one sample.
 
         Raises:

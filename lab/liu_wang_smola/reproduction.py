@@ -18,12 +18,11 @@ from lab.experiments.tables import markdown, points, spread
 from lab.reproduction import GRIDS, Line, Reproduction, grids, part, read
 
 NAMES = ("ml-1m-posterior", "ml-1m-certified", "ml-1m-personal", "ml-1m-user")
-PRINTED, TRUE, CERTIFIED, WHOLE, HALF = (
+PRINTED, TRUE, CERTIFIED, WHOLE = (
     "as printed, ε/4B",
     "corrected constant, ε/B",
     "certified",
     "certified, not trimmed",
-    "certified, half of the people a round",
 )
 ASKED = "What people ask for, and what comes of it"
 LARGEST = 5**2
@@ -112,9 +111,7 @@ def _certified(trimmed: pl.DataFrame, whole: pl.DataFrame, others: pl.DataFrame)
     """RMSE at equal ε of the certified forms and of other models for whole people."""
     curves = {
         "certified, at most 100 ratings of each": (trimmed, CERTIFIED),
-        "half of the people a round, the same": (trimmed, HALF),
         "certified": (whole, CERTIFIED),
-        "half of the people a round": (whole, HALF),
         "UserLevelSGD": (others, "PSGD"),
         "MM's SVD": (others, "MM's SVD"),
         "GlobalEffects": (others, "GE"),

@@ -35,8 +35,8 @@ from hushrec.models.mcsherry_mironov.covariance_model import (
 from hushrec.models.mcsherry_mironov.sums import CovarianceSums
 from hushrec.models.outputs import factor_release, neighbour_release
 from hushrec.privacy.accounting.budget import Budget, Terms
-from hushrec.privacy.query import AnyQuery, Sum
-from hushrec.privacy.run import Run
+from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.settings import Frozen, only
 from hushrec.sums.item_sums import EffectSums
@@ -55,7 +55,7 @@ class SquareSums(CovarianceSums):
 
     draws: ClassVar[int] = 2
 
-    def queries(self) -> Iterator[Sum]:
+    def queries(self) -> Iterator[Measurement]:
         """Descriptions of the two matrices, with Δ of the whole."""
         for query in super().queries():
             yield SquareSum(**{field.name: getattr(query, field.name) for field in fields(query)})
@@ -74,7 +74,7 @@ class _McSherry(PublishedModel):
         """As ``noise`` says."""
         return self.noise
 
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         """Sum and count of all ratings, then by item."""
         return [*self._effects(domain, terms).queries()]
 
@@ -86,16 +86,16 @@ class _McSherry(PublishedModel):
         """0.02 for the global mean, the rest for the items, each in halves."""
         return {"global sum": 0.01, "global count": 0.01, "item sums": 0.49, "item counts": 0.49}
 
-    def fit(self, feedback: Ratings | Blocks, run: Run) -> Release:
+    def fit(self, feedback: Ratings | Blocks, run: Measures) -> Release:
         """Measure, damp, publish."""
         people = Population(feedback)
         return self._finished(feedback.domain, self._baseline(people, run), people, run)
 
     @abstractmethod
-    def _finished(self, domain: Domain, baseline: ItemEffects, people: Population, run: Run) -> Release:
+    def _finished(self, domain: Domain, baseline: ItemEffects, people: Population, run: Measures) -> Release:
         """The rest of the algorithm, after the item effects."""
 
-    def _baseline(self, people: Population, run: Run) -> ItemEffects:
+    def _baseline(self, people: Population, run: Measures) -> ItemEffects:
         """§4.2: μ_i = (Σ_u r_ui + β_m G + noise)/(n_i + β_m + noise). G and μ_i are clamped to the scale."""
         domain, (lo, hi, _) = people.domain, people.domain.scale
         sums = self._effects(domain, run.terms)
@@ -137,7 +137,7 @@ class McSherryEffects(_McSherry):
         item_reg: β_m, fictitious ratings at the global mean.
     """
 
-    def _finished(self, domain: Domain, baseline: ItemEffects, people: Population, run: Run) -> Release:
+    def _finished(self, domain: Domain, baseline: ItemEffects, people: Population, run: Measures) -> Release:
         return factor_release(self, domain, baseline, np.zeros((domain.n_items, 0)))
 
 
@@ -169,7 +169,7 @@ class _McSherryCovariance(_McSherry):
 
     covariance: PublishedCovariance = PublishedCovariance()
 
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         """The item effects, covariance, co-rating weights."""
         return [*super().queries(domain, terms), *self._covariance(domain, terms).queries()]
 
@@ -196,7 +196,7 @@ class _McSherryCovariance(_McSherry):
             "co-rating weights": 0.395,
         }
 
-    def _matrices(self, baseline: ItemEffects, people: Population, run: Run) -> Matrices:
+    def _matrices(self, baseline: ItemEffects, people: Population, run: Measures) -> Matrices:
         return measured(self._covariance(people.domain, run.terms), baseline, people, run)
 
     def _covariance(self, domain: Domain, terms: Terms) -> SquareSums:
@@ -234,7 +234,7 @@ class McSherrySVD(_McSherryCovariance):
 
     rank: int = Field(default=20, ge=1, le=1024)
 
-    def _finished(self, domain: Domain, baseline: ItemEffects, people: Population, run: Run) -> Release:
+    def _finished(self, domain: Domain, baseline: ItemEffects, people: Population, run: Measures) -> Release:
         matrices = self._matrices(baseline, people, run)
         how = self.covariance
         scale = baseline.counts if how.cleaning == "shrink" else np.ones(domain.n_items)
@@ -266,7 +266,7 @@ class McSherryKNN(_McSherryCovariance):
     n_neighbours: int = Field(default=20, ge=1, le=1000)
     rank: Annotated[int, only(covariance__cleaning="shrink")] = Field(default=20, ge=1, le=1024)
 
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         """The item effects, covariance, co-rating weights.
 
         Raises:
@@ -276,7 +276,7 @@ class McSherryKNN(_McSherryCovariance):
             require_dense(domain)
         return super().queries(domain, terms)
 
-    def _finished(self, domain: Domain, baseline: ItemEffects, people: Population, run: Run) -> Release:
+    def _finished(self, domain: Domain, baseline: ItemEffects, people: Population, run: Measures) -> Release:
         matrices, how = self._matrices(baseline, people, run), self.covariance
         if how.cleaning == "none":
             return neighbour_release(self, domain, baseline, self.n_neighbours, dense(matrices))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from lab.pages import choosing, weekly
+from lab.pages import choosing
 from lab.reproduction import MODULES, home, named
 
 LAB = Path(__file__).resolve().parents[1]
@@ -20,7 +20,6 @@ DOCS = LAB.parent / "docs"
 def documentation(folder: Path = DOCS) -> None:
     """Draw what the documentation shows."""
     (folder / "choosing.svg").write_text(choosing.picture(), "utf-8")
-    (folder / "weekly.svg").write_text(weekly.picture(weekly.kept()), "utf-8")
 
 
 def laboratory(folder: Path = LAB) -> None:

@@ -162,7 +162,7 @@ def main() -> None:
             for epsilon in given.total:
                 total = hr.Budget(epsilon=epsilon, delta=1e-6, unit="user", adjacency="add-remove")
                 for releases in RELEASES:
-                    budget = hr.split_budget(domain, hr.PrivateEASE(), total, releases)
+                    budget = hr.split_budget(total, releases)
                     crowd = Crowd.like(domain)
                     made_up = (crowd.people(seed) for seed in range(3))
                     figures = (

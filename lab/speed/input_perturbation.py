@@ -55,7 +55,7 @@ def main():
 
         return measured
 
-    Grant.measure_matrix, PaperRun._on_cells = timed(Grant.measure_matrix), timed(PaperRun._on_cells)
+    Grant.measure_cells, PaperRun.measure_cells = timed(Grant.measure_cells), timed(PaperRun.measure_cells)
     print("    ε  analysis   cells kept  noise, s   fit, s  peak, GiB")
     for epsilon in arguments.epsilon:
         for config in (hr.InputPerturbationMF(epochs=5), PUBLISHED):

@@ -242,7 +242,7 @@ def test_what_delta_and_the_cap_cost():
     def noise(delta=1e-6, most=500):
         budget = hr.Budget(epsilon=1.0, delta=delta, unit="user", adjacency="add-remove")
         declared = hr.Domain(range(2_000), max_users=10_000, max_per_user=most)
-        return hr.plan(declared, hr.PrivateEASE(), budget).measurements[0].event.noise
+        return hr.plan(declared, hr.PrivateEASE(), budget).measurements[0].noise
 
     page = " ".join(text("docs/choosing.md").split())
     assert (

@@ -64,7 +64,7 @@ def test_no_ledger_and_no_seed_of_hushrec_takes_a_published_form(small, budget, 
             fit(small, short(kind), spent, **road)
     with pytest.raises(BudgetUnsupported, match=r"reproduce it with lab\.published"):
         hr.plan(small.domain, short(kind), spent)
-    assert ledger.entries() == ()
+    assert ledger.state().charges == ()
 
 
 @pytest.mark.parametrize(("method", "spent"), METHODS, ids=lambda given: type(given).__name__)
@@ -74,7 +74,7 @@ def test_nor_does_it_take_a_published_method(small, tmp_path, method, spent):
     for verb, road in ((hr.randomize, {"ledger": ledger}), (hr.testing.randomize, seeded)):
         with pytest.raises(BudgetUnsupported, match="is what a paper prints"):
             verb(small, method, spent, **road)
-    assert ledger.entries() == ()
+    assert ledger.state().charges == ()
 
 
 @pytest.mark.parametrize(("method", "spent"), METHODS, ids=lambda given: type(given).__name__)

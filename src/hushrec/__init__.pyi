@@ -11,8 +11,6 @@ from .curator.public_items import add_items as add_items
 from .curator.randomize import randomize as randomize
 from .curator.recommend_all import recommend_all as recommend_all
 from .curator.recommend_all import recommend_on_spark as recommend_on_spark
-from .curator.series.series_plan import plan_series as plan_series
-from .curator.suggest_model import split_budget as split_budget
 from .curator.suggest_model import suggest_model as suggest_model
 from .curator.write_people import write_people as write_people
 from .data import synthetic as synthetic
@@ -46,6 +44,7 @@ from .models.mcsherry_mironov.covariance_knn import CovarianceKNN as CovarianceK
 from .models.mcsherry_mironov.covariance_svd import CovarianceSVD as CovarianceSVD
 from .models.mcsherry_mironov.global_effects import GlobalEffects as GlobalEffects
 from .privacy.accounting.budget import Budget as Budget
+from .privacy.ledger.booking import split_budget as split_budget
 from .privacy.ledger.ledger import Ledger as Ledger
 from .progress import progress_bar as progress_bar
 from .release.artefact import Release as Release

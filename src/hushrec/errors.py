@@ -17,8 +17,8 @@
     ├── LedgerError
     │   ├── LedgerMissing      the ledger does not exist, or was lost
     │   ├── LedgerDamaged      unreadable, altered, of unknown schema
-    │   └── LedgerStale        older than a release or series that it paid for
-    ├── CheckpointError        a fit cannot resume from its checkpoint
+    │   └── LedgerStale        older than a release or charge that it paid for
+    ├── SumsError              what a fit measured cannot be kept, or is gone
     ├── ExtraMissing           a bare install lacks what this needs
     ├── MemoryExceeded         this machine has too little memory for the fit
     ├── SamplerError           noise cannot be drawn exactly on this machine
@@ -70,17 +70,19 @@ class BudgetExceeded(BudgetError):
 
     Attributes:
         requested: ε that the population would have spent in total after this charge, at the ledger's δ.
-        remaining: unspent ε, at the ledger's δ.
+        remaining: ε of the largest release that is left, at the ledger's δ.
         unit: the privacy unit that the ledger protects.
         started: whether the ledger exists; if not, ``remaining`` is the budget that a new one would have.
     """
 
-    def __init__(self, requested: float, remaining: float, unit: str, *, started: bool = True) -> None:
-        total = f"this charge would bring the total to ε = {above(requested)} per {unit}, but only "
+    def __init__(
+        self, requested: float, remaining: float, unit: str, *, started: bool = True, why: str = ""
+    ) -> None:
+        total = f"this charge would bring the total to ε = {above(requested)} per {unit}, but what is left "
         total += (
-            f"ε = {below(remaining)} of the ledger's total is unspent; lower the plan's budget, or let the "
+            f"allows a release of ε = {below(remaining)}{' (' * bool(why)}{why}{')' * bool(why)}; lower the "
         )
-        total += "ledger's owner raise the total (hushrec ledger extend)"
+        total += "plan's budget, or let the ledger's owner raise the total (hushrec ledger extend)"
         alone = f"this release costs ε = {above(requested)} per {unit}, more than the budget of "
         alone += f"ε = {below(remaining)}; choose settings that cost less, or a larger budget"
         super().__init__(total if started else alone)
@@ -93,10 +95,6 @@ class ChargeUnpublished(BudgetError):
 
 class ShareExceeded(BudgetError):
     """A charge would leave less than equal shares for the releases that are still planned."""
-
-    def naming(self, epsilon: float) -> "ShareExceeded":
-        """Return the same refusal, with ε of an equal share."""
-        return ShareExceeded(f"{self}. An equal share is ε = {below(epsilon)}: --epsilon auto takes it")
 
 
 class WeakBudget(BudgetError):
@@ -120,15 +118,15 @@ class LedgerDamaged(LedgerError):
 
 
 class LedgerStale(LedgerError):
-    """The ledger is older than a release or series that it paid for, as after a backup was restored."""
+    """The ledger is older than a release or charge that it paid for, as after a backup was restored."""
 
 
 class LedgerWarning(UserWarning):
     """A file next to a ledger needs its owner's attention; nothing is refused."""
 
 
-class CheckpointError(HushrecError, RuntimeError):
-    """A checkpoint is in use, damaged, or belongs to another fit, so the fit does not resume."""
+class SumsError(HushrecError, RuntimeError):
+    """What a fit measured cannot be kept on disk, or what the ledger recorded of it is gone."""
 
 
 class ExtraMissing(HushrecError, ImportError):

@@ -83,7 +83,7 @@ def whole(value: object, name: str, least: int, error: Callable[[str], Exception
 
 
 def above(figure: float | None, digits: int = 6) -> str:
-    """Format a cost or loss (ε, δ, ρ, a sensitivity), never below the figure; ∞ for None.
+    """Format a cost or loss (ε, δ, μ, a sensitivity), never below the figure; ∞ for None.
 
     Args:
         figure: the number to print.

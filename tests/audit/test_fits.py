@@ -1,6 +1,7 @@
 """An audit of a model as a whole: what it prints of a right one, and that it refutes a wrong one."""
 
 import dataclasses
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -14,7 +15,6 @@ from hushrec.audit.search import leads, most, search
 from hushrec.audit.worlds import World
 from hushrec.errors import BudgetUnsupported, ConfigError
 from hushrec.models.lists.sums import CrowdSize
-from hushrec.privacy.run import ChargedRun
 from hushrec.sums.population import Population
 from support.planted import FAULTS
 
@@ -184,13 +184,14 @@ def by_the_exact_crowd(fit, name):
         size = CrowdSize(run.terms.unit)
         users = np.array([float(feedback.n_users)])
         exact = size.measure(people) * size.query.step if name == size.query.name else users
+        measure = run.measure
 
-        class Careless(ChargedRun):
-            def measure(self, query, values):
-                noisy = super().measure(query, values)
-                return dataclasses.replace(noisy, values=exact if query.name == name else noisy.values)
+        def careless(measurement, values):
+            noisy = measure(measurement, values)
+            return dataclasses.replace(noisy, values=exact if measurement.name == name else noisy.values)
 
-        return fit(model, feedback, Careless(run.plan, run.queries, run.grant, run.prior, run.reasons))
+        with mock.patch.object(run, "measure", careless):
+            return fit(model, feedback, run)
 
     return leaky
 

@@ -5,16 +5,14 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import polars as pl
 import pytest
 
 from hushrec.audit.recorder import Leak, Measured, Recorder, branch_of, moved, ratio
-from hushrec.privacy.accounting.events import Gaussian, Laplace, PosteriorSample
-from hushrec.privacy.bounded import Bounded, BoundedMatrix, Noisy, NoisyMatrix
-from hushrec.privacy.noise.poisson_sampling import Sample, nonces
+from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.noisy import Cells, Noisy, NoisyMatrix
 
-GAUSSIAN = Gaussian("sums", 5.0, 1.0, 1.0, 2)
-LAPLACE = Laplace("sums", 7.0, 1.0, 1.0, 2)
+GAUSSIAN = Measurement("sums", 5.0, "l2", 1.0, 2, noise=1.0)
+LAPLACE = Measurement("sums", 7.0, "l1", 1.0, 2, noise=1.0)
 
 
 def measured(*steps, event=GAUSSIAN, public=()):
@@ -22,9 +20,8 @@ def measured(*steps, event=GAUSSIAN, public=()):
 
 
 def released(recorder, *steps, event=GAUSSIAN, values=(0.5, 1.5), public=()):
-    bounded = Bounded(event.name, np.array(steps), event.sensitivity, event.norm, event.step)
     noisy = Noisy(event.name, np.array(values), 1.0, event.step, event)
-    return recorder.released(event, bounded, noisy, *public)
+    return recorder.released(event, np.array(steps), noisy, *public)
 
 
 def test_it_records_and_changes_nothing():
@@ -61,25 +58,15 @@ def test_another_order_or_one_measurement_more_is_a_leak():
 def test_all_cells_of_a_matrix_count():
     recorder, event = Recorder(), dataclasses.replace(LAPLACE, size=6)
     parts = (2, 3), np.array([0, 1, 2]), np.array([2, 0], np.int32), np.array([5, -1], np.int32)
-    bounded = BoundedMatrix("sums", *parts, 7.0, "l1", 1.0)
-    recorder.released(event, bounded, NoisyMatrix("sums", *parts, 1.0, 1.0, event), 3, 9)
+    recorder.released(event, Cells(*parts, 3, 9), NoisyMatrix("sums", *parts, 1.0, 1.0, event), 3, 9)
     (made,) = recorder.measured
     assert made.sums.tolist() == [[0, 0, 5], [-1, 0, 0]]
     assert made.public == (3, 9)
 
 
-def test_everyone_is_in_a_sample():
-    recorder = Recorder()
-    sampled = Gaussian("sums", 1.0, 1.0, 1.0, 2, 0.5)
-    sample, own = Sample(0.5, bytes(32)), nonces(pl.Series(["a", "b", "c", "d", "e"]))
-    assert not sample.of(own).all()
-    assert recorder.released(sampled, None, sample).of(own).tolist() == [True] * 5
-    assert not recorder.measured
-
-
 def test_a_posterior_sample_is_noted_and_keeps_its_key():
     recorder = Recorder()
-    event = PosteriorSample("sample", 1.0, 1.0, 1.0, 2)
+    event = Measurement("sample", 1.0, "loss", 1.0, 2, noise=1.0)
     assert recorder.released(event, None, b"key") == b"key"
     assert recorder.samples == ["sample"]
 

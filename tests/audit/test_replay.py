@@ -46,7 +46,7 @@ def test_a_fit_is_seen_as_a_whole():
     assert any("global_effects" in file for file, _ in seen.lines)
     assert all(file.startswith(PUBLIC_CODE) for file, _ in seen.lines)
     assert [made.name for made in seen.measured] == [
-        event.name for event in hr.plan(WORLD.domain, MODEL, BUDGET).events
+        event.name for event in hr.plan(WORLD.domain, MODEL, BUDGET).noisy
     ]
 
 

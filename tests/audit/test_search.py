@@ -12,7 +12,7 @@ from hushrec.audit.search import RANDOM, distances, leads, most, search, widen
 from hushrec.audit.worlds import WIDE, World
 from hushrec.models.lists import private_ease
 from hushrec.models.lists.sums import ItemCounts
-from hushrec.privacy.query import Sum
+from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.sums.item_sums import EffectSums
 
 WORLD = World.of()
@@ -29,7 +29,7 @@ def budget_of(unit, adjacency, epsilon=1.0, delta=1e-6):
 def test_it_comes_close_to_every_bound_and_exceeds_none(unit, adjacency):
     budget = budget_of(unit, adjacency)
     found = search(SVD, budget, WORLD, rounds=30)
-    assert set(found.ratios) == {event.name for event in hr.plan(WORLD.domain, SVD, budget).events}
+    assert set(found.ratios) == {event.name for event in hr.plan(WORLD.domain, SVD, budget).noisy}
     assert max(found.ratios.values()) <= 1
     assert min(found.ratios.values()) > 0.7
     assert found.pairs == len(WORLD.pairs(unit, adjacency)) + RANDOM + 30
@@ -55,7 +55,7 @@ def test_losses_add_up_to_the_price_of_the_plan():
         budget = budget_of("user", "add-remove", delta=delta)
         model = hr.GlobalEffects(noise=noise)
         spent = hr.plan(WORLD.domain, model, budget).spent
-        whole = 2 * spent.rho if delta else spent.epsilon_sum
+        whole = spent.units(delta)
         loss = search(model, budget, WORLD, random=0, rounds=0).loss
         assert 0.9 * whole / 1e12 < loss <= whole / 1e12
 
@@ -143,7 +143,7 @@ def test_a_wide_world_reaches_a_cap_that_the_small_one_hides(monkeypatch):
     small, wide = World.of(feedback="interactions"), World.wide(feedback="interactions")
     for change, whole in ((math.sqrt(20), True), (math.sqrt(20) / 2, False)):
         query = property(
-            lambda self, change=change: Sum(
+            lambda self, change=change: Measurement(
                 "item counts", change, "l2", self.weights.step, self.domain.n_items
             )
         )

@@ -7,8 +7,6 @@ import pytest
 
 import hushrec as hr
 from hushrec.cli import charges
-from hushrec.curator.charging import Request
-from hushrec.curator.fit import fitting
 from hushrec.errors import ShareExceeded, WeakBudget
 from support.commands import fit
 
@@ -17,7 +15,8 @@ def test_starting_a_ledger_is_asked_for_and_said_in_one_line(here, hushrec, budg
     lines = hushrec(fit(budget)).out.splitlines()
     assert lines[0] == "Started ledger.db: ε = 1 at δ = 1e-06 per user, add-remove, for one release"
     ledger = hr.Ledger.open("ledger.db")
-    assert (str(ledger.total), ledger.max_releases) == ("ε = 1 at δ = 1e-06 per user, add-remove", 1)
+    state = ledger.state()
+    assert (str(state.total), state.max_releases) == ("ε = 1 at δ = 1e-06 per user, add-remove", 1)
 
 
 def test_a_wrong_name_starts_no_ledger(release, hushrec, refused, budget):
@@ -62,7 +61,7 @@ def test_a_minted_ledger_is_not_charged(release, hushrec, refused, budget):
     hushrec(f"ledger create minted.db {budget}")
     line = f"fit train.csv --domain domain.json {budget} --ledger minted.db -o second.safetensors"
     assert "minted.db would be a second ledger of one population" in refused(line)
-    assert hr.Ledger.open("minted.db").entries() == ()
+    assert not hr.Ledger.open("minted.db").state().charges
 
 
 # -- shares -----------------------------------------------------------------------------------------------
@@ -80,23 +79,9 @@ def test_auto_takes_one_share_after_the_other_and_says_so(year, hushrec):
     assert "This release alone: ε = 0.1206 at δ = 1e-06.\n" in first
     assert "for 51 more releases" in first
     assert "for 50 more releases" in hushrec(f"{AUTO} -o two.safetensors").out
-    ledger = hr.Ledger.open("ledger.db")
-    assert ledger.releases_left == 50
-    assert (
-        hr.split_budget(hr.Domain.open("domain.json"), hr.GlobalEffects(), ledger.total, 52).epsilon == 0.1206
-    )
-
-
-def test_the_same_command_with_its_index_returns_the_stored_bytes_and_says_so(year, hushrec):
-    for out in ("one", "two"):
-        hushrec(f"{AUTO} -o {out}.safetensors")
-    before = Path("ledger.db").read_bytes()
-    again = hushrec(f"{AUTO} -o again.safetensors --release-index 0").out
-    told = "Release index 0 was made before: its stored bytes were returned, and nothing was charged\n"
-    assert told in again
-    assert Path("again.safetensors").read_bytes() == Path("one.safetensors").read_bytes()
-    assert Path("ledger.db").read_bytes() == before
-    assert "was made before" not in hushrec(f"{AUTO} -o three.safetensors --release-index 9").out
+    state = hr.Ledger.open("ledger.db").state()
+    assert state.releases_left == 50
+    assert hr.split_budget(state.total, 52).epsilon == 0.1206
 
 
 def test_a_charge_beyond_its_share_asks(year, hushrec, refused, budget):
@@ -106,7 +91,7 @@ def test_a_charge_beyond_its_share_asks(year, hushrec, refused, budget):
     assert "more than an equal share of what the ledger has left for 52 releases" in text
     assert "--accept share" in text
     assert "An equal share is ε = 0.1206: --epsilon auto takes it" in text
-    assert hr.Ledger.open("ledger.db").entries() == ()
+    assert not hr.Ledger.open("ledger.db").state().charges
     taken = hushrec(f"{line} -o one.safetensors --accept share").out
     assert "Left in the ledger: ε = 0, for 51 more releases." in taken
     assert "too little for 51 more releases" in refused(f"{AUTO} -o two.safetensors")
@@ -117,25 +102,26 @@ def test_somebody_at_the_terminal_is_asked(monkeypatch, answer, made):
     """Standard input that is no terminal, such as a scheduler's, answers nothing."""
     charged = []
 
-    def charge(request):
-        if "share" not in request.accept:
+    def charge():
+        if "share" not in accept:
             raise ShareExceeded("more than an equal share")
-        charged.append(request.accept)
+        charged.append(accept)
         return "made"
 
-    asked = Request(fitting(hr.GlobalEffects(), None), ledger="ledger.db", accept="users")
+    accept = {"users"}
     terminal, file = (SimpleNamespace(isatty=lambda known=known: known) for known in (True, False))
     monkeypatch.setattr(charges, "sys", SimpleNamespace(stdin=terminal, stderr=terminal))
     monkeypatch.setattr(charges.typer, "confirm", lambda text, err: answer == "y\n")
     if made:
-        assert charges.confirmed(asked, charge)[0] == "made"
+        assert charges.confirmed(accept, charge) == "made"
     else:
         with pytest.raises(ShareExceeded):
-            charges.confirmed(asked, charge)
+            charges.confirmed(accept, charge)
     assert charged == [{"share", "users"}] * made
     monkeypatch.setattr(charges, "sys", SimpleNamespace(stdin=terminal, stderr=file))
+    accept = {"users"}
     with pytest.raises(ShareExceeded):
-        charges.confirmed(asked, charge)
+        charges.confirmed(accept, charge)
 
 
 GREAT = "--epsilon 10 --delta 1e-6 --unit user --adjacency add-remove"
@@ -151,10 +137,9 @@ def test_an_epsilon_that_promises_little_is_charged_only_if_that_is_accepted(her
     for share in ("", "--accept share"):  # which does not stand for the other
         more = f"--model global-effects {share}"
         assert hushrec(fit(GREAT, more=more), 2).err.count("Nothing was charged") == bool(share)
-    assert hr.Ledger.open("ledger.db").entries() == ()
+    assert not hr.Ledger.open("ledger.db").state().charges
     hushrec(fit(GREAT, more="--model global-effects --accept share --accept weak"))
-    again = fit(GREAT, out="again.safetensors", more="--model global-effects --release-index 0")
-    assert "nothing was charged" in hushrec(again).out  # nor is anybody asked
+    assert len(hr.Ledger.open("ledger.db").state().charges) == 1
 
 
 @pytest.mark.parametrize("answer", [True, False])
@@ -174,19 +159,19 @@ def test_a_new_ledger_asks_once_before_it_takes_a_weak_budget(here, hushrec, mon
 
 
 def test_a_charge_beyond_its_share_and_weak_asks_for_each(monkeypatch):
-    asked, charged = [], []
+    asked, charged, accept = [], [], set()
 
-    def charge(request):
-        if "share" not in request.accept:
+    def charge():
+        if "share" not in accept:
             raise ShareExceeded("more than an equal share")
-        if "weak" not in request.accept:
+        if "weak" not in accept:
             raise WeakBudget("too weak")
-        charged.append(request.accept)
+        charged.append(accept)
 
     terminal = SimpleNamespace(isatty=lambda: True)
     monkeypatch.setattr(charges, "sys", SimpleNamespace(stdin=terminal, stderr=terminal))
     monkeypatch.setattr(charges.typer, "confirm", lambda text, err: not asked.append(text))
-    charges.confirmed(Request(fitting(hr.GlobalEffects(), None), ledger="ledger.db"), charge)
+    charges.confirmed(accept, charge)
     assert (len(asked), charged) == (2, [{"share", "weak"}])
 
 

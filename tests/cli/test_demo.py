@@ -19,7 +19,7 @@ def test_the_whole_demo_twice(tmp_path, monkeypatch, hushrec):
     monkeypatch.setenv("COLUMNS", "80")
     for _ in range(2):  # the second run clears what the first one left
         shown = hushrec("demo --quick").out
-        assert {entry.name for entry in Path("demo").iterdir()} == {demo.MARKER, *demo.WRITTEN}
+        assert {entry.name for entry in Path("demo").iterdir()} == {demo.MARKER, demo.SUMS, *demo.WRITTEN}
     lines = shown.splitlines()
     typed = "The full statement: ", "The page: ", "The list of user A: "
     assert max(len(line) for line in lines if not line.startswith(typed)) <= 80
@@ -36,7 +36,7 @@ def test_the_whole_demo_twice(tmp_path, monkeypatch, hushrec):
     release = hr.Release.open("demo/release-eps1.safetensors")
     assert (release.model, release.statement.private, release.statement.unit) == ("PrivateEASE", True, "user")
     assert release.statement.epsilon == pytest.approx(1)
-    assert hr.Ledger.open("demo/ledger.db").remaining < 1e-6
+    assert hr.Ledger.open("demo/ledger.db").state().remaining < 1e-6
     (command,) = (line for line in lines if line.startswith("The list of user A: hushrec "))
     listed = hushrec(command.removeprefix("The list of user A: hushrec ")).out
     assert "score" in listed

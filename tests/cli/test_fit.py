@@ -10,7 +10,9 @@ import polars as pl
 import pytest
 
 import hushrec as hr
+from hushrec.cli import charges
 from support.commands import fit
+from support.stopped import stopped
 
 HEADING = "Confidential, for the curator only"
 
@@ -23,7 +25,7 @@ def test_a_release_its_statement_and_what_is_left(here, hushrec, budget):
     assert "\nε = 1 at δ = 1e-06 per user, add-remove\n" in shown
     assert "Left in the ledger: ε = 0, for 0 more releases.\n" in shown
     assert "Next: hushrec recommend films.safetensors" in shown
-    assert hr.Ledger.open("ledger.db").remaining < 1e-6
+    assert hr.Ledger.open("ledger.db").state().remaining < 1e-6
 
 
 def test_a_second_fit_is_refused_until_the_owner_extends(release, hushrec, refused, budget):
@@ -33,21 +35,8 @@ def test_a_second_fit_is_refused_until_the_owner_extends(release, hushrec, refus
     assert "Wrote second.safetensors" in hushrec(fit(budget, out="second.safetensors")).out
 
 
-def test_a_slot_that_was_released_gives_the_same_bytes(release, hushrec, budget):
-    hushrec(
-        fit(budget, out="again.safetensors", more="--model covariance-svd --set rank=3 --release-index 0")
-    )
-    assert Path("again.safetensors").read_bytes() == release.read_bytes()
-
-
-def test_without_memory_no_ledger_is_started_and_what_was_released_is_there(
-    release, hushrec, budget, monkeypatch
-):
-    monkeypatch.setattr("hushrec.curator.charging.machine", lambda: (1, 1))
-    hushrec(
-        fit(budget, out="again.safetensors", more="--model covariance-svd --set rank=3 --release-index 0")
-    )
-    assert Path("again.safetensors").read_bytes() == release.read_bytes()
+def test_without_memory_no_ledger_is_started(here, hushrec, budget, monkeypatch):
+    monkeypatch.setattr("hushrec.curator.admit.machine", lambda: (1, 1))
     Path("elsewhere").mkdir()
     command = fit(budget, ledger="elsewhere/new.db", out="other.safetensors")
     assert "Nothing was charged" in hushrec(command, code=2).err
@@ -55,12 +44,12 @@ def test_without_memory_no_ledger_is_started_and_what_was_released_is_there(
 
 
 def test_nothing_is_charged_for_what_could_not_be_written(release, refused, budget):
-    before = hr.Ledger.open("ledger.db").head
+    before = hr.Ledger.open("ledger.db").state().head
     assert "exists; choose another file" in refused(fit(budget))
     assert "is not a writable folder" in refused(fit(budget, out="no/films.safetensors"))
     for name in ("films.csv", "films"):
         assert f"name it {name}.safetensors" in refused(fit(budget, out=name))
-    assert hr.Ledger.open("ledger.db").head == before
+    assert hr.Ledger.open("ledger.db").state().head == before
 
 
 def test_a_release_that_was_charged_is_not_lost_with_the_disk(here, hushrec, refused, budget, monkeypatch):
@@ -70,8 +59,26 @@ def test_a_release_that_was_charged_is_not_lost_with_the_disk(here, hushrec, ref
     hushrec(f"ledger create ledger.db {budget}")
     with monkeypatch.context() as patch:
         patch.setattr("hushrec.release.artefact.Release.save", full)
-        assert "--release-index 0 and another file" in refused(fit(budget))
-    assert "Wrote" in hushrec(fit(budget, more="--model covariance-svd --set rank=3 --release-index 0")).out
+        assert "run the same command with another file, without --new-ledger" in refused(fit(budget))
+    said = hushrec(fit(budget)).out
+    assert "Wrote" in said
+    assert "its stored bytes were returned" in said
+
+
+def test_a_stopped_fit_goes_on_from_the_sums_where_they_are(here, hushrec, refused, budget):
+    elsewhere = fit(budget, more="--model global-effects --sums own")
+    with stopped():
+        result = hushrec(elsewhere, 130)
+    assert "The charge stays open: the same call goes on, at no further cost" in result.err
+    assert Path("own").stat().st_mode & 0o777 == 0o700
+    again = elsewhere.replace(" --new-ledger", "")
+    assert "release 0 (GlobalEffects, ε = 1" in refused(again.replace("global-effects", "covariance-svd"))
+    table = pl.read_csv("train.csv", infer_schema=False)
+    table.head(1000).write_csv("fewer.csv")
+    assert "--accept changed" in refused(again.replace("train.csv", "fewer.csv"))
+    assert charges.RESUMED in " ".join(hushrec(again).out.split())
+    assert [path.suffix for path in Path("own").iterdir()] == [".mark"]
+    assert {charge.state for charge in hr.Ledger.open("ledger.db").state().charges} == {"made"}
 
 
 def test_what_was_dropped_is_told_under_the_confidential_heading_alone(here, hushrec, budget):
@@ -269,7 +276,6 @@ KINDS = {
     "chosen": ([], fit(f"--epsilon 1 {PEOPLE}", more="")),
     "of several": ([SEVERAL], "{fit} --epsilon auto --ledger ledger.db --model covariance-svd"),
     "of several, chosen": ([SEVERAL], "{fit} --epsilon auto --ledger ledger.db"),
-    "of a series": ([SEVERAL], "{fit} --ledger ledger.db --series year"),
     "of single ratings": ([], fit(f"--epsilon 1 {PEOPLE.replace('user', 'record')}")),
     "weak": ([], fit(f"--epsilon 10 {PEOPLE}", more="--model covariance-svd --accept weak")),
     "on a condition": ([], fit(f"--epsilon 1 {PEOPLE}", more="--model posterior-sample-mf --set rank=2")),
@@ -300,8 +306,6 @@ def test_at_most_fifteen_lines_are_printed_and_what_matters_first(here, hushrec,
     places = [told.index(said.guarantee.loss("alone" if "of several" in kind else "headline"))]
     if "of several" in kind:
         places.insert(0, told.index("All 52 releases that this ledger allows, together: ε = 4 at"))
-    elif "parts" in said.ledger:
-        places = [told.index("All 52 releases of this series together: ε = 4 at δ = 1e-06")]
     assert places == sorted(places)
     assert "The whole statement: hushrec show films.safetensors Next: hushrec recommend films.saf" in told
     assert "σ = " not in told

@@ -15,13 +15,12 @@ def test_plan_prints_what_the_library_plans(here, hushrec, budget):
     shown = hushrec(f"plan --domain domain.json {budget} --model covariance-svd --set rank=3").out
     allowed = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
     plan = hr.plan(hr.Domain.open("domain.json"), hr.CovarianceSVD(rank=3), allowed)
-    for measurement in plan.measurements:
-        event = measurement.event
-        line = next(line for line in shown.splitlines() if line.startswith(event.name))
-        assert f"σ = {below(event.noise, 4)}" in line
-        assert above(event.sensitivity, 4) in line
-        assert f"{measurement.split:.3f}" in line
-        assert re.search(r"ρ = \d", line)
+    for measurement, listed in zip(plan.noisy, plan.measured(), strict=True):
+        line = next(line for line in shown.splitlines() if line.startswith(measurement.name))
+        assert f"σ = {below(measurement.noise, 4)}" in line
+        assert above(measurement.sensitivity, 4) in line
+        assert f"{listed.split:.3f}" in line
+        assert re.search(r"μ = \d", line)
     assert f"A fit {plan.needs}." in flat(shown)
     assert "of memory besides the ratings" in plan.needs
     assert shown.startswith(f"CovarianceSVD: ε = {plan.epsilon:.6g} at δ = 1e-06 per user, add-remove\n")
@@ -91,21 +90,6 @@ def test_shares_of_a_total_are_planned(here, hushrec):
     assert re.findall(r"^ *(\d+) +ε = ", few, re.MULTILINE) == ["1", "2", "3"]
 
 
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ("--releases 52 --total 4 --model global-effects --unit user --adjacency add-remove", True),
-        ("--releases 52 --total 4 --model covariance-svd --unit user --adjacency add-remove", False),
-        ("--releases 52 --total 4 --model global-effects --unit record --adjacency add-remove", False),
-        ("--releases 1 --total 4 --model global-effects --unit user --adjacency add-remove", False),
-        ("--epsilon 4 --model global-effects --unit user --adjacency add-remove", False),
-    ],
-)
-def test_equal_releases_of_averages_lead_to_a_series(here, hushrec, options, named):
-    shown = flat(hushrec(f"plan --domain domain.json --delta 1e-6 {options}").out)
-    assert ("A series of this model has less noise" in shown) == named
-
-
 @pytest.mark.parametrize("given", ["", "--epsilon 1 --total 4", "--total 4", "--epsilon 1 --releases 3"])
 def test_a_plan_is_of_one_release_or_of_several(here, refused, given):
     kind = "--delta 1e-6 --unit user --adjacency add-remove"
@@ -121,7 +105,7 @@ def test_the_facts_of_a_plan_are_one_object(here, hushrec, budget):
     plan = hr.plan(hr.Domain.open("domain.json"), hr.CovarianceSVD(rank=3), allowed)
     assert facts["epsilon"] == plan.epsilon
     assert facts["settings"] == plan.settings
-    assert {line["name"] for line in facts["measurements"]} >= {event.name for event in plan.events}
+    assert {line["name"] for line in facts["measurements"]} >= {event.name for event in plan.noisy}
     assert facts["reading"]["odds"] >= 2.71
     assert facts["foreign"] == []
 
@@ -199,7 +183,6 @@ def test_a_ledger_of_several_releases_leads_to_the_plan_that_says_so(here, hushr
     (line,) = (line for line in shown.splitlines() if "hushrec plan" in line)
     assert line.startswith("What each release may cost, and whether its lists hold taste: hushrec plan")
     assert "Every user gets the same list" in hushrec(line.partition(": hushrec ")[2]).out
-    assert "Every user gets the same list" in hushrec("plan --domain clicks.json --series year.db").out
     assert (
         "hushrec plan"
         not in hushrec(f"ledger create one.db --epsilon 1 {kind.partition(' --domain')[0]}").out

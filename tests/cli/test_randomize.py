@@ -50,19 +50,13 @@ def test_a_data_set_its_statement_and_what_is_left(here, hushrec):
     assert "one user, 10 cells 30 " in whole
     facts = json.loads(Path("released.parquet.statement.json").read_text())
     assert facts["statement"]["ledger"]["file"] == "ledger.db"
-    assert hr.Ledger.open("ledger.db").remaining < 1e-6
+    assert hr.Ledger.open("ledger.db").state().remaining < 1e-6
 
 
 def test_nobody_is_named_anywhere(here, hushrec):
     result = hushrec(command(out="released.csv"))
     assert "secret" not in result.out + result.err
     assert "secret" not in Path("released.csv").read_text() + Path("released.csv.statement.json").read_text()
-
-
-def test_a_slot_that_was_released_gives_the_same_data(here, hushrec):
-    hushrec(command())
-    hushrec(command(out="again.parquet", more=f"{BUDGET} --release-index 0"))
-    assert Path("again.parquet").read_bytes() == Path("released.parquet").read_bytes()
 
 
 def test_a_second_release_is_refused(here, hushrec, refused):
@@ -96,7 +90,7 @@ def test_distance_based_by_public_features_needs_no_budget(here, hushrec, featur
     assert data.statement.private
     assert data.statement.adjacency == "replace-items"
     assert data.statement.epsilon_per_slot > 0
-    total = hr.Ledger.open("ledger.db").total
+    total = hr.Ledger.open("ledger.db").state().total
     assert (total.unit, total.adjacency) == ("user", "replace-items")
     limit = "--epsilon 1 --delta 0 --unit user --adjacency replace-items"
     shown = hushrec(f"show {data.save('kept.csv')}").out
@@ -190,8 +184,10 @@ def test_data_that_were_charged_are_not_lost_with_the_disk(here, hushrec, refuse
     hushrec(f"ledger create ledger.db {BUDGET}")
     with monkeypatch.context() as patch:
         patch.setattr("hushrec.models.du_leighton_patel.released_data.write", full)
-        assert "--release-index 0 and another file" in refused(command())
-    assert "Wrote" in hushrec(command(more=f"{BUDGET} --release-index 0")).out
+        assert "run the same command with another file, without --new-ledger" in refused(command())
+    said = hushrec(command()).out
+    assert "Wrote" in said
+    assert "Release index 0 was made before: its stored bytes were returned, and nothing was" in said
 
 
 def test_large_data_that_could_not_be_written_are_lost_and_it_is_said(here, hushrec, refused, monkeypatch):
@@ -201,9 +197,11 @@ def test_large_data_that_could_not_be_written_are_lost_and_it_is_said(here, hush
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("hushrec.models.du_leighton_patel.released_data.LARGEST_STORED", 10)
-    monkeypatch.setattr("hushrec.curator.randomize.LARGEST_STORED", 10)
-    monkeypatch.setattr("hushrec.models.du_leighton_patel.released_data.write", full)
-    assert "too large for the ledger to keep, so it is lost" in refused(command())
+    with monkeypatch.context() as patch:
+        patch.setattr("hushrec.models.du_leighton_patel.released_data.write", full)
+        assert "too large for the ledger to keep, so it is lost" in refused(command())
+    assert "its charge is spent, and the same call makes another" in hushrec(command(), 2).err
+    assert "hushrec ledger extend" in refused(command())
 
 
 def test_the_same_number_of_people_gives_the_same_public_output(here, hushrec):
@@ -264,14 +262,12 @@ def test_ctrl_c_says_what_became_of_the_charge(here, hushrec, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("hushrec.curator.randomize.numbered", stopped)
         result = hushrec(command(), 130)
-    assert "hushrec: stopped.\nThe charge stays open: the same call resumes it" in result.err
+    assert "hushrec: stopped.\nThe charge stays open: the same call goes on, at no further" in result.err
     again = command().replace(" --new-ledger", "")
     said = hushrec(again).out
     assert RESUMED in " ".join(said.split())
     assert "Wrote" in said
-    assert len(hr.Ledger.open("ledger.db").entries()) == 1
-    repeated = again.replace("released.parquet", "again.parquet") + " --release-index 0"
-    assert RESUMED not in " ".join(hushrec(repeated).out.split())
+    assert len(hr.Ledger.open("ledger.db").state().charges) == 1
 
 
 def test_the_facts_of_a_plan_are_one_object(here, hushrec, refused, features):
@@ -280,10 +276,10 @@ def test_the_facts_of_a_plan_are_one_object(here, hushrec, refused, features):
     allowed = hr.Budget(epsilon=30.0, delta=0.0, unit="user", adjacency="replace")
     domain = hr.Domain.open("domain.json")
     planned = hr.RandomizedResponse().plan(domain, allowed)
-    assert (facts["kind"], facts["version"], facts["beside"]) == ("plan", 2, None)
+    assert (facts["kind"], facts["version"], facts["beside"]) == ("plan", 3, None)
     assert (facts["model"], facts["epsilon"]) == ("RandomizedResponse", planned.epsilon)
     assert facts["settings"] == planned.settings
-    assert [of["name"] for of in facts["measurements"]] == [event.name for event in planned.events]
+    assert [of["name"] for of in facts["measurements"]] == [one.name for one in planned.noisy]
     assert facts["local"]["epsilon"] == hr.RandomizedResponse().local(planned, domain).epsilon
     near = f"randomize --domain domain.json --method distance-based {NEAR} --features {features}"
     assert "groups of" in json.loads(hushrec(f"{near} --plan --json").out)["groups"]
@@ -312,21 +308,3 @@ def test_a_strangers_method_is_named_before_the_charge(here, hushrec, monkeypatc
     assert said in result.err
     assert said in " ".join(result.out.split())
     assert not ReleasedData.open("released.parquet").statement.private
-
-
-def test_room_for_the_file_is_held_before_the_charge(here, hushrec, monkeypatch):
-    """A ledger does not keep a very large data set, so one that cannot be written would be lost."""
-    from hushrec.curator import disk_space
-
-    elsewhere, held = Path("elsewhere"), disk_space.DiskSpace
-
-    def full(folder, size, *, private=False):
-        if folder.name == elsewhere.name:
-            raise hr.errors.ReleaseError("the disk has too little room")
-        return held(folder, size, private=private)
-
-    elsewhere.mkdir()
-    monkeypatch.setattr(disk_space, "DiskSpace", full)
-    refused = hushrec(command(out="elsewhere/released.csv"), 2)
-    assert "too little room" in refused.err
-    assert not Path("ledger.db").exists()

@@ -53,8 +53,8 @@ def test_the_facts_of_a_release_are_one_object(release, hushrec):
     assert facts["model"] == opened.model == facts["statement"]["model"]
     assert facts["n_items"] == 30
     assert facts["statement"] == json.loads(json.dumps(opened.statement.to_json()))
-    assert (facts["kind"], facts["version"]) == ("release", 2)
-    assert (facts["statement"]["kind"], facts["statement"]["version"]) == ("statement", 2)
+    assert (facts["kind"], facts["version"]) == ("release", 3)
+    assert (facts["statement"]["kind"], facts["statement"]["version"]) == ("statement", 3)
     assert (facts["file"], facts["sha256"]) == ("films.safetensors", sha256(release))
 
 

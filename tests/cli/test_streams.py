@@ -70,7 +70,7 @@ def run(line, environment=None, out=None, err=None):
 
 
 def charges():
-    return len({entry.charge for entry in Ledger.open("ledger.db").entries()})
+    return len(Ledger.open("ledger.db").state().charges)
 
 
 def require_made_once(verb, done):

@@ -61,7 +61,6 @@ MODELS = {
     "user sgd corrected": lambda: hr.UserLevelSGD(rank=3, epochs=3),
     "als corrected": lambda: hr.PrivateALS(rank=3, epochs=3),
     "posterior corrected": lambda: hr.PosteriorMF(rank=3, epochs=4),
-    "subsampled posterior corrected": lambda: hr.PosteriorMF(rank=3, epochs=4, sample_rate=0.5),
     "posterior sample corrected": lambda: hr.PosteriorSampleMF(rank=3, chain={"epochs": 20}),
     "adaptive": lambda: hr.AdaptiveFactors(),
     "popularity": lambda: hr.Popularity(),
@@ -83,7 +82,7 @@ METHODS = {
 }
 
 
-ASKED = ("posterior", "subsampled posterior", "posterior sample")
+ASKED = ("posterior", "posterior sample")
 """Models that are also fitted to people who ask for an ε of their own."""
 
 
@@ -123,13 +122,14 @@ def digest(*parts):
     return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:16]
 
 
-def booked(plan):
-    """Every event with its numbers in bits, its share and its price."""
-    of = ("sensitivity", "noise", "step", "rate", "loss", "symbols", "exponent", "cells", "per_slot", "size")
+def booked(plan, split):
+    """What costs something, with its numbers in bits, its part of the budget and its price."""
+    costs = {line["name"]: line["cost"] for line in plan.facts["measurements"]}
     rows = [
-        [m.event.mechanism, m.event.norm, m.split, plan.cost(m.event)]
-        + [getattr(m.event, name, None) if (name, m.event.rate) != ("rate", 1) else None for name in of]
-        for m in plan.measurements
+        [m.mechanism, m.norm, split[m.name], costs[m.name], m.sensitivity, m.noise, m.step]
+        + [getattr(m, name, None) for name in ("loss", "symbols", "exponent")]
+        + [int(m.sensitivity) if m.norm in ("cells", "slots") else None, getattr(m, "per_slot", None), m.size]
+        for m in plan.noisy
     ]
     promised = [(level.personal_epsilon, level.promised, level.weight) for level in plan.classes]
     # The None stands where a paper's claim was, so that the digests stay.
@@ -168,14 +168,16 @@ def of_model(name, noise, protected, epsilon, ratings):
 
 def fitted(config, ratings, budget):
     """Digest of the plan, and the release; of published forms the laboratory's tests put their own here."""
-    plan = booked(hr.plan(ratings.domain, config, budget))
+    planned = hr.plan(ratings.domain, config, budget)
+    plan = booked(planned, config.budget_split(ratings.domain, budget))
     return plan, hr.testing.fit(ratings, config, budget, entropy=hr.testing.Seeded(3))
 
 
 def randomized(method, ratings, budget):
     """Digest of the plan, and the data set."""
     data = hr.testing.randomize(ratings, method, budget, entropy=hr.testing.Seeded(3))
-    return booked(method.plan(ratings.domain, budget)), data
+    plan = method.plan(ratings.domain, budget)
+    return booked(plan, {one.name: 1.0 for one in plan.noisy}), data
 
 
 def of_method(name, ratings, made, unit, epsilon):
@@ -232,7 +234,8 @@ def cases(*, everything):
             yield " ".join(map(str, key)), of_method, (name, ratings, made, delta, epsilon)
     asking = world(SCALES["stars"], personal_epsilon=True)
     for name in ASKED:
-        yield f"asked {name}", of_model, (f"{name} corrected", "own", PROTECTED[0], 8.0, asking)
+        noise = "laplace" if name == "posterior sample" else "own"  # which is δ = 0
+        yield f"asked {name}", of_model, (f"{name} corrected", noise, PROTECTED[0], 8.0, asking)
 
 
 def differing(stored, *, everything):

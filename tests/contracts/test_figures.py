@@ -23,7 +23,7 @@ from hushrec.privacy.accounting.accountant import (
     gaussian_delta,
     gaussian_epsilon,
     gaussian_mu,
-    largest_rho,
+    largest_cost,
 )
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.local.substitution import worst_per_slot
@@ -125,7 +125,7 @@ def test_sensitivities_of_the_defaults(unit, adjacency):
 def test_sensitivities_of_pairs(unit):
     named = {"user": "–", "record": "vector lengths"}
     planned = PrivateEASE().plan(of_interactions(5000, 10**4), budget(1.0, unit))
-    found = {event.name: f"{event.sensitivity:.3g}" for event in planned.events} | {"–": "–"}
+    found = {event.name: f"{event.sensitivity:.3g}" for event in planned.noisy} | {"–": "–"}
     names = ["item counts", "crowd size", "popular part", named[unit], "item pairs", "votes"]
     assert row("models/private_ease.md", f"`{unit}`, add-remove") == [found[name] for name in names]
 
@@ -149,7 +149,7 @@ FACTORS = (
 
 def events(model, *protected, epsilon=1.0):
     planned = model.plan(LISTED, budget(epsilon, *protected))
-    return {m.event.name: m for m in planned.measurements}
+    return {m.name: m for m in planned.measurements}
 
 
 @pytest.mark.parametrize(("unit", "adjacency"), PROTECTED)
@@ -158,18 +158,18 @@ def test_sensitivities_of_gradients_and_right_hand_sides(unit, adjacency):
         if (unit, adjacency) in model.supports:
             found = events(model, unit, adjacency)
             sides = [found[f"{side}, epoch 1"] for side in ("users", "items") if f"{side}, epoch 1" in found]
-            shown = [f"{m.event.sensitivity:.3g}" for m in sides]
+            shown = [f"{m.sensitivity:.3g}" for m in sides]
             assert row(page, f"`{unit}`, {adjacency}") == shown
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
 def test_sensitivities_of_cells_and_levels(adjacency):
     name = {"replace": "ratings", "add-remove": "cells"}[adjacency]
-    found = events(InputPerturbationMF(epochs=6), "record", adjacency)[name].event.sensitivity
+    found = events(InputPerturbationMF(epochs=6), "record", adjacency)[name].sensitivity
     assert row("models/input_perturbation_mf.md", f"`record`, {adjacency}", name)[0] == f"{found:g}"
     levels = events(GlobalEffects(user_biases="released"), "record", adjacency)
     stated = row("models/global_effects.md", f"`record`, {adjacency}", "user sums")[0]
-    assert stated == f"{levels['user sums'].event.sensitivity:g}"
+    assert stated == f"{levels['user sums'].sensitivity:g}"
 
 
 # -- posterior sampling -----------------------------------------------------------------------------------
@@ -183,8 +183,8 @@ def rounded_up(stated, exact):
 
 @pytest.mark.parametrize("epsilon", [1.0, 0.5, 0.1])
 def test_repeated_releases(epsilon):
-    one = largest_rho(budget(epsilon))
-    sums = [Spent(rho=one * times).epsilon(1e-6) for times in (2, 4, 12, 26, 52, 260, 520)]
+    one = largest_cost(budget(epsilon))
+    sums = [Spent(one * times, None).epsilon_at(1e-6) for times in (2, 4, 12, 26, 52, 260, 520)]
     stated = row("promise.md", f"ε = {epsilon:g}")
     assert all(rounded_up(cell, exact) for cell, exact in zip(stated, sums, strict=True))
 
@@ -201,8 +201,8 @@ def test_two_steps():
 
 @pytest.mark.parametrize(("total", "each"), [(1.0, 0.1206), (4.0, 0.4659)])
 def test_what_a_weekly_release_may_cost(total, each):
-    part = Spent(rho=largest_rho(budget(total)) // 52)
-    assert each <= part.epsilon(1e-6) < each + 1e-4  # rounded down: a share that is larger would not fit
+    part = Spent(largest_cost(budget(total)) // 52, None)
+    assert each <= part.epsilon_at(1e-6) < each + 1e-4  # rounded down: a share that is larger would not fit
     assert re.search(rf"\b{re.escape(str(each))}\b", text("promise.md"))
 
 
@@ -212,13 +212,13 @@ def test_what_a_weekly_release_may_cost(total, each):
 def answered(epsilon, delta=0.0):
     """What the budget of a person buys for a cell, of 1,000."""
     paid = Budget(epsilon=epsilon, delta=delta, unit="user", adjacency="replace")
-    (event,) = RandomizedResponse().plan(of(1_000), paid).events
+    (event,) = RandomizedResponse().plan(of(1_000), paid).noisy
     return event
 
 
 def test_what_a_cell_may_have_at_a_delta():
     page = text("models/randomized_response.md")
-    for epsilon, shown in ((50.0, "0.32 in place of 0.05"), (8.0, "0.078 in place of 0.008")):
+    for epsilon, shown in ((50.0, "0.29 in place of 0.05"), (8.0, "0.072 in place of 0.008")):
         loose, pure = (float(answered(epsilon, delta).loss) for delta in (1e-6, 0.0))
         assert shown == f"{loose:.2g} in place of {pure:.1g}"
         assert shown in page

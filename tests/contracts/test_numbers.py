@@ -7,7 +7,7 @@ answer either, but it names no fix; and a search for the noise of a δ that is n
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,8 @@ from hushrec.data.split import held_out_people, holdout, kfold, latest, since
 from hushrec.errors import HushrecError
 from hushrec.models import METHODS, MODELS, class_of
 from hushrec.privacy.accounting import accountant, weights
-from hushrec.privacy.accounting.events import Gaussian, Laplace, Responses, Substitutions
-from hushrec.privacy.accounting.plan import Measurement, require_small_delta, usual_delta
+from hushrec.privacy.accounting.measurement import Measurement, Responses, Substitutions
+from hushrec.privacy.accounting.plan import require_small_delta, usual_delta
 from hushrec.text import is_number
 from support.releases import ranker
 from support.releases import release as planted
@@ -43,23 +43,15 @@ RATINGS = hr.synthetic.netflix_like(30, 6, 90, 1)
 RELEASE = planted(n=6, rank=2)
 STARS, CLICKS = hr.Client(RELEASE), hr.Client(ranker(tuple("abcdef"), np.arange(6.0)))
 ITEM, OTHER = RELEASE.items[:2]
-EVENTS = (Gaussian("sum", 1.0, 1.0, 1.0, 1),)
+EVENTS = (Measurement("sum", 1.0, "l2", 1.0, 1, noise=1.0),)
 
 
 def declared(**facts: Any) -> hr.Domain:
     return hr.Domain(["a", "b"], **{"max_users": 9} | facts)
 
 
-def event(kind: Any, **changed: Any) -> Any:
-    return kind(**{"name": "sum", "sensitivity": 1.0, "noise": 1.0, "step": 1.0, "size": 1} | changed)
-
-
 def ledger() -> hr.Ledger:
     return hr.Ledger.ephemeral(BUDGET, 5)
-
-
-def seeded(index: Any) -> Any:
-    return hr.fit(RATINGS, hr.GlobalEffects(), BUDGET, ledger=ledger(), release_index=index)
 
 
 def ways() -> dict[str, tuple[Callable[[Any], Any], str]]:
@@ -92,10 +84,9 @@ def ways() -> dict[str, tuple[Callable[[Any], Any], str]]:
         "Ledger.ephemeral": (lambda v: hr.Ledger.ephemeral(BUDGET, v), ""),
         "Ledger.extend": (lambda v: ledger().extend(BUDGET, v), "None"),
         "Ledger.confirm": (lambda v: ledger().confirm(BUDGET, v), ""),
-        "Ledger.forfeit_index": (lambda v: ledger().forfeit_index(v), ""),
-        "fit(release_index)": (seeded, "0 None"),
+        "Ledger.forfeit": (lambda v: ledger().forfeit(v), ""),
         "plan(split)": (lambda v: hr.plan(DOMAIN, hr.GlobalEffects(split={"item sums": v}), BUDGET), ""),
-        "split_budget": (lambda v: hr.split_budget(DOMAIN, hr.GlobalEffects(), BUDGET, v), ""),
+        "split_budget": (lambda v: hr.split_budget(BUDGET, v), ""),
         "recommend(n)": (lambda v: STARS.recommend({ITEM: 5}, v), "0"),
         "recommend(n) of clicks": (lambda v: CLICKS.recommend(["a"], v), "0"),
         "recommend(diversity)": (lambda v: STARS.recommend({ITEM: 5}, diversity=v), "0"),
@@ -119,29 +110,25 @@ def ways() -> dict[str, tuple[Callable[[Any], Any], str]]:
         "usual_delta": (usual_delta, ""),
         "small delta": (lambda v: require_small_delta(v, 100), "0"),
         "small delta(max_users)": (lambda v: require_small_delta(1e-6, v), ""),
-        "a part of a plan": (lambda v: Measurement(EVENTS[0], v), ""),
         # All of it is infinite, or nothing is lost: these are answers.
-        "zcdp_epsilon(rho)": (lambda v: accountant.zcdp_epsilon(v, 1e-6), "0 ∞"),
-        "zcdp_epsilon(delta)": (lambda v: accountant.zcdp_epsilon(1.0, v), "0"),
         "gaussian_delta(mu)": (lambda v: accountant.gaussian_delta(v, 1.0), "0 ∞"),
         "gaussian_delta(epsilon)": (lambda v: accountant.gaussian_delta(1.0, v), "0 ∞"),
         "gaussian_epsilon(mu)": (lambda v: accountant.gaussian_epsilon(v, 1e-6), "0 ∞"),
         "gaussian_epsilon(delta)": (lambda v: accountant.gaussian_epsilon(1.0, v), "0"),
         "gaussian_mu(epsilon)": (lambda v: accountant.gaussian_mu(v, 1e-6), "0 ∞"),
         "gaussian_mu(delta)": (lambda v: accountant.gaussian_mu(1.0, v), "0"),
-        "ε of a plan(delta)": (lambda v: accountant.price(EVENTS[0]).epsilon(v), "0"),
+        "ε of a plan(delta)": (lambda v: accountant.price(EVENTS[0]).epsilon_at(v), "0"),
         "weight(delta)": (lambda v: weights.weight(EVENTS, v, 0.5), ""),
         "weight(personal_epsilon)": (lambda v: weights.weight(EVENTS, 1e-6, v), "0"),
         "promised": (lambda v: weights.promised(EVENTS, 1e-6, v), "0"),
-        "Gaussian(rate)": (lambda v: event(Gaussian, rate=v), ""),
-        "Responses(symbols)": (lambda v: Responses("cells", v, 1.0, 1, 1), ""),
-        "Responses(exponent)": (lambda v: Responses("cells", 3, v, 1, 1), ""),
+        "Responses(symbols)": (lambda v: Responses.of("cells", v, 1.0, 1, 1), ""),
+        "Responses(exponent)": (lambda v: Responses.of("cells", 3, v, 1, 1), ""),
         **{
-            f"{kind.__name__}({name})": (
-                lambda v, kind=kind, name=name: event(kind, **{name: v}),
-                "0" if name == "size" else "",  # which is EVERY_RATING
+            f"Measurement({name}, {norm})": (
+                lambda v, norm=norm, name=name: replace(EVENTS[0], norm=norm, **{name: v}),
+                "0" if name in ("noise", "size") else "",  # which is none yet, or EVERY_RATING
             )
-            for kind in (Gaussian, Laplace)
+            for norm in ("l2", "l1", "loss")
             for name in ("sensitivity", "noise", "step", "size")
         },
         **dict(settings()),
@@ -219,4 +206,4 @@ def test_a_release_of_interactions_and_randomized_rows_are_planned_alike():
     """Of ``Substitutions``, whose numbers follow from the settings."""
     for odd in (math.nan, math.inf, -1.0, 0.0):
         with pytest.raises(HushrecError):
-            Substitutions("slots", odd, 0.5, 1, 6)
+            Substitutions.of("slots", odd, 0.5, 1, 6)

@@ -113,13 +113,13 @@ def test_what_can_be_private_says_whether_it_is(path):
 
 def test_types_that_hold_what_is_private_are_known():
     assert {"Floats", "Ints32", "Ratings", "Interactions", "Feedback", "Blocks", "SparkFeedback"} <= HOLDERS
-    assert {"Population", "Engine", "Grant", "Entropy", "Bounded", "Noisy", "Sample"} <= HOLDERS
-    assert not {"Budget", "Domain", "Plan", "Event", "Statement", "Path", "str"} & HOLDERS
+    assert {"Population", "Engine", "Grant", "Entropy", "Cells", "Noisy"} <= HOLDERS
+    assert not {"Budget", "Domain", "Plan", "Measurement", "Statement", "Path", "str"} & HOLDERS
 
 
 def test_packages_say_what_silence_means():
-    assert is_quiet(SOURCE / "curator" / "series")
-    assert is_quiet(SOURCE / "privacy" / "ledger")
+    assert is_quiet(SOURCE / "curator")
+    assert is_quiet(SOURCE / "privacy" / "ledger" / "stores")
     for loud in ("privacy/noise", "data", "models"):
         assert not is_quiet(SOURCE / loud)
 

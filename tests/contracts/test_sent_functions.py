@@ -14,22 +14,19 @@ import pytest
 
 import hushrec as hr
 from hushrec.data.domain import Domain
-from hushrec.privacy.noise.poisson_sampling import Sample
-from hushrec.privacy.run import ChargedRun
+from hushrec.privacy.grant import Grant
 from hushrec.sums import population
 from hushrec.sums.engine import engine_of
 from hushrec.sums.population import Population
 from support.everywhere import class_of, fits, made
 
-LEAVES = (type(None), bool, int, float, str, np.generic, types.ModuleType, type, Domain, Sample)
+LEAVES = (type(None), bool, int, float, str, np.generic, types.ModuleType, type, Domain)
 PLAIN = (  # modules whose values may be sent, and what they hold is walked
     "hushrec.estimation.head",
-    "hushrec.privacy.accounting.events",
+    "hushrec.privacy.accounting.measurement",
     "hushrec.models.mcsherry_mironov.sums",
     "hushrec.sums.factor_sums",
     "hushrec.sums.integer_grid",
-    "hushrec.models.lists.sums",
-    "hushrec.models.lists.sums",
     "hushrec.models.lists.sums",
     "hushrec.sums.item_sums",
     "hushrec.models.liu_wang_smola.sums",
@@ -136,10 +133,10 @@ def test_what_is_sent_is_plain_and_as_large_for_other_ratings(name, pair, sent):
 # -- each of these faults is found ------------------------------------------------------------------------
 
 
-def test_a_run_among_the_weights_is_found(sent, monkeypatch):
-    right = ChargedRun.weights.fget
-    monkeypatch.setattr(ChargedRun, "weights", lambda run, asked: right(run)(asked))  # a bound method again
-    with pytest.raises(NotPlain, match="ChargedRun"):
+def test_a_grant_among_the_weights_is_found(sent, monkeypatch):
+    right = Grant.weights.fget
+    monkeypatch.setattr(Grant, "weights", lambda grant, asked: right(grant)(asked))  # a bound method again
+    with pytest.raises(NotPlain, match="Grant"):
         made("PosteriorMF", ("user", "add-remove"), world("PosteriorMF", 40, 1))
 
 
@@ -148,7 +145,7 @@ def test_people_among_what_is_sent_are_found(sent):
     people, hidden = Population(ratings), np.array([ratings], dtype=object)
     for function, kind in (
         (lambda block: people, "Population"),
-        (people.sampled, "Population"),
+        (people.blocks, "Population"),
         (functools.partial(lambda known, block: known, [ratings]), "Ratings"),
         (lambda block, other=people.weighed: other, "Watched"),
         (lambda block, other={"personal_epsilon": 1}: other, "dict"),

@@ -187,7 +187,7 @@ def effect(config: Settings, protected: tuple[str, str] | None) -> tuple[Any, ..
         budget = hr.Budget(epsilon=400.0, delta=0.0, unit=unit, adjacency=adjacency)
         made = hr.testing.randomize(ratings, config, budget, entropy=hr.testing.Seeded(7)).ratings
         rows = made.indptr.tobytes(), made.items.tobytes(), made.steps.tobytes()
-        return config.plan(ratings.domain, budget).events, rows
+        return config.plan(ratings.domain, budget).noisy, rows
     # So few people rank by more than counts only under little noise.
     epsilon = 60.0 if isinstance(ratings, hr.Interactions) else 30.0
     epsilon = 3000.0 if isinstance(config, hr.CovarianceSVD | hr.CovarianceKNN) else epsilon
@@ -198,7 +198,7 @@ def effect(config: Settings, protected: tuple[str, str] | None) -> tuple[Any, ..
 def charged(config: Any, ratings: Any, budget: hr.Budget) -> tuple[Any, ...]:
     """Events and bits of a release; of published forms the laboratory's tests put their own here."""
     plan = hr.plan(ratings.domain, config, budget)
-    return plan.events, *bits(hr.testing.fit(ratings, config, budget, entropy=hr.testing.Seeded(7)))
+    return plan.noisy, *bits(hr.testing.fit(ratings, config, budget, entropy=hr.testing.Seeded(7)))
 
 
 def bits(release: hr.Release) -> tuple[Any, ...]:

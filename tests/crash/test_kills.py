@@ -1,56 +1,134 @@
-"""kill -9 at every failpoint, and at any moment: what was published was charged, nothing is drawn twice."""
+"""kill -9 at every failpoint, and at any moment: the same call ends in one release, of one charge.
 
-import os
-import signal
-import time
+No measurement has a second value: what the ledger recorded before a kill is what the release is made from,
+and a value is drawn again only if the one before was never recorded.
+"""
+
+import random
 from pathlib import Path
 
 import pytest
 
-from hushrec.errors import LedgerError, LedgerStale
+from hushrec.errors import LedgerError
 from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.sums_on_disk import SumsFolder
+from support.played import one_release, played
 
-pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+POINTS = (
+    "inside-create",
+    "before-charge",
+    "inside-charge",
+    "after-charge",
+    "after-mark",
+    "after-draw",
+    "after-draft",
+    "inside-record",
+    "after-record",
+    "after-keep",
+    "inside-finish",
+    "after-finish",
+)
+VERBS = {"descent": 8, "branches": 7, "draw": 1, "rows": 1}
+"""How many measurements each makes."""
 
-CHARGES_AFTER_RECOVERY = {
-    "inside-create": 1,
-    "before-charge": 1,
-    "inside-charge": 1,  # undone: nothing was committed
-    "after-charge": 2,  # a grant may have been in use
-    "after-sample": 2,  # noise was drawn under the first
-    "inside-store": 2,
-    "after-store": 1,  # the stored bytes are the answer
-    "after-file": 1,
-    "after-publish": 1,
+
+def at(verb, point, passes=1, **more):
+    return {"play": "killed", "verb": verb, "point": point, "passes": passes, **more}
+
+
+EVERYWHERE = {point: at("effects", point, created=point != "inside-create") for point in POINTS}
+DEEP = {
+    f"{verb}, {point} {passes}": at(verb, point, passes)
+    for verb, point, passes in (
+        ("descent", "after-draw", 8),
+        ("descent", "inside-record", 7),
+        ("branches", "after-record", 5),  # just before the branch is taken
+        ("branches", "inside-record", 6),  # the branch itself
+        ("branches", "after-draw", 6),
+        ("draw", "after-draft", 1),
+        ("draw", "after-record", 1),
+        ("rows", "after-draw", 1),
+        ("rows", "inside-finish", 1),
+    )
+}
+FAULTS = {
+    fault: at("effects", "after-record", 3, fault=fault)
+    for fault in ("nothing comes back", "nothing is recorded", "nothing is settled")
+}
+MANY = {
+    f"{verb}, {point} {passes}": at(verb, point, passes, created=point != "inside-create")
+    for verb, count in VERBS.items()
+    for point in POINTS
+    for passes in sorted({1, (count + 1) // 2, count} if point.startswith("after-") else {1})
+    if passes == 1 or point in ("after-draw", "after-draft", "after-record", "after-keep")
 }
 
 
-@pytest.mark.parametrize("name", CHARGES_AFTER_RECOVERY)
-def test_a_kill_at_every_failpoint(path: Path, crash, name: str) -> None:
-    assert crash.run_until(name, lambda: crash.publish(path, 0)) == crash.killed
-    release = path.with_name("release0.safetensors")
-    if path.exists():
-        crash.check(path)
-    seen = [Ledger.open(path).stored(crash.plan, 0) if path.exists() else None]
-    seen += [release.read_bytes()] if release.exists() else []
-    assert crash.run_until(None, lambda: crash.publish(path, 0)) == 0
-    crash.check(path)
-    for artefact in filter(None, seen):
-        assert artefact == release.read_bytes()
-    charges = {entry.charge for entry in Ledger.open(path).entries()}
-    assert len(charges) == CHARGES_AFTER_RECOVERY[name]
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory):
+    return played(tmp_path_factory.mktemp("kills"), EVERYWHERE | DEEP | FAULTS)
 
 
-def test_every_failpoint_is_rehearsed(crash) -> None:
+@pytest.mark.parametrize("name", [*EVERYWHERE, *DEEP])
+def test_a_kill_at_a_point_costs_nothing_and_draws_nothing_twice(outcomes, name):
+    found = outcomes[name]
+    assert found["statuses"] == [-9, 0], found["said"]
+    assert one_release(found)
+    assert found["left"] == []
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found(outcomes, fault):
+    assert outcomes[fault]["statuses"][0] == -9
+    assert not one_release(outcomes[fault])
+
+
+@pytest.mark.full
+def test_kills_at_every_point_of_every_verb(tmp_path):
+    found = played(tmp_path, MANY)
+    wrong = {name: one for name, one in found.items() if one["statuses"] != [-9, 0] or not one_release(one)}
+    assert not wrong
+    assert len(found) > 60
+
+
+def hounded(rounds, verbs):
+    """Kills at moments that no point names; the same ones each time that the test runs."""
+    moments = random.Random(7)
+    return {
+        f"{verb}, round {number}": {
+            "play": "hounded",
+            "verb": verb,
+            "delays": [moments.uniform(0.0, 0.4) for _ in range(3)],
+        }
+        for verb in verbs
+        for number in range(rounds)
+    }
+
+
+def test_kills_at_any_moment(tmp_path):
+    found = played(tmp_path, hounded(3, ["descent"]))
+    assert all(map(one_release, found.values())), found
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("verb", VERBS)
+def test_forty_rounds_of_kills_at_any_moment(tmp_path, verb):
+    found = played(tmp_path, hounded(40, [verb]))
+    assert all(map(one_release, found.values())), found
+    killed = sum(one["statuses"].count(-9) for one in found.values())
+    print(f"{verb}: {killed} kills in {len(found)} rounds")
+    assert killed >= 20
+
+
+def test_every_failpoint_is_rehearsed():
     from hushrec.privacy import failpoints
 
     sources = Path(failpoints.__file__).parent.rglob("*.py")
     named = {name for source in sources for name in source.read_text().split('failpoint("')[1:]}
-    rehearsed = {*CHARGES_AFTER_RECOVERY, *crash.of_checkpoints}
-    assert {name.split('"')[0] for name in named} | {"after-file"} == rehearsed
+    assert {name.split('"')[0] for name in named} == {*POINTS}
 
 
-def test_the_hook_has_one_reader() -> None:
+def test_the_hook_has_one_reader():
     from hushrec.privacy import failpoints
 
     root = Path(failpoints.__file__).parents[1]
@@ -58,82 +136,27 @@ def test_the_hook_has_one_reader() -> None:
     assert readers == {"failpoints.py"}
 
 
-def test_the_check_finds_a_release_before_its_charge(path: Path, crash) -> None:
-    crash.publish(path, 0)
-
-    def careless() -> None:
-        charged = path.with_name("release0.safetensors").read_bytes()
-        path.with_name("release1.safetensors").write_bytes(charged)
-        Ledger.open(path).charge(crash.plan, 1)
-
-    assert crash.run_until("before-charge", careless) == crash.killed
-    with pytest.raises(AssertionError):
-        crash.check(path)
-
-
-def test_the_check_finds_a_charge_that_was_forgotten(path: Path, crash) -> None:
-    crash.publish(path, 0)
-    before = path.read_bytes()
-    Ledger.open(path).extend(crash.total, 9)
-    crash.publish(path, 1)
-    path.write_bytes(before)
-    with pytest.raises(LedgerStale):
-        crash.check(path)
-
-
-def kill_at_any_moment(path: Path, crash, rounds: int) -> int:
-    """Kill a child that publishes slot after slot, each round a little later; returns the kills."""
-    Ledger.create(path, crash.total.model_copy(update={"epsilon": 1000.0}), max_releases=100_000)
-    kills = 0
-    for number in range(rounds):
-        first = 1 + number * 1000
-
-        def work(first: int = first) -> None:
-            for release_index in range(first, first + 8):
-                crash.publish(path, release_index)
-
-        child = crash.fork(work)
-        time.sleep(0.002 + 0.0017 * (number % 40))
-        os.kill(child, signal.SIGKILL)
-        kills += crash.status(child) == crash.killed
-        ledger = Ledger.open(path)
-        for release in path.parent.glob("*.safetensors"):
-            release_index = int(release.stem.removeprefix("release"))
-            assert ledger.stored(crash.plan, release_index) == release.read_bytes()
-    assert ledger.spent == crash.plan.spent * len(ledger.entries())
-    return kills
-
-
-def test_kills_at_any_moment(path: Path, crash) -> None:
-    assert kill_at_any_moment(path, crash, 12) >= 6
-
-
-@pytest.mark.full
-def test_many_kills_at_any_moment(path: Path, crash) -> None:
-    assert kill_at_any_moment(path, crash, 100) >= 50
-
-
-def test_a_lost_write_ahead_log_is_noticed(path: Path, crash) -> None:
+def test_a_lost_write_ahead_log_is_noticed(path, crash):
     """A crash between commit and checkpoint leaves the last charges in a file of their own."""
     import sqlite3
 
-    crash.publish(path, 0)
-    Ledger.open(path).extend(crash.total, 9)
+    ledger = Ledger.create(path, crash.total, max_releases=9)
+    ledger.charge(crash.plan, accept="share")
+    folder = SumsFolder(path.with_name("sums"), ledger.id)
     reader = sqlite3.connect(path)  # holds the checkpoint back, as a crash would
     reader.execute("BEGIN")
     reader.execute("SELECT * FROM log").fetchone()
-    crash.publish(path, 1)
+    Ledger.open(path).charge(crash.plan, sums=folder.new(), accept="share")
     rest = path.with_name("ledger.db-wal").read_bytes()
     kept = path.read_bytes()
     reader.close()
-    crash.check(path)
     for damaged in (b"", rest[:100], rest[:200] + bytes([rest[200] ^ 1]) + rest[201:]):
         path.write_bytes(kept)
         path.with_name("ledger.db-wal").write_bytes(damaged)
         with pytest.raises(LedgerError):
-            Ledger.open(path)
+            Ledger.open(path).charge(crash.plan, sums=folder.new(), accept="share")
         for rubbish in path.parent.glob("ledger.db-*"):
             rubbish.unlink()
     path.write_bytes(kept)
     path.with_name("ledger.db-wal").write_bytes(rest)
-    crash.check(path)
+    assert len(Ledger.open(path).state().charges) == 2

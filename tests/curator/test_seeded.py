@@ -4,9 +4,11 @@ import pytest
 
 import hushrec as hr
 from hushrec.curator import seeded
+from hushrec.data.pack import load_blocks
 from hushrec.documents.words import Clause
-from hushrec.errors import ConfigError
+from hushrec.errors import ConfigError, DataError
 from hushrec.privacy.noise.entropy import OperatingSystem
+from support.stopped import stopped
 
 ROWS = hr.Budget(epsilon=4.0, delta=0.0, unit="user", adjacency="replace")
 
@@ -41,3 +43,34 @@ def test_noise_that_claims_to_be_private_is_refused(small, budget):
         seeded.fit(small, hr.GlobalEffects(), budget(1.0), entropy=OperatingSystem())
     with pytest.raises(ConfigError, match="call the verb of hushrec itself"):
         seeded.randomize(small, hr.RandomizedResponse(), ROWS, entropy=OperatingSystem())
+
+
+def test_a_damaged_block_is_refused_before_an_experiment_is_charged(small, budget, tmp_path):
+    """Here no digest is computed, which would find it."""
+    people = load_blocks(small.to_polars(), small.domain, tmp_path / "blocks")
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(1.0))
+    (file,) = tmp_path.rglob("items.npy")
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(DataError, match=r"items\.npy is not what was written"):
+        seeded.fit(people, hr.GlobalEffects(), budget(1.0), ledger=ledger, entropy=hr.testing.Seeded(1))
+    assert not ledger.state().charges
+
+
+def test_nothing_is_kept_and_no_stopped_fit_stands_in_the_way(small, budget, tmp_path, monkeypatch):
+    """Also on a ledger that is kept, where a private fit of the same plan waits."""
+    monkeypatch.chdir(tmp_path)
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(9.0), max_releases=3)
+
+    def call():
+        return hr.fit(small, hr.GlobalEffects(), budget(1.0), ledger=ledger)
+
+    with stopped():
+        call()
+    before = sorted(tmp_path.rglob("*"))
+    for _ in range(2):
+        seeded.fit(small, hr.GlobalEffects(), budget(1.0), ledger=ledger, entropy=hr.testing.Seeded(0))
+    seeded.fit(small, hr.GlobalEffects(), budget(1.0), entropy=hr.testing.Seeded(0))
+    assert sorted(tmp_path.rglob("*")) == before
+    assert call().statement.ledger["release_index"] == 0

@@ -157,4 +157,4 @@ def test_models_of_ratings_refuse_interactions_before_anything_is_charged(whole,
         DataError, match=r"CovarianceSVD works on ratings, .*choose PrivateEASE \(--model private-ease\)"
     ):
         hr.fit(whole, hr.CovarianceSVD(), budget, ledger=ledger)
-    assert not [*ledger.entries()]
+    assert not ledger.state().charges

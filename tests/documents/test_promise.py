@@ -65,7 +65,7 @@ of_every_kind = pytest.mark.parametrize(("unit", "adjacency", "interactions"), K
 
 
 def guarantee(unit, adjacency, interactions, epsilon, delta, mu=None):
-    noise = [] if mu is None else [Measured("sums", "gaussian", 1.0, 1 / mu, 4, 1.0, mu**2 / 2)]
+    noise = [] if mu is None else [Measured("sums", "gaussian", 1.0, 1 / mu, 4, 1.0, mu)]
     return Guarantee(unit, adjacency, Odds.of(epsilon, delta, noise), interactions)
 
 

@@ -47,7 +47,7 @@ def test_every_kind_of_statement_keeps_to_its_schema(changes):
         {"caveats": ["NOT PRIVATE"]},
         {"caveats": [{"name": "assumes.cap", "max_per_user": 3}]},
         {"assumes": [{"name": "assumes.catalogue_says", "names": None}]},
-        {"ledger": {"part": 1}},
+        {"ledger": {"seq": -1}},
         {"said": {}},
         {"reading": {}},
         {"unit": "people"},

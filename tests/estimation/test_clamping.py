@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hushrec.estimation.shrinkage import clamped_slope, clamped_variance
-from hushrec.privacy.bounded import Noisy
+from hushrec.privacy.noisy import Noisy
 
 
 def one(value, sigma=0.0):

@@ -8,7 +8,7 @@ import pytest
 from hushrec.estimation import factor_steps
 from hushrec.estimation.factor_steps import langevin_step, leading
 from hushrec.estimation.shrinkage import RATING_VARIANCE
-from hushrec.privacy.bounded import Noisy
+from hushrec.privacy.noisy import Noisy
 
 
 def simulated(sigma, n=600, m=80, rank=3, seed=0):

@@ -14,7 +14,7 @@ from hushrec.estimation.shrinkage import (
     popularity,
     shrink,
 )
-from hushrec.privacy.bounded import Noisy
+from hushrec.privacy.noisy import Noisy
 
 
 def test_shrinkage_trusts_what_the_noise_leaves():

@@ -20,7 +20,7 @@ def printed(example):
 @pytest.mark.full
 def test_twelve_releases_share_one_total(example, printed):
     ledger = hr.Ledger.open(example / "ledger.db")
-    assert (ledger.total.epsilon, ledger.releases_left) == (4.0, 9)
+    assert (ledger.state().total.epsilon, ledger.state().releases_left) == (4.0, 9)
 
 
 @pytest.mark.full

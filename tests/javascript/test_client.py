@@ -231,11 +231,11 @@ def test_a_statement_that_is_read_unchecked_is_noticed(tmp_path, right, wrong):
     assert "read" in refused_by_both(tmp_path, odd_statements(), client)
 
 
-@pytest.mark.parametrize("version", [1, 3, "2", None])
+@pytest.mark.parametrize("version", [2, 4, "3", None])
 def test_it_refuses_other_versions_of_the_statement(tmp_path, version):
     told = opened(release().to_bytes())[0]["statement"]
     (line,) = refused_by_both(tmp_path, [("statement", {**told, "version": version})])
-    assert "this hushrec reads 2; upgrade hushrec" in line
+    assert "this hushrec reads 3; upgrade hushrec" in line
 
 
 @pytest.mark.parametrize("kind", ["factors and people", "neighbours", "dense neighbours"])

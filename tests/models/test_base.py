@@ -6,6 +6,7 @@ import pytest
 
 import hushrec as hr
 from hushrec import models
+from hushrec.errors import ConfigError
 from hushrec.models.base import Model
 
 KINDS = [models.class_of(name) for name in models.MODELS]
@@ -47,3 +48,15 @@ def test_the_baseline_is_of_the_smallest_unit_that_is_supported(kind):
 def test_the_baselines_of_known_models():
     found = [(kind().baseline.unit, kind().baseline.adjacency) for kind in (hr.GlobalEffects, hr.PosteriorMF)]
     assert found == [("record", "add-remove"), ("user", "add-remove")]
+
+
+@pytest.mark.parametrize("cap", [2.0**29, 1e300, math.inf])
+def test_a_contribution_cap_beyond_what_anybody_has_is_refused(cap):
+    for declared in (
+        lambda: hr.Popularity(contribution_cap=cap),
+        lambda: hr.PrivateEASE(contribution_cap=cap),
+        lambda: hr.GlobalEffects(effects={"contribution_cap": cap}),
+        lambda: hr.CovarianceSVD(covariance={"contribution_cap": cap}),
+    ):
+        with pytest.raises(ConfigError, match=r"contribution_cap: .*less than 536870912|finite number"):
+            declared()

@@ -65,4 +65,4 @@ def test_levels_of_people_are_released_or_stay_at_home(listed, listed_rmse, budg
 def test_levels_of_protected_people_stay_at_home(listed, budget):
     with pytest.raises(BudgetUnsupported, match='set user_biases="client"'):
         hr.plan(listed[0].domain, RELEASED, budget(unit="user"))
-    assert hr.plan(listed[0].domain, hr.GlobalEffects(user_biases="client"), budget(unit="user")).events
+    assert hr.plan(listed[0].domain, hr.GlobalEffects(user_biases="client"), budget(unit="user")).noisy

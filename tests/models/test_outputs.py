@@ -48,11 +48,11 @@ def test_the_plan_says_how_the_budget_is_shared(listed, budget, model, adjacency
     domain = listed[0].domain
     allowed = budget(2.0, adjacency=adjacency)
     planned = hr.plan(domain, model, allowed)
-    split = {m.event.name: m.split for m in planned.measurements}
-    assert sum(split.values()) == pytest.approx(1, abs=1e-9)
+    split = {m.name: m.split for m in planned.measured() if m.split}
+    assert sum(split.values()) == pytest.approx(1, abs=1e-5)
     assert min(split.values()) > 0
     assert ("user counts" in split) == ("item counts" in split) == (adjacency == "add-remove")
-    assert 1.999 < planned.epsilon <= 2
+    assert 1.999 < planned.spent.epsilon_at(allowed.delta) <= 2
     # Another split is a setting, by the same names.
     more = type(model)(**model.model_dump(exclude_unset=True) | {"split": {"item sums": 5.0}})
     name = "item sums"
@@ -66,15 +66,15 @@ def test_what_is_planned_is_booked_and_stated(listed, budget, tmp_path, model, a
     planned = hr.plan(listed[0].domain, model, allowed)
     hr.Ledger.create(tmp_path / "ledger.db", allowed)
     release = hr.fit(listed[0], model, allowed, ledger=tmp_path / "ledger.db")
-    entries = hr.Ledger.open(tmp_path / "ledger.db").entries()
-    booked = [(e.measurement, e.mechanism, e.sensitivity, e.sigma, e.size) for e in entries]
-    assert booked == [(e.name, e.mechanism, e.sensitivity, e.deviation, e.size) for e in planned.events]
+    (charge,) = hr.Ledger.open(tmp_path / "ledger.db").state().charges
+    booked = [one.facts() | {"sigma": one.deviation} for one in planned.noisy]
+    assert [record | own for record, own in zip(charge.booked, booked, strict=True)] == [*charge.booked]
     assert release.statement.private
     assert release.statement.epsilon == planned.epsilon
     stated = {m.name: m.mechanism for m in release.statement.measurements}
     exact = {"item counts", "user counts"} if adjacency == "replace" else set()
     assert {name for name, mechanism in stated.items() if mechanism == "exact"} == exact
-    assert {*stated} - exact == {e.name for e in planned.events}
+    assert {*stated} - exact == {e.name for e in planned.noisy}
 
 
 @each_model

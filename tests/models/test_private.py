@@ -1,4 +1,4 @@
-"""Plans of models with noise: split, samples of people, posterior draws and personal ε, made and stated."""
+"""Plans of models with noise: split, posterior draws and personal ε, made and stated."""
 
 import dataclasses
 import json
@@ -15,8 +15,9 @@ from hushrec.curator.statements import describe
 from hushrec.documents.words import Clause
 from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError
 from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
-from hushrec.privacy.accounting.events import PosteriorSample, drawn_rate
-from hushrec.privacy.query import AnyQuery, Draw, Sum
+from hushrec.privacy.accounting.accountant import gaussian_epsilon, largest_cost
+from hushrec.privacy.accounting.calibration import divided, with_noise
+from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Promised, Statement, placeholder_statement
 
@@ -25,19 +26,18 @@ CHAIN = {"R̂": 1.0125, "effective sample size": 812.0, "chains": "4, of 2,000 r
 
 
 class Rounds(GlobalEffects):
-    """Item effects as usual, and beside them rounds of samples that nothing is made from."""
+    """Item effects as usual, and beside them rounds that nothing is made from."""
 
     personal_epsilon: ClassVar = True
 
-    rate: float = 0.1
     chain: bool = False
 
-    def beside(self) -> list[AnyQuery]:
+    def beside(self) -> list[Measurement]:
         if self.chain:
-            return [Draw("item factors", 6.0, 2.0**-20, 12)]
-        return [Sum(f"round {i}", 1.5, "l2", 2.0**-14, 12, rate=self.rate) for i in range(5)]
+            return [Measurement("item factors", 6.0, "loss", 2.0**-20, 12)]
+        return [Measurement(f"round {i}", 1.5, "l2", 2.0**-14, 12) for i in range(5)]
 
-    def queries(self, domain, terms) -> Sequence[AnyQuery]:
+    def queries(self, domain, terms) -> Sequence[Measurement]:
         return [*super().queries(domain, terms), *self.beside()]
 
     def default_split(self, domain, budget) -> Mapping[str, float]:
@@ -50,10 +50,9 @@ class Rounds(GlobalEffects):
         made = super().fit(feedback, run)
         for query in self.beside():
             if self.chain:
-                assert len(run.measure(query, lambda key: key)) == 32
+                drawn = run.sample_posterior(query, lambda key: {"key": np.frombuffer(key, np.uint8)})
+                assert drawn["key"].size == 32
                 return dataclasses.replace(made, statement=placeholder_statement(CHAIN))
-            if query.rate < 1:
-                assert run.sample(query).rate == drawn_rate(self.rate)
             run.measure(query, np.zeros(12, np.int64))
         return made
 
@@ -66,56 +65,35 @@ def small():
     return hr.synthetic.netflix_like(60, 6, 240, 1)
 
 
-def test_samples_of_people_are_planned_on_the_whole_budget(small) -> None:
-    planned = hr.plan(small.domain, Rounds(), BUDGET)
-    kinds = {event.name: event.mechanism for event in planned.events}
-    assert [kinds[f"round {i}"] for i in range(5)] == ["subsampled gaussian"] * 5
-    assert kinds.get("item sums", "gaussian") == "gaussian"
-    assert 0 <= 4.0 - planned.epsilon < 1e-8
-    assert {e.rate for e in planned.events if e.rate < 1} == {drawn_rate(0.1)}
-
-
-def test_where_everybody_takes_part_the_plan_is_the_exact_one_to_the_bit(small) -> None:
-    """As GlobalEffects alone plans it, given its part of ρ: nothing numerical is in it."""
-    from hushrec.privacy.accounting.calibration import gaussian, split_gaussian
-
-    config = Rounds(rate=1.0)
+def test_the_plan_is_the_exact_one_to_the_bit(small) -> None:
+    """As GlobalEffects alone plans it, given its part of μ²: nothing numerical is in it."""
+    config = Rounds()
     planned = hr.plan(small.domain, config, BUDGET)
-    rhos = split_gaussian(BUDGET, config.budget_split(small.domain, BUDGET))
+    costs = divided(BUDGET, config.budget_split(small.domain, BUDGET))
     for query in config.queries(small.domain, BUDGET):
-        exact = gaussian(
-            query.name, rho=rhos[query.name], sensitivity=query.sensitivity, step=query.step, size=query.size
-        )
-        assert exact in planned.events
+        assert with_noise(query, costs[query.name], BUDGET.delta) in planned.noisy
 
 
-def test_a_release_of_samples_states_their_rate(small, tmp_path) -> None:
+def test_the_costs_that_a_release_states_add_up_to_its_epsilon(small, tmp_path) -> None:
     hr.Ledger.create(tmp_path / "ledger.db", BUDGET)
-    release = fit(small, Rounds(), BUDGET, ledger=tmp_path / "ledger.db")
-    statement = release.statement
+    statement = fit(small, Rounds(), BUDGET, ledger=tmp_path / "ledger.db").statement
     assert statement.private
-    lines = {m.name: m for m in statement.measurements}
-    assert (lines["round 0"].mechanism, lines["round 0"].rate) == ("subsampled gaussian", drawn_rate(0.1))
-    assert "q = 0.1" in str(statement)
-    assert Release.from_bytes(release.to_bytes()).statement == statement
-    kept = {line["name"]: "rate" in line for line in statement.to_json()["measurements"]}
-    assert [name for name, there in kept.items() if there] == [f"round {i}" for i in range(5)]
-    costs = [line.cost for line in statement.measurements]
-    order = hr.plan(small.domain, Rounds(), BUDGET).spent.optimal_order(1e-6)
-    alone = sum(costs) * order + math.log1p(-1 / order) - (math.log(1e-6) + math.log(order)) / (order - 1)
-    assert alone == pytest.approx(4.0, abs=1e-6)  # the column adds up to the ε that is stated
-    assert hr.Ledger.open(tmp_path / "ledger.db").remaining < 1e-8
+    mu = math.sqrt(sum(line.cost**2 for line in statement.measurements))
+    assert gaussian_epsilon(mu, 1e-6) == pytest.approx(4.0, rel=1e-9)
+    assert hr.Ledger.open(tmp_path / "ledger.db").state().remaining < 1e-3
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
-def test_a_posterior_sample_gets_its_part_of_epsilon_and_sums_the_rest(small, noise) -> None:
-    config = Rounds(chain=True, noise=noise)
-    planned = hr.plan(small.domain, config, BUDGET)
-    (sample,) = (event for event in planned.events if isinstance(event, PosteriorSample))
-    share = config.budget_split(small.domain, BUDGET)["item factors"]
-    assert sample.sensitivity / sample.noise == pytest.approx(4.0 * share)
+def test_a_posterior_sample_and_sums_share_the_budget(small, noise) -> None:
+    config, budget = Rounds(chain=True, noise=noise), BUDGET
+    if noise == "laplace":
+        budget = BUDGET.model_copy(update={"delta": 0.0})
+    planned = hr.plan(small.domain, config, budget)
+    (sample,) = (event for event in planned.noisy if event.norm == "loss")
+    share = config.budget_split(small.domain, budget)["item factors"]
+    assert sample.spent().units(budget.delta) == pytest.approx(share * largest_cost(budget), rel=1e-9)
     assert 0 <= 4.0 - planned.epsilon < 1e-8
-    assert [e.name for e in planned.events] == [q.name for q in config.queries(small.domain, BUDGET)]
+    assert [e.name for e in planned.noisy] == [q.name for q in config.queries(small.domain, budget)]
 
 
 def test_a_conditional_release_says_so_first_and_shows_its_chain(small, tmp_path) -> None:
@@ -154,17 +132,16 @@ def test_the_statement_lists_what_each_class_is_promised(small, tmp_path) -> Non
     planned = hr.plan(domain, config, BUDGET)
     grant = hr.Ledger.create(tmp_path / "ledger.db", BUDGET).charge(planned)
     made = baseline(small, GlobalEffects())
-    queries = config.queries(domain, BUDGET)
-    statement = describe(made, queries, planned, grant, domain, personal_epsilon=True).statement
+    statement = describe(made, grant, domain, personal_epsilon=True).statement
     assert [(level.name, level.personal_epsilon) for level in statement.classes] == [
         ("strict", 0.5),
         ("default", 2.0),
         ("generous", 8.0),
     ]
     for level, (weight, promised) in zip(
-        statement.classes, [(0.3, 0.5), (0.7, 2.0), (1.0, 4.0)], strict=True
+        statement.classes, [(0.148, 0.5), (0.535, 2.0), (1.0, 4.0)], strict=True
     ):
-        assert level.weight == pytest.approx(weight, abs=0.1)
+        assert level.weight == pytest.approx(weight, abs=0.001)
         assert promised - 0.001 < level.promised <= promised
     text = str(statement)
     assert "class asks for is promised weight" in " ".join(text.split())
@@ -198,9 +175,9 @@ def test_shares_are_scaled_to_the_whole_and_overridden_by_name(small) -> None:
 class Choosing(GlobalEffects):
     """Item effects as usual, and then one of two branches."""
 
-    def queries(self, domain, terms) -> Sequence[AnyQuery]:
+    def queries(self, domain, terms) -> Sequence[Measurement]:
         branches = (("a", "one"), ("b", "one"), ("c", "other"))
-        more = (Sum(name, 1.0, "l2", 2.0**-14, 3, branch=branch) for name, branch in branches)
+        more = (Measurement(name, 1.0, "l2", 2.0**-14, 3, branch=branch) for name, branch in branches)
         return [*super().queries(domain, terms), *more]
 
     def default_split(self, domain, budget) -> Mapping[str, float]:
@@ -268,7 +245,7 @@ def test_without_delta_laplace_noise_is_advised_where_it_may_be_had(small, confi
 
 def test_a_setting_that_does_nothing_under_a_budget_is_refused_by_its_plan(small) -> None:
     config = GlobalEffects(effects={"contribution_cap": 3.0})
-    assert hr.plan(small.domain, config, BUDGET).events
+    assert hr.plan(small.domain, config, BUDGET).noisy
     with pytest.raises(ConfigError, match=r"effects\.contribution_cap has no effect with unit 'record'"):
         hr.plan(small.domain, config, BUDGET.model_copy(update={"unit": "record"}))
 

@@ -1,6 +1,7 @@
 """What shows through noise, from what is declared: μ, the signals, and what models make of them."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from hushrec.models.visibility import (
     shown_pairs,
     whole_users,
 )
-from hushrec.privacy.accounting.accountant import gaussian_delta
+from hushrec.privacy.accounting.accountant import gaussian_delta, laplace_cost
 from hushrec.privacy.accounting.budget import Unprotected
 
 EXACT = Unprotected("record", "add-remove")
@@ -46,16 +47,18 @@ def shown(domain, budget, norm="l2", max_per_user=9.0):
 def test_mu_is_what_the_whole_budget_pays_for(budget, epsilon, delta):
     found = mu(budget(epsilon, delta=delta))
     assert gaussian_delta(found, epsilon) == pytest.approx(delta, rel=1e-6)
-    assert mu(budget(epsilon, delta=delta), "l1") == mu(budget(epsilon, delta=0.0)) == epsilon / math.sqrt(2)
+    assert mu(budget(epsilon, delta=0.0)) == mu(budget(epsilon, delta=0.0), "l1") == epsilon / math.sqrt(2)
+    pure = math.sqrt(2) * mu(budget(epsilon, delta=delta), "l1")
+    assert laplace_cost(Fraction(pure)).mu_squared == pytest.approx(found**2 * 1e12, rel=1e-9, abs=1)
 
 
 def test_mu_is_that_of_the_noise_of_a_plan(budget):
     """One measurement with all of a budget has the noise Δ/μ."""
     clicks = hr.Domain(range(50), max_users=1_000)
     for asked in (budget(1.0, "record"), budget(8.0, "user"), budget(1.0, "record", delta=1e-8)):
-        (event,) = hr.Popularity().plan(clicks, asked).events
+        (event,) = hr.Popularity().plan(clicks, asked).noisy
         assert event.sensitivity / event.deviation == pytest.approx(mu(asked), rel=1e-6)
-    (event,) = (one for one in laplace(budget).events if one.name == "item sums")
+    (event,) = (one for one in laplace(budget).noisy if one.name == "item sums")
     assert event.sensitivity / event.deviation == pytest.approx(mu(budget(1.0, delta=0.0)) * 0.5, rel=1e-6)
 
 

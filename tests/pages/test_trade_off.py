@@ -11,7 +11,7 @@ from hushrec.release.statement import Measured
 from support.releases import statement
 
 NORMAL = NormalDist()
-SUMS = Measured("sums", "gaussian", 1.0, 2.0, 4, 1.0, 0.125)
+SUMS = Measured("sums", "gaussian", 1.0, 2.0, 4, 1.0, 0.5)
 
 
 def drawn(**changes):
@@ -35,7 +35,7 @@ def test_the_curve_is_that_of_the_best_attack_and_never_below_a_blind_guess():
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_without_known_noise_the_curve_is_that_of_epsilon_alone(epsilon):
-    sampled = (Measured("round", "subsampled gaussian", 1.0, 4.0, 12, 1.0, 0.03, 0.0625),)
-    for wrong, share in drawn(epsilon=epsilon, measurements=sampled)[1][1:-1]:
+    exact = (Measured("counts", "exact", 0.0, 0.0, 12, 0.0, 0.0),)
+    for wrong, share in drawn(epsilon=epsilon, measurements=exact)[1][1:-1]:
         most = min(math.exp(epsilon) * wrong + 1e-6, 1 - math.exp(-epsilon) * (1 - 1e-6 - wrong))
         assert share == pytest.approx(most, abs=0.01 * math.exp(epsilon))

@@ -26,6 +26,12 @@ def run(*arguments: object, code: int = 0) -> str:
     return said
 
 
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the sums of a ledger in a database are kept."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def url(postgres) -> str:
     return str(postgres.url(postgres.database()))

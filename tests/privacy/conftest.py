@@ -7,27 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hushrec.arrays import Ints
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.calibration import gaussian, laplace, split_gaussian, split_laplace
-from hushrec.privacy.accounting.plan import Measurement, Plan
-from hushrec.privacy.bounded import Bounded
+from hushrec.privacy.accounting.calibration import calibrated
+from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.accounting.plan import Plan
 
 
 @functools.cache
 def _plan(epsilon: float, model: str, delta: float, names: tuple[str, ...], size: int) -> Plan:
     budget = Budget(epsilon=epsilon, delta=delta, unit="user", adjacency="add-remove")
-    split = dict.fromkeys(names, 1 / len(names))
-    if delta:
-        events = [
-            gaussian(name, rho=rho, sensitivity=2.0, step=2**-8, size=size)
-            for name, rho in split_gaussian(budget, split).items()
-        ]
-    else:
-        events = [
-            laplace(name, epsilon=part, sensitivity=2.0, step=2**-8, size=size)
-            for name, part in split_laplace(budget, split).items()
-        ]
-    measurements = tuple(Measurement(event, split[event.name]) for event in events)
+    listed = [Measurement(name, 2.0, "l2" if delta else "l1", 2**-8, size) for name in names]
+    measurements = calibrated(listed, dict.fromkeys(names, 1 / len(names)), budget)
     return Plan(model, {"rank": 3}, "d" * 64, 1000, budget, measurements)
 
 
@@ -48,26 +39,18 @@ def make_plan() -> Callable[..., Plan]:
 
 
 @pytest.fixture
-def make_bounded() -> Callable[..., Bounded]:
-    """A bounded sum that fits a measurement of ``make_plan``, but for what is named."""
+def make_sum() -> Callable[..., tuple[Measurement, Ints]]:
+    """A measurement as ``make_plan`` lists it, and its values, but for what is named."""
 
-    def make(name: str = "sums", size: int = 4, **changes: object) -> Bounded:
-        facts: dict[str, object] = {
-            "name": name,
-            "values": np.arange(size, dtype=np.int64) * 1000,
-            "sensitivity": 2.0,
-            "norm": "l2",
-            "step": 2**-8,
-        }
-        return Bounded(**(facts | changes))  # type: ignore[arg-type]
+    def make(
+        name: str = "sums", size: int = 4, values: Ints | None = None, **changes: object
+    ) -> tuple[Measurement, Ints]:
+        if values is None:
+            values = np.arange(size, dtype=np.int64) * 1000
+        facts = {"sensitivity": 2.0, "norm": "l2", "step": 2**-8, "size": size} | changes
+        return Measurement(name, **facts), values  # type: ignore[arg-type]
 
     return make
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Where a checkpoint is to be."""
-    return tmp_path / "checkpoint"
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Grants, keys, ledgers and checkpoints stay where they are, also inside a function that is sent away."""
+"""Grants, keys, ledgers and sums stay where they are, also inside a function that is sent away."""
 
 import copy
 import functools
@@ -8,10 +8,9 @@ from operator import methodcaller
 import pytest
 
 from hushrec.errors import GrantError
-from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import OperatingSystem, Seeded
-from hushrec.privacy.run import ChargedRun
+from hushrec.privacy.sums_on_disk import SumsFolder
 
 DUPLICATES = (copy.copy, copy.deepcopy, pickle.dumps, methodcaller("__reduce_ex__", 2))
 
@@ -20,9 +19,9 @@ DUPLICATES = (copy.copy, copy.deepcopy, pickle.dumps, methodcaller("__reduce_ex_
 def confined(make_plan, tmp_path):
     """One of each."""
     plan, ledger = make_plan(), Ledger.create(tmp_path / "ledger.db", make_plan().budget)
-    with Checkpoint(tmp_path / "checkpoint") as checkpoint:
+    with SumsFolder(tmp_path / "ledger.db.sums", ledger.id).new() as sums:
         grant = Ledger.ephemeral(plan.budget).charge(plan, entropy=Seeded(1))
-        yield [grant, ledger, checkpoint, OperatingSystem(), Seeded(1)]
+        yield [grant, ledger, sums, OperatingSystem(), Seeded(1)]
 
 
 def test_none_is_copied_or_pickled(confined):
@@ -36,7 +35,7 @@ def test_none_is_copied_or_pickled(confined):
 def test_no_function_carries_one_along(confined, make_plan):
     """As Spark packs functions: what they close over goes with them, also deep inside."""
     cloudpickle = pytest.importorskip("pyspark.cloudpickle")
-    run = ChargedRun(make_plan(), (), confined[0])
+    run = confined[0]
     planted = [lambda block, one=one: (block, one) for one in confined]
     planted += [lambda block: (block, run), functools.partial(run.noise, None)]
     for function in planted:

@@ -10,45 +10,47 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hushrec.arrays import Ints
 from hushrec.errors import GrantError
 from hushrec.privacy import grant as grant_module
-from hushrec.privacy.accounting.plan import Measurement, Plan
-from hushrec.privacy.bounded import Bounded
+from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import OperatingSystem, Seeded
 
 SOURCES = Path(grant_module.__file__).parents[1]
-MakePlan, MakeBounded = Callable[..., Plan], Callable[..., Bounded]
+MakePlan, MakeSum = Callable[..., Plan], Callable[..., tuple[Measurement, Ints]]
 
 
 def grant_for(plan: Plan, seed: int = 1) -> Grant:
     return Ledger.ephemeral(plan.budget).charge(plan, entropy=Seeded(seed))
 
 
-def test_a_release_is_the_sum_plus_the_booked_noise(make_plan: MakePlan, make_bounded: MakeBounded) -> None:
+def test_a_release_is_the_sum_plus_the_booked_noise(make_plan: MakePlan, make_sum: MakeSum) -> None:
     plan = make_plan(size=40_000)
-    bounded = make_bounded(size=40_000)
-    before = bounded.values.copy()
-    noisy = grant_for(plan).measure(bounded)
-    assert noisy.event == plan.events[0]
-    assert (noisy.sigma, noisy.step) == (plan.events[0].noise, 2**-8)
-    np.testing.assert_array_equal(bounded.values, before)
+    bounded = make_sum(size=40_000)
+    before = bounded[1].copy()
+    noisy = grant_for(plan).measure(*bounded)
+    assert noisy.measurement == plan.noisy[0]
+    assert (noisy.sigma, noisy.step) == (plan.noisy[0].noise, 2**-8)
+    np.testing.assert_array_equal(bounded[1], before)
     noise = noisy.values - before * 2**-8
     assert not np.any(noise / 2**-8 % 1)  # on the grid
-    assert is_gaussian_noise_of(plan.events[0].noise, noise)
+    assert is_gaussian_noise_of(plan.noisy[0].noise, noise)
 
 
-def test_values_that_were_given_away_become_the_noisy_ones(
-    make_plan: MakePlan, make_bounded: MakeBounded
+def test_values_that_are_made_for_the_grant_become_the_noisy_ones(
+    make_plan: MakePlan, make_sum: MakeSum
 ) -> None:
     """The same release, without a second array of its size."""
-    plan, bounded = make_plan(), make_bounded()
-    noisy = grant_for(plan).measure(bounded)
-    again = grant_for(plan).measure(given := make_bounded(), given_away=True)
+    plan, (listed, values) = make_plan(), make_sum()
+    noisy = grant_for(plan).measure(listed, values)
+    given = values.copy()
+    again = grant_for(plan).measure(listed, lambda: given)
     np.testing.assert_array_equal(again.values, noisy.values)
-    assert np.shares_memory(again.values, given.values)
-    assert not np.shares_memory(noisy.values, bounded.values)
+    assert np.shares_memory(again.values, given)
+    assert not np.shares_memory(noisy.values, values)
 
 
 def is_gaussian_noise_of(sigma: float, noise: np.ndarray) -> bool:
@@ -58,12 +60,12 @@ def is_gaussian_noise_of(sigma: float, noise: np.ndarray) -> bool:
 
 
 def test_noise_narrower_than_booked_is_found(
-    make_plan: MakePlan, make_bounded: MakeBounded, monkeypatch: pytest.MonkeyPatch
+    make_plan: MakePlan, make_sum: MakeSum, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan, bounded = make_plan(size=40_000), make_bounded(size=40_000)
+    plan, bounded = make_plan(size=40_000), make_sum(size=40_000)
     monkeypatch.setattr(grant_module.fixed_point, "float_above", lambda width: 0.97 * float(width))
-    noise = grant_for(plan).measure(bounded).values - bounded.values * 2**-8
-    assert not is_gaussian_noise_of(plan.events[0].noise, noise)
+    noise = grant_for(plan).measure(*bounded).values - bounded[1] * 2**-8
+    assert not is_gaussian_noise_of(plan.noisy[0].noise, noise)
 
 
 @pytest.mark.parametrize("step", [0.1, 1 / 3, 2**-8, 0.7])
@@ -74,50 +76,50 @@ def test_the_sampler_is_never_asked_for_less_than_was_booked(
     monkeypatch.setattr(
         grant_module.sampler(), "add_gaussian", lambda values, width, key: asked.append(width)
     )
-    event = dataclasses.replace(make_plan().events[0], step=step)
-    plan = dataclasses.replace(make_plan(), measurements=(Measurement(event, 1.0),))
-    grant_for(plan).measure(Bounded("sums", np.zeros(4, dtype=np.int64), 2.0, "l2", step))
+    event = dataclasses.replace(make_plan().noisy[0], step=step)
+    plan = dataclasses.replace(make_plan(), measurements=(event,))
+    grant_for(plan).measure(event, np.zeros(4, dtype=np.int64))
     assert Fraction(asked[0]) * Fraction(step) >= Fraction(event.noise)
 
 
-def test_laplace_noise_is_drawn_where_it_was_booked(make_plan: MakePlan, make_bounded: MakeBounded) -> None:
+def test_laplace_noise_is_drawn_where_it_was_booked(make_plan: MakePlan, make_sum: MakeSum) -> None:
     plan = make_plan(delta=0.0, size=40_000)
-    noisy = grant_for(plan).measure(make_bounded(size=40_000, norm="l1"))
+    noisy = grant_for(plan).measure(*make_sum(size=40_000, norm="l1"))
     noise = noisy.values - np.arange(40_000) * 1000 * 2**-8
-    assert noisy.sigma == pytest.approx(np.sqrt(2) * plan.events[0].noise)
+    assert noisy.sigma == pytest.approx(np.sqrt(2) * plan.noisy[0].noise)
     # Mean |X| of Laplace noise is b, and its standard error b/√n; of normal noise with this σ it is 1.13 b.
-    assert abs(np.abs(noise).mean() / plan.events[0].noise - 1) < 6 / np.sqrt(40_000)
+    assert abs(np.abs(noise).mean() / plan.noisy[0].noise - 1) < 6 / np.sqrt(40_000)
 
 
-def test_shape_is_kept_and_fresh_keys_are_used(make_plan: MakePlan, make_bounded: MakeBounded) -> None:
+def test_shape_is_kept_and_fresh_keys_are_used(make_plan: MakePlan, make_sum: MakeSum) -> None:
     grant = grant_for(make_plan(size=6))
     square = np.zeros((2, 3), dtype=np.int64)
-    first = grant.measure(make_bounded("sums", values=square))
-    second = grant.measure(make_bounded("counts", values=square))
+    first = grant.measure(*make_sum("sums", 6, values=square))
+    second = grant.measure(*make_sum("counts", 6, values=square))
     assert first.values.shape == (2, 3)
     assert np.any(first.values != second.values)
 
 
 def test_the_same_seed_gives_the_same_release_and_the_system_never_does(
-    make_plan: MakePlan, make_bounded: MakeBounded
+    make_plan: MakePlan, make_sum: MakeSum
 ) -> None:
     def released(entropy: Seeded | OperatingSystem) -> bytes:
         plan = make_plan(size=100)
         grant = Ledger.ephemeral(plan.budget).charge(plan, entropy=entropy)
-        return grant.measure(make_bounded(size=100)).values.tobytes()
+        return grant.measure(*make_sum(size=100)).values.tobytes()
 
     assert released(Seeded(5)) == released(Seeded(5)) != released(Seeded(6))
     assert released(OperatingSystem()) != released(OperatingSystem())
 
 
-def test_a_measurement_is_made_once(make_plan: MakePlan, make_bounded: MakeBounded) -> None:
+def test_a_measurement_is_made_once(make_plan: MakePlan, make_sum: MakeSum) -> None:
     grant = grant_for(make_plan())
-    grant.measure(make_bounded())
+    grant.measure(*make_sum())
     with pytest.raises(GrantError, match="already made"):
-        grant.measure(make_bounded())
+        grant.measure(*make_sum())
 
 
-def test_a_measurement_is_made_once_by_many_threads(make_plan: MakePlan, make_bounded: MakeBounded) -> None:
+def test_a_measurement_is_made_once_by_many_threads(make_plan: MakePlan, make_sum: MakeSum) -> None:
     size = 50_000
     grant = grant_for(make_plan(size=size))
     made, refused = [], []
@@ -126,7 +128,7 @@ def test_a_measurement_is_made_once_by_many_threads(make_plan: MakePlan, make_bo
     def attempt() -> None:
         start.wait()
         try:
-            made.append(grant.measure(make_bounded(size=size)))
+            made.append(grant.measure(*make_sum(size=size)))
         except GrantError as error:
             refused.append(error)
 
@@ -142,37 +144,36 @@ def test_a_measurement_is_made_once_by_many_threads(make_plan: MakePlan, make_bo
     ("change", "complaint"),
     [
         ({"name": "covariance"}, "not booked"),
-        ({"sensitivity": 2.0000001}, "sensitivity"),
-        ({"values": np.zeros(5, dtype=np.int64)}, "size"),
-        ({"step": 2**-7}, "step"),
-        ({"norm": "l1"}, "norm"),
+        ({"sensitivity": 2.0000001}, "lists it otherwise"),
+        ({"sensitivity": 1.9999999}, "lists it otherwise"),
+        ({"sensitivity": 0.0}, "lists it otherwise"),  # its sum would be published exactly
+        ({"values": np.zeros(5, dtype=np.int64)}, "size is 5, booked was 4"),
+        ({"values": np.zeros(4)}, "int64"),
+        ({"size": 5}, "lists it otherwise"),
+        ({"step": 2**-7}, "lists it otherwise"),
+        ({"norm": "l1"}, "lists it otherwise"),
+        ({"branch": "pairs"}, "lists it otherwise"),
     ],
 )
 def test_what_was_not_booked_is_refused_and_spends_nothing(
-    make_plan: MakePlan, make_bounded: MakeBounded, change: dict[str, object], complaint: str
+    make_plan: MakePlan, make_sum: MakeSum, change: dict[str, object], complaint: str
 ) -> None:
     grant = grant_for(make_plan())
     with pytest.raises(GrantError, match=complaint):
-        grant.measure(make_bounded(**change))
-    grant.measure(make_bounded())  # the booking is still there for the right sum
+        grant.measure(*make_sum(**change))
+    grant.measure(*make_sum())  # the booking is still there for the right sum
 
 
-def test_a_smaller_sensitivity_may_use_a_larger_booking(
-    make_plan: MakePlan, make_bounded: MakeBounded
-) -> None:
-    assert grant_for(make_plan()).measure(make_bounded(sensitivity=1.5)).sigma == make_plan().events[0].noise
-
-
-def test_a_closed_grant_releases_nothing(make_plan: MakePlan, make_bounded: MakeBounded) -> None:
+def test_a_closed_grant_releases_nothing(make_plan: MakePlan, make_sum: MakeSum) -> None:
     grant = grant_for(make_plan())
     grant.close()
     with pytest.raises(GrantError):
-        grant.measure(make_bounded())
+        grant.measure(*make_sum())
 
 
 def test_nobody_makes_or_copies_a_grant(make_plan: MakePlan) -> None:
     with pytest.raises(GrantError, match=r"Ledger\.charge"):
-        Grant(make_plan().events, OperatingSystem(), seal=None)
+        Grant(make_plan(), OperatingSystem(), seal=None)
     grant = grant_for(make_plan())
     for duplicate in (copy.copy, copy.deepcopy, lambda twin: twin.__reduce_ex__(5)):
         with pytest.raises(GrantError, match="copied"):
@@ -180,17 +181,17 @@ def test_nobody_makes_or_copies_a_grant(make_plan: MakePlan) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_forked_child_cannot_use_its_parents_grant(make_plan: MakePlan, make_bounded: MakeBounded) -> None:
+def test_a_forked_child_cannot_use_its_parents_grant(make_plan: MakePlan, make_sum: MakeSum) -> None:
     grant = grant_for(make_plan())
     child = os.fork()
     if child == 0:
         try:
-            grant.measure(make_bounded())
+            grant.measure(*make_sum())
         except GrantError:
             os._exit(7)
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-    grant.measure(make_bounded())
+    grant.measure(*make_sum())
 
 
 def test_the_sampler_proves_itself_before_anything_is_charged(
@@ -208,7 +209,7 @@ def test_the_sampler_proves_itself_before_anything_is_charged(
     grant_module.sampler.cache_clear()
     with pytest.raises(Unsound):
         ledger.charge(plan)
-    assert ledger.entries() == ()
+    assert ledger.state().charges == ()
     monkeypatch.undo()
     ledger.charge(plan)
 

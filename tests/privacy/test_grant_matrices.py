@@ -2,7 +2,6 @@
 
 import hashlib
 import math
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -10,25 +9,24 @@ import pytest
 
 from hushrec.errors import GrantError, SamplerError
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.events import EVERY_RATING, Event, Gaussian, Laplace
-from hushrec.privacy.accounting.plan import Measurement, Plan
-from hushrec.privacy.bounded import NoisyMatrix
+from hushrec.privacy.accounting.measurement import EVERY_RATING, Measurement
+from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Entropy, OperatingSystem, Seeded
+from hushrec.privacy.noisy import NoisyMatrix
 from support.matrices import SHAPE, STEP, matrix
 
 SCALE = 8.0
-CELLS = Laplace("cells", 1.0, SCALE * STEP, STEP, SHAPE[0] * SHAPE[1])
-BUDGET = Budget(epsilon=2.0, delta=1e-6, unit="record", adjacency="add-remove")
+CELLS = Measurement("cells", 1.0, "l1", STEP, SHAPE[0] * SHAPE[1], noise=SCALE * STEP)
+BUDGET = Budget(epsilon=2.0, delta=0.0, unit="record", adjacency="add-remove")
 
 
-def plan_of(*events: Event, budget: Budget = BUDGET) -> Plan:
-    measurements = tuple(Measurement(event, 1 / len(events)) for event in events)
-    return Plan("toy", {}, "d" * 64, 1000, budget, measurements)
+def plan_of(*events: Measurement, budget: Budget = BUDGET) -> Plan:
+    return Plan("toy", {}, "d" * 64, 1000, budget, events)
 
 
-def grant_for(*events: Event, entropy: Entropy | None = None, **facts: object) -> Grant:
+def grant_for(*events: Measurement, entropy: Entropy | None = None, **facts: object) -> Grant:
     plan = plan_of(*events, **facts)  # type: ignore[arg-type]
     return Ledger.ephemeral(plan.budget).charge(plan, entropy=entropy or Seeded(1))
 
@@ -54,9 +52,9 @@ def is_a_matrix(noisy: NoisyMatrix, threshold: int, limit: int) -> bool:
 @pytest.mark.parametrize("filled", [0.0, 0.2, 1.0])
 @pytest.mark.parametrize(("threshold", "limit"), [(1, 1), (20, 32), (200, 2**31 - 1)])
 def test_the_cells_that_reach_the_threshold_are_listed(filled: float, threshold: int, limit: int) -> None:
-    noisy = grant_for(CELLS).measure_matrix(matrix(filled), threshold=threshold, limit=limit)
+    noisy = grant_for(CELLS).measure_cells(CELLS, matrix(filled, threshold=threshold, limit=limit))
     assert is_a_matrix(noisy, threshold, limit)
-    assert (noisy.event, noisy.sigma, noisy.step) == (CELLS, math.sqrt(2) * SCALE * STEP, STEP)
+    assert (noisy.measurement, noisy.sigma, noisy.step) == (CELLS, math.sqrt(2) * SCALE * STEP, STEP)
     assert noisy.columns.size < CELLS.size
     assert "values" not in repr(noisy)
 
@@ -64,27 +62,26 @@ def test_the_cells_that_reach_the_threshold_are_listed(filled: float, threshold:
 def test_nothing_given_is_written_to() -> None:
     bounded = matrix()
     before = bounded.values.copy(), bounded.columns.copy(), bounded.indptr.copy()
-    grant_for(CELLS).measure_matrix(bounded, threshold=20, limit=32)
+    grant_for(CELLS).measure_cells(CELLS, bounded)
     for now, then in zip((bounded.values, bounded.columns, bounded.indptr), before, strict=True):
         np.testing.assert_array_equal(now, then)
 
 
 def test_cells_that_are_there_and_empty_ones_have_keys_of_their_own() -> None:
-    """With a checkpoint a key is a matter of what it is asked for: the same twice would be the same words."""
-    asked: list[tuple[str, str]] = []
+    keys: list[bytes] = []
 
     class Watched(Seeded):
-        def key(self, name: str = "", purpose: str = "noise") -> bytes:
-            asked.append((name, purpose))
-            return super().key(name, purpose)
+        def key(self) -> bytes:
+            keys.append(super().key())
+            return keys[-1]
 
-    grant_for(CELLS, entropy=Watched(1)).measure_matrix(matrix(), threshold=20, limit=60)
-    assert len(set(asked)) == len(asked) == 2
+    grant_for(CELLS, entropy=Watched(1)).measure_cells(CELLS, matrix(threshold=20, limit=60))
+    assert len(set(keys)) == len(keys) == 2
 
 
 def test_values_may_be_32_bits_wide() -> None:
     wide, narrow = matrix(), matrix(values=matrix().values.astype(np.int32))
-    one, two = (grant_for(CELLS).measure_matrix(m, threshold=9, limit=32) for m in (wide, narrow))
+    one, two = (grant_for(CELLS).measure_cells(CELLS, m) for m in (wide, narrow))
     np.testing.assert_array_equal(one.values, two.values)
 
 
@@ -96,14 +93,14 @@ def digest(noisy: NoisyMatrix) -> str:
 
 def test_the_same_seed_gives_the_same_bytes_and_the_system_never_does() -> None:
     def released(entropy: Entropy) -> str:
-        return digest(grant_for(CELLS, entropy=entropy).measure_matrix(matrix(), threshold=9, limit=32))
+        return digest(grant_for(CELLS, entropy=entropy).measure_cells(CELLS, matrix(threshold=9, limit=32)))
 
     assert released(Seeded(5)) == released(Seeded(5)) != released(Seeded(6))
     assert released(OperatingSystem()) != released(OperatingSystem())
 
 
 def test_the_cells_are_the_known_ones() -> None:
-    noisy = grant_for(CELLS).measure_matrix(matrix(), threshold=20, limit=32)
+    noisy = grant_for(CELLS).measure_cells(CELLS, matrix(threshold=20, limit=32))
     assert digest(noisy)[:16] == "514243056a1f9b6e"
 
 
@@ -111,53 +108,53 @@ def test_the_cells_are_the_known_ones() -> None:
     ("change", "complaint"),
     [
         ({"name": "others"}, "not booked"),
-        ({"sensitivity": 1.0000001}, "sensitivity"),
-        ({"step": 2**-5}, "step"),
-        ({"norm": "l2"}, "norm"),
-        ({"shape": (40, 31)}, "size"),
+        ({"sensitivity": 1.0000001}, "lists it otherwise"),
+        ({"step": 2**-5}, "lists it otherwise"),
+        ({"norm": "l2"}, "lists it otherwise"),
+        ({"size": 1240}, "lists it otherwise"),
     ],
 )
 def test_what_was_not_booked_is_refused_and_spends_nothing(change: dict[str, object], complaint: str) -> None:
     grant = grant_for(CELLS)
     with pytest.raises(GrantError, match=complaint):
-        grant.measure_matrix(matrix(**change), threshold=20, limit=32)
-    grant.measure_matrix(matrix(), threshold=20, limit=32)
+        grant.measure_cells(replace(CELLS, noise=0.0, **change), matrix())  # type: ignore[arg-type]
+    with pytest.raises(GrantError, match="size is 1240, booked was 1200"):
+        grant.measure_cells(CELLS, matrix(shape=(40, 31)))
+    grant.measure_cells(CELLS, matrix())
     with pytest.raises(GrantError, match="already made"):
-        grant.measure_matrix(matrix(), threshold=20, limit=32)
+        grant.measure_cells(CELLS, matrix())
 
 
 def test_every_release_adds_its_own_kind_of_noise() -> None:
-    size = SHAPE[0] * SHAPE[1]
-    grant = grant_for(Gaussian("cells", 1.0, 40.0, STEP, size))
+    booked = Measurement("cells", 1.0, "l2", STEP, CELLS.size, noise=40.0)
     with pytest.raises(GrantError, match="booked was gaussian"):
-        grant.measure_matrix(matrix(norm="l2"), threshold=20, limit=32)
+        grant_for(booked, budget=BUDGET.model_copy(update={"delta": 1e-6})).measure_cells(booked, matrix())
 
 
 @pytest.mark.parametrize(("threshold", "limit"), [(0, 5), (-3, 5), (6, 5), (1, 2**31)])
 def test_thresholds_have_an_order(threshold: int, limit: int) -> None:
-    with pytest.raises(GrantError, match="1 ≤ threshold ≤ limit"):
-        grant_for(CELLS).measure_matrix(matrix(), threshold=threshold, limit=limit)
+    with pytest.raises(ValueError, match="1 ≤ threshold ≤ limit"):
+        matrix(threshold=threshold, limit=limit)
 
 
 def test_a_threshold_out_of_reach_is_refused_before_anything_is_used() -> None:
     grant = grant_for(CELLS)
     with pytest.raises(SamplerError, match=r"at most 2.4e\+03 steps"):
-        grant.measure_matrix(matrix(), threshold=2402, limit=3000)
-    grant.measure_matrix(matrix(), threshold=2400, limit=3000)
+        grant.measure_cells(CELLS, matrix(threshold=2402, limit=3000))
+    grant.measure_cells(CELLS, matrix(threshold=2400, limit=3000))
 
 
-def test_a_size_of_every_rating_is_checked_in_all_but_its_number(
-    make_bounded: Callable[..., object],
-) -> None:
+def test_a_size_of_every_rating_is_checked_in_all_but_its_number() -> None:
     hidden = BUDGET.model_copy(update={"adjacency": "replace"})
-    events = [Laplace(name, 1.0, 8.0, 2**-8, EVERY_RATING) for name in ("sums", "counts")]
-    grant = grant_for(*events, budget=hidden)
+    sums, counts = (
+        Measurement(name, 1.0, "l1", 2**-8, EVERY_RATING, noise=8.0) for name in ("sums", "counts")
+    )
+    grant = grant_for(sums, counts, budget=hidden)
     for change in ({"sensitivity": 1.1}, {"norm": "l2"}, {"step": 1.0}):
         with pytest.raises(GrantError):
-            grant.measure(make_bounded("sums", 77, **({"sensitivity": 1.0, "norm": "l1"} | change)))  # type: ignore[arg-type]
-    for name, size in (("sums", 77), ("counts", 3)):
-        noisy = grant.measure(make_bounded(name, size, sensitivity=1.0, norm="l1"))  # type: ignore[arg-type]
-        assert noisy.values.shape == (size,)
+            grant.measure(replace(sums.listed, **change), np.zeros(77, np.int64))  # type: ignore[arg-type]
+    for listed, size in ((sums, 77), (counts, 3)):
+        assert grant.measure(listed, np.zeros(size, np.int64)).values.shape == (size,)
     every = replace(CELLS, size=EVERY_RATING)
     with pytest.raises(GrantError, match="size"):
-        grant_for(every, budget=hidden).measure_matrix(matrix(), threshold=9, limit=32)
+        grant_for(every, budget=hidden).measure_cells(every, matrix())

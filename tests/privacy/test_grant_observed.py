@@ -1,21 +1,20 @@
 """The observer of an audit: a seeded grant tells it everything, a private grant tells nobody anything."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from hushrec.arrays import Ints
 from hushrec.documents.words import Clause
+from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.bounded import Bounded
-from hushrec.privacy.checkpoint.checkpoint import Checkpoint
 from hushrec.privacy.grant import SEAL, Grant
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise import entropy as entropy_module
 from hushrec.privacy.noise.entropy import Entropy, OperatingSystem, Seeded
 
-MakePlan, MakeBounded = Callable[..., Plan], Callable[..., Bounded]
+MakePlan, MakeSum = Callable[..., Plan], Callable[..., tuple[Measurement, Ints]]
 
 
 class Spy:
@@ -29,30 +28,31 @@ class Spy:
         return "replaced"
 
 
-def released(plan: Plan, bounded: Bounded, entropy: Entropy) -> object:
-    return Ledger.ephemeral(plan.budget).charge(plan, entropy=entropy).measure(bounded)
+def released(plan: Plan, bounded: tuple[Measurement, Ints], entropy: Entropy) -> object:
+    return Ledger.ephemeral(plan.budget).charge(plan, entropy=entropy).measure(*bounded)
 
 
 def test_a_seeded_grant_tells_its_observer_and_returns_what_it_says(
-    make_plan: MakePlan, make_bounded: MakeBounded
+    make_plan: MakePlan, make_sum: MakeSum
 ) -> None:
-    spy, plan, bounded = Spy(), make_plan(), make_bounded()
+    spy, plan, bounded = Spy(), make_plan(), make_sum()
     assert released(plan, bounded, Seeded(1, spy)) == "replaced"
     ((event, private, value),) = spy.told
     unseen = released(plan, bounded, Seeded(1))
-    assert event == plan.events[0]
-    assert private is bounded
+    assert event == plan.noisy[0]
+    assert private is bounded[1]
     np.testing.assert_array_equal(value.values, unseen.values)
 
 
 def test_an_observer_sees_the_sum_without_noise_also_where_it_was_given_away(
-    make_plan: MakePlan, make_bounded: MakeBounded
+    make_plan: MakePlan, make_sum: MakeSum
 ) -> None:
     spy, plan = Spy(), make_plan()
     grant = Ledger.ephemeral(plan.budget).charge(plan, entropy=Seeded(1, spy))
-    grant.measure(make_bounded(), given_away=True)
+    listed, values = make_sum()
+    grant.measure(listed, values.copy)
     ((_, private, _),) = spy.told
-    np.testing.assert_array_equal(private.values, make_bounded().values)
+    np.testing.assert_array_equal(private, values)
 
 
 class Leaky(OperatingSystem):
@@ -69,7 +69,7 @@ class Disguised(Seeded):
 
 
 @pytest.mark.parametrize("kind", ["system", "disguised", "subclass", "duck"])
-def test_no_other_entropy_has_an_observer(kind: str, make_plan: MakePlan, make_bounded: MakeBounded) -> None:
+def test_no_other_entropy_has_an_observer(kind: str, make_plan: MakePlan, make_sum: MakeSum) -> None:
     spy = Spy()
 
     class Subclass(Seeded):
@@ -78,7 +78,7 @@ def test_no_other_entropy_has_an_observer(kind: str, make_plan: MakePlan, make_b
     class Duck:
         private, observer = False, spy
 
-        def key(self, name: str = "", purpose: str = "noise") -> bytes:
+        def key(self) -> bytes:
             return bytes(32)
 
     entropy = {
@@ -87,33 +87,23 @@ def test_no_other_entropy_has_an_observer(kind: str, make_plan: MakePlan, make_b
         "subclass": lambda: Subclass(1, spy),
         "duck": Duck,
     }[kind]()
-    assert released(make_plan(), make_bounded(), entropy) != "replaced"
-    assert not spy.told
-
-
-def test_a_checkpoint_has_no_observer(make_plan: MakePlan, make_bounded: MakeBounded, tmp_path: Path) -> None:
-    spy, plan = Spy(), make_plan()
-    ledger = Ledger.create(tmp_path / "ledger.db", plan.budget)
-    with Checkpoint(tmp_path / "checkpoint") as checkpoint:
-        checkpoint.observer = spy  # type: ignore[attr-defined]
-        checkpoint.bind({"ratings": "a"}, ledger.id)
-        assert ledger.charge(plan, entropy=checkpoint).measure(make_bounded()) != "replaced"
+    assert released(make_plan(), make_sum(), entropy) != "replaced"
     assert not spy.told
 
 
 def test_a_grant_that_claims_to_be_private_has_no_observer_whatever_its_entropy(
-    make_plan: MakePlan, make_bounded: MakeBounded
+    make_plan: MakePlan, make_sum: MakeSum
 ) -> None:
     spy, plan = Spy(), make_plan()
     for caveats, told in (((), 0), ((Clause("unprotected.seeded"),), 1)):
-        grant = Grant(plan.events, Seeded(1, spy), caveats=caveats, seal=SEAL)
+        grant = Grant(plan, Seeded(1, spy), caveats=caveats, seal=SEAL)
         assert grant.private == (not caveats)
-        grant.measure(make_bounded())
+        grant.measure(*make_sum())
         assert len(spy.told) == told
 
 
 def test_the_hole_would_be_seen(
-    make_plan: MakePlan, make_bounded: MakeBounded, monkeypatch: pytest.MonkeyPatch
+    make_plan: MakePlan, make_sum: MakeSum, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The planted fault: whatever entropy has an attribute of that name is believed."""
     from hushrec.privacy import grant as grant_module
@@ -123,5 +113,5 @@ def test_the_hole_would_be_seen(
 
     monkeypatch.setattr(grant_module, "observer_of", believing)
     spy = Spy()
-    assert released(make_plan(), make_bounded(), Leaky(spy)) == "replaced"
+    assert released(make_plan(), make_sum(), Leaky(spy)) == "replaced"
     assert spy.told

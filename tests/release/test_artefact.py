@@ -87,7 +87,7 @@ def test_the_format_is_what_it_was(release, opened):
     }
     data = release(items=("a", "b"), tensors=exact).to_bytes()
     facts, _ = opened(data)
-    assert artefact.FORMAT == 7
+    assert artefact.FORMAT == 8
     before, after = data.split(facts["sha256"].encode())
     assert hashlib.sha256(after).hexdigest() == facts["sha256"]
     assert before[8:] == b'{"__metadata__":{"hushrec":"{\\"sha256\\":\\"'
@@ -96,25 +96,25 @@ def test_the_format_is_what_it_was(release, opened):
     del facts["sha256"]
     rest = json.dumps(facts, sort_keys=True).encode()
     assert (
-        hashlib.sha256(rest).hexdigest() == "9803ebe6f47b12c8c73f83be1f8a3a1733a72a8f33d77e05391b584227a3e2d6"
+        hashlib.sha256(rest).hexdigest() == "f8ed94644f5d1285e8f082f1792cb4b51d768e892dfee30aad1770968411bb55"
     )
 
 
-@pytest.mark.parametrize("number", [3, 6, 8, 7.5, "7", None])
+@pytest.mark.parametrize("number", [3, 7, 9, 8.5, "8", None])
 def test_another_format_is_refused_with_advice(release, forged, number):
     data = forged(release().to_bytes(), lambda facts, tensors: facts.update(format=number))
-    with pytest.raises(ReleaseError, match="this hushrec reads 7; use the version that wrote it, or release"):
+    with pytest.raises(ReleaseError, match="this hushrec reads 8; use the version that wrote it, or release"):
         Release.from_bytes(data)
 
 
 def test_an_older_file_gets_the_advice_though_its_digest_stood_elsewhere(release):
     facts, tensors = opened(release().to_bytes())
     text = json.dumps({**facts, "format": 4}, sort_keys=True)
-    with pytest.raises(ReleaseError, match="has format 4, this hushrec reads 7"):
+    with pytest.raises(ReleaseError, match="has format 4, this hushrec reads 8"):
         Release.from_bytes(safetensors.numpy.save(tensors, {"hushrec": text}))
     with pytest.raises(ReleaseError, match="altered"):
         Release.from_bytes(
-            safetensors.numpy.save(tensors, {"hushrec": text.replace('"format": 4', '"format": 7')})
+            safetensors.numpy.save(tensors, {"hushrec": text.replace('"format": 4', '"format": 8')})
         )
 
 

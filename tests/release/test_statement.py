@@ -19,7 +19,7 @@ from support.statements import (
     LEVELS,
     POSTERIOR,
     PROMISE,
-    SAMPLED,
+    ROUND,
     UNPROTECTED,
     first,
 )
@@ -60,7 +60,7 @@ def test_the_promise_names_what_is_protected(statement):
 
 def test_measurements_are_listed_with_their_noise_and_their_price(statement):
     rows = [" ".join(line.split()) for line in str(statement()).splitlines()]
-    assert "item sums gaussian 2 σ = 8 4 0.750 ρ = 0.03125" in rows
+    assert "item sums gaussian 2 σ = 8 4 0.750 μ = 0.25" in rows
     assert "co-rating weights laplace 3 b = 6 10 0.250 ε = 0.5" in rows
     assert "item counts exact 0 none needed 4" in rows
 
@@ -109,7 +109,7 @@ def test_a_condition_stands_in_the_headline_and_the_sentence(statement):
 
 # -- one of several releases ------------------------------------------------------------------------------
 
-SEVERAL, SERIES = KINDS["one of several"], KINDS["one of a series"]
+SEVERAL = KINDS["one of several"]
 ALICE, ALONE = "What that means for Alice", "This release alone: ε = 0.466 at δ = 1e-06."
 HIGH = "These figures are this high because they hold for any noise: other releases may use any."
 
@@ -149,8 +149,9 @@ def test_a_statement_of_one_of_several_tells_the_story_of_all_of_them_first(stat
 
 
 def test_gaussian_noise_is_named_only_where_this_release_has_no_other(statement):
-    sums = Measured("sums", "gaussian", 2.0, 8.0, 4, 1.0, 0.03)
-    for lines, named in (((sums,), True), ((sums, SAMPLED), False)):
+    sums = Measured("sums", "gaussian", 2.0, 8.0, 4, 1.0, 0.245)
+    other = Measured("counts", "laplace", 2.0, 8.0, 4, 1.0, 0.25)
+    for lines, named in (((sums,), True), ((sums, other), False)):
         assert ("right in at most 66.3 %" in str(statement(**SEVERAL, measurements=lines))) == named
 
 
@@ -166,24 +167,10 @@ def test_a_click_has_no_content_to_look_for_unless_clicks_are_counted(statement)
 
 
 def test_a_summary_says_which_records_are_not_protected(statement):
-    for changes in ({}, SERIES, SEVERAL):
+    for changes in ({}, SEVERAL):
         told = terminal.text(statement(**changes, unit="record", interactions=True).summary())
         assert told.count("Not protected: all your interactions together, about which") == 1
         assert "Not protected" not in terminal.text(statement(**changes).summary())
-
-
-def test_one_of_a_series_begins_with_the_epsilon_that_is_already_of_all(statement):
-    made = statement(**SERIES)
-    assert first(made) == (
-        "All 12 releases of this series together: ε = 1.25 at δ = 1e-06 per user, add-remove. This is number "
-        "2; its cost is part of the ε = 1.25 of the series."
-    )
-    assert made.sentence.startswith("Anyone who reads all 12 files, whatever else they know,")
-    assert str(made).count(made.sentence) == 1
-    assert f"{ALICE} (all 12 files):" in str(made)
-    assert "this file" not in str(made)
-    assert "This release alone" not in str(made)
-    assert made.together == made.guarantee
 
 
 def test_a_caution_stands_before_all_releases_together(statement):
@@ -291,12 +278,11 @@ def test_fits_write_what_they_are(world, budget, model, tmp_path):
             "classes": LEVELS,
             "personal_epsilon": True,
         },
-        {"measurements": (SAMPLED,)},
+        {"measurements": (ROUND,)},
         {"measurements": (POSTERIOR,), "caveats": (CONDITIONAL,)},
         {"measurements": (POSTERIOR,), "caveats": (CONDITIONAL, CLAIMED)},
         {"measurements": (POSTERIOR,), "caveats": (UNPROTECTED,)},
         SEVERAL,
-        SERIES,
         {"classes": LEVELS},
         {
             "classes": (Promised("absent", 0, 0.0, 0.0), Promised("exactly", 1.25, 1.0, 1.25)),
@@ -409,7 +395,7 @@ def test_a_decision_that_no_fit_makes_is_refused(statement, clause):
 def test_the_branch_that_was_taken_does_not_decide_how_epsilon_reads(statement):
     """A cheaper one may have been taken, by what was released; the dearest bounds the whole."""
     decided = (Clause("branch.pairs", {"signal": 31.4, "least": 20.0}),)
-    cheap = (Measured("item counts", "gaussian", 1.0, 1e3, 4, 0.5, 5e-7),)
+    cheap = (Measured("item counts", "gaussian", 1.0, 1e3, 4, 0.5, 1e-3),)
     reading = statement(decisions=decided, measurements=cheap, epsilon=1.0).reading
     assert reading.mu == Odds.gaussian(1.0, 1e-6).mu > 0.2 > 1e-3
     assert reading.right_guess > statement(measurements=cheap, epsilon=1.0).reading.right_guess

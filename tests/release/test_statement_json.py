@@ -8,7 +8,7 @@ import pytest
 
 from hushrec.errors import ReleaseError
 from hushrec.release.statement import Local, Measured, Statement, placeholder_statement
-from support.statements import CONDITIONAL, KINDS, LEVELS, POSTERIOR, SAMPLED, UNPROTECTED
+from support.statements import CONDITIONAL, KINDS, LEVELS, POSTERIOR, ROUND, UNPROTECTED
 
 STORED = Path(__file__).parent / "formats"
 FACTS = {
@@ -25,7 +25,7 @@ CHANGES = {
     "plain": {},
     "charged": {"model": "Planted", "settings": "0f" * 32, "hushrec": "0.1.0"},
     "not private": {"caveats": (UNPROTECTED,), "measurements": (), "epsilon": math.inf, "ledger": {}},
-    "sampled people": {"measurements": (SAMPLED,)},
+    "a round": {"measurements": (ROUND,)},
     "personal_epsilon": {"personal_epsilon": True, "classes": LEVELS},
     "posterior": {
         "measurements": (POSTERIOR,),
@@ -60,7 +60,7 @@ def test_every_kind_of_statement_is_read_as_it_was_written(statement, changes):
     values = written(made)
     assert Statement.from_json(values) == made
     assert written(Statement.from_json(values)) == values
-    assert (values["kind"], values["version"]) == ("statement", 2)
+    assert (values["kind"], values["version"]) == ("statement", 3)
 
 
 def test_what_pages_show_is_said(said):
@@ -82,9 +82,9 @@ def test_what_follows_from_other_fields_is_never_read_back(said):
     assert read.to_json() == said.to_json()
 
 
-@pytest.mark.parametrize("version", [0, 1, 3, "2", 2.5, None, True])
+@pytest.mark.parametrize("version", [0, 2, 4, "3", 3.5, None, True])
 def test_another_version_is_refused(said, version):
-    with pytest.raises(ReleaseError, match="this hushrec reads 2; upgrade hushrec"):
+    with pytest.raises(ReleaseError, match="this hushrec reads 3; upgrade hushrec"):
         Statement.from_json(said.to_json() | {"version": version})
 
 
@@ -125,8 +125,6 @@ def test_what_pages_show_is_never_missing(said, lost):
         {"total_epsilon": -1.0},
         {"total_delta": -1.0},
         {"total_delta": "1e-6"},
-        {"part": 1},
-        {"parts": 3},
         {"spent_epsilon": "1"},
         {"population": "a\nb"},
         {"date": "\x1b[2J"},
@@ -150,9 +148,9 @@ def test_ledger_facts_that_cannot_be_are_refused(statement, ledger):
 # -- what was written before is read and printed as it was ------------------------------------------------
 
 
-def test_a_stored_statement_of_version_2_is_read_and_written_the_same():
-    """Who must change this file makes version 3. What it says to people may be said better at any time."""
-    values = json.loads((STORED / "statement-v2.json").read_text("utf-8"))
+def test_a_stored_statement_of_version_3_is_read_and_written_the_same():
+    """Who must change this file makes version 4. What it says to people may be said better at any time."""
+    values = json.loads((STORED / "statement-v3.json").read_text("utf-8"))
     read = Statement.from_json(values)
     assert written(read) | {"said": values["said"]} == values
 

@@ -105,7 +105,7 @@ def test_other_models_are_refused_before_anything_is_charged(name, sources, tmp_
     ledger = hr.Ledger.create(tmp_path / "ledger.db", budget)
     with pytest.raises(ConfigError, match=f"{name} needs more than sums"):
         hr.fit(sources[kind.feedback][1], configured(name), budget, ledger=ledger)
-    assert not ledger.entries()
+    assert not ledger.state().charges
 
 
 def test_the_page_names_the_models_that_run_on_spark():

@@ -50,7 +50,7 @@ def drawn(of, profile, number, seed):
     indptr = np.arange(number + 1) * len(profile)
     rows = Rows("cells", M, indptr, items.astype(np.int32), marks.astype(np.uint8))
     key = hashlib.sha256(f"distance based {seed}".encode()).digest()
-    return of.draw(rows, lambda purpose: key, None)
+    return of.draw(rows, lambda: key, None)
 
 
 # -- one slot ---------------------------------------------------------------------------------------------

@@ -19,8 +19,8 @@ from scipy import stats
 from hushrec.arrays import Ints
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import _exponent, responses
-from hushrec.privacy.accounting.events import Responses
-from hushrec.privacy.accounting.plan import Measurement, Plan
+from hushrec.privacy.accounting.measurement import Responses
+from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.local import response
 from hushrec.privacy.local.response import ResponseRandomizer
@@ -36,7 +36,7 @@ EVERY = 10 * WIDTH  # more ε than any of these releases costs
 def table(event: Responses, seed: int = 0) -> Ints:
     """How often each symbol is answered by each: the last one is nothing."""
     budget = Budget(epsilon=EVERY, delta=0.0, unit="user", adjacency="replace")
-    plan = Plan("toy", {}, "d" * 64, 1000, budget, (Measurement(event, 1.0),))
+    plan = Plan("toy", {}, "d" * 64, 1000, budget, (event,))
     marked = WIDTH - EACH
     rows = Rows(
         event.name,
@@ -71,7 +71,9 @@ def corrected(epsilon: float) -> Responses:
 @pytest.mark.parametrize("claimed", [0.0, 0.5, 2.0])
 @pytest.mark.full
 def test_published_answers_tell_a_logarithm_more_than_they_claim(claimed: float) -> None:
-    event = Responses("answers", SYMBOLS, math.log1p(math.exp(claimed)), WIDTH, WIDTH)  # as DuResponse has it
+    event = Responses.of(
+        "answers", SYMBOLS, math.log1p(math.exp(claimed)), WIDTH, WIDTH
+    )  # as DuResponse has it
     proven = found(table(event))
     assert claimed + 1.5 < proven <= float(event.loss)
     assert float(event.loss) == pytest.approx(claimed + math.log(5), abs=1e-9)

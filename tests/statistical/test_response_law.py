@@ -37,8 +37,7 @@ def by_gaps(
         drawn = sampler.count_draws(*call)  # type: ignore[arg-type]
         return fault(drawn) if fault else drawn
 
-    named = functools.partial(keys.key, "answers")
-    return dense((ROWS, WIDTH), *distribution.draw(rows_of(truth(symbols)), named, draw, threads=threads))
+    return dense((ROWS, WIDTH), *distribution.draw(rows_of(truth(symbols)), keys.key, draw, threads=threads))
 
 
 def densely(distribution: ResponseRandomizer, symbols: int, seed: int) -> Ints:

@@ -59,7 +59,7 @@ def loss(items, levels, cap, exponent, sample):
 @pytest.mark.parametrize(("items", "levels", "cap", "sample"), CASES)
 def test_no_two_rows_are_told_apart_by_more(items, levels, cap, sample):
     budget = hr.Budget(epsilon=3.0, delta=0.0, unit="user", adjacency="replace")
-    (event,) = hr.RandomizedResponse(sample=sample).plan(domain(items, levels, cap), budget).events
+    (event,) = hr.RandomizedResponse(sample=sample).plan(domain(items, levels, cap), budget).noisy
     found = loss(items, levels, cap, event.exponent, sample)
     assert found <= 3.0 + 1e-9
     if sample is None:

@@ -12,7 +12,6 @@ from hushrec.data.synthetic import netflix_like
 from hushrec.models.liu_wang_smola.sums import MarginalGradients, RidgeGradients
 from hushrec.models.mcsherry_mironov import sums as covariance_sums
 from hushrec.models.mcsherry_mironov.sums import CovarianceSums
-from hushrec.privacy.noise.poisson_sampling import Sample
 from hushrec.sums import engine, population
 from hushrec.sums.engine import BlockFiles, Memory, engine_of
 from hushrec.sums.factor_sums import FactorSums
@@ -107,12 +106,9 @@ def of_ridge(source):
     return [gradients.measure(Population(source), EFFECTS, Q, 0.3)]
 
 
-def of_marginals(source, *, sampled=False):
-    people = Population(source, weigh)
-    if sampled:
-        people = people.sampled(Sample(0.5, bytes(range(32))))
-    gradients = MarginalGradients(source.domain, RANK, 1, 0.5, 0.8, 0.8, 1.5)
-    return [gradients.measure(people, EFFECTS, Q, np.linspace(0.5, 2, len(Q)))]
+def of_marginals(source):
+    gradients = MarginalGradients(source.domain, RANK, 1, 0.8, 0.8, 1.5)
+    return [gradients.measure(Population(source, weigh), EFFECTS, Q, np.linspace(0.5, 2, len(Q)))]
 
 
 STATISTICS = {
@@ -127,7 +123,6 @@ STATISTICS = {
     "factor sums": of_factors,
     "ridge gradients": of_ridge,
     "marginal gradients": of_marginals,
-    "sampled gradients": lambda source: of_marginals(source, sampled=True),
 }
 
 
@@ -188,7 +183,7 @@ def test_people_of_weight_zero_may_be_all_of_a_block(ratings, tmp_path):
     asking = ratings.with_personal_epsilon(asked)
     blocks = Blocks.write(asking, tmp_path / "again", ratings_per_block=90)
     assert len(next(Population(blocks, weigh).blocks()).weights) == 0
-    for name in ("weighed effects", "marginal gradients", "sampled gradients"):
+    for name in ("weighed effects", "marginal gradients"):
         assert same(STATISTICS[name](asking), STATISTICS[name](blocks))
 
 
@@ -208,11 +203,6 @@ def twice(blocks, n_blocks, add, shapes, right=engine._total):
     """Adds the last of several blocks twice, as a cluster does that repeats what it takes for lost."""
     blocks = [*blocks]
     return right(blocks + blocks[1:][-1:], n_blocks, add, shapes)
-
-
-def by_place(users):
-    """Draws people by where they are."""
-    return np.indices((len(users), 3))[0].astype(np.uint32)
 
 
 def cut_by_block(sums, ratings, entries, rows, co_rating, low, high=None, right=CovarianceSums._add):
@@ -237,7 +227,6 @@ def in_single_precision(*rows, out, right=covariance_sums.weighted_gram, **setti
             lambda ratings: np.arange(ratings.n_users),
             {"sums of people", "entries", "factor sums"},
         ),
-        (population, "nonces", by_place, {"sampled gradients"}),
         (CovarianceSums, "_add", cut_by_block, {"covariance by rating", "covariance by user"}),
         (
             covariance_sums,
@@ -249,7 +238,6 @@ def in_single_precision(*rows, out, right=covariance_sums.weighted_gram, **setti
     ids=[
         "a block is added twice",
         "people by place in the block",
-        "drawn by place in the block",
         "cut by block",
         "single precision",
     ],

@@ -3,13 +3,13 @@
 import pytest
 
 from hushrec.data.declarations import Crowd
-from hushrec.privacy.query import Sum
+from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.sums.footprint import Footprint, in_bytes, in_time
 
 
 def test_a_model_that_does_not_say_is_judged_by_its_queries():
     """Never by nothing."""
-    queries = [Sum("sums", 1.0, "l2", 1.0, 10**9), Sum("counts", 1.0, "l2", 1.0, 10**6)]
+    queries = [Measurement("sums", 1.0, "l2", 1.0, 10**9), Measurement("counts", 1.0, "l2", 1.0, 10**6)]
     assert Footprint.of(query.size for query in queries).memory >= 2 * 8 * 10**9
     assert Footprint.of([]).memory > 0
 

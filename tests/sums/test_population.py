@@ -1,6 +1,5 @@
 """People who take part, with their weights: the same sums from memory and from block files."""
 
-import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -8,12 +7,9 @@ import pytest
 
 from hushrec.data.blocks import Blocks
 from hushrec.models.liu_wang_smola.sums import MarginalGradients
-from hushrec.privacy.noise.poisson_sampling import Sample, nonces
 from hushrec.sums.item_sums import EffectSums
 from hushrec.sums.population import FULL, Population
 from support.people import person
-
-SAMPLE = Sample(0.5, bytes(range(32)))
 
 
 @pytest.fixture
@@ -39,15 +35,13 @@ def test_sums_over_block_files_are_the_sums_in_memory(crowd, tmp_path):
     stored = Blocks.write(crowd, tmp_path / "blocks", ratings_per_block=60)
     assert stored.n_blocks > 5
     sums = effect_sums(crowd.domain)
-    gradients = MarginalGradients(crowd.domain, 3, 1, 0.5, 0.8, 0.8, 1.5)
+    gradients = MarginalGradients(crowd.domain, 3, 1, 0.8, 0.8, 1.5)
     factors = np.random.default_rng(2).standard_normal((40, 3))
     found = []
     for source in (crowd, stored):
         people = Population(source, weigh)
         effects = [values for _, values in sums.measure(people)]
-        found.append(
-            [*effects, gradients.measure(people.sampled(SAMPLE), np.full(40, 3.0), factors, np.ones(40))]
-        )
+        found.append([*effects, gradients.measure(people, np.full(40, 3.0), factors, np.ones(40))])
     for here, there in zip(*found, strict=True):
         np.testing.assert_array_equal(here, there)
 
@@ -70,40 +64,12 @@ def test_nobody_at_all_gives_zeros(search):
     assert all(not values.any() for _, values in sums.measure(people))
 
 
-def test_a_sample_takes_its_people_in_memory_and_in_files_in_any_order(crowd, tmp_path):
-    order = np.random.default_rng(3).permutation(crowd.n_users)
-    ones = [crowd.select(np.repeat(np.arange(crowd.n_users) == place, crowd.counts)) for place in order]
-    stored = Blocks.write(ones, tmp_path / "blocks", ratings_per_block=1)
-    found = []
-    for source in (crowd, stored):
-        drawn = Population(source, weigh).sampled(SAMPLE)
-        blocks = [
-            zip(rows.users.to_list(), weights.tolist(), strict=True) for rows, weights in drawn.blocks()
-        ]
-        found.append(dict(itertools.chain(*blocks)))
-    assert found[0] == found[1]
-    asking = crowd.select(np.repeat(crowd.personal_epsilon > 0, crowd.counts))
-    expected = np.where(SAMPLE.of(nonces(asking.users)), weigh(asking.personal_epsilon), 0)
-    assert found[0] == dict(zip(asking.users.to_list(), expected.tolist(), strict=True))
-    assert 0 < (expected > 0).sum() < asking.n_users
-
-
-def test_a_sample_of_a_sample_takes_those_of_both(crowd):
-    people, other = Population(replace(crowd, personal_epsilon=None)), Sample(0.5, bytes(32))
-    (block,) = people.sampled(SAMPLE).sampled(other).blocks()
-    own = nonces(crowd.users)
-    np.testing.assert_array_equal(block.weights > 0, SAMPLE.of(own) & other.of(own))
-    (alone,) = people.sampled(other).blocks()
-    np.testing.assert_array_equal(alone.weights > 0, other.of(own))
-
-
 def test_sums_without_weights_are_refused_for_people_who_have_them(crowd):
     """Or they would count in full, whatever they ask for."""
     asking, silent = Population(crowd, weigh), Population(replace(crowd, personal_epsilon=None), weigh)
     everyone = Population(crowd)
-    for people in (asking, everyone.sampled(SAMPLE)):
-        with pytest.raises(ValueError, match="takes no weights"):
-            _ = people.in_full
+    with pytest.raises(ValueError, match="takes no weights"):
+        _ = asking.in_full
     for people in (silent, everyone):
         assert next(people.in_full.blocks()).n_users == crowd.n_users
         assert (next(people.blocks()).weights == FULL).all()

@@ -12,7 +12,6 @@ from hushrec import models
 SMALL = {"epochs": 2, "rank": 3, "rounds": 3, "chain": {"epochs": 20, "chains": 2}}
 """Settings that make a fit short, where a model has them."""
 FORMS = {
-    "PosteriorMF of samples": {"sample_rate": 0.5},
     "CovarianceSVD of a head": {"covariance": {"pair_items": 12}},
 }
 """Models that run otherwise with these settings."""

@@ -6,8 +6,7 @@ from hushrec.privacy.ledger.ledger import Ledger
 
 
 def finish(ledger: Ledger, grant: Grant, artefact: bytes = b"factors") -> None:
-    ledger.sampled(grant, artefact)
-    ledger.published(grant)
+    ledger.finish(grant, artefact)
 
 
 def raise_total(place: str, total: Budget, max_releases: int | None = None) -> None:

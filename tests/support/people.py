@@ -2,8 +2,6 @@
 
 import numpy as np
 
-from hushrec.privacy.noise.poisson_sampling import Sample, nonces
-
 SCALES = [(1, 5, 1), (0.5, 4, 0.5), (0, 98, 7), (0.1, 5, 0.1), (0, 3.7, 0.1)]
 """The last three lie off the grid."""
 HEAVY = [0, 4] * 100
@@ -20,15 +18,3 @@ def person(rng, n_items, n_ratings, low=0, high=5):
     for i in rng.permutation(n_items)[:n_ratings]:
         row[i] = int(rng.integers(low, high))
     return row
-
-
-class Chosen(Sample):
-    """A sample of exactly these users."""
-
-    __slots__ = ("_rows",)
-
-    def __init__(self, users):
-        object.__setattr__(self, "_rows", set(map(bytes, nonces(users))))
-
-    def of(self, own):
-        return np.array([bytes(row) in self._rows for row in own], np.bool_)

@@ -194,8 +194,9 @@ def rated_cells_only(measure, cells, run, entries):
     return NoisyRatings(*entries[:2], np.ones(len(entries.columns), np.float32), noisy.sigma)
 
 
-def fitted_threshold(measure_matrix, grant, bounded, *, threshold, limit):
-    return measure_matrix(grant, bounded, threshold=threshold + len(bounded.columns), limit=2**30)
+def fitted_threshold(measure_cells, grant, measurement, cells):
+    threshold = cells.threshold + len(cells.columns)
+    return measure_cells(grant, measurement, dataclasses.replace(cells, threshold=threshold, limit=2**30))
 
 
 def unclipped(measure, home, *arguments):
@@ -272,7 +273,7 @@ REPLAYED = [
     Fault(
         "fitted threshold",
         grant_module.Grant,
-        "measure_matrix",
+        "measure_cells",
         fitted_threshold,
         "other public settings",
         RATING,

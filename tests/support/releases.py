@@ -26,7 +26,7 @@ def statement(**changes):
         "epsilon": 1.25,
         "delta": 1e-6,
         "measurements": (
-            Measured("item sums", "gaussian", 2.0, 8.0, 4, 0.75, 0.03125),
+            Measured("item sums", "gaussian", 2.0, 8.0, 4, 0.75, 0.25),
             Measured("co-rating weights", "laplace", 3.0, 6.0, 10, 0.25, 0.5),
             Measured("item counts", "exact", 0.0, 0.0, 4, 0.0, 0.0),
         ),

@@ -13,7 +13,7 @@ BESIDE = Clause(
     "beside.release",
     {"model": "CovarianceSVD", "epsilon": "1", "delta": "1e-06", "unit": "user", "adjacency": "add-remove"},
 )
-SAMPLED = Measured("round 1", "subsampled gaussian", 1.0, 4.0, 12, 1.0, 0.03, 0.0625)
+ROUND = Measured("round 1", "gaussian", 1.0, 4.0, 12, 1.0, 0.25)
 POSTERIOR = Measured("v", "posterior sample", 5.0, 10.0, 12, 1.0, 0.5)
 LEVELS = (Promised("strict", 0.5, 0.25, 0.49999), Promised("generous", 8, 1.0, 1.25))
 CELLS = Measured("rows", "randomized response", 1.0, 0.5, 12, 1.0, 2.0)
@@ -31,7 +31,7 @@ KINDS = {
         "measurements": (POSTERIOR,),
         "diagnostics": {"R̂": 1.25, "verdict": "NOT CONVERGED"},
     },
-    "personal_epsilon": {"personal_epsilon": True, "classes": LEVELS, "measurements": (SAMPLED,)},
+    "personal_epsilon": {"personal_epsilon": True, "classes": LEVELS, "measurements": (ROUND,)},
     "released rows": {
         "local": Local("cell", 1.0, 0.5, None, 2, 0.25),
         "epsilon": 2.0,
@@ -48,11 +48,6 @@ KINDS = {
         | {"release_index": 2, "max_releases": 52, "total_epsilon": 4.0, "total_delta": 1e-6}
         | {"spent_epsilon": 0.7, "population": "Our subscribers", "controller": "Films Ltd"},
         "epsilon": 0.466,
-    },
-    "one of a series": {
-        "ledger": {"id": "9f" * 16, "file": "weekly.db", "head": "ab" * 32, "seq": 3, "release_index": 0}
-        | {"max_releases": 4, "total_epsilon": 4.0, "total_delta": 1e-6, "spent_epsilon": 1.25}
-        | {"part": 1, "parts": 12},
     },
     "no ledger": {"ledger": {}, "assumes": ()},
 }

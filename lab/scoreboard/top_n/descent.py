@@ -13,12 +13,11 @@ from top_n.least_squares import solved
 
 @dataclass(frozen=True)
 class DPSGD:
-    """Poisson samples of people, each person's gradient scaled to norm 1, Gaussian noise on the sum.
+    """Rounds over everybody, each person's gradient scaled to norm 1, Gaussian noise on the sum.
 
     Args:
         rank: length of the vectors.
         rounds: steps of descent.
-        sample: chance of a person to take part in a round.
         unobserved: a, the weight of all pairs.
         penalty: that on |p|².
         step: how far all rounds together move the factors, as a multiple of the size of the first ones.
@@ -26,7 +25,6 @@ class DPSGD:
 
     rank: int
     rounds: int
-    sample: float
     unobserved: float
     penalty: float
     step: float
@@ -37,15 +35,14 @@ class DPSGD:
         Args:
             train: who has what.
             sigma: standard deviation of the noise on each entry of the sum.
-            seed: of the samples, the noise and the first factors.
+            seed: of the noise and the first factors.
         """
         rng = np.random.default_rng([seed, 4])
         shape = train.shape[1], self.rank
         items = rng.normal(0, 0.1, shape).astype(np.float32)
         items[:, 0] = 0.1  # what everybody shares is found first
         for _ in range(self.rounds):
-            people = train[np.flatnonzero(rng.random(train.shape[0]) < self.sample)]
-            noisy = self._gradients(people, items) + rng.normal(0, sigma, shape)
+            noisy = self._gradients(train, items) + rng.normal(0, sigma, shape)
             length = max(np.linalg.norm(noisy), 1e-12)
             items -= (self.step * 0.1 * np.sqrt(items.size) / self.rounds * noisy / length).astype(np.float32)
         return items

@@ -36,10 +36,19 @@ METHODS = {
 }
 
 
+NOISE = {"l2": "Gaussian", "l1": "Laplace", "loss": "PosteriorSample"}
+"""Norm → what a noise is called in the digests."""
+
+
 def printed(form, domain, budget):
     """Digest of the noise that the paper prints, of what is claimed for it, and of what it costs."""
     noises = [
-        (name, type(noise).__name__, noise.loss if hasattr(noise, "loss") else noise.sensitivity, noise.noise)
+        (
+            name,
+            NOISE.get(getattr(noise, "norm", ""), type(noise).__name__),
+            noise.loss if hasattr(noise, "loss") else noise.sensitivity,
+            noise.noise,
+        )
         for name, noise in form.printed(domain, budget).items()
     ]
     worth = lab.cost(form, domain, budget)

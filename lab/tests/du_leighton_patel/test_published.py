@@ -30,7 +30,7 @@ def of(items=1000, scale=(1, 5, 1), max_per_user=200):
 def test_a_cell_loses_a_logarithm_more_than_is_printed(epsilon):
     """Untrue with probability 1/(1 + e^ε_k), ε_k = ε/m; the loss is ε_k + ln(k − 1), of k = 6 symbols."""
     event = DuResponse().event(of(), budget(epsilon))
-    assert (event.symbols, event.cells, event.size) == (6, 400, 1000)
+    assert (event.symbols, event.sensitivity, event.size) == (6, 400, 1000)
     assert event.noise == pytest.approx(1 / (1 + math.exp(epsilon / 1000)), rel=1e-14)
     assert abs(float(event.loss) - (epsilon / 1000 + math.log(5))) < 1e-9
 
@@ -40,7 +40,7 @@ def test_the_printed_chance_is_that_of_two_symbols():
     two, six = (DuResponse().event(of(scale=scale), budget(40.0)) for scale in ((0, 1, 1), (1, 5, 1)))
     assert two.exponent == six.exponent == pytest.approx(math.log1p(math.exp(0.04)))
     assert float(two.loss) == pytest.approx(0.04 + math.log(2))  # not rated, 0 and 1
-    corrected = hr.RandomizedResponse().plan(of(max_per_user=1000), budget(40.0)).events[0]
+    corrected = hr.RandomizedResponse().plan(of(max_per_user=1000), budget(40.0)).noisy[0]
     assert float(corrected.loss) == pytest.approx(0.04)
 
 
@@ -61,7 +61,7 @@ def test_what_it_costs_stands_beside_its_claim(ratings):
 
 def test_a_sample_is_claimed_by_the_cells_that_are_asked_for(ratings):
     event = DuResponse(sample=4).event(ratings.domain, budget(2.0))
-    assert (event.cells, event.size) == (4, 4)
+    assert (event.sensitivity, event.size) == (4, 4)
     assert float(event.loss) == pytest.approx(0.5 + math.log(5))
 
 
@@ -134,7 +134,7 @@ def test_ratings_keep_their_stars_and_land_in_their_own_rows():
     seen = set()
     for number in range(40):
         key = iter(bytes([number, place]) * 16 for place in range(2)).__next__
-        indptr, items, marks = law.draw(every, lambda _, key=key: key(), None)
+        indptr, items, marks = law.draw(every, lambda key=key: key(), None)
         assert indptr[0] == indptr[1] == 0
         assert indptr[2] == indptr[3]
         whole = marks[: indptr[2]]
@@ -152,7 +152,7 @@ def test_what_was_kept_is_listed_before_a_representative():
     law = SharedRandomizer(0.5, 1.0, np.array([0, 1, 2, 3]), np.array([1, 2, 0], np.int32))
     many = np.arange(0, 2001, 2)
     columns, marks = np.tile([0, 1], 1000).astype(np.int32), np.tile([7, 9], 1000).astype(np.uint8)
-    starts, items, listed = law.draw(Rows("slots", 3, many, columns, marks), lambda _: bytes(32), None)
+    starts, items, listed = law.draw(Rows("slots", 3, many, columns, marks), lambda: bytes(32), None)
     found = {tuple(zip(items[i:j].tolist(), listed[i:j].tolist(), strict=True)) for i, j in pairwise(starts)}
     assert found == {((0, 7), (1, 9)), ((0, 7), (2, 9)), ((1, 9),), ((1, 7), (2, 9))}
 

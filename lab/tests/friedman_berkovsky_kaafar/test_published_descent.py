@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hushrec.errors import BudgetUnsupported
-from hushrec.privacy.accounting.events import EVERY_RATING
+from hushrec.privacy.accounting.measurement import EVERY_RATING
 from lab.paper import PaperNoise, PaperRun
 from lab.published import FriedmanBoundedSGD, FriedmanUnboundedSGD, cost, fit
 
@@ -15,14 +15,15 @@ STAR = 1.0  # of the scale of one to five
 
 def watched(monkeypatch, config, ratings, allowed):
     """What a release measures: the values of each round before and after the noise."""
-    measure, seen = PaperRun.measure, []
+    seen, right = [], {name: getattr(PaperRun, name) for name in ("measure", "measure_rows")}
+    for name in right:
 
-    def watch(run, query, values):
-        noisy = measure(run, query, values)
-        seen.append((query, values, noisy))
-        return noisy
+        def watch(run, query, *values, name=name):
+            noisy = right[name](run, query, *values)
+            seen.append((query, values, noisy))
+            return noisy
 
-    monkeypatch.setattr(PaperRun, "measure", watch)
+        monkeypatch.setattr(PaperRun, name, watch)
     config.fit(ratings, PaperRun.of(config, ratings.domain, allowed, 1))
     return [part for part in seen if ", epoch " in part[0].name]
 
@@ -43,11 +44,11 @@ def test_bounded_the_noise_is_fresh_and_on_the_same_ratings(monkeypatch, listed,
     train, config = listed[0], FriedmanBoundedSGD(rank=2, epochs=3, clip=0.2)
     rounds = watched(monkeypatch, config, train, budget(2.0, adjacency="replace"))
     assert len(rounds) == 3
-    for _, values, noisy in rounds:
-        np.testing.assert_array_equal(values, rounds[0][1])
+    for _, (values,), noisy in rounds:
+        np.testing.assert_array_equal(values, rounds[0][1][0])
         assert len(noisy.values) == train.n_ratings
         assert np.abs(values).max() * rounds[0][0].step <= 0.8 + 1e-6, "residuals are clipped"
-    noises = [noisy.values - values * query.step for query, values, noisy in rounds]
+    noises = [noisy.values - values * query.step for query, (values,), noisy in rounds]
     assert all(abs(np.corrcoef(noises[0], other)[0, 1]) < 0.05 for other in noises[1:])
 
 

@@ -14,11 +14,10 @@ from scipy import stats
 import hushrec as hr
 from hushrec.kernels.csr import CSR
 from hushrec.models.factorization.factorizers import Sparse
-from hushrec.privacy.accounting.events import Gaussian, Laplace
 from hushrec.sums.engine import Memory
 from hushrec.sums.factor_sums import FactorSums, in_ball
 from hushrec.sums.residuals import ResidualRows
-from lab.paper import PaperNoise, PaperRun, SphericalRows, unit_rows
+from lab.paper import PaperNoise, PaperRun, unit_rows
 from lab.published import (
     FriedmanALS,
     FriedmanBoundedSGD,
@@ -54,14 +53,13 @@ def budget(adjacency, epsilon=1.0):
 def rows_released(monkeypatch):
     """What noise on rows is drawn for in a reproduction: name → (values, scales)."""
     made = {}
-    measure = PaperRun.measure
+    measure = PaperRun.measure_rows
 
-    def heard(run, query, values):
-        if isinstance(query, SphericalRows):
-            made[query.name] = values[0].copy(), values[1].copy()
-        return measure(run, query, values)
+    def heard(run, measurement, rows, scales):
+        made[measurement.name] = rows.copy(), scales.copy()
+        return measure(run, measurement, rows, scales)
 
-    monkeypatch.setattr(PaperRun, "measure", heard)
+    monkeypatch.setattr(PaperRun, "measure_rows", heard)
 
     def released(data, config, allowed):
         made.clear()
@@ -174,7 +172,7 @@ def test_algorithm_4_is_right():
         noises = config.printed(domain, allowed).values()
         rounds = [e for e in noises if e.name.startswith("ratings")]
         assert cost(config, domain, allowed).true == pytest.approx(epsilon, rel=1e-9)
-        assert all(isinstance(e, Laplace) for e in noises)
+        assert all(e.norm == "l1" for e in noises)
         assert sum(e.sensitivity / e.noise for e in rounds) == pytest.approx(0.7 * epsilon)
 
 
@@ -303,8 +301,8 @@ def test_our_noise_is_as_wide_for_everybody():
     domain, allowed = domain_of(8, 3), budget("add-remove")
     for config in (hr.PrivateALS(rank=D, epochs=2), hr.PrivateSGD(rank=D, epochs=2)):
         planned = hr.plan(domain, config, allowed)
-        assert all(isinstance(event, Gaussian) and isinstance(event.noise, float) for event in planned.events)
-        sizes = {event.name: event.size for event in planned.events}
+        assert all(event.norm == "l2" and isinstance(event.noise, float) for event in planned.noisy)
+        sizes = {event.name: event.size for event in planned.noisy}
         assert sizes["users, epoch 1"] == domain.n_users * D
         assert sizes["items, epoch 2"] == domain.n_items * D
         assert planned.epsilon <= 1
@@ -335,7 +333,7 @@ def test_one_more_rating_moves_a_sum_by_five_not_by_four(config, ours):
     raw = {"global sum", "item sums"}
     assert {name for name, factor in worth.items() if factor > 1.2} == raw
     assert [worth[name] for name in sorted(raw)] == pytest.approx([1.25, 1.25])
-    sums = {e.name: e.sensitivity for e in hr.plan(domain, ours, allowed).events}
+    sums = {e.name: e.sensitivity for e in hr.plan(domain, ours, allowed).noisy}
     assert sums["item sums"] == 2, "shifted to the middle of the scale"
     assert hr.plan(domain, ours, allowed).epsilon <= 1 < cost(config, domain, allowed).true
 

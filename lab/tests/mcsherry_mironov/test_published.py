@@ -68,7 +68,7 @@ def test_what_it_costs_is_what_all_noise_costs_with_true_sensitivities(world, bu
     }
     worth = cost(config, domain, allowed)
     assert worth.claimed == 2.0
-    assert worth.true == spent_of(noises.values()).epsilon(allowed.delta)
+    assert worth.true == spent_of(noises.values()).planned_epsilon(allowed.delta)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -49,7 +49,7 @@ def test_a_smaller_crowd_has_the_signal_of_the_declared_one(unit, monkeypatch):
     assert crowd.ratio == 2  # four times as few people, and a root of four times as few items
     assert whole_users(crowd.domain, less, 1_000) == pytest.approx(whole_users(domain, budget, 4_000))
     noises = [
-        np.array([event.noise for event in hr.plan(crowd.domain, hr.PrivateEASE(), one).events])
+        np.array([event.noise for event in hr.plan(crowd.domain, hr.PrivateEASE(), one).noisy])
         for one in (budget, less)
     ]
     assert noises[0] / noises[1] == pytest.approx(np.full(len(noises[0]), 2.0), rel=1e-3)

@@ -29,7 +29,6 @@ from scipy import optimize, stats
 from hushrec.arrays import Floats, Ints
 from hushrec.audit.search import Gap
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.bounded import Bounded
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Seeded
 
@@ -75,9 +74,7 @@ def listen(plan: Plan, gaps: Sequence[Gap], *, runs: int = RUNS, seed: int = 0) 
     Privacy: private.
     """
     audible = [gap for gap in gaps if gap.change.size]
-    gaussian = plan.budget.delta > 0 and all(
-        gap.measured.event.mechanism == "gaussian" and _rate(gap.measured.event) == 1 for gap in audible
-    )
+    gaussian = plan.budget.delta > 0 and all(gap.measured.event.mechanism == "gaussian" for gap in audible)
     test = Trial(gaussian, plan.budget.delta)
     for batch in range(BATCHES):
         test.hear(_ratios(plan, audible, runs // BATCHES, (seed * BATCHES + batch) << 32))
@@ -163,10 +160,9 @@ def _ratios(plan: Plan, gaps: Sequence[Gap], runs: int, seed: int) -> Floats:
     ratios, n_entries, seeds = np.zeros((2, 1 + len(SHORTFALLS), runs)), max(1, _AT_ONCE // runs), count(seed)
     for gap in gaps:
         event, size = gap.measured.event, gap.change.size
-        cut = size if _rate(event) < 1 else n_entries  # who takes part is drawn once for all entries
-        for start in range(0, size, cut):
+        for start in range(0, size, n_entries):
             for world in (0, 1):
-                change, entropy = gap.change[start : start + cut], Seeded(next(seeds))
+                change, entropy = gap.change[start : start + n_entries], Seeded(next(seeds))
                 ratios[world] += _heard(plan, event, change, runs, world == 1, entropy)
     return ratios
 
@@ -174,18 +170,14 @@ def _ratios(plan: Plan, gaps: Sequence[Gap], runs: int, seed: int) -> Floats:
 def _heard(plan: Plan, event: Any, change: Ints, runs: int, second: bool, entropy: Seeded) -> list[Floats]:
     """Draw log-likelihood ratios of one measurement, by shortfall."""
     booked = replace(event, size=runs * change.size)
-    planned = replace(plan, measurements=(replace(plan.measurements[0], event=booked),))
+    planned = replace(plan, measurements=(booked,))
     grant = Ledger.ephemeral(
         plan.budget.model_copy(update={"epsilon": max(plan.budget.epsilon, plan.epsilon)})
     ).charge(planned, entropy=entropy)
     if event.branch:
         grant.take(event.branch)
-    present = np.full(runs, second)
-    if _rate(event) < 1:
-        # Every run is a canary of its own, so the nonces only have to differ.
-        present &= grant.sample(event.name).of(np.indices((runs, 3))[0].astype(np.uint32))
-    sums = present[:, None] * change
-    noisy = grant.measure(Bounded(event.name, sums.ravel(), event.sensitivity, event.norm, event.step))
+    sums = np.tile(second * change, (runs, 1))
+    noisy = grant.measure(booked, sums.ravel())
     noise = noisy.values.reshape(sums.shape) / event.step - sums
     if event.mechanism != "laplace":  # Gaussian ratios depend on the values only along the change
         sums, noise = (along @ change for along in (sums, noise))
@@ -197,11 +189,5 @@ def _heard(plan: Plan, event: Any, change: Ints, runs: int, second: bool, entrop
             ratio = (np.abs(values) - np.abs(values - change)).sum(axis=1) / width
         else:
             ratio = (values - change @ change / 2) / width**2
-        if _rate(event) < 1:
-            ratio = np.logaddexp(math.log1p(-_rate(event)), math.log(_rate(event)) + ratio)
         ratios.append(ratio)
     return ratios
-
-
-def _rate(event: Any) -> float:
-    return float(getattr(event, "rate", 1.0))

@@ -1,19 +1,15 @@
-"""The observer of one fit: records its measurements, and in a replay returns those of another fit.
-
-The recorder takes every user into a sample, so that the differing user is always in it.
-"""
+"""The observer of one fit: records its measurements, and in a replay returns those of another fit."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 
-from hushrec.arrays import Bools, Ints, Words32
-from hushrec.privacy.bounded import BoundedMatrix
-from hushrec.privacy.noise.poisson_sampling import Sample
+from hushrec.arrays import Ints
+from hushrec.privacy.noisy import Cells
 
 _Value = TypeVar("_Value")
 Factors = Mapping[str, float]
@@ -49,16 +45,6 @@ class Measured:
         return str(self.event.name)
 
 
-class Everyone(Sample):
-    """A sample in which everyone takes part. Privacy: not private."""
-
-    __slots__ = ()
-
-    def of(self, nonces: Words32) -> Bools:
-        """Return True for all, shape (n_users,)."""
-        return np.ones(len(nonces), np.bool_)
-
-
 class Recorder:
     """An observer that records a fit; with a tape, it replays the values of another fit.
 
@@ -80,8 +66,6 @@ class Recorder:
 
     def released(self, event: object, private: object, value: _Value, *public: object) -> _Value:
         """Return the value itself, or the value on the tape."""
-        if isinstance(value, Sample):
-            return cast(_Value, Everyone(value.rate, value.key))
         if isinstance(value, bytes):
             self.samples.append(event.name)  # type: ignore[attr-defined]
             return value
@@ -134,8 +118,8 @@ def moved(norm: str, one: Ints, other: Ints) -> int:
 
 
 def _sums(private: Any) -> Any:
-    if not isinstance(private, BoundedMatrix):
-        return private.values.copy()
+    if not isinstance(private, Cells):
+        return private.copy()
     cells = np.zeros(private.shape, dtype=np.int64)
     rows = np.repeat(np.arange(private.shape[0]), np.diff(private.indptr))
     cells[rows, private.columns] = private.values

@@ -26,7 +26,7 @@ from hushrec.privacy.noise.entropy import Seeded
 from hushrec.release.artefact import Release
 
 _HOME = Path(__file__).parents[1]
-_ROOMS = ("curator", "estimation", "local", "models", "published", "release", "solvers")
+_ROOMS = ("curator", "estimation", "models", "release")
 PUBLIC_CODE = tuple(str(_HOME / room) + os.sep for room in _ROOMS)
 """Folders whose every executed line must be the same for neighbours."""
 SEED = 11  # of the noise; any number does, the same for both fits

@@ -20,7 +20,7 @@ from hushrec.audit.worlds import Pair, World, choices
 from hushrec.curator.fit import plan
 from hushrec.models.base import Model
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.plan import names_of
+from hushrec.privacy.accounting.calibration import names_of
 
 RANDOM, ROUNDS = 20, 60
 """Random pairs, and steps of the climb; chosen by hand."""
@@ -97,7 +97,7 @@ def leads(
 
     Privacy: public, made up.
     """
-    names, of_broad = (names_of(plan(one.domain, model, budget).events) for one in (world, broad))
+    names, of_broad = (names_of(plan(one.domain, model, budget).noisy) for one in (world, broad))
     shared = _leads(model, budget, names, world, wide) if names else {"": UNCHANGED}
     further = _leads(model, budget, [name for name in of_broad if name not in names], broad)
     return [(world, *lead) for lead in shared.items()] + [(broad, *lead) for lead in further.items()]
@@ -106,7 +106,7 @@ def leads(
 def _leads(model: Model, budget: Budget, names: Iterable[str], *worlds: World) -> dict[str, Factors]:
     """Find what leads the fits in all worlds into each of some branches."""
     missing, factors_of = {*names}, dict[str, Factors]()
-    events, rng = plan(worlds[0].domain, model, budget).events, choices(0)
+    events, rng = plan(worlds[0].domain, model, budget).noisy, choices(0)
     first = [event.name for event in events if not event.branch]
     for attempt in range(_LEADS):
         if not missing:

@@ -32,7 +32,7 @@ def add_items(
     No data are read and nothing is charged: what users lost stays the same, and so does the statement. Sign
     the new file, and publish it in place of the old one.
     """
-    from hushrec.curator.disk_space import require_writable
+    from hushrec.curator.admit import require_writable
     from hushrec.curator.public_items import add_items
     from hushrec.data.readers.catalogue import headings, read_catalogue
     from hushrec.release.artefact import Release

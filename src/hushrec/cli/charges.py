@@ -3,29 +3,28 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar
 
 import typer
 
 from hushrec.cli import console
 from hushrec.cli.options import Group
-from hushrec.errors import ConfigError, ShareExceeded, WeakBudget
+from hushrec.errors import ReleaseError, ShareExceeded, WeakBudget
 
 if TYPE_CHECKING:
-    from hushrec.curator.charging import Request, Work
+    from hushrec.curator.charging import Recipe
+    from hushrec.curator.stopped_fits import StoppedFits
     from hushrec.data.domain import Domain
     from hushrec.data.people import People, PublicFacts
     from hushrec.data.reading import Columns
     from hushrec.privacy.accounting.plan import Plan
     from hushrec.privacy.ledger.ledger import Ledger
 
-Made = TypeVar("Made", bound=Any)
 Result = TypeVar("Result")
 
-
-RESUMED = "Went on from the checkpoint of a fit that was stopped: nothing more was charged"
+RESUMED = "Went on where a fit that was stopped stood: nothing more was charged"
 
 
 LedgerArgument = Annotated[
@@ -51,44 +50,21 @@ class Charge(Group):
     accept: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="dropped|users|rating|share|weak",
+            metavar="dropped|users|rating|changed|share|weak",
             help="Charge although: dropped, more than a tenth of the records were dropped or changed "
             "(hushrec check); users, there are more than twice as many as declared; rating, interactions "
-            "have ratings other than 1, which are not used; share, later releases would have less than an "
-            "equal share; weak, ε is above 8. May be repeated.",
+            "have ratings other than 1, which are not used; changed, a stopped fit goes on with other rows; "
+            "share, later releases would have less than an equal share; weak, ε is above 8. May be repeated.",
         ),
     ] = None
-    release_index: Annotated[
-        int | None,
-        typer.Option(
-            help="Release index. Of one that was released before, the same is given again, free of charge."
-        ),
-    ] = None
-    checkpoint: Annotated[
+    sums: Annotated[
         Path | None,
         typer.Option(
-            help="The folder from which the same command resumes at no cost if it is stopped; as private as "
-            "the ratings, and deleted at the end. By default it is LEDGER.checkpoints, next to the ledger."
+            help="Where what is measured is kept until the release is made, so that the same command goes on "
+            "at no cost if it is stopped; as private as the ratings. By default LEDGER.sums, next to the "
+            "ledger."
         ),
     ] = None
-    no_checkpoint: Annotated[
-        bool,
-        typer.Option(
-            "--no-checkpoint", help="Keep nothing to resume from: what is stopped then loses its charge."
-        ),
-    ] = False
-
-    def terms(self) -> dict[str, Any]:
-        """The same, as the library takes it."""
-        if self.checkpoint is not None and self.no_checkpoint:
-            raise ConfigError(
-                "--checkpoint names a folder and --no-checkpoint wants none: leave out one of them"
-            )
-        return {
-            "accept": self.accept or (),
-            "release_index": self.release_index,
-            "checkpoint": self.checkpoint or not self.no_checkpoint,
-        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,10 +80,6 @@ class ChargeOfAny(Charge):
         ),
     ] = False
 
-    def terms(self) -> dict[str, Any]:
-        """The same, as the library takes it."""
-        return {**super().terms(), "ledger": self.ledger, "new_ledger": self.new_ledger}
-
 
 def facts(domain: "Domain", columns: "Columns | None", spark: bool = False) -> "PublicFacts":
     """Return the public facts about records before they are read: people's own ε are declared."""
@@ -116,44 +88,87 @@ def facts(domain: "Domain", columns: "Columns | None", spark: bool = False) -> "
     return PublicFacts(domain, bool(domain.personal_epsilon) or "personal_epsilon" in (columns or {}), spark)
 
 
+class Charged(NamedTuple):
+    """What a command made: the recipe, the result, and the ledger as it is now."""
+
+    recipe: "Recipe[Any]"
+    result: Any
+    ledger: "Ledger"
+
+
 @contextmanager
 def charged(
-    request: "Request[Made]", facts: "PublicFacts", load: "Callable[[Work[Made]], People]", name: str
-) -> "Iterator[tuple[Work[Made], Made]]":
-    """Resolve a request, load the people, and charge; what is refused beforehand reads no record.
+    charge: ChargeOfAny,
+    out: Path,
+    plan: "Callable[[StoppedFits], Recipe[Any]]",
+    load: "Callable[[Recipe[Any]], People]",
+    name: str,
+) -> Iterator[Charged]:
+    """Plan, load the people, and charge; what is refused beforehand reads no record.
 
     The block prints what was made. It is published by then: a failure in the block is reported, not raised.
 
     Args:
-        load: loads the people for the work.
+        charge: the command's options; they name a ledger.
+        out: the file to write.
+        plan: plans from public facts alone.
+        load: loads the people.
         name: what their source is called.
-
-    Yields:
-        The work as it was resolved, and what was made.
     """
-    work, request = confirmed(request, lambda request: request.resolved(facts))
-    work.close()
-    warn_of_claim(work.plan)
-    with console.bars():
-        people = load(work)
-    console.print_confidential(name, people)
+    from hushrec.curator import charging
+    from hushrec.curator.stopped_fits import stopped_fits
+    from hushrec.privacy.ledger.ledger import Ledger
 
-    def make(request: "Request[Made]") -> Made:
+    place, accept = str(charge.ledger), set(charge.accept or ())
+    releases = out.parent if "://" in place else None  # a database has no folder of its own
+    account = None if charge.new_ledger else Ledger.open(place, releases)
+    with stopped_fits(account, charge.sums) as stopped:
+        recipe = plan(stopped)
+        start = (
+            confirmed(accept, lambda: charging.starting(place, recipe.plan, accept, releases))
+            if charge.new_ledger
+            else None
+        )
+        warn_of_claim(recipe.plan)
+        resumes = stopped.resumes(recipe.plan)
         with console.bars():
-            return request.make(people)
+            people = load(recipe)
+        console.print_confidential(name, people)
 
-    result, request = confirmed(request, make)
-    with console.publication(request.out):
-        if work.resumes:
+        def make() -> Any:
+            with console.bars():
+                return charging.charged(people, recipe, stopped, accept=accept, start=start, save=saving(out))
+
+        result = confirmed(accept, make)
+    ledger = Ledger.open(place, releases)
+    with console.publication(out):
+        if resumes:
             console.out().print(RESUMED)
-        if request.new_ledger:
-            ledger = opened(request)
+        if charge.new_ledger:
             console.out().print(
-                f"Started {request.ledger if ledger.path else ledger.place}: {ledger.total}, for one release",
+                f"Started {place if ledger.path else ledger.place}: {ledger.state().total}, for one release",
                 soft_wrap=True,
             )
-    with console.publication(request.out):
-        yield work, result
+    with console.publication(out):
+        yield Charged(recipe, result, ledger)
+
+
+def saving(out: Path) -> "Callable[[Any], None]":
+    """What writes a result, and says where else it is if that fails."""
+
+    def save(result: "Any") -> None:
+        try:
+            result.save(out)
+        except OSError as error:
+            where = (
+                "It is stored in the ledger: run the same command with another file, without --new-ledger"
+                if getattr(result, "in_ledger", True)
+                else "It is too large for the ledger to keep, so it is lost and its charge stays spent: make "
+                "room, and make another release"
+            )
+            raise ReleaseError(f"{out} cannot be written: {error.strerror}. {where}") from None
+
+    return save
 
 
 def warn_of_claim(plan: "Plan") -> None:
@@ -165,29 +180,22 @@ def warn_of_claim(plan: "Plan") -> None:
         console.err().print(claim, soft_wrap=True)
 
 
-def confirmed(
-    request: "Request[Made]", step: "Callable[[Request[Made]], Result]"
-) -> "tuple[Result, Request[Made]]":
-    """Return the result of a step; beyond its share or at a weak ε, refuse it or ask at the terminal."""
+def confirmed(accept: set[str], step: Callable[[], Result]) -> Result:
+    """The result of a step; beyond its share or at a weak ε, refuse it or ask at the terminal.
+
+    Args:
+        accept: what is accepted; what the answer accepts is added to it.
+    """
     while True:
         try:
-            return step(request), request
+            return step()
         except (ShareExceeded, WeakBudget) as error:
             if not (sys.stdin.isatty() and sys.stderr.isatty()):
                 raise
             console.err().print(str(error), soft_wrap=True)
             if not typer.confirm("Charge it all the same?", err=True):
                 raise
-            reason = "share" if isinstance(error, ShareExceeded) else "weak"
-            request = replace(request, accept={*request.accept, reason})  # type: ignore[arg-type]
-
-
-def opened(request: "Request[Made]") -> "Ledger":
-    """The ledger of a request, as it is now."""
-    from hushrec.privacy.ledger.ledger import Ledger
-
-    place = str(request.ledger)
-    return Ledger.open(place, request.out.parent if request.out and "://" in place else None)
+            accept.add("share" if isinstance(error, ShareExceeded) else "weak")
 
 
 def left(ledger: "Ledger") -> str:
@@ -195,7 +203,8 @@ def left(ledger: "Ledger") -> str:
     from hushrec.documents import words
     from hushrec.text import left
 
-    return words.say("ledger.left", n=ledger.releases_left, left=left(ledger.remaining))
+    state = ledger.state()
+    return words.say("ledger.left", n=state.releases_left, left=left(state.remaining))
 
 
 def repeated(release_index: int) -> str:

@@ -20,7 +20,7 @@ from hushrec.errors import ConfigError
 from hushrec.text import above
 
 MARKER, RELEASE, LEDGER = ".hushrec-demo", "release-eps1.safetensors", "ledger.db"
-REPORT, PAGE = "report.html", "page"
+REPORT, PAGE, SUMS = "report.html", "page", f"{LEDGER}.sums"
 WRITTEN = (REPORT, RELEASE, LEDGER, PAGE)
 HEADS = ("ε", "recall@20", "of popularity", "nDCG@100 ± over seeds", "of popularity", "seconds")
 _TITLE = "Recommendations under differential privacy: what ε costs"
@@ -280,7 +280,9 @@ def _prepare(folder: Path) -> None:
         if PAGE in names:
             site.require_ours(folder / PAGE)
         for name in names:
-            if name != PAGE:
+            if name == SUMS:
+                shutil.rmtree(folder / name)
+            elif name != PAGE:
                 (folder / name).unlink()
         (folder / MARKER).write_text("hushrec demo wrote this folder and clears it when it runs again\n")
 

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,18 +12,14 @@ from hushrec.cli.options import Given, Where, grouped
 from hushrec.errors import ConfigError, ReleaseError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from hushrec.curator.charging import Work
+    from hushrec.curator.charging import Recipe
     from hushrec.curator.fit import Spending
+    from hushrec.curator.stopped_fits import StoppedFits
     from hushrec.data.domain import Domain
     from hushrec.data.people import People
     from hushrec.models.base import Model
     from hushrec.privacy.accounting.budget import Budget
     from hushrec.release.artefact import Release
-
-_OF_A_SERIES = "ratings out domain ledger series release_index accept column format separator decimal"
-"""Options that go with --series."""
 
 
 @grouped
@@ -51,13 +47,6 @@ def fit(
     ] = None,
     terms: options.BudgetOptions,
     charge: charges.ChargeOfAny,
-    series: Annotated[
-        Path | None,
-        typer.Option(
-            help="The folder of a series, whose next release this makes: the same each time, new for "
-            "the first. It is as private as the ratings, and without it the series cannot go on."
-        ),
-    ] = None,
     prior: Annotated[
         Path | None,
         typer.Option(
@@ -69,13 +58,9 @@ def fit(
     where: Where = "auto",
     source: Given,
 ) -> None:
-    """Make a release from private ratings, or from released data.
-
-    With --series, it is the next of several under one charge: each takes all that people have given so far,
-    and its budget is what the ledger had left before the first.
-    """
-    from hushrec.curator.charging import Request
-    from hushrec.curator.fit import fitting
+    """Make a release from private ratings, or from released data."""
+    from hushrec.curator.admit import require_writable
+    from hushrec.curator.fit import recipe
     from hushrec.data.domain import Domain
     from hushrec.models.du_leighton_patel.released_data import recognised
     from hushrec.release.artefact import Release
@@ -90,43 +75,32 @@ def fit(
         _fit_released(Path(ratings[0]), chosen, out)
         return
     declared = None if domain is None else Domain.open(domain)
-    if series is not None:
-        options.require_only(ctx, options.OF_A_SERIES, _OF_A_SERIES)
-        spending = None
-    else:
-        spending = _spending(declared, epsilon, terms)
-    if declared is None or charge.ledger is None or not (spending or series):
+    spending = _spending(declared, epsilon, terms)
+    if declared is None or charge.ledger is None or not spending:
         raise ConfigError(
-            "private ratings need --domain, --epsilon, --delta, --unit, --adjacency and --ledger; a series "
-            "needs --domain and --ledger alone (to see only its cost: hushrec plan --series LEDGER); a "
-            f"released data set needs none of them, but {ratings[0]} is not one, or is damaged: try hushrec "
-            "show"
+            "private ratings need --domain, --epsilon, --delta, --unit, --adjacency and --ledger; a released "
+            f"data set needs none of them, but {ratings[0]} is not one, or is damaged: try hushrec show"
         )
+    require_writable(out, ".safetensors")
     public = None if prior is None else Release.open(prior)
-    request = Request(fitting(chosen, spending, public, series), out=out, **charge.terms())
+    facts = charges.facts(declared, source.reading.columns, where == "spark")
 
-    def load(work: "Work[Release]") -> "People":
+    def plan(stopped: "StoppedFits") -> "Recipe[Release]":
+        return recipe(facts, chosen, spending, public, stopped)
+
+    def load(recipe: "Recipe[Release]") -> "People":
         if spending == "auto":
-            _require_ledgers(work.plan.budget, **asdict(terms))
-        whole = series or (work.footprint and work.footprint.gathered)
+            _require_ledgers(recipe.plan.budget, **asdict(terms))
+        whole = recipe.footprint and recipe.footprint.gathered
         people: People = source.load(ratings, declared, "memory" if whole and where == "auto" else where)
         return people
 
-    facts = charges.facts(declared, source.reading.columns, where == "spark")
-    with charges.charged(request, facts, load, source.described(ratings)) as (work, release):
-        ledger, entry = charges.opened(request), release.statement.ledger
-        repeated = charges.repeated(entry["release_index"]) if release.repeated else ""
-        chosen_as = f"Model: {release.model}, because {work.because}." if work.because else ""
-        left = _left_of_series(entry) if series else charges.left(ledger)
-        _print_made(release, out, repeated, chosen_as, left)
-
-
-def _left_of_series(charged: "Mapping[str, Any]") -> str:
-    """How many releases of a series follow: its ledger has no ε left from the first one on."""
-    from hushrec.documents import words
-
-    left = charged["parts"] - charged["part"] - 1
-    return words.say("ledger.series_left", n=left) if left else words.say("ledger.series_last")
+    with charges.charged(charge, out, plan, load, source.described(ratings)) as made:
+        release, because = made.result, made.recipe.because
+        index = release.statement.ledger["release_index"]
+        repeated = charges.repeated(index) if release.repeated else ""
+        chosen_as = f"Model: {release.model}, because {because}." if because else ""
+        _print_made(release, out, repeated, chosen_as, charges.left(made.ledger))
 
 
 def _spending(
@@ -150,7 +124,7 @@ def _require_ledgers(budget: "Budget", **named: object) -> None:
 
 def _fit_released(source: Path, model: "Model | None", out: Path) -> None:
     """A release made from a released data set, which is paid for already."""
-    from hushrec.curator.disk_space import require_writable
+    from hushrec.curator.admit import require_writable
     from hushrec.curator.fit import fit_released
     from hushrec.files import refusing
     from hushrec.models.du_leighton_patel.released_data import ReleasedData

@@ -168,7 +168,7 @@ def extend(
             "--controller or --contact"
         )
     opened = Ledger.open(path)
-    total = opened.total
+    total = opened.state().total
     if epsilon is not None:
         total = Budget(**total.model_dump() | {"epsilon": epsilon})
     if declares:
@@ -181,15 +181,40 @@ def extend(
 
 
 @app.command()
+def fetch(
+    path: charges.LedgerArgument,
+    release_index: Annotated[int, typer.Argument(help="The release index, as hushrec ledger show lists it.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="The file to write, with the ending of the first.")
+    ],
+) -> None:
+    """Write a release again that was made: the same bytes, at no cost."""
+    from hushrec.curator.admit import require_writable
+    from hushrec.models.du_leighton_patel.released_data import SUFFIXES, ReleasedData
+    from hushrec.privacy.ledger.ledger import Ledger
+    from hushrec.release.artefact import Release
+
+    require_writable(out, ".safetensors", *SUFFIXES)
+    content, fix = Ledger.open(path).artefact(release_index), "choose another file with -o"
+    if out.suffix in SUFFIXES:
+        with files.refusing(out, "written", LedgerError, fix):
+            ReleasedData.from_bytes(content).save(out)
+    else:
+        Release.from_bytes(content)
+        files.write(out, content, LedgerError, fix=fix, new=True)
+    console.out().print(f"Wrote {out}: release {release_index}; nothing was charged", soft_wrap=True)
+
+
+@app.command()
 def forfeit(
     path: charges.LedgerArgument,
     release_index: Annotated[int, typer.Argument(help="The release index, as hushrec ledger show lists it.")],
 ) -> None:
-    """Give up a release that was charged and never published. Its ε stays spent; the next release takes its
+    """Give up a release that was charged and never made. Its ε stays spent; the next release takes its
     index."""
     from hushrec.privacy.ledger.ledger import Ledger
 
     opened = Ledger.open(path)
-    opened.forfeit_index(release_index)
+    opened.forfeit(release_index)
     console.out().print(f"Release {release_index} is forfeited: its ε stays spent", soft_wrap=True)
     console.print_ledger(opened)

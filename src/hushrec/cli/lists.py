@@ -51,7 +51,7 @@ def lists(
         with source.load([ratings], _rated(declared), where) as rows:
             write_folder(recommend_on_spark(opened, rows, n, allowed=ids), str(out))
     else:
-        from hushrec.curator.disk_space import require_writable
+        from hushrec.curator.admit import require_writable
         from hushrec.curator.recommend_all import recommend_all, write_lists
 
         require_writable(out, ".parquet", ".csv")

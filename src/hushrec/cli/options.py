@@ -236,16 +236,14 @@ def model(name: str, settings: list[str] | None) -> "Model":
     return kind(**_chosen(settings))  # type: ignore[no-any-return]
 
 
-OF_A_SERIES = "--series takes its budget from the ledger, and its model from the domain"
-
-
 def usual_delta(domain: "Domain | None") -> str:
     """Which δ is usual for the users that a domain declares, in words; without one, for those of 1e-6."""
     from hushrec.privacy.accounting.plan import usual_delta
     from hushrec.text import above
 
     most = 99_999 if domain is None else domain.max_users
-    return f"δ = {above(usual_delta(most))} is usual for up to {most:,} users: below 1/(10 · users)"
+    usual = f"δ = {above(usual_delta(most))} is usual for up to {most:,} users: below 1/(10 · users)"
+    return f"{usual}; without Gaussian noise (noise=laplace, posterior-sample-mf) use δ = 0"
 
 
 def number(text: str | None, option: str) -> float | None:

@@ -56,9 +56,10 @@ def randomize(
         return
     if domain is None or method.method is None:
         raise ConfigError("give --domain and --method; to combine data sets of many devices, give --collect")
-    from hushrec.curator.charging import Request
-    from hushrec.curator.randomize import data_plan, randomizing
+    from hushrec.curator.admit import require_writable
+    from hushrec.curator.randomize import data_plan, data_recipe
     from hushrec.data.domain import Domain
+    from hushrec.models.du_leighton_patel.released_data import require_lines
 
     if json and not plan:
         raise ConfigError("--json is of the cost alone: give --plan as well, or leave it out")
@@ -73,21 +74,26 @@ def randomize(
             "a release needs RATINGS, --ledger and -o; to see only the cost, give --plan instead"
         )
     records = ratings
-    request = Request(randomizing(chosen, budget), out=out, **charge.terms())
+    require_writable(out, ".parquet", ".csv")
+    require_lines(out, declared.items)
     facts = charges.facts(declared, source.reading.columns)
     following = f"hushrec fit {quote(str(out))} --model item-knn -o model.safetensors"
     written = f"Wrote {out}, with its statement next to it."
     with charges.charged(
-        request, facts, lambda _: source.load(records, declared, "memory"), source.described(records)
-    ) as (_, data):
-        ledger, index = charges.opened(request), data.statement.ledger["release_index"]
+        charge,
+        out,
+        lambda _: data_recipe(facts, chosen, budget),
+        lambda _: source.load(records, declared, "memory"),
+        source.described(records),
+    ) as made:
+        data, index = made.result, made.result.statement.ledger["release_index"]
         repeated = charges.repeated(index) if data.repeated else ""
-        _print_made(data, following, written, repeated, charges.left(ledger))
+        _print_made(data, following, written, repeated, charges.left(made.ledger))
 
 
 def _collect(reports: list[str] | None, out: Path | None) -> None:
     """Combine the data sets of many devices into one."""
-    from hushrec.curator.disk_space import require_writable
+    from hushrec.curator.admit import require_writable
     from hushrec.files import refusing
     from hushrec.models.du_leighton_patel.released_data import ReleasedData
 

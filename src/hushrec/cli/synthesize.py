@@ -25,7 +25,7 @@ def synthesize(
 
     Nothing is charged: the rows follow from the release, and any number of them tells no more than it does.
     """
-    from hushrec.curator.disk_space import require_writable
+    from hushrec.curator.admit import require_writable
     from hushrec.curator.write_people import write_people
     from hushrec.progress import progress_bar
     from hushrec.release.artefact import Release

@@ -24,7 +24,7 @@ def signed(plan: Plan, model: Settings, domain: Domain) -> Plan:
     Returns:
         The plan, unchanged if it depends on hushrec only.
     """
-    parts = (model, *_nested(model), domain, plan, *plan.measurements, *plan.events)
+    parts = (model, *_nested(model), domain, plan, *plan.measurements)
     names = tuple(dict.fromkeys(name for part in parts for name in outsiders(type(part))))
     return replace(plan, foreign=names) if names else plan
 

@@ -1,29 +1,23 @@
 """The verb for owners who publish data: charge the ledger, randomize every row, release the table."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from hushrec.arrays import Bytes, Ints, Ints32
+from hushrec.curator.admit import Accept, require_loaded, require_rows
 from hushrec.curator.authors import signed
-from hushrec.curator.charging import Accept, Request, Resolve, Work, require_rows
-from hushrec.curator.disk_space import data_size
+from hushrec.curator.charging import Recipe, charged
 from hushrec.curator.statements import describe_data
+from hushrec.curator.stopped_fits import stopped_fits
 from hushrec.data.domain import Domain
 from hushrec.data.feedback import Ratings
 from hushrec.data.people import People, PublicFacts
 from hushrec.errors import DataError
 from hushrec.models.du_leighton_patel.method import Method
-from hushrec.models.du_leighton_patel.released_data import (
-    LARGEST_STORED,
-    ReleasedData,
-    anonymous_ids,
-    public_domain,
-    require_lines,
-)
+from hushrec.models.du_leighton_patel.released_data import ReleasedData, anonymous_ids, public_domain
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.grant import Grant
@@ -39,8 +33,7 @@ def randomize(
     budget: Budget | None = None,
     *,
     ledger: Ledger | str | Path,
-    release_index: int | None = None,
-    checkpoint: str | Path | bool = True,
+    sums: str | Path | None = None,
     accept: Accept | Collection[Accept] = (),
 ) -> ReleasedData:
     """Charge the ledger, randomize each user's row independently, and release the rows.
@@ -54,7 +47,7 @@ def randomize(
         data: private ratings, which are brought into this machine's memory.
         method: ``RandomizedResponse`` or ``DistanceBased``.
         budget: what may be spent; ``DistanceBased`` needs none, because its settings decide its cost.
-        ledger, release_index, checkpoint: as for ``fit``.
+        ledger, sums: as for ``fit``.
         accept: as for ``fit``. A device, whose roster is its one user, is not refused for its records:
             whether it reports must not depend on what its user rated. Rows that are still of use mostly cost
             an ε in the hundreds (*weak*).
@@ -62,28 +55,13 @@ def randomize(
     Raises:
         BudgetUnsupported: The method does not support the budget.
         DataError: The ratings carry per-user ε, which no method supports; or they are in Spark.
-        ReleaseError: The release's data set was too large for the ledger to keep.
         HushrecError: As for ``fit``.
 
     Privacy: charged (the one event of the plan).
     """
-    request = Request(
-        randomizing(method, budget),
-        ledger=ledger,
-        release_index=release_index,
-        checkpoint=checkpoint,
-        accept=accept,
-    )
-    return request.make(data)
-
-
-def randomizing(method: Method, budget: Budget | None) -> Resolve[ReleasedData]:
-    """The first step of ``randomize``, with its arguments."""
-    if not isinstance(method, Method):
-        raise DataError(
-            "randomize takes RandomizedResponse or DistanceBased; to train a model, call hushrec.fit"
-        )
-    return partial(Randomizing, method, budget)
+    require_loaded(data)
+    with stopped_fits(ledger, sums) as stopped:
+        return charged(data, data_recipe(data.facts, method, budget), stopped, accept=accept)
 
 
 def data_plan(domain: Domain, method: Method, budget: Budget | None) -> Plan:
@@ -91,73 +69,34 @@ def data_plan(domain: Domain, method: Method, budget: Budget | None) -> Plan:
     return signed(method.plan(domain, budget), method, domain)
 
 
-class Randomizing(Work[ReleasedData]):
-    """A data set, whose law is made before the charge, because it may run out of memory.
-
-    Args:
-        method: how rows are randomized.
-        budget: as for ``randomize``.
-        facts, account, release_index, mark: as of ``charging.Resolve``.
-
-    Privacy: public until it is prepared; ``make`` is charged.
-    """
-
-    private_size = True
-    suffixes = (".parquet", ".csv")
-
-    def __init__(
-        self,
-        method: Method,
-        budget: Budget | None,
-        facts: PublicFacts,
-        account: Ledger | None,
-        release_index: int | None,
-        mark: str,
-    ) -> None:
-        require_rows(facts, type(method).__name__)
-        if facts.has_personal_epsilon or facts.domain.personal_epsilon:
-            raise DataError(
-                "these ratings carry per-user ε, which a released data set does not support; drop the column "
-                "personal_epsilon, and declare a domain without privacy classes"
-            )
-        self.method, self.domain = method, facts.domain
-        self.plan = data_plan(facts.domain, method, budget)
-        self.footprint = replace(method.footprint(self.plan, facts.domain), gathered=True)
-        self.awaited = facts.domain.n_users == 1
-
-    def plan_at(self, budget: Budget) -> Plan:
-        return self.method.plan(self.domain, budget)
-
-    def keeps_in(self, checkpoint: Path | None) -> None:
-        """Nowhere: a checkpoint keeps the key from which the same rows are drawn again."""
-
-    def largest(self, people: People, suffix: str = "") -> int:
-        return data_size(self.plan, people, suffix)
-
-    def prepare(self, people: People) -> None:
-        self.rows = Ratings.of(people.gathered(), by=type(self.method).__name__)
-        self.law = self.method.randomizer(self.plan, self.method.cap_contributions(self.rows))
-
-    def make(self, people: People, grant: Grant) -> ReleasedData:
-        return reported(self.rows, self.method, self.plan, grant, self.law).data
-
-    def content(self, data: ReleasedData) -> bytes:
-        return data.for_ledger()
-
-    def read(self, content: bytes) -> ReleasedData:
-        return replace(ReleasedData.from_bytes(content), repeated=True)
-
-    def require_out(self, out: Path) -> None:
-        super().require_out(out)
-        require_lines(out, self.domain.items)
-
-    def lost(self, data: ReleasedData, release_index: int) -> str:
-        if data.ratings.n_ratings <= LARGEST_STORED:
-            return super().lost(data, release_index)
-        return (
-            ". It is too large for the ledger to keep, so it is lost and its charge stays spent: make room, "
-            "and make another release"
+def data_recipe(facts: PublicFacts, method: Method, budget: Budget | None) -> Recipe[ReleasedData]:
+    """Plan a data set from public facts, with the arguments of ``randomize``."""
+    if not isinstance(method, Method):
+        raise DataError(
+            "randomize takes RandomizedResponse or DistanceBased; to train a model, call hushrec.fit"
         )
+    require_rows(facts, type(method).__name__)
+    if facts.has_personal_epsilon or facts.domain.personal_epsilon:
+        raise DataError(
+            "these ratings carry per-user ε, which a released data set does not support; drop the column "
+            "personal_epsilon, and declare a domain without privacy classes"
+        )
+    plan = data_plan(facts.domain, method, budget)
+
+    def prepare(people: People) -> Callable[[Grant], ReleasedData]:
+        """Gather the rows and make the law of what replaces them, which may run out of memory."""
+        rows = Ratings.of(people.gathered(), by=type(method).__name__)
+        law = method.randomizer(plan, method.cap_contributions(rows))
+        return lambda grant: reported(rows, method, plan, grant, law).data
+
+    return Recipe(
+        plan=plan,
+        prepare=prepare,
+        content=ReleasedData.for_ledger,
+        read=lambda content: replace(ReleasedData.from_bytes(content), repeated=True),
+        footprint=replace(method.footprint(plan, facts.domain), gathered=True),
+        awaited=facts.domain.n_users == 1,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -191,7 +130,7 @@ def reported(
     """
     kept = method.cap_contributions(ratings)
     order = grant.order(kept.domain.n_users or kept.n_users)
-    private = rows_in(order, plan.events[0].name, kept)
+    private = rows_in(order, plan.noisy[0].name, kept)
     shuffled = grant.randomize(private, randomizer or method.randomizer(plan, kept))
     answers = shuffled.indptr, shuffled.columns, shuffled.marks
     randomized, rows = numbered(answers, order, ratings.domain)

@@ -3,19 +3,16 @@
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from hushrec.data.domain import Domain
-from hushrec.documents.measured import Measured
 from hushrec.documents.words import Clause
 from hushrec.models.base import Model
 from hushrec.models.du_leighton_patel.method import Method
 from hushrec.privacy.accounting.budget import Terms
-from hushrec.privacy.accounting.events import Event
 from hushrec.privacy.accounting.plan import Plan, version
 from hushrec.privacy.grant import Grant
-from hushrec.privacy.query import AnyQuery
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Statement
 from hushrec.settings import Settings
@@ -23,32 +20,26 @@ from hushrec.settings import Settings
 
 def describe(
     release: Release,
-    queries: Iterable[AnyQuery],
-    plan: Plan,
     grant: Grant,
     domain: Domain,
     *,
     personal_epsilon: bool = False,
-    reasons: Iterable[Clause] = (),
 ) -> Release:
     """The release with the statement that its plan and grant justify.
 
     Args:
         release: the model's release; only the diagnostics of its statement are kept.
-        queries: what was measured, including what costs nothing.
-        plan: what was charged.
         grant: what was used.
         domain: the public domain.
         personal_epsilon: whether users asked for their own ε.
-        reasons: why a branch of the plan was taken.
 
     Privacy: public.
     """
-    answered = [query for query in queries if query.branch in ("", grant.taken)]
+    plan = grant.plan
     statement = dataclasses.replace(
         _charged(plan, grant),
-        measurements=measured(answered, plan, grant.taken),
-        decisions=tuple(reasons),
+        measurements=plan.measured(grant.taken),
+        decisions=tuple(grant.reasons),
         assumes=_assumes(plan, domain, personal_epsilon),
         diagnostics=release.statement.diagnostics,
         classes=plan.classes if personal_epsilon else (),
@@ -75,7 +66,7 @@ def describe_data(method: Method, plan: Plan, grant: Grant, domain: Domain) -> S
     return dataclasses.replace(
         charged,
         ledger={name: value for name, value in charged.ledger.items() if name not in untold},
-        measurements=measured(plan.events, plan),
+        measurements=plan.measured(),
         assumes=(
             *_assumes(plan, domain, personal_epsilon=False, beside=method.beside()),
             *method.assumes(plan),
@@ -154,19 +145,6 @@ def _made(statement: Statement, model: str, settings: Mapping[str, Any]) -> Stat
     return dataclasses.replace(statement, model=model, settings=digest, hushrec=version())
 
 
-def measured(queries: Iterable[AnyQuery | Event], plan: Plan, branch: str = "") -> tuple[Measured, ...]:
-    """Everything that a plan measures, in the order of the queries, including what costs nothing.
-
-    Args:
-        queries: those that were made.
-        plan: what was charged.
-        branch: the branch that was taken.
-    """
-    priced = {line.name: line for line in plan.measured(branch=branch)}
-    exact = (Measured(query.name, "exact", 0.0, 0.0, query.size, 0.0, 0.0) for query in queries)
-    return tuple(priced.get(line.name, line) for line in exact)
-
-
 def _assumes(
     plan: Plan, domain: Domain, personal_epsilon: bool, beside: Clause | None = None
 ) -> tuple[Clause, ...]:
@@ -183,14 +161,13 @@ def _assumes(
         Clause("assumes.cap", {**facts, "max_per_user": domain.max_per_user})
         if budget.unit == "user"
         else None,
-        *dict.fromkeys(clause for event in plan.events for clause in event.assumes),
+        *dict.fromkeys(clause for one in plan.noisy for clause in one.assumes),
         Clause("assumes.personal_epsilon", facts) if personal_epsilon else None,
         *plan.beforehand,
         _expected(domain),
         Clause("assumes.settings", facts),
         Clause("assumes.only_beside" if beside else "assumes.only", facts),
         Clause("assumes.new"),
-        Clause("assumes.folder") if plan.part else None,
     ]
     return tuple(clause for clause in clauses if clause)
 

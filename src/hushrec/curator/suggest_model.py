@@ -4,14 +4,14 @@
 more than item effects.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from hushrec.curator.public_items import item_prior
 from hushrec.data.domain import Domain
 from hushrec.data.machine import machine
 from hushrec.documents import words
-from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError
+from hushrec.errors import BudgetUnsupported, ConfigError
 from hushrec.models.adaptive_factors import AdaptiveFactors
 from hushrec.models.base import EFFECTS_SPLIT, Model, PrivateModel
 from hushrec.models.lists.popularity import Popularity
@@ -20,30 +20,6 @@ from hushrec.models.liu_wang_smola.posterior_mf import PosteriorMF
 from hushrec.models.mcsherry_mironov.covariance_svd import CovarianceSVD
 from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.ledger.booking import Remainder
-from hushrec.text import whole
-
-
-def split_budget(domain: Domain, model: Model, total: Budget, releases: int) -> Budget:
-    """The largest budget that each of several equal releases may have, so that together they fit a total.
-
-    ε is rounded down to four significant digits, so it is at most 0.1 % below the largest. A ledger that is
-    created with this total and this number of releases covers exactly these charges, and
-    ``fit(data, model, "auto", ledger=...)`` takes them one by one.
-
-    Args:
-        domain: the public domain.
-        model: a model's settings.
-        total: what the population may lose over all releases.
-        releases: how many releases there will be.
-
-    Raises:
-        BudgetError: The total is too little for this many releases of this model, or there are none.
-        BudgetUnsupported: The model does not support the total's unit, adjacency or δ.
-    """
-    releases = whole(releases, "releases", 1, BudgetError)
-    return Remainder(total, releases).share(lambda budget: model.plan(domain, budget))
-
 
 AVERAGES = frozenset({*EFFECTS_SPLIT, "user sums", "user counts"})
 """Measurements of averages: of items, of users, and over all."""
@@ -101,20 +77,6 @@ def choice(
         raise BudgetUnsupported(_none_supports(domain, budget, personal_epsilon))
     # If nothing fits, the fit of the smallest is refused before its charge, with what it needs.
     return next((one for one in able if _has_room(one.model, domain, budget)), able[-1])
-
-
-def choice_within(
-    share: Callable[[Model], Budget], domain: Domain, total: Budget, *, personal_epsilon: bool = False
-) -> Choice:
-    """As ``choice``, for one of several releases, whose budget depends a little on the model.
-
-    Args:
-        share: the budget of one release of a model.
-        total: the budget of all releases.
-        personal_epsilon: whether people ask for their own ε.
-    """
-    anyone = choice(domain, total, personal_epsilon=personal_epsilon).model
-    return choice(domain, share(anyone), personal_epsilon=personal_epsilon)
 
 
 def same_list(domain: Domain, model: Model, budget: Budget) -> str:

@@ -65,7 +65,7 @@ class Finding:
         return part, proved, claimed, verdict, f"1 − {self.mistaken:.0e}", power
 
 
-VERSION = 2
+VERSION = 3
 """Version of every form."""
 
 

@@ -23,8 +23,7 @@ DECLARED = "population", "controller", "contact"
 """The declaration of a ledger's owner."""
 
 SYMBOLS = {
-    "gaussian": ("σ", "ρ"),
-    "subsampled gaussian": ("σ", "ρ"),
+    "gaussian": ("σ", "μ"),
     "laplace": ("b", "ε"),
     "posterior sample": ("T", "ε"),
     "randomized response": ("flip", "ε"),
@@ -33,7 +32,7 @@ SYMBOLS = {
 """The mechanisms that a statement may name, and the symbols of their noise and cost."""
 RANDOMIZERS = {"cell": "randomized response", "slot": "item substitution"}
 """The scope of one answer → the mechanism that gives the answer."""
-_NUMBERS = "seq", "release_index", "max_releases", "part", "parts"
+_NUMBERS = "seq", "release_index", "max_releases"
 """Whole numbers of a statement's ledger."""
 
 
@@ -42,17 +41,15 @@ class Measured:
     """One measurement as the statement lists it.
 
     Attributes:
-        mechanism: ``gaussian``, ``subsampled gaussian``, ``laplace``, ``posterior sample``, ``randomized
-            response``, ``item substitution``, or ``exact`` where neighbouring data agree on it.
+        mechanism: ``gaussian``, ``laplace``, ``posterior sample``, ``randomized response``, ``item
+            substitution``, or ``exact`` where neighbouring data agree on it.
         sensitivity: Δ in the quantity's own units: L1 for Laplace noise, L2 for other noise, of the loss for
             a posterior sample, in cells or slots for local randomizers.
         noise: σ (Gaussian), b (Laplace), the temperature T (posterior sample), or the probability that a
             cell or a slot is not simply kept.
         entries: number of values; 0 means one for every rating.
         split: its split of the budget.
-        cost: ρ (Gaussian; for a sample of users, D_α/α at the order that decides the release's ε) or ε
-            (others).
-        rate: probability that each person takes part.
+        cost: μ (Gaussian) or ε (others).
     """
 
     name: str
@@ -62,12 +59,10 @@ class Measured:
     entries: int
     split: float
     cost: float
-    rate: float = 1.0
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
-        values = asdict(self)
-        return values if self.rate < 1 else {name: values[name] for name in values if name != "rate"}
+        return asdict(self)
 
     def cells(self) -> tuple[str, ...]:
         """The cells of a table row: name, mechanism, Δ, noise, entries, split, cost."""
@@ -76,8 +71,6 @@ class Measured:
             return self.name, "exact", "0", words.say("measured.none_needed"), entries, "", ""
         width, kind = SYMBOLS[self.mechanism]
         noise = f"{width} = {below(self.noise, 4)}"
-        if self.rate < 1:
-            noise += f", q = {above(self.rate, 4)}"
         sensitivity, cost = above(self.sensitivity, 4), above(self.cost, 4)
         split = f"{self.split:.3f}"
         return self.name, self.mechanism, sensitivity, noise, entries, split, f"{kind} = {cost}"
@@ -90,9 +83,6 @@ class Measured:
             isinstance(self.name, str)
             and self.name.isprintable()
             and self.mechanism in (*SYMBOLS, "exact")
-            and finite(self.rate)
-            and 0 < self.rate <= 1
-            and (self.rate < 1) == (self.mechanism == "subsampled gaussian")
             and all(map(finite, numbers))
             and (self.noise > 0 or self.mechanism == "exact")
             and (self.noise <= 1 or self.mechanism not in RANDOMIZERS.values())
@@ -252,7 +242,6 @@ def is_ledger(ledger: object) -> bool:
         and all(isinstance(ledger.get(name, ""), str) for name in ("id", "head"))
         and isinstance(ledger.get("file"), str | None)
         and all(type(ledger.get(name, 0)) is int for name in _NUMBERS)
-        and ("part" in ledger) == ("parts" in ledger)
         and all(
             finite(ledger.get(name, 0)) and ledger.get(name, 0) < _LARGEST
             for name in (*_NUMBERS, "total_epsilon", "total_delta", "spent_epsilon")
@@ -275,7 +264,7 @@ class Odds:
     Attributes:
         epsilon, delta: true ε at δ.
         mu: adjacent data sets are as hard to tell apart as N(0, 1) and N(μ, 1), or harder (Dong, Roth & Su
-            2022); None where no μ is known, as for samples of people.
+            2022); None where no μ is known.
         right_guess: how often a guess between two equally likely adjacent data sets is right, at most.
         best_attack: the largest true positive rate of an attack that tells two adjacent data sets apart
             with ``FALSE_POSITIVES`` false positives.
@@ -307,7 +296,7 @@ class Odds:
     def of(cls, epsilon: float, delta: float, measured: Iterable[Measured] = ()) -> "Odds":
         """Return the smaller of the bounds from the total and from the measurements.
 
-        μ² = Σ 2ρ over Gaussian noise plus Σ μ(ε)² over noise with a pure ε, by the composition of Gaussian
+        μ² = Σ μ² over Gaussian noise plus Σ μ(ε)² over noise with a pure ε, by the composition of Gaussian
         differential privacy (Dong, Roth & Su 2022, Corollary 3.3).
 
         Args:
@@ -395,9 +384,9 @@ def _six(figure: float | None) -> float | None:
 
 def _mu(measured: Iterable[Measured]) -> float | None:
     noisy = [line for line in measured if line.mechanism != "exact"]
-    if not noisy or any(line.rate < 1 or math.isinf(line.cost) for line in noisy):
+    if not noisy or any(math.isinf(line.cost) for line in noisy):
         return None
-    squares = (2 * m.cost if m.mechanism == "gaussian" else gaussian(m.cost) ** 2 for m in noisy)
+    squares = ((m.cost if m.mechanism == "gaussian" else gaussian(m.cost)) ** 2 for m in noisy)
     return math.sqrt(math.fsum(squares)) * _MARGIN
 
 

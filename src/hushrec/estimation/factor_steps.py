@@ -12,7 +12,7 @@ from numpy.random import default_rng  # noqa: TID251  (initial values, the same 
 
 from hushrec.arrays import Floats, Floats32
 from hushrec.estimation.shrinkage import RATING_VARIANCE
-from hushrec.privacy.bounded import Noisy
+from hushrec.privacy.noisy import Noisy
 
 _ROWS = 1 << 16  # drawn at once: bounds the memory, does not change the result
 

@@ -27,7 +27,7 @@ import numpy as np
 from hushrec.arrays import Floats, Ints
 from hushrec.estimation.priors import EffectPrior, effect_prior
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
-from hushrec.privacy.bounded import Noisy
+from hushrec.privacy.noisy import Noisy
 from hushrec.release.predictors.scores import LEAST_POPULARITY, LIKING
 
 _SPREAD = 0.25

@@ -11,7 +11,7 @@ import { each, frozen, list, number, object, parse, text, whole } from "./untrus
 /** @typedef {import("./safetensors.js").Tensor} Tensor */
 /** @typedef {import("./statement.js").Statement} Statement */
 
-const FORMAT = 7;
+const FORMAT = 8;
 /** What stands between the size of the header and the SHA-256 of all that follows it. */
 const BEFORE = '{"__metadata__":{"hushrec":"{\\"sha256\\":\\"';
 const END = 8 + BEFORE.length + 64;

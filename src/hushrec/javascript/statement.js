@@ -6,7 +6,7 @@ import { ReleaseError } from "./errors.js";
 import { printable } from "./escapes.js";
 import { each, frozen, list, number, object, text, whole } from "./untrusted_json.js";
 
-const VERSION = 2;
+const VERSION = 3;
 
 /**
  * A sentence as a field: its name among the texts of Python's `hushrec.documents`, and the values in it.

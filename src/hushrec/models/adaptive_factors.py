@@ -25,9 +25,9 @@ from hushrec.models.visibility import (
     over_noise_edge,
 )
 from hushrec.privacy.accounting.budget import Budget, Terms
-from hushrec.privacy.bounded import Noisy
-from hushrec.privacy.query import AnyQuery, Sum
-from hushrec.privacy.run import Run
+from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.grant import Measures
+from hushrec.privacy.noisy import Noisy
 from hushrec.release.artefact import Release
 from hushrec.sums.footprint import Footprint
 from hushrec.sums.item_sums import OVERALL, EffectSums
@@ -79,7 +79,7 @@ class AdaptiveFactors(PrivateModel):
     rank: ClassVar = 20
     """Largest number of factors of a covariance; gradients are those of five."""
 
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         """List sums and counts by item, the number of users, and what each branch measures."""
         sums, user = self._effects(domain, terms), terms.unit == "user"
         size = [] if user else [USER_COUNT, RatingSquares(domain).query]
@@ -112,7 +112,7 @@ class AdaptiveFactors(PrivateModel):
         whole = effects.then(pairs.then(gradients) if self._gradients(domain, budget) else pairs)
         return replace(whole, lowered_by="")
 
-    def fit(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Measures) -> Release:
         """Measure sums and counts; then, as they advise, these again, a covariance (§4.4), or gradients.
 
         Privacy: charged (the events of ``queries``, of one branch).
@@ -138,7 +138,9 @@ class AdaptiveFactors(PrivateModel):
         )
         return factor_release(self, domain, baseline, factors)
 
-    def _taken(self, counts: Floats, crowd: Crowd, pairs: CovarianceSums, spread: float, run: Run) -> str:
+    def _taken(
+        self, counts: Floats, crowd: Crowd, pairs: CovarianceSums, spread: float, run: Measures
+    ) -> str:
         """Take the branch that is expected to predict best, given the variance of ratings.
 
         Privacy: post-processing.
@@ -155,10 +157,9 @@ class AdaptiveFactors(PrivateModel):
         else:
             branch, figures = COVARIANCE if shows else EFFECTS, (signal, SHOWN)
         shown = {"signal": float(f"{min(figures[0], 1e9):.3g}"), "least": figures[1]}
-        run.take(branch, Clause(f"branch.{branch}", shown))
-        return branch
+        return run.take(branch, Clause(f"branch.{branch}", shown))
 
-    def _gradients(self, domain: Domain, terms: Terms) -> list[Sum]:
+    def _gradients(self, domain: Domain, terms: Terms) -> list[Measurement]:
         """List the gradients: none if not even a crowd without bounds that rates everything would show."""
         descent, most = _descent(domain), float(min(domain.max_per_user, domain.n_items))
         everybody = Crowd(_EVERYBODY, _EVERYBODY * most, declared=False)
@@ -183,7 +184,7 @@ def _descent(domain: Domain) -> Descent:
     return Descent(rank=min(Descent().rank, domain.n_items))
 
 
-def _again(sums: EffectSums, branch: str) -> Iterator[tuple[str, Sum]]:
+def _again(sums: EffectSums, branch: str) -> Iterator[tuple[str, Measurement]]:
     """Yield the second measurements of a branch, with the names of the first; not of what is exact."""
     firsts = {query.name: query for query in sums.queries() if not query.is_exact}
     for name, (first, of) in _AGAIN.items():
@@ -191,7 +192,7 @@ def _again(sums: EffectSums, branch: str) -> Iterator[tuple[str, Sum]]:
             yield first, replace(firsts[first], name=name, branch=branch)
 
 
-def _crowd(sums: EffectSums, noisy: Mapping[str, Noisy], people: Population, run: Run) -> Crowd:
+def _crowd(sums: EffectSums, noisy: Mapping[str, Noisy], people: Population, run: Measures) -> Crowd:
     """Return how many people rate how much, from what is released.
 
     Privacy: charged (the number of users, for unit ``record``).
@@ -208,7 +209,7 @@ def _crowd(sums: EffectSums, noisy: Mapping[str, Noisy], people: Population, run
     return Crowd(users, users * each, declared=True)
 
 
-def _spread(sums: EffectSums, noisy: Mapping[str, Noisy], people: Population, run: Run) -> float:
+def _spread(sums: EffectSums, noisy: Mapping[str, Noisy], people: Population, run: Measures) -> float:
     """Return the variance of ratings, in squared rating units.
 
     Privacy: charged (the squared ratings, for unit ``record``).

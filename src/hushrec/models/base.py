@@ -5,47 +5,23 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
 
 from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.errors import BudgetUnsupported, ConfigError
-from hushrec.item_prior import ItemPrior
 from hushrec.privacy.accounting.budget import Budget, Terms, Unprotected
-from hushrec.privacy.accounting.events import Event
-from hushrec.privacy.accounting.plan import Measurement, Plan
-from hushrec.privacy.allocation import calibrated
-from hushrec.privacy.bounded import Noisy, Norm
-from hushrec.privacy.query import AnyQuery
-from hushrec.privacy.run import Run
+from hushrec.privacy.accounting.calibration import calibrated
+from hushrec.privacy.accounting.measurement import Measurement, Norm
+from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.settings import Settings
 from hushrec.sums.footprint import Footprint
 from hushrec.sums.item_sums import OVERALL
-from hushrec.sums.series import DatedCounts
 
 EFFECTS_SPLIT = {**dict.fromkeys(OVERALL, 0.01), "item sums": 0.77, "item counts": 0.2}
 """Parts of the budget of item effects. docs/models/global_effects.md compares parts of the counts."""
-
-
-@dataclass(frozen=True)
-class Repeated:
-    """A model whose releases repeat under one bound.
-
-    Args:
-        sums: what every release measures.
-        split: parts of the budget by name of measurement.
-        build: makes a release from the estimated running sums, by name, and the items' public prior.
-
-    Privacy: public.
-    """
-
-    sums: DatedCounts
-    split: Mapping[str, float]
-    build: Callable[[Mapping[str, Noisy], ItemPrior], Release]
-
-
 _INSTEAD = {
     "ratings": "CovarianceSVD (--model covariance-svd)",
     "interactions": "PrivateEASE (--model private-ease)",
@@ -91,7 +67,7 @@ class Model(Settings):
         """
 
     @abstractmethod
-    def fit(self, feedback: Any, run: Run) -> Release:
+    def fit(self, feedback: Any, run: Measures) -> Release:
         """Measure on the run and make the release; the curator writes its statement later.
 
         Args:
@@ -141,7 +117,7 @@ class PrivateModel(Model):
     """
 
     @abstractmethod
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         """List all measurements, in order, from public facts alone."""
 
     @abstractmethod
@@ -165,17 +141,6 @@ class PrivateModel(Model):
         """Say which data the release needs to use all its measurements; empty if any data do."""
         return ""
 
-    def settled(self, domain: Domain, budget: Budget) -> Self:
-        """Write out the settings that otherwise follow from the domain and the budget."""
-        return self
-
-    def repeated(self, domain: Domain, budget: Budget, releases: int) -> Repeated:
-        """Return the model's measurements for a series of ``releases`` under one bound."""
-        raise ConfigError(
-            f"{type(self).__name__} has no series of releases under one bound; choose GlobalEffects, or "
-            "Popularity for interactions, or release it each time from a share of the ledger"
-        )
-
     def plan(self, domain: Domain, budget: Budget) -> Plan:
         """Plan as ``Model.plan`` does.
 
@@ -185,11 +150,20 @@ class PrivateModel(Model):
             BudgetError: δ is too large for the domain, or a measurement's part of the budget is too small.
             ConfigError: A setting has no effect under this budget.
         """
-        queries, split = self.noisy_queries(domain, budget), self.budget_split(domain, budget)
-        return self.plan_of(calibrated(queries, split, budget), split, domain, budget)
+        listed, split = self.to_measure(domain, budget), self.budget_split(domain, budget)
+        return Plan(
+            model=type(self).__name__,
+            settings=self.settings(),
+            domain_digest=domain.digest,
+            max_users=domain.max_users,
+            budget=budget,
+            measurements=calibrated(listed, split, budget),
+            personal_epsilon=(domain.personal_epsilon or {}) if self.personal_epsilon else {},
+            needs=self.footprint(domain, budget).in_words(domain.crowd),
+        )
 
-    def noisy_queries(self, domain: Domain, budget: Budget) -> list[AnyQuery]:
-        """List the queries that need noise, in order.
+    def to_measure(self, domain: Domain, budget: Budget) -> list[Measurement]:
+        """List all measurements of a fit under a budget, in order, without their noise.
 
         Raises:
             DataError: The model learns from another kind of feedback than the domain declares.
@@ -198,33 +172,11 @@ class PrivateModel(Model):
         """
         self.require_feedback(domain)
         self._require(budget)
-        queries = [query for query in self.queries(domain, budget) if not query.is_exact]
-        if budget.delta == 0 and any(query.norm == "l2" for query in queries):
+        listed = [*self.queries(domain, budget)]
+        if budget.delta == 0 and any(one.norm == "l2" and not one.is_exact for one in listed):
             other = ', or set noise="laplace"' if "noise" in type(self).model_fields else ""
             raise BudgetUnsupported(f"Gaussian noise needs delta > 0; set delta{other}")
-        return queries
-
-    def plan_of(
-        self, events: Sequence[Event], split: Mapping[str, float], domain: Domain, budget: Budget
-    ) -> Plan:
-        """Make the plan of these measurements, with the memory and time that the model needs.
-
-        Args:
-            events: the measurements with their noise, which costs the budget.
-            split: parts of the budget by name of measurement.
-            domain: the public domain.
-            budget: what may be spent.
-        """
-        return Plan(
-            model=type(self).__name__,
-            settings=self.settings(),
-            domain_digest=domain.digest,
-            max_users=domain.max_users,
-            budget=budget,
-            measurements=tuple(Measurement(event, split[event.name]) for event in events),
-            personal_epsilon=(domain.personal_epsilon or {}) if self.personal_epsilon else {},
-            needs=self.footprint(domain, budget).in_words(domain.crowd),
-        )
+        return listed
 
     def budget_split(self, domain: Domain, budget: Budget) -> dict[str, float]:
         """Return the part of the budget of each measurement that costs anything.

@@ -11,9 +11,8 @@ from hushrec.data.domain import Domain
 from hushrec.errors import ConfigError
 from hushrec.estimation.shrinkage import popularity, shrink, shrinking
 from hushrec.privacy.accounting.budget import Terms
-from hushrec.privacy.bounded import Norm
-from hushrec.privacy.query import AnyQuery
-from hushrec.privacy.run import Run
+from hushrec.privacy.accounting.measurement import Measurement, Norm
+from hushrec.privacy.grant import Measures
 from hushrec.settings import Frozen
 from hushrec.sums.footprint import DRAWS, LISTED, Footprint
 from hushrec.sums.item_sums import EffectSums
@@ -54,14 +53,14 @@ class BiasSettings(Frozen):
     clip: float = Field(default=0.5, gt=0, le=1, allow_inf_nan=False)
     """bound on a rating minus its item's mean."""
 
-    def queries(self, domain: Domain, terms: Terms, norm: Norm) -> Iterator[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms, norm: Norm) -> Iterator[Measurement]:
         """List sums and counts by item, then by user."""
         domain.require_roster()
         items, users = self._sums(domain, terms, norm)
         yield from items.queries()
         yield from users.queries()
 
-    def measure(self, people: Population, run: Run, norm: Norm) -> Biases:
+    def measure(self, people: Population, run: Measures, norm: Norm) -> Biases:
         """Measure averages of items, then of users after them, each the posterior mean given the noise.
 
         After Algorithms 1 and 2 of Friedman, Berkovsky & Kaafar 2016, §4.1.

@@ -13,13 +13,14 @@ from hushrec.data.domain import Domain
 from hushrec.estimation.shrinkage import clamped_slope, clamped_variance, popularity, shrink, shrinking
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.privacy.accounting.budget import Terms
-from hushrec.privacy.bounded import Noisy, Norm
-from hushrec.privacy.run import Run
+from hushrec.privacy.accounting.measurement import Norm
+from hushrec.privacy.grant import Measures
+from hushrec.privacy.noisy import Noisy
 from hushrec.settings import Frozen, only
 from hushrec.sums.footprint import DRAWS, Footprint
+from hushrec.sums.integer_grid import LARGEST_CAP
 from hushrec.sums.item_sums import EffectSums
 from hushrec.sums.population import Population
-from hushrec.sums.series import LARGEST_CAP
 
 
 class ItemEffects(NamedTuple):
@@ -81,7 +82,7 @@ class EffectSettings(Frozen):
             personal_epsilon=personal_epsilon,
         )
 
-    def measure(self, sums: EffectSums, people: Population, run: Run) -> ItemEffects:
+    def measure(self, sums: EffectSums, people: Population, run: Measures) -> ItemEffects:
         """Release the sums, then take the posterior mean of every item's effect.
 
         Args:

@@ -29,9 +29,9 @@ import numpy as np
 from hushrec.arrays import Floats
 from hushrec.data.declarations import Crowd
 from hushrec.data.domain import Domain
-from hushrec.privacy.accounting.accountant import gaussian_mu
+from hushrec.privacy.accounting.accountant import gaussian_mu, survival
 from hushrec.privacy.accounting.budget import Terms
-from hushrec.privacy.bounded import Norm
+from hushrec.privacy.accounting.measurement import Norm
 
 # -- the table: the least that shows, by signal, and the run that chose it -----------------------------------
 
@@ -94,7 +94,8 @@ def mu(terms: Terms, norm: Norm = "l2") -> float:
     """Return Δ/σ of one measurement that takes the whole budget; infinite without noise.
 
     For Gaussian noise it is the largest μ within ε at δ. For Laplace noise, which alone has a finite ε at
-    δ = 0, it is ε/√2, because noise of scale Δ/ε has √2 times that deviation. Under replace, where a changed
+    δ = 0, it is ε/√2, because noise of scale Δ/ε has √2 times that deviation; at δ > 0 with the ε that costs
+    that μ, which is smaller. Under replace, where a changed
     value moves a sum twice as far as a new one, it is half.
 
     Args:
@@ -103,8 +104,10 @@ def mu(terms: Terms, norm: Norm = "l2") -> float:
     """
     if math.isinf(terms.epsilon):
         return math.inf
-    laplace = norm == "l1" or terms.delta == 0
-    ratio = terms.epsilon / math.sqrt(2) if laplace else gaussian_mu(terms.epsilon, terms.delta)
+    ratio = gaussian_mu(terms.epsilon, terms.delta)
+    if norm == "l1" or terms.delta == 0:
+        pure = terms.epsilon if terms.delta == 0 else 2 * survival(ratio / 2)
+        ratio = pure / math.sqrt(2)
     return ratio / 2 if terms.adjacency == "replace" else ratio
 
 

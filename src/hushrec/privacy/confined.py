@@ -1,4 +1,4 @@
-"""Objects that stay in the process that was charged: keys of noise, ledgers, checkpoints and grants."""
+"""Objects that stay in the process that was charged: keys of noise, ledgers, sums and grants."""
 
 from typing import NoReturn
 

@@ -2,9 +2,8 @@
 
 With HUSHREC_FAILPOINT set to a name, the process kills itself (SIGKILL: no cleanup, as in a power cut) when
 it reaches that point. The points, in the order in which a release reaches them: inside-create, before-charge,
-inside-charge, after-charge, after-sample, inside-store, after-store, after-publish. A checkpoint adds
-after-key and after-bind before the charge, after-mark after it, inside-keep and
-after-keep after every sample, and after-shred.
+inside-charge, after-charge, after-mark; for each value after-draw, after-draft, inside-record, after-record,
+after-keep; then inside-finish and after-finish.
 """
 
 import os

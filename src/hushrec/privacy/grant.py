@@ -1,47 +1,182 @@
-"""The only path from private sums to public values: a grant adds exactly the booked noise."""
+"""The only path from private sums to public values: a grant adds exactly the booked noise.
+
+Each value is drawn once, recorded in the ledger before it is returned, and kept (``sums_on_disk``). A model
+gets the grant itself; the non-private baseline gets one without noise.
+"""
 
 import functools
+import math
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
-from hushrec.arrays import Ints
+from hushrec.arrays import Floats, Ints
 from hushrec.documents.words import Clause
 from hushrec.errors import GrantError
+from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting.events import Event, Gaussian, Laplace
-from hushrec.privacy.bounded import (
-    Bounded,
-    BoundedMatrix,
-    Noisy,
-    NoisyMatrix,
-    in_own_units,
-    require_booked,
-    require_range,
-)
-from hushrec.privacy.checkpoint import checkpoint
-from hushrec.privacy.checkpoint.checkpoint import Checkpoint
+from hushrec.privacy.accounting.budget import Terms
+from hushrec.privacy.accounting.measurement import EVERY_RATING, Measurement, Responses
+from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.accounting.weights import GRID, weights
 from hushrec.privacy.confined import Confined
 from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.local.rows import RandomizedRows, Rows
 from hushrec.privacy.local.substitution import SubstitutionRandomizer
 from hushrec.privacy.noise.entropy import Entropy, Unobserved, observer_of
-from hushrec.privacy.noise.geometric import require_threshold
+from hushrec.privacy.noise.geometric import beyond, require_threshold
+from hushrec.privacy.noisy import Cells, Noisy, NoisyMatrix, in_own_units
+from hushrec.privacy.sums_on_disk import Arrays, ChargeSums
+from hushrec.progress import advance
 
-if TYPE_CHECKING:
-    from hushrec.privacy.noise.poisson_sampling import Sample
-
-_Released = TypeVar("_Released", Noisy, NoisyMatrix)
-DRAWS: dict[type[Event], str] = {Gaussian: "add_gaussian", Laplace: "add_laplace"}
-"""Additive noise → the sampler's function that draws it."""
+MEASURING = "measuring"
+"""The stage of a fit whose steps are the measurements of its plan."""
+DRAWS = {"l2": "add_gaussian", "l1": "add_laplace"}
+"""Norm → the sampler's function that draws its noise."""
 SEAL = object()
 """Passed by the ledger, so that no other code creates a grant by accident."""
+FAILED = "failed"
+"""Recorded in place of a SHA-256 where a chain failed; no file has it, so nothing resumes."""
+_ENTRY = 8
+"""Bytes of a measured entry on disk."""
+
+
+class Record(Protocol):
+    """Records in the ledger, once, that a value was measured or a branch taken."""
+
+    def __call__(self, grant: "Grant", **facts: str) -> None: ...
+
+
+class Measures(Protocol):
+    """What a model measures with: a grant, or the baseline's, which adds no noise.
+
+    Attributes:
+        terms: unit, adjacency and ε of the fit.
+        prior: what is publicly known about the items.
+
+    Privacy: public itself.
+    """
+
+    @property
+    def terms(self) -> Terms: ...
+    @property
+    def prior(self) -> ItemPrior: ...
+
+    def measure(self, measurement: Measurement, values: Ints | Callable[[], Ints]) -> Noisy:
+        """The sum plus the booked noise, once; the sum itself where it is public.
+
+        Args:
+            measurement: as the plan lists it.
+            values: the sum in grid steps, int64, or a function that computes it and keeps nothing of it; not
+                called if it was measured before the fit was stopped.
+
+        Privacy: charged (``measurement``).
+        """
+        ...
+
+    def measure_cells(self, measurement: Measurement, cells: Cells) -> NoisyMatrix:
+        """Add the booked Laplace noise to every cell, and list the cells that reach the threshold.
+
+        Privacy: charged (``measurement``).
+        """
+        ...
+
+    def sample_posterior(self, measurement: Measurement, draw: Callable[[bytes], Arrays]) -> Arrays:
+        """Return one draw from a posterior, once: the draw itself is the value.
+
+        Args:
+            measurement: as the plan lists it.
+            draw: makes the draw, and whatever else is published with it, from a key of 32 bytes.
+
+        Privacy: charged (``measurement``), as far as the chain has converged.
+        """
+        ...
+
+    def take(self, branch: str, reason: Clause) -> str:
+        """Take a branch of the plan, because of what was released.
+
+        Args:
+            branch: the branch, whose measurements alone may be made from here on, and those of none.
+            reason: why, for the statement; its figures are released ones.
+
+        Returns:
+            The branch that is taken: the one that a stopped fit took before, if it did.
+
+        Privacy: public.
+        """
+        ...
+
+    def decide(self, reason: Clause) -> None:
+        """Note a decision that follows from what was released, for the statement. Privacy: public."""
+        ...
+
+    def noise(self, measurement: Measurement) -> float:
+        """Noise parameter that is booked for a measurement; 0 without noise. Privacy: public."""
+        ...
+
+    @property
+    def weights(self) -> Callable[[Floats], Ints]:
+        """A function from the ε that users ask for to their weights, in steps of 1/GRID.
+
+        It holds nothing of the grant, so that it may be sent to where the ratings are.
+
+        Privacy: private in, private out; a user's weight depends only on the ε that they ask for.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class WithoutNoise:
+    """The baseline's: nothing is charged, no noise is added, nothing is claimed.
+
+    Args:
+        terms: unit and adjacency whose sums are computed, with ε = ∞.
+        prior: what is publicly known about the items.
+
+    Privacy: private; whatever is made with it is not private, and its statement says so.
+    """
+
+    terms: Terms
+    prior: ItemPrior = NOTHING_KNOWN
+
+    def measure(self, measurement: Measurement, values: Ints | Callable[[], Ints]) -> Noisy:
+        """The exact values. Privacy: private."""
+        return _exact(measurement, values)
+
+    def measure_cells(self, measurement: Measurement, cells: Cells) -> NoisyMatrix:
+        """The stored cells, clamped, even if they are below the threshold. Privacy: private."""
+        advance(MEASURING)
+        clamped = np.clip(cells.values, -cells.limit, cells.limit).astype(np.int32)
+        rows = cells.indptr.copy(), cells.columns.copy(), clamped
+        return NoisyMatrix(measurement.name, cells.shape, *rows, 0.0, measurement.step, None)
+
+    def sample_posterior(self, measurement: Measurement, draw: Callable[[bytes], Arrays]) -> Arrays:
+        """The draw, from a fixed, public key. Privacy: private."""
+        advance(MEASURING)
+        return draw(bytes(32))
+
+    def take(self, branch: str, reason: Clause) -> str:
+        """Nothing is booked, so nothing is dropped. Privacy: public."""
+        return branch
+
+    def decide(self, reason: Clause) -> None:
+        """A baseline states no decisions. Privacy: public."""
+
+    def noise(self, measurement: Measurement) -> float:
+        """None: 0. Privacy: public."""
+        return 0.0
+
+    @property
+    def weights(self) -> Callable[[Floats], Ints]:
+        """Full weight, and none for users who ask for 0. Privacy: private in, private out."""
+        return _full_or_none
 
 
 class Grant(Confined):
@@ -51,124 +186,140 @@ class Grant(Confined):
     other noise under the same charge, and the second measurement would be unpaid.
 
     Attributes:
-        private: whether a release made with this grant may claim its ε.
-        caveats: why it may not, for the statement; empty if it may.
+        plan: what was charged.
+        prior: what is publicly known about the items, as the plan was made with.
+        caveats: why a release made with it may not claim its ε, for the statement; empty if it may.
         ledger: what the release says about its ledger, as JSON values; empty if nothing was charged.
         charge: number of the charge in its ledger.
-        key: idempotency key of the charge.
-        checkpoint: from which a killed fit resumes, or None.
         taken: the branch of the plan that was taken; empty before, and without branches.
+        reasons: why it was taken, and what else was decided.
 
     Privacy: public itself; what it measures is charged.
     """
 
     def __init__(
         self,
-        events: Iterable[Event],
+        plan: Plan,
         entropy: Entropy,
         *,
         caveats: tuple[Clause, ...] = (),
         ledger: dict[str, Any] | None = None,
         charge: int = 0,
-        key: str = "",
+        taken: str = "",
+        sums: ChargeSums | None = None,
+        record: Record | None = None,
         seal: object,
     ) -> None:
         if seal is not SEAL:
             raise GrantError("a grant needs a charge; get one from Ledger.charge(plan)")
-        self.caveats, self.ledger, self.charge, self.key = caveats, ledger or {}, charge, key
-        self._open: dict[str, Event] = {event.name: event for event in events}
+        self.plan, self.caveats, self.ledger, self.charge = plan, caveats, ledger or {}, charge
+        self.prior, self.reasons = NOTHING_KNOWN, list[Clause]()
+        self.taken, self._chosen = taken, False
+        self._open = {measurement.name: measurement for measurement in plan.measurements}
         self._entropy, self._observer = entropy, observer_of(entropy, private=self.private)
-        self.checkpoint = entropy if isinstance(entropy, Checkpoint) else None
-        self._process, self._drawn = os.getpid(), set[str]()
-        self.taken = ""
+        self._sums, self._record, self._process = sums, record, os.getpid()
         self._taking = threading.Lock()
+
+    @property
+    def terms(self) -> Terms:
+        """Unit, adjacency and ε of the fit."""
+        return self.plan.budget
+
+    @property
+    def kept(self) -> bool:
+        """Whether what it measures is kept, so that a stopped fit can go on."""
+        return self._sums is not None
 
     @property
     def private(self) -> bool:
         """Whether a release made with this grant may claim its ε."""
         return not self.caveats
 
-    def already_released(self, name: str) -> Noisy | None:
-        """Return, once, the value released before the fit was interrupted. It is not measured again.
+    def measure(self, measurement: Measurement, values: Ints | Callable[[], Ints]) -> Noisy:
+        """The sum plus the booked noise, once: values + round(noise) on the integer grid, times the step.
 
         Args:
-            name: the name of a measurement in the charged plan.
-
-        Returns:
-            The public value; None if none was released, without a checkpoint, and for a matrix.
-
-        Raises:
-            CheckpointError: The checkpoint is damaged.
-
-        Privacy: charged (the event booked under ``name``).
-        """
-        return self._already_released(name, Noisy)
-
-    def measure(self, bounded: Bounded, *, given_away: bool = False) -> Noisy:
-        """Add the booked noise to a bounded sum, once.
-
-        values + round(noise) on the integer grid, times the step.
-
-        Args:
-            bounded: the sum, named like a measurement in the charged plan.
-            given_away: whether no one else uses its values. The noise is then added to them in place, which
-                saves an array of their size; an observed grant adds it to a copy all the same.
+            measurement: as the plan lists it. The code that makes the sum must ensure its sensitivity; later
+                code cannot check it.
+            values: the sum in grid steps, int64, or a function that computes it and keeps nothing of it. The
+                noise is then added in place, which saves an array of its size; an observed grant adds it to a
+                copy all the same. It is not called if the value was recorded before the fit was stopped.
 
         Raises:
-            GrantError: Nothing is booked under that name, it was already made, the booked size, grid or norm
-                differs, or the booked sensitivity is smaller.
+            GrantError: The plan does not list it so, or it was already made; or the values are not int64, or
+                of another number.
 
-        Privacy: charged (the event booked under ``bounded.name``).
+        Privacy: charged (``measurement``).
         """
-        event = self._booking(bounded, "measure")
-        if (before := self.already_released(event.name)) is not None:
-            return before
-        self._use(event)
-        in_place = given_away and isinstance(self._observer, Unobserved)
-        steps = bounded.values if in_place else np.array(bounded.values, order="C")
-        _add_noise(steps, event, self._entropy.key(event.name))
-        values = in_own_units(steps, event.step)
-        return self._saved(Noisy(event.name, values, event.deviation, event.step, event), bounded)
+        booked = self._booked(measurement, "l1", "l2")
+        if booked.is_exact:
+            self._use(booked)
+            return _exact(booked, values)
 
-    def measure_matrix(self, bounded: BoundedMatrix, *, threshold: int, limit: int) -> NoisyMatrix:
-        """Add the booked Laplace noise to every cell of a matrix, and list the cells that reach a threshold.
+        own = callable(values) and isinstance(self._observer, Unobserved)
+        if not callable(values):
+            _require_fits(values, booked)
+        private: list[Ints] = []
+
+        def draw() -> Arrays:
+            given = values() if callable(values) else values
+            _require_fits(given, booked)
+            private.append(given)
+            steps = given if own else np.array(given, order="C")
+            self._hold(_ENTRY * steps.size)
+            _add_noise(steps, booked, self._entropy.key())
+            return {"values": in_own_units(steps, booked.step)}
+
+        noisy_values = self._once(booked, draw)["values"]
+        noisy = Noisy(booked.name, noisy_values, booked.deviation, booked.step, booked)
+        return self._observer.released(booked, private[0] if private else None, noisy)
+
+    def measure_cells(self, measurement: Measurement, cells: Cells) -> NoisyMatrix:
+        """Add the booked Laplace noise to every cell, and list the cells that reach the threshold.
 
         The result has the distribution of adding noise to every cell, n + round(X), and dropping those below
-        ``threshold`` in size. The dense matrix is never built: time and memory grow with the listed cells.
+        the threshold in size. The dense matrix is never built: time and memory grow with the listed cells.
 
         Args:
-            bounded: the matrix, named like a Laplace measurement with an entry for every cell.
-            threshold: smallest absolute value of a listed cell, in grid steps, at least 1. Public.
-            limit: cells are clamped to ±``limit`` grid steps; at least ``threshold``. Public.
+            measurement: a Laplace measurement with an entry for every cell, as the plan lists it.
+            cells: the matrix.
 
         Raises:
-            GrantError: As ``measure``; or not 1 ≤ threshold ≤ limit.
+            GrantError: As ``measure``.
             SamplerError: The threshold is out of reach of the noise.
 
-        Privacy: charged (the event booked under ``bounded.name``).
+        Privacy: charged (``measurement``).
         """
-        require_range(bounded.name, threshold, limit)
-        event = self._booking(bounded, "measure_matrix")
-        require_threshold(_width(event), threshold)
-        if (before := self._already_released(event.name, NoisyMatrix)) is not None:
-            return before
+        booked = self._booked(measurement, "l1")
+        if cells.size != booked.size:
+            raise GrantError(
+                f"{booked.name}: size is {cells.size}, booked was {booked.size}; plan and cells must agree"
+            )
+        require_threshold(_width(booked), cells.threshold)
         from hushrec.privacy.noise.threshold import reaching  # compiled code, like the sampler
 
-        self._use(event)
-        steps = bounded.values.astype(np.int64)  # a copy
-        _add_noise(steps, event, self._entropy.key(event.name))
-        rows = reaching(
-            bounded.shape,
-            bounded.indptr,
-            bounded.columns,
-            steps,
-            threshold=threshold,
-            limit=limit,
-            scale=_width(event),
-            draw=functools.partial(sampler().count_draws, self._entropy.key(event.name, "cells")),
-        )
-        noisy = NoisyMatrix(event.name, bounded.shape, *rows, event.deviation, event.step, event)
-        return self._saved(noisy, bounded, threshold, limit)
+        def draw() -> Arrays:
+            listed = most_of(cells.size, math.exp(-beyond(_width(booked), cells.threshold)))
+            # 4 bytes for a column, 4 for its value.
+            self._hold(_ENTRY * (cells.columns.size + listed + cells.indptr.size))
+            steps = cells.values.astype(np.int64)  # a copy
+            _add_noise(steps, booked, self._entropy.key())
+            indptr, columns, values = reaching(
+                cells.shape,
+                cells.indptr,
+                cells.columns,
+                steps,
+                threshold=cells.threshold,
+                limit=cells.limit,
+                scale=_width(booked),
+                draw=functools.partial(sampler().count_draws, self._entropy.key()),
+            )
+            return {"indptr": indptr, "columns": columns, "values": values}
+
+        listed = self._once(booked, draw)
+        rows = listed["indptr"], listed["columns"], listed["values"]
+        noisy = NoisyMatrix(booked.name, cells.shape, *rows, booked.deviation, booked.step, booked)
+        return self._observer.released(booked, cells, noisy, cells.threshold, cells.limit)
 
     def randomize(
         self, rows: Rows, randomizer: ResponseRandomizer | SubstitutionRandomizer
@@ -176,142 +327,169 @@ class Grant(Confined):
         """Randomize every row independently with the booked randomizer, once.
 
         Args:
-            rows: named like a local randomizer in the charged plan.
+            rows: named like a local randomizer in the charged plan, in random order (``order``).
             randomizer: the randomizer; its loss is at most the booked one.
 
         Raises:
             GrantError: Nothing is booked under that name, it was already made, the randomizer loses more than
                 was booked, a row has more cells, or the rows have another width.
 
-        Privacy: charged (the event booked under ``rows.name``).
+        Privacy: charged (the measurement booked under ``rows.name``).
         """
-        event = self._booked(rows.name, "randomize")
-        randomizer.require_booked(rows, event)
-        self._use(event)
-        key = functools.partial(self._entropy.key, event.name)
-        reported = randomizer.draw(rows, key, sampler().count_draws)
-        return RandomizedRows(rows.name, rows.width, *reported, event)
+        booked = self._unused(rows.name)
+        randomizer.require_booked(rows, booked)
+
+        def draw() -> Arrays:
+            cells = rows.columns.size
+            if isinstance(booked, Responses):  # an empty cell is reported with the chance of an untrue answer
+                cells += most_of(booked.size * (rows.indptr.size - 1), booked.noise)
+            self._hold(_ENTRY * (rows.indptr.size + cells))
+            reported = randomizer.draw(rows, self._entropy.key, sampler().count_draws)
+            return dict(zip(("indptr", "columns", "marks"), reported, strict=True))
+
+        reported = self._once(booked, draw)
+        parts = reported["indptr"], reported["columns"], reported["marks"]
+        return RandomizedRows(rows.name, rows.width, *parts, booked)
 
     def order(self, n_people: int) -> Ints:
         """A random permutation of 0 … n_people − 1, so that the position of a published row reveals nothing.
 
         Privacy: private; it links each row to its user.
         """
-        return np.asarray(sampler().permutation(n_people, self._entropy.key("", "order")))
+        return np.asarray(sampler().permutation(n_people, self._entropy.key()))
 
-    def sample(self, name: str) -> "Sample":
-        """Draw who takes part in a subsampled measurement, once, before it is made.
+    def sample_posterior(self, measurement: Measurement, draw: Callable[[bytes], Arrays]) -> Arrays:
+        """Return one draw from a posterior, once: the draw itself is the value.
 
-        Returns:
-            The sample, which tells of each user whether they take part.
-
-        Privacy: private; only their measured sum is public.
-        """
-        from hushrec.privacy.noise.poisson_sampling import Sample  # compiled code, like the sampler
-
-        event = self._booked(name, "sample")
-        if name in self._drawn:
-            raise GrantError(f"{name}: its sample was drawn already; each booking has one")
-        self._drawn.add(name)
-        return self._observer.released(event, None, Sample(event.rate, self._entropy.key(name, "sample")))
-
-    def sample_key(self, name: str) -> bytes:
-        """Return, once, the 32-byte key from which all randomness of a posterior sample is drawn.
+        Args:
+            measurement: as the plan lists it.
+            draw: makes the draw, and whatever else is published with it, from a key of 32 bytes.
 
         Raises:
-            GrantError: No posterior sample is booked under that name, or it was already made.
+            GrantError: The plan does not list it so, or it was already made.
 
-        Privacy: private; the key determines the path of the chain.
+        Privacy: charged (``measurement``), as far as the chain has converged.
         """
-        event = self._booked(name, "sample_key")
-        self._use(event)
-        return self._observer.released(event, None, self._entropy.key(name, "posterior"))
+        booked = self._booked(measurement, "loss")
+        key = self._observer.released(booked, None, self._entropy.key())
 
-    def take(self, branch: str) -> None:
+        def drawn() -> Arrays:
+            self._hold(_ENTRY * booked.size)
+            try:
+                return draw(key)
+            except MemoryError:
+                raise
+            except Exception:
+                # "It diverged, run it again" would be a choice among samples: the failure is the value.
+                self._measured(booked.name, FAILED)
+                raise
+
+        return self._once(booked, drawn)
+
+    def take(self, branch: str, reason: Clause | None = None) -> str:
         """Take a branch of the plan; the measurements of the others can no longer be made.
 
         Args:
             branch: the name of a branch; the choice may depend on what was released, and on nothing else.
+            reason: why, for the statement.
+
+        Returns:
+            The branch that is taken: that of the ledger's record, if the fit was stopped after it took one.
 
         Raises:
-            GrantError: There is no such branch, one was taken before, or an interrupted fit with the same
-                checkpoint took another.
+            GrantError: There is no such branch, or one was taken before in this run.
 
         Privacy: public.
         """
         self._require_own_process()
         with self._taking:
-            others = [event for event in [*self._open.values()] if event.branch not in ("", branch)]
-            if self.taken:
+            if self._chosen:
                 raise GrantError(f"{branch}: branch {self.taken} was taken already; take one branch, once")
-            if not branch or all(event.branch != branch for event in [*self._open.values()]):
+            if branch not in self.plan.branches:
                 raise GrantError(f"{branch!r}: the charged plan has no such branch; name one of queries()")
-            if self.checkpoint and any(checkpoint.load(self.checkpoint, event) for event in others):
-                raise GrantError(
-                    f"{branch}: the interrupted fit took another branch; resume it with the same code "
-                    "and data"
-                )
-            self.taken = branch
-            for event in others:
-                self._open.pop(event.name, None)
+            if not self.taken and self._sums and self._record:
+                self._record(self, kind="taken", branch=branch)
+            self.taken, self._chosen = self.taken or branch, True
+            for measurement in [*self._open.values()]:
+                if measurement.branch not in ("", self.taken):
+                    self._open.pop(measurement.name, None)
+        if reason:
+            self.decide(reason)
+        return self.taken
+
+    def decide(self, reason: Clause) -> None:
+        """Note a decision that follows from what was released. Privacy: public."""
+        self.reasons.append(reason)
+
+    def noise(self, measurement: Measurement) -> float:
+        """Noise parameter that is booked for a measurement. Privacy: public."""
+        return next(one.noise for one in self.plan.measurements if one.name == measurement.name)
+
+    @property
+    def weights(self) -> Callable[[Floats], Ints]:
+        """The largest weights at which the plan costs each user at most the ε that they ask for.
+
+        Privacy: private in, private out.
+        """
+        return functools.partial(_weights, self.plan.noisy, self.plan.budget.delta)
 
     def close(self) -> None:
         """Drop the measurements that were booked but not made. They stay charged."""
         self._open.clear()
 
-    def _booking(self, bounded: Bounded | BoundedMatrix, door: str) -> Event:
-        event = self._booked(bounded.name, door)
-        require_booked(bounded, event)
-        if event.rate < 1 and event.name not in self._drawn:
+    def _booked(self, measurement: Measurement, *norms: str) -> Measurement:
+        """The measurement with its noise, if the plan lists it so, and it is still open."""
+        booked = self._unused(measurement.name)
+        if booked.listed != measurement.listed:
             raise GrantError(
-                f"{bounded.name}: the booked sum is over a sample of people; draw it with sample() and sum "
-                "over those who take part"
+                f"{measurement.name}: the charged plan lists it otherwise; plan and sum must use the same "
+                "bound, norm, grid and size"
             )
-        return event
+        if booked.norm not in norms:
+            raise GrantError(
+                f"{booked.name}: booked was {booked.mechanism} noise, which this release does not add"
+            )
+        return booked
 
-    def _booked(self, name: str, door: str) -> Event:
-        event = self._unused(name)
-        if door not in event.doors:
-            raise GrantError(f"{name}: booked was {event.mechanism} noise, which this release does not add")
-        return event
-
-    def _unused(self, name: str) -> Event:
+    def _unused(self, name: str) -> Measurement:
         self._require_own_process()
-        event = self._open.get(name)
-        if event is None:
-            only = f"only branch {self.taken} is measured" if self.taken else "each booking is used once"
+        booked = self._open.get(name)
+        if booked is None:
+            only = f"only branch {self.taken} is measured" if self._chosen else "each booking is used once"
             raise GrantError(f"{name}: not booked, or already made; {only}")
-        if event.branch not in ("", self.taken):
-            raise GrantError(
-                f"{name}: no branch was taken yet; call run.take({event.branch!r}, reason) first"
-            )
-        return event
+        if booked.branch not in ("", self.taken if self._chosen else ""):
+            raise GrantError(f"{name}: no branch was taken yet; call take({booked.branch!r}, reason) first")
+        return booked
 
     def _require_own_process(self) -> None:
         if os.getpid() != self._process:
             raise GrantError("a grant stays in the process that was charged; charge the ledger in this one")
 
-    def _use(self, event: Event) -> None:
-        if self._open.pop(event.name, None) is None:  # another thread took it
-            raise GrantError(f"{event.name}: already made; each booking is used once")
+    def _use(self, booked: Measurement) -> None:
+        if self._open.pop(booked.name, None) is None:  # another thread took it
+            raise GrantError(f"{booked.name}: already made; each booking is used once")
 
-    def _already_released(self, name: str, kind: type[_Released]) -> _Released | None:
-        if self.checkpoint is None or name not in self._open:
-            return None
-        event = self._unused(name)
-        noisy = checkpoint.load(self.checkpoint, event)
-        if not isinstance(noisy, kind):
-            return None
-        self._use(event)
-        return noisy
+    def _hold(self, room: int) -> None:
+        """Allocate room for a value before it is drawn; ``room`` is in bytes."""
+        if self._sums is not None:
+            self._sums.hold(room)
 
-    def _saved(self, noisy: _Released, private: object, *public: object) -> _Released:
-        """Store the value before anything is computed from it: every later run gets this same value."""
-        failpoint("after-sample")
-        noisy = self._observer.released(noisy.event, private, noisy, *public)
-        if self.checkpoint:
-            checkpoint.save(self.checkpoint, noisy)
-        return noisy
+    def _once(self, booked: Measurement, draw: Callable[[], Arrays]) -> Arrays:
+        """Return the recorded value of a measurement; or draw it, and have it recorded before it is used."""
+        self._use(booked)
+        value = self._sums.load(booked.name) if self._sums else None
+        if value is None:
+            value = draw()
+            failpoint("after-draw")
+            if self._sums:
+                self._sums.keep(booked.name, value, functools.partial(self._measured, booked.name))
+        advance(MEASURING)
+        return value
+
+    def _measured(self, name: str, sha256: str) -> None:
+        """Have the ledger record that a value was measured, or refuse it."""
+        if self._record:
+            self._record(self, kind="measured", name=name, sha256=sha256)
 
 
 @functools.cache
@@ -323,9 +501,40 @@ def sampler() -> ModuleType:
     return sampler
 
 
-def _width(event: Event) -> float:
-    return fixed_point.float_above(Fraction(event.noise) / Fraction(event.step))  # never less than booked
+def most_of(cells: int, chance: float) -> int:
+    """So many of independent cells that more are listed with a chance below 1e-20 (Bernstein)."""
+    mean = cells * chance
+    return min(cells, math.ceil(mean + 10 * math.sqrt(mean) + 32))
 
 
-def _add_noise(steps: Ints, event: Event, key: bytes) -> None:
-    getattr(sampler(), DRAWS[type(event)])(steps, _width(event), key)
+def _require_fits(values: Ints, booked: Measurement) -> None:
+    """Refuse values that are no counts of grid steps, or not as many as were booked."""
+    if values.dtype != np.int64:
+        raise GrantError(f"{booked.name}: values must be int64 steps of the grid; round them first")
+    if booked.size not in (EVERY_RATING, values.size):
+        raise GrantError(
+            f"{booked.name}: size is {values.size}, booked was {booked.size}; plan and sum must agree"
+        )
+
+
+def _exact(measurement: Measurement, values: Ints | Callable[[], Ints]) -> Noisy:
+    """The sum in its own units. Privacy: private, unless the measurement is exact."""
+    advance(MEASURING)
+    steps = values() if callable(values) else np.array(values, order="C")
+    return Noisy(measurement.name, in_own_units(steps, measurement.step), 0.0, measurement.step, None)
+
+
+def _width(booked: Measurement) -> float:
+    return fixed_point.float_above(Fraction(booked.noise) / Fraction(booked.step))  # never less than booked
+
+
+def _add_noise(steps: Ints, booked: Measurement, key: bytes) -> None:
+    getattr(sampler(), DRAWS[booked.norm])(steps, _width(booked), key)
+
+
+def _weights(noisy: tuple[Measurement, ...], delta: float, personal_epsilon: Floats) -> Ints:
+    return np.rint(weights(noisy, delta, personal_epsilon) * GRID).astype(np.int64)
+
+
+def _full_or_none(personal_epsilon: Floats) -> Ints:
+    return np.where(personal_epsilon > 0, GRID, 0)

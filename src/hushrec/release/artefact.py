@@ -43,7 +43,7 @@ from hushrec.text import one_line
 if TYPE_CHECKING:
     from hushrec.release.synthesis.synthetic_people import SyntheticPeople
 
-FORMAT = 7  # version of the file's layout
+FORMAT = 8  # version of the file's layout
 LARGEST_FILE = 4 * 2**30  # bytes; a larger file is refused before it is read
 LARGEST_RANK = 2048  # of an item's vector; chosen by hand
 LARGEST_CAP = 1e30  # of contributions; of linear items it says how many a person has

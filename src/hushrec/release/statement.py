@@ -75,16 +75,14 @@ class Statement:
             empty if the promise holds.
         unit: ``user`` or ``record``.
         adjacency: ``add-remove``, ``replace`` or ``replace-items``.
-        epsilon: true ε at ``delta`` of this release alone, or of its whole series; infinite without
-            noise.
+        epsilon: true ε at ``delta`` of this release alone; infinite without noise.
         delta: δ.
         measurements: everything that was measured.
         assumes: what the promise rests on.
         decisions: which branch of its plan the fit took after its first releases, and why.
         ledger: of the ledger that was charged: id, file, entry number, head, number of this release and of
-            all that are planned, domain; which part of a series it is, and of how many; its total ε and what
-            is spent of it with this release; population, controller and contact as its owner declared them;
-            and the day (UTC) of the charge.
+            all that are planned, domain; its total ε and what is spent of it with this release; population,
+            controller and contact as its owner declared them; and the day (UTC) of the charge.
         diagnostics: of the Markov chains, such as R̂ and effective sample size, by name; numbers are finite.
         classes: what each class of users is promised.
         personal_epsilon: whether users asked for their own ε.
@@ -169,30 +167,21 @@ class Statement:
 
     @property
     def guarantee(self) -> Guarantee:
-        """The guarantee that its ε gives: of this file, or of all files of its series."""
+        """The guarantee that its ε gives."""
         counts = any(clause.name == "assumes.catalogue_counts" for clause in self.assumes)
-        parts = self.ledger.get("parts")
-        return Guarantee(self.unit, self.adjacency, self.reading, self.interactions, parts, counts)
+        return Guarantee(self.unit, self.adjacency, self.reading, self.interactions, counts=counts)
 
     @property
     def together(self) -> Guarantee | None:
-        """The guarantee of all releases of its ledger or series together; None where there is only one."""
-        if self.unprotected:
-            return None
-        if "parts" in self.ledger:
-            return self.guarantee
+        """The guarantee of all releases of its ledger together; None where there is only one."""
         if (
-            self.ledger.get("max_releases", 1) == 1
+            self.unprotected
+            or self.ledger.get("max_releases", 1) == 1
             or not {"total_epsilon", "total_delta"} <= self.ledger.keys()
         ):
             return None
         odds = Odds.of(self.ledger["total_epsilon"], self.ledger["total_delta"])
         return replace(self.guarantee, odds=odds, files=self.ledger["max_releases"])
-
-    @property
-    def _several(self) -> bool:
-        """Whether all releases together have another ε than this one."""
-        return self.together not in (None, self.guarantee)
 
     @property
     def sentence(self) -> str:
@@ -233,7 +222,7 @@ class Statement:
         return Document("statement", title, blocks, label=label, facts=self.to_json())
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values, by version 2 of the schema; infinite numbers become null."""
+        """As JSON values, by version 3 of the schema; infinite numbers become null."""
         values = {**form("statement"), **asdict(self)}
         values |= {name: [one.to_json() for one in getattr(self, name)] for name in _CLAUSES}
         values["beside"] = self.beside and self.beside.to_json()
@@ -345,7 +334,7 @@ class Statement:
 
     def _for_people(self) -> bool:
         """Whether any field is valid only for unit ``user`` under add-remove."""
-        return self.personal_epsilon or bool(self.classes) or any(m.rate < 1 for m in self.measurements)
+        return self.personal_epsilon or bool(self.classes)
 
     def _texts(self) -> Iterator[str]:
         yield from (self.model, self.settings, self.hushrec)
@@ -374,7 +363,7 @@ class Statement:
             blocks.append(Paragraph(words.say("promise.nothing")))
         if self.together:
             blocks.append(Paragraph(self.of_all(self.together), "strong"))
-        if (self._several and not self.private) or not self.together:
+        if not (self.together and self.private):
             loss = self.guarantee.loss("alone" if self.together else "headline")
             if self.has("author"):
                 loss = words.join([loss, words.say("loss.author")], "")
@@ -384,19 +373,16 @@ class Statement:
         return blocks
 
     def of_all(self, together: Guarantee) -> str:
-        """Say in one line what all releases of its ledger or series together may cost."""
-        ledger = self.ledger
-        if "parts" in ledger:
-            return together.loss("together_series", n=ledger["parts"], part=ledger["part"] + 1)
-        spent = above(ledger.get("spent_epsilon"))
-        return together.loss("together", n=ledger["max_releases"], spent=spent)
+        """Say in one line what all releases of its ledger together may cost."""
+        spent = above(self.ledger.get("spent_epsilon"))
+        return together.loss("together", n=self.ledger["max_releases"], spent=spent)
 
     def summary(self) -> list[Block]:
         """The first lines, what readers may learn, and the ε of one of several releases."""
         blocks = self.first()
         if self.private and self.measurements:
             blocks.append(Paragraph((self.together or self.guarantee).brief()))
-            if self._several:
+            if self.together:
                 blocks.append(Paragraph(self.guarantee.loss("alone")))
         return blocks
 
@@ -411,7 +397,7 @@ class Statement:
         if not (self.private and self.measurements):
             return []
         single, together = self.guarantee, self.together
-        if together is None or together == single:
+        if together is None:
             return [Paragraph(single.promise()), *drawn(single.odds), single.section()]
         gaussian = all(line.mechanism in ("gaussian", "exact") for line in self.measurements)
         why = together.any_noise(gaussian=gaussian)
@@ -449,12 +435,10 @@ class Statement:
         named |= {"number": ledger.get("release_index", 0) + 1, "most": ledger.get("max_releases", 1)}
         dated = {"date": ledger["date"]} if ledger.get("date") else {}
         lines = [words.say("charged.kept" if dated else "charged.kept_undated", **named, **dated)]
-        if "parts" in ledger:
-            lines.append(words.say("charged.part", part=ledger["part"] + 1, parts=ledger["parts"]))
         if "total_epsilon" in ledger:
             figures = {"spent": above(ledger.get("spent_epsilon")), "total": below(ledger["total_epsilon"])}
             lines.append(words.say("charged.spent", **figures))
-        if self._several:
+        if self.together:
             lines.append(words.say("charged.raised"))
         rows = [(words.say(f"charged.{key}"), str(ledger[name])) for key, name in _NAMED if ledger.get(name)]
         blocks: list[Block] = [*map(Paragraph, lines), Facts(rows)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.data.domain import Domain
-from hushrec.privacy.query import Sum
+from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.sums.engine import Engine
 from hushrec.sums.kernels.gradients import errors, item_sums, user_sums
 from hushrec.sums.residuals import ResidualRows, Residuals
@@ -61,7 +61,7 @@ class FactorSums:
     def _limit(self) -> int:
         return math.ceil(self.radius * (1 << _FACTOR_BITS))
 
-    def query(self, side: str, number: int) -> Sum:
+    def query(self, side: str, number: int) -> Measurement:
         """The measurement of one ``side``, ``users`` or ``items``, in epoch ``number`` from 1."""
         step = self.residuals.grid.step * 2.0**-_FACTOR_BITS
         moved = self.bound
@@ -69,9 +69,9 @@ class FactorSums:
             moved = min(2 * self.bound, int(self.residuals.grid_values[-1]))
         change = moved * self._limit * step
         rows = self.domain.n_users if side == "users" else self.domain.n_items
-        return Sum(f"{side}, epoch {number}", change, "l2", step, rows * self.rank)
+        return Measurement(f"{side}, epoch {number}", change, "l2", step, rows * self.rank)
 
-    def queries(self) -> Iterator[Sum]:
+    def queries(self) -> Iterator[Measurement]:
         """Descriptions of the sums, in the order in which they are measured."""
         for number in range(1, self.epochs + 1):
             yield self.query("users", number)

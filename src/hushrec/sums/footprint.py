@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from hushrec.data.declarations import Crowd
-from hushrec.privacy.accounting.events import EVERY_RATING
+from hushrec.privacy.accounting.measurement import EVERY_RATING
 
 DRAWS, FLOPS = 2e7, 3e10
 """Noise draws, and single-precision multiplications, per second."""

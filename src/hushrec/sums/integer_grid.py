@@ -13,6 +13,9 @@ import numpy as np
 
 from hushrec.arrays import Floats, Ints
 
+LARGEST_CAP = 1 << 29
+"""K is below it, which is more than anybody has; chosen by hand."""
+
 
 @dataclass(frozen=True, slots=True)
 class Grid:

@@ -10,8 +10,7 @@ from hushrec.arrays import Ints, Ints32
 from hushrec.data.domain import Domain
 from hushrec.data.feedback import Ratings
 from hushrec.errors import DomainError
-from hushrec.privacy.bounded import Norm
-from hushrec.privacy.query import Sum
+from hushrec.privacy.accounting.measurement import Measurement, Norm
 from hushrec.sums.integer_grid import Grid, Weights
 from hushrec.sums.kernels.centring import centre, truncated_item_sums, weighted_item_sums
 from hushrec.sums.population import Population, Weighed
@@ -23,7 +22,7 @@ _BITS = 14  # steps of the grid in a scale's span: 2^14
 _WEIGHT_BITS = 28  # steps in a weight of 1: 2^28
 _COUNT_BITS = 4  # below one, so that small noise can be drawn too
 _FULL_BITS = 16  # of a personal weight
-SLOPE_BITS = 16  # steps in a slope of 1: 2^16
+_SLOPE_BITS = 16  # steps in a slope of 1: 2^16
 _KEPT_BITS = 30  # of weight × entry, so that sums over a billion users stay below 2^62
 
 
@@ -95,7 +94,7 @@ class EffectSums:
         as_they_are = self.unit == "record" or self.reg is None
         return largest if as_they_are else min(largest * 2, self.grid.count(self.clip))
 
-    def queries(self) -> Iterator[Sum]:
+    def queries(self) -> Iterator[Measurement]:
         """Descriptions of the sums, in the order in which they are measured."""
         grid, n = self.grid, self.domain.n_items
         user = self.unit == "user"
@@ -104,23 +103,23 @@ class EffectSums:
         change = (width if self.adjacency == "replace" else largest) * grid.step
         fixed = self.adjacency == "replace"
         if self.overall or user:
-            yield Sum("global sum", change, self.norm, grid.step, 1)
-            yield Sum("global count", 0.0 if fixed else 1.0, self.norm, 2.0**-self._count_bits, 1)
+            yield Measurement("global sum", change, self.norm, grid.step, 1)
+            yield Measurement("global count", 0.0 if fixed else 1.0, self.norm, 2.0**-self._count_bits, 1)
         if self._centred:
             heaviest = min(self.domain.max_per_user, self.domain.n_items) + (self.reg or 0)
-            yield Sum("slopes", (heaviest - 1) / heaviest, self.norm, 2.0**-SLOPE_BITS, 1)
+            yield Measurement("slopes", (heaviest - 1) / heaviest, self.norm, 2.0**-_SLOPE_BITS, 1)
         if not user:
-            yield Sum("item sums", change, self.norm, grid.step, n)
-            yield Sum("item counts", 0.0 if fixed else 1.0, self.norm, 2.0**-_COUNT_BITS, n)
+            yield Measurement("item sums", change, self.norm, grid.step, n)
+            yield Measurement("item counts", 0.0 if fixed else 1.0, self.norm, 2.0**-_COUNT_BITS, n)
             return
         unit = 2.0**self._shift * self.weights.step * grid.step
         bound = self._bound * grid.step
         sums = vector_user(self.weights.values, bound, unit, self.norm)
         counts = vector_user(self.weights.values, 1.0, 0.0, self.norm)
-        yield Sum("item sums", sums, self.norm, unit, n)
-        yield Sum("item counts", counts, self.norm, self.weights.step, n)
+        yield Measurement("item sums", sums, self.norm, unit, n)
+        yield Measurement("item counts", counts, self.norm, self.weights.step, n)
 
-    def measure(self, people: Population) -> Iterator[tuple[Sum, Ints]]:
+    def measure(self, people: Population) -> Iterator[tuple[Measurement, Ints]]:
         """The sums themselves, in the order of ``queries``, in one pass over the blocks.
 
         Args:
@@ -133,21 +132,6 @@ class EffectSums:
         queries = [*self.queries()]
         source = people.weighed if self.personal_epsilon else people.in_full
         yield from zip(queries, source.total(self._add, *(query.size for query in queries)), strict=True)
-
-    def slopes(self, ratings: Ratings, entries: Ints32) -> Ints:
-        """Mean slope of each user's ratings, from 0 to 1, in steps of 2^-``SLOPE_BITS``, shape (n_users,).
-
-        Args:
-            ratings: of whole users.
-            entries: their ratings centred and clamped, in steps of ``grid``.
-
-        Privacy: private.
-        """
-        inside = np.add.reduceat(np.abs(entries) < self._bound, ratings.indptr[:-1], dtype=np.int64)
-        counts = np.diff(ratings.indptr)
-        weight = counts + (self.reg or 0)
-        slopes = ((inside << SLOPE_BITS) // counts) * (weight - 1) // weight
-        return np.asarray(slopes, dtype=np.int64)
 
     def _add(self, block: Weighed | Ratings, *sums: Ints) -> None:
         ratings, personal_weights = block if isinstance(block, Weighed) else (block, None)
@@ -162,7 +146,7 @@ class EffectSums:
         entries = values.astype(np.int32) if reg is None else self._entries(ratings, reg)
         del values
         if slopes is not None:
-            each_slope = self.slopes(ratings, entries)
+            each_slope = self._slopes(ratings, entries)
             slopes += (
                 each_slope.sum()
                 if personal_weights is None
@@ -180,6 +164,21 @@ class EffectSums:
         entries.fill(1)
         dropped = _WEIGHT_BITS - _COUNT_BITS if rating else 0
         item_counts += weighted_item_sums(*rows, entries, weights, dropped, n)
+
+    def _slopes(self, ratings: Ratings, entries: Ints32) -> Ints:
+        """Mean slope of each user's ratings, from 0 to 1, in steps of 2^-``_SLOPE_BITS``, shape (n_users,).
+
+        Args:
+            ratings: of whole users.
+            entries: their ratings centred and clamped, in steps of ``grid``.
+
+        Privacy: private.
+        """
+        inside = np.add.reduceat(np.abs(entries) < self._bound, ratings.indptr[:-1], dtype=np.int64)
+        counts = np.diff(ratings.indptr)
+        weight = counts + (self.reg or 0)
+        slopes = ((inside << _SLOPE_BITS) // counts) * (weight - 1) // weight
+        return np.asarray(slopes, dtype=np.int64)
 
     @property
     def _centred(self) -> bool:

@@ -7,8 +7,7 @@ import numpy as np
 from hushrec.arrays import Ints
 from hushrec.data.domain import Domain
 from hushrec.data.feedback import Feedback, Ratings
-from hushrec.privacy.bounded import Norm
-from hushrec.privacy.query import Sum
+from hushrec.privacy.accounting.measurement import Measurement, Norm
 from hushrec.sums.integer_grid import Grid
 from hushrec.sums.population import Population
 
@@ -43,10 +42,10 @@ class RatingSquares:
         return Grid(self.domain.scale.span, _BITS)
 
     @property
-    def query(self) -> Sum:
+    def query(self) -> Measurement:
         """Description of the sum, without any data."""
         unit = self._grid.step**2
-        return Sum("squared ratings", float(self._squares.max()) * unit, self.norm, unit, 1)
+        return Measurement("squared ratings", float(self._squares.max()) * unit, self.norm, unit, 1)
 
     def measure(self, people: Population) -> Ints:
         """The sum in grid steps, shape (1,).
@@ -64,7 +63,7 @@ class RatingSquares:
         total += int(self._squares[ratings.steps].sum())
 
 
-USER_COUNT = Sum("number of users", 1.0, "l2", 1.0, 1)
+USER_COUNT = Measurement("number of users", 1.0, "l2", 1.0, 1)
 """Σ_u 1. Under add-remove one user moves it by 1, and so does a rating, which may be its user's only one."""
 
 

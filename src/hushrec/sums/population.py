@@ -1,16 +1,14 @@
 """The people who take part, block by block, each with the weight that their own ε allows."""
 
 from collections.abc import Callable, Iterator
-from copy import copy
-from functools import cached_property, partial
-from typing import Any, NamedTuple, Self
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from hushrec.arrays import Floats, Ints, Words32
+from hushrec.arrays import Floats, Ints
 from hushrec.data.feedback import Feedback
 from hushrec.data.people import People
-from hushrec.privacy.noise.poisson_sampling import Sample, nonces
 from hushrec.sums.engine import Engine, engine_of
 
 FULL = 1 << 16
@@ -34,7 +32,7 @@ class Weighed(NamedTuple):
 class Population:
     """People who gave feedback, without those of weight 0, who do not even affect what is drawn for others.
 
-    Neither sums over them nor who is in a sample depends on how they are cut into blocks, or on their order.
+    No sum over them depends on how they are cut into blocks, or on their order.
 
     Args:
         source: private ratings or interactions, capped.
@@ -71,34 +69,9 @@ class Population:
         """The people block by block, with weights. Privacy: private."""
         return self.weighed.blocks()
 
-    def sampled(self, sample: Sample) -> Self:
-        """The same people, with weight 0 for those who do not take part.
-
-        Privacy: private.
-        """
-        weighed = self._numbered.map(partial(_drawn, sample))
-        drawn = copy(self)
-        drawn.weighed, drawn._everyone = weighed, None
-        del drawn._numbered  # of the people before they were drawn
-        return drawn
-
-    @cached_property
-    def _numbered(self) -> Engine[tuple[Weighed, Words32]]:
-        """Each block with its people's nonces, the same for every sample."""
-        return self.weighed.map(_numbered)
-
 
 def _weighed(weigh: Callable[[Floats], Ints] | None, block: Feedback) -> Weighed:
     if block.personal_epsilon is None or weigh is None:
         return Weighed(block, np.full(block.n_users, FULL, dtype=np.int64))
     weights = weigh(block.personal_epsilon)
     return Weighed(block.select(np.repeat(weights > 0, np.diff(block.indptr))), weights[weights > 0])
-
-
-def _numbered(block: Weighed) -> tuple[Weighed, Words32]:
-    return block, nonces(block.rows.users)
-
-
-def _drawn(sample: Sample, numbered: tuple[Weighed, Words32]) -> Weighed:
-    block, user_nonces = numbered
-    return block._replace(weights=np.where(sample.of(user_nonces), block.weights, 0))

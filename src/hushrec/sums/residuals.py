@@ -11,8 +11,7 @@ from hushrec.arrays import Floats, Ints
 from hushrec.data.domain import Domain
 from hushrec.data.feedback import Ratings
 from hushrec.kernels.csr import CSR
-from hushrec.privacy.bounded import Norm
-from hushrec.privacy.query import Sum
+from hushrec.privacy.accounting.measurement import Measurement, Norm
 from hushrec.sums.engine import Engine
 from hushrec.sums.integer_grid import Grid
 from hushrec.sums.kernels.gradients import residuals
@@ -146,16 +145,16 @@ class PeopleSums:
     def residuals(self) -> Residuals:
         return Residuals(self.domain, self.adjacency, self.clip)
 
-    def queries(self) -> Iterator[Sum]:
+    def queries(self) -> Iterator[Measurement]:
         """Descriptions of the sums, in the order in which they are measured."""
         change, step, n = self.residuals.change, self.residuals.grid.step, self.domain.n_users
         if self.overall:
-            yield Sum("residual sum", change, self.norm, step, 1)
-        yield Sum("user sums", change, self.norm, step, n)
+            yield Measurement("residual sum", change, self.norm, step, 1)
+        yield Measurement("user sums", change, self.norm, step, n)
         fixed = self.adjacency == "replace"
-        yield Sum("user counts", 0.0 if fixed else 1.0, self.norm, 2.0**-_COUNT_BITS, n)
+        yield Measurement("user counts", 0.0 if fixed else 1.0, self.norm, 2.0**-_COUNT_BITS, n)
 
-    def measure(self, people: Population, item_effects: Floats) -> Iterator[tuple[Sum, Ints]]:
+    def measure(self, people: Population, item_effects: Floats) -> Iterator[tuple[Measurement, Ints]]:
         """The sums themselves, in the order of ``queries``.
 
         Args:

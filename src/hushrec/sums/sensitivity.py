@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from hushrec.arrays import Floats
-from hushrec.privacy.bounded import Norm
+from hushrec.privacy.accounting.measurement import Norm
 
 _ROUNDING = 1 + 1e-12  # above the error of the float arithmetic of a bound
 

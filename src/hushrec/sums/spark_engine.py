@@ -9,7 +9,7 @@ counts is returned as rows, and never added to anything in place. Each task also
 each block, and ``total`` refuses sums to which a block was not added exactly once.
 
 The cluster receives the functions with all that they hold: settings and released values. A grant,
-a key, a ledger or a checkpoint refuses to be sent.
+a key, a ledger or its sums refuse to be sent.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -48,7 +48,7 @@ def test_public_features_are_covered_and_a_slot_costs_what_its_law_says(ratings,
     method = hr.DistanceBased(**{**ALTER, "threshold": 0.5, "groups": _features()})
     plan = method.plan(ratings.domain)
     randomizer = method.randomizer(plan, ratings)
-    assert plan.events[0].per_slot == randomizer.per_slot
+    assert plan.noisy[0].per_slot == randomizer.per_slot
     ledger = hr.Ledger.create(tmp_path / "l.db", plan.budget, domain=plan.domain_digest)
     data = hr.randomize(ratings, method, ledger=ledger, accept="weak")
     assert data.statement.private
@@ -97,7 +97,7 @@ def test_groups_of_a_charged_release_are_covered_and_of_a_seeded_one_are_not(rat
 def test_other_groups_are_another_key(ratings):
     def key(values):
         method = hr.DistanceBased(**{**ALTER, "threshold": 0.5, "groups": _features(values)})
-        return method.plan(ratings.domain).key("ledger", 0)
+        return method.plan(ratings.domain).key("ledger")
 
     assert key(2) == key(2) != key(3)
 

@@ -6,7 +6,7 @@ import hushrec as hr
 from hushrec.documents.words import Clause
 from hushrec.models.du_leighton_patel.method import CELLS, Method
 from hushrec.models.du_leighton_patel.randomized_response import RandomizedResponse
-from hushrec.privacy.accounting.events import Responses
+from hushrec.privacy.accounting.measurement import Responses
 from hushrec.sums.footprint import Footprint
 
 DOMAIN = hr.Domain(range(8), scale=(1, 5, 1), max_users=50)
@@ -22,7 +22,7 @@ class Toy(RandomizedResponse):
 
 @pytest.fixture
 def event():
-    (booked,) = RandomizedResponse().plan(DOMAIN, BUDGET).events
+    (booked,) = RandomizedResponse().plan(DOMAIN, BUDGET).noisy
     return booked
 
 
@@ -30,7 +30,7 @@ def test_a_plan_is_of_one_event_and_names_the_method_and_its_needs(event):
     planned = Toy(sample=4).planned(DOMAIN, BUDGET, event)
     assert (planned.model, planned.settings["sample"]) == ("Toy", 4)
     assert (planned.domain_digest, planned.max_users, planned.budget) == (DOMAIN.digest, 50, BUDGET)
-    assert [(m.event, m.split) for m in planned.measurements] == [(event, 1.0)]
+    assert planned.measurements == (event,)
     assert isinstance(event, Responses)
     assert event.name == CELLS
     assert "needs about 3 MB of memory" in planned.needs

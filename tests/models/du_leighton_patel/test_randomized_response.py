@@ -19,7 +19,7 @@ def test_the_cap_gives_a_cell_what_rows_cannot_differ_in(ratings):
 
 def test_a_sample_is_charged_all_its_cells_and_not_those_expected_to_differ(ratings):
     plan = hr.RandomizedResponse(sample=4).plan(ratings.domain, budget())
-    assert plan.events[0].cells == plan.events[0].size == 4
+    assert plan.noisy[0].sensitivity == plan.noisy[0].size == 4
     assert plan.epsilon == 20
     data = hr.testing.randomize(ratings, hr.RandomizedResponse(sample=4), budget(), entropy=Seeded(1))
     assert np.diff(data.ratings.indptr).max() <= 4
@@ -27,7 +27,7 @@ def test_a_sample_is_charged_all_its_cells_and_not_those_expected_to_differ(rati
 
 def test_at_a_delta_a_cell_may_have_more(ratings):
     wide = hr.Domain(range(1000), scale=(1, 5, 1), max_users=1000)
-    pure = hr.RandomizedResponse().plan(wide, budget(50.0)).events[0]
+    pure = hr.RandomizedResponse().plan(wide, budget(50.0)).noisy[0]
     loose = hr.RandomizedResponse().plan(wide, budget(50.0, 1e-6))
-    assert loose.events[0].loss > 4 * pure.loss
+    assert loose.noisy[0].loss > 4 * pure.loss
     assert loose.epsilon <= 50

@@ -164,7 +164,7 @@ def test_altered_facts_are_refused(tmp_path, form, edit):
 def test_a_later_format_is_named(tmp_path):
     path = data().save(tmp_path / "released.csv")
     note = tmp_path / "released.csv.statement.json"
-    note.write_text(note.read_text().replace('"format":4', '"format":5'))
+    note.write_text(note.read_text().replace('"format":5', '"format":6'))
     with pytest.raises(ReleaseError, match="use the version that wrote it"):
         ReleasedData.open(path)
 

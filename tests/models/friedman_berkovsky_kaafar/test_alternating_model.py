@@ -15,8 +15,8 @@ def hinted(domain, ratings):
 
 
 def rounds(model, domain, budget):
-    planned = hr.plan(domain, model, budget).measurements
-    return [m for m in planned if ", epoch " in m.event.name]
+    planned = hr.plan(domain, model, budget).measured()
+    return [m for m in planned if ", epoch " in m.name]
 
 
 @MODELS
@@ -32,13 +32,13 @@ def test_each_epoch_measures_each_side_once(listed, budget, model, epochs):
     domain = hinted(listed[0].domain, 10**6)
     measured = rounds(model(rank=3, epochs=4), domain, budget())
     names = [f"{side}, epoch {t}" for t in range(1, 5) for side in ("users", "items")]
-    assert [m.event.name for m in measured] == names
-    assert {m.event.mechanism for m in measured} == {"gaussian"}
+    assert [m.name for m in measured] == names
+    assert {m.mechanism for m in measured} == {"gaussian"}
     assert len({m.split for m in measured}) == 1
     assert sum(m.split for m in measured) == pytest.approx(0.65), "the averages get the rest"
     twice = rounds(model(rank=3, epochs=4), domain, budget(adjacency="replace"))
     for once, moved in zip(measured, twice, strict=True):
-        assert moved.event.sensitivity == pytest.approx(2 * once.event.sensitivity)
+        assert moved.sensitivity == pytest.approx(2 * once.sensitivity)
     more = rounds(model(rank=3, epochs=4), hinted(domain, 1000), budget(0.5))
     assert sum(m.split for m in more) < 0.5, "factors drown"
 

@@ -6,14 +6,14 @@ import pytest
 import hushrec as hr
 from hushrec.data.split import holdout
 from hushrec.data.synthetic import netflix_like
-from hushrec.privacy.accounting.events import EVERY_RATING
+from hushrec.privacy.accounting.measurement import EVERY_RATING
 from hushrec.sums.population import Population
 from support.runs import charged
 
 
 def events_of(domain, allowed, **settings):
     return {
-        e.name: e for e in hr.plan(domain, hr.InputPerturbationMF(**{"epochs": 6} | settings), allowed).events
+        e.name: e for e in hr.plan(domain, hr.InputPerturbationMF(**{"epochs": 6} | settings), allowed).noisy
     }
 
 
@@ -45,8 +45,11 @@ def test_factors_find_what_averages_leave(listed_rmse, budget):
         listed_rmse(hr.InputPerturbationMF(rank=4, epochs=6))
         < listed_rmse(hr.GlobalEffects(user_biases="released")) - 0.02
     )
-    at = budget(10.0)
-    found, left = (listed_rmse(m, at) for m in (hr.InputPerturbationMF(rank=4, epochs=6), hr.GlobalEffects()))
+    at = budget(10.0, delta=0.0)
+    found, left = (
+        listed_rmse(m, at)
+        for m in (hr.InputPerturbationMF(rank=4, epochs=6), hr.GlobalEffects(noise="laplace"))
+    )
     assert found < left - 0.01
 
 
@@ -61,10 +64,10 @@ def test_any_number_of_cells_may_survive(listed, budget, threshold, epsilon):
 
 def test_a_threshold_out_of_reach_is_refused_before_it_is_charged(listed, budget, tmp_path):
     config = hr.InputPerturbationMF(rank=2, epochs=6)
-    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(1000.0))
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(1000.0, delta=0.0))
     with pytest.raises(hr.errors.HushrecError, match="threshold"):
-        hr.fit(listed[0], config, budget(900.0), ledger=ledger)
-    assert ledger.entries() == ()
+        hr.fit(listed[0], config, budget(900.0, delta=0.0), ledger=ledger)
+    assert ledger.state().charges == ()
 
 
 def test_cells_are_released_thresholded_and_clamped_far_out(listed, budget):
@@ -93,8 +96,8 @@ def hinted(train, ratings):
 
 def test_a_crowd_too_small_to_show_factors_gets_averages_alone(listed, budget):
     """The release of averages, bit for bit; a larger crowd or a setting brings noisy cells back."""
-    few, many, allowed = hinted(listed[0], 10_000), hinted(listed[0], 10**6).domain, budget(1.0)
-    averages = hr.GlobalEffects(user_biases="released")
+    few, many, allowed = hinted(listed[0], 10_000), hinted(listed[0], 10**6).domain, budget(1.0, delta=0.0)
+    averages = hr.GlobalEffects(user_biases="released", noise="laplace")
     alone, hidden = (
         hr.testing.fit(few, model, allowed, entropy=hr.testing.Seeded(1))
         for model in (averages, hr.InputPerturbationMF())
@@ -104,8 +107,8 @@ def test_a_crowd_too_small_to_show_factors_gets_averages_alone(listed, budget):
         np.testing.assert_array_equal(tensor, hidden.tensors[name])
     assert hr.InputPerturbationMF().footprint(few.domain, allowed) == averages.footprint(few.domain, allowed)
     for model, domain in ((hr.InputPerturbationMF(), many), (hr.InputPerturbationMF(epochs=6), few.domain)):
-        assert hr.plan(domain, model, allowed).measurements[-1].event.name == "cells"
-    assert hr.plan(many, hr.InputPerturbationMF(), allowed).measurements[-1].split == pytest.approx(0.8)
+        assert hr.plan(domain, model, allowed).measurements[-1].name == "cells"
+    assert hr.plan(many, hr.InputPerturbationMF(), allowed).measured()[-1].split == pytest.approx(0.8)
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array, hstack
 
 from hushrec.estimation.shrinkage import denoised_counts
 from hushrec.models.lists.estimate.feature_values import count_model
-from hushrec.privacy.bounded import Noisy
+from hushrec.privacy.noisy import Noisy
 
 N = 1000
 

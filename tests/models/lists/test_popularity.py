@@ -108,7 +108,7 @@ def test_what_it_does_not_protect_or_know_is_refused(given, world, budget):
 
 def test_a_cap_that_does_not_bind_is_the_number_of_items(given, budget):
     def bound(**settings):
-        (event,) = hr.plan(given.domain, hr.Popularity(**settings), budget(unit="user")).events
+        (event,) = hr.plan(given.domain, hr.Popularity(**settings), budget(unit="user")).noisy
         return event.sensitivity
 
     assert bound() == pytest.approx(30**0.5)

@@ -163,8 +163,8 @@ def of_a_crowd(interactions, max_users):
 def test_a_crowd_that_is_declared_small_is_ranked_by_popularity_at_the_full_budget(halves, budget, unit):
     few, small = of_a_crowd(halves[0], 8), budget(1.0, unit)
     planned = hr.plan(few.domain, hr.PrivateEASE(), small)
-    assert [event.name for event in planned.events] == ["item counts"]
-    assert planned.events == hr.plan(few.domain, hr.Popularity(), small).events
+    assert [event.name for event in planned.noisy] == ["item counts"]
+    assert planned.noisy == hr.plan(few.domain, hr.Popularity(), small).noisy
     release = fitted(few, small)
     assert release.kind == "item scores"
     popularity = hr.testing.fit(few, hr.Popularity(), small, entropy=hr.testing.Seeded(1))
@@ -339,14 +339,14 @@ def test_more_people_than_64_bits_hold_are_refused_before_the_charge(unit, other
     told = "5,000 items of 1,000,000,000 declared users may not fit 64 bits; declare at most ([0-9,]+)"
     with pytest.raises(ConfigError, match=told) as refused:
         hr.fit(few, hr.PrivateEASE(), total, ledger=ledger)
-    assert not ledger.entries()
+    assert not ledger.state().charges
     most = int(re.search(told, str(refused.value))[1].replace(",", ""))
     assert most > 450_000_000
-    assert len(hr.plan(declared(most), hr.PrivateEASE(), total).events) > 1
+    assert len(hr.plan(declared(most), hr.PrivateEASE(), total).noisy) > 1
     with pytest.raises(ConfigError, match="may not fit 64 bits"):
         hr.plan(declared(most + 1), hr.PrivateEASE(), total)
     if other:
-        assert len(hr.plan(declared(10**9), hr.PrivateEASE(**other), total).events) > 1
+        assert len(hr.plan(declared(10**9), hr.PrivateEASE(**other), total).noisy) > 1
 
 
 @pytest.mark.parametrize("unit", ["user", "record"])

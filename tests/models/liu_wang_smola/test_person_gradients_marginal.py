@@ -7,39 +7,37 @@ import dataclasses
 import itertools
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hushrec.models.liu_wang_smola.sums import MarginalGradients
 from hushrec.sums.population import FULL, Population
-from support.people import HEAVY, SCALES, Chosen, person
+from support.people import HEAVY, SCALES, person
 
 WEIGHTS = [1, 77, FULL // 3, FULL // 2, FULL - 1, FULL]
 
 
-def measured(search, gradients, rows, weights, drawn, effects, factors, scales=None):
-    """The sum of a round over those of these people who were drawn."""
+def measured(search, gradients, rows, weights, effects, factors, scales=None):
+    """The sum of a round over these people."""
     ratings = search.ratings(gradients.domain, rows)
     there = np.array([set(row) != {None} for row in rows])
     people = Population(
         ratings.with_personal_epsilon(np.array(weights, float)[there]), lambda asked: asked.astype(int)
     )
-    sample = Chosen(ratings.users.filter(pl.Series(np.array(drawn)[there])))
     scales = np.ones(len(effects)) if scales is None else scales
-    return gradients.measure(people.sampled(sample), effects, factors, scales)
+    return gradients.measure(people, effects, factors, scales)
 
 
-def gave(search, gradients, row, weight, factors, effects, rng, drawn=(True, True, True), scales=None):
-    """What the sum moves by when a person comes to two others, in what their weight leaves them if drawn."""
+def gave(search, gradients, row, weight, factors, effects, rng, scales=None):
+    """What the sum moves by when a person comes to two others, in what their weight leaves them."""
     n = gradients.domain.n_items
     company = [person(rng, n, 5), person(rng, n, 1)]
     here, there = (
-        measured(search, gradients, [mine, *company], [weight, FULL, 9], drawn, effects, factors, scales)
+        measured(search, gradients, [mine, *company], [weight, FULL, 9], effects, factors, scales)
         for mine in (row, [None] * n)
     )
-    query, part = gradients.query(1), weight / FULL if drawn[0] else 0.0
+    query, part = gradients.query(1), weight / FULL
     return search.exceeds(dataclasses.replace(query, sensitivity=query.sensitivity * part), here, there)
 
 
@@ -54,47 +52,25 @@ def gave(search, gradients, row, weight, factors, effects, rng, drawn=(True, Tru
     clip_norm=st.sampled_from([0.1, 1.5, 3.0, 100.0]),
     weight=st.sampled_from(WEIGHTS),
     scale=st.sampled_from(SCALES),
-    drawn=st.tuples(*[st.booleans()] * 3),
 )
-def test_nobody_moves_the_sum_by_more_than_their_weight_of_delta_and_not_at_all_undrawn(
-    search, seed, n_ratings, rank, size, noise, clip, clip_norm, weight, scale, drawn
+def test_nobody_moves_the_sum_by_more_than_their_weight_of_delta(
+    search, seed, n_ratings, rank, size, noise, clip, clip_norm, weight, scale
 ):
     rng = np.random.default_rng(seed)
     domain = search.domain(200, 3, scale)
-    gradients = MarginalGradients(domain, rank, 1, 1.0, noise, clip, clip_norm)
+    gradients = MarginalGradients(domain, rank, 1, noise, clip, clip_norm)
     factors = size * rng.standard_normal((200, rank))
     effects = rng.uniform(scale[0] - 1, scale[1] + 1, 200)
     row = person(rng, 200, n_ratings, high=domain.scale.n_values)
     scales = np.exp(rng.normal(0, 2, 200))
-    assert gave(search, gradients, row, weight, factors, effects, rng, drawn, scales) <= 1
-
-
-def test_whoever_was_not_drawn_gives_nothing_and_the_search_would_notice(search, monkeypatch):
-    """Exhaustive over who is drawn of three. The planted fault: everybody has their weight all the same."""
-    rng = np.random.default_rng(1)
-    gradients = MarginalGradients(search.domain(200, 3), 4, 1, 0.5, 0.8, 0.8, 1.5)
-    factors, effects = rng.standard_normal((200, 4)), np.full(200, 3.0)
-    rows, weights = [HEAVY, person(rng, 200, 5), person(rng, 200, 1)], [FULL, FULL // 3, FULL]
-    alone = [
-        measured(search, gradients, rows, weights, np.arange(3) == k, effects, factors) for k in range(3)
-    ]
-    assert all(part.any() for part in alone)
-    for drawn in itertools.product([False, True], repeat=3):
-        found = measured(search, gradients, rows, weights, drawn, effects, factors)
-        np.testing.assert_array_equal(
-            found, sum(part for part, there in zip(alone, drawn, strict=True) if there)
-        )
-        assert gave(search, gradients, HEAVY, FULL, factors, effects, rng, drawn) <= 1
-    monkeypatch.setattr(Population, "sampled", lambda self, sample: self)
-    with pytest.raises(AssertionError, match="neighbours differ"):
-        gave(search, gradients, HEAVY, FULL, factors, effects, rng, (False, True, True))
+    assert gave(search, gradients, row, weight, factors, effects, rng, scales) <= 1
 
 
 def test_who_rated_much_gives_what_he_may_and_no_more(search):
     rng = np.random.default_rng(1)
     factors, effects, found = rng.standard_normal((200, 4)), np.full(200, 3.0), []
     for clip_norm, weight in itertools.product((0.05, 0.2, 1.5), (FULL // 3, FULL)):
-        gradients = MarginalGradients(search.domain(200, 3), 4, 1, 1.0, 0.8, 0.8, clip_norm)
+        gradients = MarginalGradients(search.domain(200, 3), 4, 1, 0.8, 0.8, clip_norm)
         found.append(gave(search, gradients, HEAVY, weight, factors, effects, rng))
     print(f"largest ratios: {found}")
     assert max(found) <= 1
@@ -104,12 +80,12 @@ def test_who_rated_much_gives_what_he_may_and_no_more(search):
 def test_rounding_lifts_nobody_to_the_next_step_of_the_grid(search):
     """The bound lies a hair below a whole number of steps, which rounding in floating point may reach."""
     domain = search.domain(2, 1)
-    whole = MarginalGradients(domain, 1, 1, 1.0, 0.8, 4.0, 0.05)
+    whole = MarginalGradients(domain, 1, 1, 0.8, 4.0, 0.05)
     hair = dataclasses.replace(whole, clip_norm=float(np.nextafter(100_000 * whole.step, 0)))
     assert hair.step == whole.step
     reached = 0
     for factor in np.linspace(1.0, 2.0, 200):
-        given_ = measured(search, hair, [[4, None]], [FULL], [True], np.zeros(2), np.full((2, 1), factor))
+        given_ = measured(search, hair, [[4, None]], [FULL], np.zeros(2), np.full((2, 1), factor))
         assert search.exceeds(hair.query(1), given_, np.zeros_like(given_)) <= 1
         reached += abs(int(given_.sum())) == 99_999
     assert reached > 100, "or nobody would be clipped"
@@ -117,7 +93,7 @@ def test_rounding_lifts_nobody_to_the_next_step_of_the_grid(search):
 
 @pytest.mark.parametrize(("field", "ratio"), [("clip_norm", 0.97), ("weight", 0.97)])
 def test_an_understated_bound_is_found(search, monkeypatch, field, ratio):
-    gradients = MarginalGradients(search.domain(200, 3), 4, 1, 1.0, 0.8, 0.8, 1.5)
+    gradients = MarginalGradients(search.domain(200, 3), 4, 1, 0.8, 0.8, 1.5)
     honest = gradients.query(1)
     monkeypatch.setattr(
         MarginalGradients, "query", lambda self, number: dataclasses.replace(honest, sensitivity=ratio * 1.5)
@@ -129,7 +105,7 @@ def test_an_understated_bound_is_found(search, monkeypatch, field, ratio):
 
 def test_scales_after_the_clipping_would_be_found(search):
     """The planted fault: the sum of unscaled gradients, each item's part multiplied afterwards."""
-    gradients = MarginalGradients(search.domain(200, 3), 4, 1, 1.0, 0.8, 0.8, 1.5)
+    gradients = MarginalGradients(search.domain(200, 3), 4, 1, 0.8, 0.8, 1.5)
     rng, scales = np.random.default_rng(1), np.full(200, 1.2)
     factors, effects = rng.standard_normal((200, 4)), np.full(200, 3.0)
     assert gave(search, gradients, HEAVY, FULL, factors, effects, rng, scales=scales) <= 1

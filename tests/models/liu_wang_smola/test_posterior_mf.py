@@ -7,8 +7,6 @@ import hushrec as hr
 from hushrec.data.blocks import Blocks
 from hushrec.errors import BudgetUnsupported, DataError
 from hushrec.privacy.accounting.accountant import gaussian_epsilon, gaussian_mu
-from hushrec.privacy.grant import Grant
-from support.people import Chosen
 
 
 def user(budget, epsilon=4.0):
@@ -39,7 +37,7 @@ def test_a_crowd_too_small_to_show_factors_gets_item_effects_alone(world, budget
     many = domain.model_copy(update={"expected_users": 10**6, "expected_records": 10**8})
     effects = hr.plan(few, hr.GlobalEffects(), allowed)
     planned = hr.plan(few, hr.PosteriorMF(), allowed)
-    assert [m.event.noise for m in planned.measurements] == [m.event.noise for m in effects.measurements]
+    assert [m.noise for m in planned.measurements] == [m.noise for m in effects.measurements]
     assert len(hr.plan(many, hr.PosteriorMF(), allowed).measurements) == 5 + 32
     assert len(hr.plan(few, hr.PosteriorMF(epochs=9), allowed).measurements) == 5 + 9
     moved = hr.Ratings(few, world[0].users, world[0].indptr, world[0].items, world[0].steps)
@@ -68,48 +66,11 @@ def test_public_factors_are_where_it_starts_and_what_noise_leaves(world, budget)
 
 def test_every_round_is_one_measurement_and_all_cost_the_budget(world, budget):
     planned = hr.plan(world[0].domain, hr.PosteriorMF(rank=3, epochs=7), user(budget))
-    names = [m.event.name for m in planned.measurements]
+    names = [m.name for m in planned.measurements]
     assert names[5:] == [f"items, epoch {t}" for t in range(1, 8)]
-    assert {m.event.mechanism for m in planned.measurements} == {"gaussian"}
+    assert {m.mechanism for m in planned.measurements} == {"gaussian"}
     assert planned.epsilon == pytest.approx(4, rel=1e-6)
     assert planned.epsilon <= 4
-    sampled = hr.plan(world[0].domain, hr.PosteriorMF(rank=3, epochs=7, sample_rate=0.3), user(budget))
-    assert [m.event.mechanism for m in sampled.measurements][5:] == ["subsampled gaussian"] * 7
-    assert {m.event.rate for m in sampled.measurements[5:]} == {int(0.3 * 2**32) / 2**32}, "drawn exactly"
-    assert sampled.epsilon == pytest.approx(4, rel=1e-6)
-    assert sampled.epsilon <= 4
-    assert sampled.measurements[5].event.noise < planned.measurements[5].event.noise
-
-
-def test_a_sample_of_people_learns_too(rmse, budget):
-    config = hr.PosteriorMF(rank=3, sample_rate=0.5, epochs=40)
-    assert rmse(config, user(budget, 50.0)) < rmse(hr.GlobalEffects(), user(budget, 50.0)) - 0.005
-
-
-@pytest.mark.parametrize("source", ["memory", "blocks"])
-def test_the_gradients_are_of_those_whom_the_grant_has_drawn(world, budget, tmp_path, monkeypatch, source):
-    """Nobody drawn: sums of zero, in every round. One person drawn: what moves are the items they rated."""
-    ratings = world[0] if source == "memory" else Blocks.write(world[0], tmp_path / "blocks")
-    model, release, summed = hr.PosteriorMF(rank=3, epochs=3, sample_rate=0.4), Grant.measure, {}
-
-    def watched(grant, bounded, **settings):
-        summed[bounded.name] = bounded.values.copy()
-        return release(grant, bounded, **settings)
-
-    monkeypatch.setattr(Grant, "measure", watched)
-    found = []
-    for drawn in ([], [0], [world[0].n_users - 1]):
-        sample = Chosen(world[0].users.gather(drawn))
-        monkeypatch.setattr(
-            Grant, "sample", lambda grant, name, sample=sample: grant._drawn.add(name) or sample
-        )
-        fitted(ratings, model, user(budget))
-        found.append([summed[f"items, epoch {t}"] for t in (1, 2, 3)])
-    nobody, first, last = found
-    assert not any(sums.any() for sums in nobody)
-    for sums, person in ((first, 0), (last, world[0].n_users - 1)):
-        own = world[0].items[world[0].indptr[person] : world[0].indptr[person + 1]]
-        assert [sorted(np.flatnonzero(one.any(axis=1))) for one in sums] == [sorted(own)] * 3
 
 
 def test_it_protects_people_where_they_come_and_go(world, budget):
@@ -126,11 +87,10 @@ def test_nobodys_vector_is_released(world, budget):
     assert sorted(release.tensors) == ["item_effects", "item_factors", "item_noise", "item_popularity"]
 
 
-@pytest.mark.parametrize("rate", [1.0, 0.4])
-def test_block_files_give_the_bits_of_memory(world, budget, tmp_path, rate):
+def test_block_files_give_the_bits_of_memory(world, budget, tmp_path):
     blocks = Blocks.write(world[0], tmp_path / "blocks", ratings_per_block=3000)
     assert blocks.n_blocks > 5
-    model = hr.PosteriorMF(rank=3, epochs=3, sample_rate=rate)
+    model = hr.PosteriorMF(rank=3, epochs=3)
     one, other = (fitted(source, model, user(budget)) for source in (world[0], blocks))
     assert one.to_bytes() == other.to_bytes()
 
@@ -144,9 +104,8 @@ def choosing(world):
     return world[0].with_personal_epsilon(np.tile([0.0, 0.5, 9.0], world[0].n_users)[: world[0].n_users])
 
 
-@pytest.mark.parametrize("rate", [1.0, 0.4])
-def test_who_asks_for_nothing_has_no_influence_at_all(choosing, budget, rate):
-    model = hr.PosteriorMF(rank=3, epochs=3, sample_rate=rate)
+def test_who_asks_for_nothing_has_no_influence_at_all(choosing, budget):
+    model = hr.PosteriorMF(rank=3, epochs=3)
     without = choosing.select(np.repeat(choosing.personal_epsilon > 0, choosing.counts))
     here, there = fitted(choosing, model, user(budget)), fitted(without, model, user(budget))
     assert here.to_bytes() == there.to_bytes()
@@ -226,7 +185,7 @@ def test_damaged_blocks_cost_nothing(world, budget, tmp_path):
     ledger = hr.Ledger.create(tmp_path / "ledger.db", user(budget))
     with pytest.raises(DataError, match=r"steps\.npy"):
         hr.fit(blocks, hr.PosteriorMF(rank=2, epochs=2), user(budget), ledger=ledger)
-    assert ledger.entries() == ()
+    assert ledger.state().charges == ()
 
 
 def test_models_that_give_everybody_the_same_refuse_those_who_ask(choosing, budget):

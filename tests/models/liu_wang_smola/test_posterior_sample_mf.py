@@ -37,7 +37,7 @@ def test_a_sample_costs_what_a_person_can_move_its_loss_by(world, budget, adjace
     bound = min(domain.max_per_user, domain.n_items) * 5.0**2
     model, allowed = sampled(), pure(budget, 8.0, adjacency)
     planned = hr.plan(domain, model, allowed)
-    (event,) = planned.events
+    (event,) = planned.noisy
     assert event.sensitivity == moved * bound
     assert planned.epsilon == pytest.approx(8.0)
     assert model._target(domain, event.noise).scale == pytest.approx(8.0 / bound / moved)
@@ -47,9 +47,9 @@ def test_a_temperature_changes_the_prior_and_not_the_loss(world, budget):
     """A chain at T divides energy and prior, so the loss is scaled up by T before."""
     chain, domain = {**QUICK, "temperature": 0.125}, world[0].domain
     planned = [hr.plan(domain, model, pure(budget, 8.0)) for model in (sampled(chain=chain), sampled())]
-    assert planned[0].events == planned[1].events
+    assert planned[0].noisy == planned[1].noisy
     assert planned[0].epsilon <= 8.0
-    scales = [sampled(chain=one)._target(domain, planned[0].events[0].noise).scale for one in (chain, QUICK)]
+    scales = [sampled(chain=one)._target(domain, planned[0].noisy[0].noise).scale for one in (chain, QUICK)]
     assert scales[0] == pytest.approx(0.125 * scales[1])
 
 
@@ -64,7 +64,7 @@ def test_it_protects_people_alone(world, budget):
 
 
 def test_a_sample_says_on_what_its_epsilon_depends(world, budget, tmp_path):
-    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(100.0, "user", delta=1e-6), max_releases=2)
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(1000.0, "user", delta=1e-6), max_releases=2)
     release = hr.fit(world[0], sampled(), pure(budget, 50.0), ledger=ledger, accept="weak")
     assert not release.statement.private
     assert [caveat.kind for caveat in release.statement.caveats] == ["convergence"]

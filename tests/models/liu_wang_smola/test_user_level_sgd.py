@@ -73,7 +73,7 @@ def test_the_clip_norm_is_what_a_user_moves_a_round_by(world, budget):
     """In widths times quarters of the width: 4 stars of one star each."""
     for clip_norm in (0.375, 0.75):
         planned = hr.plan(world[0].domain, hr.UserLevelSGD(clip_norm=clip_norm), budget(unit="user"))
-        (moved,) = {event.sensitivity for event in planned.events if ", epoch " in event.name}
+        (moved,) = {event.sensitivity for event in planned.noisy if ", epoch " in event.name}
         assert moved == pytest.approx(clip_norm * 4, rel=1e-6)
 
 
@@ -101,7 +101,7 @@ def test_rounds_get_the_more_the_more_there_is_to_see(world, budget):
     def share(epsilon, users):
         domain = hinted(world[0].domain, users, 100 * users)
         planned = hr.plan(domain, hr.UserLevelSGD(), budget(epsilon, unit="user"))
-        return sum(m.split for m in planned.measurements if "epoch" in m.event.name)
+        return sum(m.split for m in planned.measured() if "epoch" in m.name)
 
     assert share(1.0, 100) == 0 < share(1.0, 10**5) < share(1.0, 10**6) < 0.5
     assert share(1.0, 10**5) < share(10.0, 10**5) < 0.5

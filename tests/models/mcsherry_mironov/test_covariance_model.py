@@ -24,15 +24,17 @@ def test_the_plan_is_what_the_ledger_books(world, budget, tmp_path, model, unit,
     plan = hr.plan(world[0].domain, chosen, allowed)
     ledger = hr.Ledger.create(tmp_path / "ledger.db", allowed)
     release = hr.fit(world[0], chosen, allowed, ledger=ledger)
-    booked = [(e.measurement, e.mechanism, e.sensitivity, e.sigma, e.size) for e in ledger.entries()]
-    assert booked == [(e.name, e.mechanism, e.sensitivity, e.deviation, e.size) for e in plan.events]
-    assert ledger.spent == plan.spent
+    (charge,) = ledger.state().charges
+    booked = [one.facts() | {"sigma": one.deviation} for one in plan.noisy]
+    assert [record | own for record, own in zip(charge.booked, booked, strict=True)] == [*charge.booked]
+    assert ledger.state().spent == plan.spent.units(allowed.delta)
     assert release.statement.epsilon == plan.epsilon
-    assert plan.epsilon <= 2.0 < plan.epsilon * 1.001
+    assert plan.spent.epsilon_at(1e-6) <= 2.0 < plan.spent.epsilon_at(1e-6) * 1.001
+    assert plan.epsilon <= 2.0
     assert release.statement.private
 
 
 @MODELS
 def test_under_replace_nothing_but_values_is_noisy(world, budget, model):
     plan = hr.plan(world[0].domain, model(), budget(adjacency="replace"))
-    assert [m.event.name for m in plan.measurements] == ["item sums", "covariance"]
+    assert [m.name for m in plan.noisy] == ["item sums", "covariance"]

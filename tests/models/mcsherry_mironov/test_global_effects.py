@@ -26,7 +26,7 @@ def test_less_noise_is_more_accurate_and_much_budget_approaches_none(rmse, budge
 def test_under_replace_counts_are_public_and_cost_nothing(world, budget):
     train, _ = world
     plan = hr.plan(train.domain, hr.GlobalEffects(), budget(adjacency="replace"))
-    assert [m.event.name for m in plan.measurements] == ["item sums"]
+    assert [m.name for m in plan.noisy] == ["item sums"]
     release = hr.testing.fit(train, hr.GlobalEffects(), plan.budget, entropy=hr.testing.Seeded(1))
     assert {m.name: m.mechanism for m in release.statement.measurements}["item counts"] == "exact"
 
@@ -48,4 +48,4 @@ def test_pure_noise_with_laplace(world, budget):
     pure = budget(delta=0.0)
     plan = hr.plan(train.domain, hr.GlobalEffects(noise="laplace"), pure)
     assert plan.epsilon == pytest.approx(4.0, abs=1e-9)
-    assert {m.event.mechanism for m in plan.measurements} == {"laplace"}
+    assert {m.mechanism for m in plan.measurements} == {"laplace"}

@@ -65,7 +65,8 @@ def test_an_allowance_is_the_decimal_that_was_written() -> None:
 @given(st.fractions(min_value=0, max_value=10**6))
 def test_rounding_protects(loss: Fraction) -> None:
     assert 0 <= fixed_point.cost(loss) - loss * fixed_point.PER_ONE < 1
-    assert fixed_point.float_below(loss) <= loss <= fixed_point.float_above(loss)
+    assert loss <= fixed_point.float_above(loss)
+    assert fixed_point.as_written(fixed_point.written_below(loss)) <= loss
     assert loss == 0 or fixed_point.float_above(loss) <= float(loss) * (1 + 2**-51)
     assert fixed_point.cost(
         fixed_point.as_written(fixed_point.shown(fixed_point.cost(loss)))

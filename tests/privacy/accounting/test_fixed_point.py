@@ -35,4 +35,11 @@ def test_costs_are_rounded_up_and_allowances_down() -> None:
 def test_floats_beside_a_number_lie_on_the_side_that_they_say() -> None:
     for count in COUNTS:
         exact = Fraction(count, 3)
-        assert Fraction(fixed_point.float_below(exact)) <= exact <= Fraction(fixed_point.float_above(exact))
+        assert exact <= Fraction(fixed_point.float_above(exact))
+
+
+def test_a_root_is_not_below_it() -> None:
+    for count in COUNTS:
+        assert fixed_point.as_written(fixed_point.root_above(count)) ** 2 * fixed_point.PER_ONE >= count
+        assert fixed_point.root_above(count) ** 2 <= count / fixed_point.PER_ONE * (1 + 1e-11) + 1e-11
+    assert (fixed_point.root_above(0), fixed_point.root_above(fixed_point.PER_ONE // 4)) == (0.0, 0.5)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from hushrec.documents.words import Clause
 from hushrec.errors import BudgetError
-from hushrec.privacy.accounting.accountant import largest_rho, price
+from hushrec.privacy.accounting.accountant import largest_cost, price
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.calibration import gaussian, laplace, split_gaussian, split_laplace
-from hushrec.privacy.accounting.events import EVERY_RATING, Event, Gaussian, Laplace
-from hushrec.privacy.accounting.plan import Measurement, Plan, require_small_delta, usual_delta
+from hushrec.privacy.accounting.calibration import calibrated, divided, with_noise
+from hushrec.privacy.accounting.measurement import EVERY_RATING, Measurement
+from hushrec.privacy.accounting.plan import Plan, require_small_delta, usual_delta
 
 BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
 PURE = BUDGET.model_copy(update={"delta": 0.0})
@@ -22,41 +22,41 @@ MM_SHARES = {"global sum": 0.01, "global count": 0.01, "items": 0.19, "covarianc
 
 
 def test_a_split_is_integers_that_add_to_at_most_the_whole() -> None:
-    parts = split_gaussian(BUDGET, MM_SHARES)
-    assert 0 <= largest_rho(BUDGET) - sum(parts.values()) < len(parts)
-    assert sum(split_laplace(PURE, MM_SHARES).values()) <= PURE.epsilon_units
+    for budget in (BUDGET, PURE):
+        parts = divided(budget, MM_SHARES)
+        assert 0 <= largest_cost(budget) - sum(parts.values()) < len(parts)
 
 
 def test_shares_may_not_exceed_the_whole() -> None:
     for split in ({"a": 0.6, "b": 0.5}, {"a": 0.0}, {"a": -0.1}, {}):
         with pytest.raises(BudgetError, match="parts must be positive"):
-            split_gaussian(BUDGET, split)
+            divided(BUDGET, split)
 
 
 def test_a_part_that_is_kept_back_is_not_spent() -> None:
-    half = split_laplace(BUDGET, {"a": 0.5})
-    assert half == {"a": BUDGET.epsilon_units // 2}
+    assert divided(PURE, {"a": 0.5}) == {"a": PURE.epsilon_units // 2}
+    assert divided(BUDGET, {"a": 0.5}) == {"a": largest_cost(BUDGET) // 2}
 
 
 @settings(derandomize=True, max_examples=200)
 @given(st.integers(1, 10**15), st.floats(1e-6, 1e6))
 def test_noise_is_rounded_so_that_the_charge_fits(cost: int, sensitivity: float) -> None:
     step = sensitivity * 2**-4
-    event = gaussian(
-        "a", rho=cost, sensitivity=sensitivity, step=min(step, sensitivity / math.sqrt(cost)), size=3
+    normal = with_noise(
+        Measurement("a", sensitivity, "l2", min(step, sensitivity / math.sqrt(cost)), 3), cost, 1.0
     )
-    assert price(event).rho <= cost
-    less = dataclasses.replace(event, noise=event.noise * (1 - 1e-14))
-    assert price(less).rho >= cost
-    scaled = laplace("a", epsilon=cost, sensitivity=sensitivity, step=sensitivity / cost, size=3)
-    assert price(scaled).epsilon_sum <= cost
+    assert price(normal).mu_squared <= cost
+    less = dataclasses.replace(normal, noise=normal.noise * (1 - 1e-14))
+    assert price(less).mu_squared >= cost
+    scaled = with_noise(Measurement("a", sensitivity, "l1", sensitivity / cost, 3), cost, 0.0)
+    assert price(scaled).units(0.0) <= cost
 
 
 def test_a_share_of_nothing_is_refused() -> None:
     with pytest.raises(BudgetError, match="less than one unit"):
-        gaussian("a", rho=0, sensitivity=1.0, step=1.0, size=1)
+        with_noise(Measurement("a", 1.0, "l2", 1.0, 1), 0, 1.0)
     with pytest.raises(BudgetError, match="less than one unit"):
-        laplace("a", epsilon=0, sensitivity=1.0, step=1.0, size=1)
+        with_noise(Measurement("a", 1.0, "l1", 1.0, 1), 0, 0.0)
 
 
 @pytest.mark.parametrize("delta", [1e-6, 0.0])
@@ -100,12 +100,6 @@ def test_measurements_have_names_of_their_own(make_plan: Callable[..., Plan]) ->
         dataclasses.replace(plan, measurements=())
 
 
-@pytest.mark.parametrize("share", [0.0, -1.0, 1.1, math.nan])
-def test_a_share_is_a_part(share: float) -> None:
-    with pytest.raises(BudgetError, match="part must be above 0"):
-        Measurement(Gaussian("a", 1.0, 1.0, 1.0, 1), share)
-
-
 def test_a_plan_cannot_see_data() -> None:
     types = {str(field.type) for field in dataclasses.fields(Plan)}
     assert types == {
@@ -114,13 +108,12 @@ def test_a_plan_cannot_see_data() -> None:
         "<class 'hushrec.privacy.accounting.budget.Budget'>",
         "collections.abc.Mapping[str, typing.Any]",
         "collections.abc.Mapping[str, float]",
-        "tuple[hushrec.privacy.accounting.plan.Measurement, ...]",
+        "tuple[hushrec.privacy.accounting.measurement.Measurement, ...]",
         "tuple[str, ...]",
         "tuple[hushrec.documents.words.Clause, ...]",
         "hushrec.documents.words.Clause | None",
-        "hushrec.privacy.accounting.ages.Part | None",
     }
-    for helper in (split_gaussian, split_laplace, gaussian, laplace):
+    for helper in (divided, calibrated, with_noise):
         assert "ndarray" not in str(inspect.signature(helper))
 
 
@@ -135,20 +128,19 @@ def test_the_config_is_a_copy_of_json_values(make_plan: Callable[..., Plan]) -> 
         dataclasses.replace(plan, settings={"x": object()})
 
 
-def test_the_key_names_population_plan_and_slot(make_plan: Callable[..., Plan]) -> None:
+def test_the_key_names_population_and_plan(make_plan: Callable[..., Plan]) -> None:
     plan = make_plan()
     changed = [
-        plan.key("p", 1),
-        plan.key("q", 0),
-        make_plan(model="other").key("p", 0),
-        make_plan(epsilon=1.1).key("p", 0),
-        make_plan(size=5).key("p", 0),
-        dataclasses.replace(plan, settings={"rank": 4}).key("p", 0),
-        dataclasses.replace(plan, domain_digest="e" * 64).key("p", 0),
-        dataclasses.replace(plan, max_users=1001).key("p", 0),
+        plan.key("q"),
+        make_plan(model="other").key("p"),
+        make_plan(epsilon=1.1).key("p"),
+        make_plan(size=5).key("p"),
+        dataclasses.replace(plan, settings={"rank": 4}).key("p"),
+        dataclasses.replace(plan, domain_digest="e" * 64).key("p"),
+        dataclasses.replace(plan, max_users=1001).key("p"),
     ]
-    assert plan.key("p", 0) == dataclasses.replace(plan).key("p", 0)
-    assert len({plan.key("p", 0), *changed}) == 1 + len(changed)
+    assert plan.key("p") == dataclasses.replace(plan).key("p")
+    assert len({plan.key("p"), *changed}) == 1 + len(changed)
 
 
 def test_a_plan_begins_with_its_epsilon_and_ends_with_what_is_measured(
@@ -158,10 +150,10 @@ def test_a_plan_begins_with_its_epsilon_and_ends_with_what_is_measured(
     assert lines[0] == "toy: ε = 1 at δ = 1e-06 per user, add-remove"
     assert lines[-5:] == [
         "What will be measured:",
-        "measurement  mechanism  Δ      noise  entries  split         cost",
-        "─────────────────────────────────────────────────────────────────",
-        "sums         gaussian   2  σ = 11.94        4  0.500  ρ = 0.01401",
-        "counts       gaussian   2  σ = 11.94        4  0.500  ρ = 0.01401",
+        "measurement  mechanism  Δ      noise  entries  split        cost",
+        "────────────────────────────────────────────────────────────────",
+        "sums         gaussian   2  σ = 11.94        4  0.500  μ = 0.1674",
+        "counts       gaussian   2  σ = 11.94        4  0.500  μ = 0.1674",
     ]
     assert "b = 4 " in str(make_plan(delta=0.0))
 
@@ -171,7 +163,7 @@ def test_a_plan_is_facts_as_a_statement_has_them(make_plan: Callable[..., Plan])
     facts = plan.facts
     assert (facts["epsilon"], facts["budget_epsilon"]) == (plan.epsilon, plan.budget.epsilon)
     assert [(line["name"], line["cost"]) for line in facts["measurements"]] == [
-        (event.name, plan.cost(event)) for event in plan.events
+        (line.name, line.cost) for line in plan.measured()
     ]
     assert facts["classes"] == [dataclasses.asdict(one) for one in plan.classes]
     assert facts["caveats"] == [{"name": "author.foreign", "names": "mine.Model"}]
@@ -189,19 +181,60 @@ def test_a_plan_says_its_conditions_before_its_epsilon(make_plan: Callable[..., 
 
 
 def test_what_costs_nothing_is_listed_as_exact(make_plan: Callable[..., Plan]) -> None:
-    *noisy, free = make_plan().measured([("item counts", 12)])
-    assert tuple(noisy) == make_plan().measured()
-    assert (free.name, free.mechanism, free.entries, free.cost) == ("item counts", "exact", 12, 0.0)
+    plan, counts = make_plan(), Measurement("item counts", 0.0, "l2", 1.0, 12)
+    first, *others = plan.measurements
+    with_counts = dataclasses.replace(plan, measurements=(first, counts, *others))
+    assert (with_counts.noisy, with_counts.spent) == (plan.noisy, plan.spent)
+    assert with_counts.key("p") == plan.key("p")
+    sums, free, *rest = with_counts.measured()
+    assert (sums, *rest) == plan.measured()
+    assert (free.name, free.mechanism, free.entries, free.split, free.cost) == (
+        "item counts",
+        "exact",
+        12,
+        0.0,
+        0.0,
+    )
+    with pytest.raises(BudgetError, match="a plan needs measurements"):
+        dataclasses.replace(plan, measurements=(counts,))
 
 
-def plan_of(event: Event, adjacency: str = "replace") -> Plan:
+def test_a_part_is_that_of_what_the_budget_counts(make_plan: Callable[..., Plan]) -> None:
+    for delta in (1e-6, 0.0):
+        assert [line.split for line in make_plan(delta=delta).measured()] == [0.5, 0.5]
+
+
+def plan_of(one: Measurement, adjacency: str = "replace") -> Plan:
     budget = BUDGET.model_copy(update={"unit": "record", "adjacency": adjacency})
-    return Plan("toy", {}, "d" * 64, 1000, budget, (Measurement(event, 1.0),))
+    return Plan("toy", {}, "d" * 64, 1000, budget, (one,))
 
 
 def test_an_entry_for_every_rating_is_for_those_whose_number_is_public() -> None:
-    event = Laplace("errors", 1.0, 8.0, 1.0, EVERY_RATING)
-    assert " each rating " in str(plan_of(event))
+    errors = Measurement("errors", 1.0, "l1", 1.0, EVERY_RATING, noise=8.0)
+    assert " each rating " in str(plan_of(errors))
     with pytest.raises(BudgetError, match='adjacency "replace"'):
-        plan_of(event, adjacency="add-remove")
-    assert plan_of(event).key("p", 0) != plan_of(dataclasses.replace(event, size=5)).key("p", 0)
+        plan_of(errors, adjacency="add-remove")
+    assert plan_of(errors).key("p") != plan_of(dataclasses.replace(errors, size=5)).key("p")
+
+
+# -- a plan without Gaussian noise --------------------------------------------------------------------------
+
+
+def test_a_pure_plan_states_the_smaller_of_two_bounds(make_plan: Callable[..., Plan]) -> None:
+    """And never more than a ledger counts for it."""
+    few = plan_of(Measurement("errors", 1.0, "l1", 1.0, 5, noise=8.0))
+    assert (few.epsilon, few.spent.epsilon_at(1e-6)) == (0.125, pytest.approx(0.6213, abs=0.001))
+    epochs = tuple(Measurement(f"{i}", 1.0, "l1", 1.0, 5, noise=200.0) for i in range(1000))
+    many = dataclasses.replace(few, budget=BUDGET, measurements=epochs)
+    assert many.spent.epsilon == 5 * 10**12
+    assert many.epsilon == many.spent.epsilon_at(1e-6) < 1.0
+    mixed = dataclasses.replace(few, measurements=(*few.noisy, make_plan(0.5).noisy[0]))
+    assert mixed.epsilon == mixed.spent.epsilon_at(1e-6)
+
+
+def test_a_plan_that_pays_for_a_delta_says_so(make_plan: Callable[..., Plan]) -> None:
+    hint = "δ = 0 gives this model less noise at the same ε"
+    pure = plan_of(Measurement("errors", 1.0, "l1", 1.0, 5, noise=8.0))
+    assert hint in str(pure)
+    assert hint not in str(make_plan(delta=0.0))
+    assert hint not in str(make_plan())

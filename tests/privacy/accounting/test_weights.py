@@ -1,161 +1,204 @@
 """Personal ε: never more than a user asks for, and hardly less."""
 
+import dataclasses
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hushrec.errors import BudgetError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting import weights as weights_module
-from hushrec.privacy.accounting.accountant import gaussian_epsilon, spent_of
+from hushrec.privacy.accounting.accountant import Spent, gaussian_epsilon, largest_cost, price, spent_of
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.calibration import Part, gaussians
-from hushrec.privacy.accounting.events import Event, Gaussian, Laplace, PosteriorSample
-from hushrec.privacy.accounting.plan import Measurement, Plan
+from hushrec.privacy.accounting.calibration import calibrated
+from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.accounting.weights import GRID, Promise, classes, promised, weight, weights
 
 DELTA = 1e-6
 BUDGET = Budget(epsilon=4.0, delta=DELTA, unit="user", adjacency="add-remove")
 
 
-def sampled(rounds: int = 10) -> tuple[Event, ...]:
-    wanted = [Part(f"round {i}", 1.5, 2**-10, 4, 0.9 / rounds, 0.1) for i in range(rounds)]
-    return tuple(gaussians(BUDGET, [Part("items", 2.0, 2**-10, 4, 0.1), *wanted]))
+def rounds(count: int = 10) -> tuple[Measurement, ...]:
+    split = {"items": 0.1} | {f"round {i}": 0.9 / count for i in range(count)}
+    return calibrated([Measurement(name, 1.5, "l2", 2**-10, 4) for name in split], split, BUDGET)
 
 
-PLANS: dict[str, tuple[Event, ...]] = {
-    "gaussian": (Gaussian("a", 2.0, 3.0, 2**-8, 4), Gaussian("b", 0.1, 0.3, 2**-8, 4)),
-    "laplace": tuple(Laplace(f"{i}", 1.0, 10.0, 2**-8, 4) for i in range(30)),
-    "mixed": (Gaussian("a", 2.0, 3.0, 2**-8, 4), Laplace("b", 1.0, 2.0, 2**-8, 4)),
-    "posterior": (PosteriorSample("v", 3.0, 1.0, 2**-8, 4),),
-    "sampled": sampled(),
+PLANS: dict[str, tuple[tuple[Measurement, ...], float]] = {
+    "gaussian": (
+        (Measurement("a", 2.0, "l2", 2**-8, 4, noise=3.0), Measurement("b", 0.1, "l2", 2**-8, 4, noise=0.3)),
+        DELTA,
+    ),
+    "rounds": (rounds(), DELTA),
+    "laplace": (tuple(Measurement(f"{i}", 1.0, "l1", 2**-8, 4, noise=10.0) for i in range(30)), 0.0),
+    "posterior": ((Measurement("v", 3.0, "loss", 2**-8, 4, noise=1.0),), 0.0),
+    "both": (
+        (
+            Measurement("v", 1.0, "loss", 2**-8, 4, noise=1.0),
+            Measurement("b", 1.0, "l1", 2**-8, 4, noise=0.7),
+        ),
+        0.0,
+    ),
 }
-EACH = pytest.mark.parametrize("events", PLANS.values(), ids=PLANS)
+EACH = pytest.mark.parametrize(("measurements", "delta"), PLANS.values(), ids=PLANS)
 ASKED = (0.01, 0.1, 0.3, 0.5, 1.0, 1.7, 2.0, 2.9)
 
 
-def brute(events: tuple[Event, ...], part: int) -> int:
+def brute(measurements: tuple[Measurement, ...], part: int, delta: float = DELTA) -> int:
     """ε in units where the noise is scaled by GRID/part, and not what a person adds by part/GRID."""
 
-    def noisier(event: Event) -> Event:
-        facts = event.name, event.sensitivity, event.noise * GRID / part, event.step * GRID / part, event.size
-        return type(event)(*facts, *([event.rate] if event.rate < 1 else []))
+    def noisier(one: Measurement) -> Measurement:
+        return dataclasses.replace(one, noise=one.noise * GRID / part, step=one.step * GRID / part)
 
-    return spent_of(map(noisier, events)).epsilon_units(DELTA) if part else 0
+    return spent_of(map(noisier, measurements)).epsilon_units(delta) if part else 0
 
 
 @EACH
-def test_it_is_the_largest_weight_that_keeps_what_is_asked(events: tuple[Event, ...]) -> None:
+def test_it_is_the_largest_weight_that_keeps_what_is_asked(
+    measurements: tuple[Measurement, ...], delta: float
+) -> None:
     for asked in ASKED:
-        part = round(weight(events, DELTA, asked) * GRID)
-        slack = 2 * len(events) * 100  # units: the two sides round differently
-        assert brute(events, part) <= fixed_point.allowance(asked) + slack
+        part = round(weight(measurements, delta, asked) * GRID)
+        slack = 2 * len(measurements) * 100  # units: the two sides round differently
+        assert brute(measurements, part, delta) <= fixed_point.allowance(asked) + slack
         if part < GRID:
-            assert brute(events, part + 1) >= fixed_point.allowance(asked) - slack
+            assert brute(measurements, part + 1, delta) >= fixed_point.allowance(asked) - slack
 
 
 @EACH
-def test_more_is_promised_to_nobody_and_weights_rise_with_what_is_asked(events: tuple[Event, ...]) -> None:
-    found = [weight(events, DELTA, asked) for asked in ASKED]
+def test_more_is_promised_to_nobody_and_weights_rise_with_what_is_asked(
+    measurements: tuple[Measurement, ...], delta: float
+) -> None:
+    found = [weight(measurements, delta, asked) for asked in ASKED]
     assert found == sorted(found)
     for asked, part in zip(ASKED, found, strict=True):
-        assert promised(events, DELTA, part) <= asked
+        assert promised(measurements, delta, part) <= asked
         assert (part * GRID).is_integer()
-    grown = [promised(events, DELTA, part) for part in np.linspace(0, 1, 33)]
+    grown = [promised(measurements, delta, part) for part in np.linspace(0, 1, 33)]
     assert all(less <= more for less, more in itertools.pairwise(grown))
 
 
 @EACH
-def test_the_ends(events: tuple[Event, ...]) -> None:
-    whole = spent_of(events).epsilon(DELTA)
-    assert weight(events, DELTA, 0.0) == weight(events, DELTA, 1e-13) == 0.0
-    assert promised(events, DELTA, 0.0) == 0.0
+def test_the_ends(measurements: tuple[Measurement, ...], delta: float) -> None:
+    whole = spent_of(measurements).epsilon_at(delta)
+    assert weight(measurements, delta, 0.0) == weight(measurements, delta, 1e-13) == 0.0
+    assert promised(measurements, delta, 0.0) == 0.0
     for enough in (whole, 2 * whole, 1e5):
-        assert weight(events, DELTA, enough) == 1.0
-    assert promised(events, DELTA, 1.0) == whole
+        assert weight(measurements, delta, enough) == 1.0
+    assert promised(measurements, delta, 1.0) == whole
+
+
+@given(st.floats(1e-6, 20.0), st.floats(0.5, 60.0), st.sampled_from([0.0, 1e-9, 1e-6]))
+def test_a_division_never_promises_more_than_is_asked(asked: float, noise: float, delta: float) -> None:
+    norm = "l2" if delta else "l1"
+    measurements = tuple(Measurement(f"{i}", 1.0, norm, 2**-8, 4, noise=noise) for i in range(3))
+    part = weight(measurements, delta, asked)
+    assert promised(measurements, delta, part) <= fixed_point.shown(fixed_point.allowance(asked))
+
+
+def test_a_division_by_mu_would_promise_too_little_of_laplace_noise() -> None:
+    """At half of the weight of a plan of ε = 8, δ = 1e-6: ε = 4.13, where half of μ says 3.62."""
+    budget = BUDGET.model_copy(update={"epsilon": 8.0})
+    (whole,) = calibrated([Measurement("a", 1.0, "l1", 2**-8, 1)], {"a": 1.0}, budget)
+    half = price(whole.scaled(Fraction(1, 2))).epsilon_at(DELTA)
+    by_division = gaussian_epsilon(math.sqrt(largest_cost(budget) / fixed_point.PER_ONE) / 2, DELTA)
+    assert (half, by_division) == (pytest.approx(4.134, abs=0.001), pytest.approx(3.616, abs=0.001))
+
+
+@pytest.mark.parametrize("norm", ["l1", "loss"])
+def test_weights_of_other_noise_than_gaussian_need_delta_zero(norm: str) -> None:
+    mixed = (*PLANS["gaussian"][0], Measurement("v", 1.0, norm, 2**-8, 4, noise=20.0))
+    for refused in (lambda: weight(mixed, DELTA, 0.1), lambda: plan({"strict": 0.5}, measurements=mixed)):
+        with pytest.raises(BudgetError, match=r"v: personal ε of .* noise need delta = 0"):
+            refused()
+    assert weight(mixed[2:], 0.0, 0.025) == 0.5
 
 
 def test_who_asks_for_nothing_has_no_weight_even_where_a_little_would_be_free() -> None:
-    events = (Gaussian("a", 1.0, 1000.0, 2**-8, 1),)
+    measurements = (Measurement("a", 1.0, "l2", 2**-8, 1, noise=1000.0),)
     assert gaussian_epsilon(1e-3 / GRID, 1e-6) == 0.0  # the smallest weight costs no ε at this δ
-    assert weight(events, DELTA, 0.0) == 0.0
+    assert weight(measurements, DELTA, 0.0) == 0.0
 
 
 def test_half_a_weight_halves_mu_and_epsilon() -> None:
-    gaussian, laplace = Gaussian("a", 1.0, 2.0, 2**-8, 1), Laplace("b", 1.0, 2.0, 2**-8, 1)
-    assert promised((gaussian,), DELTA, 0.5) == pytest.approx(gaussian_epsilon(0.25, DELTA), rel=1e-9)
-    assert promised((laplace,), 0.0, 0.5) == 0.25
-    assert weight((laplace,), 0.0, 0.25) == 0.5
+    normal, double = (
+        Measurement("a", 1.0, "l2", 2**-8, 1, noise=2.0),
+        Measurement("b", 1.0, "l1", 2**-8, 1, noise=2.0),
+    )
+    assert promised((normal,), DELTA, 0.5) == pytest.approx(gaussian_epsilon(0.25, DELTA), rel=1e-9)
+    assert promised((double,), 0.0, 0.5) == 0.25
+    assert weight((double,), 0.0, 0.25) == 0.5
 
 
 def test_an_asked_epsilon_is_the_decimal_that_was_written() -> None:
-    event = (Laplace("b", 0.3, 1.0, 2**-8, 1),)  # 0.3 is a little less in binary
-    assert weight(event, 0.0, 0.3) == 1.0
-    assert weight((Laplace("b", 3.0, 10.0, 2**-8, 1),), 0.0, 0.3) == 1.0
-    (level,) = classes((Laplace("b", 3.0, 10.0, 2**-8, 1),), 0.0, {"all": 0.3})
+    one = (Measurement("b", 0.3, "l1", 2**-8, 1, noise=1.0),)  # 0.3 is a little less in binary
+    assert weight(one, 0.0, 0.3) == 1.0
+    assert weight((Measurement("b", 3.0, "l1", 2**-8, 1, noise=10.0),), 0.0, 0.3) == 1.0
+    (level,) = classes((Measurement("b", 3.0, "l1", 2**-8, 1, noise=10.0),), 0.0, {"all": 0.3})
     assert level == Promise("all", 0.3, 1.0, 0.3)
 
 
 def test_what_a_person_adds_is_never_priced_below_their_part_of_it() -> None:
-    event = Gaussian("a", 0.1, 3.0, 2**-8, 4)
+    one = Measurement("a", 0.1, "l2", 2**-8, 4, noise=3.0)
     for part in range(1, GRID, 97):
         assert (
-            Fraction(event.scaled(Fraction(part, GRID)).sensitivity)
-            >= Fraction(event.sensitivity) * part / GRID
+            Fraction(one.scaled(Fraction(part, GRID)).sensitivity) >= Fraction(one.sensitivity) * part / GRID
         )
 
 
 @pytest.mark.parametrize("factor", [0.5, 0.99, 1.01, 2.0])
 def test_the_comparison_finds_a_wrong_weight(factor: float) -> None:
-    events = PLANS["gaussian"]
-    part = round(weight(events, DELTA, 1.0) * GRID * factor)
-    over = brute(events, part) > fixed_point.allowance(1.0) + 1000
-    under = brute(events, part + 1) < fixed_point.allowance(1.0) - 1000
+    measurements, _ = PLANS["gaussian"]
+    part = round(weight(measurements, DELTA, 1.0) * GRID * factor)
+    over = brute(measurements, part) > fixed_point.allowance(1.0) + 1000
+    under = brute(measurements, part + 1) < fixed_point.allowance(1.0) - 1000
     assert over or under
 
 
 def test_everybodys_weight_is_found_once_for_all_who_ask_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    events, asked = PLANS["sampled"], np.array([[0.5, 2.0, 0.0], [9.0, 0.5, 2.0]])
+    measurements, asked = PLANS["rounds"][0], np.array([[0.5, 2.0, 0.0], [9.0, 0.5, 2.0]])
     calls: list[float] = []
     original = weights_module.weight
 
-    def counted(events: tuple[Event, ...], delta: float, asked: float) -> float:
+    def counted(measurements: tuple[Measurement, ...], delta: float, asked: float) -> float:
         calls.append(asked)
-        return original(events, delta, asked)
+        return original(measurements, delta, asked)
 
     monkeypatch.setattr(weights_module, "weight", counted)
-    found = weights(events, DELTA, asked)
+    found = weights(measurements, DELTA, asked)
     assert calls == [0.0, 0.5, 2.0, 9.0]
     assert found.shape == asked.shape
-    assert found.tolist() == [[original(events, DELTA, e) for e in row] for row in asked.tolist()]
+    assert found.tolist() == [[original(measurements, DELTA, e) for e in row] for row in asked.tolist()]
 
 
-def test_a_weight_is_searched_for_once_for_all_blocks_and_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    events, asked = PLANS["gaussian"], np.array([0.123, 0.987])
-    searches: list[int] = []
-    original = weights_module._fits
+def test_a_weight_is_found_once_for_all_blocks_and_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    measurements, asked = PLANS["gaussian"][0], np.array([0.123, 0.987])
+    priced: list[int] = []
+    original = weights_module._spent
 
-    def counted(events: tuple[Event, ...], delta: float, part: int, allowed: int) -> bool:
-        searches.append(part)
-        return original(events, delta, part, allowed)
+    def counted(measurements: tuple[Measurement, ...], part: int) -> Spent:
+        priced.append(part)
+        return original(measurements, part)
 
-    monkeypatch.setattr(weights_module, "_fits", counted)
-    first = weights(events, DELTA, asked)
-    made = len(searches)
-    assert made > 10
+    monkeypatch.setattr(weights_module, "_spent", counted)
+    first = weights(measurements, DELTA, asked)
+    made = len(priced)
+    assert made <= 6  # the whole, and what is promised, of each
     for block in (asked, asked[:1], asked[::-1]):
-        weights(events, DELTA, block)
-    assert len(searches) == made
-    assert weight(events, 1e-7, 0.123) < first[0]  # another δ, another plan: another search
-    assert weight(events[:1], DELTA, 0.123) > first[0]
+        weights(measurements, DELTA, block)
+    assert len(priced) == made
+    assert weight(measurements, 1e-7, 0.123) < first[0]  # another δ, another plan: another division
+    assert weight(measurements[:1], DELTA, 0.123) > first[0]
 
 
-def plan(asked: dict[str, float], **changes: str) -> Plan:
-    split = [0.1] + [0.09] * 10
+def plan(asked: dict[str, float], measurements: tuple[Measurement, ...] = (), **changes: str) -> Plan:
     budget = BUDGET.model_copy(update=changes)
-    measurements = tuple(map(Measurement, PLANS["sampled"][: 1 if changes else 11], split))
+    measurements = measurements or PLANS["rounds"][0]
     return Plan("toy", {}, "d" * 64, 1000, budget, measurements, personal_epsilon=asked)
 
 
@@ -165,8 +208,8 @@ def test_a_plan_says_what_each_class_is_promised() -> None:
         "What each class asks for:",
         "class     asks for   is promised  weight",
         "────────────────────────────────────────",
-        "strict     ε = 0.5  ε = 0.499999  0.2908",
-        "default      ε = 2   ε = 1.99994  0.6986",
+        "strict     ε = 0.5  ε = 0.499979  0.1481",
+        "default      ε = 2         ε = 2  0.5351",
         "generous     ε = 8         ε = 4  1.0000",
         "absent       ε = 0         ε = 0  0.0000",
         "",

@@ -1,4 +1,4 @@
-"""Charges and grants under a checkpoint: granted again, drawn again to the bit, never for other ratings."""
+"""Charges and grants whose sums are kept: granted again, and every measurement has one value."""
 
 import shutil
 import sys
@@ -11,265 +11,220 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from hushrec.errors import CheckpointError, GrantError
-from hushrec.privacy.accounting.accountant import Spent, spent_of
+from hushrec import files
+from hushrec.arrays import Ints
+from hushrec.errors import BudgetExceeded, GrantError, SumsError
+from hushrec.privacy.accounting.accountant import spent_of
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.events import Gaussian
-from hushrec.privacy.accounting.plan import Measurement, Plan
-from hushrec.privacy.bounded import Bounded
+from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import OperatingSystem
-from support.checkpoints import bound
+from hushrec.privacy.sums_on_disk import ChargeSums, SumsFolder
 
-MakePlan, MakeBounded = Callable[..., Plan], Callable[..., Bounded]
+MakePlan, MakeSum = Callable[..., Plan], Callable[..., tuple[Measurement, Ints]]
 TOTAL = Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "checkpoint"
+def ledger(place: str) -> Ledger:
+    return Ledger.create(place, TOTAL.model_copy(update={"epsilon": 8.0}), max_releases=3)
 
 
-def with_key(folder: Path, key: bytes) -> Path:
-    """A folder whose key is known beforehand."""
-    folder.mkdir()
-    (folder / "lock").touch()
-    (folder / "key").write_bytes(key)
-    return folder
+@pytest.fixture
+def folder(tmp_path: Path, ledger: Ledger) -> SumsFolder:
+    return SumsFolder(tmp_path / "ledger.sums", ledger.id)
 
 
-def lose(folder: Path) -> None:
-    """The value that was released, from the disk."""
-    (state,) = folder.glob("*.safetensors")
-    state.unlink()
+def stopped(sums: ChargeSums) -> ChargeSums:
+    """The same folder, held by the next process."""
+    sums.close()
+    return ChargeSums(sums.path)
+
+
+def copied(sums: ChargeSums) -> ChargeSums:
+    """A copy of the folder, as on another host."""
+    elsewhere = sums.path.parent.with_name("copy") / sums.path.name
+    shutil.copytree(sums.path.parent, elsewhere.parent)
+    return ChargeSums(elsewhere)
 
 
 def test_a_charge_is_granted_again_and_costs_nothing_more(
-    place: str, folder: Path, make_plan: MakePlan, make_bounded: MakeBounded
+    place: str, ledger: Ledger, folder: SumsFolder, make_plan: MakePlan, make_sum: MakeSum
 ) -> None:
-    ledger, plan = Ledger.create(place, TOTAL, max_releases=3), make_plan()
-    with bound(folder, ledger) as checkpoint:
-        first = ledger.charge(plan, entropy=checkpoint)
-        sums = first.measure(make_bounded()).values
-    head = ledger.head
-    for release_index in (None, 0):
-        with bound(folder, ledger) as checkpoint:
-            again = Ledger.open(place).charge(plan, release_index, checkpoint)
-            assert (again.charge, again.key, again.ledger) == (first.charge, first.key, first.ledger)
-            assert again.private
-            np.testing.assert_array_equal(again.measure(make_bounded()).values, sums)
-    assert ledger.head == head
-    assert ledger.spent == plan.spent
-    ledger.sampled(again, b"factors")
-    with pytest.raises(GrantError, match="sampled"):
-        ledger.sampled(first, b"other factors")
-    with bound(folder, ledger) as checkpoint:
-        assert ledger.stored(plan, None, checkpoint) == ledger.stored(plan, 0) == b"factors"
-        with pytest.raises(GrantError, match=r"stored\(plan, 0\)"):
-            ledger.charge(plan, entropy=checkpoint)
-    assert ledger.stored(plan, None) is None
-
-
-def test_a_fresh_key_would_charge_anew(place: str, folder: Path, make_plan: MakePlan) -> None:
-    """A planted fault: the key does not survive the kill."""
-    ledger = Ledger.create(place, TOTAL, max_releases=3)
+    plan, sums = make_plan(), folder.new()
+    first = ledger.charge(plan, sums=sums)
+    noisy = first.measure(*make_sum())
+    before = ledger.state()
     for _ in range(2):
-        with bound(folder, ledger) as checkpoint:
-            ledger.charge(make_plan(), entropy=checkpoint)
-        (folder / "key").unlink()
-    assert ledger.spent == make_plan().spent * 2
-
-
-def test_what_was_released_comes_back_whatever_is_measured(
-    place: str, folder: Path, make_plan: MakePlan, make_bounded: MakeBounded
-) -> None:
-    ledger, plan = Ledger.create(place, TOTAL), make_plan()
-    with bound(folder, ledger) as checkpoint:
-        grant = ledger.charge(plan, entropy=checkpoint)
-        assert grant.already_released("sums") is None
-        noisy = grant.measure(make_bounded())
-    with bound(folder, ledger) as checkpoint:
-        grant = ledger.charge(plan, entropy=checkpoint)
-        other = make_bounded(values=np.zeros(4, dtype=np.int64))
-        np.testing.assert_array_equal(grant.measure(other).values, noisy.values)
-        assert grant.already_released("sums") is None  # each booking is used once
-    with bound(folder, ledger) as checkpoint:
-        grant = ledger.charge(plan, entropy=checkpoint)
-        again = grant.already_released("sums")
-        assert again is not None
-        np.testing.assert_array_equal(again.values, noisy.values)
-        assert (again.name, again.sigma, again.step, again.event) == (
+        sums = stopped(sums)
+        again = Ledger.open(place).charge(plan, sums=sums)
+        assert (again.charge, again.ledger) == (first.charge, first.ledger)
+        assert again.private
+        assert again.kept
+        listed, values = make_sum(values=np.zeros(4, dtype=np.int64))
+        found = again.measure(listed, values)
+        np.testing.assert_array_equal(found.values, noisy.values)
+        assert (found.name, found.sigma, found.step, found.measurement) == (
             noisy.name,
             noisy.sigma,
             noisy.step,
-            noisy.event,
+            noisy.measurement,
         )
-        assert grant.already_released("sums") is None
         with pytest.raises(GrantError, match="already made"):
-            grant.measure(make_bounded())
-        assert grant.already_released("counts") is None
-        assert grant.already_released("not booked") is None
+            again.measure(listed, values)
+    assert ledger.state() == before
+    again.measure(*make_sum("counts"))
+    ledger.finish(again, b"factors")
+    with pytest.raises(GrantError, match="charge is made"):
+        ledger.finish(first, b"other factors")
+    with pytest.raises(GrantError, match="release 0 is made"):
+        ledger.charge(plan, sums=sums)
+    assert (ledger.artefact(0), ledger.state().spent) == (b"factors", plan.spent.mu_squared)
 
 
-def test_what_was_lost_is_drawn_again_to_the_bit(
-    place: str, folder: Path, make_plan: MakePlan, make_bounded: MakeBounded
+def test_a_recorded_sum_is_not_computed_again(
+    ledger: Ledger, folder: SumsFolder, make_plan: MakePlan, make_sum: MakeSum
 ) -> None:
-    ledger, plan = Ledger.create(place, TOTAL), make_plan()
-    values = []
-    for _ in range(2):
-        with bound(folder, ledger) as checkpoint:
-            grant = ledger.charge(plan, entropy=checkpoint)
-            values.append(grant.measure(make_bounded()).values)
-            lose(folder)
-    np.testing.assert_array_equal(*values)
-    assert ledger.spent == plan.spent
+    (listed, values), computed, sums = make_sum(), [], folder.new()
+
+    def compute() -> Ints:
+        computed.append(1)
+        return values
+
+    noisy = ledger.charge(make_plan(), sums=sums).measure(listed, compute)
+    again = ledger.charge(make_plan(), sums=stopped(sums)).measure(listed, compute)
+    np.testing.assert_array_equal(again.values, noisy.values)
+    assert len(computed) == 1
 
 
-def difference(tmp_path: Path, plan: Plan, make_bounded: MakeBounded, *ratings: str) -> np.ndarray:
-    """Of what two fits release under one key, plan and ledger; their sums differ by 7 in the first entry."""
-    values, fresh = [], tmp_path / "fresh.db"
-    Ledger.create(fresh, TOTAL)
-    for number, digest in enumerate(ratings):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        ledger = Ledger.open(shutil.copy(fresh, folder / "ledger.db"))
-        with bound(with_key(folder / "checkpoint", b"k" * 32), ledger, ratings=digest) as checkpoint:
-            sums = np.array([7 * number, 0, 0, 0])
-            values.append(ledger.charge(plan, entropy=checkpoint).measure(make_bounded(values=sums)).values)
-    return (values[1] - values[0]) / 2**-8
+def test_a_posterior_sample_is_drawn_once(ledger: Ledger, folder: SumsFolder) -> None:
+    sample = Measurement("sample", 1.0, "loss", 2**-8, 4, noise=4.0)
+    plan, sums = Plan("toy", {}, "d" * 64, 1000, TOTAL, (sample,)), folder.new()
+
+    def draw(key: bytes) -> dict[str, np.ndarray]:
+        return {"factors": np.frombuffer(key, np.uint8), "rounds": np.arange(3)}
+
+    found = ledger.charge(plan, sums=sums).sample_posterior(sample.listed, draw)
+    again = ledger.charge(plan, sums=stopped(sums)).sample_posterior(sample.listed, draw)
+    for name, array in found.items():
+        np.testing.assert_array_equal(again[name], array)
 
 
-def test_other_ratings_never_meet_the_same_noise(
-    tmp_path: Path, make_plan: MakePlan, make_bounded: MakeBounded
+def test_a_chain_that_failed_is_not_run_again(ledger: Ledger, folder: SumsFolder) -> None:
+    """Its failure is its value: "it diverged, run it again" would be a choice among samples."""
+    sample = Measurement("sample", 1.0, "loss", 2**-8, 4, noise=4.0)
+    plan, sums, runs = Plan("toy", {}, "d" * 64, 1000, TOTAL, (sample,)), folder.new(), []
+
+    def diverges(error: Exception) -> Callable[[bytes], dict[str, np.ndarray]]:
+        def draw(key: bytes) -> dict[str, np.ndarray]:
+            runs.append(key)
+            raise error
+
+        return draw
+
+    for error in (MemoryError(), FloatingPointError()):  # the first comes whatever the sample is
+        with pytest.raises(type(error)):
+            ledger.charge(plan, sums=sums).sample_posterior(sample.listed, diverges(error))
+        sums = stopped(sums)
+    assert ledger.state().charges[0].measured == {"sample": "failed"}
+    with pytest.raises(SumsError, match="hushrec ledger forfeit"):
+        ledger.charge(plan, sums=sums)
+    assert len({*runs}) == 2
+
+
+def test_without_a_folder_a_grant_keeps_nothing(ledger: Ledger, make_plan: MakePlan) -> None:
+    grant = ledger.charge(make_plan(0.1))
+    assert not grant.kept
+    assert ledger.state().charges[0].sums == ""
+
+
+@pytest.mark.parametrize("end", ["made", "forfeited"])
+def test_a_charge_that_is_over_stays_so(
+    ledger: Ledger, folder: SumsFolder, make_plan: MakePlan, make_sum: MakeSum, end: str
 ) -> None:
-    found = difference(tmp_path, make_plan(), make_bounded, "ratings", "others")
-    assert np.all(found[1:] != 0)
+    """Also for a fit that is at work: its next value is not recorded, and not returned."""
+    sums, plan = folder.new(), make_plan(0.5)
+    grant = ledger.charge(plan, sums=sums)
+    grant.measure(*make_sum())
+    if end == "forfeited":
+        ledger.forfeit(0)
+    else:
+        ledger.finish(ledger.charge(plan, sums=copied(sums)), b"factors")
+    before = ledger.state()
+    with pytest.raises(GrantError, match=f"charge is {end}"):
+        grant.measure(*make_sum("counts"))
+    with pytest.raises(GrantError, match=f"release 0 is {end}"):
+        ledger.charge(plan, sums=stopped(sums))
+    assert ledger.state() == before
 
 
-def test_keys_that_know_nothing_of_the_ratings_would_give_them_away(
-    tmp_path: Path, make_plan: MakePlan, make_bounded: MakeBounded
+def test_of_two_copies_of_the_sums_one_is_measured_from(
+    ledger: Ledger, folder: SumsFolder, make_plan: MakePlan, make_sum: MakeSum
 ) -> None:
-    """A planted fault: ratings with another digest pass for the same. The difference is exact."""
-    found = difference(tmp_path, make_plan(), make_bounded, "ratings", "ratings")
-    np.testing.assert_array_equal(found, [7, 0, 0, 0])
+    """Both are drawn, and one is recorded and returned; the other never is, nor is it gone on with."""
+    sums, plan = folder.new(), make_plan()
+    first = ledger.charge(plan, sums=sums)
+    shared = first.measure(*make_sum()).values
+    copy = copied(sums)
+    second = ledger.charge(plan, sums=copy)
+    np.testing.assert_array_equal(second.measure(*make_sum()).values, shared)
+    first.measure(*make_sum("counts"))
+    with pytest.raises(GrantError, match="another process goes on with a copy of these sums"):
+        second.measure(*make_sum("counts"))
+    with pytest.raises(SumsError, match=r"has recorded the value of counts.*hushrec ledger forfeit"):
+        ledger.charge(plan, sums=stopped(copy))
+    ledger.finish(first, b"factors")
 
 
-def test_two_ledgers_never_draw_the_same_noise(
-    tmp_path: Path, folder: Path, make_plan: MakePlan, make_bounded: MakeBounded
+def test_another_plan_is_not_granted(ledger: Ledger, folder: SumsFolder, make_plan: MakePlan) -> None:
+    sums = folder.new()
+    ledger.charge(make_plan(0.5), sums=sums)
+    for other in (make_plan(0.4), make_plan(0.5, model="other")):
+        with pytest.raises(GrantError, match="was charged for another plan"):
+            ledger.charge(other, sums=sums)
+    assert ledger.state().spent == make_plan(0.5).spent.mu_squared
+
+
+def test_a_refused_charge_can_be_made_later_with_the_same_folder(
+    ledger: Ledger, folder: SumsFolder, make_plan: MakePlan
 ) -> None:
-    """One checkpoint, two ledgers: their releases' difference would be that of the exact sums."""
-    (tmp_path / "elsewhere").mkdir()
-    one = Ledger.create(tmp_path / "ledger.db", TOTAL)
-    two = Ledger.create(tmp_path / "elsewhere" / "ledger.db", TOTAL)
-    with bound(folder, one) as checkpoint:
-        drawn = one.charge(make_plan(), entropy=checkpoint).measure(make_bounded()).values
-        for use in (two.charge, lambda plan, entropy: two.stored(plan, None, entropy)):
-            with pytest.raises(CheckpointError, match="bound to another ledger, or to none; charge the one"):
-                use(make_plan(), entropy=checkpoint)
-    assert two.entries() == ()
-    assert two.head.seq == 0
-    with pytest.raises(CheckpointError, match="belongs to a fit with other ledger"):
-        bound(folder, two)
-    (folder / "commitment").unlink()  # and with the same key all the same, the noise is another
-    lose(folder)
-    with bound(folder, two) as checkpoint:
-        again = two.charge(make_plan(), entropy=checkpoint).measure(make_bounded()).values
-    assert np.sum(again != drawn) >= 2  # of 4 on a grid one may agree by chance; three do once in 1e10
+    sums = folder.new()
+    with pytest.raises(BudgetExceeded):
+        ledger.charge(make_plan(9.0), sums=sums)
+    assert ledger.state().under(sums.token) is None
+    ledger.charge(make_plan(0.5), sums=sums)
 
 
-def test_a_checkpoint_that_is_bound_to_no_ledger_is_refused(
-    place: str, folder: Path, make_plan: MakePlan
-) -> None:
-    ledger = Ledger.create(place, TOTAL)
-    for account in (ledger, Ledger.ephemeral(TOTAL)):
-        with bound(folder) as checkpoint, pytest.raises(CheckpointError, match="or to none"):
-            account.charge(make_plan(), entropy=checkpoint)
-        assert account.entries() == ()
-
-
-def test_what_was_handed_out_is_published(place: str, folder: Path, make_plan: MakePlan) -> None:
-    """A kill between the artefact and the mark; what comes back after it has left the building."""
-    ledger, plan = Ledger.create(place, TOTAL, max_releases=3), make_plan(0.5)
-    with bound(folder, ledger) as checkpoint:
-        ledger.handed_out(plan, None, checkpoint)  # nothing is there yet
-        ledger.sampled(ledger.charge(plan, entropy=checkpoint), b"factors")
-        assert {entry.state for entry in ledger.entries()} == {"sampled"}
-        ledger.handed_out(make_plan(0.4), 0)  # another plan was not handed out
-        assert {entry.state for entry in ledger.entries()} == {"sampled"}
-        ledger.handed_out(plan, None, checkpoint)
-    assert {entry.state for entry in Ledger.open(place).entries()} == {"published"}
-    head = ledger.head
-    ledger.handed_out(plan, 0)
-    assert ledger.head == head
-    with pytest.raises(GrantError, match="finished"):
-        ledger.charge(plan, 0)
-    ledger.sampled(ledger.charge(plan, 1), b"others")
-    ledger.handed_out(plan, 1)
-    assert {entry.state for entry in ledger.entries()} == {"published"}
-
-
-def test_the_same_people_take_part_again(place: str, folder: Path) -> None:
-    events = [Gaussian(name, 1.0, 4.0, 1.0, 4, 0.5) for name in ("sums", "counts")]
-    measurements = tuple(Measurement(event, 0.5) for event in events)
-    plan = Plan("toy", {}, "d" * 64, 1000, TOTAL, measurements)
-    ledger, drawn = Ledger.create(place, TOTAL), []
-    for _ in range(2):
-        with bound(folder, ledger) as checkpoint:
-            grant = ledger.charge(plan, entropy=checkpoint)
-            drawn.append([grant.sample(event.name) for event in events])
-    assert drawn[0] == drawn[1]
-    assert drawn[0][0] != drawn[0][1]
-
-
-def test_a_charge_that_was_given_up_stays_so(place: str, folder: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(place, TOTAL, max_releases=3)
-    with bound(folder, ledger) as checkpoint:
-        ledger.charge(make_plan(0.5), entropy=checkpoint)
-    ledger.forfeit_index(0)
-    spent = ledger.spent
-    for release_index in (None, 0, 1):
-        with bound(folder, ledger) as checkpoint, pytest.raises(CheckpointError, match="is forfeited"):
-            ledger.charge(make_plan(0.5), release_index, checkpoint)
-    assert ledger.spent == spent
-
-
-def test_another_plan_or_slot_is_not_granted(place: str, folder: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(place, TOTAL, max_releases=3)
-    with bound(folder, ledger) as checkpoint:
-        ledger.charge(make_plan(0.5), entropy=checkpoint)
-        for plan, release_index in ((make_plan(0.5), 1), (make_plan(0.4), 0), (make_plan(0.4), None)):
-            with pytest.raises(CheckpointError, match="another plan or release index"):
-                ledger.charge(plan, release_index, checkpoint)
-    assert ledger.spent == make_plan(0.5).spent
-
-
-def test_the_ledger_holds_the_commitment_and_never_the_key(
-    path: Path, folder: Path, make_plan: MakePlan
+def test_the_ledger_holds_the_token_and_digests_and_no_value(
+    path: Path, make_plan: MakePlan, make_sum: MakeSum
 ) -> None:
     ledger = Ledger.create(path, TOTAL, max_releases=3)
-    with bound(folder, ledger) as checkpoint:
-        ledger.charge(make_plan(0.1), entropy=checkpoint)
-        commitment, key = checkpoint.commitment, (folder / "key").read_bytes()
-    bytes_on_disk = path.read_bytes()
-    assert commitment.encode() in bytes_on_disk
-    for secret in (key, key.hex().encode()):
-        assert secret not in bytes_on_disk
-    ledger.charge(make_plan(0.1), entropy=OperatingSystem())
-    assert len(Ledger.open(path).entries()) == 4  # records with and without a checkpoint, side by side
+    sums = SumsFolder(path.with_name("sums"), ledger.id).new()
+    noisy = ledger.charge(make_plan(0.1), sums=sums).measure(*make_sum())
+    ledger.charge(make_plan(0.1), entropy=OperatingSystem())  # with a folder and without, side by side
+    (file,) = sums.path.glob("*.safetensors")
+    charge = ledger.state().under(sums.token)
+    assert charge is not None
+    assert charge.measured == {"sums": files.sha256(file)}
+    assert noisy.values.tobytes() in file.read_bytes()
+    assert noisy.values.tobytes() not in path.read_bytes()
+    assert len(Ledger.open(path).state().charges) == 2
 
 
-def test_the_head_of_a_release_is_that_of_its_charge(place: str, folder: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(place, TOTAL, max_releases=3)
-    with bound(folder, ledger) as checkpoint:
-        first = ledger.charge(make_plan(0.1), entropy=checkpoint).ledger
+def test_the_head_of_a_release_is_that_of_its_charge(
+    ledger: Ledger, folder: SumsFolder, make_plan: MakePlan, make_sum: MakeSum
+) -> None:
+    sums = folder.new()
+    grant = ledger.charge(make_plan(0.1), sums=sums)
+    grant.measure(*make_sum())
     ledger.charge(make_plan(0.1))
-    with bound(folder, ledger) as checkpoint:
-        assert ledger.charge(make_plan(0.1), entropy=checkpoint).ledger == first
+    assert ledger.charge(make_plan(0.1), sums=stopped(sums)).ledger == grant.ledger
 
 
-def branched(name: str, branch: str = "", sigma: float = 9.0) -> Gaussian:
-    return Gaussian(name, 2.0, sigma, 2**-8, 4, branch=branch)
+def branched(name: str, branch: str = "", sigma: float = 9.0) -> Measurement:
+    return Measurement(name, 2.0, "l2", 2**-8, 4, branch, sigma)
 
 
 BRANCHED = (
@@ -278,28 +233,32 @@ BRANCHED = (
     branched("means", "pairs"),
     branched("again", "counts", 8.0),
 )
+SUMS, PAIRS, MEANS, AGAIN = (one.listed for one in BRANCHED)
+VALUES = np.arange(4, dtype=np.int64)
 
 
 def of_branches() -> Plan:
-    parts = {"sums": 0.5, "pairs": 0.2, "means": 0.2, "again": 0.5}
-    made = tuple(Measurement(event, parts[event.name]) for event in BRANCHED)
-    return Plan("toy", {}, "d" * 64, 1000, TOTAL, made)
+    return Plan("toy", {}, "d" * 64, 1000, TOTAL, BRANCHED)
 
 
 def test_all_branches_are_booked_and_the_dearest_is_paid(place: str) -> None:
     """Two measurements of one branch cost more here than the dearest of all, in the other."""
     ledger, plan = Ledger.create(place, TOTAL), of_branches()
     grant = ledger.charge(plan)
-    entries = Ledger.open(place).entries()
-    assert [(e.measurement, e.branch) for e in entries] == [(e.name, e.branch) for e in BRANCHED]
-    assert [bool(e.rho) for e in entries] == [True, True, True, False]
-    assert ledger.spent == sum((e.spent for e in entries), Spent()) == plan.spent == spent_of(BRANCHED[:3])
+    state = Ledger.open(place).state()
+    booked = state.charges[0].booked
+    assert [(one["measurement"], one.get("branch", "")) for one in booked] == [
+        (one.name, one.branch) for one in BRANCHED
+    ]
+    assert [bool(one["cost"]) for one in booked] == [True, True, True, False]
+    assert state.spent == state.charges[0].cost == plan.spent.mu_squared
+    assert plan.spent == spent_of(BRANCHED[:3])
     assert grant.ledger["spent_epsilon"] == pytest.approx(plan.epsilon, abs=1e-9)
     (release,) = ledger.document().facts["releases"]
     assert (release["measurements"], release["epsilon"]) == (4, plan.epsilon)
 
 
-def test_of_two_threads_that_take_branches_one_has_all_of_its_own(make_bounded: MakeBounded) -> None:
+def test_of_two_threads_that_take_branches_one_has_all_of_its_own() -> None:
     """Without a lock, some threads that took theirs found a measurement of it gone."""
     plan, interval = of_branches(), sys.getswitchinterval()
     ledger = Ledger.ephemeral(TOTAL.model_copy(update={"epsilon": 1e4}))
@@ -317,39 +276,39 @@ def test_of_two_threads_that_take_branches_one_has_all_of_its_own(make_bounded: 
                     return False
 
                 assert sum(pool.map(take, ("pairs", "counts"))) == 1
-                for event in BRANCHED[1:]:
-                    if event.branch == grant.taken:
-                        grant.measure(make_bounded(event.name))
+                for one in BRANCHED[1:]:
+                    if one.branch == grant.taken:
+                        grant.measure(one.listed, VALUES)
     finally:
         sys.setswitchinterval(interval)
 
 
-def test_an_interrupted_fit_takes_the_same_branch_again(
-    place: str, folder: Path, make_bounded: MakeBounded
-) -> None:
-    """Its first releases come back, so that its choice does too; another one would be a second release."""
-    ledger, plan = Ledger.create(place, TOTAL), of_branches()
-    with bound(folder, ledger) as checkpoint:
-        grant = ledger.charge(plan, entropy=checkpoint)
-        grant.take("pairs")
-        pairs = grant.measure(make_bounded("pairs")).values
-    with bound(folder, ledger) as checkpoint:
-        again = ledger.charge(plan, entropy=checkpoint)
-        with pytest.raises(GrantError, match="the interrupted fit took another branch"):
-            again.take("counts")
-        with pytest.raises(GrantError, match="no branch was taken yet"):
-            again.measure(make_bounded("again"))
-        again.take("pairs")
-        np.testing.assert_array_equal(again.measure(make_bounded("pairs")).values, pairs)
-        assert again.measure(make_bounded("means")).values.shape == (4,)
+def test_a_stopped_fit_takes_the_same_branch_again(ledger: Ledger, folder: SumsFolder) -> None:
+    """Whatever it asks for: a value of another branch would be one that nothing pays for."""
+    sums, plan = folder.new(), of_branches()
+    grant = ledger.charge(plan, sums=sums)
+    assert grant.take("pairs") == "pairs"
+    pairs = grant.measure(PAIRS, VALUES).values
+    again = ledger.charge(plan, sums=stopped(sums))
+    with pytest.raises(GrantError, match="no branch was taken yet"):
+        again.measure(MEANS, VALUES)
+    assert again.take("counts") == again.taken == "pairs"
+    with pytest.raises(GrantError, match="only branch pairs is measured"):
+        again.measure(AGAIN, VALUES)
+    np.testing.assert_array_equal(again.measure(PAIRS, VALUES).values, pairs)
+    assert again.measure(MEANS, VALUES).values.shape == (4,)
 
 
-def test_a_fit_that_stopped_before_its_branch_may_take_any(
-    place: str, folder: Path, make_bounded: MakeBounded
-) -> None:
-    ledger, plan = Ledger.create(place, TOTAL), of_branches()
-    for _ in range(2):
-        with bound(folder, ledger) as checkpoint:
-            grant = ledger.charge(plan, entropy=checkpoint)
-            grant.measure(make_bounded())
-            grant.take("counts")
+def test_of_two_copies_of_the_sums_one_takes_a_branch(ledger: Ledger, folder: SumsFolder) -> None:
+    sums, plan = folder.new(), of_branches()
+    first = ledger.charge(plan, sums=sums)
+    second = ledger.charge(plan, sums=copied(sums))
+    first.take("pairs")
+    with pytest.raises(GrantError, match="another process goes on with a copy of these sums"):
+        second.take("counts")
+
+
+def test_a_fit_that_stopped_before_its_branch_may_take_any(ledger: Ledger, folder: SumsFolder) -> None:
+    sums, plan = folder.new(), of_branches()
+    ledger.charge(plan, sums=sums).measure(SUMS, VALUES)
+    assert ledger.charge(plan, sums=stopped(sums)).take("counts") == "counts"

@@ -1,21 +1,15 @@
 """The chain of records: what replaying it says, and what it refuses."""
 
 import hashlib
-import json
-import sqlite3
 
 import pytest
 
 from hushrec.errors import BudgetError, LedgerDamaged
-from hushrec.privacy.accounting.accountant import spent_of
+from hushrec.privacy.accounting.accountant import largest_cost
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.events import Gaussian, Laplace, drawn_rate
-from hushrec.privacy.accounting.plan import Measurement, Plan
+from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.ledger import history as ledger_history
-from hushrec.privacy.ledger import routes
 from hushrec.privacy.ledger.history import Charge, Head
-from hushrec.privacy.ledger.ledger import Ledger
-from hushrec.privacy.ledger.routes import chosen
 
 DELTA = 1e-6
 
@@ -24,39 +18,7 @@ def total(epsilon, delta=DELTA):
     return Budget(epsilon=epsilon, delta=delta, unit="user", adjacency="add-remove")
 
 
-def laplace(scale):
-    return [Laplace("sums", 1.0, scale, 2**-10, 4)]
-
-
-def sampled(sigma, rate, rounds=1):
-    return [Gaussian(f"round {i}", 1.0, sigma, 2**-10, 4, drawn_rate(rate)) for i in range(rounds)]
-
-
-def plan(events, delta=DELTA, epsilon=None):
-    epsilon = epsilon or spent_of(events).epsilon(delta)
-    listed = tuple(Measurement(event, 1 / len(events)) for event in events)
-    return Plan("toy", {}, "d" * 64, 1000, total(epsilon, delta), listed)
-
-
-def bodies(path):
-    with sqlite3.connect(path) as database:
-        rows = database.execute("SELECT body FROM log ORDER BY seq").fetchall()
-    database.close()
-    return [json.loads(body) for (body,) in rows]
-
-
-def test_the_route_stands_in_the_first_charges_first_record(tmp_path):
-    path = tmp_path / "ledger.db"
-    ledger = Ledger.create(path, total(4.0), max_releases=3)
-    for _ in range(2):
-        ledger.charge(plan(sampled(4.0, 0.125, 3)))
-    route = chosen(spent_of(sampled(4.0, 0.125, 3)), total(4.0))
-    records = bodies(path)
-    assert [body.get("route") for body in records] == [None, route, *[None] * 5]
-    assert replayed(*records[:6], records[6] | {"route": "2"}).route == route  # later ones have no say
-    before = ledger.remaining
-    ledger.extend(total(6.0))  # an owner's later decision does not move the order
-    assert Ledger.open(path).remaining == pytest.approx(before + 2.0)
+SUMS = Measurement("sums", 1.0, "l1", 2**-10, 4, noise=40.0)
 
 
 def replayed(*facts):
@@ -66,30 +28,21 @@ def replayed(*facts):
     return history
 
 
-def test_a_ledger_that_counts_in_an_unknown_way_is_refused(tmp_path):
-    path = tmp_path / "ledger.db"
-    Ledger.create(path, total(4.0), max_releases=3).charge(plan(laplace(40.0)))
-    opened, charged = bodies(path)
-    assert replayed(opened, charged).route == charged.pop("route") == routes.CONCENTRATED
-    for other in ({}, {"route": ""}, {"route": "65"}):
-        with pytest.raises(LedgerDamaged, match="in a way that this version does not know"):
-            replayed(opened, charged | other)
-
-
-# -- records, without a file ------------------------------------------------------------------------------
-
-
-def charged(number, release_index=0, domain="d" * 64, checkpoint="", **changes):
+def charged(number, release_index=0, domain="d" * 64, sums="", **changes):
     """The record of a charge of one measurement, which gets this number."""
-    facts = ledger_history.booking(
-        Charge(number, release_index, f"key {number}", "toy", domain, checkpoint=checkpoint),
-        "",
-        laplace(40.0)[0],
-    )
-    return facts | {"route": routes.CONCENTRATED} | changes
+    charge = Charge(number, release_index, f"key {number}", "toy", domain, sums=sums)
+    return ledger_history.booking(charge, SUMS, DELTA) | changes
 
 
 OPENED = ledger_history.opening(total(4.0), 3) | {"id": "f" * 32}
+
+
+OF_ONE = (
+    {"kind": "measured", "charge": 1, "name": "sums", "sha256": "cd"},
+    {"kind": "taken", "charge": 1, "branch": "pairs"},
+    {"kind": "made", "charge": 1, "sha256": "ab"},
+)
+"""What becomes of the first charge."""
 
 
 def stored(*facts):
@@ -99,15 +52,39 @@ def stored(*facts):
 
 
 def test_stored_records_replay_to_the_same_history():
-    facts = OPENED, charged(1), charged(2, release_index=1), {"kind": "sampled", "charge": 1, "sha256": "ab"}
+    facts = OPENED, charged(1), charged(2, release_index=1), *OF_ONE
     history, again = replayed(*facts), ledger_history.History()
     for record in stored(*facts):
         again.load(*record)
-    assert (again.head, again.spent, again.charges) == (history.head, history.spent, history.charges)
-    assert [*again.entries()] == [*history.entries()]
-    assert history.spent == spent_of(laplace(40.0)) * 2
-    assert (history.charges[1].state, history.charges[1].sha256) == ("sampled", "ab")
-    assert (history.id, history.max_releases, history.total) == ("f" * 32, 3, total(4.0))
+    state = again.state()
+    assert state == history.state()
+    assert state.spent == 2 * SUMS.spent().mu_squared == sum(charge.cost for charge in state.charges)
+    made = state.charges[0]
+    assert (made.state, made.sha256, made.branch, made.measured) == ("made", "ab", "pairs", {"sums": "cd"})
+    assert made.booked == (facts[1],)
+    assert (state.id, state.max_releases, state.total) == ("f" * 32, 3, total(4.0))
+    assert (state.allowed, state.left) == (largest_cost(total(4.0)), state.allowed - state.spent)
+
+
+def test_a_charge_costs_what_the_ledger_counts_and_nothing_where_another_branch_pays():
+    charge = Charge(1, 0, "key", "toy", "d" * 64)
+    cost = SUMS.spent()
+    booked = [ledger_history.booking(charge, SUMS, delta)["cost"] for delta in (DELTA, 0.0)]
+    assert booked == [cost.mu_squared, cost.epsilon]
+    assert ledger_history.booking(charge, SUMS, DELTA, free=True)["cost"] == 0
+
+
+def test_a_record_that_allows_another_cost_than_its_total_is_refused():
+    """Two raisers with psql could write one: the database compares what they say, and knows no ε."""
+    extended = ledger_history.extension(replayed(OPENED), total(5.0), 3)
+    assert replayed(OPENED, extended).allowed == largest_cost(total(5.0))
+    for first, *more in (
+        (OPENED | {"allowed": OPENED["allowed"] + 1},),
+        (OPENED, extended | {"allowed": extended["allowed"] + 1}),
+        (OPENED, extended | {"total": total(4.5).model_dump()}),
+    ):
+        with pytest.raises(LedgerDamaged, match="allows another cost than its total"):
+            replayed(first, *more)
 
 
 def test_a_hash_is_of_the_one_before_the_number_and_the_record():
@@ -139,24 +116,30 @@ def test_a_record_that_is_not_the_stored_one_is_refused(damage):
     history.load(*third)
 
 
+MEASURED, TAKEN, MADE = OF_ONE
+FORFEITED = {"kind": "forfeited", "charge": 1}
+
+
+@pytest.mark.parametrize("end", [MADE, FORFEITED], ids=["made", "forfeited"])
+@pytest.mark.parametrize("refused", [*OF_ONE, FORFEITED], ids=lambda facts: facts["kind"])
+def test_no_charge_goes_back(end, refused):
+    history = replayed(OPENED, charged(1), end)
+    spent, head = history.spent, history.head
+    with pytest.raises(LedgerDamaged, match=f"record 3 has a {end['kind']} charge {refused['kind']}"):
+        history.append(refused)
+    assert (history.spent, history.head) == (spent, head), "nothing comes back"
+
+
 @pytest.mark.parametrize(
-    ("states", "refused"),
-    [
-        ([], "published"),
-        (["sampled"], "sampled"),
-        (["sampled", "published"], "forfeited"),
-        (["sampled", "published"], "sampled"),
-        (["forfeited"], "sampled"),
-        (["forfeited"], "forfeited"),
-        (["sampled", "forfeited"], "published"),
-    ],
+    "again", [MEASURED | {"sha256": "ef"}, TAKEN | {"branch": "counts"}, MEASURED, TAKEN]
 )
-def test_no_charge_goes_back(states, refused):
-    history = replayed(OPENED, charged(1), *({"kind": state, "charge": 1} for state in states))
-    spent = history.spent
-    with pytest.raises(LedgerDamaged, match=f"makes a {['charged', *states][-1]} charge {refused}"):
-        history.append({"kind": refused, "charge": 1})
-    assert history.spent == spent == spent_of(laplace(40.0)), "nothing comes back"
+def test_a_value_is_measured_once_and_one_branch_taken(again):
+    history = replayed(OPENED, charged(1), charged(2), MEASURED, TAKEN)
+    with pytest.raises(LedgerDamaged, match=f"has a charged charge {again['kind']} twice"):
+        history.append(again)
+    history.append(MEASURED | {"name": "counts"})
+    history.append(again | {"charge": 2})  # of another charge
+    assert history.charges[1].measured == {"sums": "cd", "counts": "cd"}
 
 
 def test_a_head_is_held_by_its_number_and_its_hash():
@@ -172,25 +155,19 @@ def test_a_head_is_held_by_its_number_and_its_hash():
 def test_what_burnt_charges_leave_free_and_what_they_do_not():
     facts = (
         OPENED,
-        charged(1, checkpoint="c"),
+        charged(1, sums="c"),
         charged(2, release_index=1, domain="e" * 64),
         charged(3, release_index=2),
     )
-    history = replayed(*facts, {"kind": "forfeited", "charge": 1})
-    assert history.free_index() == 0
-    assert history.latest(0) is None
-    assert history.latest(1) == history.charges[2]
-    assert replayed(*facts).free_index() == 3
-    assert history.under("c") == history.charges[1], "a checkpoint's charge, burnt or not"
-    assert history.under("") is None
-    assert history.covers("d" * 64)
-    assert history.covers("e" * 64)
-    assert not history.covers("f" * 64)
-
-
-def test_divergences_at_other_orders_are_refused():
-    with pytest.raises(LedgerDamaged, match="at orders"):
-        replayed(OPENED, charged(1, curve=[1, 2, 3]))
+    state = replayed(*facts, FORFEITED).state()
+    assert (state.indexes, state.releases_left) == ({1, 2}, 1)
+    assert state.latest(0) is None
+    assert state.latest(1) == state.charges[1]
+    assert state.under("c") == state.charges[0], "the charge of a folder, given up or not"
+    assert state.under("") is None
+    before = replayed(*facts).state()
+    assert (before.indexes, before.releases_left) == ({0, 1, 2}, 0)
+    assert state.spent == before.spent
 
 
 def test_a_horizon_is_at_least_one_release():

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,10 +13,9 @@ from hushrec.documents.words import Clause
 from hushrec.errors import (
     BudgetError,
     BudgetExceeded,
-    ChargeUnpublished,
     GrantError,
 )
-from hushrec.privacy.accounting.accountant import Spent, spent_of
+from hushrec.privacy.accounting.accountant import largest_cost
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.ledger import booking
@@ -35,35 +35,25 @@ def test_a_charge_books_every_measurement_and_outlives_the_process(place: str, m
     ledger = Ledger.create(place, TOTAL, max_releases=3)
     plan = make_plan()
     grant = ledger.charge(plan)
-    reopened = Ledger.open(place)
-    assert reopened.entries() == ledger.entries()
-    first, second = reopened.entries()
-    assert (first.seq, first.charge, first.release_index, first.measurement, first.state) == (
-        1,
-        1,
-        0,
-        "sums",
-        "charged",
-    )
-    assert (second.seq, second.charge, second.measurement) == (2, 1, "counts")
-    assert (first.model, first.mechanism, first.size) == ("toy", "gaussian", 4)
-    assert (first.sensitivity, first.sigma) == (2.0, plan.events[0].noise)
-    assert first.key == plan.key(ledger.id, 0)
-    assert (
-        reopened.spent
-        == plan.spent
-        == sum((Spent(e.rho, e.epsilon_sum, e.pure_rho) for e in reopened.entries()), Spent())
-    )
-    assert reopened.spent == spent_of(plan.events)
-    assert reopened.remaining == pytest.approx(1.0, abs=1e-9)
-    assert (reopened.total, reopened.max_releases) == (TOTAL, 3)
+    state = Ledger.open(place).state()
+    assert state == ledger.state()
+    (charge,) = state.charges
+    assert (charge.number, charge.release_index, charge.model, charge.state) == (1, 0, "toy", "charged")
+    assert (charge.key, charge.domain, charge.budget) == (plan.key(ledger.id), "d" * 64, plan.budget)
+    for one, record in zip(plan.noisy, charge.booked, strict=True):
+        cost = one.spent().mu_squared
+        assert record.items() >= (one.facts() | {"sigma": one.noise, "cost": cost}).items()
+    assert state.spent == charge.cost == plan.spent.mu_squared == state.allowed - state.left
+    assert 1.0 < state.remaining < 2.0  # μ² adds up: more is left than the difference
+    assert state.spent_epsilon == pytest.approx(1.0, abs=1e-9)
+    assert (state.total, state.max_releases, state.releases_left, state.head.seq) == (TOTAL, 3, 2, 2)
     assert grant.private
     assert grant.caveats == ()
     assert grant.ledger == {
         "id": ledger.id,
         "file": store_of(place).name,
         "seq": 2,
-        "head": ledger.head.hash,
+        "head": state.head.hash,
         "release_index": 0,
         "max_releases": 3,
         "domain": "d" * 64,
@@ -75,36 +65,42 @@ def test_a_charge_books_every_measurement_and_outlives_the_process(place: str, m
     assert grant.ledger["date"] >= "2026"
 
 
+def test_a_state_is_read_anew_and_stays_as_it_was(place: str, make_plan: MakePlan) -> None:
+    """Also what another process charges."""
+    ledger, other = Ledger.create(place, TOTAL, max_releases=3), Ledger.open(place)
+    before = other.state()
+    finish(ledger, ledger.charge(make_plan(0.5)), b"bytes")
+    assert (before.charges, before.spent, before.remaining, before.releases_left) == ((), 0, 2.0, 3)
+    after = other.state()
+    assert (len(after.charges), after.spent, after.releases_left) == (1, make_plan(0.5).spent.mu_squared, 2)
+    assert other.artefact(0) == b"bytes"
+
+
 def test_states_only_go_forward(place: str, make_plan: MakePlan) -> None:
     ledger = Ledger.create(place, TOTAL, max_releases=9)
     grant = ledger.charge(make_plan(0.1))
-    with pytest.raises(GrantError, match="charge is charged, not sampled"):
-        ledger.published(grant)
-    ledger.sampled(grant, b"factors")
-    with pytest.raises(GrantError, match="charge is sampled, not charged"):
-        ledger.sampled(grant, b"other factors")
-    ledger.published(grant)
-    for again in (ledger.published, ledger.forfeit):
-        with pytest.raises(GrantError, match="charge is published"):
-            again(grant)
-    forfeited = ledger.charge(make_plan(0.1))
-    spent = ledger.spent
-    ledger.forfeit(forfeited)
-    with pytest.raises(GrantError, match="charge is forfeited"):
-        ledger.sampled(forfeited, b"factors")
-    assert ledger.spent == spent  # nothing comes back
-    assert [entry.state for entry in ledger.entries()] == ["published"] * 2 + ["forfeited"] * 2
+    ledger.finish(grant, b"factors")
+    given_up = ledger.charge(make_plan(0.1))
+    spent = ledger.state().spent
+    ledger.forfeit(given_up)
+    for over, state in ((grant, "made"), (given_up, "forfeited")):
+        for again in (lambda one=over: ledger.finish(one, b"others"), lambda one=over: ledger.forfeit(one)):
+            with pytest.raises(GrantError, match=f"charge is {state}"):
+                again()
+    assert ledger.state().spent == spent  # nothing comes back
+    assert [charge.state for charge in ledger.state().charges] == ["made", "forfeited"]
+    assert ledger.artefact(0) == b"factors"
 
 
-def test_a_stored_or_burnt_grant_releases_nothing_more(
-    place: str, make_plan: MakePlan, make_bounded: Callable[..., object]
+def test_a_finished_or_forfeited_grant_releases_nothing_more(
+    place: str, make_plan: MakePlan, make_sum: Callable[..., tuple[Any, Any]]
 ) -> None:
     ledger = Ledger.create(place, TOTAL, max_releases=9)
-    for close in (lambda grant: ledger.sampled(grant, b"factors"), ledger.forfeit):
+    for close in (lambda grant: ledger.finish(grant, b"factors"), ledger.forfeit):
         grant = ledger.charge(make_plan(0.1))
         close(grant)
         with pytest.raises(GrantError):
-            grant.measure(make_bounded())
+            grant.measure(*make_sum())
 
 
 def test_a_grant_belongs_to_its_ledger(tmp_path: Path, make_plan: MakePlan) -> None:
@@ -114,19 +110,19 @@ def test_a_grant_belongs_to_its_ledger(tmp_path: Path, make_plan: MakePlan) -> N
     grant = one.charge(make_plan())
     two.charge(make_plan())
     with pytest.raises(GrantError, match="another ledger"):
-        two.sampled(grant, b"factors")
+        two.finish(grant, b"factors")
 
 
 def test_more_than_the_total_is_refused_and_changes_nothing(place: str, make_plan: MakePlan) -> None:
     ledger = Ledger.create(place, TOTAL, max_releases=9)
     ledger.charge(make_plan(1.5), accept="share")
-    head = ledger.head
+    state = ledger.state()
     with pytest.raises(BudgetExceeded) as refusal:
         ledger.charge(make_plan(1.5))
     assert refusal.value.requested > 2.0
-    assert refusal.value.remaining == ledger.remaining == pytest.approx(0.5, abs=1e-9)
+    assert refusal.value.remaining == state.remaining < 1.5
     assert refusal.value.unit == "user"
-    assert ledger.head == head
+    assert ledger.state() == state
     ledger.charge(make_plan(0.1), accept="share")
 
 
@@ -136,7 +132,7 @@ def test_the_whole_total_can_be_spent_and_not_a_unit_more(place: str, make_plan:
     tenth = make_plan(0.1, delta=0.0, names=("sums",))
     for _ in range(3):
         ledger.charge(tenth, accept="share")
-    assert ledger.remaining == 0.0
+    assert (ledger.state().left, ledger.state().remaining, ledger.state().spent_epsilon) == (0, 0.0, 0.3)
     with pytest.raises(BudgetExceeded):
         ledger.charge(make_plan(1e-9, delta=0.0, names=("sums",)))
 
@@ -151,7 +147,7 @@ def test_unit_and_adjacency_must_be_the_ledgers(
     plan = make_plan()
     with pytest.raises(BudgetError, match="do not add"):
         ledger.charge(dataclasses.replace(plan, budget=plan.budget.model_copy(update=other)))
-    assert ledger.entries() == ()
+    assert ledger.state().charges == ()
 
 
 def test_the_ledgers_delta_must_be_small_too(place: str, make_plan: MakePlan) -> None:
@@ -162,11 +158,18 @@ def test_the_ledgers_delta_must_be_small_too(place: str, make_plan: MakePlan) ->
 
 def test_pure_and_gaussian_charges_add(place: str, make_plan: MakePlan) -> None:
     ledger = Ledger.create(place, TOTAL, max_releases=9)
-    ledger.charge(make_plan(1.0), accept="share")
-    ledger.charge(make_plan(0.9, delta=0.0), accept="share")
-    spent = ledger.spent
-    assert (spent.rho, spent.epsilon_sum) == (make_plan(1.0).spent.rho, 900_000_000_000)
-    assert spent.epsilon(1e-6) <= 1.9
+    plans = make_plan(1.0), make_plan(0.2, delta=0.0)
+    for plan in plans:
+        ledger.charge(plan, accept="share")
+    assert ledger.state().spent == sum(plan.spent.mu_squared for plan in plans)
+    assert 1.0 < ledger.state().spent_epsilon < 2.0
+
+
+def test_gaussian_noise_is_refused_where_pure_epsilon_adds_up(place: str, make_plan: MakePlan) -> None:
+    ledger = Ledger.create(place, TOTAL.model_copy(update={"delta": 0.0}))
+    with pytest.raises(BudgetError, match="no finite ε at this ledger's δ = 0"):
+        ledger.charge(make_plan(0.1))
+    assert ledger.state().charges == ()
 
 
 def test_many_threads_share_one_budget(place: str, make_plan: MakePlan) -> None:
@@ -188,77 +191,52 @@ def test_many_threads_share_one_budget(place: str, make_plan: MakePlan) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert (sum(outcomes), len(outcomes), ledger.remaining) == (5, 12, 0.0)
+    assert (sum(outcomes), len(outcomes), ledger.state().left) == (5, 12, 0)
 
 
-# -- slots ------------------------------------------------------------------------------------------------
+# -- release indexes --------------------------------------------------------------------------------------
 
 
-def test_a_slot_answers_with_the_bytes_it_was_charged_for(place: str, make_plan: MakePlan) -> None:
+def test_the_ledger_keeps_the_bytes_of_what_was_made(place: str, make_plan: MakePlan) -> None:
     ledger = Ledger.create(place, TOTAL, max_releases=4)
-    plan = make_plan(0.5)
-    assert ledger.stored(plan, 2) is None
-    grant = ledger.charge(plan, release_index=2)
-    assert ledger.stored(plan, 2) is None
-    ledger.sampled(grant, b"factors")
-    assert ledger.stored(plan, 2) == b"factors"
-    assert ledger.stored(plan, 1) is None
-    assert ledger.stored(make_plan(0.4), 2) is None
-    ledger.published(grant)
-    assert Ledger.open(place).stored(plan, 2) == b"factors"
-    spent = ledger.spent
-    for same_slot in (plan, make_plan(0.4)):
-        with pytest.raises(GrantError, match=r"stored\(plan, 2\)"):
-            ledger.charge(same_slot, release_index=2)
-    assert ledger.spent == spent
+    first, second = (ledger.charge(make_plan(0.5)) for _ in range(2))
+    ledger.finish(second, b"factors")
+    assert Ledger.open(place).artefact(1) == b"factors"
+    for not_made in (0, 2, -1):
+        with pytest.raises(GrantError, match=f"no release {not_made} was made"):
+            ledger.artefact(not_made)
+    assert [one.number for one in ledger.state().charges if one.state == "charged"] == [first.charge]
 
 
-def test_an_unfinished_charge_keeps_its_index_until_it_is_given_up(place: str, make_plan: MakePlan) -> None:
+def test_an_open_charge_keeps_its_index_until_it_is_given_up(place: str, make_plan: MakePlan) -> None:
     ledger = Ledger.create(place, TOTAL, max_releases=1)
-    first = ledger.charge(make_plan(0.5), release_index=0)
-    with pytest.raises(BudgetError, match="is not below"):
-        ledger.charge(make_plan(0.5))  # the next slot, for the first may still be at work
-    with pytest.raises(
-        ChargeUnpublished, match="release 0 was charged, and no release was published under it"
-    ):
-        ledger.charge(make_plan(0.5), release_index=0)
-    assert ledger.spent == make_plan(0.5).spent
-    ledger.forfeit_index(0)
-    with pytest.raises(ChargeUnpublished, match="release 0 was charged and forfeited"):
-        ledger.charge(make_plan(0.5), release_index=0)
+    first = ledger.charge(make_plan(0.5))
+    with pytest.raises(BudgetError, match="all 1 releases of this ledger are made or charged"):
+        ledger.charge(make_plan(0.5))
+    spent = ledger.state().spent
+    ledger.forfeit(0)
     second = ledger.charge(make_plan(0.5))
-    assert ledger.spent == make_plan(0.5).spent * 2
-    assert [entry.state for entry in ledger.entries()] == ["forfeited"] * 2 + ["charged"] * 2
+    assert second.ledger["release_index"] == 0
+    assert ledger.state().spent == 2 * spent
+    assert [charge.state for charge in ledger.state().charges] == ["forfeited", "charged"]
     with pytest.raises(GrantError, match="forfeited"):
-        ledger.sampled(first, b"too late")
-    ledger.sampled(second, b"factors")
-    assert ledger.stored(make_plan(0.5), 0) == b"factors"
-    with pytest.raises(GrantError, match="release 1 holds no charge, so there is nothing to forfeit"):
-        ledger.forfeit_index(1)
-    ledger.published(second)
-    with pytest.raises(GrantError, match="release 0 was published, so there is nothing to forfeit"):
-        ledger.forfeit_index(0)
+        ledger.finish(first, b"too late")
+    ledger.finish(second, b"factors")
+    assert ledger.artefact(0) == b"factors"
+    for index, why in ((1, "holds no charge"), (0, "is made")):
+        with pytest.raises(GrantError, match=f"release {index} {why}, so there is nothing to forfeit"):
+            ledger.forfeit(index)
 
 
-def test_a_refused_second_charge_burns_nothing(place: str, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(place, TOTAL)
-    grant = ledger.charge(make_plan(1.5), release_index=0)
-    with pytest.raises(ChargeUnpublished):
-        ledger.charge(make_plan(1.5), release_index=0)
-    finish(ledger, grant)
-
-
-def test_slots_end_at_the_horizon_which_the_owner_may_extend(place: str, make_plan: MakePlan) -> None:
+def test_indexes_end_where_the_owner_may_extend_them(place: str, make_plan: MakePlan) -> None:
     ledger = Ledger.create(place, TOTAL, max_releases=2)
-    for release_index in (-1, 2):
-        with pytest.raises(BudgetError, match=r"is not below|0 or more"):
-            ledger.charge(make_plan(0.1), release_index=release_index)
     assert [ledger.charge(make_plan(0.1)).ledger["release_index"] for _ in range(2)] == [0, 1]
-    with pytest.raises(BudgetError, match="is not below"):
+    with pytest.raises(BudgetError, match="all 2 releases"):
         ledger.charge(make_plan(0.1))
     more = TOTAL.model_copy(update={"epsilon": 4.0})
     raise_total(place, more, 3)
-    assert (Ledger.open(place).total, Ledger.open(place).max_releases) == (more, 3)
+    state = Ledger.open(place).state()
+    assert (state.total, state.max_releases, state.allowed) == (more, 3, largest_cost(more))
     assert ledger.charge(make_plan(3.0)).ledger["release_index"] == 2
 
 
@@ -271,7 +249,7 @@ def test_an_extension_only_adds(place: str, change: dict[str, object]) -> None:
         ledger.extend(TOTAL.model_copy(update=change))
     with pytest.raises(BudgetError):
         ledger.extend(TOTAL, max_releases=1)
-    assert ledger.head.seq == 0
+    assert ledger.state().head.seq == 0
 
 
 # -- what the release says --------------------------------------------------------------------------------
@@ -284,15 +262,14 @@ def test_seeded_or_unkept_releases_claim_nothing(place: str, make_plan: MakePlan
     seeded = (Clause("unprotected.seeded"),)
     assert kept.charge(plan, entropy=Seeded(1)).caveats == seeded
     assert kept.charge(plan).caveats == (Clause("unprotected.ledger"),)
-    assert [entry.caveats for entry in kept.entries()[1:3]] == [(), seeded]
+    assert [charge.caveats for charge in kept.state().charges[:2]] == [(), seeded]
     assert unkept.charge(plan, entropy=Seeded(1)).caveats == seeded
     grant = unkept.charge(plan)
     assert grant.caveats == (Clause("unprotected.not_kept"),)
     assert not grant.private
     assert grant.ledger["file"] is None
-    unkept.sampled(grant, b"factors")
-    unkept.published(grant)
-    assert unkept.stored(plan, 1) == b"factors"
+    finish(unkept, grant)
+    assert unkept.artefact(1) == b"factors"
 
 
 def test_no_decision_reads_a_clock(place: str, make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,8 +282,8 @@ def test_no_decision_reads_a_clock(place: str, make_plan: MakePlan, monkeypatch:
             monkeypatch.setattr(time, clock, lambda jump=jump: jump)
         monkeypatch.setattr(booking, "today", lambda jump=jump: f"a day like {jump}")
         ledger.charge(make_plan(0.1))
-        assert Ledger.open(place).head == ledger.head
-    assert ledger.spent == make_plan(0.1).spent * 4
+        assert Ledger.open(place).state() == ledger.state()
+    assert ledger.state().spent == make_plan(0.1).spent.mu_squared * 4
 
 
 def clock_readers(folder: Path) -> set[str]:

@@ -34,7 +34,7 @@ def write_release(folder: Path, name: str, ledger: dict[str, object]) -> None:
 def test_a_ledger_is_started_once(path: Path, make_plan: MakePlan) -> None:
     budget = make_plan().budget
     ledger = Ledger.create(path, budget)
-    assert ledger.total == budget
+    assert ledger.state().total == budget
     finish(ledger, ledger.charge(make_plan()))
     again = Ledger.open(path)
     assert again.id == ledger.id
@@ -64,7 +64,7 @@ def test_a_new_ledger_in_place_of_a_lost_one_is_refused(path: Path, make_plan: M
     path.unlink()
     fresh = Ledger.create(path, TOTAL)
     write_release(path.parent, "toy", grant.ledger)
-    for use in (lambda: Ledger.open(path), lambda: fresh.charge(make_plan()), lambda: fresh.remaining):
+    for use in (lambda: Ledger.open(path), lambda: fresh.charge(make_plan()), fresh.state):
         with pytest.raises(LedgerMissing, match="another ledger of this name"):
             use()
 

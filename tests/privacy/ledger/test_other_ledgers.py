@@ -20,6 +20,7 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger import anchors
+from hushrec.privacy.ledger.history import extension
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.ledger.stores.sqlite import SqliteStore
 from hushrec.privacy.noise.entropy import Seeded
@@ -102,8 +103,7 @@ def test_a_second_ledger_that_was_minted_is_not_charged(path: Path, other: Path,
     first.charge(make_plan(0.5))
     with pytest.raises(LedgerError, match=SECOND):
         minted.charge(make_plan(0.5))
-    assert minted.entries() == ()
-    assert minted.head.seq == 0
+    assert minted.state().head.seq == 0
     first.charge(make_plan(0.5))  # the first one goes on
     minted.charge(of(make_plan(0.5), OTHER))  # and the other serves other people
     with pytest.raises(LedgerError, match=SECOND):
@@ -131,7 +131,7 @@ def test_a_ledger_that_was_deleted_is_missed_under_another_name(
         fresh = Ledger.create(other, TOTAL)
     with pytest.raises(LedgerError, match=SECOND):
         fresh.charge(make_plan())
-    assert fresh.entries() == ()
+    assert fresh.state().charges == ()
     file.unlink()
     fresh.charge(make_plan())  # what nothing in the folder tells, nobody can know
 
@@ -219,8 +219,8 @@ def test_looking_around_drops_no_lock_of_this_process(path: Path, other: Path) -
         with pytest.raises(LedgerMissing):
             Ledger.open(other)
         assert seen_by_another_process(path) == "database is locked"
-        session.append(kind="extended", total=TOTAL.model_dump(), max_releases=5)
-    assert Ledger.open(path).max_releases == 5
+        session.append(**extension(session.history, TOTAL, 5))
+    assert Ledger.open(path).state().max_releases == 5
 
 
 def test_a_look_by_other_means_would_drop_it(path: Path) -> None:

@@ -56,7 +56,7 @@ def test_strange_claims_close_the_ledger_that_they_name(path: Path) -> None:
     for about in ({"id": [], "file": 7}, {"id": 1.0, "file": None}, {"id": {}, "file": {"ledger": "db"}}):
         write_facts(path.parent, "odd", {"seq": "x", "head": 0, "domain": [{}]} | about)
         assert Ledger.open(path).id == ledger.id
-    for head in ({"seq": 10**400, "head": {}}, {"seq": 0.0, "head": ledger.head.hash}):
+    for head in ({"seq": 10**400, "head": {}}, {"seq": 0.0, "head": ledger.state().head.hash}):
         write_facts(path.parent, "strange", {"id": ledger.id, "file": "x"} | head)
         with pytest.raises(LedgerStale, match="strange"):
             Ledger.open(path)

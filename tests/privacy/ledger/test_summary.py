@@ -6,6 +6,7 @@ from hushrec.data.synthetic import netflix_like
 from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.text import left
 from support.documents import piece
 from support.hostile import HOSTILE, harmless
 from support.ledgers import finish
@@ -25,7 +26,7 @@ def test_a_line_says_what_is_left_and_how_many_releases_there_were(tmp_path):
         == "Ledger(ours.db: ε = 2 at δ = 1e-06 per user, add-remove; ε = 2 left, 0 of 3 releases)"
     )
     finish(ledger, charged(ledger))
-    assert repr(ledger).endswith(f"; ε = {ledger.remaining:g} left, 1 of 3 releases)")
+    assert repr(ledger).endswith(f"; ε = {left(ledger.state().remaining)} left, 1 of 3 releases)")
     assert str(tmp_path) not in repr(ledger)
     assert repr(Ledger.ephemeral(TOTAL)).startswith("Ledger(in memory: ")
 
@@ -38,7 +39,6 @@ def test_the_page_lists_every_release(tmp_path):
     page = piece(ledger._repr_html_())
     assert page.count("GlobalEffects") == page.count("<table") == 1
     assert ">0.5<" in page
-    assert ledger.holds.split(".")[0] in page
 
 
 def test_a_hostile_file_name_does_nothing(tmp_path):

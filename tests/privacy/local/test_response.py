@@ -11,8 +11,8 @@ from hushrec.arrays import Ints
 from hushrec.errors import BudgetError, GrantError
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import _exponent
-from hushrec.privacy.accounting.events import Event, Responses, Substitutions
-from hushrec.privacy.accounting.plan import Measurement, Plan
+from hushrec.privacy.accounting.measurement import Responses, Substitutions
+from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.local import response
@@ -23,18 +23,19 @@ from hushrec.privacy.noise.entropy import Entropy, OperatingSystem, Seeded
 from support.cells import dense, rows_of, truth
 
 SHAPE = 30, 40
-EVENT = Responses("answers", 6, _exponent(1.0, 6), 40, 40)
-LAW = ResponseRandomizer(6, EVENT.exponent)
+BOOKED = Responses.of("answers", 6, _exponent(1.0, 6), 40, 40)
+LAW = ResponseRandomizer(6, BOOKED.exponent)
 
 
 def drawn(distribution: ResponseRandomizer, before: Ints, threads: int = 2) -> Ints:
-    key = functools.partial(Seeded(2).key, "answers")
-    return dense(before.shape, *distribution.draw(rows_of(before), key, sampler.count_draws, threads=threads))
+    return dense(
+        before.shape, *distribution.draw(rows_of(before), Seeded(2).key, sampler.count_draws, threads=threads)
+    )
 
 
-def grant_for(event: Event = EVENT, entropy: Entropy | None = None) -> Grant:
+def grant_for(booked: Responses | Substitutions = BOOKED, entropy: Entropy | None = None) -> Grant:
     budget = Budget(epsilon=1e6, delta=0.0, unit="user", adjacency="replace")
-    plan = Plan("toy", {}, "d" * 64, 1000, budget, (Measurement(event, 1.0),))
+    plan = Plan("toy", {}, "d" * 64, 1000, budget, (booked,))
     return Ledger.ephemeral(budget).charge(plan, entropy=entropy or Seeded(1))
 
 
@@ -43,11 +44,11 @@ def digest(*arrays: np.ndarray) -> str:
 
 
 def reported(entropy: Entropy, answered: int | None = None) -> str:
-    event = Responses("answers", 6, EVENT.exponent, answered or 40, answered or 40)
-    found = grant_for(event, entropy).randomize(
-        rows_of(truth(6, SHAPE)), ResponseRandomizer(6, EVENT.exponent, answered)
+    booked = Responses.of("answers", 6, BOOKED.exponent, answered or 40, answered or 40)
+    found = grant_for(booked, entropy).randomize(
+        rows_of(truth(6, SHAPE)), ResponseRandomizer(6, BOOKED.exponent, answered)
     )
-    assert (found.name, found.width, found.event) == ("answers", 40, event)
+    assert (found.name, found.width, found.measurement) == ("answers", 40, booked)
     Rows(found.name, found.width, found.indptr, found.columns, found.marks)  # such rows they are
     assert found.marks.max() < 5
     return digest(found.indptr, found.columns, found.marks)[:16]
@@ -109,33 +110,37 @@ def test_all_256_marks_are_answered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("distribution", "event", "complaint"),
+    ("distribution", "booked", "complaint"),
     [
-        (LAW, Responses("others", 6, EVENT.exponent, 40, 40), "not booked"),
-        (LAW, Substitutions("answers", 1.0, 0.5, 40, 40), "booked was item substitution"),
+        (LAW, Responses.of("others", 6, BOOKED.exponent, 40, 40), "not booked"),
+        (LAW, Substitutions.of("answers", 1.0, 0.5, 40, 40), "booked was item substitution"),
         (
             LAW,
-            Responses("answers", 6, EVENT.exponent * (1 - 1e-15), 40, 40),
+            Responses.of("answers", 6, BOOKED.exponent * (1 - 1e-15), 40, 40),
             "loses more than the booked ε = 1;",
         ),
-        (ResponseRandomizer(7, EVENT.exponent), EVENT, "loses more than the booked"),
-        (LAW, Responses("answers", 6, EVENT.exponent, 39, 40), "more than the booked 39 cells"),
-        (LAW, Responses("answers", 6, EVENT.exponent, 40, 41), "booked were 41"),
-        (ResponseRandomizer(6, EVENT.exponent, 7), EVENT, "7 of 40 cells"),
-        (LAW, Responses("answers", 6, EVENT.exponent, 7, 7), "40 of 40 cells"),
+        (ResponseRandomizer(7, BOOKED.exponent), BOOKED, "loses more than the booked"),
+        (LAW, Responses.of("answers", 6, BOOKED.exponent, 39, 40), "more than the booked 39 cells"),
+        (LAW, Responses.of("answers", 6, BOOKED.exponent, 40, 41), "booked were 41"),
+        (ResponseRandomizer(6, BOOKED.exponent, 7), BOOKED, "7 of 40 cells"),
+        (LAW, Responses.of("answers", 6, BOOKED.exponent, 7, 7), "40 of 40 cells"),
         (
-            ResponseRandomizer(6, EVENT.exponent, 41),
-            Responses("answers", 6, EVENT.exponent, 41, 41),
+            ResponseRandomizer(6, BOOKED.exponent, 41),
+            Responses.of("answers", 6, BOOKED.exponent, 41, 41),
             "41 of 40",
         ),
-        (ResponseRandomizer(6, EVENT.exponent, 7), Responses("answers", 6, EVENT.exponent, 6, 7), "6 cells"),
-        (ResponseRandomizer(5, EVENT.exponent), EVENT, "a mark is not among the 4"),
+        (
+            ResponseRandomizer(6, BOOKED.exponent, 7),
+            Responses.of("answers", 6, BOOKED.exponent, 6, 7),
+            "6 cells",
+        ),
+        (ResponseRandomizer(5, BOOKED.exponent), BOOKED, "a mark is not among the 4"),
     ],
 )
 def test_what_was_not_booked_is_refused_and_spends_nothing(
-    distribution: ResponseRandomizer, event: Event, complaint: str
+    distribution: ResponseRandomizer, booked: Responses | Substitutions, complaint: str
 ) -> None:
-    grant = grant_for(event)
+    grant = grant_for(booked)
     for _ in range(2):
         with pytest.raises(GrantError, match=complaint):
             grant.randomize(rows_of(truth(6, SHAPE)), distribution)
@@ -151,10 +156,10 @@ def test_rows_are_randomized_once() -> None:
 def test_the_longest_row_decides_how_many_cells_may_differ() -> None:
     before = np.full(SHAPE, -1)
     before[3, :7] = 2
-    event = functools.partial(Responses, "answers", 6, EVENT.exponent, size=40)
-    grant_for(event(14)).randomize(rows_of(before), LAW)
+    booked = functools.partial(Responses.of, "answers", 6, BOOKED.exponent, size=40)
+    grant_for(booked(cells=14)).randomize(rows_of(before), LAW)
     with pytest.raises(GrantError, match="cap contributions") as refusal:
-        grant_for(event(13)).randomize(rows_of(before), LAW)
+        grant_for(booked(cells=13)).randomize(rows_of(before), LAW)
     assert "7" not in str(refusal.value)
     assert "14" not in str(refusal.value)
 

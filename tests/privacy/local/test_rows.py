@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushrec.privacy.accounting.events import Responses
+from hushrec.privacy.accounting.measurement import Responses
 from hushrec.privacy.local.rows import RandomizedRows, Rows
 
 FINE = {
@@ -45,6 +45,6 @@ def test_what_is_no_row_is_refused(change: dict[str, object]) -> None:
 
 
 def test_cells_are_in_no_repr() -> None:
-    event = Responses("answers", 6, 1.0, 5, 5)
-    for rows in (Rows("answers", **FINE), RandomizedRows("answers", **FINE, event=event)):  # type: ignore[arg-type]
+    booked = Responses.of("answers", 6, 1.0, 5, 5)
+    for rows in (Rows("answers", **FINE), RandomizedRows("answers", **FINE, measurement=booked)):  # type: ignore[arg-type]
         assert not any(word in repr(rows) for word in ("array", "255", "31"))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hushrec.errors import BudgetError, GrantError
-from hushrec.privacy.accounting.events import Responses, Substitutions
+from hushrec.privacy.accounting.measurement import Responses, Substitutions
 from hushrec.privacy.local import substitution
 from hushrec.privacy.local.rows import Rows
 from hushrec.privacy.local.substitution import SubstitutionRandomizer, worst_per_slot
@@ -155,7 +155,7 @@ def test_chances_of_zero_lose_everything():
     assert distribution(0.25, 1.0, everybody).per_slot < 1e-9  # uniform, whatever comes in
     assert distribution(0.5, 1.0, everybody).per_slot == pytest.approx(math.log(3))
     with pytest.raises(BudgetError, match="no finite"):
-        Substitutions("cells", math.inf, 0.5, 1, 4)
+        Substitutions.of("cells", math.inf, 0.5, 1, 4)
 
 
 def test_chances_are_rounded_down_before_they_are_priced():
@@ -207,13 +207,13 @@ def rows(*profiles, width=6, seed=0):
 
 def test_what_was_booked_may_be_drawn():
     each = distribution(0.9, 0.9, GROUPS)
-    event = Substitutions("cells", each.per_slot, 0.1, 3, 6)
-    each.require_booked(rows((0, 1, 5), ()), event)
-    each.require_booked(rows(), event)
+    booked = Substitutions.of("cells", each.per_slot, 0.1, 3, 6)
+    each.require_booked(rows((0, 1, 5), ()), booked)
+    each.require_booked(rows(), booked)
 
 
 @pytest.mark.parametrize(
-    ("event", "given", "message"),
+    ("change", "given", "message"),
     [
         ({"per_slot": 6.0}, rows((0, 1)), "loses more"),
         ({"cells": 1}, rows((0,), (0, 1)), "more slots"),
@@ -221,17 +221,17 @@ def test_what_was_booked_may_be_drawn():
         ({}, rows((0,), width=7), "catalogue"),
     ],
 )
-def test_what_was_not_booked_is_refused(event, given, message):
+def test_what_was_not_booked_is_refused(change, given, message):
     each = distribution(0.9, 0.9, GROUPS)
-    booked = {"per_slot": each.per_slot, "noise": 0.1, "cells": 3, "size": 6} | event
+    booked = {"per_slot": each.per_slot, "noise": 0.1, "cells": 3, "size": 6} | change
     with pytest.raises(GrantError, match=message) as caught:
-        each.require_booked(given, Substitutions("cells", **booked))
+        each.require_booked(given, Substitutions.of("cells", **booked))
     assert not any(sign.isdigit() for sign in str(caught.value))
 
 
 def test_another_randomizer_is_refused():
     with pytest.raises(GrantError, match="randomized response"):
-        distribution(0.9, 0.9, GROUPS).require_booked(rows((0,)), Responses("cells", 6, 1.0, 2, 6))
+        distribution(0.9, 0.9, GROUPS).require_booked(rows((0,)), Responses.of("cells", 6, 1.0, 2, 6))
 
 
 # -- draws ------------------------------------------------------------------------------------------------
@@ -247,7 +247,7 @@ def many(seed=0):
 
 
 def drawn(given, each, salt=b""):
-    return each.draw(given, lambda purpose: hashlib.sha256(salt + purpose.encode()).digest(), None)
+    return each.draw(given, lambda: hashlib.sha256(salt + b"slots").digest(), None)
 
 
 def test_rows_come_out_as_rows():

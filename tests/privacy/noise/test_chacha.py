@@ -5,7 +5,7 @@ import struct
 import numpy as np
 import pytest
 
-from hushrec.privacy.noise.kernels import BLOCKS, WORDS, first_words, keystream
+from hushrec.privacy.noise.kernels import BLOCKS, WORDS, keystream
 
 COUNTING = bytes(range(32))
 
@@ -89,15 +89,6 @@ def test_every_block_is_the_one_of_its_counter() -> None:
     alone = [blocks(COUNTING, 2**32 - BLOCKS - 7 + i, nonce)[7] for i in range(BLOCKS)]
     assert together == alone
     assert len(set(together)) == BLOCKS
-
-
-@pytest.mark.parametrize("n", [0, 1, BLOCKS - 1, BLOCKS, 2 * BLOCKS + 5])
-def test_first_words_are_those_of_the_first_blocks(n: int) -> None:
-    nonces = np.random.default_rng(n).integers(0, 2**32, (n, 3), dtype=np.uint32)
-    words, key = np.empty(n, np.uint32), b"\xff" * 16 + COUNTING[:16]
-    first_words(words, np.frombuffer(key, "<u4").astype(np.uint32), nonces)
-    expected = [blocks(key, 0, nonce.astype("<u4").tobytes())[0][:4] for nonce in nonces]
-    assert words.astype("<u4").tobytes() == b"".join(expected)
 
 
 @pytest.mark.parametrize("word", range(8))

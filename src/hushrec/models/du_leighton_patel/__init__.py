@@ -22,7 +22,7 @@ The paper's p and p* are ``group_probability`` and ``keep_probability``; D2P has
 Corrected:
 
 - §III.B: the probability is that of two symbols and is used for six, so a cell costs ε_k + ln 5, not ε_k.
-  Here it is that of k symbols (``cell_loss`` in ``privacy/accounting/events.py``).
+  Here it is that of k symbols (``cell_loss`` in ``privacy/accounting/measurement.py``).
 - §III.B divides ε by all items. Rows of at most c ratings differ in at most 2c cells, and ε is divided by
   these (``RandomizedResponse``).
 - §III.C states no ε, and none exists for a person as a whole: their stars are released unchanged. The item

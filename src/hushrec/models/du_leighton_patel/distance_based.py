@@ -18,11 +18,11 @@ from hushrec.documents.words import Clause
 from hushrec.errors import BudgetExceeded, BudgetUnsupported, ConfigError
 from hushrec.models.du_leighton_patel.groups import Distance, Groups
 from hushrec.models.du_leighton_patel.method import SLOTS, Method
-from hushrec.privacy.accounting import fixed_point
+from hushrec.privacy.accounting.accountant import largest_cost
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.events import Substitutions, drawn_rate
+from hushrec.privacy.accounting.measurement import Substitutions
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.local.substitution import SubstitutionRandomizer, worst_per_slot
+from hushrec.privacy.local.substitution import SubstitutionRandomizer, drawn, worst_per_slot
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Statement
 from hushrec.sums.footprint import LISTED, Footprint
@@ -89,14 +89,14 @@ class DistanceBased(Method):
         else:
             per_slot = self._randomizer(self._groups(domain)).per_slot
         cells = min(domain.max_per_user, domain.n_items)
-        event = Substitutions(SLOTS, per_slot, 1 - drawn_rate(self.keep_probability), cells, domain.n_items)
-        cost = fixed_point.cost(cells * event.loss)
+        event = Substitutions.of(SLOTS, per_slot, 1 - drawn(self.keep_probability), cells, domain.n_items)
+        cost = event.spent()
         if budget is None:
-            budget = Budget(
-                epsilon=fixed_point.shown(cost), delta=0.0, unit="user", adjacency="replace-items"
-            )
-        if cost > budget.epsilon_units:
-            raise BudgetExceeded(fixed_point.shown(cost), budget.epsilon, budget.unit, started=False)
+            epsilon = cost.epsilon_at(0.0)
+            budget = Budget(epsilon=epsilon, delta=0.0, unit="user", adjacency="replace-items")
+        if cost.units(budget.delta) > largest_cost(budget):
+            asked = cost.epsilon_at(budget.delta)
+            raise BudgetExceeded(asked, budget.epsilon, budget.unit, started=False)
         return self.planned(domain, budget, event, uncovered=uncovered)
 
     def require_items(self, budget: Budget | None) -> None:
@@ -136,7 +136,7 @@ class DistanceBased(Method):
 
     def local(self, plan: Plan, domain: Domain) -> Local | None:
         """Return a slot's losses. The mean loss and D2P's own figure are given only for public groups."""
-        (event,) = plan.events
+        (event,) = plan.noisy
         assert isinstance(event, Substitutions)
         randomizer = None if self._uncovered() else self._randomizer(self._groups(domain))
         is_quick = (
@@ -147,7 +147,7 @@ class DistanceBased(Method):
             epsilon=event.per_slot,
             expected=randomizer.expected if randomizer else event.per_slot,
             claimed=randomizer.distance_epsilon if randomizer and is_quick else None,
-            count=event.cells,
+            count=int(event.sensitivity),
             changed=event.noise,
         )
 

@@ -9,7 +9,7 @@ from hushrec.data.people import People
 from hushrec.errors import ConfigError
 from hushrec.estimation.shrinkage import known_popularity
 from hushrec.models.base import Noiseless
-from hushrec.privacy.run import Run
+from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.release.kinds import DISTANCES, LARGEST_COUNT
 from hushrec.release.statement import placeholder_statement
@@ -42,7 +42,7 @@ class ItemKNN(Noiseless):
     ``pearson`` the cosine after an item's mean is subtracted from its ratings (missing ones stay 0).
     """
 
-    def fit(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Measures) -> Release:
         """Compute the mean of every item (the overall mean for unrated items), and all similarities.
 
         Raises:

@@ -10,8 +10,8 @@ from hushrec.data.feedback import Ratings
 from hushrec.documents.measured import Local
 from hushrec.documents.words import Clause
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.events import LocalRandomizer
-from hushrec.privacy.accounting.plan import Measurement, Plan
+from hushrec.privacy.accounting.measurement import RowMeasurement
+from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.local.substitution import SubstitutionRandomizer
 from hushrec.settings import Settings
@@ -45,7 +45,7 @@ class Method(Settings):
         self,
         domain: Domain,
         budget: Budget,
-        event: LocalRandomizer,
+        event: RowMeasurement,
         *,
         uncovered: Clause | None = None,
     ) -> Plan:
@@ -63,7 +63,7 @@ class Method(Settings):
             domain_digest=domain.digest,
             max_users=domain.max_users,
             budget=budget,
-            measurements=(Measurement(event, 1.0),),
+            measurements=(event,),
             uncovered=uncovered,
         )
         return replace(plan, needs=self.footprint(plan, domain).in_words(domain.crowd))

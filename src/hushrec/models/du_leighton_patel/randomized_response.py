@@ -13,7 +13,7 @@ from hushrec.models.du_leighton_patel.method import CELLS, Method
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import responses
-from hushrec.privacy.accounting.events import Responses
+from hushrec.privacy.accounting.measurement import Responses
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.sums.footprint import Footprint
@@ -103,9 +103,9 @@ class RandomizedResponse(Method):
             epsilon=fixed_point.written_above(event.loss),
             expected=event.expected,
             claimed=None,
-            count=event.cells,
+            count=int(event.sensitivity),
             changed=event.noise,
-            drawn=event.size * differing / (domain.n_items * event.cells),
+            drawn=event.size * differing / (domain.n_items * int(event.sensitivity)),
         )
 
     def facts(self, plan: Plan, domain: Domain) -> Mapping[str, Any]:
@@ -124,6 +124,6 @@ class RandomizedResponse(Method):
 
 
 def _event(plan: Plan) -> Responses:
-    (event,) = plan.events
+    (event,) = plan.noisy
     assert isinstance(event, Responses)
     return event

@@ -35,12 +35,12 @@ from hushrec.documents.document import Document, Paragraph
 from hushrec.documents.words import Clause
 from hushrec.errors import HushrecError, ReleaseError
 from hushrec.models.du_leighton_patel.estimate import estimates
-from hushrec.privacy.accounting.events import cell_loss
+from hushrec.privacy.accounting.measurement import cell_loss
 from hushrec.release.statement import CAVEATS, Statement
 from hushrec.release.untrusted_json import LARGEST, parse
 from hushrec.text import above
 
-FORMAT = 4
+FORMAT = 5
 """Version of the facts; a file of another version is refused."""
 KIND = "data set"
 SUFFIXES = (".parquet", ".csv")
@@ -320,9 +320,14 @@ class ReleasedData:
         """Return the Parquet file's bytes; the same data give the same bytes."""
         return to_parquet(self.ratings, self._facts())
 
+    @property
+    def in_ledger(self) -> bool:
+        """Whether a ledger keeps all of it, and not only its statement."""
+        return self.ratings.n_ratings <= LARGEST_STORED
+
     def for_ledger(self) -> bytes:
         """Return the bytes for a ledger: the file, or only the facts if it has more than 2^26 cells."""
-        if self.ratings.n_ratings <= LARGEST_STORED:
+        if self.in_ledger:
             return self.to_bytes()
         return text(self._facts()).encode()
 

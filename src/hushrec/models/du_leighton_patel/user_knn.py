@@ -6,7 +6,7 @@ from pydantic import Field
 
 from hushrec.data.people import People
 from hushrec.models.base import Noiseless
-from hushrec.privacy.run import Run
+from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.release.kinds import DISTANCES, LARGEST_COUNT
 from hushrec.release.statement import placeholder_statement
@@ -36,7 +36,7 @@ class UserKNN(Noiseless):
     a user's mean is subtracted from their ratings (unrated items stay 0).
     """
 
-    def fit(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Measures) -> Release:
         """Release the ratings, as rows without names.
 
         Privacy: private, unless the ratings are public.

@@ -25,7 +25,7 @@ from hushrec.models.factorization.descent import (
 from hushrec.models.factorization.factorizers import Factors, Sparse, least_squares
 from hushrec.models.factorization.kernels.visits import LARGEST_RANK
 from hushrec.models.outputs import factor_release, people_release, second_moment_root
-from hushrec.privacy.run import Run
+from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.settings import only
 from hushrec.sums.engine import rows_here
@@ -86,7 +86,7 @@ class MatrixFactorization(Noiseless):
             raise ValueError(f'solver="als" takes a rank of at most {_ALS_RANK}; set solver="sgd"')
         return self
 
-    def fit(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Measures) -> Release:
         """Fit the mean, then factors and effects of the residuals.
 
         Lists the users on the domain's roster, or else those who rated. For ``sgd`` on blocks without a

@@ -15,9 +15,9 @@ from hushrec.models.biases import Biases, BiasSettings, average_split, biases_fo
 from hushrec.models.outputs import people_release
 from hushrec.models.visibility import listed_split, shows_listed
 from hushrec.privacy.accounting.budget import Budget, Terms
-from hushrec.privacy.bounded import Noisy
-from hushrec.privacy.query import AnyQuery
-from hushrec.privacy.run import Run
+from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.grant import Measures
+from hushrec.privacy.noisy import Noisy
 from hushrec.release.artefact import Release
 from hushrec.sums.engine import Engine
 from hushrec.sums.factor_sums import FactorSums
@@ -33,7 +33,7 @@ class Sides:
     Privacy: private.
     """
 
-    run: Run
+    run: Measures
     sums: FactorSums
     biases: Biases
     residuals: Engine[ResidualRows]
@@ -85,7 +85,7 @@ class AlternatingModel(PrivateModel):
         """Bound on the norm of each row of factors that meets ratings."""
         return 1.0
 
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         """List the averages, then both sides of every epoch."""
         require_rank(self.rank, domain)
         return [*self.biases.queries(domain, terms, self.norm), *self._sums(domain, terms).queries()]
@@ -108,7 +108,7 @@ class AlternatingModel(PrivateModel):
         memory = 1e7 + LISTED * people + 8 * 4 * (people + items) * n + each.memory
         return biases.then(Footprint(memory, each.each_rating, 32, epochs * each.seconds, epochs * n / 100))
 
-    def fit(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Measures) -> Release:
         """Measure biases (Algorithms 1 and 2), then factors of the residuals, if these show.
 
         Privacy: charged (the events of ``queries``).

@@ -19,9 +19,9 @@ from hushrec.models.friedman_berkovsky_kaafar.sums import Cells
 from hushrec.models.outputs import people_release
 from hushrec.models.visibility import noisy_split, shows_noisy
 from hushrec.privacy.accounting.budget import Budget, Terms
+from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.query import AnyQuery
-from hushrec.privacy.run import Run
+from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.settings import only
 from hushrec.sums.footprint import DRAWS, Footprint
@@ -154,7 +154,7 @@ class InputPerturbationMF(PrivateModel):
         """Laplace noise: for a single number it is smaller than Gaussian noise at the same ε."""
         return "laplace"
 
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         """List the averages, then all ratings or all cells."""
         require_rank(self.rank, domain)
         cells = [self._cells(domain, terms).query] if self._learns(domain, terms) else []
@@ -169,7 +169,7 @@ class InputPerturbationMF(PrivateModel):
         planned = super().plan(domain, budget)
         if self._learns(domain, budget):
             cells = self._cells(domain, budget)
-            scale = next(event.noise for event in planned.events if event.name == cells.query.name)
+            scale = next(event.noise for event in planned.noisy if event.name == cells.query.name)
             require_reachable(cells, scale)
         return planned
 
@@ -189,7 +189,7 @@ class InputPerturbationMF(PrivateModel):
         biases, cells = biases_footprint(domain, budget), self._cells(domain, budget)
         return cells_footprint(biases, cells, budget.epsilon * part, pace)
 
-    def fit(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Measures) -> Release:
         """Measure biases (Algorithms 1 and 2), add noise to every residual, clamp, factorise (Algorithm 3).
 
         Privacy: charged (the events of ``queries``).

@@ -8,9 +8,9 @@ import numpy as np
 from hushrec.data.domain import Domain
 from hushrec.kernels.csr import CSR
 from hushrec.models.friedman_berkovsky_kaafar.estimate import NoisyRatings
-from hushrec.privacy.accounting.events import EVERY_RATING
-from hushrec.privacy.query import CellSum, Sum
-from hushrec.privacy.run import Run
+from hushrec.privacy.accounting.measurement import EVERY_RATING, Measurement
+from hushrec.privacy.grant import Measures
+from hushrec.privacy.noisy import Cells as Matrix
 from hushrec.sums.residuals import Residuals
 
 
@@ -42,15 +42,19 @@ class Cells:
         return Residuals(self.domain, self.adjacency, self.clip)
 
     @cached_property
-    def query(self) -> Sum | CellSum:
+    def query(self) -> Measurement:
         change, step = self.residuals.change, self.residuals.grid.step
         if self.adjacency == "replace":
-            return Sum("ratings", change, "l1", step, EVERY_RATING)
-        threshold = max(1, self.residuals.grid.count(self.threshold))
-        limit = max(threshold, self.residuals.grid.count(self.limit))
-        return CellSum("cells", change, step, (self.domain.n_users, self.domain.n_items), threshold, limit)
+            return Measurement("ratings", change, "l1", step, EVERY_RATING)
+        return Measurement("cells", change, "l1", step, self.domain.n_users * self.domain.n_items)
 
-    def measure(self, run: Run, entries: CSR) -> NoisyRatings:
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The threshold and the limit, in grid steps."""
+        threshold = max(1, self.residuals.grid.count(self.threshold))
+        return threshold, max(threshold, self.residuals.grid.count(self.limit))
+
+    def measure(self, run: Measures, entries: CSR) -> NoisyRatings:
         """Noisy residuals.
 
         Args:
@@ -59,10 +63,11 @@ class Cells:
 
         Privacy: charged (the event of ``query``).
         """
-        if isinstance(self.query, Sum):
+        if self.query.size == EVERY_RATING:
             noisy = run.measure(self.query, entries.values.astype(np.int64))
             values = np.clip(noisy.values, -self.limit, self.limit).astype(np.float32)
             return NoisyRatings(entries.indptr, entries.columns, values, noisy.sigma)
-        released = run.measure(self.query, entries)
+        shape = self.domain.n_users, self.domain.n_items
+        released = run.measure_cells(self.query, Matrix(shape, *entries, *self.bounds))
         values = (released.values * np.float32(released.step)).astype(np.float32)
         return NoisyRatings(released.indptr, released.columns, values, released.sigma)

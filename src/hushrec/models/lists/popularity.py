@@ -7,17 +7,17 @@ from pydantic import Field
 
 from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.data.people import People
-from hushrec.models.base import PrivateModel, Repeated
+from hushrec.models.base import PrivateModel
 from hushrec.models.lists.outputs import score_release
 from hushrec.models.lists.sums import ItemCounts
 from hushrec.privacy.accounting.budget import Budget, Terms
-from hushrec.privacy.query import AnyQuery
-from hushrec.privacy.run import Run
+from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.settings import only
 from hushrec.sums.footprint import COPIED, DRAWS, Footprint
+from hushrec.sums.integer_grid import LARGEST_CAP
 from hushrec.sums.population import Population
-from hushrec.sums.series import LARGEST_CAP, DatedCounts
 
 
 class Popularity(PrivateModel):
@@ -43,7 +43,7 @@ class Popularity(PrivateModel):
     contribution_cap: Annotated[float, only(unit="user")] = Field(default=30.0, ge=1, lt=LARGEST_CAP)
     """K, number of items up to which a user counts in full."""
 
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         return [self._counts(domain, terms).query]
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
@@ -55,7 +55,7 @@ class Popularity(PrivateModel):
         n, user = domain.n_items, budget.unit == "user"
         return Footprint(1e7 + 2 * COPIED * n, 20 if user else 4, 32, n / DRAWS, 0.1)
 
-    def fit(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Measures) -> Release:
         """Count under noise, publish.
 
         Privacy: charged (the event of ``queries``).
@@ -63,14 +63,6 @@ class Popularity(PrivateModel):
         counts, people = self._counts(feedback.domain, run.terms), Population(feedback)
         noisy = run.measure(counts.query, counts.measure(people))
         return score_release(self, feedback.domain, noisy.values)
-
-    def repeated(self, domain: Domain, budget: Budget, releases: int) -> Repeated:
-        sums = DatedCounts(domain, releases, self.contribution_cap)
-        return Repeated(
-            sums,
-            self.default_split(domain, budget),
-            lambda noisy, _: score_release(self, domain, noisy["item counts"].values),
-        )
 
     def _counts(self, domain: Domain, terms: Terms) -> ItemCounts:
         return ItemCounts(domain, terms.unit, self.contribution_cap)

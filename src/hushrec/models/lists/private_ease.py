@@ -32,14 +32,14 @@ from hushrec.models.lists.outputs import linear_release, score_release
 from hushrec.models.lists.sums import LARGEST, CrowdSize, ItemCounts, ItemWeights, PairSums, Votes
 from hushrec.models.visibility import TASTE, TASTE_WITH_FEATURES, mu, whole_users
 from hushrec.privacy.accounting.budget import Budget, Terms
-from hushrec.privacy.bounded import Noisy
-from hushrec.privacy.query import AnyQuery
-from hushrec.privacy.run import Run
+from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.grant import Measures
+from hushrec.privacy.noisy import Noisy
 from hushrec.release.artefact import Release
 from hushrec.settings import only
 from hushrec.sums.footprint import DRAWS, FLOPS, Footprint
+from hushrec.sums.integer_grid import LARGEST_CAP
 from hushrec.sums.population import Population
-from hushrec.sums.series import LARGEST_CAP
 
 PAIRS, COUNTS = "pairs", "counts"
 """The branches of the plan: pairs of items are measured, or the item counts again."""
@@ -95,7 +95,7 @@ class PrivateEASE(PrivateModel):
     threads: int = Field(default=2, ge=1, exclude=True)
     """number of threads of the kernel; does not change the result."""
 
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         """List item counts; and unless the bound on users is too low, the crowd's size, and both branches."""
         counts = ItemCounts(domain, terms.unit, self.contribution_cap).query
         most = whole_users(domain, terms, self._most_lengths(domain, terms))
@@ -172,7 +172,7 @@ class PrivateEASE(PrivateModel):
         spent = seconds + cells / DRAWS + updates / FLOPS
         return Footprint(1e7 + max(counting, pairs), 45, 100, spent, 2.0, lowered_by="pair_items")
 
-    def fit(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Measures) -> Release:
         """Count items and people; measure the pairs of the popular items and solve for EASE, or count again.
 
         Privacy: charged (the events of ``queries``, of one branch).
@@ -189,11 +189,11 @@ class PrivateEASE(PrivateModel):
         lengths = self._lengths(size, max(counted, 0.0), run.terms)
         signal, least = whole_users(domain, run.terms, lengths), _taste(domain, run.prior)
         few = counted < FEWEST_ITEMS[run.terms.unit] * size
-        if few or signal < least:
-            run.take(COUNTS, _reason("few_items" if few else "counts", signal, least))
+        hidden = few or signal < least
+        why = _reason("few_items" if few else "counts" if hidden else "pairs", signal, least)
+        if run.take(COUNTS if hidden else PAIRS, why) == COUNTS:
             both = combined(first, run.measure(later[-1], lambda: counts.measure(people)))
             return score_release(self, domain, _denoised(both, run.prior)[0])
-        run.take(PAIRS, _reason("pairs", signal, least))
         weights = muting(popularity, mu(run.terms) * size)
         head = Head.of(popularity, self.pair_items)
         lens = ItemWeights(head, weights.weights[head.items], weights.direction[head.items])
@@ -210,7 +210,7 @@ class PrivateEASE(PrivateModel):
     def _linear(
         self,
         noisy: Mapping[str, Noisy],
-        run: Run,
+        run: Measures,
         popularity: Floats,
         regression: CountModel | None,
         weights: Muting,

@@ -26,7 +26,7 @@ from hushrec.estimation.head import Head
 from hushrec.kernels.csr import kept_rows
 from hushrec.models.lists.estimate.pair_factors import LinearWeights
 from hushrec.models.lists.kernels import list_gains
-from hushrec.privacy.query import Sum
+from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.sums import sensitivity
 from hushrec.sums.engine import Engine, triangle_sums
 from hushrec.sums.integer_grid import Weights
@@ -66,9 +66,9 @@ class ItemCounts:
         return Weights(min(self.domain.max_per_user, n), _WEIGHT_BITS, 0.5, self.contribution_cap)
 
     @property
-    def query(self) -> Sum:
+    def query(self) -> Measurement:
         change = 1.0 if self.unit == "record" else vector_user(self.weights.values, 1.0, 0.0, "l2")
-        return Sum("item counts", change, "l2", self.weights.step, self.domain.n_items)
+        return Measurement("item counts", change, "l2", self.weights.step, self.domain.n_items)
 
     def measure(self, people: Population) -> Ints:
         """The counts in steps of the weights' grid, shape (n_items,).
@@ -102,9 +102,9 @@ class CrowdSize:
     unit: str
 
     @property
-    def query(self) -> Sum:
+    def query(self) -> Measurement:
         step = 2.0**-_SIZE_BITS
-        return Sum("crowd size", 1.0 if self.unit == "user" else 1 + step, "l2", step, 1)
+        return Measurement("crowd size", 1.0 if self.unit == "user" else 1 + step, "l2", step, 1)
 
     def measure(self, people: Population) -> Ints:
         """The size in steps of 2^-10, shape (1,). Privacy: bounded (``query.sensitivity``)."""
@@ -264,7 +264,7 @@ class PairSums:
     threads: int = field(default=2, compare=False)
 
     @property
-    def pairs(self) -> Sum:
+    def pairs(self) -> Measurement:
         """Description of the pairs, row by row above the diagonal."""
         step, n = 2.0**-_STEP_BITS, self.n_items
         if self.unit == "user":
@@ -272,33 +272,33 @@ class PairSums:
         else:
             entry, weight = 2.0**-ENTRY_BITS, 2.0 ** (ENTRY_BITS - WEIGHT_BITS["record"])
             change = sensitivity.pairs_interaction(n, step, entry, weight)
-        return Sum("item pairs", change, "l2", step, n * (n - 1) // 2)
+        return Measurement("item pairs", change, "l2", step, n * (n - 1) // 2)
 
     @property
-    def popular_part(self) -> Sum:
+    def popular_part(self) -> Measurement:
         """Description of Σ_u ⟨v, y⟩²/‖y‖², or /‖y‖ for unit ``record``."""
         step = 2.0**-_FRACTION_BITS
         change = 1.0 if self.unit == "user" else sensitivity.part_along(step)
-        return Sum("popular part", change, "l2", step, 1)
+        return Measurement("popular part", change, "l2", step, 1)
 
     @property
-    def lengths(self) -> Sum:
+    def lengths(self) -> Measurement:
         """Description of Σ_u ‖y‖, for unit ``record``."""
         step = 2.0**-_FRACTION_BITS
-        return Sum("vector lengths", 1 + step, "l2", step, 1)
+        return Measurement("vector lengths", 1 + step, "l2", step, 1)
 
     @property
     def most_people(self) -> int:
         """Number of people whose sums fit 64 bits in any case. The pairs themselves have two words."""
         return int(2.0**63 / (largest_pull(self.n_items, self.unit) * 2.0**-self._dropped + 1))
 
-    def queries(self) -> Iterator[Sum]:
+    def queries(self) -> Iterator[Measurement]:
         yield self.popular_part
         if self.unit == "record":
             yield self.lengths
         yield self.pairs
 
-    def measure(self, people: Population, lens: ItemWeights) -> Iterator[tuple[Sum, Ints]]:
+    def measure(self, people: Population, lens: ItemWeights) -> Iterator[tuple[Measurement, Ints]]:
         """The sums, in the order of ``queries``.
 
         Args:
@@ -423,8 +423,8 @@ class Votes:
     unit: str
 
     @property
-    def query(self) -> Sum:
-        return Sum(
+    def query(self) -> Measurement:
+        return Measurement(
             "votes", LARGEST_VOTE if self.unit == "user" else 2 * LARGEST_VOTE, "l2", 2.0**-_VOTE_STEP_BITS, 1
         )
 

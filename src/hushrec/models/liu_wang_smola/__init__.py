@@ -24,7 +24,7 @@ person by person. Only item factors are released; people compute their own vecto
 Corrected:
 
 - Theorem 1: a density ∝ exp(−s F) costs 2 s B under replace and s B under add-remove, where the paper
-  claims 4 s B (``PosteriorSample`` in ``privacy/accounting/events.py``).
+  claims 4 s B (``Measurement`` in ``privacy/accounting/measurement.py``).
 - The Langevin steps leave another law than the density: at a stated ε = 1, ε ≥ 2.00 was proved with 99 %
   confidence. Gibbs sweeps keep the density exactly (``kernels.py``).
 - Nobody can prove that a chain has converged, so the statement of a sample is conditional on it.

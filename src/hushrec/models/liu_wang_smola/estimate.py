@@ -55,7 +55,7 @@ _CONCENTRATION = 3.0
 _POWER = 0.25
 """The best of 0, ¼, 0.4 and ½ on films and animated series; ½ is that of Krichene et al. 2023, §4."""
 _OF_BUDGET = 0.7
-"""Part of ρ that the gradients get; ``PosteriorMF.default_split`` gives them 0.6 to 0.9. Chosen by hand."""
+"""Part of μ² that the gradients get; ``PosteriorMF.default_split`` gives them 0.6 to 0.9. Chosen by hand."""
 
 
 class Reach(NamedTuple):

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from hushrec.arrays import Floats, Ints
+from hushrec.arrays import Floats
 from hushrec.data.declarations import Crowd
 from hushrec.data.domain import Domain
 from hushrec.estimation.factor_steps import langevin_step, leading, normal_factors, prior_variance
@@ -16,8 +16,8 @@ from hushrec.models.liu_wang_smola.estimate import Reach, item_scales, reach
 from hushrec.models.liu_wang_smola.sums import MarginalGradients
 from hushrec.models.visibility import MARGINAL_GRADIENTS, mu
 from hushrec.privacy.accounting.budget import Terms
-from hushrec.privacy.query import Sum
-from hushrec.privacy.run import Run
+from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.grant import Measures
 from hushrec.sums.footprint import COPIED, DRAWS, Footprint
 from hushrec.sums.population import Population
 
@@ -48,7 +48,6 @@ class Descent:
 
     Args:
         rank: number of factors.
-        sample_rate: probability that a user takes part in a step.
         clip: bound on a rating's error, as a fraction of the scale's width.
         clip_norm: bound on the norm of a user's whole gradient, in widths of the scale; None for 0.6, and up
             to five times as much for crowds so large that clipping hides more than noise.
@@ -59,7 +58,6 @@ class Descent:
     """
 
     rank: int = 5
-    sample_rate: float = 1.0
     clip: float = 0.2
     clip_norm: float | None = None
     factor_variance: float = 0.005
@@ -70,7 +68,7 @@ class Descent:
         """T, number of steps."""
         return _EPOCHS if self.epochs is None else self.epochs
 
-    def queries(self, domain: Domain) -> Iterator[Sum]:
+    def queries(self, domain: Domain) -> Iterator[Measurement]:
         """List every epoch's gradients."""
         return self._gradients(domain).queries()
 
@@ -108,7 +106,7 @@ class Descent:
         return Footprint(memory, 48, 64, epochs * n_items * n / DRAWS, per_million)
 
     def factors(
-        self, crowd: Crowd, baseline: ItemEffects, people: Population, run: Run, branch: str = ""
+        self, crowd: Crowd, baseline: ItemEffects, people: Population, run: Measures, branch: str = ""
     ) -> Floats:
         """Take Langevin steps of the item factors (Welling & Teh 2011), and average the last ones.
 
@@ -138,14 +136,13 @@ class Descent:
         states = []
         for t in range(1, gradients.epochs + 1):
             query = replace(gradients.query(t), branch=branch)
-            sums = partial(_gradient, gradients, query, people, run, baseline.item_effects, items, scales)
-            noisy, seen_part = run.measure(query, sums), query.rate * reached.kept * scales
-            sampling = (1 - query.rate) / query.rate * information * gradients.noise
+            sums = partial(gradients.measure, people, baseline.item_effects, items, scales)
+            noisy, seen_part = run.measure(query, sums), reached.kept * scales
             # Welling & Teh 2011, with the noise of the measurement as the noise of the dynamics.
             items, covered = langevin_step(
                 items,
                 noisy.values / seen_part[:, None],
-                (noisy.sigma / seen_part) ** 2 + sampling,
+                (noisy.sigma / seen_part) ** 2,
                 information,
                 mean=mean,
                 pull=gradients.noise / spread * (1 + reached.noise),
@@ -169,22 +166,7 @@ class Descent:
             domain=domain,
             rank=self.rank,
             epochs=self.n_epochs,
-            rate=self.sample_rate,
             noise=RATING_VARIANCE * span**2,
             clip=self.clip * span,
             clip_norm=self._booked_norm * span,
         )
-
-
-def _gradient(
-    gradients: MarginalGradients,
-    query: Sum,
-    people: Population,
-    run: Run,
-    effects: Floats,
-    items: Floats,
-    scales: Floats,
-) -> Ints:
-    """Sum an epoch's gradients over all users, or over the sample that the run draws."""
-    sample = run.sample(query)
-    return gradients.measure(people if sample is None else people.sampled(sample), effects, items, scales)

@@ -13,8 +13,8 @@ from hushrec.models.effects import EffectSettings, effects_footprint
 from hushrec.models.liu_wang_smola.noisy_descent import Descent
 from hushrec.models.outputs import factor_release
 from hushrec.privacy.accounting.budget import Budget, Terms
-from hushrec.privacy.query import AnyQuery
-from hushrec.privacy.run import Run
+from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.sums.footprint import Footprint
 from hushrec.sums.item_sums import OVERALL, EffectSums
@@ -52,8 +52,6 @@ class PosteriorMF(PrivateModel):
     """T, number of steps; by default 32, or none where the noise would hide the factors of the domain's
     crowd, and the release is that of ``GlobalEffects``.
     """
-    sample_rate: float = Field(default=1.0, gt=0, le=1, allow_inf_nan=False)
-    """probability that a user takes part in a step."""
     clip: float = Field(default=0.2, gt=0, le=1, allow_inf_nan=False)
     """bound on a rating's error, as a fraction of the scale's width."""
     clip_norm: float | None = Field(default=None, ge=1e-6, le=1000, allow_inf_nan=False)
@@ -65,7 +63,7 @@ class PosteriorMF(PrivateModel):
     effects: EffectSettings = EffectSettings()
     """how the item effects are measured."""
 
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         """List the item effects, then every epoch's gradients."""
         require_rank(self.rank, domain)
         gradients = self._descent.queries(domain) if self._descends(domain, terms) else ()
@@ -89,7 +87,7 @@ class PosteriorMF(PrivateModel):
             return effects
         return effects.then(self._descent.footprint(domain.n_items))
 
-    def fit(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Measures) -> Release:
         """Measure item effects, then take Langevin steps of the item factors.
 
         Privacy: charged (the events of ``queries``).
@@ -105,7 +103,6 @@ class PosteriorMF(PrivateModel):
     def _descent(self) -> Descent:
         return Descent(
             rank=self.rank,
-            sample_rate=self.sample_rate,
             clip=self.clip,
             clip_norm=self.clip_norm,
             factor_variance=self.factor_variance,

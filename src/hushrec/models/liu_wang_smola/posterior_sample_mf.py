@@ -1,6 +1,6 @@
 """One sample from the posterior of item factors (Liu, Wang & Smola 2015, Alg. 1)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar
@@ -20,9 +20,10 @@ from hushrec.models.liu_wang_smola.chain import Chain, ChainSettings, Posterior,
 from hushrec.models.liu_wang_smola.sample import Sample, sample
 from hushrec.models.outputs import RESIDUAL_VARIANCE, factor_release
 from hushrec.privacy.accounting.budget import Budget, Terms
+from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.accounting.weights import GRID
-from hushrec.privacy.query import AnyQuery, Draw
-from hushrec.privacy.run import Run
+from hushrec.privacy.grant import Measures
+from hushrec.privacy.sums_on_disk import Arrays
 from hushrec.release.artefact import Release
 from hushrec.release.statement import placeholder_statement
 from hushrec.sums.footprint import Footprint
@@ -67,7 +68,7 @@ class PosteriorSampleMF(PrivateModel):
     chain: ChainSettings = ChainSettings()
     """the length of the chains, and their priors."""
 
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         """List the one sample: a loss is in [0, B], so Δ is B, and 2 B under replace, with the normaliser."""
         require_rank(self.rank, domain)
         return [self._draw(domain, terms)]
@@ -78,7 +79,7 @@ class PosteriorSampleMF(PrivateModel):
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         return self.chain.footprint(domain.n_items, self.rank)
 
-    def fit(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Measures) -> Release:
         """Draw U and V (Algorithm 1), and release V.
 
         Privacy: charged (the events of ``queries``).
@@ -87,8 +88,10 @@ class PosteriorSampleMF(PrivateModel):
         draw = self._draw(domain, run.terms)
         target = self._target(domain, run.noise(draw))
         weigh = partial(_weigh, run)
-        chains = partial(sample, feedback, target, self.chain, weigh=weigh, transition=self.transition)
-        drawn = run.measure(draw, chains)  # lines 4 to 6, by chains that keep the density
+        chains = partial(
+            _drawn, partial(sample, feedback, target, self.chain, weigh=weigh, transition=self.transition)
+        )
+        drawn = Sample.of(run.sample_posterior(draw, chains))  # lines 4 to 6, by chains that keep the density
         lo, hi, _ = domain.scale
         effects = np.clip(drawn.item_effects, lo, hi)
         extra_variance = np.full(domain.n_items, (_NOISE - RESIDUAL_VARIANCE) * span**2)
@@ -105,9 +108,9 @@ class PosteriorSampleMF(PrivateModel):
         """
         sweep(chain, state)
 
-    def _draw(self, domain: Domain, terms: Terms) -> Draw[Sample]:
+    def _draw(self, domain: Domain, terms: Terms) -> Measurement:
         change = self._bound(domain) * (2 if terms.adjacency == "replace" else 1)
-        return Draw(SAMPLE, change, 1.0, domain.n_items * (self.rank + 1))
+        return Measurement(SAMPLE, change, "loss", 1.0, domain.n_items * (self.rank + 1))
 
     def _target(self, domain: Domain, noise: float) -> Posterior:
         """Return the density for the booked temperature, or without noise for the ratings' own variance."""
@@ -125,7 +128,12 @@ class PosteriorSampleMF(PrivateModel):
         return (self.loss_bound or widths) * domain.scale.span**2
 
 
-def _weigh(run: Run, block: Ratings) -> Floats:
+def _drawn(draw: Callable[..., Sample], key: bytes) -> Arrays:
+    """Draw, and give the sample as the arrays that are kept of it."""
+    return draw(key=key).arrays()
+
+
+def _weigh(run: Measures, block: Ratings) -> Floats:
     """Return each user's weight in [0, 1]."""
     return (
         np.ones(block.n_users)

@@ -8,7 +8,7 @@ far as its chain has converged.
 """
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from hushrec.models.liu_wang_smola.chain import (
     Weigh,
     sweep,
 )
+from hushrec.privacy.sums_on_disk import Arrays
 from hushrec.progress import steps
 
 LARGEST_RHAT = 1.01
@@ -127,6 +128,18 @@ class Sample:
     user_precision: Floats
     item_precision: Floats
     diagnostics: Diagnostics
+
+    def arrays(self) -> Arrays:
+        """The sample as it is kept, under the names of its fields."""
+        parts = {field.name: getattr(self, field.name) for field in fields(self)[:-1]}
+        return {**parts, "diagnostics": np.array(astuple(self.diagnostics), np.float64)}
+
+    @classmethod
+    def of(cls, arrays: Arrays) -> "Sample":
+        """The sample that is kept as ``arrays``."""
+        rhat, ess, apart, *counts = arrays["diagnostics"].tolist()
+        parts = {field.name: arrays[field.name] for field in fields(cls)[:-1]}
+        return cls(**parts, diagnostics=Diagnostics(rhat, ess, apart, *map(int, counts)))
 
 
 def sample(

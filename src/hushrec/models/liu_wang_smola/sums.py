@@ -10,7 +10,7 @@ from hushrec.data.domain import Domain
 from hushrec.data.feedback import Ratings
 from hushrec.kernels.compiled import in_threads, spans
 from hushrec.models.liu_wang_smola.kernels import marginal_gradients
-from hushrec.privacy.query import Sum
+from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.sums.kernels.gradients import ridge_gradients, user_residuals
 from hushrec.sums.population import FULL, Population, Weighed
 
@@ -42,19 +42,18 @@ class _Gradients:
     rank: int
     epochs: int
     clip_norm: float
-    rate: float
 
     @property
     def step(self) -> float:
         """Width of the grid, a power of two."""
         return float(2.0 ** (np.floor(np.log2(self.clip_norm)) - _STEP_BITS))
 
-    def query(self, number: int) -> Sum:
+    def query(self, number: int) -> Measurement:
         """The measurement of epoch ``number`` from 1."""
         size = self.domain.n_items * self.rank
-        return Sum(f"items, epoch {number}", self.clip_norm, "l2", self.step, size, rate=self.rate)
+        return Measurement(f"items, epoch {number}", self.clip_norm, "l2", self.step, size)
 
-    def queries(self) -> Iterator[Sum]:
+    def queries(self) -> Iterator[Measurement]:
         """Descriptions of the sums, in the order in which they are measured."""
         return (self.query(number) for number in range(1, self.epochs + 1))
 
@@ -79,7 +78,6 @@ class RidgeGradients(_Gradients):
     epochs: int
     clip: float
     clip_norm: float
-    rate = 1.0
 
     def measure(self, people: Population, item_effects: Floats, items: Floats, ridge: float) -> Ints:
         """The sum of one epoch, in grid steps, shape (n_items, rank).
@@ -110,7 +108,6 @@ class MarginalGradients(_Gradients):
 
     Args:
         epochs: number of measurements of the gradients.
-        rate: probability that a person takes part in an epoch.
         noise: variance of a rating around effects and factors, in squared rating units.
         clip: bound on a rating's error, in rating units.
         clip_norm: bound on the L2 norm of a person's whole contribution.
@@ -121,7 +118,6 @@ class MarginalGradients(_Gradients):
     domain: Domain
     rank: int
     epochs: int
-    rate: float
     noise: float
     clip: float
     clip_norm: float
@@ -130,7 +126,7 @@ class MarginalGradients(_Gradients):
         """The sum of one epoch, in grid steps, shape (n_items, rank).
 
         Args:
-            people: the participants, or a sample of them, their ratings capped to the domain's cap.
+            people: the participants, their ratings capped to the domain's cap.
             item_effects: released, shape (n_items,).
             item_factors: released, shape (n_items, rank).
             scales: public factor of each item's part of a gradient, before it is clipped, shape (n_items,).

@@ -18,8 +18,8 @@ from hushrec.models.liu_wang_smola.sums import RidgeGradients
 from hushrec.models.outputs import factor_release
 from hushrec.models.visibility import gradients_split, shows_gradients
 from hushrec.privacy.accounting.budget import Budget, Terms
-from hushrec.privacy.query import AnyQuery
-from hushrec.privacy.run import Run
+from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.sums.factor_sums import in_ball
 from hushrec.sums.footprint import COPIED, DRAWS, Footprint
@@ -67,7 +67,7 @@ class UserLevelSGD(PrivateModel):
     effects: EffectSettings = EffectSettings()
     """how the item effects are measured."""
 
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         """List the item effects, then the gradients of every epoch."""
         require_rank(self.rank, domain)
         return [*self._effects(domain, terms).queries(), *self._gradients(domain, terms).queries()]
@@ -92,7 +92,7 @@ class UserLevelSGD(PrivateModel):
         gradients = Footprint(memory, 40, 32, epochs * items * n / DRAWS, per_million)
         return effects_footprint(domain, budget).then(gradients)
 
-    def fit(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Measures) -> Release:
         """Measure item effects, then a clipped gradient of every user in each epoch.
 
         Privacy: charged (the events of ``queries``).

@@ -16,8 +16,8 @@ from hushrec.models.mcsherry_mironov.covariance_model import (
 )
 from hushrec.models.outputs import neighbour_release
 from hushrec.privacy.accounting.budget import Terms
-from hushrec.privacy.query import AnyQuery
-from hushrec.privacy.run import Run
+from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.settings import only
 from hushrec.sums.population import Population
@@ -49,7 +49,7 @@ class CovarianceKNN(CovarianceModel):
     def n_factors(self) -> int:
         return 0 if self.covariance.cleaning == "none" else self.rank
 
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         """List item sums and counts, covariance, co-rating weights.
 
         Raises:
@@ -59,7 +59,7 @@ class CovarianceKNN(CovarianceModel):
             require_dense(domain)
         return super().queries(domain, terms)
 
-    def _finished(self, baseline: ItemEffects, people: Population, run: Run) -> Release:
+    def _finished(self, baseline: ItemEffects, people: Population, run: Measures) -> Release:
         """Centre by user (§4.3), measure the covariance (§4.4), clean it (§4.6).
 
         Privacy: charged (the events of the covariance).

@@ -25,16 +25,15 @@ from hushrec.models.mcsherry_mironov.estimate import ROUNDS, weighted_factors
 from hushrec.models.mcsherry_mironov.sums import CovarianceSums
 from hushrec.models.visibility import effects_split, head_size, shown_pairs
 from hushrec.privacy.accounting.budget import Budget, Terms
-from hushrec.privacy.bounded import Norm
-from hushrec.privacy.query import AnyQuery, Sum
-from hushrec.privacy.run import Run
+from hushrec.privacy.accounting.measurement import Measurement, Norm
+from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.settings import Frozen, only
 from hushrec.sums.footprint import DRAWS, FLOPS, Footprint
+from hushrec.sums.integer_grid import LARGEST_CAP
 from hushrec.sums.item_sums import EffectSums
 from hushrec.sums.kernels.gram import ITEM_BITS
 from hushrec.sums.population import Population
-from hushrec.sums.series import LARGEST_CAP
 
 Cleaning = Literal["weighted", "shrink", "none"]
 _LARGEST_DENSE = 10_000
@@ -215,7 +214,7 @@ class CovarianceSettings(Frozen):
 
 
 def measured(
-    sums: CovarianceSums, baseline: ItemEffects, people: Population, run: Run, branch: str = ""
+    sums: CovarianceSums, baseline: ItemEffects, people: Population, run: Measures, branch: str = ""
 ) -> Matrices:
     """Release covariance and weights of the residuals of the item effects, for the most rated items.
 
@@ -238,7 +237,7 @@ def measured(
     return Matrices(covariance, weights, head)
 
 
-def _released(query: Sum, sums: Callable[[], Ints], run: Run) -> low_rank.Triangle:
+def _released(query: Measurement, sums: Callable[[], Ints], run: Measures) -> low_rank.Triangle:
     noisy = run.measure(query, sums)
     return low_rank.Triangle(noisy.values.astype(np.float32), noisy.sigma)
 
@@ -313,7 +312,7 @@ def covariance_footprint(n: int, rank: int, *, weighted: bool) -> Footprint:
     """Estimate square matrices of some items, and the cost of cleaning them.
 
     One matrix is a triangle of 64-bit numbers or a square of 32-bit ones. Measuring holds two of them, in
-    which the noise is drawn, and a third while a checkpoint stores one. Weighted cleaning holds two squares
+    which the noise is drawn, and a third while it is kept on disk. Weighted cleaning holds two squares
     and a triangle of 32-bit numbers. The other ways hold the two triangles, their squares, and as many again
     that are made of them.
 
@@ -351,7 +350,7 @@ class CovarianceModel(PrivateModel):
     """how the covariance is measured and cleaned."""
 
     @abstractmethod
-    def _finished(self, baseline: ItemEffects, people: Population, run: Run) -> Release:
+    def _finished(self, baseline: ItemEffects, people: Population, run: Measures) -> Release:
         """Measure the covariance and make the release. Privacy: charged (the events of the covariance)."""
 
     @property
@@ -363,7 +362,7 @@ class CovarianceModel(PrivateModel):
         """Number of factors that are made of the covariance."""
         return self.rank
 
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         """List item sums and counts, covariance, co-rating weights."""
         return [*self._effects(domain, terms).queries(), *self._sums(domain, terms).queries()]
 
@@ -378,7 +377,7 @@ class CovarianceModel(PrivateModel):
         covariance = self.covariance.footprint(domain, budget, self.norm, self.n_factors)
         return effects_footprint(domain, budget).then(covariance)
 
-    def fit(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Measures) -> Release:
         """Measure item effects (§4.2), then the covariance of the residuals.
 
         Privacy: charged (the events of ``queries``).

@@ -7,7 +7,7 @@ from pydantic import Field
 from hushrec.models.effects import ItemEffects
 from hushrec.models.mcsherry_mironov.covariance_model import CovarianceModel, measured
 from hushrec.models.outputs import factor_release
-from hushrec.privacy.run import Run
+from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.sums.population import Population
 
@@ -33,7 +33,7 @@ class CovarianceSVD(CovarianceModel):
     rank: int = Field(default=20, ge=1, le=1024)
     """k, number of factors."""
 
-    def _finished(self, baseline: ItemEffects, people: Population, run: Run) -> Release:
+    def _finished(self, baseline: ItemEffects, people: Population, run: Measures) -> Release:
         """Centre by user (§4.3), measure the covariance (§4.4), clean it (§4.6).
 
         Privacy: charged (the events of the covariance).

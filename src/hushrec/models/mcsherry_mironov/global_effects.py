@@ -1,25 +1,22 @@
 """Global effects: a mean for every item, a bias for every user (McSherry & Mironov 2009, §4.2–4.3)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
-from hushrec.errors import BudgetUnsupported, ConfigError
-from hushrec.item_prior import ItemPrior
-from hushrec.models.base import EFFECTS_SPLIT, Noise, PrivateModel, Repeated
+from hushrec.errors import BudgetUnsupported
+from hushrec.models.base import EFFECTS_SPLIT, Noise, PrivateModel
 from hushrec.models.biases import BiasSettings, average_split, biases_footprint
-from hushrec.models.effects import EffectSettings, effects_footprint, effects_of
+from hushrec.models.effects import EffectSettings, effects_footprint
 from hushrec.models.outputs import factor_release, people_release
 from hushrec.privacy.accounting.budget import Budget, Terms
-from hushrec.privacy.bounded import Noisy
-from hushrec.privacy.query import AnyQuery
-from hushrec.privacy.run import Run
+from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.settings import only
 from hushrec.sums.footprint import Footprint
 from hushrec.sums.population import Population
-from hushrec.sums.series import DatedSums
 
 
 class GlobalEffects(PrivateModel):
@@ -59,7 +56,7 @@ class GlobalEffects(PrivateModel):
     def noise_distribution(self) -> Noise:
         return self.noise or ("laplace" if self.user_biases == "released" else "gaussian")
 
-    def queries(self, domain: Domain, terms: Terms) -> Sequence[AnyQuery]:
+    def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         """List sums and counts by item; then by user, or for unit ``user`` the overall level of all users."""
         if self.user_biases == "client":
             return [*self.effects.sums(domain, terms, self.norm).queries()]
@@ -77,26 +74,7 @@ class GlobalEffects(PrivateModel):
         of = biases_footprint if self.user_biases == "released" else effects_footprint
         return of(domain, budget)
 
-    def settled(self, domain: Domain, budget: Budget) -> Self:
-        """Write out the clip and the contribution cap."""
-        sums = self.effects.sums(domain, budget, "l2")
-        bounds = {"clip": sums.clip / domain.scale.span, "contribution_cap": sums.contribution_cap}
-        return self.model_copy(update={"effects": self.effects.model_copy(update=bounds)})
-
-    def repeated(self, domain: Domain, budget: Budget, releases: int) -> Repeated:
-        """Repeat sums and counts by item, and the level of people, with Gaussian noise."""
-        if self.user_biases == "released" or self.noise_distribution == "laplace":
-            raise ConfigError('a series needs user_biases="client" and noise="gaussian"; leave both out')
-        once = self.effects.sums(domain, budget, "l2")
-        sums = DatedSums(domain, releases, once.contribution_cap, once)
-
-        def build(noisy: Mapping[str, Noisy], prior: ItemPrior) -> Release:
-            effects = effects_of(once, noisy, prior)
-            return factor_release(self, domain, effects, prior.factors_of(domain.n_items))
-
-        return Repeated(sums, EFFECTS_SPLIT, build)
-
-    def fit(self, feedback: People, run: Run) -> Release:
+    def fit(self, feedback: People, run: Measures) -> Release:
         """Measure, shrink, publish.
 
         Privacy: charged (the events of ``queries``).

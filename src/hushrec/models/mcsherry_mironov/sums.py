@@ -15,8 +15,7 @@ from hushrec.data.feedback import Ratings
 from hushrec.errors import DomainError
 from hushrec.estimation.head import Head
 from hushrec.kernels.csr import kept_rows, packed_size
-from hushrec.privacy.bounded import Norm
-from hushrec.privacy.query import Sum
+from hushrec.privacy.accounting.measurement import Measurement, Norm
 from hushrec.sums import sensitivity
 from hushrec.sums.engine import Engine, triangle_sums
 from hushrec.sums.integer_grid import Grid, Weights
@@ -157,7 +156,7 @@ class CovarianceSums:
         """Bits of the summed covariance below its published grid; they are dropped after summing."""
         return max(0, self.weights.bits + 2 * _BITS - _KEPT_BITS)
 
-    def queries(self) -> Iterator[Sum]:
+    def queries(self) -> Iterator[Measurement]:
         """Descriptions of the two matrices, in the order in which they are measured."""
         step, size = self.grid.step, packed_size(self.n_items)
         bound, weights = self.bound * step, self.weights.values
@@ -172,8 +171,8 @@ class CovarianceSums:
             change = rule(weights, bound, unit, norm, draws=draws, **moved)
             co_rating = sensitivity.matrix_add_remove(weights, 1.0, 0.0, norm, draws=draws)
             co_rating = 0.0 if replace else co_rating
-        yield Sum("covariance", change, norm, unit, size)
-        yield Sum("co-rating weights", co_rating, norm, self.weights.step, size)
+        yield Measurement("covariance", change, norm, unit, size)
+        yield Measurement("co-rating weights", co_rating, norm, self.weights.step, size)
 
     def entries(self, ratings: HeadRatings, item_effects: Floats, global_mean: float) -> Ints32:
         """Each user's centred and clamped ratings ẑ, in grid steps, shape (n_ratings,).
@@ -201,7 +200,7 @@ class CovarianceSums:
 
     def measure(
         self, people: Population, item_effects: Floats, global_mean: float, head: Head | None = None
-    ) -> Iterator[tuple[Sum, Callable[[], Ints]]]:
+    ) -> Iterator[tuple[Measurement, Callable[[], Ints]]]:
         """The two matrices, summed together and packed as upper triangles.
 
         Args:

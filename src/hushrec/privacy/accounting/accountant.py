@@ -1,35 +1,15 @@
-"""From noise to ε: privacy losses add up in integers and convert to ε at δ, rounded to the safe side.
+"""From noise to ε: a budget counts one number, in integers, rounded to the safe side.
 
-Gaussian measurements compose exactly. With μ² = Σ (Δᵢ/σᵢ)² their joint loss is that of one measurement with
-Δ/σ = μ (Dong, Roth & Su 2022, §3.2). This also holds if later ones are chosen after seeing earlier ones
-(Smith & Thakurta 2022). The privacy curve has a closed form (Balle & Wang 2018, Theorem 8). Gaussian
-measurements are charged in ρ = μ²/2, which is additive.
+A budget at δ = 0 is *pure*: it counts ε, which adds up. A budget at δ > 0 is *Gaussian*: it counts μ² of
+Gaussian differential privacy (Dong, Roth & Su 2022). A release is μ-GDP if its two worlds are as hard to tell
+apart as N(0, 1) and N(μ, 1), that is if its trade-off function f is at least G_μ(α) = Φ(Φ⁻¹(1 − α) − μ).
+Releases that are μᵢ-GDP are together √(Σ μᵢ²)-GDP (Corollary 3.3), also if later ones are chosen after seeing
+earlier ones (Smith & Thakurta 2022). ε at δ is that of Gaussian noise of this μ (Balle & Wang 2018, Theorem
+8).
 
-Laplace measurements have two additive costs: ε = Δ/b (basic composition) and the exact zCDP loss
-ε + e^−ε − 1 ≤ ε²/2 (Harrison & Manurangsi 2026). For measurements that are fixed together, as in a plan, ε at
-δ is the smaller of the two bounds. A later release could choose between them, so a ledger fixes one with its
-first charge (see ``routes``).
-
-Gaussian measurements of a random sample of people are charged as Rényi divergences at fixed orders,
-which add order by order. ε at δ is then the smaller of two conversions: of all divergences, the
-other measurements contributing αρ; or of those without the pure losses, plus their Σε.
-
-A posterior sample costs ε = Δ/T, and min(ε²/2, ε) in zCDP.
-
-Local randomizers cost the ε, and the zCDP loss, of one cell times the number of cells that may differ. For
-k-ary randomized response the zCDP loss is well below ε²/2 (see ``events.cell_rho``).
-
-A Gaussian measurement of a random sample of people costs Rényi divergences. Each person takes part with
-probability q, independently and in secret. The sum over those who do gets Gaussian noise of z = σ/Δ. For
-neighbours that differ by one person, in either direction, its divergence of integer order α is at most
-ln(A_α)/(α − 1) with
-
-    A_α = Σ_k C(α, k) (1 − q)^(α−k) q^k e^(k(k−1)/(2z²)),   k = 0 … α
-
-(Mironov, Talwar & Zhang 2019, §3.3). The bound holds for adjacency add-remove only, not for replacement.
-Divergences of measurements add order by order, also if later ones are chosen after seeing earlier ones
-(Mironov 2017, Proposition 1). Every order that is fixed beforehand gives a valid ε at δ. A plan's
-measurements are fixed together, so a plan uses the best order; a ledger uses a single one (see ``routes``).
+So every mechanism costs a μ, by its own trade-off function: ``gaussian_cost``, ``laplace_cost``,
+``response_cost``, and ``pure_cost`` where an ε alone is known. Each also has its pure ε, but for Gaussian
+noise.
 """
 
 import math
@@ -40,101 +20,22 @@ from functools import lru_cache
 from numbers import Real
 from typing import Protocol
 
-import numpy as np
-from scipy.special import erfcx
+from scipy.special import erfcx, erfinv, ndtri_exp
 
-from hushrec.arrays import Floats, Ints
 from hushrec.errors import BudgetError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.budget import Budget
 
-ORDERS = (*range(2, 65), 72, 80, 96, 112, 128, 160, 192, 256, 320, 384, 512, 768, 1024)
-"""Orders α at which divergences are kept. They are part of the ledger's format; do not change them."""
-
-_LARGEST = 2**20
-"""Largest ratio Δ/σ for which sampling is taken into account."""
-
-Curve = tuple[int, ...]
-"""The divergence at each of ``ORDERS``, in units of 1e-12; empty without any."""
-
 _ROUNDING = 16 * 2.0**-52
 """Generous bound on the relative error of one floating-point step of the formulas."""
-
-
-@lru_cache(maxsize=4096)
-def divergences(ratio: Fraction, rate: float) -> Curve:
-    """Rényi divergences of one measurement of a sample, rounded up.
-
-    Without the terms that do not depend on z, A_α − 1 = Σ_{k ≥ 2} C(α, k) (1 − q)^(α−k) q^k
-    (e^(k(k−1)/(2z²)) − 1). All terms are positive, so small losses keep their digits. The divergence is also
-    at most α/(2z²), the cost if everybody takes part.
-
-    Rounded up once: the logarithm of every term is raised by 32u (1 + α + the sizes of its parts), u = 2^-53.
-    The parts, their sum, its exponential, the sum of α − 1 of these and its logarithm x lose less than 8u
-    times the same. The rest exceeds the relative error of a few u in ln(1 + e^x), which grows by at least
-    half of what x does, over max(1, x), and x is at most ln α plus the (weighted) sizes of the parts.
-
-    Args:
-        ratio: 1/z = Δ/σ.
-        rate: q, in (0, 1).
-    """
-    everybody = tuple(fixed_point.cost(order * ratio**2 / 2) for order in ORDERS)
-    if ratio > _LARGEST:
-        return everybody
-    orders, k, combinations, starts = _terms()
-    growth = k * (k - 1) / 2 * fixed_point.float_above(ratio**2)
-    # ln(e^x − 1) without overflow, and without loss of digits for small x.
-    lifted = growth + np.log(-np.expm1(-growth))
-    kept, taken = (orders - k) * math.log1p(-rate), k * math.log(rate)
-    logs = combinations + kept + taken + lifted
-    logs += _ROUNDING * (1 + orders + combinations - kept - taken + growth + np.abs(lifted))
-    largest = np.maximum.reduceat(logs, starts)
-    sums = np.add.reduceat(np.exp(logs - np.repeat(largest, np.diff(starts, append=logs.size))), starts)
-    moments = np.logaddexp(0.0, largest + np.log(sums))  # ln A_α from ln(A_α − 1)
-    sampled = (
-        max(1, fixed_point.cost(Fraction(moment) / (order - 1)))  # a loss is never 0, even if it underflows
-        for order, moment in zip(ORDERS, moments.tolist(), strict=True)
-    )
-    return tuple(map(min, sampled, everybody))
-
-
-def added(first: Curve, second: Curve) -> Curve:
-    """The divergences of two measurements together."""
-    if not first or not second:
-        return first or second
-    return tuple(map(int.__add__, first, second))
-
-
-def smallest(curve: Iterable[int], delta: float) -> tuple[int, int]:
-    """The smallest ε at δ that the divergences give, in units of 1e-12, rounded up, and its order.
-
-    ε = D_α + ln((α − 1)/α) − (ln δ + ln α)/(α − 1)  (Canonne, Kamath & Steinke 2020, Proposition 12).
-
-    Args:
-        curve: D_α in units of 1e-12 at each of ``ORDERS``.
-        delta: above 0.
-    """
-    best = min((loss + conversion(order, delta), order) for loss, order in zip(curve, ORDERS, strict=True))
-    return max(0, best[0]), best[1]
-
-
-@lru_cache(maxsize=4096)
-def conversion(order: int, delta: float) -> int:
-    """The term that conversion at an order adds to the divergence, in 1e-12, rounded up; may be negative."""
-    terms = math.log1p(-1 / order), -math.log(delta) / (order - 1), -math.log(order) / (order - 1)
-    return fixed_point.cost(Fraction(sum(terms) + _ROUNDING * sum(map(abs, terms))))
-
-
-@lru_cache(maxsize=1)
-def _terms() -> tuple[Floats, Floats, Floats, Ints]:
-    """α, k and ln C(α, k) of every term with k ≥ 2, order after order, and where each order begins."""
-    pairs = [(order, k) for order in ORDERS for k in range(2, order + 1)]
-    orders, k = np.array(pairs, np.float64).T
-    combinations = np.array([math.log(math.comb(*pair)) for pair in pairs])
-    return orders, k, combinations, np.flatnonzero(k == 2)
-
-
-"""Bounds the relative error of one floating-point step of the formulas."""
+_MARGIN = Fraction(1, 2**40)
+"""Exceeds the relative error of a normal quantile, which is below 2^-46 as tests check in long decimals."""
+_TINY, _LINEAR, _HUGE = 2.0**-40, 500, 2**20
+"""−ln of a probability below which, or above which, bounds of one line are used; they are tight there."""
+_LN_2 = Fraction(6931471805599453, 10**16)
+"""A little below ln 2."""
+_BITS = 40
+"""Of the largest cost of a budget, so that it is the same on machines whose last digits differ."""
 
 
 def _require(**figures: object) -> None:
@@ -203,107 +104,202 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     return _crossing(lambda mu: gaussian_delta(mu, epsilon) > delta)[0]
 
 
-def zcdp_epsilon(rho: float, delta: float) -> float:
-    """ε at δ of any mechanism that is ρ-zCDP, rounded up.
-
-    ε = inf over α > 1 of αρ + ln((α − 1)/α) − (ln δ + ln α)/(α − 1)  (Canonne, Kamath & Steinke 2020,
-    §2.3, solved for ε). The bound holds for every α, so an inaccurate search gives a larger ε.
-
-    Args:
-        rho: at least 0.
-        delta: at least 0; at 0 only ρ = 0 has a finite ε.
-
-    Returns:
-        ε, or infinity.
-    """
-    _require(rho=rho, delta=delta)
-    if rho == 0:
-        return 0.0
-    if delta == 0 or rho == math.inf:
-        return math.inf
-
-    def bound(log_order: float) -> float:
-        order = math.exp(log_order)  # α − 1
-        terms = rho * (1 + order), -math.log1p(1 / order), -(math.log(delta) + math.log1p(order)) / order
-        return sum(terms) + _ROUNDING * sum(map(abs, terms))
-
-    low, high = -40.0, 40.0
-    for _ in range(120):
-        third = (high - low) / 3
-        if bound(low + third) < bound(high - third):
-            high -= third
-        else:
-            low += third
-    return max(0.0, bound((low + high) / 2))
-
-
 @dataclass(frozen=True, slots=True)
 class Spent:
     """Accumulated privacy loss in units of 1e-12. Sums are exact, in any order.
 
     Args:
-        rho: Σ μ²/2 of Gaussian measurements.
-        epsilon_sum: Σ ε of Laplace measurements and posterior samples.
-        pure_rho: Σ of the zCDP loss of the same measurements.
-        curve: Σ of the Rényi divergences of subsampled measurements at ``ORDERS``, or empty.
+        mu_squared: Σ μ² of all measurements.
+        epsilon: Σ ε; None with Gaussian noise, which has no finite pure ε.
     """
 
-    rho: int = 0
-    epsilon_sum: int = 0
-    pure_rho: int = 0
-    curve: Curve = ()
+    mu_squared: int = 0
+    epsilon: int | None = 0
 
     def __add__(self, other: "Spent") -> "Spent":
-        return Spent(
-            self.rho + other.rho,
-            self.epsilon_sum + other.epsilon_sum,
-            self.pure_rho + other.pure_rho,
-            added(self.curve, other.curve),
-        )
+        pure = None if self.epsilon is None or other.epsilon is None else self.epsilon + other.epsilon
+        return Spent(self.mu_squared + other.mu_squared, pure)
 
     def __mul__(self, times: int) -> "Spent":
-        curve = tuple(times * loss for loss in self.curve) if times else ()
-        rho, pure = self.rho * times, self.epsilon_sum * times
-        return Spent(rho, pure, self.pure_rho * times, curve)
+        pure = None if times and self.epsilon is None else (self.epsilon or 0) * times
+        return Spent(self.mu_squared * times, pure)
+
+    def units(self, delta: float) -> int:
+        """What a budget at δ counts: μ², or ε at δ = 0; in units of 1e-12.
+
+        Raises:
+            BudgetError: Gaussian noise at δ = 0.
+        """
+        _require(delta=delta)
+        if delta > 0:
+            return self.mu_squared
+        if self.epsilon is None:
+            raise BudgetError(NO_DELTA)
+        return self.epsilon
 
     def epsilon_units(self, delta: float) -> int:
-        """ε at δ in units of 1e-12, rounded up.
+        """ε at δ in units of 1e-12, rounded up."""
+        return epsilon_of(self.units(delta), delta)
 
-        The smaller of Σε + (ε at δ of the rest) and the zCDP or Rényi bound on everything.
-        """
-        if delta == 0:
-            if self.rho or self.curve:
-                raise BudgetError("Gaussian noise has no finite ε at δ = 0; give a δ, or use Laplace noise")
-            return self.epsilon_sum
-        if self.curve:
-            return min(self.epsilon_sum + self._smallest(delta)[0], self._smallest(delta, self.pure_rho)[0])
-        return min(self.exact(delta), self.concentrated(delta)) if self.epsilon_sum else self.exact(delta)
-
-    def exact(self, delta: float) -> int:
-        """Σε + (ε at δ > 0 of Gaussian noise), for losses without a curve, in units of 1e-12, rounded up."""
-        return self.epsilon_sum + _units(gaussian_epsilon(math.sqrt(2 * _above(self.rho)), delta))
-
-    def concentrated(self, delta: float) -> int:
-        """ε at δ > 0 by zCDP, for losses without a curve, in units of 1e-12, rounded up."""
-        return _units(zcdp_epsilon(_above(self.rho + self.pure_rho), delta))
-
-    def epsilon(self, delta: float) -> float:
+    def epsilon_at(self, delta: float) -> float:
         """ε at δ, rounded up; infinite for Gaussian noise at δ = 0."""
-        if delta == 0 and (self.rho or self.curve):
+        if delta == 0 and self.epsilon is None:
             return math.inf
         return fixed_point.shown(self.epsilon_units(delta))
 
-    def optimal_order(self, delta: float) -> int:
-        """The order whose divergence determines ε at δ > 0, for losses with a curve."""
-        return self._smallest(delta)[1]
+    def planned_epsilon(self, delta: float) -> float:
+        """As ``epsilon_at``, of what was planned together: at most Σε, which holds at any δ."""
+        counted = self.epsilon_at(delta)
+        return counted if self.epsilon is None else min(counted, fixed_point.shown(self.epsilon))
 
-    def rho_at(self, order: int) -> int:
-        """Divergence of Gaussian noise and samples at one of ``ORDERS``, divided by the order, rounded up."""
-        return self.rho - (-self.curve[ORDERS.index(order)] // order if self.curve else 0)
 
-    def _smallest(self, delta: float, pure_rho: int = 0) -> tuple[int, int]:
-        rho = self.rho + pure_rho
-        return smallest((loss + o * rho for o, loss in zip(ORDERS, self.curve, strict=True)), delta)
+NO_DELTA = "Gaussian noise has no finite ε at δ = 0; give a δ, or use Laplace noise"
+
+
+def epsilon_of(cost: int, delta: float) -> int:
+    """ε at δ of a cost, μ² or, at δ = 0, ε itself; both in units of 1e-12, rounded up."""
+    if delta == 0 or cost == 0:
+        return cost
+    return fixed_point.cost(Fraction(gaussian_epsilon(_root(cost), delta)))
+
+
+@lru_cache(maxsize=1024)
+def largest_cost(budget: Budget) -> int:
+    """The largest cost within a budget: of μ² at δ > 0, of ε at δ = 0; in units of 1e-12, rounded down.
+
+    μ² has ``_BITS`` binary digits.
+    """
+    if budget.delta == 0:
+        return budget.epsilon_units
+    most = math.floor(Fraction(gaussian_mu(budget.epsilon, budget.delta)) ** 2 * fixed_point.PER_ONE)
+    most = min(most, 2 * fixed_point.LARGEST - 1)
+    spare = max(most.bit_length() - _BITS, 0)
+    most = most >> spare << spare
+    while most and epsilon_of(most, budget.delta) > budget.epsilon_units:
+        most -= 1 << spare
+    return most
+
+
+def budget_of(cost: int, like: Budget) -> Budget:
+    """The largest budget whose largest cost is at most ``cost``; ε is rounded down, and never above ``like``.
+
+    Args:
+        cost: at least 1 unit of what ``like`` counts.
+        like: gives δ, unit and adjacency.
+    """
+    if cost >= largest_cost(like):
+        return like
+    units = min(epsilon_of(cost, like.delta), like.epsilon_units)
+    while True:
+        epsilon = fixed_point.written_below(Fraction(units, fixed_point.PER_ONE))
+        budget = like.model_copy(update={"epsilon": epsilon})
+        if units < 1 or largest_cost(budget) <= cost:
+            return budget
+        units -= 1 + (units >> 40)
+
+
+def quantile(log: float) -> float:
+    """The z with 2Φ(−z) = e^−s, up to a relative error far below ``_MARGIN``.
+
+    Args:
+        log: s, from 0 to ``_HUGE``.
+    """
+    if log < _TINY:
+        return log * math.sqrt(math.pi / 2)
+    if log < 1:
+        return math.sqrt(2) * float(erfinv(-math.expm1(-log)))
+    z = -float(ndtri_exp(-log - math.log(2)))  # loses digits for large s, which a step of Newton finds
+    return z + (log - survival(z)) * math.sqrt(math.pi / 2) * float(erfcx(z / math.sqrt(2)))
+
+
+def survival(z: float) -> float:
+    """s = −ln 2Φ(−z), which ``quantile`` inverts, up to rounding; z ≥ 0."""
+    if z < 1:
+        return -math.log1p(-math.erf(z / math.sqrt(2)))
+    return z * z / 2 - math.log(float(erfcx(z / math.sqrt(2))))
+
+
+def gaussian_cost(ratio: Fraction) -> Spent:
+    """Cost of Gaussian noise: μ = Δ/σ, as N(0, σ²) and N(Δ, σ²) are N(0, 1) and N(μ, 1) in units of σ."""
+    return Spent(fixed_point.cost(ratio**2), None)
+
+
+@lru_cache(maxsize=4096)
+def laplace_cost(epsilon: Fraction) -> Spent:
+    """Cost of Laplace noise of ε = Δ/b: μ = m(ε) = 2Φ⁻¹(1 − e^(−ε/2)/2).
+
+    The trade-off of Lap(0, 1) against Lap(ε, 1) is f(α) = 1 − e^ε α for α ≤ e^(−ε)/2, e^(−ε)/(4α) up to ½,
+    and e^(−ε)(1 − α) beyond. In the middle write α = Φ(−a), f(α) = Φ(−b): ln Φ(−a) + ln Φ(−b) = −ε − ln 4.
+    Since ln Φ(−x) is concave and decreasing, Φ(−(a + b)/2)² ≥ e^(−ε)/4, so a + b ≤ m(ε), which is f ≥ G_μ. On
+    the outer pieces f is linear from (0, 1), or to (1, 0), to a point where f ≥ G_μ, and G_μ is convex.
+
+    A vector with Σ |shiftᵢ|/b ≤ ε costs no more. Its coordinates are independent, and Σ m(εᵢ)² ≤ m(ε)²
+    because m(ε)²/ε does not decrease: with z = m/2, ε/2 = −ln 2Φ(−z) = ∫₀^z λ for the hazard rate λ of the
+    normal, and λ(s)/s decreases (λ > s and λ' = λ(λ − s) < 1). So ∫₀^z λ ≥ z λ(z)/2, which says that z²/ε
+    grows.
+    """
+    return Spent(fixed_point.cost(_mu_squared(epsilon / 2)), fixed_point.cost(epsilon))
+
+
+@lru_cache(maxsize=4096)
+def pure_cost(epsilon: Fraction, times: int = 1) -> Spent:
+    """Cost of measurements of which the pure ε alone is known: μ = 2Φ⁻¹(e^ε/(1 + e^ε)) each.
+
+    ε-differential privacy means f(α) ≥ max(1 − e^ε α, e^(−ε)(1 − α)), which has its corner at α = f =
+    1/(1 + e^ε), on the diagonal. G_μ is convex and meets it there, in (0, 1) and in (1, 0), so it is below.
+    """
+    return Spent(fixed_point.cost(_pure(epsilon) * times), fixed_point.cost(epsilon * times))
+
+
+@lru_cache(maxsize=4096)
+def response_cost(symbols: int, exponent: float, epsilon: Fraction, cells: int) -> Spent:
+    """Cost of randomized response on cells: μ = Φ⁻¹(1 − q) − Φ⁻¹(1 − p) each.
+
+    The true answer has probability p = 1 − e^−x, each of the k − 1 others q = e^−x/(k − 1). The trade-off has
+    the vertices (0, 1), (q, 1 − p), (1 − p, q) and (1, 0). G_μ is convex and goes through all four, so it is
+    below. Cells are answered independently.
+
+    Args:
+        symbols: k.
+        exponent: x.
+        epsilon: pure ε of a cell, rounded up; its μ bounds that of the cell as well, and is used if rounding
+            makes it the smaller.
+        cells: number of cells that may differ.
+    """
+    rare, untrue = -float(ndtri_exp(-exponent - math.log(symbols - 1))), -float(ndtri_exp(-exponent))
+    # Φ⁻¹(1 − q) = rare, Φ⁻¹(1 − p) = −untrue.
+    mu = Fraction(rare) + Fraction(untrue) + Fraction(abs(rare) + abs(untrue)) * _MARGIN
+    return Spent(fixed_point.cost(min(mu**2, _pure(epsilon)) * cells), fixed_point.cost(epsilon * cells))
+
+
+def laplace_epsilon(cost: int) -> float:
+    """ε of the Laplace noise that costs μ², about: the inverse of ``laplace_cost``."""
+    return 2 * survival(math.sqrt(cost / fixed_point.PER_ONE) / 2)
+
+
+def pure_epsilon(cost: int) -> float:
+    """ε of which ``pure_cost`` is μ², about: with e^s = (1 + e^ε)/2, ε = s + ln(2 − e^−s)."""
+    s = survival(math.sqrt(cost / fixed_point.PER_ONE) / 2)
+    return s + math.log1p(-math.expm1(-s))
+
+
+def _pure(epsilon: Fraction) -> Fraction:
+    """μ² of a pure ε, rounded up: 2Φ(−μ/2) = 2/(1 + e^ε)."""
+    if epsilon > _LINEAR:
+        return _mu_squared(epsilon - _LN_2)
+    half = math.expm1(fixed_point.float_above(epsilon)) / 2
+    return _mu_squared(Fraction(math.log1p(half) * (1 + _ROUNDING)))
+
+
+def _mu_squared(log: Fraction) -> Fraction:
+    """μ² with 2Φ(−μ/2) = e^−s, rounded up.
+
+    From ``_HUGE`` on it is the bound (μ/2)² ≤ 2s, since Φ(−z) ≤ e^(−z²/2)/2. Below ``_TINY`` the tangent
+    z ≤ s √(π/2) is one, since −ln 2Φ(−z) is convex. Between, the margin exceeds all rounding.
+    """
+    if log > _HUGE:
+        return 8 * log
+    return (2 * Fraction(quantile(fixed_point.float_above(log))) * (1 + _MARGIN)) ** 2
 
 
 class Priced(Protocol):
@@ -331,81 +327,31 @@ def dearest(losses: Iterable[tuple[str, Spent]]) -> tuple[str, Spent]:
         losses: the branch of each measurement, empty for what is always made, and its cost.
 
     Raises:
-        BudgetError: A measurement in a branch has other noise than Gaussian, or is of a sample.
+        BudgetError: A measurement in a branch has other noise than Gaussian.
     """
     totals: dict[str, Spent] = {"": Spent()}
     for branch, loss in losses:
-        if branch and loss != Spent(rho=loss.rho):
+        if branch and loss.epsilon is not None:
             raise BudgetError(
-                f"branch {branch}: only Gaussian noise on sums over all users can be ordered by cost; "
-                "measure anything else always"
+                f"branch {branch}: only Gaussian noise can be ordered by cost; measure anything else always"
             )
         totals[branch] = totals.get(branch, Spent()) + loss
     always = totals.pop("")
     if not totals:
         return "", always
-    branch = max(totals, key=lambda name: totals[name].rho)
+    branch = max(totals, key=lambda name: totals[name].mu_squared)
     return branch, always + totals[branch]
 
 
 def price(event: Priced) -> Spent:
-    """Cost of one measurement, in exact rational arithmetic, rounded up; each event derives its own."""
+    """Cost of one measurement, rounded up; each event derives its own."""
     return event.spent()
 
 
-def pure_loss(epsilon: Fraction) -> Spent:
-    """Cost of a measurement whose pure ε alone is known; it costs min(ε²/2, ε) in zCDP.
-
-    Its divergences are at most αε²/2 (Bun & Steinke 2016, Proposition 1.4) and at most ε ≤ αε.
-    """
-    return Spent(
-        epsilon_sum=fixed_point.cost(epsilon), pure_rho=fixed_point.cost(min(epsilon**2 / 2, epsilon))
-    )
-
-
-def laplace_loss(epsilon: Fraction) -> Spent:
-    """Cost of Laplace noise: ε = Δ/b, and the zCDP loss ε + e^−ε − 1."""
-    above = fixed_point.float_above(epsilon)
-    # The sum cancels for small ε, where its error is at most a rounding of its terms; ε²/2 is exact there.
-    tight = Fraction(above + math.expm1(-above)) + Fraction(_ROUNDING * above)
-    return Spent(epsilon_sum=fixed_point.cost(epsilon), pure_rho=fixed_point.cost(min(epsilon**2 / 2, tight)))
-
-
-@lru_cache(maxsize=256)
-def largest_rho(budget: Budget) -> int:
-    """The largest ρ, in units of 1e-12, whose ε at the budget's δ is within the budget."""
-    return _largest(lambda rho: Spent(rho=rho), budget)
-
-
-def largest_pure(budget: Budget, split: Iterable[Fraction] = (Fraction(1),)) -> int:
-    """The largest Σε, in units of 1e-12, of Laplace measurements with this split that fits the budget.
-
-    At δ = 0, or with few measurements, this is the budget's ε. With many at δ > 0 it is more.
-    """
-    return _largest_pure(budget, tuple(split))
-
-
-@lru_cache(maxsize=256)
-def _largest_pure(budget: Budget, parts: tuple[Fraction, ...]) -> int:
-    def spent(total: int) -> Spent:
-        return sum((laplace_loss(part * total / fixed_point.PER_ONE) for part in parts), Spent())
-
-    return _largest(spent, budget)
-
-
-def _largest(spent: Callable[[int], Spent], budget: Budget) -> int:
-    if budget.delta == 0 and spent(1).rho:
-        raise BudgetError("Gaussian noise has no finite ε at δ = 0; give a δ, or use Laplace noise")
-    low, high = 0, 1
-    while spent(high).epsilon_units(budget.delta) <= budget.epsilon_units:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if spent(middle).epsilon_units(budget.delta) <= budget.epsilon_units:
-            low = middle
-        else:
-            high = middle
-    return low
+def _root(cost: int) -> float:
+    """μ of μ² in units, rounded up."""
+    square = fixed_point.float_above(Fraction(cost, fixed_point.PER_ONE))
+    return math.nextafter(math.sqrt(square), math.inf)
 
 
 def _crossing(reached: Callable[[float], bool]) -> tuple[float, float]:
@@ -419,11 +365,3 @@ def _crossing(reached: Callable[[float], bool]) -> tuple[float, float]:
             break
         low, high = (low, middle) if reached(middle) else (middle, high)
     return low, high
-
-
-def _above(count: int) -> float:
-    return math.nextafter(fixed_point.shown(count), math.inf) if count else 0.0
-
-
-def _units(epsilon: float) -> int:
-    return fixed_point.cost(Fraction(epsilon))

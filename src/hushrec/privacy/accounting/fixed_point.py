@@ -1,4 +1,4 @@
-"""Privacy loss as integers: one unit is 1e-12 of ρ or ε.
+"""Privacy loss as integers: one unit is 1e-12 of μ² or ε.
 
 Integers add without rounding, so a ledger's total does not depend on order or machine. Rounding happens once,
 where a real number becomes a count, and always in favour of the protected people: costs up, allowances down.
@@ -40,19 +40,25 @@ def shown(units: int) -> float:
     return written_above(Fraction(units, PER_ONE))
 
 
+def root_above(units: int) -> float:
+    """The square root of an amount in ``units``, as ``shown``: its printed decimal is not below it."""
+    root = Fraction(math.isqrt(units * PER_ONE - 1) + 1, PER_ONE) if units else Fraction(0)
+    return written_above(root)
+
+
 def written_above(value: Fraction) -> float:
     """The smallest float whose printed decimal is not below ``value``."""
     nearest = float(value)
     return nearest if as_written(nearest) >= value else math.nextafter(nearest, math.inf)
 
 
+def written_below(value: Fraction) -> float:
+    """The largest float whose printed decimal is not above ``value``."""
+    nearest = float(value)
+    return nearest if as_written(nearest) <= value else math.nextafter(nearest, -math.inf)
+
+
 def float_above(value: Fraction) -> float:
     """The smallest float not below ``value``."""
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
-
-
-def float_below(value: Fraction) -> float:
-    """The largest float not above ``value``."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)

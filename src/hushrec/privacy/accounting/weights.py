@@ -4,8 +4,12 @@ A user's weight w multiplies everything that they add, in every measurement of t
 measurement then has sensitivity w Δ. Under adjacency ``add-remove`` they lose ε(w) at δ, the cost of the same
 plan with sensitivities w Δ, whatever others ask for (Jorgensen, Yu & Cormode 2015, §3). Weights are multiples
 of 1/GRID, rounded down. A user who asks for 0 has weight 0.
+
+μ of Gaussian noise, and Σε at δ = 0, are multiples of the weight, so the weight is a division. At δ > 0 μ of
+Laplace noise or of a posterior sample is not, so there personal ε are refused.
 """
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,8 +21,8 @@ import numpy as np
 from hushrec.arrays import Floats
 from hushrec.errors import BudgetError
 from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting.accountant import Spent, dearest, price
-from hushrec.privacy.accounting.events import Event
+from hushrec.privacy.accounting.accountant import Spent, dearest, gaussian_mu, price
+from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.text import is_number
 
 GRID = 2**16
@@ -42,11 +46,10 @@ class Promise:
 
 
 @lru_cache(maxsize=2**18, typed=True)
-def weight(events: tuple[Event, ...], delta: float, personal_epsilon: float) -> float:
+def weight(measurements: tuple[Measurement, ...], delta: float, personal_epsilon: float) -> float:
     """The largest weight at which a plan costs a user at most the ε at δ that they ask for.
 
-    The search runs once for all blocks and passes, so the time of a fit grows with the number of distinct ε
-    that users ask for. Only the curator can observe this; no release shows it.
+    gaussian_mu(ε, δ)/μ of the plan, or at δ = 0 ε/Σε; less by a step where rounding makes it cost more.
 
     Args:
         personal_epsilon: ε ≥ 0, as it is written in decimal digits.
@@ -61,19 +64,38 @@ def weight(events: tuple[Event, ...], delta: float, personal_epsilon: float) -> 
         raise BudgetError("the ε that a user asks for is 0 or more")
     if not allowed:
         return 0.0
-    if _fits(events, delta, GRID, allowed):
+    whole = _spent(measurements, GRID)
+    enough = whole.epsilon_units(delta) <= allowed
+    require_divisible(measurements, delta)
+    if enough:
         return 1.0
-    low, high = 0, GRID
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _fits(events, delta, middle, allowed):
-            low = middle
-        else:
-            high = middle
-    return low / GRID
+    if delta:
+        part = gaussian_mu(float(personal_epsilon), delta) / math.sqrt(
+            whole.units(delta) / fixed_point.PER_ONE
+        )
+    else:
+        part = allowed / whole.units(delta)
+    step = min(math.floor(part * GRID), GRID - 1)
+    while step and _spent(measurements, step).epsilon_units(delta) > allowed:
+        step -= 1
+    return step / GRID
 
 
-def weights(events: tuple[Event, ...], delta: float, personal_epsilon: Floats) -> Floats:
+def require_divisible(measurements: tuple[Measurement, ...], delta: float) -> None:
+    """Refuse personal ε of noise whose loss is not a multiple of the weight.
+
+    Raises:
+        BudgetError: δ > 0, and a measurement has other noise than Gaussian.
+    """
+    others = [one for one in measurements if one.norm != "l2"]
+    if delta > 0 and others:
+        raise BudgetError(
+            f"{others[0].name}: personal ε of {others[0].mechanism} noise need delta = 0, where losses are "
+            "multiples of a person's weight; set delta = 0, or use Gaussian noise alone"
+        )
+
+
+def weights(measurements: tuple[Measurement, ...], delta: float, personal_epsilon: Floats) -> Floats:
     """``weight`` of every user, computed once per distinct ε.
 
     Args:
@@ -85,19 +107,19 @@ def weights(events: tuple[Event, ...], delta: float, personal_epsilon: Floats) -
     Privacy: private in, private out; each weight depends only on the ε that this user asks for.
     """
     values, places = np.unique(personal_epsilon, return_inverse=True)
-    user_weights = np.array([weight(events, delta, value) for value in values.tolist()], np.float64)
+    user_weights = np.array([weight(measurements, delta, value) for value in values.tolist()], np.float64)
     return user_weights[places].reshape(personal_epsilon.shape)
 
 
-def promised(events: tuple[Event, ...], delta: float, weight: float) -> float:
+def promised(measurements: tuple[Measurement, ...], delta: float, weight: float) -> float:
     """ε at δ that a plan costs a user of the given weight, rounded up."""
     if not is_number(weight) or not 0 <= weight <= 1:
         raise BudgetError("a weight is a number from 0 to 1")
-    return _spent(events, round(weight * GRID)).epsilon(delta) if weight else 0.0
+    return _spent(measurements, round(weight * GRID)).epsilon_at(delta) if weight else 0.0
 
 
 def classes(
-    events: tuple[Event, ...], delta: float, personal_epsilon: Mapping[str, float] | None
+    measurements: tuple[Measurement, ...], delta: float, personal_epsilon: Mapping[str, float] | None
 ) -> tuple[Promise, ...]:
     """A plan's promise to each privacy class of users.
 
@@ -106,27 +128,23 @@ def classes(
     """
     promises = []
     for name, epsilon in (personal_epsilon or {}).items():
-        part = weight(events, delta, epsilon)
+        part = weight(measurements, delta, epsilon)
         # The loss is at most the ε asked for; only rounding up its decimals could exceed it.
         promises.append(
-            Promise(name, float(epsilon), part, min(float(epsilon), promised(events, delta, part)))
+            Promise(name, float(epsilon), part, min(float(epsilon), promised(measurements, delta, part)))
         )
     return tuple(promises)
 
 
-def _fits(events: tuple[Event, ...], delta: float, part: int, allowed: int) -> bool:
-    return _spent(events, part).epsilon_units(delta) <= allowed
-
-
 @lru_cache(maxsize=2**16)
-def _spent(events: tuple[Event, ...], part: int) -> Spent:
+def _spent(measurements: tuple[Measurement, ...], part: int) -> Spent:
     """Cost of the measurements with sensitivities times part/GRID; equal measurements are priced once."""
     weight = Fraction(part, GRID)
-    losses = ((event.branch, price(event.scaled(weight)) * count) for event, count in _alike(events))
+    losses = ((one.branch, price(one.scaled(weight)) * count) for one, count in _alike(measurements))
     return dearest(losses)[1]
 
 
 @lru_cache(maxsize=64)
-def _alike(events: tuple[Event, ...]) -> tuple[tuple[Event, int], ...]:
+def _alike(measurements: tuple[Measurement, ...]) -> tuple[tuple[Measurement, int], ...]:
     """The measurements without their names, and how many are equal to each."""
-    return tuple(Counter(event.scaled(Fraction(1)) for event in events).items())
+    return tuple(Counter(one.scaled(Fraction(1)) for one in measurements).items())

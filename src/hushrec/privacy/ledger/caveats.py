@@ -8,9 +8,9 @@ items; ``author``, ε depends on code outside hushrec.
 from collections.abc import Iterable, Sequence
 
 from hushrec.documents.words import Clause
-from hushrec.privacy.accounting.events import PosteriorSample
+from hushrec.privacy.accounting.measurement import MECHANISMS
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.ledger.history import Entry
+from hushrec.privacy.ledger.history import Charge
 
 Caveats = tuple[Clause, ...]
 
@@ -20,42 +20,39 @@ def has(kind: str, caveats: Caveats) -> bool:
     return any(caveat.kind == kind for caveat in caveats)
 
 
-def inherited(caveats: Caveats, entries: Iterable[Entry]) -> Caveats:
+def inherited(caveats: Caveats, charges: Iterable[Charge]) -> Caveats:
     """A release's caveats, or that of its ledger if an earlier release was not private.
 
     Anyone with the seed can compute the exact sums of that release, so no later release can promise ε.
     """
-    if not caveats and any(has("unprotected", entry.caveats) for entry in entries):
+    if not caveats and any(has("unprotected", charge.caveats) for charge in charges):
         return (Clause("unprotected.ledger"),)
     return caveats
 
 
-def conditional(caveats: Caveats, plan: Plan, entries: Sequence[Entry]) -> Caveats:
+def conditional(caveats: Caveats, plan: Plan, charges: Sequence[Charge]) -> Caveats:
     """A release's caveats, or the conditions under which its plan's ε and its ledger's total hold."""
     if caveats:
         return caveats
-    clauses = _uncovered(plan, entries) or _sampled(plan, entries), _claimed(plan, entries)
+    clauses = _uncovered(plan, charges) or _sampled(plan, charges), _claimed(plan, charges)
     return tuple(clause for clause in clauses if clause)
 
 
-def _uncovered(plan: Plan, entries: Sequence[Entry]) -> Clause | None:
+def _uncovered(plan: Plan, charges: Sequence[Charge]) -> Clause | None:
     if plan.uncovered:
         return plan.uncovered
-    if any(has("groups", entry.caveats) for entry in entries):
-        return Clause("groups.ledger")
-    return None
+    return Clause("groups.ledger") if any(has("groups", charge.caveats) for charge in charges) else None
 
 
-def _claimed(plan: Plan, entries: Sequence[Entry]) -> Clause | None:
+def _claimed(plan: Plan, charges: Sequence[Charge]) -> Clause | None:
     """The claim of an outside author, for this plan or for an earlier release of the ledger."""
     if plan.claim:
         return plan.claim
-    if any(has("author", entry.caveats) for entry in entries):
-        return Clause("author.ledger")
-    return None
+    return Clause("author.ledger") if any(has("author", charge.caveats) for charge in charges) else None
 
 
-def _sampled(plan: Plan, entries: Sequence[Entry]) -> Clause | None:
-    sampled = {event.name for event in plan.events if event.mechanism == PosteriorSample.mechanism}
-    names = sampled | {e.measurement for e in entries if e.mechanism == PosteriorSample.mechanism}
+def _sampled(plan: Plan, charges: Sequence[Charge]) -> Clause | None:
+    sample = MECHANISMS["loss"]
+    booked = (one for charge in charges for one in charge.booked if one["mechanism"] == sample)
+    names = {one.name for one in plan.noisy if one.norm == "loss"} | {one["measurement"] for one in booked}
     return Clause("convergence.sample", {"names": ", ".join(sorted(names))}) if names else None

@@ -7,28 +7,19 @@ reordering a record changes every later hash. The whole state of the ledger is r
 import hashlib
 import json
 import secrets
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
-from typing import Any, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, cast
 
 from hushrec.documents.words import Clause
 from hushrec.errors import BudgetError, LedgerDamaged
 from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting.accountant import ORDERS, Curve, Spent, price
+from hushrec.privacy.accounting.accountant import budget_of, epsilon_of, largest_cost, price
 from hushrec.privacy.accounting.budget import Budget
-from hushrec.privacy.accounting.events import Event
-from hushrec.privacy.ledger.routes import ROUTES, counted
+from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.text import whole
 
-State = Literal["charged", "sampled", "published", "forfeited"]
-
-_NEXT: dict[str, tuple[State, ...]] = {
-    "sampled": ("charged",),
-    "published": ("sampled",),
-    "forfeited": ("charged", "sampled"),
-}
-"""The states from which a charge may enter each state."""
+Standing = Literal["charged", "made", "forfeited"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +38,21 @@ class Charge:
     """One charged plan.
 
     Args:
-        number: ``seq`` of its first entry.
+        number: ``seq`` of its first record.
         release_index: its release index.
-        key: idempotency key of its plan.
+        key: ``Plan.key`` of its plan.
         model: name of its model.
-        state: charged → sampled → published | forfeited; a charge is never refunded.
-        sha256: digest of the stored artefact, hex; empty before it is sampled.
+        caveats: why its release claims no ε, or under which condition; empty if it does.
+        state: charged, then made or forfeited; a charge is never refunded.
+        booked: the record of each measurement: what ``Measurement.facts`` says, the deviation ``sigma`` of
+            its noise, and its ``cost``, μ² or at δ = 0 ε, in units of 1e-12; 0 if another branch pays.
+        sha256: digest of the stored artefact, hex; empty before it is made.
         domain: digest of its public domain.
-        checkpoint: commitment of the checkpoint that may resume under it, hex; empty without one.
+        sums: token of the folder that keeps its sums; empty if they are kept nowhere.
+        measured: SHA-256, hex, of each value that was measured under it, by name.
+        branch: the branch that was taken; empty before, and without branches.
         budget: the budget that it was planned for; None if its record has none.
         date: the day of the charge (UTC); empty if its record has none.
-        series, memory: digest of its series, and commitment to what that remembers; empty without one.
 
     Privacy: public.
     """
@@ -67,60 +62,87 @@ class Charge:
     key: str
     model: str
     domain: str
-    state: State = "charged"
+    caveats: tuple[Clause, ...] = ()
+    state: Standing = "charged"
+    booked: tuple[Mapping[str, Any], ...] = ()
     sha256: str = ""
-    checkpoint: str = ""
+    sums: str = ""
+    measured: Mapping[str, str] = field(default_factory=dict)
+    branch: str = ""
     budget: Budget | None = None
     date: str = ""
-    series: str = ""
-    memory: str = ""
 
     @property
-    def finished(self) -> bool:
-        return self.state in ("sampled", "published")
+    def cost(self) -> int:
+        """What it costs, in units of 1e-12."""
+        return sum(one["cost"] for one in self.booked)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One booked measurement, as the ledger shows it.
+class State:
+    """A ledger at one moment.
 
-    ``sigma`` is the standard deviation of the noise; ``rate`` is the probability that each person takes part.
-    Of the measurements in a ``branch``, a fit makes those of one, and those of the dearest pay.
-    The three costs and the ``curve`` are in units of 1e-12, as in ``Spent``. ``state`` is the state of its
-    charge. ``caveats`` say why its release claims no ε, if so: with a known seed, for example, anyone can
-    subtract the noise.
+    Attributes:
+        id: the population's identifier.
+        total: the budget that the population may lose.
+        max_releases: how many releases its owner plans.
+        allowed: the largest cost within the total, in units of 1e-12: of μ², or of ε at δ = 0.
+        spent: the cost of all charges, in the same units.
+        charges: every charge, in order.
+        declared: population, controller and contact, as the owner declared them last.
+        head: the end of its history.
+        proposed: the larger total that waits for a second raiser (total, max_releases, proposed_by), or None.
 
     Privacy: public.
     """
 
-    seq: int
-    charge: int
-    release_index: int
-    key: str
-    model: str
-    caveats: tuple[Clause, ...]
-    measurement: str
-    mechanism: str
-    sensitivity: float
-    sigma: float
-    step: float
-    size: int
-    rho: int
-    epsilon_sum: int
-    pure_rho: int
-    state: State
-    rate: float = 1.0
-    curve: Curve = ()
-    branch: str = ""
+    id: str
+    total: Budget
+    max_releases: int
+    allowed: int
+    spent: int
+    charges: tuple[Charge, ...]
+    declared: Mapping[str, str]
+    head: Head
+    proposed: Mapping[str, Any] | None = None
 
     @property
-    def spent(self) -> Spent:
-        return Spent(self.rho, self.epsilon_sum, self.pure_rho, self.curve)
+    def left(self) -> int:
+        """The cost that the total still allows."""
+        return self.allowed - self.spent
+
+    @property
+    def remaining(self) -> float:
+        """ε of the largest release that the total still allows, at the ledger's δ, rounded down."""
+        return budget_of(self.left, self.total).epsilon
+
+    @property
+    def spent_epsilon(self) -> float:
+        """ε of the cost so far, at the ledger's δ, rounded up."""
+        return fixed_point.shown(min(epsilon_of(self.spent, self.total.delta), self.total.epsilon_units))
+
+    @property
+    def indexes(self) -> set[int]:
+        """The release indexes that a charge holds; a forfeited one holds none."""
+        return {charge.release_index for charge in self.charges if charge.state != "forfeited"}
+
+    @property
+    def releases_left(self) -> int:
+        """How many of its releases are not made, and hold no open charge."""
+        return self.max_releases - len(self.indexes)
+
+    def latest(self, release_index: int) -> Charge | None:
+        """The charge that holds a release index."""
+        charges = (one for one in self.charges if one.release_index == release_index)
+        return next((one for one in charges if one.state != "forfeited"), None)
+
+    def under(self, sums: str) -> Charge | None:
+        """The charge whose sums are in the folder with this token; it may be forfeited."""
+        return next((charge for charge in self.charges if sums and charge.sums == sums), None)
 
 
-def booking(charge: Charge, caveats: Sequence[Clause], event: Event, *, free: bool = False) -> dict[str, Any]:
-    """Build the record that books one measurement of a charge; ``free`` if something else has paid for it."""
-    loss = Spent() if free else price(event)
+def booking(charge: Charge, measurement: Measurement, delta: float, *, free: bool = False) -> dict[str, Any]:
+    """Build the record that books one measurement of a charge; ``free`` if another branch has paid for it."""
     facts: dict[str, Any] = {
         "kind": "charged",
         "charge": charge.number,
@@ -128,16 +150,13 @@ def booking(charge: Charge, caveats: Sequence[Clause], event: Event, *, free: bo
         "key": charge.key,
         "model": charge.model,
         "domain": charge.domain,
-        "caveats": [caveat.to_json() for caveat in caveats],
-        **event.facts(),
-        "sigma": float(event.deviation),
-        "rho": loss.rho,
-        "epsilon_sum": loss.epsilon_sum,
-        "pure_rho": loss.pure_rho,
+        "caveats": [caveat.to_json() for caveat in charge.caveats],
+        **measurement.facts(),
+        "sigma": float(measurement.deviation),
+        "cost": 0 if free else price(measurement).units(delta),
     }
-    if loss.curve:
-        facts["curve"] = list(loss.curve)
-    facts |= {name: text for name in ("checkpoint", "series", "memory") if (text := getattr(charge, name))}
+    if charge.sums:
+        facts["sums"] = charge.sums
     if charge.budget:
         facts["budget"] = charge.budget.model_dump()
     return facts
@@ -150,6 +169,7 @@ def opening(total: Budget, max_releases: int) -> dict[str, Any]:
         "kind": "opened",
         "id": secrets.token_hex(16),
         "total": total.model_dump(),
+        "allowed": largest_cost(total),
         "max_releases": max_releases,
     }
 
@@ -163,50 +183,54 @@ def extension(history: "History", total: Budget, max_releases: int | None) -> di
         raise BudgetError("a ledger keeps unit, adjacency and δ; only ε and max_releases may grow")
     if total.epsilon_units < history.total.epsilon_units or max_releases < history.max_releases:
         raise BudgetError("a ledger's ε and max_releases may grow, not shrink")
-    return {"kind": "extended", "total": total.model_dump(), "max_releases": max_releases}
+    allowed = largest_cost(total)
+    return {"kind": "extended", "total": total.model_dump(), "allowed": allowed, "max_releases": max_releases}
 
 
 class History:
     """A chain of records. Each is replayed when it is appended or loaded.
 
     Attributes:
-        id: the population's identifier; empty before the first record.
-        total: the owner's budget.
-        max_releases: number of release indexes.
-        spent: sum of all charges.
-        route: how the total is counted, fixed by the first charge; empty before it.
+        id, total, max_releases, allowed, spent, declared: as of ``State``.
         charges: every charge by number.
-        declared: population, controller and contact, as the owner declared them last.
+
+    Privacy: public.
     """
 
     def __init__(self) -> None:
-        self.id, self.max_releases, self.spent, self.route = "", 0, Spent(), ""
+        self.id, self.max_releases, self.allowed, self.spent = "", 0, 0, 0
         self.total: Budget
         self.charges: dict[int, Charge] = {}
         self.declared: dict[str, str] = {}
-        self._measurements: list[tuple[int, dict[str, Any]]] = []
         self._hashes: list[bytes] = []
 
     @property
+    def length(self) -> int:
+        """How many records it has."""
+        return len(self._hashes)
+
+    @property
     def head(self) -> Head:
-        return Head(len(self._hashes) - 1, self._hashes[-1].hex())
+        return self.at(len(self._hashes) - 1)
 
-    @property
-    def spent_epsilon(self) -> int:
-        """ε spent at the ledger's δ, in units of 1e-12, rounded up."""
-        return counted(self.spent, self.route, self.total.delta)
-
-    def spent_at(self, seq: int) -> float:
-        """ε that was spent when this record was the last, rounded up."""
-        losses = sum((_spent(facts) for at, facts in self._measurements if at <= seq), Spent())
-        return fixed_point.shown(counted(losses, self.route, self.total.delta))
-
-    @property
-    def remaining(self) -> float:
-        """Unspent ε of the total, at the ledger's δ, rounded down."""
-        return fixed_point.float_below(
-            Fraction(self.total.epsilon_units - self.spent_epsilon, fixed_point.PER_ONE)
+    def state(self, proposed: Mapping[str, Any] | None = None) -> State:
+        """The ledger as it is now."""
+        return State(
+            self.id,
+            self.total,
+            self.max_releases,
+            self.allowed,
+            self.spent,
+            tuple(self.charges.values()),
+            dict(self.declared),
+            self.head,
+            proposed,
         )
+
+    def spent_with(self, number: int) -> float:
+        """ε that was spent when the charge of this number was the last, rounded up."""
+        spent = sum(charge.cost for charge in self.charges.values() if charge.number <= number)
+        return fixed_point.shown(epsilon_of(spent, self.total.delta))
 
     def holds(self, head: Head) -> bool:
         """Whether a head is part of this history."""
@@ -214,40 +238,9 @@ class History:
         in_range = type(head.seq) is int and head.seq in range(len(self._hashes))
         return in_range and self._hashes[head.seq].hex() == head.hash
 
-    def covers(self, domain: str) -> bool:
-        """Whether anything was charged for the domain with this digest."""
-        return any(charge.domain == domain for charge in self.charges.values())
-
     def at(self, seq: int) -> Head:
         """The end of the history when this record was the last."""
         return Head(seq, self._hashes[seq].hex())
-
-    def under(self, checkpoint: str) -> Charge | None:
-        """The charge under which a checkpoint resumes, by its commitment; it may be forfeited."""
-        return next((c for c in self.charges.values() if checkpoint and c.checkpoint == checkpoint), None)
-
-    def latest(self, release_index: int) -> Charge | None:
-        """The last charge of a release index, ignoring forfeited ones."""
-        charges = (c for c in reversed(self.charges.values()) if c.release_index == release_index)
-        return next((c for c in charges if c.state != "forfeited"), None)
-
-    @property
-    def taken(self) -> set[int]:
-        """The release indexes that a charge holds; a forfeited one holds none."""
-        return {charge.release_index for charge in self.charges.values() if charge.state != "forfeited"}
-
-    def free_index(self) -> int:
-        """The first release index that no charge holds."""
-        taken = self.taken
-        return next(release_index for release_index in range(len(taken) + 1) if release_index not in taken)
-
-    def entries(self) -> Iterator[Entry]:
-        for seq, facts in self._measurements:
-            charge = self.charges[facts["charge"]]
-            shown = {name: value for name, value in facts.items() if name in Entry.__dataclass_fields__}
-            shown |= {"seq": seq, "state": charge.state, "curve": tuple(facts.get("curve", ()))}
-            shown["caveats"] = tuple(map(Clause.from_json, facts["caveats"]))
-            yield Entry(**shown)
 
     def append(self, facts: dict[str, Any]) -> tuple[int, bytes, bytes]:
         """Add a record and replay it."""
@@ -277,43 +270,40 @@ class History:
         if kind in ("opened", "extended"):
             self.id = facts.get("id", self.id)
             self.total, self.max_releases = Budget(**facts["total"]), facts["max_releases"]
+            self.allowed = facts["allowed"]
+            if self.allowed != largest_cost(self.total):
+                raise LedgerDamaged(
+                    f"the ledger's record {seq} allows another cost than its total; restore it and release "
+                    "nothing until then"
+                )
         elif kind == "charged":
             number = facts["charge"]
-            if not self.charges:
-                self.route = _route(facts)
             if number == seq:
                 about = facts["release_index"], facts["key"], facts["model"], facts["domain"]
                 budget = Budget(**facts["budget"]) if "budget" in facts else None
-                texts = {name: facts.get(name, "") for name in ("checkpoint", "date", "series", "memory")}
-                self.charges[number] = Charge(number, *about, budget=budget, **texts)
-            self.spent += _spent(facts)
-            self._measurements.append((seq, facts))
+                caveats = tuple(map(Clause.from_json, facts["caveats"]))
+                texts = {name: facts.get(name, "") for name in ("sums", "date")}
+                self.charges[number] = Charge(number, *about, caveats, budget=budget, **texts)
+            self.spent += facts["cost"]
+            charge = self.charges[number]
+            self.charges[number] = replace(charge, booked=(*charge.booked, facts))
         elif kind != "declared":
-            charge = self.charges[facts["charge"]]
-            if charge.state not in _NEXT[kind]:
-                raise LedgerDamaged(f"the ledger's record {seq} makes a {charge.state} charge {kind}")
-            self.charges[charge.number] = replace(
-                charge, state=kind, sha256=facts.get("sha256", charge.sha256)
+            self.charges[facts["charge"]] = self._after(self.charges[facts["charge"]], kind, facts)
+
+    def _after(self, charge: Charge, kind: str, facts: dict[str, Any]) -> Charge:
+        """What a record makes of a charge; each of these happens once, and only while it is open."""
+        again = charge.branch if kind == "taken" else kind == "measured" and facts["name"] in charge.measured
+        if charge.state != "charged" or again:
+            raise LedgerDamaged(
+                f"the ledger's record {len(self._hashes)} has a {charge.state} charge {kind}"
+                f"{' twice' * bool(again)}"
             )
+        if kind == "measured":
+            return replace(charge, measured={**charge.measured, facts["name"]: facts["sha256"]})
+        if kind == "taken":
+            return replace(charge, branch=facts["branch"])
+        return replace(charge, state=cast(Standing, kind), sha256=facts.get("sha256", ""))
 
 
 def _kind(budget: Budget) -> tuple[object, ...]:
     return budget.unit, budget.adjacency, budget.delta
-
-
-def _route(facts: dict[str, Any]) -> str:
-    route = str(facts.get("route"))
-    if route not in ROUTES:
-        raise LedgerDamaged(
-            "the ledger counts its total in a way that this version does not know; upgrade hushrec"
-        )
-    return route
-
-
-def _spent(facts: dict[str, Any]) -> Spent:
-    curve = tuple(facts.get("curve", ()))
-    if len(curve) not in (0, len(ORDERS)):
-        raise LedgerDamaged(
-            "the ledger holds divergences at orders that this version does not know; upgrade hushrec"
-        )
-    return Spent(facts["rho"], facts["epsilon_sum"], facts["pure_rho"], curve)

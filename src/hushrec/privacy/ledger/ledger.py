@@ -8,38 +8,58 @@ restored ledger grants nothing. The day of a charge is written down; nothing is 
 import hashlib
 import os
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
+from hushrec.documents import html
+from hushrec.documents.document import Document
 from hushrec.documents.words import Clause
-from hushrec.errors import BudgetError, GrantError, LedgerError, LedgerWarning
+from hushrec.errors import BudgetError, GrantError, LedgerError, LedgerStale, LedgerWarning
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan, require_same_population
-from hushrec.privacy.checkpoint.checkpoint import Checkpoint
+from hushrec.privacy.confined import Confined
 from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.grant import SEAL, Grant, sampler
-from hushrec.privacy.ledger import anchors
-from hushrec.privacy.ledger.balance import Balance, folders
-from hushrec.privacy.ledger.booking import book, commitment, finished, ledger_reference, resume
+from hushrec.privacy.ledger import anchors, summary
+from hushrec.privacy.ledger.booking import book, ledger_reference, resume, split_budget
 from hushrec.privacy.ledger.caveats import Caveats, conditional, inherited
-from hushrec.privacy.ledger.history import Charge, extension, opening
+from hushrec.privacy.ledger.history import Charge, Head, History, State, extension, opening
 from hushrec.privacy.ledger.stores.places import store_of
 from hushrec.privacy.ledger.stores.sqlite import SqliteStore
-from hushrec.privacy.ledger.stores.store import Session
+from hushrec.privacy.ledger.stores.store import Session, Store
 from hushrec.privacy.noise.entropy import Entropy, OperatingSystem
-from hushrec.text import whole
+from hushrec.privacy.sums_on_disk import ChargeSums
+from hushrec.text import shown, whole
 
 LONGEST = 200
 """Characters of what an owner declares."""
 
 
-class Ledger(Balance):
+class Ledger(Confined):
     """An append-only, durable account of one population's privacy budget.
 
-    Call ``create`` once, and ``open`` from then on. Several threads and processes may use it at once.
+    Call ``create`` once, and ``open`` from then on. Several threads and processes may use it at once. It is
+    read from its store at every call.
+
+    Attributes:
+        path: its file; None for one in memory or in a database.
+        name: its public name: the file's, or the ledger's in a database; empty for one in memory.
+        place: where it is, for people, without user and password; empty for one in memory.
+        kept: whether it outlives this process: in a file or a database, not in memory.
+        id: the population's identifier.
 
     Privacy: public.
     """
+
+    def __init__(self, store: Store, releases: str | os.PathLike[str] | None = None) -> None:
+        self.path, self.name, self.place, self._store = store.path, store.name, store.place, store
+        self.kept = store.kept
+        self._folders = folders(store, releases)
+        self._seen: Head | None = None
+        self.id = ""
+        self.id = self.state().id
 
     @classmethod
     def create(
@@ -114,171 +134,199 @@ class Ledger(Balance):
         return cls(store, releases)
 
     @classmethod
+    def of(cls, ledger: "Ledger | str | os.PathLike[str]") -> "Ledger":
+        """The ledger itself, or the one of a path or URL, opened.
+
+        A missing one is not created, because a typo would then give a fresh budget.
+        """
+        return ledger if isinstance(ledger, Ledger) else cls.open(ledger)
+
+    @classmethod
     def ephemeral(cls, total: Budget, max_releases: int = 1_000_000) -> "Ledger":
         """A ledger in memory, for experiments. It is not kept, so its releases claim nothing."""
         store = SqliteStore(None)
         store.create(opening(total, max_releases))
         return cls(store)
 
-    def handed_out(self, plan: Plan, release_index: int | None, entropy: Entropy | None = None) -> None:
-        """Record that the artefact that ``stored`` returned was published, unless this is recorded already.
+    def state(self) -> State:
+        """Total, what is spent, and every charge, as they are now."""
+        with self._reading() as session:
+            return session.history.state(session.proposal())
 
-        A fit that was killed after storing its artefact has not recorded this.
+    def require_known(self, marks: Iterable[tuple[int, str]]) -> None:
+        """Refuse the ledger if it does not know a mark that a charge left next to its sums.
 
         Args:
-            plan: what was measured.
-            release_index: as for ``stored``.
-            entropy: as for ``stored``.
-
-        Raises:
-            LedgerError: The ledger could not be written.
+            marks: number and hash (hex) of records.
         """
-        mark = commitment(entropy, self.id)
         with self._reading() as session:
-            charge = finished(session.history, plan, release_index, mark)
-        if charge is None or charge.state == "published":
-            return
-        with self._writing() as session:
-            charge = finished(session.history, plan, release_index, mark)
-            if charge is not None and charge.state == "sampled":
-                session.append(kind="published", charge=charge.number)
+            _require_marks(session.history, marks)
+
+    def share(self) -> Budget:
+        """The budget of the next release: an equal share of what is left for those still planned."""
+        state = self.state()
+        return split_budget(state.total, state.releases_left, state.spent)
 
     def charge(
         self,
         plan: Plan,
-        release_index: int | None = None,
-        entropy: Entropy | None = None,
         *,
+        sums: ChargeSums | None = None,
+        entropy: Entropy | None = None,
         accept: Collection[str] = (),
     ) -> Grant:
         """Charge a plan durably, and return the right to make its measurements.
 
-        Noise is never drawn twice under one charge. A checkpoint draws the same noise again, so its own
-        unfinished charge, for example after a crash, is granted again at no extra cost. Any other unfinished
-        charge keeps its release index until its owner gives it up with ``forfeit_index``.
+        The charge is that of the next free release index; or the open charge of the folder ``sums``, at no
+        further cost. Its grant returns what was measured before, and measures the rest.
 
         Args:
             plan: what will be measured.
-            release_index: from 0 to below ``max_releases``; None for the next free one, or the checkpoint's.
-            entropy: source of the noise; by default the operating system. A checkpoint must already be bound
-                to its fit and to this ledger.
+            sums: the folder that keeps what is measured; without one, a stopped fit loses its charge.
+            entropy: source of the noise; by default the operating system.
             accept: *share*, to leave less than equal shares for the releases that are still planned; *weak*,
                 to charge an ε that the statement will call too weak to promise much. No question is asked
-                where releases claim nothing (seeded noise, a ledger in memory), nor when a checkpoint
-                resumes.
+                where releases claim nothing (seeded noise, a ledger in memory), nor of a fit that resumes.
 
         Raises:
-            BudgetExceeded: The ledger has less left than the plan costs; nothing was charged.
-            GrantError: The plan is a release of a series, and not its next one; nothing was charged.
-            ShareExceeded: The plan costs more than its equal share; nothing was charged.
-            WeakBudget: The plan's ε is too weak to promise much; nothing was charged.
-            BudgetError: Unit, adjacency, δ or release index does not fit this ledger, or the plan is only for
-                seeded experiments; nothing was charged.
-            GrantError: The release index holds a finished release; nothing was charged.
-            ChargeUnpublished: The release index was charged before, and no release was published under it;
-                nothing was charged.
+            BudgetExceeded: The ledger has less left than the plan costs.
+            ShareExceeded: The plan costs more than its equal share.
+            WeakBudget: The plan's ε is too weak to promise much.
+            BudgetError: Unit, adjacency or δ does not fit this ledger, no release is left, or the plan is
+                only for seeded experiments.
+            GrantError: The folder is of a charge that is no longer open, or of another plan.
             LedgerError: This would be the ledger's first charge for a domain that another ledger in the
-                folder, or a release of another ledger, was charged for; nothing was charged. Seeded charges
-                claim nothing and are not refused.
-            CheckpointError: The checkpoint's charge is forfeited, or it is bound to another ledger; nothing
-                was charged.
-            LedgerError: The ledger is not reliable, or could not be written; nothing is granted.
+                folder, or a release of another ledger, was charged for. Seeded charges claim nothing and are
+                not refused. Or the ledger is not reliable, or could not be written.
+            LedgerStale: The folder knows a later state of the ledger: a backup was restored.
+            SumsError: A value that the ledger has recorded is not in the folder.
+
+            In each case nothing was charged, and nothing is granted.
 
         Privacy: charged (every event of the plan).
         """
         entropy = entropy or OperatingSystem()
-        mark = commitment(entropy, self.id)
         caveats = self._caveats(entropy)
         accept = ("share", "weak") if caveats else accept
+        token = sums.token if sums else ""
         sampler()
         failpoint("before-charge")
         with self._writing() as session:
             history = session.history
             require_same_population(plan, history.total)
-            caveats = inherited(caveats, history.entries())
-            if self.name and not caveats and not history.covers(plan.domain_digest):
+            _require_marks(history, sums.folder.marks() if sums else ())
+            charges = [*history.charges.values()]
+            caveats = inherited(caveats, charges)
+            covered = any(charge.domain == plan.domain_digest for charge in charges)
+            if self.name and not caveats and not covered:
                 around = self._anchors()
                 anchors.require_alone(self._store, plan.domain_digest, history.total, around)
-            caveats = conditional(caveats, plan, [*history.entries()])
-            charge = resume(session, plan, release_index, mark) or book(
-                session,
-                plan,
-                release_index,
-                caveats,
-                mark,
-                kept=bool(self.name),
-                accept=accept,
+            caveats = conditional(caveats, plan, charges)
+            charge = resume(session, plan, token) or book(
+                session, plan, caveats, token, kept=bool(self.name), accept=accept
             )
             about = ledger_reference(session, charge, plan, self.name or None)
             failpoint("inside-charge")
         failpoint("after-charge")
+        if sums:
+            sums.settle(charge.measured)
+            sums.mark(about["seq"], about["head"])  # before any noise
+            failpoint("after-mark")
         return Grant(
-            plan.events,
+            plan,
             entropy,
             caveats=caveats,
             ledger=about,
             charge=charge.number,
-            key=charge.key,
+            taken=charge.branch,
+            sums=sums,
+            record=self._record,
             seal=SEAL,
         )
 
-    def sampled(self, grant: Grant, artefact: bytes) -> None:
-        """Store the artefact made with a grant; from now on its release index returns these bytes.
+    def _record(self, grant: Grant, **facts: str) -> None:
+        """Record that a value was measured, or a branch taken, under an open charge; each once."""
+        with self._writing() as session:
+            charge = self._of(grant, session)
+            if facts.get("name") in charge.measured or (facts["kind"] == "taken" and charge.branch):
+                raise GrantError(
+                    "another process goes on with a copy of these sums, and was faster; end one of them"
+                )
+            session.append(charge=charge.number, **facts)
+            failpoint("inside-record")
+
+    def finish(self, grant: Grant, artefact: bytes) -> None:
+        """Store the artefact made with a grant: its release is made, and ``artefact`` returns these bytes.
 
         Raises:
-            GrantError: The grant is not this ledger's, or was forfeited or stored before.
+            GrantError: The grant is not this ledger's, or was forfeited or finished before.
             LedgerError: The ledger could not be written.
         """
         grant.close()
         with self._writing() as session:
-            charge = self._of(grant, session, "charged")
+            charge = self._of(grant, session)
             session.save_artefact(charge.number, artefact)
             digest = hashlib.sha256(artefact).hexdigest()
-            session.append(kind="sampled", charge=charge.number, sha256=digest, size=len(artefact))
-            failpoint("inside-store")
-        failpoint("after-store")
+            session.append(kind="made", charge=charge.number, sha256=digest, size=len(artefact))
+            failpoint("inside-finish")
+        failpoint("after-finish")
 
-    def published(self, grant: Grant) -> None:
-        """Record that the stored artefact was published.
+    def forfeit(self, charge: Grant | int) -> None:
+        """Give up an open charge, after a crash for example.
 
-        Raises:
-            GrantError: The grant is not this ledger's, or its artefact was never stored.
-            LedgerError: The ledger could not be written.
-        """
-        with self._writing() as session:
-            session.append(kind="published", charge=self._of(grant, session, "sampled").number)
-        failpoint("after-publish")
+        Its ε stays spent, nothing resumes under it, and the next release takes its index.
 
-    def forfeit(self, grant: Grant) -> None:
-        """Forfeit a charge: it stays spent, and its release index may be charged again.
+        Args:
+            charge: the grant, or the release index as the ledger lists it.
 
         Raises:
-            GrantError: The grant is not this ledger's, or was published or forfeited before.
+            GrantError: The grant is not this ledger's, the index holds no charge, or its release is made.
             LedgerError: The ledger could not be written.
         """
-        grant.close()
+        if isinstance(charge, Grant):
+            charge.close()
         with self._writing() as session:
-            session.append(kind="forfeited", charge=self._of(grant, session, "charged", "sampled").number)
+            if isinstance(charge, Grant):
+                number = self._of(charge, session).number
+            else:
+                index = whole(charge, "release_index", 0, BudgetError)
+                held = session.history.state().latest(index)
+                if held is None or held.state == "made":
+                    was = "is made" if held else "holds no charge"
+                    raise GrantError(
+                        f"release {index} {was}, so there is nothing to forfeit; hushrec ledger show lists "
+                        "the state of each release"
+                    )
+                number = held.number
+            session.append(kind="forfeited", charge=number)
 
-    def forfeit_index(self, release_index: int) -> None:
-        """Give up the charge of a release index under which nothing was published, for example after a crash.
+    def artefact(self, release_index: int) -> bytes:
+        """The release that was made under an index, byte for byte.
 
-        It stays spent, nothing resumes under it, and the next release takes its index.
+        Args:
+            release_index: as the ledger lists it.
 
         Raises:
-            GrantError: The index holds no charge, or its release was published.
-            LedgerError: The ledger could not be written.
+            GrantError: No release of this index was made.
         """
-        release_index = whole(release_index, "release_index", 0, BudgetError)
-        with self._writing() as session:
-            charge = session.history.latest(release_index)
-            if charge is None or charge.state == "published":
-                was = "was published" if charge else "holds no charge"
+        with self._reading() as session:
+            charge = session.history.state().latest(release_index)
+            if charge is None or charge.state != "made":
                 raise GrantError(
-                    f"release {release_index} {was}, so there is nothing to forfeit; hushrec ledger show "
-                    "lists the state of each release"
+                    f"no release {release_index} was made; hushrec ledger show lists the state of each"
                 )
-            session.append(kind="forfeited", charge=charge.number)
+            return session.artefact(charge)
+
+    def export(self) -> dict[str, Any]:
+        """The whole history as JSON values, which anybody can verify.
+
+        Each hash is SHA-256 over the hash before it (32 zero bytes at first), the number of its record as 8
+        bytes, big endian, and the record's text in UTF-8.
+        """
+        with self._reading() as session:
+            history, records = session.history, session.records()
+            head = history.head
+        return {"ledger": history.id, "last_seq": head.seq, "last_head": head.hash, "records": records}
 
     def extend(self, total: Budget, max_releases: int | None = None) -> None:
         """Record the owner's decision to raise the total or ``max_releases``.
@@ -316,18 +364,48 @@ class Ledger(Balance):
         with self._writing() as session:
             session.append(kind="declared", declared=declared)
 
-    def _of(self, grant: Grant, session: Session, *states: str) -> Charge:
+    def document(self) -> Document:
+        """Describe its total, the remainder and every release that was charged."""
+        return summary.document(self.name, self.state())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({summary.line(self.name, self.state())})"
+
+    def _repr_html_(self) -> str:
+        return html.notebook(self.document())
+
+    def _of(self, grant: Grant, session: Session) -> Charge:
         charge = session.history.charges.get(grant.charge)
         if grant.ledger.get("id") != self.id or charge is None:
             raise GrantError("this grant was charged to another ledger; use that one")
-        if charge.state not in states:
-            raise GrantError(f"this grant's charge is {charge.state}, not {' or '.join(states)}")
+        if charge.state != "charged":
+            raise GrantError(f"this grant's charge is {charge.state}; its release needs a charge of its own")
         return charge
 
     def _caveats(self, entropy: Entropy) -> Caveats:
-        if type(entropy) not in (OperatingSystem, Checkpoint):  # no other source can prove that it is secret
+        if type(entropy) is not OperatingSystem:  # no other source can prove that it is secret
             return (Clause("unprotected.seeded"),)
         return () if self.name else (Clause("unprotected.not_kept"),)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Session]:
+        beside = self._anchors()
+        with self._store.reading() as session:
+            self._compare(session.history, beside)
+            yield session
+        self._seen = session.history.head
+
+    def _anchors(self) -> list[anchors.ReleaseAnchor]:
+        # Read before the history: a release that appears in between names a record that will be there.
+        return anchors.among(*self._folders)
+
+    def _compare(self, history: History, beside: list[anchors.ReleaseAnchor]) -> None:
+        """Refuse a history that lacks a record that a release, or this process, has seen."""
+        anchors.require_known(beside, self.name, history)
+        if self._seen and not history.holds(self._seen):
+            raise LedgerStale(
+                "the ledger was restored to an earlier state while it was open; put the latest copy back"
+            )
 
     @contextmanager
     def _writing(self) -> Iterator[Session]:
@@ -344,3 +422,21 @@ def _declared(**texts: str) -> dict[str, str]:
         if not text.isprintable() or len(text) > LONGEST:
             raise LedgerError(f"{name} must be one line of at most {LONGEST} printable characters")
     return declared
+
+
+def _require_marks(history: History, marks: Iterable[tuple[int, str]]) -> None:
+    if not all(history.holds(Head(seq, digest)) for seq, digest in marks):
+        raise LedgerStale(
+            "the ledger does not know a charge whose sums were kept here: a backup was restored; put the "
+            "latest copy back"
+        )
+
+
+def folders(store: Store, releases: str | os.PathLike[str] | None) -> list[Path]:
+    """Where releases lie that witness a ledger: in the folder of its file, and where its owner says."""
+    paths = [store.path.parent] if store.path else []
+    if releases is not None:
+        paths.append(Path(releases).resolve())
+        if not paths[-1].exists():
+            raise LedgerError(f"{shown(paths[-1].name)}: there are no releases here; correct the path")
+    return paths

@@ -1,105 +1,88 @@
-"""The summary of a ledger: its total, the remainder, and every release that was charged."""
+"""The summary of a ledger: its total, the remainder, and every release that was charged.
+
+Privacy: public.
+"""
 
 from collections.abc import Iterator, Mapping
-from itertools import groupby
+from contextlib import suppress
 from typing import Any
 
 from hushrec.documents import words
 from hushrec.documents.document import Block, Document, Facts, Paragraph, Section, Table
 from hushrec.documents.measured import Odds
 from hushrec.documents.promise import Guarantee
-from hushrec.privacy.ledger.booking import Remainder
+from hushrec.errors import BudgetError
+from hushrec.privacy.accounting import fixed_point
+from hushrec.privacy.accounting.accountant import epsilon_of
+from hushrec.privacy.ledger.booking import split_budget
 from hushrec.privacy.ledger.caveats import has
-from hushrec.privacy.ledger.history import History
-from hushrec.privacy.ledger.routes import holds
-from hushrec.text import above, escaped, left
+from hushrec.privacy.ledger.history import State
+from hushrec.text import above, below, escaped, left
 
 _HEADS = "release", "model", "state", "measurements", "alone"
 
 
-def line(name: str, history: History) -> str:
+def line(name: str, state: State) -> str:
     """Name, total, what is left, and how many releases were charged."""
     return (
-        f"{_name(name)}: {history.total}; ε = {left(history.remaining)} left, "
-        f"{len(history.charges)} of {history.max_releases} releases"
+        f"{_name(name)}: {state.total}; ε = {left(state.remaining)} left, "
+        f"{len(state.charges)} of {state.max_releases} releases"
     )
 
 
-def bound(history: History) -> str:
-    """The releases for which the total holds, in words; empty if nothing was charged."""
-    clause = holds(history.spent, history.route)
-    if clause is None:
-        return ""
-    text = words.clause(clause)
-    claimed = any(has("author", entry.caveats) for entry in history.entries())
-    return words.say("ledger.claimed", holds=text) if claimed else text
-
-
-def document(name: str, history: History, proposed: Mapping[str, Any] | None = None) -> Document:
-    """Describe a ledger's total, its owner's declaration, and the remainder.
-
-    Args:
-        proposed: the larger total that waits for a second raiser.
-    """
-    total, remaining = history.total, left(history.remaining)
+def document(name: str, state: State) -> Document:
+    """Describe a ledger's total, its owner's declaration, and the remainder."""
+    total, remaining = state.total, left(state.remaining)
     odds = Odds.of(total.epsilon, total.delta)
-    all_of_them = Guarantee(total.unit, total.adjacency, odds, files=history.max_releases)
-    loss, charged = all_of_them.loss(), len(history.charges)
-    more = Remainder.of(history).releases
-    lines = [words.say("ledger.charged", n=charged, most=history.max_releases), all_of_them.grade()]
-    if more and any(charge.series for charge in history.charges.values()):
-        lines.append(words.say("ledger.series"))
-    elif more and remaining != "0":
-        lines.append(words.say("ledger.share", n=more, left=remaining))
-    if bound_text := bound(history):
-        lines.append(words.join([bound_text]))
+    all_of_them = Guarantee(total.unit, total.adjacency, odds, files=state.max_releases)
+    loss, charged = all_of_them.loss(), len(state.charges)
+    more, proposed = state.releases_left, state.proposed
+    lines = [words.say("ledger.charged", n=charged, most=state.max_releases), all_of_them.grade()]
+    with suppress(BudgetError):  # what is left is too little for one
+        each = below(split_budget(total, more, state.spent).epsilon)
+        lines.append(words.say("ledger.share", n=more, each=each))
+    if any(has("author", charge.caveats) for charge in state.charges):
+        lines.append(words.say("ledger.claimed"))
     if proposed:
         figures = {"by": proposed["proposed_by"], "epsilon": above(proposed["total"]["epsilon"], 15)}
         lines.append(words.say("ledger.proposed", n=proposed["max_releases"], **figures))
     headline = words.say("ledger.total", ledger=_name(name), loss=loss, left=remaining)
     blocks: list[Block] = [Paragraph(headline, "strong"), *map(Paragraph, lines)]
-    if history.declared:
-        blocks.append(
-            Facts([(words.say(f"charged.{role}"), text) for role, text in history.declared.items()])
-        )
-    if rows := [_row(release) for release in releases(history)]:
+    if state.declared:
+        blocks.append(Facts([(words.say(f"charged.{role}"), text) for role, text in state.declared.items()]))
+    if rows := [_row(release) for release in releases(state)]:
         heads = [words.say(f"ledger.{head}") for head in _HEADS]
         title = words.say("ledger.releases")
         blocks.append(Section(title, [Table(title, heads, rows, left=3)], folded=True))
-    return Document(
-        "ledger", words.say("ledger.title", ledger=_name(name)), blocks, facts=facts(history, proposed)
-    )
+    return Document("ledger", words.say("ledger.title", ledger=_name(name)), blocks, facts=facts(state))
 
 
-def facts(history: History, proposed: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def facts(state: State) -> dict[str, Any]:
     """A ledger and its releases as JSON values."""
-    head, bounded = history.head, holds(history.spent, history.route)
+    head = state.head
     return {
-        "ledger": history.id,
-        **history.total.model_dump(),
-        "max_releases": history.max_releases,
-        "remaining": history.remaining,
-        "holds": bounded and bounded.to_json(),
+        "ledger": state.id,
+        **state.total.model_dump(),
+        "max_releases": state.max_releases,
+        "remaining": state.remaining,
         "seq": head.seq,
         "head": head.hash,
-        **history.declared,
-        **({"proposed": dict(proposed)} if proposed else {}),
-        "releases": [*releases(history)],
+        **state.declared,
+        **({"proposed": dict(state.proposed)} if state.proposed else {}),
+        "releases": [*releases(state)],
     }
 
 
-def releases(history: History) -> Iterator[dict[str, Any]]:
+def releases(state: State) -> Iterator[dict[str, Any]]:
     """Every charge as JSON values, with its ε alone at the ledger's δ."""
-    for _, entries in groupby(history.entries(), key=lambda entry: entry.charge):
-        first, *others = entries
-        cost = sum((entry.spent for entry in others), first.spent)
+    for charge in state.charges:
         yield {
-            "release_index": first.release_index,
-            "model": first.model,
-            "state": first.state,
-            "caveats": [caveat.to_json() for caveat in first.caveats],
-            "measurements": 1 + len(others),
-            "epsilon": cost.epsilon(history.total.delta),
+            "release_index": charge.release_index,
+            "model": charge.model,
+            "state": charge.state,
+            "caveats": [caveat.to_json() for caveat in charge.caveats],
+            "measurements": len(charge.booked),
+            "epsilon": fixed_point.shown(epsilon_of(charge.cost, state.total.delta)),
         }
 
 

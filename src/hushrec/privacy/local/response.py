@@ -16,7 +16,7 @@ import numpy as np
 
 from hushrec.arrays import Bytes, Ints, Ints32
 from hushrec.errors import GrantError
-from hushrec.privacy.accounting.events import Event, Responses, cell_loss
+from hushrec.privacy.accounting.measurement import Measurement, Responses, cell_loss
 from hushrec.privacy.local.rows import Rows
 from hushrec.privacy.noise.geometric import Count, geometric_gaps, threshold_passes
 from hushrec.text import above
@@ -47,42 +47,42 @@ class ResponseRandomizer:
     def __post_init__(self) -> None:
         cell_loss(self.symbols, self.exponent)
 
-    def require_booked(self, rows: Rows, event: Event) -> None:
+    def require_booked(self, rows: Rows, booked: Measurement) -> None:
         """Refuse answers that lose more than was booked.
 
         Privacy: public, except for whether the longest row exceeds the cap.
         """
-        if not isinstance(event, Responses):
+        if not isinstance(booked, Responses):
             raise GrantError(
-                f"{rows.name}: booked was {event.mechanism}; charge a plan with randomized response"
+                f"{rows.name}: booked was {booked.mechanism}; charge a plan with randomized response"
             )
-        if cell_loss(self.symbols, self.exponent) > event.loss:
+        if cell_loss(self.symbols, self.exponent) > booked.loss:
             raise GrantError(
-                f"{rows.name}: a cell's answer loses more than the booked ε = {above(float(event.loss))}; "
+                f"{rows.name}: a cell's answer loses more than the booked ε = {above(float(booked.loss))}; "
                 "use the booked symbols and exponent"
             )
         answered = rows.width if self.answered is None else self.answered
-        if answered != event.size or not 1 <= answered <= rows.width <= _WIDEST:
+        if answered != booked.size or not 1 <= answered <= rows.width <= _WIDEST:
             raise GrantError(
                 f"{rows.name}: {answered} of {rows.width} cells of a row would be answered, booked were "
-                f"{event.size}; plan and rows must have the same items"
+                f"{booked.size}; plan and rows must have the same items"
             )
-        if event.cells < min(answered, 2 * rows.longest):
+        if booked.sensitivity < min(answered, 2 * rows.longest):
             raise GrantError(
-                f"{rows.name}: two rows may differ in more than the booked {event.cells} cells; cap "
-                "contributions as the plan does"
+                f"{rows.name}: two rows may differ in more than the booked {booked.sensitivity:.0f} cells; "
+                "cap contributions as the plan does"
             )
         if rows.marks.max(initial=0) >= self.symbols - 1:
             raise GrantError(f"{rows.name}: a mark is not among the {self.symbols - 1} possible ones")
 
     def draw(
-        self, rows: Rows, key: Callable[[str], bytes], count_draws: Draw, *, threads: int = 2
+        self, rows: Rows, key: Callable[[], bytes], count_draws: Draw, *, threads: int = 2
     ) -> tuple[Ints, Ints32, Bytes]:
         """Answer every answered cell: with probability e^−exponent by one of the other symbols, else truly.
 
         Args:
             rows: private, and as booked.
-            key: gives 32 bytes for a purpose, never used before.
+            key: gives 32 bytes that were never used before.
             count_draws: the function of the sampler.
             threads: number of threads; the answers do not depend on it.
 
@@ -94,8 +94,8 @@ class ResponseRandomizer:
         from hushrec.privacy.local import kernels  # compiled code, loaded only to answer
 
         distribution = geometric_gaps(Fraction(self.exponent), _WIDEST + 1)
-        draw = functools.partial(count_draws, key("cells"))
-        symbols, sample = (np.frombuffer(key(use), "<u4").astype(np.uint32) for use in ("symbols", "sample"))
+        draw = functools.partial(count_draws, key())
+        symbols, sample = (np.frombuffer(key(), "<u4").astype(np.uint32) for _ in ("symbols", "sample"))
         answered = rows.width if self.answered is None else self.answered
         tall = max(1, _RUN // rows.width)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from hushrec.arrays import Bytes, Ints, Ints32
 from hushrec.kernels.csr import ascends, cuts
-from hushrec.privacy.accounting.events import Event
+from hushrec.privacy.accounting.measurement import Measurement
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,9 +52,9 @@ class RandomizedRows:
 
     Args:
         indptr, columns, marks: as in ``Rows``.
-        event: what was charged for each user's row.
+        measurement: what was charged for each user's row.
 
-    Privacy: public, and charged (``event``).
+    Privacy: public, and charged (``measurement``).
     """
 
     name: str
@@ -62,4 +62,4 @@ class RandomizedRows:
     indptr: Ints = field(repr=False)
     columns: Ints32 = field(repr=False)
     marks: Bytes = field(repr=False)
-    event: Event
+    measurement: Measurement

@@ -20,9 +20,11 @@ import numpy as np
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
 from hushrec.errors import GrantError
 from hushrec.kernels.csr import ascends, check_rows, frozen
-from hushrec.privacy.accounting.events import ODDS, Event, Substitutions
+from hushrec.privacy.accounting.measurement import Measurement, Substitutions
 from hushrec.privacy.local.rows import Rows
 
+ODDS = 2**32
+"""Probabilities are multiples of 1/ODDS, so that they can be drawn exactly."""
 _SLACK = 1e-12
 """Bound on the floating-point rounding error of a loss."""
 _CHUNK = 2**16  # approximate number of slots that a thread draws at a time
@@ -64,12 +66,12 @@ class SubstitutionRandomizer:
     @property
     def keep(self) -> float:
         """p* as drawn: a multiple of 2⁻³², rounded down. Privacy: public."""
-        return _drawn(self.keep_probability)
+        return drawn(self.keep_probability)
 
     @property
     def group(self) -> float:
         """p as drawn: a multiple of 2⁻³², rounded down. Privacy: public."""
-        return _drawn(self.group_probability)
+        return drawn(self.group_probability)
 
     @property
     def per_slot(self) -> float:
@@ -159,23 +161,21 @@ class SubstitutionRandomizer:
             list(pool.map(part, pairwise(cuts.tolist())))
         return min(_loss(most, least), self.per_slot)
 
-    def require_booked(self, rows: Rows, event: Event) -> None:
+    def require_booked(self, rows: Rows, booked: Measurement) -> None:
         """Refuse a substitution that was not booked.
 
         Privacy: public; no message contains a number.
         """
-        if not isinstance(event, Substitutions):
-            raise GrantError(f"{rows.name}: booked was {event.mechanism}, not item substitution")
-        if not event.size == rows.width == self.n_items:
+        if not isinstance(booked, Substitutions):
+            raise GrantError(f"{rows.name}: booked was {booked.mechanism}, not item substitution")
+        if not booked.size == rows.width == self.n_items:
             raise GrantError(f"{rows.name}: plan, rows and groups must have the same catalogue")
-        if rows.longest > event.cells:
+        if rows.longest > booked.sensitivity:
             raise GrantError(f"{rows.name}: a profile has more slots than were booked; cap the ratings")
-        if self.per_slot > event.per_slot:
+        if self.per_slot > booked.per_slot:
             raise GrantError(f"{rows.name}: a slot loses more than was booked; plan with the same groups")
 
-    def draw(
-        self, rows: Rows, key: Callable[[str], bytes], count_draws: object
-    ) -> tuple[Ints, Ints32, Bytes]:
+    def draw(self, rows: Rows, key: Callable[[], bytes], count_draws: object) -> tuple[Ints, Ints32, Bytes]:
         """Rows after substitution. If several slots report the same item, one of them is listed at random.
 
         Args:
@@ -191,7 +191,7 @@ class SubstitutionRandomizer:
         from hushrec.privacy.local.kernels import substitute  # compiled code, like the sampler
 
         indptr, columns = frozen(rows.indptr, np.int64), frozen(rows.columns, np.int32)
-        marks, words = frozen(rows.marks, np.uint8), np.frombuffer(key("slots"), "<u4").astype(np.uint32)
+        marks, words = frozen(rows.marks, np.uint8), np.frombuffer(key(), "<u4").astype(np.uint32)
         chances = int(self.keep * ODDS), int(self.group * ODDS)
         counts = np.empty(indptr.size - 1, np.int64)
 
@@ -240,14 +240,15 @@ def worst_per_slot(keep: float, group: float, n_items: int) -> float:
         group: p.
         n_items: m.
     """
-    keep, group = _drawn(keep), _drawn(group)
+    keep, group = drawn(keep), drawn(group)
     most = max(keep + (1 - keep) / n_items, (1 - keep) * (group + (1 - group) / n_items))
     least = (1 - keep) * (1 - group) / n_items
     # The slack keeps it above the exact value, which is rounded too.
     return _loss(np.array([most]), np.array([least])) + _SLACK
 
 
-def _drawn(chance: float) -> float:
+def drawn(chance: float) -> float:
+    """The largest probability that can be drawn exactly and does not exceed ``chance``. Privacy: public."""
     return math.floor(chance * ODDS) / ODDS
 
 

@@ -22,8 +22,8 @@ class Observer(Protocol):
         """The values that the grant returns.
 
         Args:
-            private: what the noise hides: the bounded sum; None for a sample of people or of a posterior.
-            value: the noisy value; the sample of people; or the key of a posterior sample.
+            private: what the noise hides: the bounded sum; None for a posterior sample.
+            value: the noisy value, or the key of a posterior sample.
             public: what else the code that measures chose, which neighbouring data must agree on.
 
         Privacy: private in, public out.
@@ -54,12 +54,8 @@ class Entropy(Protocol):
     @property
     def private(self) -> bool: ...
 
-    def key(self, name: str = "", purpose: str = "noise") -> bytes:
-        """32 bytes for one measurement and purpose, never shared by two.
-
-        Args:
-            name: name of the measurement. Only a checkpoint uses it: there the same name gives the same key.
-            purpose: distinguishes several keys of one measurement.
+    def key(self) -> bytes:
+        """32 bytes, for one use.
 
         Privacy: private.
         """
@@ -74,7 +70,7 @@ class OperatingSystem(Confined):
 
     private = True
 
-    def key(self, name: str = "", purpose: str = "noise") -> bytes:
+    def key(self) -> bytes:
         """32 bytes of ``os.urandom``.
 
         Privacy: private.
@@ -98,7 +94,7 @@ class Seeded(Confined):
         self._seed, self._count = str(int(seed)).encode(), 0
         self.observer = observer or Unobserved()
 
-    def key(self, name: str = "", purpose: str = "noise") -> bytes:
+    def key(self) -> bytes:
         """The next key of the sequence.
 
         Privacy: public.

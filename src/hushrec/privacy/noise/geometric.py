@@ -68,7 +68,7 @@ def gaps(scale: float, threshold: int, cap: int) -> Count:
 
     Privacy: public.
     """
-    return geometric_gaps(_far(scale, threshold), cap)
+    return geometric_gaps(beyond(scale, threshold), cap)
 
 
 def geometric_gaps(far: Fraction, cap: int) -> Count:
@@ -126,10 +126,11 @@ def require_threshold(scale: float, threshold: int) -> None:
 
     Privacy: public.
     """
-    _far(scale, threshold)
+    beyond(scale, threshold)
 
 
-def _far(scale: float, threshold: int) -> Fraction:
+def beyond(scale: float, threshold: int) -> Fraction:
+    """−ln of the chance that noise has at least this absolute value. Privacy: public."""
     far = (threshold - Fraction(1, 2)) / Fraction(scale)
     if not 0 < far <= FARTHEST:
         raise SamplerError(

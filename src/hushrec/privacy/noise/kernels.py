@@ -110,34 +110,6 @@ def keystream(words: Words, key: Words32, counter: int, nonce: tuple[int, int, i
             words[r * BLOCKS + i] = low | high << _HIGH_HALF
 
 
-@compiled(nogil=True)
-def first_words(words: Words32, key: Words32, nonces: Words32) -> None:
-    """Write the first word of the first block (number 0) under each of many nonces.
-
-    Args:
-        words: receives the words, shape (n,).
-        key: the key's little-endian words, shape (8,).
-        nonces: the little-endian words of each nonce, shape (n, 3).
-
-    Privacy: private.
-    """
-    x = np.zeros((16, BLOCKS), np.uint32)
-    for start in range(0, len(words), BLOCKS):
-        for i in range(BLOCKS):
-            for r in range(4):
-                x[r, i] = _CONSTANTS[r]
-            for r in range(8):
-                x[4 + r, i] = key[r]
-            x[12, i] = 0
-        n = min(BLOCKS, len(words) - start)
-        for i in range(n):
-            for r in range(3):
-                x[13 + r, i] = nonces[start + i, r]
-        _twenty_rounds(x)
-        for i in range(n):
-            words[start + i] = np.uint32(x[0, i] + _CONSTANTS[0])
-
-
 PIECES_LOG2 = 6
 """The table has 2^PIECES_LOG2 pieces in each octave [2^e, 2^(e+1)) of the 63-bit word. Chosen by hand."""
 FIRST_OCTAVE, LAST_OCTAVE = 40, 62

@@ -26,7 +26,7 @@ from scipy.linalg.lapack import dpotri
 from hushrec.arrays import Floats, Ints
 from hushrec.item_prior import FeatureGroup
 from hushrec.models.lists.estimate.pair_factors import LEAST, RIDGE, Crowd, Muting, ValueFactors, half_count
-from hushrec.privacy.bounded import Noisy
+from hushrec.privacy.noisy import Noisy
 
 # Chosen by hand, all of them.
 _VALUES = 1200

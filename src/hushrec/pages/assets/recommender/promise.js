@@ -17,7 +17,7 @@ export function showPromise(release, page) {
   }
   const made = words(`made_${feedback}`, { model });
   const facts = {
-    [said.together && statement.ledger.parts === undefined ? "epsilon_alone" : "epsilon"]: loss(statement),
+    [said.together ? "epsilon_alone" : "epsilon"]: loss(statement),
     protected: said.protected,
     unprotected: said.unprotected,
     signature: words(signedBy ? "signature_checked" : "signature_none", { key: signedBy }),

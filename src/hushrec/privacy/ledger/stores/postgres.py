@@ -26,7 +26,7 @@ from hushrec.privacy.ledger.stores.connection import (
     script,
 )
 from hushrec.privacy.ledger.stores.sqlite import TAKEN
-from hushrec.privacy.ledger.stores.store import UNRECORDED, Record, Session
+from hushrec.privacy.ledger.stores.store import UNRECORDED, Record, Replayed, Session
 
 if TYPE_CHECKING:
     from hushrec.privacy.ledger.stores.connection import Database
@@ -39,28 +39,25 @@ _WRITE, _READ = "READ COMMITTED", "REPEATABLE READ READ ONLY"
 class PostgresSession(Session):
     """One transaction on a verified ledger in PostgreSQL."""
 
-    def __init__(self, database: "Database", name: str) -> None:
+    def __init__(self, database: "Database", name: str, known: History | None = None) -> None:
         self._database, self._name = database, name
         self._added: list[Record] = []
         self.proof: tuple[str, tuple[object, ...]] | None = None
-        super().__init__()
+        super().__init__(known)
 
-    def rows(self) -> Iterator[tuple[Any, Any, Any]]:
-        """Number, text and hash of every record, in order, as they are stored."""
-        query = "SELECT seq, body, hash FROM hushrec.log WHERE ledger = %s ORDER BY seq"
-        return iter(self._database.execute(query, (self._name,), binary=True).fetchall())
+    def rows(self, first: int = 0) -> Iterator[tuple[Any, Any, Any]]:
+        """Number, text and hash of every record from this one on, in order, as they are stored."""
+        query = "SELECT seq, body, hash FROM hushrec.log WHERE ledger = %s AND seq >= %s ORDER BY seq"
+        return iter(self._database.execute(query, (self._name, first), binary=True).fetchall())
 
     def account(self) -> list[tuple[Any, ...]]:
         """The account, as ``totals`` gives it from the records."""
-        query = (
-            "SELECT seq, head, rho, epsilon_sum, pure_rho, spent_epsilon, total_epsilon, max_releases"
-            " FROM hushrec.account WHERE ledger = %s"
-        )
+        query = "SELECT seq, head, spent, allowed, max_releases FROM hushrec.account WHERE ledger = %s"
         accounts = self._database.execute(query, (self._name,), binary=True).fetchall()
         return [account[:-1] for account in accounts if account[-1] == self.history.max_releases]
 
-    def add(self, record: Record) -> None:
-        """Write a record that was replayed, when the transaction ends."""
+    def add(self, record: Record, facts: dict[str, Any]) -> None:
+        """Write a record that was replayed, when the transaction ends; the database does the rest."""
         self._added.append(record)
 
     def settle(self) -> None:
@@ -68,10 +65,7 @@ class PostgresSession(Session):
         if not self._added:
             return
         _, bodies, hashes = (list(part) for part in zip(*self._added, strict=True))
-        self._database.execute(
-            "SELECT hushrec.append(%s, %b, %b, %s)",
-            (self._name, bodies, hashes, self.history.spent_epsilon),
-        )
+        self._database.execute("SELECT hushrec.append(%s, %b, %b)", (self._name, bodies, hashes))
         seq, _, digest = self._added[-1]
         self.proof = ("log WHERE ledger = %s AND seq = %s AND hash = %s", (self._name, seq, digest))
 
@@ -89,8 +83,8 @@ class PostgresSession(Session):
     def extend(self, facts: dict[str, Any]) -> None:
         """Propose the owner's decision to allow more, which another raiser confirms."""
         row = self._database.execute(
-            "SELECT hushrec.propose(%s, %s::jsonb, %s)",
-            (self._name, json.dumps(facts["total"]), facts["max_releases"]),
+            "SELECT hushrec.propose(%s, %s::jsonb, %s, %s)",
+            (self._name, json.dumps(facts["total"]), facts["allowed"], facts["max_releases"]),
         ).fetchone()
         assert row is not None
         self.proof = ("proposal WHERE ledger = %s AND number = %s", (self._name, row[0]))
@@ -129,7 +123,7 @@ class PostgresStore:
     kept = True
 
     def __init__(self, address: Address) -> None:
-        self._address = address
+        self._address, self._replayed = address, Replayed()
         self.name, self.place = address.name, address.place
 
     @classmethod
@@ -179,7 +173,9 @@ class PostgresStore:
         with connected(self._address) as database:
             begin(database, _READ)
             require_intact(database)
-            yield PostgresSession(database, self.name)
+            session = PostgresSession(database, self.name, self._replayed.pop())
+            yield session
+            self._replayed.keep(session.history)
 
     @contextmanager
     def writing(self) -> Iterator[PostgresSession]:
@@ -191,10 +187,11 @@ class PostgresStore:
             begin(database, _WRITE)
             require_intact(database)
             database.execute("SELECT hushrec.hold(%s)", (self.name,))
-            session = PostgresSession(database, self.name)
+            session = PostgresSession(database, self.name, self._replayed.pop())
             yield session
             session.settle()
             self._commit(database, session)
+        self._replayed.keep(session.history)
 
     def _commit(self, database: "Database", session: PostgresSession) -> None:
         import psycopg

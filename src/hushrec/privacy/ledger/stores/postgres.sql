@@ -29,15 +29,12 @@ CREATE TABLE hushrec.account (
     ledger text PRIMARY KEY,
     seq bigint NOT NULL CHECK (seq >= 0),
     head bytea NOT NULL CHECK (length(head) = 32),
-    rho bigint NOT NULL CHECK (rho >= 0),
-    epsilon_sum bigint NOT NULL CHECK (epsilon_sum >= 0),
-    pure_rho bigint NOT NULL CHECK (pure_rho >= 0),
-    spent_epsilon bigint NOT NULL CHECK (spent_epsilon >= 0),
-    total_epsilon bigint NOT NULL,
+    spent bigint NOT NULL CHECK (spent >= 0),
+    allowed bigint NOT NULL,
     total jsonb NOT NULL,
     max_releases bigint NOT NULL,
     decided bigint NOT NULL,
-    CHECK (spent_epsilon <= total_epsilon)
+    CHECK (spent <= allowed)
 );
 CREATE TABLE hushrec.log (
     ledger text NOT NULL REFERENCES hushrec.account,
@@ -53,6 +50,23 @@ CREATE TABLE hushrec.artefact (
     PRIMARY KEY (ledger, charge),
     FOREIGN KEY (ledger, charge) REFERENCES hushrec.log
 );
+-- What became of each charge, and what was measured under it: each value once, and only while it is open.
+CREATE TABLE hushrec.charge (
+    ledger text NOT NULL,
+    number bigint NOT NULL,
+    state text NOT NULL,
+    branch text NOT NULL,
+    PRIMARY KEY (ledger, number),
+    FOREIGN KEY (ledger, number) REFERENCES hushrec.log
+);
+CREATE TABLE hushrec.measured (
+    ledger text NOT NULL,
+    charge bigint NOT NULL,
+    name text NOT NULL,
+    sha256 text NOT NULL,
+    PRIMARY KEY (ledger, charge, name),
+    FOREIGN KEY (ledger, charge) REFERENCES hushrec.charge
+);
 -- Whom a ledger was charged for: one population has one ledger.
 CREATE TABLE hushrec.population (
     domain text NOT NULL,
@@ -65,6 +79,7 @@ CREATE TABLE hushrec.proposal (
     ledger text NOT NULL REFERENCES hushrec.account,
     number bigint NOT NULL,
     total jsonb NOT NULL,
+    allowed bigint NOT NULL,
     max_releases bigint NOT NULL,
     proposed_by text NOT NULL,
     PRIMARY KEY (ledger, number)
@@ -80,9 +95,8 @@ END
 $body$;
 CREATE FUNCTION hushrec.keep() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 BEGIN
-    IF NEW.ledger <> OLD.ledger OR NEW.seq < OLD.seq OR NEW.rho < OLD.rho
-        OR NEW.epsilon_sum < OLD.epsilon_sum OR NEW.pure_rho < OLD.pure_rho
-        OR NEW.total_epsilon < OLD.total_epsilon OR NEW.max_releases < OLD.max_releases
+    IF NEW.ledger <> OLD.ledger OR NEW.seq < OLD.seq OR NEW.spent < OLD.spent
+        OR NEW.allowed < OLD.allowed OR NEW.max_releases < OLD.max_releases
         OR NEW.decided < OLD.decided OR (NEW.total - 'epsilon') <> (OLD.total - 'epsilon') THEN
         RAISE EXCEPTION 'nothing spent is taken back' USING ERRCODE = 'integrity_constraint_violation';
     END IF;
@@ -93,13 +107,10 @@ CREATE TRIGGER refused BEFORE DELETE OR TRUNCATE ON hushrec.account EXECUTE FUNC
 CREATE TRIGGER kept BEFORE UPDATE ON hushrec.account FOR EACH ROW EXECUTE FUNCTION hushrec.keep();
 CREATE TRIGGER refused BEFORE UPDATE OR DELETE OR TRUNCATE ON hushrec.log EXECUTE FUNCTION hushrec.refuse();
 CREATE TRIGGER refused BEFORE UPDATE OR DELETE OR TRUNCATE ON hushrec.artefact EXECUTE FUNCTION hushrec.refuse();
+CREATE TRIGGER refused BEFORE DELETE OR TRUNCATE ON hushrec.charge EXECUTE FUNCTION hushrec.refuse();
+CREATE TRIGGER refused BEFORE UPDATE OR DELETE OR TRUNCATE ON hushrec.measured EXECUTE FUNCTION hushrec.refuse();
 CREATE TRIGGER refused BEFORE UPDATE OR DELETE OR TRUNCATE ON hushrec.population EXECUTE FUNCTION hushrec.refuse();
 CREATE TRIGGER refused BEFORE UPDATE OR DELETE OR TRUNCATE ON hushrec.proposal EXECUTE FUNCTION hushrec.refuse();
-
--- ε in units of 1e-12, rounded down.
-CREATE FUNCTION hushrec.units(total jsonb) RETURNS bigint LANGUAGE sql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
-AS $body$ SELECT floor((total ->> 'epsilon')::numeric * 1e12)::bigint $body$;
 
 -- The account, locked until the end of the transaction: one transaction at a time writes a ledger.
 CREATE FUNCTION hushrec.hold(name text) RETURNS hushrec.account LANGUAGE plpgsql SECURITY DEFINER
@@ -136,15 +147,14 @@ BEGIN
         RAISE EXCEPTION 'this is no first record of a ledger' USING ERRCODE = 'HR001';
     END IF;
     INSERT INTO hushrec.account VALUES (
-        name, 0, hash, 0, 0, 0, 0, hushrec.units(facts -> 'total'), facts -> 'total',
-        (facts ->> 'max_releases')::bigint, 0
+        name, 0, hash, 0, (facts ->> 'allowed')::bigint, facts -> 'total', (facts ->> 'max_releases')::bigint, 0
     );
     INSERT INTO hushrec.log VALUES (name, 0, body, hash);
 END
 $body$;
 
--- Add records of charges, and what became of them. The sums follow from the records; ε is what they come to.
-CREATE FUNCTION hushrec.append(name text, bodies bytea[], hashes bytea[], spent bigint) RETURNS void
+-- Add records of charges, and what became of them. What is spent is the sum of the costs in the records.
+CREATE FUNCTION hushrec.append(name text, bodies bytea[], hashes bytea[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     held hushrec.account := hushrec.hold(name);
@@ -156,16 +166,14 @@ BEGIN
     END IF;
     FOR place IN 1 .. cardinality(bodies) LOOP
         facts := convert_from(bodies[place], 'UTF8')::jsonb;
-        IF NOT coalesce(facts ->> 'kind' IN ('charged', 'sampled', 'published', 'forfeited', 'declared'), false) THEN
+        IF NOT coalesce(facts ->> 'kind' IN ('charged', 'taken', 'measured', 'made', 'forfeited', 'declared'), false) THEN
             RAISE EXCEPTION 'a larger total is proposed by one raiser and confirmed by another' USING ERRCODE = 'HR002';
         END IF;
         PERFORM hushrec.link(held, bodies[place], hashes[place]);
         held.seq := held.seq + 1;
         held.head := hashes[place];
         IF facts ->> 'kind' = 'charged' THEN
-            held.rho := held.rho + (facts ->> 'rho')::bigint;
-            held.epsilon_sum := held.epsilon_sum + (facts ->> 'epsilon_sum')::bigint;
-            held.pure_rho := held.pure_rho + (facts ->> 'pure_rho')::bigint;
+            held.spent := held.spent + (facts ->> 'cost')::bigint;
             IF facts -> 'caveats' = '[]' THEN
                 INSERT INTO hushrec.population VALUES (
                     facts ->> 'domain', held.total ->> 'unit', held.total ->> 'adjacency', name
@@ -177,11 +185,29 @@ BEGIN
                     RAISE EXCEPTION 'another ledger of this database was charged for the same people' USING ERRCODE = 'HR003';
                 END IF;
             END IF;
+            IF (facts ->> 'charge')::bigint = held.seq THEN
+                INSERT INTO hushrec.charge VALUES (name, held.seq, 'charged', '');
+            END IF;
+        ELSIF facts ->> 'kind' <> 'declared' THEN
+            UPDATE hushrec.charge c SET
+                state = CASE WHEN facts ->> 'kind' IN ('made', 'forfeited') THEN facts ->> 'kind' ELSE c.state END,
+                branch = CASE WHEN facts ->> 'kind' = 'taken' THEN facts ->> 'branch' ELSE c.branch END
+            WHERE c.ledger = name AND c.number = (facts ->> 'charge')::bigint AND c.state = 'charged'
+                AND (facts ->> 'kind' <> 'taken' OR c.branch = '');
+            IF NOT FOUND THEN
+                RAISE EXCEPTION 'this charge is over, or its branch was taken' USING ERRCODE = 'HR004';
+            END IF;
+            IF facts ->> 'kind' = 'measured' THEN
+                INSERT INTO hushrec.measured VALUES (
+                    name, (facts ->> 'charge')::bigint, facts ->> 'name', facts ->> 'sha256'
+                ) ON CONFLICT DO NOTHING;
+                IF NOT FOUND THEN
+                    RAISE EXCEPTION 'this value was measured already' USING ERRCODE = 'HR004';
+                END IF;
+            END IF;
         END IF;
     END LOOP;
-    UPDATE hushrec.account a SET seq = held.seq, head = held.head, rho = held.rho,
-        epsilon_sum = held.epsilon_sum, pure_rho = held.pure_rho, spent_epsilon = spent
-    WHERE a.ledger = name;
+    UPDATE hushrec.account a SET seq = held.seq, head = held.head, spent = held.spent WHERE a.ledger = name;
 END
 $body$;
 
@@ -197,7 +223,7 @@ END
 $body$;
 
 -- One raiser proposes a larger total. A later proposal takes the place of an earlier one.
-CREATE FUNCTION hushrec.propose(name text, proposed jsonb, releases bigint) RETURNS bigint
+CREATE FUNCTION hushrec.propose(name text, proposed jsonb, allowed bigint, releases bigint) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
     held hushrec.account := hushrec.hold(name);
@@ -205,11 +231,12 @@ DECLARE
 BEGIN
     PERFORM hushrec.require_no_spender();
     IF (proposed - 'epsilon') IS DISTINCT FROM (held.total - 'epsilon')
-        OR NOT coalesce(hushrec.units(proposed) >= held.total_epsilon AND releases >= held.max_releases, false) THEN
+        OR NOT coalesce((proposed ->> 'epsilon')::numeric >= (held.total ->> 'epsilon')::numeric
+            AND allowed >= held.allowed AND releases >= held.max_releases, false) THEN
         RAISE EXCEPTION 'only the total and the number of releases may grow' USING ERRCODE = 'HR002';
     END IF;
     SELECT coalesce(max(p.number), 0) INTO last FROM hushrec.proposal p WHERE p.ledger = name;
-    INSERT INTO hushrec.proposal VALUES (name, last + 1, proposed, releases, session_user);
+    INSERT INTO hushrec.proposal VALUES (name, last + 1, proposed, allowed, releases, session_user);
     RETURN last + 1;
 END
 $body$;
@@ -231,14 +258,14 @@ BEGIN
         RAISE EXCEPTION 'who proposed a larger total cannot confirm it; another raiser can' USING ERRCODE = 'HR002';
     END IF;
     IF convert_from(body, 'UTF8')::jsonb IS DISTINCT FROM jsonb_build_object(
-        'kind', 'extended', 'total', open.total, 'max_releases', open.max_releases,
+        'kind', 'extended', 'total', open.total, 'allowed', open.allowed, 'max_releases', open.max_releases,
         'proposed_by', open.proposed_by, 'confirmed_by', session_user
     ) THEN
         RAISE EXCEPTION 'this is not what was proposed' USING ERRCODE = 'HR002';
     END IF;
     PERFORM hushrec.link(held, body, hash);
     UPDATE hushrec.account a SET seq = held.seq + 1, head = hash, total = open.total,
-        total_epsilon = hushrec.units(open.total), max_releases = open.max_releases, decided = open.number
+        allowed = open.allowed, max_releases = open.max_releases, decided = open.number
     WHERE a.ledger = name;
 END
 $body$;

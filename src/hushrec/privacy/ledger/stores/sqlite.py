@@ -22,7 +22,7 @@ from typing import Any
 from hushrec.errors import LedgerDamaged, LedgerError, LedgerMissing
 from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.ledger.history import History
-from hushrec.privacy.ledger.stores.store import UNRECORDED, Record, Session, totals
+from hushrec.privacy.ledger.stores.store import UNRECORDED, Record, Replayed, Session, totals
 
 APPLICATION = 0x68757368
 """SQLite application id of a ledger."""
@@ -55,7 +55,7 @@ def _is_ledger(path: Path) -> bool:
 
 
 TAKEN = "there is a ledger already; open it (without --new-ledger)"
-_VERSION = 4  # of the schema
+_VERSION = 5  # of the schema
 _PATIENCE = 60.0  # seconds that one process waits for another's transaction
 
 _SCHEMA = """
@@ -63,23 +63,35 @@ CREATE TABLE account (
     only INTEGER PRIMARY KEY CHECK (only = 1),
     seq INTEGER NOT NULL,
     head BLOB NOT NULL,
-    rho INTEGER NOT NULL,
-    epsilon_sum INTEGER NOT NULL,
-    pure_rho INTEGER NOT NULL,
-    spent_epsilon INTEGER NOT NULL CHECK (spent_epsilon >= 0),
-    total_epsilon INTEGER NOT NULL,
-    CHECK (spent_epsilon <= total_epsilon)
+    spent INTEGER NOT NULL CHECK (spent >= 0),
+    allowed INTEGER NOT NULL,
+    CHECK (spent <= allowed)
 ) STRICT;
 CREATE TABLE log (seq INTEGER PRIMARY KEY, body BLOB NOT NULL, hash BLOB NOT NULL) STRICT;
 CREATE TABLE artefact (charge INTEGER PRIMARY KEY, content BLOB NOT NULL) STRICT;
+CREATE TABLE charge (number INTEGER PRIMARY KEY, state TEXT NOT NULL, branch TEXT NOT NULL) STRICT;
+CREATE TABLE measured (
+    charge INTEGER NOT NULL REFERENCES charge,
+    name TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    PRIMARY KEY (charge, name)
+) STRICT;
+CREATE TRIGGER charge_open BEFORE UPDATE ON charge
+    WHEN OLD.state <> 'charged' OR OLD.branch NOT IN ('', NEW.branch) OR NEW.number <> OLD.number
+    BEGIN SELECT RAISE(ABORT, 'a charge ends once, and takes one branch'); END;
+CREATE TRIGGER measured_open BEFORE INSERT ON measured
+    WHEN NOT EXISTS (SELECT 1 FROM charge WHERE number = NEW.charge AND state = 'charged')
+    BEGIN SELECT RAISE(ABORT, 'only an open charge is measured'); END;
+CREATE TRIGGER charge_delete BEFORE DELETE ON charge BEGIN SELECT RAISE(ABORT, 'append-only'); END;
+CREATE TRIGGER measured_update BEFORE UPDATE ON measured BEGIN SELECT RAISE(ABORT, 'append-only'); END;
+CREATE TRIGGER measured_delete BEFORE DELETE ON measured BEGIN SELECT RAISE(ABORT, 'append-only'); END;
 CREATE TRIGGER log_update BEFORE UPDATE ON log BEGIN SELECT RAISE(ABORT, 'append-only'); END;
 CREATE TRIGGER log_delete BEFORE DELETE ON log BEGIN SELECT RAISE(ABORT, 'append-only'); END;
 CREATE TRIGGER artefact_update BEFORE UPDATE ON artefact BEGIN SELECT RAISE(ABORT, 'append-only'); END;
 CREATE TRIGGER artefact_delete BEFORE DELETE ON artefact BEGIN SELECT RAISE(ABORT, 'append-only'); END;
 CREATE TRIGGER account_delete BEFORE DELETE ON account BEGIN SELECT RAISE(ABORT, 'append-only'); END;
 CREATE TRIGGER account_shrink BEFORE UPDATE ON account
-    WHEN NEW.seq < OLD.seq OR NEW.rho < OLD.rho OR NEW.epsilon_sum < OLD.epsilon_sum
-        OR NEW.pure_rho < OLD.pure_rho OR NEW.total_epsilon < OLD.total_epsilon
+    WHEN NEW.seq < OLD.seq OR NEW.spent < OLD.spent OR NEW.allowed < OLD.allowed
     BEGIN SELECT RAISE(ABORT, 'nothing spent is taken back'); END;
 """
 
@@ -97,28 +109,36 @@ _PASSING = {
 class SqliteSession(Session):
     """One transaction on a verified ledger in SQLite."""
 
-    def __init__(self, database: sqlite3.Connection) -> None:
+    def __init__(self, database: sqlite3.Connection, known: History | None = None) -> None:
         self._database = database
-        super().__init__()
+        super().__init__(known)
 
-    def rows(self) -> Iterator[tuple[Any, Any, Any]]:
-        """Number, text and hash of every record, in order, as they are stored."""
-        return self._database.execute("SELECT seq, body, hash FROM log ORDER BY seq")
+    def rows(self, first: int = 0) -> Iterator[tuple[Any, Any, Any]]:
+        """Number, text and hash of every record from this one on, in order, as they are stored."""
+        return self._database.execute("SELECT seq, body, hash FROM log WHERE seq >= ? ORDER BY seq", (first,))
 
     def account(self) -> list[tuple[Any, ...]]:
         """The account, as ``totals`` gives it from the records."""
         accounts = self._database.execute("SELECT * FROM account").fetchall()
         return [account[1:] if account[0] == 1 else account for account in accounts]
 
-    def add(self, record: Record) -> None:
-        self._database.execute("INSERT INTO log VALUES (?, ?, ?)", record)
+    def add(self, record: Record, facts: dict[str, Any]) -> None:
+        """Write a record that was replayed, and what it makes of its charge."""
+        run, kind, charge = self._database.execute, facts["kind"], facts.get("charge")
+        run("INSERT INTO log VALUES (?, ?, ?)", record)
+        if kind == "charged" and charge == record[0]:
+            run("INSERT INTO charge VALUES (?, 'charged', '')", (charge,))
+        elif kind == "measured":
+            run("INSERT INTO measured VALUES (?, ?, ?)", (charge, facts["name"], facts["sha256"]))
+        elif kind == "taken":
+            run("UPDATE charge SET branch = ? WHERE number = ?", (facts["branch"], charge))
+        elif kind in ("made", "forfeited"):
+            run("UPDATE charge SET state = ? WHERE number = ?", (kind, charge))
 
     def settle(self) -> None:
         """Update the account from the records; the database refuses what exceeds the total."""
         self._database.execute(
-            "UPDATE account SET (seq, head, rho, epsilon_sum, pure_rho, spent_epsilon, total_epsilon)"
-            " = (?, ?, ?, ?, ?, ?, ?)",
-            totals(self.history),
+            "UPDATE account SET (seq, head, spent, allowed) = (?, ?, ?, ?)", totals(self.history)
         )
 
     def save_artefact(self, charge: int, artefact: bytes) -> None:
@@ -137,7 +157,7 @@ class SqliteStore:
         self.path = path
         self.name = self.place = path.name if path else ""
         self.kept = path is not None
-        self._lock = threading.RLock()
+        self._lock, self._replayed = threading.RLock(), Replayed()
         self._memory = _connect(":memory:") if path is None else None
         if self._memory:
             weakref.finalize(self, self._memory.close)
@@ -183,16 +203,19 @@ class SqliteStore:
     @contextmanager
     def reading(self) -> Iterator[SqliteSession]:
         with self._connection() as database, _transaction(database, "BEGIN"):
-            yield SqliteSession(database)
+            session = SqliteSession(database, self._replayed.pop())
+            yield session
+            self._replayed.keep(session.history)
 
     @contextmanager
     def writing(self) -> Iterator[SqliteSession]:
         """An exclusive transaction: on disk when the block ends, rolled back if it raises."""
         before = self._identity()
         with self._connection() as database, _transaction(database, "BEGIN IMMEDIATE"):
-            session = SqliteSession(database)
+            session = SqliteSession(database, self._replayed.pop())
             yield session
             session.settle()
+        self._replayed.keep(session.history)
         if self._identity() != before:
             raise LedgerMissing("the ledger's file was moved or replaced during a write; put it back")
 
@@ -338,7 +361,7 @@ def _fill(database: sqlite3.Connection, first: dict[str, Any]) -> None:
     )
     with _transaction(database, "BEGIN"):
         database.execute("INSERT INTO log VALUES (?, ?, ?)", record)
-        database.execute("INSERT INTO account VALUES (1, ?, ?, ?, ?, ?, ?, ?)", totals(history))
+        database.execute("INSERT INTO account VALUES (1, ?, ?, ?, ?)", totals(history))
 
 
 def _recognise(database: sqlite3.Connection) -> None:

@@ -20,13 +20,25 @@ UNRECORDED = "the ledger did not record this step"
 class Session(ABC):
     """One transaction on a verified ledger.
 
+    Args:
+        known: what this process replayed and checked before, of the same ledger; it is only continued.
+
     Attributes:
         history: the whole chain, replayed and checked.
     """
 
-    def __init__(self) -> None:
-        self.history = History()
-        for record in self.rows():
+    def __init__(self, known: History | None = None) -> None:
+        self.history = known or History()
+        try:
+            self._replay()
+        except LedgerDamaged:
+            if known is None:
+                raise
+            self.history = History()  # another ledger may have been put in its place: look at all of it
+            self._replay()
+
+    def _replay(self) -> None:
+        for record in self.rows(self.history.length):
             self.history.load(*record)
         if not self.history.id:
             raise LedgerDamaged("the ledger's records are gone; restore it and release nothing until then")
@@ -37,16 +49,16 @@ class Session(ABC):
             )
 
     @abstractmethod
-    def rows(self) -> Iterable[tuple[Any, Any, Any]]:
-        """Number, text and hash of every record, in order, as they are stored."""
+    def rows(self, first: int = 0) -> Iterable[tuple[Any, Any, Any]]:
+        """Number, text and hash of every record from this one on, in order, as they are stored."""
 
     @abstractmethod
     def account(self) -> list[tuple[Any, ...]]:
         """The account, as ``totals`` gives it from the records."""
 
     @abstractmethod
-    def add(self, record: Record) -> None:
-        """Write a record that was replayed."""
+    def add(self, record: Record, facts: dict[str, Any]) -> None:
+        """Write a record that was replayed, and what it makes of its charge."""
 
     @abstractmethod
     def settle(self) -> None:
@@ -63,7 +75,7 @@ class Session(ABC):
     def append(self, **facts: object) -> int:
         """Add a record; returns its number."""
         record = self.history.append(facts)
-        self.add(record)
+        self.add(record, facts)
         return record[0]
 
     def extend(self, facts: dict[str, Any]) -> None:
@@ -92,6 +104,25 @@ class Session(ABC):
                 "a stored artefact is gone or altered; restore the ledger from an intact copy"
             )
         return content
+
+
+class Replayed:
+    """The history that this process has replayed, so that a commit does not replay it from the start.
+
+    One transaction at a time has it; another one, and whatever follows one that was undone, starts anew.
+    """
+
+    def __init__(self) -> None:
+        self._kept: list[History] = []
+
+    def pop(self) -> History | None:
+        try:
+            return self._kept.pop()
+        except IndexError:
+            return None
+
+    def keep(self, history: History) -> None:
+        self._kept[:] = [history]
 
 
 class Store(Protocol):
@@ -142,7 +173,5 @@ class Store(Protocol):
 
 
 def totals(history: History) -> tuple[object, ...]:
-    """The state of an account: number and hash of the last record, the sums of all charges, ε and total."""
-    head, spent = history.head, history.spent
-    losses = spent.rho, spent.epsilon_sum, spent.pure_rho
-    return head.seq, bytes.fromhex(head.hash), *losses, history.spent_epsilon, history.total.epsilon_units
+    """The state of an account: number and hash of the last record, and the cost that is spent and allowed."""
+    return history.head.seq, bytes.fromhex(history.head.hash), history.spent, history.allowed

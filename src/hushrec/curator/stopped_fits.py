@@ -1,0 +1,166 @@
+"""Fits that were stopped after their charge, and the sums from which the same call goes on.
+
+Whatever stops a fit costs no budget: its charge stays open, what was measured is kept (``sums_on_disk``), and
+the same call measures the rest.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from hushrec.errors import ChargeUnpublished, HushrecError, LedgerWarning
+from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.ledger.history import Charge
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.sums_on_disk import ChargeSums, SumsFolder
+from hushrec.text import above
+
+
+class StoppedFits:
+    """The charges whose fit was stopped and can go on here, each with its folder, held by this process.
+
+    Args:
+        ledger: the ledger; None for a new one, or none.
+        sums: where its sums are kept, as for ``stopped_fits``.
+        stack: lets go of all folders in the end.
+
+    Privacy: public; the folders are private.
+    """
+
+    def __init__(self, ledger: Ledger | None, sums: str | Path | None, stack: ExitStack) -> None:
+        self.ledger, self._sums, self._stack = ledger, sums, stack
+        self._held: dict[str, ChargeSums] = {}
+        """The folders of open and made charges, by their token."""
+
+    def new(self, ledger: Ledger) -> ChargeSums:
+        """The folder of a new charge."""
+        return self._stack.enter_context(sums_of(ledger, self._sums).new())
+
+    def hold(self, folder: SumsFolder, ledger: Ledger) -> None:
+        """Hold every folder that a fit can go on from, and remove those that none can."""
+        for sums in folder.free():
+            self._stack.enter_context(sums)
+            charge = ledger.state().under(sums.token)
+            if charge is None or charge.state == "forfeited":
+                sums.remove()
+            else:
+                self._held[sums.token] = sums
+
+    @property
+    def waiting(self) -> Charge | None:
+        """The first charge that is open."""
+        return next((charge for charge in self._charges() if charge.state == "charged"), None)
+
+    def resumes(self, plan: Plan) -> bool:
+        """Whether a fit of this plan was stopped, and goes on."""
+        if self.ledger is None:
+            return False
+        key = plan.key(self.ledger.id)
+        return any(charge.state == "charged" and charge.key == key for charge in self._charges())
+
+    def under(self, key: str, digest: Callable[[], str]) -> tuple[Charge, ChargeSums] | None:
+        """The charge of the same plan, and its sums; refuses a new charge while another one is open.
+
+        A release of other rows or another plan that is made already, but perhaps never reached its file, is
+        set aside with a warning.
+
+        Args:
+            key: ``Plan.key`` of what is asked for.
+            digest: of the rows.
+        """
+        charges = self._charges()
+        alike = [charge for charge in charges if charge.key == key]
+        ours = [charge for charge in alike if self._held[charge.sums].is_of(digest())]
+        opened = [charge for charge in (*ours, *alike) if charge.state == "charged"]
+        for charge in (*opened, *ours):
+            return charge, self._held[charge.sums]
+        for charge in charges:
+            if charge.state == "charged":
+                raise self._refusal(charge)
+            warnings.warn(
+                f"release {charge.release_index} is made, and its file was perhaps never written: hushrec "
+                f"ledger fetch LEDGER {charge.release_index} writes it, at no cost",
+                LedgerWarning,
+                stacklevel=4,
+            )
+            self._held.pop(charge.sums).remove()
+        return None
+
+    def _charges(self) -> list[Charge]:
+        charges = self.ledger.state().charges if self.ledger and self._held else ()
+        return [charge for charge in charges if charge.sums in self._held]
+
+    def _refusal(self, charge: Charge) -> ChargeUnpublished:
+        assert self.ledger is not None
+        give_up = f"hushrec ledger forfeit {self.ledger.place} {charge.release_index}"
+        return ChargeUnpublished(
+            f"{_named(charge)} was charged, and its fit was stopped before the release was made. Nothing was "
+            "charged. To go on with it at no cost, repeat it with the same model and budget; to give it up, "
+            f"so that its ε stays spent, run {give_up}"
+        )
+
+
+@contextmanager
+def stopped_fits(place: Ledger | str | Path | None, sums: str | Path | None) -> Iterator[StoppedFits]:
+    """Hold the sums of every stopped fit of a ledger that can go on here.
+
+    Folders that nothing goes on from are removed: those of fits that were stopped before their charge, or
+    that were given up. Those that another process holds are passed over.
+
+    Args:
+        place: the ledger, or where it is; None for a new one, or none.
+        sums: the folder of its sums; by default ``NAME.sums``, next to its file, or in the current folder if
+            it is in a database.
+
+    Raises:
+        LedgerStale: The folder knows a charge that the ledger does not: a backup was restored.
+    """
+    ledger = None if place is None else Ledger.of(place)
+    with ExitStack() as stack:
+        stopped = StoppedFits(ledger, sums, stack)
+        if ledger is not None and ledger.kept:
+            folder = sums_of(ledger, sums)
+            ledger.require_known(folder.marks())
+            stopped.hold(folder, ledger)
+            _name_others(ledger, folder)
+        yield stopped
+
+
+def sums_of(ledger: Ledger, sums: str | Path | None = None) -> SumsFolder:
+    """The folder of a ledger's sums.
+
+    Args:
+        sums: as for ``stopped_fits``.
+
+    Privacy: public; what lies in it is private.
+    """
+    beside = ledger.path.parent if ledger.path else Path.cwd()
+    return SumsFolder(Path(sums) if sums else beside / f"{ledger.name}.sums", ledger.id)
+
+
+def drop_uncharged(ledger: Ledger, sums: ChargeSums) -> None:
+    """Remove the folder of a fit that failed, if its charge was refused. Privacy: public."""
+    with suppress(HushrecError):  # what failed comes first
+        if ledger.state().under(sums.token) is None:
+            sums.remove()
+
+
+def _name_others(ledger: Ledger, folder: SumsFolder) -> None:
+    """Name the open charges whose sums are not here; their fits may run elsewhere."""
+    here = {path.name.rpartition("-")[2] for path in folder.path.glob("*-*")}
+    for charge in ledger.state().charges:
+        if charge.state == "charged" and charge.sums not in here:
+            warnings.warn(
+                f"{_named(charge)} was charged and is not made. If no fit of it runs elsewhere, it was "
+                f"stopped: repeat it where its sums are, or give it up, so that its ε stays spent (hushrec "
+                f"ledger forfeit {ledger.place} {charge.release_index})",
+                LedgerWarning,
+                stacklevel=5,
+            )
+
+
+def _named(charge: Charge) -> str:
+    cost = f", ε = {above(charge.budget.epsilon)}" if charge.budget else ""
+    day = f", {charge.date}" if charge.date else ""
+    return f"release {charge.release_index} ({charge.model}{cost}{day})"

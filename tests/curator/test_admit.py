@@ -1,0 +1,194 @@
+"""What the records must be like: more than a tenth dropped, or nobody, is not charged."""
+
+import logging
+
+import polars as pl
+import pytest
+
+import hushrec as hr
+from hushrec.curator.admit import admit
+from hushrec.data.pack import load_blocks
+from hushrec.errors import RecordsDropped
+from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.testing import Seeded
+
+
+@pytest.mark.parametrize("where", ["memory", "disk"])
+def test_thumbs_down_are_charged_as_likes_only_if_somebody_says_so(budget, tmp_path, where):
+    table = pl.DataFrame(
+        {"user_id": [f"u{k}" for k in range(20)], "item_id": ["a", "b"] * 10, "rating": [1] * 19 + [-1]}
+    )
+    people = hr.load(table, hr.Domain(["a", "b"], max_users=50), where=where)
+    path = tmp_path / "ledger.db"
+    hr.Ledger.create(path, budget(1.0, unit="user"))
+    before = path.read_bytes()
+    for accept in ((), "dropped", ("dropped", "users", "weak", "share")):
+        with pytest.raises(
+            RecordsDropped, match=r"have ratings other than 1, .* accept=\"rating\", or --accept"
+        ):
+            hr.fit(people, hr.Popularity(), budget(1.0, unit="user"), ledger=path, accept=accept)
+    assert path.read_bytes() == before
+    made = hr.fit(people, hr.Popularity(), budget(1.0, unit="user"), ledger=path, accept="rating")
+    assert made.statement.private
+
+
+BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
+ROWS = hr.Budget(epsilon=4.0, delta=0.0, unit="user", adjacency="replace")
+MODEL = hr.GlobalEffects()
+TENTH = "more than a tenth of the records were dropped or changed"
+
+
+def table(bad, records=100):
+    """Records of 20 users, the first ``bad`` of them above the scale."""
+    return pl.DataFrame(
+        {
+            "user_id": [f"secret-{k % 20}" for k in range(records)],
+            "item_id": [str(k // 20) for k in range(records)],
+            "rating": [77.0 if k < bad else 3.0 for k in range(records)],
+        }
+    )
+
+
+DOMAIN = hr.Domain(range(5), scale=(1, 5, 1), max_users=100)
+
+
+@pytest.fixture
+def domain():
+    return DOMAIN
+
+
+@pytest.fixture
+def few(domain):
+    return hr.load(table(10), domain)
+
+
+@pytest.fixture
+def many(domain):
+    return hr.load(table(11), domain)
+
+
+@pytest.fixture
+def nobody(domain):
+    return hr.load(table(0).with_columns(item_id=pl.lit("nosuch")), domain)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return Ledger.create(tmp_path / "ledger.db", BUDGET)
+
+
+def same(tmp_path):
+    """The bytes of everything in a folder."""
+    return {path.name: path.read_bytes() for path in sorted(tmp_path.iterdir()) if path.is_file()}
+
+
+def test_more_than_a_tenth_is_not_charged_and_nothing_is_left(many, ledger, tmp_path):
+    before = same(tmp_path)
+    with pytest.raises(RecordsDropped, match=TENTH) as error:
+        hr.fit(many, MODEL, BUDGET, ledger=ledger.path)
+    assert same(tmp_path) == before  # the ledger byte for byte
+    assert not [*tmp_path.glob("*.sums/*")]
+    assert not ledger.state().charges
+    assert "hushrec check" in str(error.value)
+    assert 'accept="dropped", or --accept dropped' in str(error.value)
+
+
+def test_a_ledger_without_a_file_is_worth_as_much(many, ledger, tmp_path, monkeypatch):
+    """One in a database has none, and outlives the process."""
+    monkeypatch.chdir(tmp_path)
+    ledger.path = None
+    with pytest.raises(RecordsDropped, match=TENTH):
+        hr.fit(many, MODEL, BUDGET, ledger=ledger)
+    assert not hr.fit(many, MODEL, BUDGET, ledger=Ledger.ephemeral(BUDGET)).statement.private
+
+
+def test_a_tenth_is_charged(few, ledger):
+    assert hr.fit(few, MODEL, BUDGET, ledger=ledger).statement.private
+
+
+def test_what_is_accepted_is_charged(many, ledger):
+    assert hr.fit(many, MODEL, BUDGET, ledger=ledger, accept="dropped").statement.private
+
+
+def test_nobody_is_never_charged_accepted_or_not(nobody, ledger, tmp_path):
+    before = same(tmp_path)
+    for accepted in ((), "dropped", ("dropped", "users", "share", "weak")):
+        with pytest.raises(RecordsDropped, match="no one has an item left"):
+            hr.fit(nobody, MODEL, BUDGET, ledger=ledger, accept=accepted)
+    assert same(tmp_path) == before
+
+
+def test_an_empty_file_is_charged_only_if_that_is_accepted(domain, ledger):
+    empty = hr.load(table(0).clear(), domain)
+    with pytest.raises(RecordsDropped, match=r'there is no record.*accept="dropped"'):
+        hr.fit(empty, MODEL, BUDGET, ledger=ledger)
+    assert not ledger.state().charges
+    assert hr.fit(empty, MODEL, BUDGET, ledger=ledger, accept="dropped").statement.private
+
+
+def test_blocks_are_refused_like_ratings(domain, ledger, tmp_path):
+    for bad, name in ((11, "many"), (10, "few")):
+        blocks = load_blocks(table(bad), domain, tmp_path / name, ratings_per_block=20)
+        assert blocks.dropped.records == 100
+        if bad == 11:
+            with pytest.raises(RecordsDropped, match=TENTH):
+                hr.fit(hr.Blocks.open(tmp_path / name, domain), MODEL, BUDGET, ledger=ledger)
+    assert not ledger.state().charges
+    assert hr.fit(blocks, MODEL, BUDGET, ledger=ledger).statement.private
+
+
+def test_parts_of_ratings_are_refused_like_the_whole(many):
+    with pytest.raises(RecordsDropped):
+        admit(many.capped(2).slice(0, 3), hr.plan(DOMAIN, MODEL, BUDGET), None, accept=())
+
+
+def test_experiments_and_baselines_go_on(many, nobody, tmp_path):
+    total = BUDGET.model_copy(update={"epsilon": 9.0})
+    on_disk = Ledger.create(tmp_path / "seeded.db", total, max_releases=2)
+    for ratings in (many, nobody):
+        assert not hr.testing.fit(ratings, MODEL, BUDGET, entropy=Seeded(0)).statement.private
+        assert not hr.baseline(ratings, MODEL).statement.private
+        assert not hr.fit(ratings, MODEL, BUDGET, ledger=Ledger.ephemeral(BUDGET)).statement.private
+        made = hr.testing.fit(ratings, MODEL, BUDGET, ledger=on_disk, entropy=Seeded(0))
+        assert not made.statement.private
+
+
+def test_a_ledger_without_a_file_asks_if_it_is_kept(many, ledger, tmp_path, monkeypatch):
+    """As one in PostgreSQL."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(ledger, "path", None)
+    with pytest.raises(RecordsDropped):
+        hr.fit(many, MODEL, BUDGET, ledger=ledger)
+
+
+def test_a_data_set_is_refused_too(many, nobody, tmp_path):
+    ledger = Ledger.create(tmp_path / "ledger.db", ROWS)
+    method, before = hr.RandomizedResponse(), same(tmp_path)
+    for ratings, accepted in ((many, ()), (nobody, ()), (nobody, "dropped")):
+        with pytest.raises(RecordsDropped):
+            hr.randomize(ratings, method, ROWS, ledger=ledger, accept=accepted)
+    assert same(tmp_path) == before
+    assert not hr.testing.randomize(many, method, ROWS, entropy=Seeded(0)).statement.private
+    assert hr.randomize(many, method, ROWS, ledger=ledger, accept="dropped").statement.private
+
+
+@pytest.mark.parametrize("bad", [0, 5])
+@pytest.mark.parametrize("item", ["0", "nosuch"])
+def test_whether_a_device_reports_does_not_depend_on_what_its_user_rated(tmp_path, bad, item):
+    device = hr.Domain(range(5), scale=(1, 5, 1), max_users=100, users=["secret-0"])
+    own = hr.load(table(bad, 5).with_columns(user_id=pl.lit("secret-0"), item_id=pl.lit(item)), device)
+    ledger = Ledger.create(tmp_path / "ledger.db", ROWS)
+    assert hr.randomize(own, hr.RandomizedResponse(), ROWS, ledger=ledger).n_people == 1
+
+
+def test_no_number_and_no_value_reaches_the_error_or_a_log(domain, ledger, caplog):
+    told = set()
+    with caplog.at_level(logging.DEBUG):
+        for bad in (11, 83):
+            with pytest.raises(RecordsDropped) as error:
+                hr.fit(hr.load(table(bad), domain), MODEL, BUDGET, ledger=ledger)
+            told.add(str(error.value))
+    (message,) = told  # the same, however much was dropped
+    assert not any(character.isdigit() for character in message)
+    assert "secret" not in message
+    assert not caplog.records
