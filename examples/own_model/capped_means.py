@@ -49,7 +49,7 @@ class CappedMeans(PrivateModel):
     def fit(self, feedback: People, run: Measures) -> Release:
         """Sum, count, divide.
 
-        Privacy: charged (the events of ``queries``).
+        Privacy: charged (the measurements of ``queries``).
         """
         domain, people = feedback.domain, Population(feedback)
         n, scale, most = domain.n_items, domain.scale, self.contribution_cap

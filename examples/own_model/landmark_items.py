@@ -116,7 +116,7 @@ class LandmarkItems(PrivateModel):
     def fit(self, feedback: People, run: Measures) -> Release:
         """Count items, choose landmarks, count pairs with them, and solve.
 
-        Privacy: charged (the events of ``queries``).
+        Privacy: charged (the measurements of ``queries``).
         """
         domain, people = feedback.domain, Population(feedback)
         counts, pairs = self._counts(domain, run.terms), self._pairs(domain)

@@ -193,6 +193,20 @@ def test_whatever_stops_a_measurement_it_has_one_value(
     np.testing.assert_array_equal(value, drawn[-1])
 
 
+def test_a_ledger_that_was_restored_inside_a_fit_is_refused(
+    ledger: Ledger, beside: SumsFolder, make_plan: MakePlan, make_sum: MakeSum, tmp_path: Path
+) -> None:
+    """The mark is older than the backup, and the value is not."""
+    sums = beside.new()
+    grant = ledger.charge(make_plan(), sums=sums)
+    shutil.copy(str(ledger.path), tmp_path / "backup")
+    grant.measure(*make_sum())
+    shutil.copy(tmp_path / "backup", str(ledger.path))
+    restored = Ledger.open(str(ledger.path))
+    with pytest.raises(LedgerStale, match="does not know a value"):
+        restored.charge(make_plan(), sums=again(sums))
+
+
 def test_nothing_is_drawn_where_there_is_no_room(
     ledger: Ledger, beside: SumsFolder, make_plan: MakePlan, make_sum: MakeSum
 ) -> None:

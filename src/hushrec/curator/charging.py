@@ -49,7 +49,7 @@ class Recipe(Generic[Made]):
         awaited: whether others see that it was refused. A device's report is awaited, so whether it comes
             must not depend on what its user rated.
 
-    Privacy: public; what ``prepare`` returns is charged (every event of the plan).
+    Privacy: public; what ``prepare`` returns is charged (every measurement of the plan).
     """
 
     plan: Plan
@@ -81,7 +81,7 @@ def charged(
         start: creates the ledger, if there is none.
         save: writes the result's file.
 
-    Privacy: charged (every event of the plan).
+    Privacy: charged (every measurement of the plan).
     """
     ledger, plan, seeded = stopped.ledger, recipe.plan, entropy is not None
     accept = accepted(accept)

@@ -106,7 +106,7 @@ def fit(
 
         Nothing is charged, unless a note on the error says what is.
 
-    Privacy: charged (every event of the plan).
+    Privacy: charged (every measurement of the plan).
     """
     require_loaded(data)
     with telling(progress), stopped_fits(ledger, sums) as stopped:
@@ -147,7 +147,7 @@ def recipe(
 def _fitted(people: People, model: PrivateModel, plan: Plan, public: ItemPrior, grant: Grant) -> Release:
     """Measure through the grant, and make the release with its statement.
 
-    Privacy: charged (every event of the plan).
+    Privacy: charged (every measurement of the plan).
     """
     facts, domain = people.facts, people.domain
     people = people.capped(domain.max_per_user) if plan.budget.unit == "user" else people

@@ -57,7 +57,7 @@ def randomize(
         DataError: The ratings carry per-user ε, which no method supports; or they are in Spark.
         HushrecError: As for ``fit``.
 
-    Privacy: charged (the one event of the plan).
+    Privacy: charged (the one measurement of the plan).
     """
     require_loaded(data)
     with stopped_fits(ledger, sums) as stopped:
@@ -126,7 +126,7 @@ def reported(
     Args:
         randomizer: the law of the rows, if it was made before.
 
-    Privacy: charged (the one event of the plan).
+    Privacy: charged (the one measurement of the plan).
     """
     kept = method.cap_contributions(ratings)
     order = grant.order(kept.domain.n_users or kept.n_users)

@@ -115,7 +115,7 @@ class AdaptiveFactors(PrivateModel):
     def fit(self, feedback: People, run: Measures) -> Release:
         """Measure sums and counts; then, as they advise, these again, a covariance (§4.4), or gradients.
 
-        Privacy: charged (the events of ``queries``, of one branch).
+        Privacy: charged (the measurements of ``queries``, of one branch).
         """
         domain, people = feedback.domain, Population(feedback)
         sums = self._effects(domain, run.terms)

@@ -1,6 +1,6 @@
 """The bases of all models: frozen settings, and a release made on a run.
 
-``PrivateModel`` adds noise: its queries, their split of the budget, and the plan made from them.
+``PrivateModel`` adds noise: its measurements, their split of the budget, and the plan made from them.
 """
 
 import math
@@ -75,7 +75,7 @@ class Model(Settings):
                 them; capped if the unit is ``user``.
             run: the charged plan, or the non-private baseline.
 
-        Privacy: charged (the events of the run's plan).
+        Privacy: charged (the measurements of the plan).
         """
 
     @property

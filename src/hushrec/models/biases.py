@@ -65,7 +65,7 @@ class BiasSettings(Frozen):
 
         After Algorithms 1 and 2 of Friedman, Berkovsky & Kaafar 2016, §4.1.
 
-        Privacy: charged (the events of ``queries``).
+        Privacy: charged (the measurements of ``queries``).
         """
         (lo, hi, _), span = people.domain.scale, people.domain.scale.span
         items, users = self._sums(people.domain, run.terms, norm)

@@ -88,7 +88,7 @@ class EffectSettings(Frozen):
         Args:
             people: the people whose ratings are summed.
 
-        Privacy: charged (the events of ``sums``).
+        Privacy: charged (the measurements of ``sums``).
         """
         # MSum and MCnt of McSherry & Mironov 2009, §4.2; for unit user, of weighted users as in §4.5.
         noisy = {query.name: run.measure(query, values) for query, values in sums.measure(people)}

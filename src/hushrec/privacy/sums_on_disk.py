@@ -34,7 +34,7 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from hushrec import files
-from hushrec.errors import SumsError
+from hushrec.errors import LedgerStale, SumsError
 from hushrec.privacy.confined import Confined
 from hushrec.privacy.failpoints import failpoint
 
@@ -158,8 +158,15 @@ class ChargeSums(Confined):
 
         Raises:
             SumsError: A recorded value is not here.
+            LedgerStale: A value has its place here, and the ledger has no record of it.
         """
         with translated(self.path):
+            places = {self._place(name) for name in recorded}
+            if any(_VALUE.fullmatch(file.name) and file not in places for file in self.path.iterdir()):
+                raise LedgerStale(
+                    "the ledger does not know a value that it had recorded: a backup was restored; put the "
+                    "latest copy back"
+                )
             (self.path / _DRAFTS / _ROOM).unlink(missing_ok=True)
             drafts = {files.sha256(draft): draft for draft in (self.path / _DRAFTS).iterdir()}
             for name, digest in recorded.items():

@@ -45,7 +45,7 @@ class DistanceBased(Method):
 
     and a slot loses ε = max_j ln(max_i P(j | i)/min_i P(j | i)) about which item it holds. The stars stay.
 
-    Privacy: charged (one ``Substitutions`` event), unit ``user``, adjacency ``replace-items``: which items a
+    Privacy: charged (one ``Substitutions``), unit ``user``, adjacency ``replace-items``: which items a
     user's ratings are of is protected; their number and their stars are published.
     """
 

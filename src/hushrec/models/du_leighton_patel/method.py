@@ -49,13 +49,13 @@ class Method(Settings):
         *,
         uncovered: Clause | None = None,
     ) -> Plan:
-        """Return a plan of one event.
+        """Return a plan of one measurement.
 
         Args:
             domain: the public domain.
             budget: what may be spent.
             event: how each user's row is randomized.
-            uncovered: what the event does not cover.
+            uncovered: what the measurement does not cover.
         """
         plan = Plan(
             model=type(self).__name__,

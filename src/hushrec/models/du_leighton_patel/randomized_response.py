@@ -32,7 +32,7 @@ class RandomizedResponse(Method):
     With ``sample`` = s, each user answers only s cells, drawn without looking, and the others are reported as
     not rated. All s may be among those that differ, so ε_k = ε/min(s, d).
 
-    Privacy: charged (one ``Responses`` event), unit ``user``, adjacency ``replace``: who took part is public,
+    Privacy: charged (one ``Responses``), unit ``user``, adjacency ``replace``: who took part is public,
     and so is the number of rows; what they rated is protected.
     """
 
@@ -87,7 +87,7 @@ class RandomizedResponse(Method):
         return Footprint(1e7 + people * each, 40, 0 if people else each, people * seconds, 2.0)
 
     def randomizer(self, plan: Plan, ratings: Ratings) -> ResponseRandomizer:
-        """Return the law of the planned event."""
+        """Return the planned law."""
         event = _event(plan)
         return ResponseRandomizer(event.symbols, event.exponent, self.sample)
 

@@ -39,13 +39,13 @@ class Sides:
     residuals: Engine[ResidualRows]
 
     def users(self, epoch: int, users: Floats, items: Floats) -> Noisy:
-        """Measure Σ_i e_ui q_i of every user at these factors. Privacy: charged (the event of this epoch)."""
+        """Measure Σ_i e_ui q_i of every user at these factors. Privacy: charged (one of the plan)."""
         return self.run.measure(
             self.sums.query("users", epoch), self.sums.users(self.residuals, users, items)
         )
 
     def items(self, epoch: int, users: Floats, items: Floats) -> Noisy:
-        """Measure Σ_u e_ui p_u of every item at these factors. Privacy: charged (the event of this epoch)."""
+        """Measure Σ_u e_ui p_u of every item at these factors. Privacy: charged (one of the plan)."""
         return self.run.measure(
             self.sums.query("items", epoch), self.sums.items(self.residuals, users, items)
         )
@@ -73,7 +73,7 @@ class AlternatingModel(PrivateModel):
     def _factors(self, sides: Sides) -> tuple[Floats, Floats]:
         """Return the factors of users, in rating units, and of items, after all epochs.
 
-        Privacy: charged (the events of every epoch).
+        Privacy: charged (the measurements of every epoch).
         """
 
     @abstractmethod
@@ -111,7 +111,7 @@ class AlternatingModel(PrivateModel):
     def fit(self, feedback: People, run: Measures) -> Release:
         """Measure biases (Algorithms 1 and 2), then factors of the residuals, if these show.
 
-        Privacy: charged (the events of ``queries``).
+        Privacy: charged (the measurements of ``queries``).
         """
         domain, people = feedback.domain, Population(feedback)
         biases = self.biases.measure(people, run, self.norm)

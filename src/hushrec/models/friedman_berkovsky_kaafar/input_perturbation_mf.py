@@ -192,7 +192,7 @@ class InputPerturbationMF(PrivateModel):
     def fit(self, feedback: People, run: Measures) -> Release:
         """Measure biases (Algorithms 1 and 2), add noise to every residual, clamp, factorise (Algorithm 3).
 
-        Privacy: charged (the events of ``queries``).
+        Privacy: charged (the measurements of ``queries``).
         """
         domain, people = feedback.domain, Population(feedback)
         biases = self.biases.measure(people, run, self.norm)

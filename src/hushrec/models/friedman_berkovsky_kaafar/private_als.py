@@ -41,7 +41,7 @@ class PrivateALS(AlternatingModel):
     def _factors(self, sides: Sides) -> tuple[Floats, Floats]:
         """Solve both sides in turn (after Algorithm 6).
 
-        Privacy: charged (the events of every epoch).
+        Privacy: charged (the measurements of every epoch).
         """
         sums, domain, biases = sides.sums, sides.sums.domain, sides.biases
         raters, rated, span = biases.user_counts, biases.item_counts, domain.scale.span

@@ -44,7 +44,7 @@ class PrivateSGD(AlternatingModel):
     def _factors(self, sides: Sides) -> tuple[Floats, Floats]:
         """Take steps along clipped gradients of both sides in turn (after Algorithm 4).
 
-        Privacy: charged (the events of every epoch).
+        Privacy: charged (the measurements of every epoch).
         """
         sums, domain, biases = sides.sums, sides.sums.domain, sides.biases
         raters, rated = biases.user_counts, biases.item_counts

@@ -61,7 +61,7 @@ class Cells:
             run: the charged plan, which has ``query``.
             entries: the result of ``residuals.entries``.
 
-        Privacy: charged (the event of ``query``).
+        Privacy: charged (the measurement of ``query``).
         """
         if self.query.size == EVERY_RATING:
             noisy = run.measure(self.query, entries.values.astype(np.int64))

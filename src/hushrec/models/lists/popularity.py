@@ -58,7 +58,7 @@ class Popularity(PrivateModel):
     def fit(self, feedback: People, run: Measures) -> Release:
         """Count under noise, publish.
 
-        Privacy: charged (the event of ``queries``).
+        Privacy: charged (the measurement of ``queries``).
         """
         counts, people = self._counts(feedback.domain, run.terms), Population(feedback)
         noisy = run.measure(counts.query, counts.measure(people))

@@ -175,7 +175,7 @@ class PrivateEASE(PrivateModel):
     def fit(self, feedback: People, run: Measures) -> Release:
         """Count items and people; measure the pairs of the popular items and solve for EASE, or count again.
 
-        Privacy: charged (the events of ``queries``, of one branch).
+        Privacy: charged (the measurements of ``queries``, of one branch).
         """
         domain, people = feedback.domain, Population(feedback)
         counts, sizes = ItemCounts(domain, run.terms.unit, self.contribution_cap), CrowdSize(run.terms.unit)

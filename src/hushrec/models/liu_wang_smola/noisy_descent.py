@@ -120,7 +120,7 @@ class Descent:
         Returns:
             Shape (n_items, rank or more): public factors beyond ``rank`` are not changed.
 
-        Privacy: charged (the events of ``queries``).
+        Privacy: charged (the measurements of ``queries``).
         """
         domain = people.domain
         gradients = self._gradients(domain)

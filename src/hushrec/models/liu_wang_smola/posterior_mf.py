@@ -90,7 +90,7 @@ class PosteriorMF(PrivateModel):
     def fit(self, feedback: People, run: Measures) -> Release:
         """Measure item effects, then take Langevin steps of the item factors.
 
-        Privacy: charged (the events of ``queries``).
+        Privacy: charged (the measurements of ``queries``).
         """
         domain, people = feedback.domain, Population(feedback, run.weights)
         baseline = self.effects.measure(self._effects(domain, run.terms), people, run)

@@ -82,7 +82,7 @@ class PosteriorSampleMF(PrivateModel):
     def fit(self, feedback: People, run: Measures) -> Release:
         """Draw U and V (Algorithm 1), and release V.
 
-        Privacy: charged (the events of ``queries``).
+        Privacy: charged (the measurements of ``queries``).
         """
         domain, span = feedback.domain, feedback.domain.scale.span
         draw = self._draw(domain, run.terms)

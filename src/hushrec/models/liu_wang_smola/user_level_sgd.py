@@ -95,7 +95,7 @@ class UserLevelSGD(PrivateModel):
     def fit(self, feedback: People, run: Measures) -> Release:
         """Measure item effects, then a clipped gradient of every user in each epoch.
 
-        Privacy: charged (the events of ``queries``).
+        Privacy: charged (the measurements of ``queries``).
         """
         domain, people, span = feedback.domain, Population(feedback), feedback.domain.scale.span
         baseline = self.effects.measure(self._effects(domain, run.terms), people, run)

@@ -62,7 +62,7 @@ class CovarianceKNN(CovarianceModel):
     def _finished(self, baseline: ItemEffects, people: Population, run: Measures) -> Release:
         """Centre by user (§4.3), measure the covariance (§4.4), clean it (§4.6).
 
-        Privacy: charged (the events of the covariance).
+        Privacy: charged (the measurements of the covariance).
         """
         sums, domain = self._sums(people.domain, run.terms), people.domain
         matrices = [measured(sums, baseline, people, run)]

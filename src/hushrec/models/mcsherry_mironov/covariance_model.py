@@ -225,7 +225,7 @@ def measured(
         run: the charged plan, or the non-private baseline.
         branch: the branch of the plan that the matrices belong to, if any.
 
-    Privacy: charged (the events of ``sums``).
+    Privacy: charged (the measurements of ``sums``).
     """
     head = Head.of(baseline.counts, sums.n_items)
     # McSherry & Mironov 2009, §4.3 (ratings centred by user, clamped to ±B), then Cov and Wgt of §4.4.
@@ -351,7 +351,7 @@ class CovarianceModel(PrivateModel):
 
     @abstractmethod
     def _finished(self, baseline: ItemEffects, people: Population, run: Measures) -> Release:
-        """Measure the covariance and make the release. Privacy: charged (the events of the covariance)."""
+        """Measure the covariance and make the release. Privacy: charged (those of the covariance)."""
 
     @property
     def noise_distribution(self) -> Noise:
@@ -380,7 +380,7 @@ class CovarianceModel(PrivateModel):
     def fit(self, feedback: People, run: Measures) -> Release:
         """Measure item effects (§4.2), then the covariance of the residuals.
 
-        Privacy: charged (the events of ``queries``).
+        Privacy: charged (the measurements of ``queries``).
         """
         people = Population(feedback)
         baseline = self.effects.measure(self._effects(feedback.domain, run.terms), people, run)

@@ -36,7 +36,7 @@ class CovarianceSVD(CovarianceModel):
     def _finished(self, baseline: ItemEffects, people: Population, run: Measures) -> Release:
         """Centre by user (§4.3), measure the covariance (§4.4), clean it (§4.6).
 
-        Privacy: charged (the events of the covariance).
+        Privacy: charged (the measurements of the covariance).
         """
         sums = self._sums(people.domain, run.terms)
         matrices = [measured(sums, baseline, people, run)]

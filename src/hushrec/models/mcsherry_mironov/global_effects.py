@@ -77,7 +77,7 @@ class GlobalEffects(PrivateModel):
     def fit(self, feedback: People, run: Measures) -> Release:
         """Measure, shrink, publish.
 
-        Privacy: charged (the events of ``queries``).
+        Privacy: charged (the measurements of ``queries``).
         """
         domain, people = feedback.domain, Population(feedback)
         if self.user_biases == "released":

@@ -303,7 +303,7 @@ def _mu_squared(log: Fraction) -> Fraction:
 
 
 class Priced(Protocol):
-    """An event with a price: an ``events.Event``."""
+    """An event with a price: an ``Measurement``."""
 
     @property
     def branch(self) -> str: ...

@@ -89,7 +89,7 @@ def book(
         kept: whether the ledger is more than one in memory, whose releases claim nothing.
         accept: as for ``Ledger.charge``.
 
-    Privacy: charged (every event of the plan).
+    Privacy: charged (every measurement of the plan).
     """
     history, state = session.history, session.history.state()
     _require_left(state, plan)

@@ -203,7 +203,7 @@ class Ledger(Confined):
 
             In each case nothing was charged, and nothing is granted.
 
-        Privacy: charged (every event of the plan).
+        Privacy: charged (every measurement of the plan).
         """
         entropy = entropy or OperatingSystem()
         caveats = self._caveats(entropy)
