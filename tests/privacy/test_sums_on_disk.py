@@ -20,6 +20,7 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.privacy.noise.entropy import Seeded
 from hushrec.privacy.sums_on_disk import ChargeSums, SumsFolder
 
 MakePlan, MakeSum = Callable[..., Plan], Callable[..., tuple[Measurement, Ints]]
@@ -207,6 +208,17 @@ def test_a_ledger_that_was_restored_inside_a_fit_is_refused(
         restored.charge(make_plan(), sums=again(sums))
 
 
+def test_no_seeded_value_is_kept_for_a_private_release(
+    ledger: Ledger, beside: SumsFolder, make_plan: MakePlan
+) -> None:
+    sums = beside.new()
+    with pytest.raises(GrantError, match="a seeded experiment keeps no sums"):
+        ledger.charge(make_plan(), sums=sums, entropy=Seeded(1))
+    ledger.charge(make_plan(), sums=sums)
+    with pytest.raises(GrantError, match="a seeded experiment keeps no sums"):
+        ledger.charge(make_plan(), sums=again(sums), entropy=Seeded(1))
+
+
 def test_nothing_is_drawn_where_there_is_no_room(
     ledger: Ledger, beside: SumsFolder, make_plan: MakePlan, make_sum: MakeSum
 ) -> None:
@@ -261,7 +273,7 @@ def test_the_folder_is_its_owners_alone_whatever_writes_it(
     monkeypatch.setattr(module.safetensors.numpy, "save_file", open_to_all)
     try:
         with beside.new() as sums:
-            sums.is_of("people")
+            sums.set_people("people")
             ledger.charge(make_plan(), sums=sums).measure(*make_sum())
     finally:
         os.umask(before)
@@ -272,9 +284,9 @@ def test_the_folder_is_its_owners_alone_whatever_writes_it(
 
 def test_the_people_are_told_apart_and_not_shown(folder: SumsFolder) -> None:
     one, two = folder.new(), folder.new()
-    assert one.is_of("digest")
-    assert two.is_of("digest")
     for sums in (one, two):
+        assert not sums.is_of("digest"), "of nobody yet, or any more"
+        sums.set_people("digest")
         assert sums.is_of("digest")
         assert not sums.is_of("another")
         assert "digest" not in (sums.path / "people").read_text()
@@ -388,7 +400,7 @@ def test_what_a_kill_leaves_of_a_folder_can_be_removed(folder: SumsFolder) -> No
     """Whichever of its files went first."""
     for kept in ([], ["drafts"], ["people"], [f"{'0' * 40}.safetensors"]):
         sums = folder.new()
-        sums.is_of("people")
+        sums.set_people("people")
         (sums.path / f"{'0' * 40}.safetensors").touch()
         for file in sums.path.iterdir():
             if file.name not in kept:

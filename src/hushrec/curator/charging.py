@@ -112,7 +112,9 @@ def charged(
             )
         ledger = start()
     kept = found[1] if found else stopped.new(ledger) if claims else None
-    if kept and not kept.is_of(digest()) and "changed" not in accept:
+    if kept and not found:
+        kept.set_people(digest())
+    elif kept and not kept.is_of(digest()) and "changed" not in accept:
         raise ChargeUnpublished(_CHANGED)
     try:
         grant = ledger.charge(plan, sums=kept, entropy=entropy, accept=accept)

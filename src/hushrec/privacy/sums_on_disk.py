@@ -133,20 +133,28 @@ class ChargeSums(Confined):
             for mark in earlier:
                 (folder / f"{prefix}{mark}.mark").unlink(missing_ok=True)
 
-    def is_of(self, people: str) -> bool:
-        """Whether it was charged for these people, or, where it is new, write down that it will be.
+    def set_people(self, people: str) -> None:
+        """Write down, before the charge, for whom it will be.
 
         Args:
             people: digest of their rows; a salt hides it.
+        """
+        with translated(self.path):
+            salt = secrets.token_hex(16)
+            self._publish(_PEOPLE, json.dumps([salt, _salted(salt, people)]), self.path / _PEOPLE)
+
+    def is_of(self, people: str) -> bool:
+        """Whether it was charged for these people; not if a kill during ``remove`` left it without them.
+
+        Args:
+            people: digest of their rows.
 
         Privacy: private; whether the rows are the same is for the curator alone.
         """
         with translated(self.path):
             place = self.path / _PEOPLE
             if not place.exists():
-                salt = secrets.token_hex(16)
-                self._publish(_PEOPLE, json.dumps([salt, _salted(salt, people)]), place)
-                return True
+                return False
             salt, known = json.loads(place.read_text())
         return bool(_salted(salt, people) == known)
 
@@ -205,7 +213,8 @@ class ChargeSums(Confined):
         Args:
             name: of the measurement.
             arrays: the value.
-            record: records the SHA-256 of its file in the ledger, or refuses; then the value is dropped.
+            record: records the SHA-256 of its file in the ledger, or refuses; then the value is not used, and
+                its draft goes with the folder or when a fit goes on.
         """
         with translated(self.path):
             (self.path / _DRAFTS / _ROOM).unlink(missing_ok=True)

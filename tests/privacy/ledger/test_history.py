@@ -1,6 +1,7 @@
 """The chain of records: what replaying it says, and what it refuses."""
 
 import hashlib
+from dataclasses import replace
 
 import pytest
 
@@ -28,10 +29,10 @@ def replayed(*facts):
     return history
 
 
-def charged(number, release_index=0, domain="d" * 64, sums="", **changes):
+def charged(number, release_index=0, domain="d" * 64, sums="", measurement=SUMS, **changes):
     """The record of a charge of one measurement, which gets this number."""
     charge = Charge(number, release_index, f"key {number}", "toy", domain, sums=sums)
-    return ledger_history.booking(charge, SUMS, DELTA) | changes
+    return ledger_history.booking(charge, measurement, DELTA) | changes
 
 
 OPENED = ledger_history.opening(total(4.0), 3) | {"id": "f" * 32}
@@ -134,12 +135,26 @@ def test_no_charge_goes_back(end, refused):
     "again", [MEASURED | {"sha256": "ef"}, TAKEN | {"branch": "counts"}, MEASURED, TAKEN]
 )
 def test_a_value_is_measured_once_and_one_branch_taken(again):
-    history = replayed(OPENED, charged(1), charged(2), MEASURED, TAKEN)
+    counts = charged(1, measurement=replace(SUMS, name="counts"))
+    history = replayed(OPENED, charged(1), counts, charged(3), MEASURED, TAKEN)
     with pytest.raises(LedgerDamaged, match=f"has a charged charge {again['kind']} twice"):
         history.append(again)
     history.append(MEASURED | {"name": "counts"})
-    history.append(again | {"charge": 2})  # of another charge
+    history.append(again | {"charge": 3})  # of another charge
     assert history.charges[1].measured == {"sums": "cd", "counts": "cd"}
+
+
+@pytest.mark.parametrize("taken", [(), (TAKEN | {"branch": "counts"},)], ids=["no branch", "another branch"])
+def test_what_is_not_booked_or_of_a_branch_not_taken_is_not_measured(taken):
+    pairs = charged(1, measurement=replace(SUMS, name="pairs", branch="pairs"))
+    history = replayed(OPENED, charged(1), pairs, *taken)
+    for name in ("pairs", "gram"):
+        with pytest.raises(LedgerDamaged, match="measures what its charge has not booked, or in a branch"):
+            history.append(MEASURED | {"name": name})
+    history.append(MEASURED)
+    if not taken:
+        history.append(TAKEN)
+        history.append(MEASURED | {"name": "pairs"})
 
 
 def test_a_head_is_held_by_its_number_and_its_hash():

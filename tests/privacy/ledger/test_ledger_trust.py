@@ -71,7 +71,9 @@ def test_a_new_ledger_in_place_of_a_lost_one_is_refused(path: Path, make_plan: M
 
 def test_a_restored_backup_is_refused(path: Path, make_plan: MakePlan) -> None:
     ledger = Ledger.create(path, TOTAL, max_releases=9)
-    write_release(path.parent, "first", ledger.charge(make_plan(0.1)).ledger)
+    first = ledger.charge(make_plan(0.1))
+    ledger.finish(first, b"")
+    write_release(path.parent, "first", first.ledger)
     backup = path.read_bytes()
     write_release(path.parent, "second", ledger.charge(make_plan(0.1)).ledger)
     path.write_bytes(backup)

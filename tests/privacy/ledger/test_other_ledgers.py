@@ -138,7 +138,9 @@ def test_a_ledger_that_was_deleted_is_missed_under_another_name(
 
 def test_a_release_of_the_ledger_itself_is_no_other(path: Path, make_plan: MakePlan) -> None:
     ledger = Ledger.create(path, TOTAL, max_releases=9)
-    saved(path.parent, "films", ledger.charge(make_plan(0.5)), make_plan())
+    grant = ledger.charge(make_plan(0.5))
+    ledger.finish(grant, b"")
+    saved(path.parent, "films", grant, make_plan())
     ledger.charge(make_plan(0.5))
     Ledger.open(path).charge(of(make_plan(0.5), OTHER))
 

@@ -28,7 +28,9 @@ def write_facts(folder: Path, name: str, ledger: object) -> Path:
 
 
 def test_a_missing_ledger_is_missed_by_a_data_set(path: Path, make_plan: MakePlan) -> None:
-    grant = Ledger.create(path, TOTAL).charge(make_plan())
+    ledger = Ledger.create(path, TOTAL)
+    grant = ledger.charge(make_plan())
+    ledger.finish(grant, b"")
     write_facts(path.parent, "ratings", grant.ledger)
     Ledger.open(path)
     path.unlink()
@@ -45,6 +47,19 @@ def test_a_restored_backup_is_noticed_by_a_data_set(path: Path, make_plan: MakeP
         Ledger.open(path)
     facts.unlink()
     Ledger.open(path)  # what nothing names, nobody can miss
+
+
+def test_a_backup_of_a_moment_inside_the_fit_is_noticed_by_its_release(
+    path: Path, make_plan: MakePlan
+) -> None:
+    ledger = Ledger.create(path, TOTAL)
+    grant = ledger.charge(make_plan())
+    backup = path.read_bytes()
+    ledger.finish(grant, b"")
+    write_facts(path.parent, "ratings", grant.ledger)
+    path.write_bytes(backup)
+    with pytest.raises(LedgerStale, match=r"does not know that ratings\.parquet.* was made"):
+        Ledger.open(path)
 
 
 def test_strange_claims_close_the_ledger_that_they_name(path: Path) -> None:

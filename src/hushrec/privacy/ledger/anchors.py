@@ -88,6 +88,14 @@ def require_known(anchors: list[ReleaseAnchor], name: str, history: History) -> 
                     f"the ledger does not know of {shown(anchor.release)}, which was charged to it: a backup "
                     "was restored; put the latest copy back"
                 )
+            if any(
+                charge.state == "charged" and charge.covers(anchor.head.seq)
+                for charge in history.charges.values()
+            ):
+                raise LedgerStale(
+                    f"the ledger does not know that {shown(anchor.release)} was made: a backup was restored; "
+                    "put the latest copy back"
+                )
         elif name and anchor.ledger_file == name:
             raise LedgerMissing(
                 f"{shown(anchor.release)} was charged to another ledger of this name; put that one back, or "

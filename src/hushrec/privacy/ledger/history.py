@@ -72,6 +72,15 @@ class Charge:
     budget: Budget | None = None
     date: str = ""
 
+    def covers(self, seq: int) -> bool:
+        """Whether a record is of its booking."""
+        return self.number <= seq < self.number + len(self.booked)
+
+    def may_measure(self, name: str) -> bool:
+        """Whether a measurement of this name is booked, in no branch or in the one that was taken."""
+        booked = (one for one in self.booked if one["measurement"] == name)
+        return any(one.get("branch", "") in ("", self.branch) for one in booked)
+
     @property
     def cost(self) -> int:
         """What it costs, in units of 1e-12."""
@@ -297,6 +306,11 @@ class History:
             raise LedgerDamaged(
                 f"the ledger's record {len(self._hashes)} has a {charge.state} charge {kind}"
                 f"{' twice' * bool(again)}"
+            )
+        if kind == "measured" and not charge.may_measure(facts["name"]):
+            raise LedgerDamaged(
+                f"the ledger's record {len(self._hashes)} measures what its charge has not booked, or in a "
+                "branch that was not taken"
             )
         if kind == "measured":
             return replace(charge, measured={**charge.measured, facts["name"]: facts["sha256"]})

@@ -194,14 +194,16 @@ class Ledger(Confined):
             WeakBudget: The plan's ε is too weak to promise much.
             BudgetError: Unit, adjacency or δ does not fit this ledger, no release is left, or the plan is
                 only for seeded experiments.
-            GrantError: The folder is of a charge that is no longer open, or of another plan.
+            GrantError: The folder is of a charge that is no longer open, or of another plan; or one is given
+                for a seeded experiment, whose values a private release could then go on from.
             LedgerError: This would be the ledger's first charge for a domain that another ledger in the
                 folder, or a release of another ledger, was charged for. Seeded charges claim nothing and are
                 not refused. Or the ledger is not reliable, or could not be written.
             LedgerStale: The folder knows a later state of the ledger: a backup was restored.
             SumsError: A value that the ledger has recorded is not in the folder.
 
-            In each case nothing was charged, and nothing is granted.
+            In each case nothing is granted, and nothing was charged, unless a ``SumsError`` came after the
+            charge: then it is open, and a fit goes on from it.
 
         Privacy: charged (every measurement of the plan).
         """
@@ -209,6 +211,8 @@ class Ledger(Confined):
         caveats = self._caveats(entropy)
         accept = ("share", "weak") if caveats else accept
         token = sums.token if sums else ""
+        if sums and type(entropy) is not OperatingSystem:
+            raise GrantError("a seeded experiment keeps no sums; leave sums= out, or entropy=")
         sampler()
         failpoint("before-charge")
         with self._writing() as session:

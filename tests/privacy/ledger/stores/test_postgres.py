@@ -367,14 +367,12 @@ def test_releases_elsewhere_show_a_database_that_was_restored(
     ledger = Ledger.create(url, TOTAL, max_releases=9)
     finish(ledger, ledger.charge(make_plan(0.1)))
     copy = postgres.database()
-    told = {}
-    for number in range(2):
-        if number:
-            postgres.psql(f"DROP DATABASE {copy}")
-            postgres.psql(f"CREATE DATABASE {copy} TEMPLATE {database_of(url)}")
-        told = ledger.charge(make_plan(0.1)).ledger if number else told
+    postgres.psql(f"DROP DATABASE {copy}")
+    postgres.psql(f"CREATE DATABASE {copy} TEMPLATE {database_of(url)}")
+    grant = ledger.charge(make_plan(0.1))
+    finish(ledger, grant)
     facts = tmp_path / "ratings.parquet.statement.json"
-    facts.write_text(json.dumps({"statement": {"ledger": told}}))
+    facts.write_text(json.dumps({"statement": {"ledger": grant.ledger}}))
     Ledger.open(url, tmp_path)
     restored = str(postgres.url(copy, query=f"ledger={ledger.name}"))
     Ledger.open(restored)  # with no release at hand nobody can know
