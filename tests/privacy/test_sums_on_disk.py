@@ -219,6 +219,18 @@ def test_no_seeded_value_is_kept_for_a_private_release(
         ledger.charge(make_plan(), sums=again(sums), entropy=Seeded(1))
 
 
+def test_what_stops_a_charge_after_it_was_made_says_so(
+    ledger: Ledger, beside: SumsFolder, make_plan: MakePlan, make_sum: MakeSum
+) -> None:
+    sums = beside.new()
+    ledger.charge(make_plan(), sums=sums).measure(*make_sum())
+    (value,) = sums.path.glob("*.safetensors")
+    value.unlink()
+    with pytest.raises(SumsError, match="the file of it is not here") as refused:
+        ledger.charge(make_plan(), sums=again(sums))
+    assert refused.value.__notes__ == ["Its charge is made and stays open; nothing more was drawn."]
+
+
 def test_nothing_is_drawn_where_there_is_no_room(
     ledger: Ledger, beside: SumsFolder, make_plan: MakePlan, make_sum: MakeSum
 ) -> None:

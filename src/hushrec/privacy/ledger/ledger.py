@@ -16,7 +16,7 @@ from typing import Any
 from hushrec.documents import html
 from hushrec.documents.document import Document
 from hushrec.documents.words import Clause
-from hushrec.errors import BudgetError, GrantError, LedgerError, LedgerStale, LedgerWarning
+from hushrec.errors import BudgetError, GrantError, LedgerError, LedgerStale, LedgerWarning, SumsError
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan, require_same_population
 from hushrec.privacy.confined import Confined
@@ -203,7 +203,7 @@ class Ledger(Confined):
             SumsError: A value that the ledger has recorded is not in the folder.
 
             In each case nothing is granted, and nothing was charged, unless a ``SumsError`` came after the
-            charge: then it is open, and a fit goes on from it.
+            charge: a note says so, and the charge stays open for a fit that goes on.
 
         Privacy: charged (every measurement of the plan).
         """
@@ -233,8 +233,12 @@ class Ledger(Confined):
             failpoint("inside-charge")
         failpoint("after-charge")
         if sums:
-            sums.settle(charge.measured)
-            sums.mark(about["seq"], about["head"])  # before any noise
+            try:
+                sums.settle(charge.measured)
+                sums.mark(about["seq"], about["head"])  # before any noise
+            except SumsError as error:
+                error.add_note("Its charge is made and stays open; nothing more was drawn.")
+                raise
             failpoint("after-mark")
         return Grant(
             plan,
