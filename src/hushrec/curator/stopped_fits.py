@@ -1,7 +1,7 @@
 """Fits that were stopped after their charge, and the sums from which the same call goes on.
 
-Whatever stops a fit costs no budget: its charge stays open, what was measured is kept (``sums_on_disk``), and
-the same call measures the rest.
+What stops a fit costs no budget: its charge stays open, what was measured is kept (``sums_on_disk``), and the
+same call measures the rest. Only a Markov chain that failed is not run again: its failure is its value.
 """
 
 import warnings

@@ -1,6 +1,7 @@
 """The only path from private sums to public values: a grant adds exactly the booked noise.
 
-Each value is drawn once, recorded in the ledger before it is returned, and kept (``sums_on_disk``). A model
+Each value is drawn once; where sums are kept, it is recorded in the ledger before it is returned, and kept
+(``sums_on_disk``). A model
 gets the grant itself; the non-private baseline gets one without noise.
 """
 
@@ -217,7 +218,7 @@ class Grant(Confined):
         self.taken, self._chosen = taken, False
         self._open = {measurement.name: measurement for measurement in plan.measurements}
         self._entropy, self._observer = entropy, observer_of(entropy, private=self.private)
-        self._sums, self._record, self._process = sums, record, os.getpid()
+        self._sums, self._record, self._process = sums, record if sums else None, os.getpid()
         self._taking = threading.Lock()
 
     @property
@@ -407,7 +408,7 @@ class Grant(Confined):
                 raise GrantError(f"{branch}: branch {self.taken} was taken already; take one branch, once")
             if branch not in self.plan.branches:
                 raise GrantError(f"{branch!r}: the charged plan has no such branch; name one of queries()")
-            if not self.taken and self._sums and self._record:
+            if not self.taken and self._record:
                 self._record(self, kind="taken", branch=branch)
             self.taken, self._chosen = self.taken or branch, True
             for measurement in [*self._open.values()]:

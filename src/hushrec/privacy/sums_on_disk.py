@@ -200,7 +200,9 @@ class ChargeSums(Confined):
         """Allocate room for a value before it is drawn, so that no full disk comes in between.
 
         Args:
-            size: the most bytes of its arrays; public.
+            size: the most bytes of its arrays.
+
+        Privacy: private; a size may count what the rows hold.
         """
         if not hasattr(os, "posix_fallocate"):  # macOS
             return

@@ -81,6 +81,7 @@ def require_known(anchors: list[ReleaseAnchor], name: str, history: History) -> 
         name: the ledger's name; empty in memory.
         history: the ledger's history.
     """
+    unmade = [charge for charge in history.charges.values() if charge.state == "charged"]
     for anchor in anchors:
         if anchor.ledger_id == history.id:
             if not history.holds(anchor.head):
@@ -88,10 +89,7 @@ def require_known(anchors: list[ReleaseAnchor], name: str, history: History) -> 
                     f"the ledger does not know of {shown(anchor.release)}, which was charged to it: a backup "
                     "was restored; put the latest copy back"
                 )
-            if any(
-                charge.state == "charged" and charge.covers(anchor.head.seq)
-                for charge in history.charges.values()
-            ):
+            if any(charge.covers(anchor.head.seq) for charge in unmade):
                 raise LedgerStale(
                     f"the ledger does not know that {shown(anchor.release)} was made: a backup was restored; "
                     "put the latest copy back"
