@@ -43,7 +43,7 @@ def test_other_names_are_refused():
 
 
 BASES = {"AlternatingModel", "CovarianceModel", "Method"}
-PARTS = {"Biases", "Chain", "Groups", "ReleasedData", "Sample"}
+PARTS = {"Biases", "Chain", "Groups", "ReleasedData", "Sample", "YearlyPairs"}
 
 
 def test_every_model_and_method_is_registered():

@@ -28,7 +28,7 @@ def test_a_seed_repeats_its_noise_which_is_called_not_private():
     assert one == same != other
     assert said == (Clause("unprotected.seeded"),)
     assert hr.testing is testing
-    assert testing.__all__ == ["Seeded", "fit", "randomize", "search_neighbours"]
+    assert testing.__all__ == ["Seeded", "fit", "randomize", "search_neighbours", "year"]
 
 
 MINE = """

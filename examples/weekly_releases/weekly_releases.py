@@ -21,9 +21,10 @@ def made_up_clicks() -> tuple[pl.DataFrame, dict[str, str]]:
 
 
 def release_week(week: int, clicks: pl.DataFrame, domain: hr.Domain, ledger: hr.Ledger) -> Path:
-    """Release all clicks up to a week, and sign the file."""
+    """Release all clicks up to a week, with the noisy sums of the weeks before, and sign the file."""
     so_far = hr.load(clicks.filter(pl.col("week") <= week), domain)
-    release = hr.fit(so_far, hr.PrivateEASE(), budget="auto", ledger=ledger)  # an equal share of the total
+    release = hr.fit(so_far, hr.PrivateEASE(), budget="auto", ledger=ledger)  # its share of the total
+    print(f"Week {week} states ε =", round(release.statement.epsilon, 3))
     file = release.save(f"week-{week}.safetensors")
     hr.sign(file, "owner.key")
     return file
@@ -32,7 +33,7 @@ def release_week(week: int, clicks: pl.DataFrame, domain: hr.Domain, ledger: hr.
 clicks, titles = made_up_clicks()
 domain = hr.Domain(titles, titles=titles, max_users=10_000, expected_users=6_000, expected_records=90_000)
 total = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
-print(f"Each of {WEEKS} releases:", hr.split_budget(total, WEEKS))
+print(f"The first of {WEEKS} releases:", hr.split_budget(total, WEEKS, first=True))
 
 ledger = hr.Ledger.create("ledger.db", total, WEEKS, population="Our viewers", controller="Films Ltd")
 hr.new_key("owner.key")

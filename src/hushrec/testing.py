@@ -6,7 +6,7 @@ Releases made with ``Seeded`` state that they are not private.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from hushrec.curator.seeded import fit, randomize
+from hushrec.curator.seeded import fit, randomize, year
 from hushrec.privacy.noise.entropy import Seeded
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hushrec.models.base import Model
     from hushrec.privacy.accounting.budget import Budget
 
-__all__ = ["Seeded", "fit", "randomize", "search_neighbours"]
+__all__ = ["Seeded", "fit", "randomize", "search_neighbours", "year"]
 
 
 def search_neighbours(

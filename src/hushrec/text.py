@@ -14,7 +14,7 @@ Addresses of databases may hold passwords, so no message repeats them.
 import math
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from numbers import Integral, Real
 from typing import TypeGuard
@@ -100,6 +100,17 @@ def below(figure: float | None, digits: int = 6) -> str:
         digits: number of significant digits, at most 15.
     """
     return _rounded(figure, digits, ROUND_FLOOR)
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Whole numbers, ascending, with runs written as such: 0–2, 5."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ", ".join("–".join(map(str, run)) for run in runs)
 
 
 def left(figure: float) -> str:

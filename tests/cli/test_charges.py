@@ -76,21 +76,23 @@ def year(here, hushrec, budget):
 
 def test_auto_takes_one_share_after_the_other_and_says_so(year, hushrec):
     first = hushrec(f"{AUTO} -o one.safetensors").out
-    assert "This release alone: ε = 0.1206 at δ = 1e-06.\n" in first
+    assert "This release alone: ε = 0.6889 at δ = 1e-06.\n" in first
     assert "for 51 more releases" in first
-    assert "for 50 more releases" in hushrec(f"{AUTO} -o two.safetensors").out
+    second = hushrec(f"{AUTO} -o two.safetensors").out
+    assert "for 50 more releases" in second
+    assert "This release, with the sums of 1 earlier one that it holds: ε = 0.69" in second
     state = hr.Ledger.open("ledger.db").state()
     assert state.releases_left == 50
-    assert hr.split_budget(state.total, 52).epsilon == 0.1206
+    assert hr.split_budget(state.total, 52, first=True).epsilon == 0.6889
 
 
 def test_a_charge_beyond_its_share_asks(year, hushrec, refused, budget):
     """The fault that was seen: a ledger for 52 releases lets the first take all of it."""
     line = AUTO.replace("--epsilon auto", budget)
     text = refused(f"{line} -o one.safetensors")
-    assert "more than an equal share of what the ledger has left for 52 releases" in text
+    assert "more than half of what the ledger has left, which is the share of the first of 52" in text
     assert "--accept share" in text
-    assert "An equal share is ε = 0.1206: --epsilon auto takes it" in text
+    assert "Its share is ε = 0.6889: --epsilon auto takes it" in text
     assert not hr.Ledger.open("ledger.db").state().charges
     taken = hushrec(f"{line} -o one.safetensors --accept share").out
     assert "Left in the ledger: ε = 0, for 51 more releases." in taken

@@ -77,14 +77,18 @@ def test_shares_of_a_total_are_planned(here, hushrec):
     shown = hushrec(f"plan --domain domain.json --releases 52 --total 4 {kind}").out
     assert flat(shown).startswith(
         "Within ε = 4 at δ = 1e-06 per user, add-remove over all of them, "
-        "each of 52 releases may cost ε = 0.4659. GlobalEffects: ε = 0.4659 at δ = 1e-06 "
+        "the first of 52 releases may cost ε = 2.717, and each later one ε = 0.325: it takes over the sums "
+        "of those before, and improves on them. GlobalEffects: ε = 2.717 at δ = 1e-06 "
     )
     rows = dict(re.findall(r"^ *(\d+) +ε = ([\d.]+)$", shown, re.MULTILINE))
     assert [*rows] == ["1", "2", "4", "13", "26", "52"]
-    assert float(rows["1"]) == 0.4659
+    assert float(rows["1"]) == 2.717
     assert 3.99 < float(rows["52"]) <= 4
     assert "--epsilon 4 --delta 1e-06 --unit user --adjacency add-remove --max-releases 52" in shown
-    alone = hushrec(f"plan --domain domain.json --epsilon 0.4659 {kind}").out
+    equal = kind.replace("global-effects", "adaptive-factors")
+    shown = hushrec(f"plan --domain domain.json --releases 52 --total 4 {equal}").out
+    assert "each of 52 releases may cost ε = 0.4659. AdaptiveFactors: ε = 0.4659 at" in flat(shown)
+    alone = hushrec(f"plan --domain domain.json --epsilon 0.4659 {equal}").out
     assert alone.partition("\nA fit needs")[2] == shown.partition("\nA fit needs")[2] != ""
     few = hushrec(f"plan --domain domain.json --releases 3 --total 4 {kind}").out
     assert re.findall(r"^ *(\d+) +ε = ", few, re.MULTILINE) == ["1", "2", "3"]
@@ -136,11 +140,14 @@ def test_a_model_of_ones_own_is_named_first_and_before_the_charge(
 def test_the_facts_of_shares_are_one_object(here, hushrec):
     kind = "--delta 1e-6 --unit user --adjacency add-remove --model global-effects --json"
     facts = json.loads(hushrec(f"plan --domain domain.json --releases 52 --total 4 {kind}").out)
-    assert (facts["releases"], facts["total_epsilon"], facts["budget_epsilon"]) == (52, 4, 0.4659)
+    assert (facts["releases"], facts["total_epsilon"], facts["budget_epsilon"]) == (52, 4, 2.717)
+    assert facts["later_epsilon"] == 0.325
     spent = {of["releases"]: of["spent_epsilon"] for of in facts["spent"]}
     assert [*spent] == [1, 2, 4, 13, 26, 52]
     assert spent[1] == facts["epsilon"]
     assert 3.99 < spent[52] <= 4
+    kind = kind.replace("global-effects", "adaptive-factors")
+    facts = json.loads(hushrec(f"plan --domain domain.json --releases 52 --total 4 {kind}").out)
     alone = json.loads(hushrec(f"plan --domain domain.json --epsilon 0.4659 {kind}").out)
     assert {name: facts[name] for name in alone} == alone
 
@@ -162,13 +169,17 @@ CROWD = {"max_users": 1_000, "expected_users": 700, "expected_records": 7_000}
 
 def test_a_total_too_small_for_taste_is_said_before_the_charge(here, hushrec):
     hr.Domain(range(40), **CROWD).save("clicks.json")
-    small = YEAR.replace("--total 8", "--total 1")
+    small = YEAR.replace("--total 8", "--total 0.1")
     shown = " ".join(hushrec(small).out.split())
     told = (
         "Every user gets the same list: this plan measures averages, and no one's taste. Remedies: a larger "
-        "ε, more people, or fewer releases, so that each gets more of the total."
+        "ε, or more people."
     )
-    assert shown.index("each of 52 releases may cost") < shown.index(told) < shown.index("Model: Popularity")
+    assert (
+        shown.index("the first of 52 releases may cost")
+        < shown.index(told)
+        < shown.index("Model: Popularity")
+    )
     assert json.loads(hushrec(f"{small} --json").out)["prospects"] == told
     hr.Domain(range(40), max_users=50_000, expected_users=40_000, expected_records=400_000).save(
         "clicks.json"
@@ -179,7 +190,7 @@ def test_a_total_too_small_for_taste_is_said_before_the_charge(here, hushrec):
 def test_a_ledger_of_several_releases_leads_to_the_plan_that_says_so(here, hushrec):
     hr.Domain(range(40), **CROWD).save("clicks.json")
     kind = "--delta 1e-6 --unit user --adjacency add-remove --domain clicks.json"
-    shown = hushrec(f"ledger create year.db --epsilon 1 --max-releases 52 {kind}").out
+    shown = hushrec(f"ledger create year.db --epsilon 0.1 --max-releases 52 {kind}").out
     (line,) = (line for line in shown.splitlines() if "hushrec plan" in line)
     assert line.startswith("What each release may cost, and whether its lists hold taste: hushrec plan")
     assert "Every user gets the same list" in hushrec(line.partition(": hushrec ")[2]).out

@@ -165,7 +165,7 @@ CAUSES = {
     ),
     "share": Cause(
         error=ShareExceeded,
-        words="this release costs ε = .*, more than an equal share",
+        words="this release costs ε = .*, more than (an equal share|half) of what the ledger has left",
         verbs=("fit", "randomize"),
         claims=True,
         accept="share",

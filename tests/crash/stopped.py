@@ -21,10 +21,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from children import armed, child, second_values, status, writes_down  # isort: skip
 
 import hushrec as hr
+from hushrec import files
 from hushrec.curator.charging import charged
 from hushrec.curator.fit import recipe
 from hushrec.curator.randomize import data_recipe
-from hushrec.curator.stopped_fits import stopped_fits
+from hushrec.curator.stopped_fits import stopped_fits, sums_of
 from hushrec.errors import ChargeUnpublished, GrantError, LedgerError, LedgerStale, SumsError
 from hushrec.privacy.grant import sampler
 from hushrec.privacy.ledger.ledger import Ledger
@@ -49,6 +50,7 @@ VERBS = {
     "branches": of_model(hr.AdaptiveFactors()),
     "draw": of_model(hr.PosteriorSampleMF(rank=2, chain={"epochs": 5})),
     "effects": of_model(hr.GlobalEffects()),
+    "covariance": of_model(hr.CovarianceSVD(rank=2, covariance={"pair_items": 6})),
     "rows": (ROWS, lambda stopped: data_recipe(data().facts, hr.RandomizedResponse(), ROWS)),
 }
 FAULTS = {
@@ -248,8 +250,148 @@ def left_alone(play):
     return play.told(statuses)
 
 
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def dying(step):
+    """Die at a step that no failpoint names, of a release that hands its sums over."""
+    hand_over, publish, fixed = ChargeSums.hand_over, files.publish, ChargeSums.fixed
+    remove = shutil.rmtree
+
+    def published(draft, place):
+        if place.suffix == ".carried":
+            die()
+        publish(draft, place)
+
+    def removed(folder, **how):
+        if how:  # of drafts
+            return remove(folder, **how)
+        next(Path(folder).glob("*.safetensors")).unlink()
+        die()
+
+    steps = {
+        "before-fixed": (ChargeSums, "fixed", lambda *_: die()),
+        "after-fixed": (ChargeSums, "fixed", lambda *rest: fixed(*rest) and die()),
+        "before-hand-over": (ChargeSums, "hand_over", lambda *_: die()),
+        "inside-hand-over": (files, "publish", published),
+        "after-hand-over": (ChargeSums, "hand_over", lambda *rest: hand_over(*rest) and die()),
+        "before-finish": (Ledger, "finish", lambda *_: die()),
+        "before-remove": (ChargeSums, "remove", lambda *_: die()),
+        "inside-remove": (shutil, "rmtree", removed),
+    }
+    setattr(*steps[step])
+
+
+class Year(Play):
+    """Releases that take over each other's sums: each with a log and a file of its own."""
+
+    def __init__(self, *how):
+        super().__init__(*how)
+        self.turn = -1
+        self.next()
+
+    def next(self):
+        self.turn += 1
+        self.log, self.out = self.folder / f"log{self.turn}", self.out.with_stem(f"out{self.turn}")
+
+    def handed(self, charge):
+        """The sums that a charge handed over, if they are as the ledger has them."""
+        return sums_of(self.started(), self.sums).carried(charge.sums, charge.carried)
+
+    def crowds(self, charge):
+        """The crowds that a made release holds, one for each release that is inside."""
+        carried = self.handed(charge)
+        return carried and carried.arrays["crowd.sizes"].tolist()
+
+    def of(self, charge, turn):
+        """What became of a charge."""
+        out, log = self.out.with_stem(f"out{turn}"), self.folder / f"log{turn}"
+        state, made = self.started().state(), charge.state == "made"
+        before = [state.made(index) for index in charge.year.releases]
+        return {
+            "state": charge.state,
+            "measured": len(charge.measured),
+            "second values": second_values(log, charge.measured),
+            "inside": [*charge.year.releases],
+            "spent": charge.year.spent - sum(one.cost for one in before),
+            "crowds": self.crowds(charge) if made else None,
+            "crowds before": self.crowds(before[-1]) if before else [],
+            "written": made
+            and out.exists()
+            and hashlib.sha256(out.read_bytes()).hexdigest()
+            == hashlib.sha256(self.started().artefact(charge.release_index)).hexdigest(),
+        }
+
+    def story(self, statuses):
+        here = {path.stem.rpartition("-")[2] for path in self.sums.glob("*.carried")}
+        return {
+            "statuses": statuses,
+            "charges": [self.of(charge, turn) for turn, charge in enumerate(self.charges())],
+            "handed": sorted(here) == sorted(one.sums for one in self.charges() if one.state == "made"),
+            "left": [*map(str, self.sums.glob("*-*/"))],
+        }
+
+
+def continued(year, point, passes=1, fault=None):
+    """Kill the second release of a year at a point, and repeat it; then make the third."""
+
+    def second():
+        dying(point) if "hand" in point or point in STEPS else armed(point, passes)
+        year.watched()
+
+    def again():
+        if fault:
+            FAULTS[fault]()
+        year.watched()
+
+    statuses = [status(child(year.watched))]
+    year.next()
+    statuses += [status(child(work)) for work in (second, again)]
+    year.next()
+    return year.story([*statuses, status(child(year.watched))])
+
+
+def continued_anew(year, point):
+    """Kill the second release of a year at a point, give its charge up, and make two more."""
+
+    def second():
+        dying(point)
+        year.watched()
+
+    statuses = [status(child(year.watched))]
+    year.next()
+    statuses.append(status(child(second)))
+    lost = year.out
+    statuses.append(status(child(lambda: Ledger.open(year.place).forfeit(1))))
+    assert not lost.exists()
+    for _ in range(2):
+        year.next()
+        statuses.append(status(child(year.watched)))
+    return year.story(statuses)
+
+
+def continued_while_hounded(year, delays):
+    """Make a year of three; kill each of them after these delays, and repeat it until it is made."""
+    statuses = []
+    for delay in [*delays, None, None]:
+        if year.out.exists() and [*year.sums.glob("*-*/")]:
+            year.out.unlink()  # killed before the folder went: the same call writes the same file again
+        elif year.out.exists():
+            year.next()
+        number = child(year.watched)
+        if delay is not None:
+            time.sleep(delay)
+            os.kill(number, signal.SIGKILL)
+        statuses.append(status(number))
+    return year.story(statuses)
+
+
+STEPS = "before-fixed", "after-fixed", "before-finish", "before-remove", "inside-remove"
+YEARS = continued, continued_anew, continued_while_hounded
 PLAYS = {
-    play.__name__: play for play in (killed, hounded, restored, copied, changed, forfeited, raced, left_alone)
+    play.__name__: play
+    for play in (killed, hounded, restored, copied, changed, forfeited, raced, left_alone, *YEARS)
 }
 
 
@@ -259,7 +401,8 @@ def main(root):
     found = {}
     for name, facts in json.load(sys.stdin).items():
         verb, what, place = facts.pop("verb"), facts.pop("play"), facts.pop("place", None)
-        found[name] = PLAYS[what](Play(root / name, verb, place), **facts)
+        played = PLAYS[what]
+        found[name] = played((Year if played in YEARS else Play)(root / name, verb, place), **facts)
     json.dump(found, sys.stdout)
 
 

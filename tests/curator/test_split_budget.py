@@ -7,7 +7,7 @@ from hushrec.errors import BudgetError, ConfigError, LedgerError, ShareExceeded
 from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 
 WEEKS = 52
-MODEL = GlobalEffects()
+MODEL, ALONE = GlobalEffects(), hr.AdaptiveFactors()
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def test_a_share_is_read_off_public_facts(small, total):
 
 def test_auto_takes_the_next_share(small, ledger, total):
     planned = hr.split_budget(total, WEEKS)
-    release = hr.fit(small, MODEL, "auto", ledger=ledger)
+    release = hr.fit(small, ALONE, "auto", ledger=ledger)
     assert release.statement.private
     assert release.statement.epsilon <= planned.epsilon
     assert release.statement.epsilon == pytest.approx(planned.epsilon)
@@ -47,12 +47,32 @@ def test_auto_takes_the_next_share(small, ledger, total):
     assert ledger.share().epsilon == pytest.approx(planned.epsilon, rel=0.002)
 
 
-def test_more_than_a_share_is_refused_and_the_share_is_named(small, ledger, total):
+def test_the_first_of_a_year_takes_half_and_each_later_one_an_equal_share(small, ledger, total):
+    first = hr.fit(small, MODEL, "auto", ledger=ledger)
+    assert first.statement.epsilon == pytest.approx(hr.split_budget(total, WEEKS, first=True).epsilon)
+    assert ledger.state().spent == pytest.approx(ledger.state().allowed / 2, rel=2e-3)
+    later = ledger.share().epsilon
+    second = hr.fit(small, MODEL, "auto", ledger=ledger)
+    assert second.statement.year["own_epsilon"] == pytest.approx(later)
+    assert ledger.share().epsilon == pytest.approx(later, rel=2e-3)
+    with pytest.raises(BudgetError, match="no release left"):
+        hr.split_budget(total, 0, first=True)
+    assert hr.split_budget(total, 1, first=True) == total
+
+
+@pytest.mark.parametrize(
+    ("model", "named"),
+    [
+        (ALONE, r"An equal share is ε = 0\.4659: --epsilon auto takes it"),
+        (MODEL, r"more than half .* Its share is ε = 2\.717: --epsilon auto takes it"),
+    ],
+)
+def test_more_than_a_share_is_refused_and_the_share_is_named(small, ledger, total, model, named):
     """The fault that was seen: a ledger for 52 releases lets the first take all of it."""
-    with pytest.raises(ShareExceeded, match=r"An equal share is ε = 0\.4659: --epsilon auto takes it"):
-        hr.fit(small, MODEL, total, ledger=ledger)
+    with pytest.raises(ShareExceeded, match=named):
+        hr.fit(small, model, total, ledger=ledger)
     assert not ledger.state().charges
-    hr.fit(small, MODEL, total, ledger=ledger, accept="share")
+    hr.fit(small, model, total, ledger=ledger, accept="share")
     assert ledger.state().remaining == pytest.approx(0.0, abs=1e-9)
 
 

@@ -211,7 +211,7 @@ def test_where_averages_alone_are_measured_lists_are_said_to_be_the_same(domain,
 
 def test_where_no_model_learns_tastes_more_people_help(budget):
     asked = budget(1.0, unit="user", delta=1e-7)
-    assert "more people, or fewer releases" in same_list(clicks(max_users=50), hr.Popularity(), asked)
+    assert "a larger ε, or more people" in same_list(clicks(max_users=50), hr.Popularity(), asked)
 
 
 def test_models_that_noise_reduces_to_averages_are_found_too_and_known_features_are_no_averages(budget):

@@ -314,7 +314,7 @@ def test_of_interactions_no_word_is_about_ratings(statement):
 
 
 OPTIONAL = {"beside", "diagnostics", "interactions", "classes", "local", "personal_epsilon"} | {
-    *("model", "settings", "hushrec", "decisions", "people")
+    *("model", "settings", "hushrec", "decisions", "people", "year")
 }
 
 

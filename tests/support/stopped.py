@@ -18,7 +18,7 @@ def stopped(*, made: bool = False) -> Iterator[list[bytes]]:
     """
     finish, artefacts = Ledger.finish, list[bytes]()
 
-    def end(ledger: Ledger, grant: Grant, artefact: bytes) -> None:
+    def end(ledger: Ledger, grant: Grant, artefact: bytes, carried: str) -> None:
         artefacts.append(artefact)
         if made:
             finish(ledger, grant, artefact)

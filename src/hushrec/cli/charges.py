@@ -133,6 +133,8 @@ def charged(
         resumes = stopped.resumes(recipe.plan)
         with console.bars():
             people = load(recipe)
+            if stopped.settle(people.digest):
+                recipe = plan(stopped)
         console.print_confidential(name, people)
 
         def make() -> Any:

@@ -41,8 +41,8 @@ def fit(
         str | None,
         typer.Option(
             metavar="E|auto",
-            help="ε, the largest privacy loss; auto takes an equal share of what the ledger has left, with "
-            "the ledger's δ, unit and adjacency.",
+            help="ε, the largest privacy loss; auto takes a share of what the ledger has left (half for the "
+            "first of several), with the ledger's δ, unit and adjacency.",
         ),
     ] = None,
     terms: options.BudgetOptions,
@@ -52,6 +52,17 @@ def fit(
         typer.Option(
             help="A release of other people's ratings, private or declared public, that says what is "
             "expected of the items it shares with the catalogue."
+        ),
+    ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Take over no sums of earlier releases of this ledger.")
+    ] = False,
+    without: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="RELEASE",
+            help="Leave out the sums of this release, by its number in the ledger, and of those that hold "
+            "them. May be repeated.",
         ),
     ] = None,
     model: options.ModelOptions,
@@ -86,7 +97,7 @@ def fit(
     facts = charges.facts(declared, source.reading.columns, where == "spark")
 
     def plan(stopped: "StoppedFits") -> "Recipe[Release]":
-        return recipe(facts, chosen, spending, public, stopped)
+        return recipe(facts, chosen, spending, public, stopped, fresh=fresh, without=without or ())
 
     def load(recipe: "Recipe[Release]") -> "People":
         if spending == "auto":

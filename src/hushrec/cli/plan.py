@@ -23,7 +23,7 @@ def plan(
     epsilon: Annotated[float | None, typer.Option(help="ε, the largest privacy loss of one release.")] = None,
     terms: options.BudgetOptions,
     releases: Annotated[
-        int | None, typer.Option(min=1, help="How many equal releases share --total, in place of --epsilon.")
+        int | None, typer.Option(min=1, help="How many releases share --total, in place of --epsilon.")
     ] = None,
     total: Annotated[
         float | None, typer.Option(help="ε, the largest privacy loss over all releases.")
@@ -48,12 +48,16 @@ def plan(
     whole = terms.with_epsilon(largest, options.usual_delta(declared))
     assert whole is not None
     because = ""
-    budget = split_budget(whole, releases) if releases else whole
     if chosen is None:
-        chosen, because = choice(declared, budget)
-    planned = plan_of(declared, chosen, budget)
+        chosen, because = choice(declared, whole)
+        if releases and not chosen.continues:
+            chosen, because = choice(declared, split_budget(whole, releases))
+    yearly = releases is not None and releases > 1 and chosen.continues
+    budget = split_budget(whole, releases, first=yearly) if releases else whole
+    planned = plan_of(declared, chosen, budget, whole=whole if yearly else None)
     assert isinstance(chosen, PrivateModel)  # others have no plan
-    alike, prospects = same_list(declared, chosen, budget), chosen.prospects(declared, budget)
+    shaping = whole if yearly else budget
+    alike, prospects = same_list(declared, chosen, shaping), chosen.prospects(declared, shaping)
     reasons = [
         f"Model: {planned.model}, because {because}." if because else "",
         prospects,
@@ -63,36 +67,49 @@ def plan(
     extra += [Paragraph(line) for line in reasons if line]
     facts: dict[str, Any] = {"because": because, "prospects": f"{alike} {prospects}".strip()}
     if releases:
+        later = split_budget(whole, releases - 1, planned.spent.units(whole.delta)) if yearly else budget
         each = f"each of {releases:,} releases may cost ε = {above(budget.epsilon)}"
+        if yearly:
+            each = (
+                f"the first of {releases:,} releases may cost ε = {above(budget.epsilon)}, and each later "
+                f"one ε = {above(later.epsilon)}: it takes over the sums of those before, and improves on "
+                "them"
+            )
         first.append(Paragraph(f"Within {whole} over all of them, {each}.", "strong"))
-        extra += _equal_releases(planned, whole, releases)
-        spent = [
-            {"releases": n_made, "spent_epsilon": cost} for n_made, cost in _spent(planned, whole, releases)
-        ]
+        after = [*_spent(planned, later, whole, releases)]
+        extra += _several(after, whole, releases, yearly=yearly)
+        spent = [{"releases": n_made, "spent_epsilon": cost} for n_made, cost in after]
         facts |= {"releases": releases, "total_epsilon": whole.epsilon, "spent": spent}
+        facts |= {"later_epsilon": later.epsilon}
     document = planned.document(extra, first)
     console.show(replace(document, facts={**document.facts, **facts}), json=json)
 
 
-def _equal_releases(planned: "Plan", total: "Budget", releases: int) -> "list[Block]":
-    """Show the ε that each of several releases may cost, and the ε spent after each."""
+def _several(
+    after: "list[tuple[int, float]]", total: "Budget", releases: int, *, yearly: bool
+) -> "list[Block]":
+    """Show the ε that is spent after some of several releases."""
     from hushrec.documents.document import Commands, Paragraph, Table
     from hushrec.text import above
 
-    rows = [(f"{n_made:,}", f"ε = {above(spent, 4)}") for n_made, spent in _spent(planned, total, releases)]
+    rows = [(f"{n_made:,}", f"ε = {above(spent, 4)}") for n_made, spent in after]
     kind = f"--unit {total.unit} --adjacency {total.adjacency} --max-releases {releases}"
     figures = f"--epsilon {above(total.epsilon, 15)} --delta {above(total.delta, 15)}"
+    states = "What is spent is what the last of them states: its own ε, and that of all whose sums it holds."
     return [
         Table("Spent", ("releases", "spent"), rows, left=0),
+        *([Paragraph(states)] if yearly else []),
         Commands("Create the ledger", [f"hushrec ledger create LEDGER {figures} {kind}"]),
         Paragraph("Then hushrec fit --epsilon auto takes one share each time."),
     ]
 
 
-def _spent(planned: "Plan", total: "Budget", releases: int) -> "Iterator[tuple[int, float]]":
-    """The ε that is spent after some of several equal releases."""
-    from hushrec.privacy.ledger.booking import spent_after
+def _spent(planned: "Plan", later: "Budget", total: "Budget", releases: int) -> "Iterator[tuple[int, float]]":
+    """The ε that is spent after some of several releases, which cost as much as they may."""
+    from hushrec.privacy.accounting import fixed_point
+    from hushrec.privacy.accounting.accountant import epsilon_of, largest_cost
 
+    first, each = planned.spent.units(total.delta), largest_cost(later)
     marks = {1, 2, 4, releases // 4, releases // 2, releases}
     for n_made in sorted(mark for mark in marks if 0 < mark <= releases):
-        yield n_made, spent_after(planned, n_made, total)
+        yield n_made, fixed_point.shown(epsilon_of(first + (n_made - 1) * each, total.delta))

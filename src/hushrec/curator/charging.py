@@ -124,7 +124,8 @@ def charged(
         raise
     try:
         result = measure(grant)
-        ledger.finish(grant, recipe.content(result))
+        carried = kept.hand_over(grant.later) if kept and grant.later else ""
+        ledger.finish(grant, recipe.content(result), carried)
     except BaseException as error:
         note = _loss(grant, plan, ledger)
         if isinstance(error, MemoryError):

@@ -14,6 +14,7 @@ from hushrec.curator.public_items import committed, item_prior
 from hushrec.curator.statements import describe, from_data, not_private
 from hushrec.curator.stopped_fits import StoppedFits, stopped_fits
 from hushrec.curator.suggest_model import choice
+from hushrec.curator.years import handed_over, whole_of, year_of
 from hushrec.data.domain import Domain
 from hushrec.data.people import People, PublicFacts
 from hushrec.errors import BudgetUnsupported, ConfigError, LedgerError
@@ -22,6 +23,8 @@ from hushrec.models.base import Model, PrivateModel
 from hushrec.models.du_leighton_patel.released_data import ReleasedData
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.accounting.year import Year
+from hushrec.privacy.carried import Carried
 from hushrec.privacy.grant import MEASURING, Grant, WithoutNoise
 from hushrec.privacy.ledger.history import Charge
 from hushrec.privacy.ledger.ledger import Ledger
@@ -29,10 +32,12 @@ from hushrec.progress import Progress, stage, telling
 from hushrec.release.artefact import Release
 
 Spending = Budget | Literal["auto"]
-"""A budget, or an equal share of what the ledger has left."""
+"""A budget, or a share of what the ledger has left."""
 
 
-def plan(domain: Domain, model: Model, budget: Budget, prior: Release | None = None) -> Plan:
+def plan(
+    domain: Domain, model: Model, budget: Budget, prior: Release | None = None, *, whole: Budget | None = None
+) -> Plan:
     """Plan a fit: its measurements, their noise and the cost. Reads no data.
 
     Args:
@@ -40,12 +45,16 @@ def plan(domain: Domain, model: Model, budget: Budget, prior: Release | None = N
         model: a model's settings.
         budget: what may be spent.
         prior: as for ``fit``.
+        whole: what all releases may cost, if this is the first of several that take over each other's sums.
 
     Raises:
         ConfigError: ``model`` is not one.
     """
     _require_model(model, "ask for its own plan, with plan(domain, budget) or hushrec randomize --plan")
-    return committed(signed(model.plan(domain, budget), model, domain), item_prior(model, domain, prior))
+    planned = model.plan(domain, budget)
+    if whole and isinstance(model, PrivateModel) and model.continues:
+        planned = model.plan_in_year(domain, budget, Year(whole, model.sums_digest(domain, whole)))
+    return committed(signed(planned, model, domain), item_prior(model, domain, prior))
 
 
 def fit(
@@ -55,6 +64,8 @@ def fit(
     *,
     ledger: Ledger | str | Path,
     prior: Release | None = None,
+    fresh: bool = False,
+    without: Collection[int] = (),
     sums: str | Path | None = None,
     accept: Accept | Collection[Accept] = (),
     progress: Progress | None = None,
@@ -66,21 +77,29 @@ def fit(
     release is made. Until you repeat it, or give its charge up (``Ledger.forfeit``), nothing else is charged
     to its ledger there.
 
+    Where the ledger allows several releases, those of one model take over each other's sums, as far as the
+    model can (``Model.continues``): the first gets half of the ledger, later ones improve on it, and each
+    states the ε of all charges whose sums it holds.
+
     Verbs that cost nothing: ``baseline`` fits without noise and privacy, ``fit_released``
     fits a data set that is released already, ``hushrec.testing.fit`` makes seeded experiments.
 
     Args:
         data: private ratings or interactions that ``load`` made.
         model: a model's settings; by default those of ``suggest_model``.
-        budget: what may be spent. ``"auto"`` takes an equal share of what the ledger has left for the
-            releases that are still planned, with its δ, unit and adjacency.
+        budget: what may be spent. ``"auto"`` takes a share of what the ledger has left for the releases that
+            are still planned, with its δ, unit and adjacency: half for the first of a model that takes over
+            sums, else an equal one.
         ledger: the population's ledger, or the path of one that ``Ledger.create`` made.
         prior: a release of other people's ratings, which say what is expected of the items that it shares
             with the catalogue: a baseline, whose ratings you declare public, or a private one. It is trusted
             as far as these people's noisy sums agree with it. A baseline of these same data is refused.
-        sums: where what was measured is kept until the release is made, if not in ``NAME.sums`` next to the
-            ledger (in the current folder if that is in a database); as private as the ratings. It has to be
-            on a local disk, and the same in the call that goes on.
+        fresh: take over no sums of earlier releases. A person who left is then counted no more.
+        without: releases, by their index in the ledger, whose sums are left out, with those of every release
+            that holds them: those of a broken import, for example.
+        sums: where what was measured is kept until the release is made, and what it hands to the next of its
+            year, if not in ``NAME.sums`` next to the ledger (in the current folder if that is in a database);
+            as private as the ratings. It has to be on a local disk, and the same in every call.
         accept: what the charge would otherwise be refused for; ``Accept`` lists it.
         progress: called with the queries that are measured, and the epochs inside them; see
             ``hushrec.progress``.
@@ -110,7 +129,9 @@ def fit(
     """
     require_loaded(data)
     with telling(progress), stopped_fits(ledger, sums) as stopped:
-        return charged(data, recipe(data.facts, model, budget, prior, stopped), stopped, accept=accept)
+        stopped.settle(data.digest)
+        planned = recipe(data.facts, model, budget, prior, stopped, fresh=fresh, without=without)
+        return charged(data, planned, stopped, accept=accept)
 
 
 def recipe(
@@ -119,39 +140,91 @@ def recipe(
     budget: Spending | None,
     prior: Release | None,
     stopped: StoppedFits,
+    *,
+    fresh: bool = False,
+    without: Collection[int] = (),
 ) -> Recipe[Release]:
-    """Plan a fit from public facts, with the arguments of ``fit``: choose the model, and its share."""
+    """Plan a fit from public facts, with the arguments of ``fit``: choose its model, year and share."""
     if model is not None:
         _require_model(model, "to release data, call hushrec.randomize with it")
-    domain, account, waiting = facts.domain, stopped.ledger, stopped.waiting
+    domain, account = facts.domain, stopped.ledger
+    _require_budget(budget, account)
+    named = budget if isinstance(budget, Budget) else None
+    state = account.state() if account and account.kept else None
+    held = stopped.waiting if named in (None, stopped.waiting and stopped.waiting.budget) else None
 
-    spent, because = _required(budget, account, waiting), ""
+    because = ""
     if model is None:
-        model, because = choice(domain, spent, personal_epsilon=facts.has_personal_epsilon)
+        whole = held.year.whole if held and held.year else state and whole_of(state, named, fresh=fresh)
+        whole = whole or _spent(named, account, held, None)
+        model, because = choice(domain, whole, personal_epsilon=facts.has_personal_epsilon)
+        if not model.continues:
+            alone = _spent(named, account, held, None)
+            model, because = choice(domain, alone, personal_epsilon=facts.has_personal_epsilon)
     model.require_feedback(domain)
+    year = None
+    if state and isinstance(model, PrivateModel):
+        goes_on = held is not None and _goes_on(held, model, domain, fresh, without)
+        anew = None if goes_on else year_of(model, domain, state, named, fresh=fresh, without=without)
+        year = held.year if held and goes_on else anew
+    spent = _spent(named, account, held, year)
     _require_suitable(model, spent, facts)
-    public = item_prior(model, domain, prior)
-    plan = committed(signed(model.plan(domain, spent), model, domain), public)
+    public, earlier = item_prior(model, domain, prior), None
+    planned = model.plan(domain, spent)
     assert isinstance(model, PrivateModel)  # others have no plan
+    if account and state and year:
+        planned = model.plan_in_year(domain, spent, year)
+        earlier = handed_over(year, state, stopped.folder(account))
+    plan = committed(signed(planned, model, domain), public)
     return Recipe(
         plan=plan,
-        prepare=lambda people: partial(_fitted, people, model, plan, public),
+        prepare=lambda people: partial(fitted, people, model, plan, public, earlier),
         content=Release.to_bytes,
         read=lambda content: replace(Release.from_bytes(content), repeated=True),
-        footprint=model.footprint(domain, spent),
+        footprint=model.footprint(domain, year.whole if year else spent),
         because=because,
         public_people=prior.statement.people if prior else (),
     )
 
 
-def _fitted(people: People, model: PrivateModel, plan: Plan, public: ItemPrior, grant: Grant) -> Release:
+def _goes_on(
+    held: Charge, model: PrivateModel, domain: Domain, fresh: bool, without: Collection[int]
+) -> bool:
+    """Whether a stopped fit is of the same model and sums, and so goes on in the year of its charge.
+
+    It does not if it took over what is to be left out: its charge is then refused as one of another plan.
+    """
+    inside = held.year.releases if held.year else ()
+    if held.model != type(model).__name__ or (fresh and inside) or {*without} & {*inside}:
+        return False
+    return held.year is None or model.sums_digest(domain, held.year.whole) == held.year.sums
+
+
+def _spent(named: Budget | None, account: Ledger | None, held: Charge | None, year: Year | None) -> Budget:
+    """The budget that is named; or that of a stopped fit; or a share of what the ledger has left."""
+    if named:
+        return named
+    assert account is not None
+    if held and held.budget:
+        return held.budget
+    return account.share(first=year is not None and not year.releases)
+
+
+def fitted(
+    people: People,
+    model: PrivateModel,
+    plan: Plan,
+    public: ItemPrior,
+    earlier: Carried | None,
+    grant: Grant,
+) -> Release:
     """Measure through the grant, and make the release with its statement.
 
     Privacy: charged (every measurement of the plan).
     """
     facts, domain = people.facts, people.domain
     people = people.capped(domain.max_per_user) if plan.budget.unit == "user" else people
-    grant.prior = public
+    grant.prior, grant.earlier = public, earlier
     with stage(MEASURING, len(plan.measurements)):
         release = _described(model.fit(people, grant), domain)
     return describe(release, grant, domain, personal_epsilon=facts.has_personal_epsilon)
@@ -226,23 +299,22 @@ def _require_model(model: object, fix: str) -> None:
         raise ConfigError(f"{type(model).__name__} is not a model; {fix}")
 
 
-def _required(budget: Spending | None, account: Ledger | None, waiting: Charge | None) -> Budget:
-    """The budget, or an equal share of what the ledger has left; that of a stopped fit, if there is one."""
+def _require_budget(budget: object, account: Ledger | None) -> None:
+    """Refuse a fit without a budget, or with a share of no ledger."""
     if isinstance(budget, Budget):
-        return budget
+        return
     if budget is None:
         raise ConfigError(
-            'a fit charges a budget: pass a Budget, or "auto" for an equal share of what the ledger has '
-            "left. To fit without noise, and without privacy, call hushrec.baseline"
+            'a fit charges a budget: pass a Budget, or "auto" for a share of what the ledger has left. To '
+            "fit without noise, and without privacy, call hushrec.baseline"
         )
     if budget != "auto":
-        raise ConfigError('budget is a Budget, or "auto" for an equal share of what the ledger has left')
+        raise ConfigError('budget is a Budget, or "auto" for a share of what the ledger has left')
     if account is None:
         raise LedgerError(
             '"auto" takes a share of a ledger that is there: create it with its total and the number of '
             "releases (hushrec ledger create --max-releases), and leave out --new-ledger"
         )
-    return waiting.budget if waiting and waiting.budget else account.share()
 
 
 def _require_suitable(model: Model, budget: Budget | None, facts: PublicFacts) -> None:

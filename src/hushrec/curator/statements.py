@@ -3,7 +3,7 @@
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hushrec.data.domain import Domain
@@ -16,6 +16,7 @@ from hushrec.privacy.grant import Grant
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Statement
 from hushrec.settings import Settings
+from hushrec.text import ranges
 
 
 def describe(
@@ -131,11 +132,20 @@ def _charged(plan: Plan, grant: Grant) -> Statement:
         caveats=grant.caveats,
         unit=plan.budget.unit,
         adjacency=plan.budget.adjacency,
-        epsilon=plan.epsilon,
+        epsilon=plan.stated,
         delta=plan.budget.delta,
+        year=_year(plan),
         ledger=grant.ledger if grant.ledger.get("file") else {},  # nobody can look up a ledger in memory
     )
     return _made(statement, plan.model, plan.settings)
+
+
+def _year(plan: Plan) -> Mapping[str, Any]:
+    """What a statement says of the year; nothing for a release that holds and leaves out no other."""
+    if plan.year is None or not (plan.year.releases or plan.year.left_out):
+        return {}
+    listed = {"releases": list(plan.year.releases), "left_out": list(plan.year.left_out)}
+    return {**listed, "own_epsilon": plan.epsilon}
 
 
 def _made(statement: Statement, model: str, settings: Mapping[str, Any]) -> Statement:
@@ -165,11 +175,20 @@ def _assumes(
         Clause("assumes.personal_epsilon", facts) if personal_epsilon else None,
         *plan.beforehand,
         _expected(domain),
+        *_earlier(plan, facts),
         Clause("assumes.settings", facts),
         Clause("assumes.only_beside" if beside else "assumes.only", facts),
         Clause("assumes.new"),
     ]
     return tuple(clause for clause in clauses if clause)
+
+
+def _earlier(plan: Plan, facts: Mapping[str, Any]) -> Iterator[Clause]:
+    """Yield whose sums are inside, and whose are left out."""
+    if plan.year and plan.year.releases:
+        yield Clause("assumes.earlier", {"releases": ranges(plan.year.releases)})
+    if plan.year and plan.year.left_out:
+        yield Clause("assumes.left_out", {**facts, "releases": ranges(plan.year.left_out)})
 
 
 def _declared(domain: Domain) -> Clause:

@@ -35,7 +35,11 @@ class StoppedFits:
 
     def new(self, ledger: Ledger) -> ChargeSums:
         """The folder of a new charge."""
-        return self._stack.enter_context(sums_of(ledger, self._sums).new())
+        return self._stack.enter_context(self.folder(ledger).new())
+
+    def folder(self, ledger: Ledger) -> SumsFolder:
+        """The folder of all charges of a ledger that are made from here."""
+        return sums_of(ledger, self._sums)
 
     def hold(self, folder: SumsFolder, ledger: Ledger) -> None:
         """Hold every folder that a fit can go on from, and remove those that none can."""
@@ -49,8 +53,24 @@ class StoppedFits:
 
     @property
     def waiting(self) -> Charge | None:
-        """The first charge that is open."""
-        return next((charge for charge in self._charges() if charge.state == "charged"), None)
+        """The first charge that is open; or else one whose file was perhaps never written."""
+        charges = self._charges()
+        return next((charge for charge in charges if charge.state == "charged"), next(iter(charges), None))
+
+    def settle(self, digest: Callable[[], str]) -> bool:
+        """Set aside, with a warning, each release of other rows whose file was perhaps never written.
+
+        Args:
+            digest: of the rows.
+
+        Returns:
+            Whether there was one, so that a fit has to be planned anew.
+        """
+        made = [charge for charge in self._charges() if charge.state == "made"]
+        others = [charge for charge in made if not self._held[charge.sums].is_of(digest())]
+        for charge in others:
+            self._set_aside(charge)
+        return bool(others)
 
     def resumes(self, plan: Plan) -> bool:
         """Whether a fit of this plan was stopped, and goes on."""
@@ -78,14 +98,17 @@ class StoppedFits:
         for charge in charges:
             if charge.state == "charged":
                 raise self._refusal(charge)
-            warnings.warn(
-                f"release {charge.release_index} is made, and its file was perhaps never written: hushrec "
-                f"ledger fetch LEDGER {charge.release_index} writes it, at no cost",
-                LedgerWarning,
-                stacklevel=4,
-            )
-            self._held.pop(charge.sums).remove()
+            self._set_aside(charge)
         return None
+
+    def _set_aside(self, charge: Charge) -> None:
+        warnings.warn(
+            f"release {charge.release_index} is made, and its file was perhaps never written: hushrec "
+            f"ledger fetch LEDGER {charge.release_index} writes it, at no cost",
+            LedgerWarning,
+            stacklevel=5,
+        )
+        self._held.pop(charge.sums).remove()
 
     def _charges(self) -> list[Charge]:
         charges = self.ledger.state().charges if self.ledger and self._held else ()
@@ -123,6 +146,7 @@ def stopped_fits(place: Ledger | str | Path | None, sums: str | Path | None) -> 
             folder = sums_of(ledger, sums)
             ledger.require_known(folder.marks())
             stopped.hold(folder, ledger)
+            _drop_given_up(ledger, folder)
             _name_others(ledger, folder)
         yield stopped
 
@@ -144,6 +168,16 @@ def drop_uncharged(ledger: Ledger, sums: ChargeSums) -> None:
     with suppress(HushrecError):  # what failed comes first
         if ledger.state().under(sums.token) is None:
             sums.remove()
+
+
+def _drop_given_up(ledger: Ledger, folder: SumsFolder) -> None:
+    """Remove what charges would have handed over that were given up."""
+    written = folder.carrieds()  # before the ledger is asked: what is written meanwhile stays
+    state = ledger.state()
+    for token, place in written.items():
+        charge = state.under(token)
+        if charge is None or charge.state == "forfeited":
+            place.unlink(missing_ok=True)
 
 
 def _name_others(ledger: Ledger, folder: SumsFolder) -> None:

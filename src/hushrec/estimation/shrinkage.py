@@ -21,6 +21,7 @@ Privacy: post-processing.
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -38,7 +39,23 @@ _LEAST_SLOPE = 0.1
 """Smallest slope, so that dividing by it makes noise at most ten times as wide. Chosen by hand."""
 
 
-def clamped_slope(slopes: Noisy, people: Noisy, clip: float) -> float:
+class Known(Protocol):
+    """Sums and the standard deviation of their noise: one for all entries, or one for each."""
+
+    @property
+    def values(self) -> Floats: ...
+    @property
+    def sigma(self) -> float | Floats: ...
+
+
+class Estimated(NamedTuple):
+    """Sums that several measurements give together, with the deviation of each, shapes (n,)."""
+
+    values: Floats
+    sigma: float | Floats
+
+
+def clamped_slope(slopes: Known, people: Known, clip: float) -> float:
     """Estimate the average slope by its posterior mean.
 
     Args:
@@ -48,7 +65,7 @@ def clamped_slope(slopes: Noisy, people: Noisy, clip: float) -> float:
     n = max(float(people.values[0]), 1.0)
     expected = math.erf(clip / _SPREAD / math.sqrt(2))
     slope = float(slopes.values[0]) / n
-    variance = (slopes.sigma**2 + (slope * people.sigma) ** 2) / n**2
+    variance = (float(slopes.sigma) ** 2 + (slope * float(people.sigma)) ** 2) / n**2
     trust = _DOUBT**2 / (_DOUBT**2 + variance)
     return float(np.clip(expected + trust * (slope - expected), _LEAST_SLOPE, 1.0))
 
@@ -100,8 +117,8 @@ class ShrunkMeans:
 
 
 def shrink(
-    sums: Noisy,
-    counts: Noisy,
+    sums: Known,
+    counts: Known,
     span: float,
     prior: ItemPrior = NOTHING_KNOWN,
     origin: float = 0.0,
@@ -132,7 +149,7 @@ def shrink(
         mean, prior_weight * (expected.variance + prior_weight * expected.doubt), n.copy()
     )
     hidden = np.flatnonzero(counts.values <= _CLEAR * counts.sigma)
-    if counts.sigma and len(hidden):
+    if np.any(counts.sigma) and len(hidden):
         of_hidden = EffectPrior(*(column[hidden] for column in expected))
         _integrate(estimates, hidden, sums, counts, of_hidden, n[hidden], rating_variance)
     return estimates
@@ -141,8 +158,8 @@ def shrink(
 def _integrate(
     estimates: ShrunkMeans,
     rows: Ints,
-    sums: Noisy,
-    counts: Noisy,
+    sums: Known,
+    counts: Known,
     expected: EffectPrior,
     centre: Floats,
     rating_variance: float,
@@ -157,14 +174,14 @@ def _integrate(
         centre: shape of ``rows``.
         rating_variance: variance of a rating, in squared rating units.
     """
-    totals = sums.values[rows]
-    grid, likelihood = _likelihood(counts.values[rows], counts.sigma)
+    totals, variance_of_sums = sums.values[rows], np.broadcast_to(sums.sigma, sums.values.shape)[rows] ** 2
+    grid, likelihood = _likelihood(counts.values[rows], _of_rows(counts, rows))
     apart = np.log1p(grid)
-    noise = sums.sigma**2 + rating_variance * grid
 
     def parts(at: slice) -> tuple[Floats, Floats, Floats]:
         """Return, for each count, the effect's mean, the rest of the sum, and the sum's variance."""
         mean = expected.mean[at, None] + expected.slope[at, None] * (apart - np.log1p(centre[at, None]))
+        noise = variance_of_sums[at, None] + rating_variance * grid
         return mean, totals[at, None] - grid * mean, noise + expected.variance[at, None] * grid**2
 
     blocks = [slice(start, start + _ROWS) for start in range(0, len(rows), _ROWS)]
@@ -199,7 +216,11 @@ def damped(sums: Noisy, counts: Noisy, global_mean: float, reg: float) -> Shrunk
     return ShrunkMeans(mean, np.zeros_like(mean), n)
 
 
-def denoised_counts(counts: Noisy, expected: Floats | None = None) -> Floats:
+def _of_rows(counts: Known, rows: Ints) -> float | Floats:
+    return counts.sigma if isinstance(counts.sigma, float) else counts.sigma[rows]
+
+
+def denoised_counts(counts: Known, expected: Floats | None = None) -> Floats:
     """Estimate counts by their posterior mean under a prior over a geometric grid, fitted by EM.
 
     Args:
@@ -209,13 +230,13 @@ def denoised_counts(counts: Noisy, expected: Floats | None = None) -> Floats:
     Privacy: post-processing.
     """
     observed, sigma = counts.values, counts.sigma
-    if sigma == 0:
+    if not np.any(sigma):
         return np.maximum(observed, _LEAST)
     if expected is None:
         grid, likelihood = _likelihood(observed, sigma)
         smooth = _posterior(likelihood, 0.05, _STEPS) @ grid
     else:
-        exponent = ((observed[:, None] - expected[:, None] * _RATIOS) / sigma) ** 2 / -2
+        exponent = ((observed[:, None] - expected[:, None] * _RATIOS) / _column(sigma)) ** 2 / -2
         likelihood = np.exp(exponent - exponent.max(axis=1, keepdims=True))
         smooth = expected * (_posterior(likelihood, 0.001, _RATIO_STEPS) @ _RATIOS)
     # Where the grid is coarser than the noise, keep the observation itself.
@@ -234,11 +255,15 @@ def combined(one: Noisy, other: Noisy) -> Noisy:
     return Noisy(one.name, values, math.sqrt(weight) * one.sigma, one.step, None)
 
 
-def _likelihood(observed: Floats, sigma: float) -> tuple[Floats, Floats]:
+def _column(sigma: float | Floats) -> float | Floats:
+    return sigma if isinstance(sigma, float) else sigma[:, None]
+
+
+def _likelihood(observed: Floats, sigma: float | Floats) -> tuple[Floats, Floats]:
     """Return a geometric grid of counts and the likelihood of each for each observation."""
-    top = max(float(observed.max()), 4 * sigma, 10.0) * 1.2
-    grid = np.concatenate([[0.0], np.geomspace(min(1.0, sigma), top, _GRID)])
-    likelihood = (observed[:, None] - grid) / sigma  # in place from here on: see ``shrinking``
+    top = max(float(observed.max()), 4 * float(np.max(sigma)), 10.0) * 1.2
+    grid = np.concatenate([[0.0], np.geomspace(min(1.0, float(np.min(sigma))), top, _GRID)])
+    likelihood = (observed[:, None] - grid) / _column(sigma)  # in place from here on: see ``shrinking``
     np.minimum(np.square(likelihood, out=likelihood), 1400.0, out=likelihood)
     likelihood /= -2
     return grid, np.exp(likelihood, out=likelihood)
@@ -264,7 +289,7 @@ def _posterior(likelihood: Floats, even: float, steps: int) -> Floats:
     return posterior
 
 
-def popularity(sums: Noisy, counts: Noisy, span: float) -> Floats:
+def popularity(sums: Known, counts: Known, span: float) -> Floats:
     """Estimate how often each item is chosen and liked: Σ_u (1 + 2 (r_ui − origin)/span), denoised.
 
     A rating counts from 0 for the lowest to 2 for the highest. This is to first order n_i exp(2 b_i/span), as
@@ -279,9 +304,9 @@ def popularity(sums: Noisy, counts: Noisy, span: float) -> Floats:
     Privacy: post-processing.
     """
     weight = LIKING / span
-    sigma = float(np.hypot(counts.sigma, weight * sums.sigma))
+    sigma = np.hypot(counts.sigma, weight * sums.sigma)
     values = counts.values + weight * sums.values
-    return denoised_counts(Noisy("item popularity", values, sigma, counts.step, None))
+    return denoised_counts(Estimated(values, sigma if np.ndim(sigma) else float(sigma)))
 
 
 def known_popularity(counts: Floats, effects: Floats, span: float) -> Floats:

@@ -3,6 +3,8 @@
 ``PrivateModel`` adds noise: its measurements, their split of the budget, and the plan made from them.
 """
 
+import hashlib
+import json
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -14,6 +16,7 @@ from hushrec.privacy.accounting.budget import Budget, Terms, Unprotected
 from hushrec.privacy.accounting.calibration import calibrated
 from hushrec.privacy.accounting.measurement import Measurement, Norm
 from hushrec.privacy.accounting.plan import Plan
+from hushrec.privacy.accounting.year import Year
 from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.settings import Settings
@@ -77,6 +80,11 @@ class Model(Settings):
 
         Privacy: charged (the measurements of the plan).
         """
+
+    @property
+    def continues(self) -> bool:
+        """Whether a release takes over the sums of the one before on its ledger; the first then gets half."""
+        return False
 
     @property
     def baseline(self) -> Terms:
@@ -150,7 +158,17 @@ class PrivateModel(Model):
             BudgetError: δ is too large for the domain, or a measurement's part of the budget is too small.
             ConfigError: A setting has no effect under this budget.
         """
-        listed, split = self.to_measure(domain, budget), self.budget_split(domain, budget)
+        return self.plan_in_year(domain, budget, None)
+
+    def plan_in_year(self, domain: Domain, budget: Budget, year: Year | None) -> Plan:
+        """Plan a release that takes over the sums of others; what all of them may cost shapes the sums.
+
+        Args:
+            domain, budget: as for ``plan``.
+            year: what it takes over; None for a release that stands alone.
+        """
+        shaping = year.whole if year else budget
+        listed, split = self.to_measure(domain, shaping), self.budget_split(domain, shaping)
         return Plan(
             model=type(self).__name__,
             settings=self.settings(),
@@ -159,8 +177,29 @@ class PrivateModel(Model):
             budget=budget,
             measurements=calibrated(listed, split, budget),
             personal_epsilon=(domain.personal_epsilon or {}) if self.personal_epsilon else {},
-            needs=self.footprint(domain, budget).in_words(domain.crowd),
+            needs=self.footprint(domain, shaping).in_words(domain.crowd),
+            year=year,
         )
+
+    def sums_digest(self, domain: Domain, whole: Budget) -> str:
+        """SHA-256 (hex) of what decides how the sums of a year are formed, catalogue and noise apart.
+
+        Args:
+            whole: what all releases of the year may cost.
+        """
+        facts = {
+            "model": type(self).__name__,
+            "settings": self.settings(),
+            "measured": [one.name for one in self.queries(domain, whole)],
+            "shapes": dict(self.shapes(domain, whole)),
+            "unit": [whole.unit, whole.adjacency, domain.max_per_user if whole.unit == "user" else None],
+            "feedback": [domain.feedback, domain.rating_scale, domain.likes, domain.counts],
+        }
+        return hashlib.sha256(json.dumps(facts, sort_keys=True, allow_nan=False).encode()).hexdigest()
+
+    def shapes(self, domain: Domain, whole: Budget) -> Mapping[str, float]:
+        """What else decides how the sums of a year are formed: bounds that follow from public facts."""
+        return {}
 
     def to_measure(self, domain: Domain, budget: Budget) -> list[Measurement]:
         """List all measurements of a fit under a budget, in order, without their noise.

@@ -1,7 +1,6 @@
 """The first phase of most models: measure sums and counts, and estimate item effects."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -10,7 +9,16 @@ from pydantic import Field
 from hushrec.arrays import Floats
 from hushrec.data.declarations import USUAL
 from hushrec.data.domain import Domain
-from hushrec.estimation.shrinkage import clamped_slope, clamped_variance, popularity, shrink, shrinking
+from hushrec.estimation.shrinkage import (
+    Estimated,
+    Known,
+    clamped_slope,
+    clamped_variance,
+    popularity,
+    shrink,
+    shrinking,
+)
+from hushrec.estimation.yearly import YearlySums
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.accounting.measurement import Norm
@@ -90,12 +98,32 @@ class EffectSettings(Frozen):
 
         Privacy: charged (the measurements of ``sums``).
         """
+        return effects_of(sums, self.measured(sums, people, run).sums, run.prior)
+
+    def measured(self, sums: EffectSums, people: Population, run: Measures) -> YearlySums:
+        """Release the sums, and combine them with those of earlier releases of the year.
+
+        Privacy: charged (the measurements of ``sums``).
+        """
         # MSum and MCnt of McSherry & Mironov 2009, §4.2; for unit user, of weighted users as in §4.5.
         noisy = {query.name: run.measure(query, values) for query, values in sums.measure(people)}
-        return effects_of(sums, noisy, run.prior)
+        members = noisy.get("global count")
+        year = YearlySums.of(run.earlier, sums.domain.items)
+        if members is None:
+            year = year.totalled(noisy["item counts"])
+        else:
+            year = year.sized(float(members.values[0]), members.sigma)
+        for name, released in noisy.items():
+            year = year.measured(name, released.values, released.sigma)
+        return year
+
+    def shapes(self, domain: Domain, whole: Terms, norm: Norm) -> dict[str, float]:
+        """What decides how the sums of a year are formed."""
+        sums = self.sums(domain, whole, norm)
+        return {"clip": sums.clip, "contribution cap": sums.contribution_cap}
 
 
-def effects_of(sums: EffectSums, noisy: Mapping[str, Noisy], prior: ItemPrior) -> ItemEffects:
+def effects_of(sums: EffectSums, noisy: Mapping[str, Known], prior: ItemPrior) -> ItemEffects:
     """Estimate every item's effect by its posterior mean, and the level of users.
 
     Args:
@@ -109,7 +137,7 @@ def effects_of(sums: EffectSums, noisy: Mapping[str, Noisy], prior: ItemPrior) -
     own_variance = None
     if "slopes" in noisy:
         slope = clamped_slope(noisy["slopes"], noisy["global count"], sums.clip / span)
-        item_sums = replace(item_sums, values=item_sums.values / slope, sigma=item_sums.sigma / slope)
+        item_sums = Estimated(item_sums.values / slope, item_sums.sigma / slope)
         own_variance = variance_of_ratings(sums, noisy)
     effects = shrink(item_sums, item_counts, span, prior, sums.origin, own_variance)
     item_effects = np.clip(effects.mean + sums.origin, lo, hi)
@@ -129,7 +157,7 @@ def effects_of(sums: EffectSums, noisy: Mapping[str, Noisy], prior: ItemPrior) -
     )
 
 
-def variance_of_ratings(sums: EffectSums, noisy: Mapping[str, Noisy]) -> float:
+def variance_of_ratings(sums: EffectSums, noisy: Mapping[str, Known]) -> float:
     """Estimate the variance of ratings around their users' means, in squared rating units, unit ``user``.
 
     Privacy: post-processing.
@@ -152,12 +180,12 @@ def effects_footprint(domain: Domain, terms: Terms) -> Footprint:
     return Footprint(1.5e7 + memory + 100 * n, each, 32, seconds + 2 * n / DRAWS, 0.1)
 
 
-def mean_residual(item_sums: Noisy, counts: Floats, item_effects: Floats) -> float:
+def mean_residual(item_sums: Known, counts: Floats, item_effects: Floats) -> float:
     """Return Σ_i (s_i − n_i μ_i)/Σ_i n_i, the mean rating minus item effect. Privacy: post-processing."""
     return float((item_sums.values.sum() - counts @ item_effects) / max(counts.sum(), 1.0))
 
 
-def overall_level(total: Noisy, count: Noisy, span: float) -> float:
+def overall_level(total: Known, count: Known, span: float) -> float:
     """Estimate the mean of users' means above the middle of the scale, from a noisy sum and number.
 
     The posterior mean under the prior N(α/10, (0.15 α)²), with α the width of the scale: people rate more of

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.accounting.measurement import EVERY_RATING, Measurement, Responses
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.accounting.weights import GRID, weights
+from hushrec.privacy.carried import Carried
 from hushrec.privacy.confined import Confined
 from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.local.response import ResponseRandomizer
@@ -59,8 +60,10 @@ class Measures(Protocol):
     """What a model measures with: a grant, or the baseline's, which adds no noise.
 
     Attributes:
-        terms: unit, adjacency and ε of the fit.
+        terms: unit, adjacency and ε that shape the sums: of the fit, or of the whole year.
         prior: what is publicly known about the items.
+        yearly: whether later releases may take over its sums.
+        earlier: what the release before handed over; None in the first of a year, and without one.
 
     Privacy: public itself.
     """
@@ -69,6 +72,20 @@ class Measures(Protocol):
     def terms(self) -> Terms: ...
     @property
     def prior(self) -> ItemPrior: ...
+    @property
+    def yearly(self) -> bool: ...
+    @property
+    def earlier(self) -> Carried | None: ...
+
+    def hand_over(self, carried: Callable[[], Carried]) -> None:
+        """Keep what the next release of the year takes over, if there is a year.
+
+        Args:
+            carried: makes it from what was released, in this fit and before.
+
+        Privacy: public.
+        """
+        ...
 
     def measure(self, measurement: Measurement, values: Ints | Callable[[], Ints]) -> Noisy:
         """The sum plus the booked noise, once; the sum itself where it is public.
@@ -97,6 +114,20 @@ class Measures(Protocol):
             draw: makes the draw, and whatever else is published with it, from a key of 32 bytes.
 
         Privacy: charged (``measurement``), as far as the chain has converged.
+        """
+        ...
+
+    def fixed(self, name: str, arrays: Arrays) -> Arrays:
+        """Keep what later sums are measured under, before the first of them: which items, and their weights.
+
+        Args:
+            name: of what it is.
+            arrays: made from released values.
+
+        Returns:
+            The arrays; or those that a stopped fit kept, on whatever machine it ran.
+
+        Privacy: public.
         """
         ...
 
@@ -146,6 +177,11 @@ class WithoutNoise:
 
     terms: Terms
     prior: ItemPrior = NOTHING_KNOWN
+    yearly: ClassVar[bool] = False
+    earlier: ClassVar[None] = None
+
+    def hand_over(self, carried: Callable[[], Carried]) -> None:
+        """A baseline has no year. Privacy: public."""
 
     def measure(self, measurement: Measurement, values: Ints | Callable[[], Ints]) -> Noisy:
         """The exact values. Privacy: private."""
@@ -162,6 +198,10 @@ class WithoutNoise:
         """The draw, from a fixed, public key. Privacy: private."""
         advance(MEASURING)
         return draw(bytes(32))
+
+    def fixed(self, name: str, arrays: Arrays) -> Arrays:
+        """A baseline does not go on, so it keeps nothing. Privacy: public."""
+        return arrays
 
     def take(self, branch: str, reason: Clause) -> str:
         """Nothing is booked, so nothing is dropped. Privacy: public."""
@@ -194,6 +234,8 @@ class Grant(Confined):
         charge: number of the charge in its ledger.
         taken: the branch of the plan that was taken; empty before, and without branches.
         reasons: why it was taken, and what else was decided.
+        earlier: what the release before handed over, in a year.
+        later: what it hands over.
 
     Privacy: public itself; what it measures is charged.
     """
@@ -215,6 +257,8 @@ class Grant(Confined):
             raise GrantError("a grant needs a charge; get one from Ledger.charge(plan)")
         self.plan, self.caveats, self.ledger, self.charge = plan, caveats, ledger or {}, charge
         self.prior, self.reasons = NOTHING_KNOWN, list[Clause]()
+        self.earlier: Carried | None = None
+        self.later: Carried | None = None
         self.taken, self._chosen = taken, False
         self._open = {measurement.name: measurement for measurement in plan.measurements}
         self._entropy, self._observer = entropy, observer_of(entropy, private=self.private)
@@ -223,8 +267,18 @@ class Grant(Confined):
 
     @property
     def terms(self) -> Terms:
-        """Unit, adjacency and ε of the fit."""
-        return self.plan.budget
+        """Unit, adjacency and ε that shape the sums: of the whole year, or of the fit alone."""
+        return self.plan.year.whole if self.plan.year else self.plan.budget
+
+    @property
+    def yearly(self) -> bool:
+        """Whether later releases may take over its sums."""
+        return self.plan.year is not None
+
+    def hand_over(self, carried: Callable[[], Carried]) -> None:
+        """Keep what the next release of the year takes over, if there is a year. Privacy: public."""
+        if self.yearly:
+            self.later = carried()
 
     @property
     def kept(self) -> bool:
@@ -386,6 +440,10 @@ class Grant(Confined):
                 raise
 
         return self._once(booked, drawn)
+
+    def fixed(self, name: str, arrays: Arrays) -> Arrays:
+        """Keep what later sums are measured under, and return what a stopped fit kept. Privacy: public."""
+        return self._sums.fixed(name, arrays) if self._sums else arrays
 
     def take(self, branch: str, reason: Clause | None = None) -> str:
         """Take a branch of the plan; the measurements of the others can no longer be made.

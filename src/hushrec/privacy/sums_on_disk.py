@@ -9,9 +9,11 @@ is it renamed and returned. A draft that the ledger did not record is dropped un
 
     NAME.sums/                        next to the ledger; 0700, as private as the ratings
     ├── <ledger>-<number>.mark        the last charge that was made from here; outlives the sums
+    ├── <ledger>-<token>.carried      what the next release of the year takes over; outlives the sums
     └── <ledger>-<token>/             the sums of one charge, locked while in use; its record holds the token
         ├── people                    a salted digest of the rows that were charged for
         ├── drafts/
+        ├── <name>.public             what later sums are measured under, such as which items
         └── <name>.safetensors        the value of a measurement, under a digest of its name
 """
 
@@ -35,13 +37,16 @@ from numpy.typing import NDArray
 
 from hushrec import files
 from hushrec.errors import LedgerStale, SumsError
+from hushrec.privacy.carried import Carried
 from hushrec.privacy.confined import Confined
 from hushrec.privacy.failpoints import failpoint
 
 Arrays = dict[str, NDArray[Any]]
 _PEOPLE, _DRAFTS, _ROOM, _MARK = "people", "drafts", "room", "mark"
+_CARRIED = ".carried"
 _VALUE = re.compile(r"[0-9a-f]{40}\.safetensors")
-_KNOWN = re.compile(rf"{_PEOPLE}|{_DRAFTS}|{_VALUE.pattern}")
+_FIXED = ".public"
+_KNOWN = re.compile(rf"{_PEOPLE}|{_DRAFTS}|{_VALUE.pattern}|[0-9a-f]{{40}}\{_FIXED}")
 _ID = 16  # hex digits of a ledger's id in names: another ledger of its name has others
 _HEADER = 1 << 14
 """Bytes for what a file holds beside its arrays."""
@@ -89,6 +94,23 @@ class SumsFolder:
             with contextlib.suppress(FileNotFoundError):  # a later one just took its place
                 found.append((int(mark.stem.removeprefix(self._prefix)), mark.read_text()))
         return found
+
+    def carried(self, token: str, sha256: str) -> Carried | None:
+        """What a made release hands to the next; None if it is not here as the ledger knows it.
+
+        Args:
+            token: of its charge.
+            sha256: of the file, hex, as the ledger has it.
+        """
+        with translated(self.path):
+            place = self.path / f"{self._prefix}{token}{_CARRIED}"
+            known = place.is_file() and files.sha256(place) == sha256
+            return Carried.open(place) if known else None
+
+    def carrieds(self) -> dict[str, Path]:
+        """What charges hand over, by their token; their releases need not be made yet."""
+        found = self.path.glob(f"{self._prefix}*{_CARRIED}")
+        return {place.stem.removeprefix(self._prefix): place for place in found}
 
 
 class ChargeSums(Confined):
@@ -196,6 +218,21 @@ class ChargeSums(Confined):
             place = self._place(name)
             return safetensors.numpy.load_file(place) if place.exists() else None
 
+    def fixed(self, name: str, arrays: Arrays) -> Arrays:
+        """Keep public arrays before sums are measured under them; return those that a fit kept before.
+
+        Args:
+            name: of what they are.
+            arrays: made from released values.
+        """
+        with translated(self.path):
+            place = self._place(name).with_suffix(_FIXED)
+            if not place.exists():
+                draft = self.path / _DRAFTS / secrets.token_hex(8)
+                _save(arrays, draft)
+                files.publish(draft, place)
+            return safetensors.numpy.load_file(place)
+
     def hold(self, size: int) -> None:
         """Allocate room for a value before it is drawn, so that no full disk comes in between.
 
@@ -221,10 +258,7 @@ class ChargeSums(Confined):
         with translated(self.path):
             (self.path / _DRAFTS / _ROOM).unlink(missing_ok=True)
             draft = self.path / _DRAFTS / secrets.token_hex(8)
-            whole = {key: np.ascontiguousarray(array) for key, array in arrays.items()}
-            safetensors.numpy.save_file(whole, draft)
-            draft.chmod(0o600)
-            files.sync(draft)
+            _save(arrays, draft)
             files.sync(draft.parent)
         failpoint("after-draft")
         record(files.sha256(draft))  # if the answer is lost, the next run finds the draft
@@ -232,6 +266,21 @@ class ChargeSums(Confined):
         with translated(self.path):
             files.publish(draft, self._place(name))
         failpoint("after-keep")
+
+    def hand_over(self, carried: Carried) -> str:
+        """Write what the next release of the year takes over; it stays when the sums go.
+
+        Returns:
+            The SHA-256 of the file, hex, for the ledger.
+        """
+        with translated(self.path):
+            draft = self.path / _DRAFTS / "carried"
+            draft.touch(mode=0o600)
+            carried.save(draft)
+            files.sync(draft)
+            digest = files.sha256(draft)
+            files.publish(draft, self.path.with_name(self.path.name + _CARRIED))
+        return digest
 
     def remove(self) -> None:
         """Remove the folder: its release is made, or its charge given up. The mark stays."""
@@ -301,6 +350,13 @@ def translated(folder: Path) -> Iterator[None]:
             f"{folder.name}: no sums can be kept here ({cause}); make room, or name a folder of your own on "
             "a local disk with sums= (--sums), and try again"
         ) from error
+
+
+def _save(arrays: Arrays, draft: Path) -> None:
+    whole = {key: np.ascontiguousarray(array) for key, array in arrays.items()}
+    safetensors.numpy.save_file(whole, draft)
+    draft.chmod(0o600)
+    files.sync(draft)
 
 
 def _salted(salt: str, digest: str) -> str:

@@ -43,6 +43,7 @@ _OPTIONAL = frozenset(
         "hushrec",
         "decisions",
         "people",
+        "year",
     }
 )
 """Fields that files omit when empty."""
@@ -95,6 +96,9 @@ class Statement:
         hushrec: version of hushrec that charged it.
         people: of a baseline, the SHA-256 of the data that it was made from, hex, and of those of its prior:
             a release of the same data may not take it for public.
+        year: of a release that takes over the sums of others: their numbers in the ledger (``releases``), the
+            ε of its own charge alone (``own_epsilon``), and the numbers of those left out (``left_out``).
+            ``epsilon`` is then that of all of them together. Empty for one that stands alone.
 
     Privacy: public.
     """
@@ -118,6 +122,7 @@ class Statement:
     settings: str = ""
     hushrec: str = ""
     people: tuple[str, ...] = ()
+    year: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def private(self) -> bool:
@@ -158,12 +163,19 @@ class Statement:
         """Odds, μ and the best attack, by which to read ε.
 
         Where the fit chose a branch, they follow from ε alone: a branch that was not taken may cost more than
-        what was measured, and a bound that depends on the outcome is none.
+        what was measured, and a bound that depends on the outcome is none. So they do where the release holds
+        the sums of others.
         """
-        if not self.decisions:
+        if not self.decisions and not self.earlier:
             return Odds.of(self.epsilon, self.delta, self.measurements)
         alone = self.delta > 0 and all(line.mechanism in ("gaussian", "exact") for line in self.measurements)
         return (Odds.gaussian if alone else Odds.of)(self.epsilon, self.delta)
+
+    @property
+    def earlier(self) -> Sequence[int]:
+        """Numbers of the earlier releases whose sums it holds."""
+        releases: Sequence[int] = self.year.get("releases", ())
+        return releases
 
     @property
     def guarantee(self) -> Guarantee:
@@ -232,6 +244,7 @@ class Statement:
         values["epsilon"] = finite_or_none(self.epsilon)
         values["diagnostics"] = dict(self.diagnostics)
         values["people"] = list(self.people)
+        values["year"] = dict(self.year)
         values["measurements"] = [line.to_json() for line in self.measurements]
         return {name: value for name, value in values.items() if name not in _OPTIONAL or value}
 
@@ -295,9 +308,23 @@ class Statement:
             and (self.local is None or self._answers(self.local))
             and all(text.isprintable() for text in self._texts())
             and all(_SHA256.fullmatch(typed(one, str)) for one in self.people)
+            and self._is_year(self.year)
         )
         if not valid or not (self._grounded() or self.has("unprotected")):
             raise ReleaseError("the statement of privacy promises something without grounds")
+
+    def _is_year(self, year: Mapping[str, Any]) -> bool:
+        """Whether it says which sums are inside and left out, and what its own charge costs of the whole."""
+        if not year:
+            return isinstance(year, Mapping)
+        listed = [*entries(year["releases"]), *entries(year["left_out"])]
+        whole = all(type(index) is int and index >= 0 for index in listed) and len({*listed}) == len(listed)
+        return (
+            whole
+            and finite(year["own_epsilon"])
+            and 0 < year["own_epsilon"] <= self.epsilon
+            and len(year) == 3
+        )
 
     def _grounded(self) -> bool:
         """Whether there is noise of a known cost, and any condition of the promise is stated."""
@@ -364,7 +391,7 @@ class Statement:
         if self.together:
             blocks.append(Paragraph(self.of_all(self.together), "strong"))
         if not (self.together and self.private):
-            loss = self.guarantee.loss("alone" if self.together else "headline")
+            loss = self._alone() if self.together else self.guarantee.loss()
             if self.has("author"):
                 loss = words.join([loss, words.say("loss.author")], "")
             blocks.append(Paragraph(loss, "plain" if cautions or self.together else "strong"))
@@ -383,8 +410,14 @@ class Statement:
         if self.private and self.measurements:
             blocks.append(Paragraph((self.together or self.guarantee).brief()))
             if self.together:
-                blocks.append(Paragraph(self.guarantee.loss("alone")))
+                blocks.append(Paragraph(self._alone()))
         return blocks
+
+    def _alone(self) -> str:
+        """Say in one line what this release costs, with those whose sums it holds."""
+        if not self.earlier:
+            return self.guarantee.loss("alone")
+        return self.guarantee.loss("held", n=len(self.earlier), own=above(self.year["own_epsilon"]))
 
     def plain(self, drawn: Callable[[Odds], Sequence[Block]] = _nothing) -> list[Block]:
         """The promise in plain words, and what it means for one person; nothing where nothing is promised.
@@ -401,7 +434,7 @@ class Statement:
             return [Paragraph(single.promise()), *drawn(single.odds), single.section()]
         gaussian = all(line.mechanism in ("gaussian", "exact") for line in self.measurements)
         why = together.any_noise(gaussian=gaussian)
-        alone = Paragraph(single.loss("alone"), "strong"), Paragraph(single.promise())
+        alone = Paragraph(self._alone(), "strong"), Paragraph(single.promise())
         whole = [*drawn(together.odds), together.section(more=why)]
         return [Paragraph(together.promise()), *whole, *alone, single.section(alone=True)]
 
@@ -417,7 +450,8 @@ class Statement:
         table: list[Block] = [table_of(self.measurements)]
         table += [Paragraph(words.clause(decision)) for decision in self.decisions]
         if (mu := self.reading.mu) is not None:
-            table.append(Paragraph(words.say("measured.mu", mu=above(mu, 3))))
+            together = "measured.mu_held" if self.earlier else "measured.mu"
+            table.append(Paragraph(words.say(together, mu=above(mu, 3))))
         blocks.append(Section(words.say("measured.title"), table, folded=True))
         if self.diagnostics:
             shown = [(name, _shown(value)) for name, value in self.diagnostics.items()]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from hushrec.estimation.yearly_matrix import unpacked
 from hushrec.models.lists.estimate.pair_factors import (
     Crowd,
     ItemFactors,
@@ -14,7 +15,6 @@ from hushrec.models.lists.estimate.pair_factors import (
     ease,
     muting,
     pair_factors,
-    symmetric,
 )
 
 N, RANK = 120, 3
@@ -137,35 +137,36 @@ def test_a_crowd_that_is_small_for_its_noise_is_given_fewer_factors_and_items():
     weights = Muting(np.ones(900), np.full(900, 1 / 30), variance)
     shapes = []
     for signal in (1.0, 1e4, math.inf):
-        found = cleaned(triangle, 1.0, weights, crowd(signal, 5 * signal), [], 64).factors
+        found = cleaned(
+            unpacked(triangle, len(variance)),
+            np.ones(len(variance)),
+            weights,
+            crowd(signal, 5 * signal),
+            [],
+            64,
+        ).factors
         fitted = np.flatnonzero(found.any(axis=1))
         assert set(fitted) == {*np.argsort(-variance)[: len(fitted)]}, "the others are the rarest"
         assert error(found[fitted], factors[fitted]) < 0.3
         shapes.append((found.shape[1], len(fitted)))
     assert shapes == sorted(shapes)
     assert shapes[0] < (32, 900) < shapes[-1] == (64, 900)
-    few = cleaned(triangle, 1.0, weights, crowd(1e4, 600.0), [], 64).factors
+    few = cleaned(
+        unpacked(triangle, len(variance)), np.ones(len(variance)), weights, crowd(1e4, 600.0), [], 64
+    ).factors
     assert few.shape[1] == 6, "what the pairs stand, / 100"
 
 
 def test_there_are_fewer_factors_than_items():
     for n in (2, 5):
         weights = Muting(np.ones(n), np.full(n, n**-0.5), np.ones(n))
-        found = cleaned(np.ones(n * (n - 1) // 2), 0.1, weights, crowd(math.inf, math.inf), [], 128).factors
+        found = cleaned(
+            np.ones((n, n)) - np.eye(n), np.full(n, 0.1), weights, crowd(math.inf, math.inf), [], 128
+        ).factors
         assert found.shape == (n, n - 1)
 
 
 # -- EASE -------------------------------------------------------------------------------------------------
-
-
-def test_a_triangle_becomes_a_symmetric_matrix():
-    assert symmetric(np.arange(1.0, 7), 4).tolist() == [
-        [0, 1, 2, 3],
-        [1, 0, 4, 5],
-        [2, 4, 0, 6],
-        [3, 5, 6, 0],
-    ]
-    assert symmetric(np.zeros(0), 1).tolist() == [[0]]
 
 
 def covariance(factors, weights, part, total):
@@ -246,7 +247,9 @@ def test_items_that_the_fit_leaves_out_stand_for_the_same_directions():
     rows = np.sqrt(weights.variance)[:, None] * (table @ rng.normal(size=(6, 4))) * 3
     rows -= np.outer(weights.direction, weights.direction @ rows)
     triangle = off_diagonal(rows @ rows.T) + rng.normal(0, 1.0, n * (n - 1) // 2)
-    found = cleaned(triangle, 1.0, weights, crowd(1.0, 5.0), [table], 64).factors
+    found = cleaned(
+        unpacked(triangle, len(variance)), np.ones(len(variance)), weights, crowd(1.0, 5.0), [table], 64
+    ).factors
     fitted, left = np.arange(500), np.arange(500, n)
     for one, other in ((fitted, fitted), (fitted, left), (left, left)):
         truth, products = rows[one] @ rows[other].T, found[one] @ found[other].T

@@ -7,11 +7,13 @@ from pydantic import Field
 
 from hushrec.data.domain import Domain, FeedbackKind
 from hushrec.data.people import People
+from hushrec.estimation.yearly import YearlySums
 from hushrec.models.base import PrivateModel
 from hushrec.models.lists.outputs import score_release
 from hushrec.models.lists.sums import ItemCounts
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.carried import Carried
 from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.settings import only
@@ -43,6 +45,10 @@ class Popularity(PrivateModel):
     contribution_cap: Annotated[float, only(unit="user")] = Field(default=30.0, ge=1, lt=LARGEST_CAP)
     """K, number of items up to which a user counts in full."""
 
+    @property
+    def continues(self) -> bool:
+        return True
+
     def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         return [self._counts(domain, terms).query]
 
@@ -60,9 +66,13 @@ class Popularity(PrivateModel):
 
         Privacy: charged (the measurement of ``queries``).
         """
-        counts, people = self._counts(feedback.domain, run.terms), Population(feedback)
+        domain, people = feedback.domain, Population(feedback)
+        counts = self._counts(domain, run.terms)
         noisy = run.measure(counts.query, counts.measure(people))
-        return score_release(self, feedback.domain, noisy.values)
+        year = YearlySums.of(run.earlier, domain.items).totalled(noisy)
+        year = year.measured(noisy.name, noisy.values, noisy.sigma)
+        run.hand_over(lambda: Carried(domain.items, year.arrays()))
+        return score_release(self, domain, year.sums[noisy.name].values)
 
     def _counts(self, domain: Domain, terms: Terms) -> ItemCounts:
         return ItemCounts(domain, terms.unit, self.contribution_cap)

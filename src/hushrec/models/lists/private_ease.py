@@ -14,13 +14,14 @@ from hushrec.data.people import People
 from hushrec.documents.words import Clause
 from hushrec.errors import ConfigError
 from hushrec.estimation.head import Head
-from hushrec.estimation.shrinkage import combined, denoised_counts, shrinking
+from hushrec.estimation.shrinkage import Known, combined, denoised_counts, shrinking
+from hushrec.estimation.yearly import YearlySums
+from hushrec.estimation.yearly_matrix import head_of
 from hushrec.item_prior import ItemPrior
 from hushrec.models.base import PrivateModel
-from hushrec.models.lists.estimate.feature_values import CountModel, ValueTable, count_model, value_table
+from hushrec.models.lists.estimate.feature_values import CountModel, count_model, value_table
 from hushrec.models.lists.estimate.pair_factors import (
     Crowd,
-    LinearWeights,
     Muting,
     cleaned,
     ease,
@@ -28,11 +29,13 @@ from hushrec.models.lists.estimate.pair_factors import (
     rounds,
     tables_of,
 )
+from hushrec.models.lists.estimate.yearly_pairs import NAME, YearlyPairs, passed_on, yearly_pairs
 from hushrec.models.lists.outputs import linear_release, score_release
 from hushrec.models.lists.sums import LARGEST, CrowdSize, ItemCounts, ItemWeights, PairSums, Votes
 from hushrec.models.visibility import TASTE, TASTE_WITH_FEATURES, mu, whole_users
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.carried import Carried
 from hushrec.privacy.grant import Measures
 from hushrec.privacy.noisy import Noisy
 from hushrec.release.artefact import Release
@@ -54,6 +57,8 @@ LEAST_EACH = 3
 UNEVEN = 0.75
 """Σ √c, or its counterpart for unit ``user``, of people as unequal as in real data, over that of equal
 people: lognormal numbers of items with σ = 1.25 have 0.71 or more."""
+VOTE_LASTS = 0.9
+"""What is left of the precision of an earlier vote, which was about other lists, at each release: by hand."""
 MORE = 2
 """All sums must fit this many times the declared users. Chosen by hand."""
 
@@ -94,6 +99,10 @@ class PrivateEASE(PrivateModel):
     """K, number of items up to which a user counts in full among the item counts."""
     threads: int = Field(default=2, ge=1, exclude=True)
     """number of threads of the kernel; does not change the result."""
+
+    @property
+    def continues(self) -> bool:
+        return True
 
     def queries(self, domain: Domain, terms: Terms) -> Sequence[Measurement]:
         """List item counts; and unless the bound on users is too low, the crowd's size, and both branches."""
@@ -175,62 +184,95 @@ class PrivateEASE(PrivateModel):
     def fit(self, feedback: People, run: Measures) -> Release:
         """Count items and people; measure the pairs of the popular items and solve for EASE, or count again.
 
+        In a year, counts and pairs are those of all its releases, and the signal that decides is that of the
+        whole year.
+
         Privacy: charged (the measurements of ``queries``, of one branch).
         """
-        domain, people = feedback.domain, Population(feedback)
-        counts, sizes = ItemCounts(domain, run.terms.unit, self.contribution_cap), CrowdSize(run.terms.unit)
+        domain, people, unit = feedback.domain, Population(feedback), run.terms.unit
+        counts, sizes = ItemCounts(domain, unit, self.contribution_cap), CrowdSize(unit)
+        year = YearlySums.of(run.earlier, domain.items)
         first = run.measure(counts.query, lambda: counts.measure(people))
-        popularity, regression = _denoised(first, run.prior)
         _, *later = self.queries(domain, run.terms)
         if not later:
-            return score_release(self, domain, popularity)
-        size = max(float(run.measure(sizes.query, sizes.measure(people)).values[0]), 1.0)
-        counted = float(first.values.sum())  # that of denoised counts is larger where noise hides many items
-        lengths = self._lengths(size, max(counted, 0.0), run.terms)
+            return self._by_popularity(domain, run, year.totalled(first), first)
+        size = run.measure(sizes.query, sizes.measure(people))
+        year = year.sized(float(size.values[0]), size.sigma)
+        so_far = year.measured(first.name, first.values, first.sigma)
+        counted = float(so_far.sums[first.name].values.sum())  # denoised, it is larger where noise hides many
+        lengths = self._lengths(year.size, max(counted, 0.0), run.terms)
         signal, least = whole_users(domain, run.terms, lengths), _taste(domain, run.prior)
-        few = counted < FEWEST_ITEMS[run.terms.unit] * size
+        few = counted < FEWEST_ITEMS[unit] * year.size
         hidden = few or signal < least
         why = _reason("few_items" if few else "counts" if hidden else "pairs", signal, least)
         if run.take(COUNTS if hidden else PAIRS, why) == COUNTS:
-            both = combined(first, run.measure(later[-1], lambda: counts.measure(people)))
-            return score_release(self, domain, _denoised(both, run.prior)[0])
-        weights = muting(popularity, mu(run.terms) * size)
-        head = Head.of(popularity, self.pair_items)
-        lens = ItemWeights(head, weights.weights[head.items], weights.direction[head.items])
+            again = run.measure(later[-1], lambda: counts.measure(people))
+            return self._by_popularity(domain, run, year, combined(first, again))
+        return self._by_pairs(people, domain, run, so_far, lengths)
+
+    def _by_popularity(self, domain: Domain, run: Measures, year: YearlySums, counts: Noisy) -> Release:
+        """Rank items by popularity alone; what was learned of pairs waits. Privacy: post-processing."""
+        year = year.measured(counts.name, counts.values, counts.sigma)
+        run.hand_over(
+            lambda: Carried(domain.items, {**year.arrays(), **passed_on(run.earlier, domain.items)})
+        )
+        return score_release(self, domain, _denoised(year.sums[counts.name], run.prior)[0])
+
+    def _by_pairs(
+        self, people: Population, domain: Domain, run: Measures, year: YearlySums, lengths: float
+    ) -> Release:
+        """Measure the pairs under the lens of the counts, and solve for EASE.
+
+        Privacy: charged (the measurements of the branch).
+        """
+        popularity, regression = _denoised(year.sums["item counts"], run.prior)
+        weights, size = muting(popularity, mu(run.terms) * year.size), year.size
+        before = head_of(run.earlier, NAME, domain.items)
+        chosen = Head.of(popularity, self.pair_items, before).items
+        of_chosen = {"weights": weights.weights[chosen], "direction": weights.direction[chosen]}
+        fixed = run.fixed("lens", {"items": chosen, **of_chosen})
+        head = Head(domain.n_items, fixed["items"])
+        lens = ItemWeights(head, fixed["weights"], fixed["direction"])
         measured = self._pairs(domain, run.terms).measure(people, lens)
-        noisy = {query.name: run.measure(replace(query, branch=PAIRS), values) for query, values in measured}
-        linear, table = self._linear(noisy, run, popularity, regression, weights, head, size, lengths)
+        *numbers, triangle = (run.measure(replace(query, branch=PAIRS), values) for query, values in measured)
+        for noisy in numbers:
+            year = year.measured(noisy.name, noisy.values, noisy.sigma)
+        pairs = yearly_pairs(run.earlier, domain.items, head, triangle, size, weights.of(head.items))
+        learned = self._learned(domain, run, pairs)
+        signal, least = learned * lengths / math.sqrt(domain.n_items), _taste(domain, run.prior)
+        if run.yearly and signal < least:
+            run.decide(_reason("waits", signal, least))
+            run.hand_over(lambda: Carried(domain.items, {**year.arrays(), **pairs.arrays()}))
+            return score_release(self, domain, popularity)
+        crowd = self._crowd(year, learned, lengths, popularity, weights, run.terms)
+        features = tables_of(run.prior, weights.weights, weights.variance, head.items)
+        whole = pairs.sums.matrix.copy() if run.yearly else pairs.sums.matrix  # it is overwritten
+        fitted = cleaned(whole, pairs.sums.sigma, pairs.lens, crowd, features, self.rank)
+        factors = fitted._replace(factors=head.spread(fitted.factors))
+        linear, explained = ease(factors, weights, float(year.sums["popular part"].values[0]), crowd)
         votes = Votes(run.terms.unit)
         ballot = partial(votes.measure, people, linear, popularity, size)
-        if run.measure(replace(votes.query, branch=PAIRS), ballot).values[0] <= 0:
+        vote = run.measure(replace(votes.query, branch=PAIRS), ballot)
+        year = year.measured(vote.name, vote.values, vote.sigma, lasting=VOTE_LASTS)
+        pairs = pairs._replace(factors=fitted.factors)
+        run.hand_over(lambda: Carried(domain.items, {**year.arrays(), **pairs.arrays()}))
+        if year.sums[vote.name].values[0] <= 0:
             run.decide(Clause("branch.vote"))
             return score_release(self, domain, popularity)
+        if regression is None:
+            return linear_release(self, domain, linear, popularity)
+        groups = run.prior.features
+        table = value_table(groups, regression, popularity, weights, head.items, explained, crowd)
         return linear_release(self, domain, linear, popularity, table)
 
-    def _linear(
-        self,
-        noisy: Mapping[str, Noisy],
-        run: Measures,
-        popularity: Floats,
-        regression: CountModel | None,
-        weights: Muting,
-        head: Head,
-        size: float,
-        lengths: float,
-    ) -> tuple[LinearWeights, ValueTable | None]:
-        """Clean the pairs, solve for EASE, and say what it has of features. Privacy: post-processing."""
-        total = float(noisy["vector lengths"].values[0]) if run.terms.unit == "record" else size
-        total = max(total, 1.0)  # noise may leave less than nothing
-        crowd = self._crowd(size, total, lengths, popularity, weights, run.terms)
-        pairs = noisy["item pairs"]
-        features = tables_of(run.prior, weights.weights, weights.variance, head.items)
-        fitted = cleaned(pairs.values, pairs.sigma, weights.of(head.items), crowd, features, self.rank)
-        whole = fitted._replace(factors=head.spread(fitted.factors))
-        linear, explained = ease(whole, weights, float(noisy["popular part"].values[0]), crowd)
-        if regression is None:
-            return linear, None
-        groups = run.prior.features
-        return linear, value_table(groups, regression, popularity, weights, head.items, explained, crowd)
+    def _learned(self, domain: Domain, run: Measures, pairs: YearlyPairs) -> float:
+        """Return μ of a budget whose pairs alone would have the noise that these have."""
+        if not run.yearly:
+            return mu(run.terms)
+        booked, whole = self._pairs(domain, run.terms).pairs, run.terms
+        assert isinstance(whole, Budget)
+        part = self.budget_split(domain, whole)[booked.name]
+        return booked.sensitivity / math.sqrt(part * pairs.typical_variance)
 
     def _lengths(self, size: float, count_sum: float, terms: Terms) -> float:
         """Return Σ √c of users with c items; half of it for unit ``user``.
@@ -248,9 +290,15 @@ class PrivateEASE(PrivateModel):
         return domain.max_users * self._lengths(math.sqrt(most), counted, terms)
 
     def _crowd(
-        self, size: float, total: float, lengths: float, popularity: Floats, weights: Muting, terms: Terms
+        self,
+        year: YearlySums,
+        learned: float,
+        lengths: float,
+        popularity: Floats,
+        weights: Muting,
+        terms: Terms,
     ) -> Crowd:
-        """Return what the released sums say of the crowd.
+        """Return what the released sums say of the crowd; ``learned`` is the μ of its pairs.
 
         Σ_u ⟨v, y_u⟩/‖y_u‖ is estimated from the item counts. Those of unit ``user`` weigh a user's items by
         1 up to K of them, and by √(K/c) beyond, so they are divided by the root of K, or of the mean number
@@ -258,11 +306,13 @@ class PrivateEASE(PrivateModel):
         """
         squares = float(popularity @ weights.weights**2)
         along = float(weights.direction @ (popularity * weights.weights))
-        if terms.unit == "record":  # vectors weigh their length
-            return Crowd(total, total**2 / squares, mu(terms) * size, mu(terms) * lengths, along / total)
+        size, signals = year.size, (learned * year.size, learned * lengths)
+        if terms.unit == "record":  # vectors weigh their length; noise may leave less than nothing of it
+            whole = max(float(year.sums["vector lengths"].values[0]), 1.0)
+            return Crowd(whole, whole**2 / squares, *signals, along / whole)
         each = min(self.contribution_cap, popularity.sum() / size)
         cosine = along / (size * math.sqrt(each * squares / popularity.sum()))
-        return Crowd(total, size, mu(terms) * size, mu(terms) * lengths, cosine)
+        return Crowd(size, size, *signals, cosine)
 
     def _pairs(self, domain: Domain, terms: Terms) -> PairSums:
         sums = PairSums(min(self.pair_items, domain.n_items), terms.unit, self.threads)
@@ -275,7 +325,7 @@ class PrivateEASE(PrivateModel):
         return sums
 
 
-def _denoised(counts: Noisy, prior: ItemPrior) -> tuple[Floats, CountModel | None]:
+def _denoised(counts: Known, prior: ItemPrior) -> tuple[Floats, CountModel | None]:
     """Return the counts without their noise, and what features say of them."""
     regression = count_model(counts, prior.tables)
     return denoised_counts(counts, regression.expected if regression else None), regression

@@ -6,21 +6,21 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from hushrec.data.domain import Domain
+from hushrec.item_prior import ItemPrior
 from hushrec.models.effects import ItemEffects
 from hushrec.models.mcsherry_mironov.covariance_model import (
     CovarianceModel,
+    Matrices,
     dense,
-    measured,
     require_dense,
     similarity,
 )
+from hushrec.models.mcsherry_mironov.sums import CovarianceSums
 from hushrec.models.outputs import neighbour_release
 from hushrec.privacy.accounting.budget import Terms
 from hushrec.privacy.accounting.measurement import Measurement
-from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.settings import only
-from hushrec.sums.population import Population
 
 
 class CovarianceKNN(CovarianceModel):
@@ -59,16 +59,13 @@ class CovarianceKNN(CovarianceModel):
             require_dense(domain)
         return super().queries(domain, terms)
 
-    def _finished(self, baseline: ItemEffects, people: Population, run: Measures) -> Release:
-        """Centre by user (§4.3), measure the covariance (§4.4), clean it (§4.6).
-
-        Privacy: charged (the measurements of the covariance).
-        """
-        sums, domain = self._sums(people.domain, run.terms), people.domain
-        matrices = [measured(sums, baseline, people, run)]
+    def _finished(
+        self, baseline: ItemEffects, matrices: list[Matrices], sums: CovarianceSums, prior: ItemPrior
+    ) -> Release:
+        domain = sums.domain
         if not self.n_factors:
             return neighbour_release(self, domain, baseline, self.n_neighbours, dense(matrices.pop()))
         alike = similarity(matrices[0])
-        factors = self.covariance.factors(matrices.pop(), sums, baseline.counts, self.rank, run.prior)
+        factors = self.covariance.factors(matrices.pop(), sums, baseline.counts, self.rank, prior)
         cleaned = {"item_factors": factors, "similarity_factors": alike}
         return neighbour_release(self, domain, baseline, self.n_neighbours, cleaned)

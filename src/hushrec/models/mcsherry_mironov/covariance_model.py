@@ -5,9 +5,10 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from hushrec.arrays import Floats, Floats32, Ints
@@ -18,14 +19,17 @@ from hushrec.errors import ConfigError
 from hushrec.estimation import low_rank
 from hushrec.estimation.factor_steps import leading
 from hushrec.estimation.head import Head
+from hushrec.estimation.yearly import places
+from hushrec.estimation.yearly_matrix import YearlyMatrix, head_of, unpacked
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.models.base import EFFECTS_SPLIT, Noise, PrivateModel
-from hushrec.models.effects import EffectSettings, ItemEffects, effects_footprint
+from hushrec.models.effects import EffectSettings, ItemEffects, effects_footprint, effects_of
 from hushrec.models.mcsherry_mironov.estimate import ROUNDS, weighted_factors
 from hushrec.models.mcsherry_mironov.sums import CovarianceSums
 from hushrec.models.visibility import effects_split, head_size, shown_pairs
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.measurement import Measurement, Norm
+from hushrec.privacy.carried import Carried
 from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.settings import Frozen, only
@@ -227,14 +231,58 @@ def measured(
 
     Privacy: charged (the measurements of ``sums``).
     """
-    head = Head.of(baseline.counts, sums.n_items)
+    before = head_of(run.earlier, "covariance", sums.domain.items)
+    chosen = Head.of(baseline.counts, sums.n_items, before).items
+    level = np.array([baseline.user_mean])
+    fixed = run.fixed("residuals", {"items": chosen, "effects": baseline.item_effects, "level": level})
+    head = Head(sums.domain.n_items, fixed["items"])
     # McSherry & Mironov 2009, §4.3 (ratings centred by user, clamped to ±B), then Cov and Wgt of §4.4.
-    values = sums.measure(people, baseline.item_effects, baseline.user_mean, head)
+    values = sums.measure(people, fixed["effects"], float(fixed["level"][0]), head)
     # A loop's variable would keep a triangle.
     covariance, weights = starmap(
         lambda query, sums: _released(replace(query, branch=branch), sums, run), values
     )
     return Matrices(covariance, weights, head)
+
+
+def over_the_year(
+    matrices: list[Matrices], earlier: Carried | None, items: Sequence[str], size: float
+) -> tuple[list[Matrices], dict[str, NDArray[Any]]]:
+    """Combine the matrices with those of earlier releases of the year.
+
+    Both are scaled such that all entries of the covariance have about the same noise: where an item is new,
+    or new in the head, its noise is larger. That leaves Cov_ij ≈ Wgt_ij f_i·f_j as it is.
+
+    Args:
+        matrices: of this release, of which nothing else keeps the memory.
+        earlier: what the release before handed over.
+        items: of the catalogue.
+        size: of the crowd.
+
+    Returns:
+        The matrices, and the arrays that are handed over.
+
+    Privacy: post-processing.
+    """
+    covariance, weights, head = matrices.pop()
+    both, kept = [], dict[str, NDArray[Any]]()
+    for name, triangle in (("covariance", covariance), ("weights", weights)):
+        n, noise = len(head.items), triangle.sigma**2
+        now, before = unpacked(triangle.values, n), YearlyMatrix.of(earlier, name, items)
+        if earlier is None or before is None:
+            of_year = YearlyMatrix(now, np.full(n, noise), 0.0, head, size)
+        else:
+            of_year = before.moved(size, head, noise)
+            at, factors = places(earlier.items, items)[head.items], earlier.arrays["covariance.factors"]
+            of_year = of_year.and_measured(now, noise, np.where(at[:, None] >= 0, factors[at], 0.0))
+        both.append(of_year)
+        kept |= of_year.arrays(name)
+    variance = both[0].variance
+    covariance, weights = (
+        low_rank.Triangle(of_year.evened(variance), float(np.sqrt(np.median(of_year.variance))))
+        for of_year in both
+    )
+    return [Matrices(covariance, weights, head)], kept
 
 
 def _released(query: Measurement, sums: Callable[[], Ints], run: Measures) -> low_rank.Triangle:
@@ -350,8 +398,17 @@ class CovarianceModel(PrivateModel):
     """how the covariance is measured and cleaned."""
 
     @abstractmethod
-    def _finished(self, baseline: ItemEffects, people: Population, run: Measures) -> Release:
-        """Measure the covariance and make the release. Privacy: charged (those of the covariance)."""
+    def _finished(
+        self, baseline: ItemEffects, matrices: list[Matrices], sums: CovarianceSums, prior: ItemPrior
+    ) -> Release:
+        """Clean the covariance (§4.6) and make the release. Privacy: post-processing.
+
+        Args:
+            baseline: the item effects.
+            matrices: as released, of which nothing else keeps the memory.
+            sums: what they are sums of.
+            prior: what is publicly known about the items.
+        """
 
     @property
     def noise_distribution(self) -> Noise:
@@ -378,13 +435,30 @@ class CovarianceModel(PrivateModel):
         return effects_footprint(domain, budget).then(covariance)
 
     def fit(self, feedback: People, run: Measures) -> Release:
-        """Measure item effects (§4.2), then the covariance of the residuals.
+        """Measure item effects (§4.2), then the covariance (§4.4) of the ratings centred by user (§4.3).
 
         Privacy: charged (the measurements of ``queries``).
         """
-        people = Population(feedback)
-        baseline = self.effects.measure(self._effects(feedback.domain, run.terms), people, run)
-        return self._finished(baseline, people, run)
+        people, items = Population(feedback), feedback.domain.items
+        effects, sums = self._effects(feedback.domain, run.terms), self._sums(feedback.domain, run.terms)
+        year = self.effects.measured(effects, people, run)
+        baseline = effects_of(effects, year.sums, run.prior)
+        matrices, kept = [measured(sums, baseline, people, run)], dict[str, NDArray[Any]]()
+        if run.yearly:
+            matrices, kept = over_the_year(matrices, run.earlier, items, year.size)
+        release = self._finished(baseline, matrices, sums, run.prior)
+        factors = {"covariance.factors": release.tensors.get("item_factors", np.zeros((len(items), 0)))}
+        run.hand_over(lambda: Carried(items, {**year.arrays(), **kept, **factors}))
+        return release
+
+    @property
+    def continues(self) -> bool:
+        return True
+
+    def shapes(self, domain: Domain, whole: Budget) -> Mapping[str, float]:
+        sums = self._sums(domain, whole)
+        own = {"covariance clip": sums.clip, "covariance cap": sums.contribution_cap}
+        return {**self.effects.shapes(domain, whole, self.norm), **own}
 
     def _effects(self, domain: Domain, terms: Terms) -> EffectSums:
         return self.effects.sums(domain, terms, self.norm)

@@ -4,12 +4,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from hushrec.item_prior import ItemPrior
 from hushrec.models.effects import ItemEffects
-from hushrec.models.mcsherry_mironov.covariance_model import CovarianceModel, measured
+from hushrec.models.mcsherry_mironov.covariance_model import CovarianceModel, Matrices
+from hushrec.models.mcsherry_mironov.sums import CovarianceSums
 from hushrec.models.outputs import factor_release
-from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
-from hushrec.sums.population import Population
 
 
 class CovarianceSVD(CovarianceModel):
@@ -33,12 +33,8 @@ class CovarianceSVD(CovarianceModel):
     rank: int = Field(default=20, ge=1, le=1024)
     """k, number of factors."""
 
-    def _finished(self, baseline: ItemEffects, people: Population, run: Measures) -> Release:
-        """Centre by user (§4.3), measure the covariance (§4.4), clean it (§4.6).
-
-        Privacy: charged (the measurements of the covariance).
-        """
-        sums = self._sums(people.domain, run.terms)
-        matrices = [measured(sums, baseline, people, run)]
-        factors = self.covariance.factors(matrices.pop(), sums, baseline.counts, self.rank, run.prior)
-        return factor_release(self, people.domain, baseline, factors)
+    def _finished(
+        self, baseline: ItemEffects, matrices: list[Matrices], sums: CovarianceSums, prior: ItemPrior
+    ) -> Release:
+        factors = self.covariance.factors(matrices.pop(), sums, baseline.counts, self.rank, prior)
+        return factor_release(self, sums.domain, baseline, factors)

@@ -8,10 +8,11 @@ from hushrec.data.people import People
 from hushrec.errors import BudgetUnsupported
 from hushrec.models.base import EFFECTS_SPLIT, Noise, PrivateModel
 from hushrec.models.biases import BiasSettings, average_split, biases_footprint
-from hushrec.models.effects import EffectSettings, effects_footprint
+from hushrec.models.effects import EffectSettings, effects_footprint, effects_of
 from hushrec.models.outputs import factor_release, people_release
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.carried import Carried
 from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.settings import only
@@ -53,6 +54,11 @@ class GlobalEffects(PrivateModel):
     """how item effects and user biases are measured (``released``)."""
 
     @property
+    def continues(self) -> bool:
+        """Whether it takes over sums: not with a bias of every user, whose sums are of a fixed roster."""
+        return self.user_biases == "client"
+
+    @property
     def noise_distribution(self) -> Noise:
         return self.noise or ("laplace" if self.user_biases == "released" else "gaussian")
 
@@ -63,6 +69,9 @@ class GlobalEffects(PrivateModel):
         if terms.unit == "user":
             raise BudgetUnsupported('unit user does not support released biases; set user_biases="client"')
         return [*self.biases.queries(domain, terms, self.norm)]
+
+    def shapes(self, domain: Domain, whole: Budget) -> Mapping[str, float]:
+        return self.effects.shapes(domain, whole, self.norm)
 
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         """Give most to sums; with released biases, give users more than items."""
@@ -83,6 +92,8 @@ class GlobalEffects(PrivateModel):
         if self.user_biases == "released":
             return people_release(self, domain, self.biases.measure(people, run, self.norm))
         sums = self.effects.sums(domain, run.terms, self.norm)
-        effects = self.effects.measure(sums, people, run)
+        year = self.effects.measured(sums, people, run)
+        run.hand_over(lambda: Carried(domain.items, year.arrays()))
+        effects = effects_of(sums, year.sums, run.prior)
         # Factors of other people's public ratings, if there are any: nothing here says more of them.
         return factor_release(self, domain, effects, run.prior.factors_of(domain.n_items))

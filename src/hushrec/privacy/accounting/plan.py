@@ -18,11 +18,19 @@ from hushrec.documents.promise import Guarantee, times
 from hushrec.documents.words import Clause
 from hushrec.errors import BudgetError, WeakBudget
 from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting.accountant import Spent, dearest, largest_cost, price, spent_of
+from hushrec.privacy.accounting.accountant import (
+    Spent,
+    dearest,
+    epsilon_of,
+    largest_cost,
+    price,
+    spent_of,
+)
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import names_of
 from hushrec.privacy.accounting.measurement import EVERY_RATING, Measurement
 from hushrec.privacy.accounting.weights import classes, require_divisible
+from hushrec.privacy.accounting.year import Year
 from hushrec.text import WEAK, above, below
 
 
@@ -43,6 +51,7 @@ class Plan:
         needs: memory and time of a fit, as text; empty if unknown.
         beforehand: what else is publicly known about the items, in words, and shapes the release.
         beforehand_digest: SHA-256 of it, hex; empty if nothing is.
+        year: the releases whose sums it takes over; None for a release that stands alone.
     """
 
     model: str
@@ -57,6 +66,7 @@ class Plan:
     needs: str = field(default="", compare=False)
     beforehand: tuple[Clause, ...] = ()
     beforehand_digest: str = ""
+    year: Year | None = None
 
     def __post_init__(self) -> None:
         # The copy through JSON checks that it can be stored, and guards against later changes.
@@ -111,6 +121,14 @@ class Plan:
     def epsilon(self) -> float:
         """True ε at the budget's δ, rounded up; without Gaussian noise at most Σε, which holds at any δ."""
         return self.spent.planned_epsilon(self.budget.delta)
+
+    @cached_property
+    def stated(self) -> float:
+        """ε that its statement names, rounded up: of its own charge and of all whose sums are inside."""
+        if self.year is None or not self.year.releases:
+            return self.epsilon
+        delta = self.budget.delta
+        return fixed_point.shown(epsilon_of(self.year.spent + self.spent.units(delta), delta))
 
     @cached_property
     def classes(self) -> tuple[Promised, ...]:
@@ -173,6 +191,8 @@ class Plan:
             facts["foreign"] = list(self.foreign)
         if self.beforehand_digest:
             facts["beforehand"] = self.beforehand_digest
+        if self.year:
+            facts["year"] = self.year.to_json()
         return hashlib.sha256(_canonical(facts).encode()).hexdigest()
 
     def __repr__(self) -> str:
@@ -280,10 +300,10 @@ def usual_delta(max_users: int) -> float:
 
 def require_strong(plan: Plan) -> None:
     """Refuse an ε above ``WEAK``, which the statement calls too weak to promise much."""
-    if plan.epsilon > WEAK:
+    if plan.stated > WEAK:
         raise WeakBudget(
-            f"ε = {above(plan.epsilon)} per {plan.budget.unit} is too weak to promise much: odds may change "
-            f"{times(plan.epsilon)}. Nothing was charged. Choose an ε of at most {WEAK:g}, or "
+            f"ε = {above(plan.stated)} per {plan.budget.unit} is too weak to promise much: odds may change "
+            f"{times(plan.stated)}. Nothing was charged. Choose an ε of at most {WEAK:g}, or "
             'accept this one: accept="weak", or --accept weak'
         )
 

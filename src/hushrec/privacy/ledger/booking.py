@@ -15,6 +15,7 @@ from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import budget_of, epsilon_of, largest_cost
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan, require_strong
+from hushrec.privacy.accounting.year import Year
 from hushrec.privacy.dates import today
 from hushrec.privacy.ledger.caveats import Caveats, has
 from hushrec.privacy.ledger.history import Charge, State, booking
@@ -25,16 +26,18 @@ _DIGITS = Context(prec=4, rounding=ROUND_DOWN)
 """Significant digits of the ε of a share, so that it can be read off and typed."""
 
 
-def split_budget(total: Budget, releases: int, spent: int = 0) -> Budget:
-    """The budget that each of so many releases may have, so that together they fit what is left of a total.
+def split_budget(total: Budget, releases: int, spent: int = 0, *, first: bool = False) -> Budget:
+    """The budget of the next of so many releases, so that together they fit what is left of a total.
 
-    What is left, of μ² or at δ = 0 of ε, is divided by the number of releases. ε is rounded down to four
-    significant digits, so it is at most 0.1 % below the largest.
+    What is left, of μ² or at δ = 0 of ε, is divided by the number of releases; the first of those that take
+    over each other's sums gets half of it. ε is rounded down to four significant digits, so it is at most
+    0.1 % below the largest.
 
     Args:
         total: what the population may lose over all releases.
         releases: how many releases are still planned, with the next one.
         spent: the cost of what it has lost, in units of 1e-12.
+        first: whether the others will take over the sums of the next one.
     """
     releases = whole(releases, "the number of releases", 0, BudgetError)
     if not releases:
@@ -42,7 +45,7 @@ def split_budget(total: Budget, releases: int, spent: int = 0) -> Budget:
             "this ledger has no release left; let its owner raise max_releases (hushrec ledger extend)"
         )
     try:
-        epsilon = budget_of((largest_cost(total) - spent) // releases, total).epsilon
+        epsilon = budget_of((largest_cost(total) - spent) // parts(releases, first), total).epsilon
         rounded = float(_DIGITS.create_decimal(Decimal(repr(epsilon))))
         return Budget(**total.model_dump() | {"epsilon": rounded})
     except BudgetError:
@@ -50,6 +53,34 @@ def split_budget(total: Budget, releases: int, spent: int = 0) -> Budget:
             f"what is left of the total is too little for {releases:,} more releases; plan fewer, or let the "
             "ledger's owner raise the total (hushrec ledger extend)"
         ) from None
+
+
+def parts(releases: int, first: bool) -> int:
+    """Into how many parts what is left is divided for the next of so many releases."""
+    return min(releases, 2) if first else releases
+
+
+def whole_year(state: State, budget: Budget | None) -> Budget | None:
+    """What all releases may cost that take over each other's sums from the next one on.
+
+    Args:
+        budget: what the next one may cost; None for its share of what is left.
+
+    Returns:
+        None if the ledger has nothing left, or its losses do not add up with those of the budget.
+
+    Privacy: public.
+    """
+    cost = state.left
+    if budget is not None:
+        one = largest_cost(budget)
+        if budget.delta != state.total.delta or one > cost:
+            return None
+        cost = min(cost, one * max(state.releases_left, 1))
+    try:
+        return budget_of(cost, state.total)
+    except BudgetError:
+        return None
 
 
 def spent_after(plan: Plan, times: int, total: Budget, spent: int = 0) -> float:
@@ -99,6 +130,8 @@ def book(
             f"all {state.max_releases} releases of this ledger are made or charged; let its owner raise "
             "max_releases (hushrec ledger extend)"
         )
+    if plan.year:
+        _require_year(state, plan, plan.year, claims=kept and not caveats)
     if "share" not in accept:
         _require_share(state, plan)
     if "weak" not in accept:
@@ -106,9 +139,11 @@ def book(
     number, key = state.head.seq + 1, plan.key(state.id)
     about = release_index, key, plan.model, plan.domain_digest
     charge = Charge(number, *about, caveats, sums=sums, budget=plan.budget)
-    once = {}
+    once: dict[str, Any] = {}
     if kept and not has("unprotected", caveats):  # what is seeded is the same at every time
         once = {"date": today()} | ({} if sums else {"nonce": token_hex(16)})
+    if plan.year:
+        once["year"] = plan.year.to_json()
     for one in plan.noisy:
         free = one.branch not in ("", plan.dearest)
         session.append(**booking(charge, one, state.total.delta, free=free), **once)
@@ -117,18 +152,50 @@ def book(
 
 
 def _require_share(state: State, plan: Plan) -> None:
-    """Refuse a release that leaves less than it takes to any of those that are still planned."""
+    """Refuse a release that takes more than its share of what is left for those that are still planned."""
     total, n = state.total, state.releases_left
-    if plan.spent.units(total.delta) * n <= state.left:
+    first = plan.year is not None and not plan.year.releases
+    if plan.spent.units(total.delta) * parts(n, first) <= state.left:
         return
-    alone, together = plan.spent.epsilon_at(total.delta), spent_after(plan, n, total, state.spent)
-    equal = split_budget(total, n, state.spent).epsilon
+    alone, share = (
+        plan.spent.epsilon_at(total.delta),
+        split_budget(total, n, state.spent, first=first).epsilon,
+    )
+    if first:
+        raise ShareExceeded(
+            f"this release costs ε = {above(alone)} per {total.unit}, more than half of what the ledger has "
+            f"left, which is the share of the first of {n:,} releases that take over each other's sums; "
+            f'spend less, or accept it: accept="share", or --accept share. Its share is ε = {below(share)}: '
+            "--epsilon auto takes it"
+        )
+    together = spent_after(plan, n, total, state.spent)
     raise ShareExceeded(
         f"this release costs ε = {above(alone)} per {total.unit}, more than an equal share of what the "
         f"ledger has left for {n:,} releases: {n:,} like it would bring the total to ε = {above(together)}, "
         f"and it may be {above(total.epsilon)}; spend less, or, if later releases may have less, accept it: "
-        f'accept="share", or --accept share. An equal share is ε = {below(equal)}: --epsilon auto takes it'
+        f'accept="share", or --accept share. An equal share is ε = {below(share)}: --epsilon auto takes it'
     )
+
+
+def _require_year(state: State, plan: Plan, year: Year, *, claims: bool) -> None:
+    """Refuse to take over sums of what was not made, was not equal, or costs something else.
+
+    ε at δ = 0 and μ² do not add up, so plan and ledger count the same.
+
+    Args:
+        claims: whether the release may claim its ε; then those before must, too.
+    """
+    before = [state.made(index) for index in year.releases]
+    held = [charge for charge in before if charge and charge.year and charge.year.sums == year.sums]
+    flawed = claims and any(charge.caveats or not charge.carried for charge in held)
+    last = held[-1] if held else None
+    inside = (*last.year.releases, last.release_index) if last and last.year else ()
+    flawed = flawed or (plan.budget.delta > 0) != (state.total.delta > 0)
+    if inside != year.releases or flawed or sum(charge.cost for charge in held) != year.spent:
+        raise GrantError(
+            "this release would take over sums that the ledger does not know, or that were formed otherwise; "
+            "plan it anew"
+        )
 
 
 def _require_left(state: State, plan: Plan) -> None:

@@ -17,6 +17,7 @@ from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import budget_of, epsilon_of, largest_cost, price
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.measurement import Measurement
+from hushrec.privacy.accounting.year import Year
 from hushrec.text import whole
 
 Standing = Literal["charged", "made", "forfeited"]
@@ -53,6 +54,8 @@ class Charge:
         branch: the branch that was taken; empty before, and without branches.
         budget: the budget that it was planned for; None if its record has none.
         date: the day of the charge (UTC); empty if its record has none.
+        year: the releases whose sums it takes over; None for a release that stands alone.
+        carried: SHA-256 (hex) of what it hands to the next release of the year; empty if that is nothing.
 
     Privacy: public.
     """
@@ -71,6 +74,8 @@ class Charge:
     branch: str = ""
     budget: Budget | None = None
     date: str = ""
+    year: Year | None = None
+    carried: str = ""
 
     def covers(self, seq: int) -> bool:
         """Whether a record is of its booking."""
@@ -148,6 +153,11 @@ class State:
     def under(self, sums: str) -> Charge | None:
         """The charge whose sums are in the folder with this token; it may be forfeited."""
         return next((charge for charge in self.charges if sums and charge.sums == sums), None)
+
+    def made(self, release_index: int) -> Charge | None:
+        """The charge whose release was made under an index."""
+        charge = self.latest(release_index)
+        return charge if charge and charge.state == "made" else None
 
 
 def booking(charge: Charge, measurement: Measurement, delta: float, *, free: bool = False) -> dict[str, Any]:
@@ -292,7 +302,8 @@ class History:
                 budget = Budget(**facts["budget"]) if "budget" in facts else None
                 caveats = tuple(map(Clause.from_json, facts["caveats"]))
                 texts = {name: facts.get(name, "") for name in ("sums", "date")}
-                self.charges[number] = Charge(number, *about, caveats, budget=budget, **texts)
+                year = Year.from_json(facts["year"]) if "year" in facts else None
+                self.charges[number] = Charge(number, *about, caveats, budget=budget, year=year, **texts)
             self.spent += facts["cost"]
             charge = self.charges[number]
             self.charges[number] = replace(charge, booked=(*charge.booked, facts))
@@ -316,7 +327,8 @@ class History:
             return replace(charge, measured={**charge.measured, facts["name"]: facts["sha256"]})
         if kind == "taken":
             return replace(charge, branch=facts["branch"])
-        return replace(charge, state=cast(Standing, kind), sha256=facts.get("sha256", ""))
+        digests = {name: facts.get(name, "") for name in ("sha256", "carried")}
+        return replace(charge, state=cast(Standing, kind), **digests)
 
 
 def _kind(budget: Budget) -> tuple[object, ...]:

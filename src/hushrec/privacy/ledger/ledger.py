@@ -162,10 +162,14 @@ class Ledger(Confined):
         with self._reading() as session:
             _require_marks(session.history, marks)
 
-    def share(self) -> Budget:
-        """The budget of the next release: an equal share of what is left for those still planned."""
+    def share(self, *, first: bool = False) -> Budget:
+        """The budget of the next release: an equal share of what is left for those still planned.
+
+        Args:
+            first: whether they will take over its sums; it then gets half of what is left.
+        """
         state = self.state()
-        return split_budget(state.total, state.releases_left, state.spent)
+        return split_budget(state.total, state.releases_left, state.spent, first=first)
 
     def charge(
         self,
@@ -263,8 +267,12 @@ class Ledger(Confined):
             session.append(charge=charge.number, **facts)
             failpoint("inside-record")
 
-    def finish(self, grant: Grant, artefact: bytes) -> None:
+    def finish(self, grant: Grant, artefact: bytes, carried: str = "") -> None:
         """Store the artefact made with a grant: its release is made, and ``artefact`` returns these bytes.
+
+        Args:
+            artefact: what is stored.
+            carried: SHA-256 (hex) of what it hands to the next release of the year; empty for nothing.
 
         Raises:
             GrantError: The grant is not this ledger's, or was forfeited or finished before.
@@ -275,7 +283,8 @@ class Ledger(Confined):
             charge = self._of(grant, session)
             session.save_artefact(charge.number, artefact)
             digest = hashlib.sha256(artefact).hexdigest()
-            session.append(kind="made", charge=charge.number, sha256=digest, size=len(artefact))
+            handed = {"carried": carried} if carried else {}
+            session.append(kind="made", charge=charge.number, sha256=digest, size=len(artefact), **handed)
             failpoint("inside-finish")
         failpoint("after-finish")
 

@@ -13,13 +13,13 @@ from hushrec.documents.measured import Odds
 from hushrec.documents.promise import Guarantee
 from hushrec.errors import BudgetError
 from hushrec.privacy.accounting import fixed_point
-from hushrec.privacy.accounting.accountant import epsilon_of
+from hushrec.privacy.accounting.accountant import epsilon_of, largest_cost
 from hushrec.privacy.ledger.booking import split_budget
 from hushrec.privacy.ledger.caveats import has
 from hushrec.privacy.ledger.history import State
-from hushrec.text import above, below, escaped, left
+from hushrec.text import above, below, escaped, left, ranges
 
-_HEADS = "release", "model", "state", "measurements", "alone"
+_HEADS = "release", "model", "state", "measurements", "alone", "holds"
 
 
 def line(name: str, state: State) -> str:
@@ -39,8 +39,11 @@ def document(name: str, state: State) -> Document:
     more, proposed = state.releases_left, state.proposed
     lines = [words.say("ledger.charged", n=charged, most=state.max_releases), all_of_them.grade()]
     with suppress(BudgetError):  # what is left is too little for one
-        each = below(split_budget(total, more, state.spent).epsilon)
-        lines.append(words.say("ledger.share", n=more, each=each))
+        shares = [split_budget(total, more, state.spent, first=first) for first in (False, True)]
+        half = state.spent + largest_cost(shares[1])
+        shares.append(split_budget(total, more - 1, half) if more > 1 else shares[0])
+        figures = dict(zip(("each", "half", "later"), (below(one.epsilon) for one in shares), strict=True))
+        lines.append(words.say("ledger.share", n=more, **figures))
     if any(has("author", charge.caveats) for charge in state.charges):
         lines.append(words.say("ledger.claimed"))
     if proposed:
@@ -74,7 +77,7 @@ def facts(state: State) -> dict[str, Any]:
 
 
 def releases(state: State) -> Iterator[dict[str, Any]]:
-    """Every charge as JSON values, with its ε alone at the ledger's δ."""
+    """Every charge as JSON values, with its ε alone at the ledger's δ, and whose sums it holds."""
     for charge in state.charges:
         yield {
             "release_index": charge.release_index,
@@ -82,6 +85,7 @@ def releases(state: State) -> Iterator[dict[str, Any]]:
             "state": charge.state,
             "caveats": [caveat.to_json() for caveat in charge.caveats],
             "measurements": len(charge.booked),
+            "holds": list(charge.year.releases) if charge.year else [],
             "epsilon": fixed_point.shown(epsilon_of(charge.cost, state.total.delta)),
         }
 
@@ -95,6 +99,7 @@ def _row(release: Mapping[str, Any]) -> tuple[str, ...]:
         state,
         str(release["measurements"]),
         above(release["epsilon"]),
+        ranges(release["holds"]),
     )
 
 

@@ -24,9 +24,9 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 
 from hushrec.arrays import Floats, Ints
+from hushrec.estimation.shrinkage import Known
 from hushrec.item_prior import FeatureGroup
-from hushrec.models.lists.estimate.pair_factors import LEAST, RIDGE, Crowd, Muting, ValueFactors, half_count
-from hushrec.privacy.noisy import Noisy
+from hushrec.models.lists.estimate.pair_factors import LEAST, RIDGE, Crowd, Muting, ValueFactors
 
 # Chosen by hand, all of them.
 _VALUES = 1200
@@ -55,7 +55,7 @@ class CountModel(NamedTuple):
     coefficients: Floats
 
 
-def count_model(counts: Noisy, tables: Sequence[Any]) -> CountModel | None:
+def count_model(counts: Known, tables: Sequence[Any]) -> CountModel | None:
     """Fit the counts that features let expect.
 
     Args:
@@ -70,7 +70,7 @@ def count_model(counts: Noisy, tables: Sequence[Any]) -> CountModel | None:
     observed, variance = counts.values, counts.sigma**2
     columns, kinds, chosen = _commonest(tables)
     n, n_columns = columns.shape
-    centre = math.log(max(float(observed.mean()), 0.1 * counts.sigma / math.sqrt(n), 1e-3))
+    centre = math.log(max(float(observed.mean()), 0.1 * float(np.mean(counts.sigma)) / math.sqrt(n), 1e-3))
     coefficients = np.concatenate([[centre], np.zeros(n_columns - 1)])
     spread = np.full(len(tables), _FIRST)
     for step in range(1, _STEPS + 1):
@@ -167,7 +167,7 @@ def value_table(
         },
         constants={
             "count_intercept": counts.intercept,
-            "half_count": half_count(popularity, crowd.signal),
+            "half_count": weights.half,
             "own_variance": crowd.total / len(spread),
             "placed_items": 0.0,
         },

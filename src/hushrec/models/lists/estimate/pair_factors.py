@@ -252,6 +252,7 @@ class Muting(NamedTuple):
         weights: d, above 0 and at most 1, shape (n,).
         direction: v, of length 1: where the vectors of all users lie on average, shape (n,).
         variance: t, mean 1: how much of the squared vectors falls on each item, shape (n,).
+        half: the count of an item that is muted to half.
 
     Privacy: post-processing.
     """
@@ -259,12 +260,13 @@ class Muting(NamedTuple):
     weights: Floats
     direction: Floats
     variance: Floats
+    half: float = 0.0
 
     def of(self, items: Ints) -> Self:
         """Select some items; the direction of the average user has length 1 among them, too."""
         direction = self.direction[items]
         length = max(float(np.linalg.norm(direction)), 1e-300)
-        return type(self)(self.weights[items], direction / length, self.variance[items])
+        return type(self)(self.weights[items], direction / length, self.variance[items], self.half)
 
 
 def muting(counts: Floats, signal: float) -> Muting:
@@ -275,27 +277,12 @@ def muting(counts: Floats, signal: float) -> Muting:
         signal: μ n̂, the Gaussian-DP parameter μ of the fit times the size of the crowd; infinite without
             noise.
     """
-    weights = counts / (counts + half_count(counts, signal))
+    half = float(_MUTING * math.sqrt(len(counts)) / signal * counts.mean())
+    weights = counts / (counts + half)
     weights = np.maximum(weights / weights.max(), LEAST)
     direction = counts * weights
     variance = direction * weights
-    return Muting(weights, direction / np.linalg.norm(direction), variance / variance.mean())
-
-
-def half_count(counts: Floats, signal: float) -> float:
-    """Return 270 √n/(μ n̂) · mean s, the count of an item that is muted to half; see ``muting``."""
-    return float(_MUTING * math.sqrt(len(counts)) / signal * counts.mean())
-
-
-def symmetric(above: Floats, n: int) -> Floats32:
-    """Unpack a strict upper triangle, row by row, into a symmetric matrix with a zero diagonal."""
-    matrix = np.zeros((n, n), dtype=np.float32)
-    start = 0
-    for i in range(n - 1):
-        row = above[start : start + n - i - 1]
-        matrix[i, i + 1 :] = matrix[i + 1 :, i] = row
-        start += n - i - 1
-    return matrix
+    return Muting(weights, direction / np.linalg.norm(direction), variance / variance.mean(), half)
 
 
 class Crowd(NamedTuple):
@@ -334,21 +321,21 @@ class ItemFactors(NamedTuple):
 
 
 def cleaned(
-    above: Floats, sigma: float, weights: Muting, crowd: Crowd, features: Sequence[Any], rank: int
+    pairs: Floats32, sigma: Floats, weights: Muting, crowd: Crowd, features: Sequence[Any], rank: int
 ) -> ItemFactors:
-    """Fit item factors to a released strict upper triangle; where the noise hides all, rows are 0.
+    """Fit item factors to released pairs; where the noise hides all, rows are 0.
 
-    Entry ij has the variance σ² of the noise, and that of the crowd itself, which is a sample of people: with
-    own_i = T t_i/Σ t, by Cauchy's inequality at most own_i own_j/n; half of it is taken. So row and column i
-    are divided by √r_i with r_i² = σ² + own_i²/2n, and the noise has variance 1. The second part counts up to
-    10 σ² where there is noise.
+    Entry ij has the variance σ_i σ_j of the noise, and that of the crowd itself, which is a sample of people:
+    with own_i = T t_i/Σ t, by Cauchy's inequality at most own_i own_j/n; half of it is taken. So row and
+    column i are divided by √r_i with r_i² = σ_i² + own_i²/2n, and the noise has variance 1. The second part
+    counts up to 10 σ_i² where there is noise.
 
     Where the crowd is small for its noise, rare items and further factors only make the fit slower to tell
     signal from noise, so it starts with fewer of both. Features reach all items.
 
     Args:
-        above: the triangle, row by row, of n items.
-        sigma: standard deviation of the noise of an entry.
+        pairs: symmetric, with a zero diagonal, shape (n, n); overwritten.
+        sigma: σ of each item, shape (n,).
         weights: d, v and t of the items.
         crowd: how large it is.
         features: which items have which values of each kind of feature, sparse, shape (n, any).
@@ -357,11 +344,10 @@ def cleaned(
     n, variance = len(weights.variance), weights.variance
     own_variance = max(crowd.total, 1.0) * variance / variance.sum()
     sampling = _OF_SAMPLING * own_variance**2 / max(crowd.users, 1.0)
-    if sigma:
+    if np.any(sigma):
         sampling = np.minimum(sampling, _MOST_SAMPLING * sigma**2)
     scale = np.maximum(np.sqrt(sigma**2 + sampling), LEAST)
     root = np.sqrt(scale).astype(np.float32)
-    pairs = symmetric(above, n)
     pairs /= root[:, None]
     pairs /= root
     public = feature_factors(pairs, features, variance, scale, weights.direction)

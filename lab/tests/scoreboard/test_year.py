@@ -1,0 +1,170 @@
+"""Years: crowds move as they should, shares add up, and the table's means and worst ends are right."""
+
+import csv
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import hushrec as hr
+from lab.tests.test_benchmarks import script
+
+module = script("year")
+FILMS = {item: 1950 + item for item in range(40)}
+
+
+def crowd(users=400, items=40, each=10):
+    people = hr.synthetic.interactions(users, items, users * each, 0, 2)
+    return module.parted(replace(people, domain=hr.Domain(range(items), max_users=users)), 0)
+
+
+def ratings():
+    made = hr.synthetic.netflix_like(300, 40, 3_000, seed=0)
+    return module.parted(made, 0)
+
+
+def test_a_crowd_that_stays_does_not_move():
+    parts = crowd()
+    year = module.stays(parts, FILMS, 0)
+    assert year.at(0) is year.at(1) is parts
+
+
+def test_a_fifth_of_the_films_enters_evenly():
+    parts = crowd()
+    year = module.films_enter(parts, FILMS, 0)
+    sizes = [len(year.at(part).train.domain.items) for part in (0, 0.5, 1)]
+    assert sizes == [32, 36, 40]
+    start = year.at(0)
+    names = start.train.domain.items
+    assert all(part.domain.items == names for part in start)
+    kept = parts.train.to_polars().filter(pl.col("item_id").is_in(list(names)))
+    assert start.train.to_polars().equals(kept)  # indexes of items are those of the smaller catalogue
+    assert year.at(1) == parts
+
+
+def test_likes_drift_from_older_to_newer_films():
+    parts = crowd()
+    year = module.drifts(parts, FILMS, 0)
+    before, half, after = (year.at(part) for part in (0, 0.5, 1))
+    whole = len(parts.train.items)
+    for week in (before, half, after):
+        assert len(week.train.items) == pytest.approx(whole / 2, rel=0.1)
+    ages = [week.train.items.mean() for week in (before, half, after)]
+    assert ages[0] + 4 < ages[1] < ages[2] - 4
+    assert before.sought.items.mean() + 8 < after.sought.items.mean()
+    pairs = [week.train.to_polars().rows() for week in (before, after)]
+    assert not set(pairs[0]) & set(pairs[1])
+    assert set(pairs[0]) | set(pairs[1]) == set(parts.train.to_polars().rows())
+
+
+@pytest.mark.parametrize("times", [2, 5])
+def test_a_crowd_grows_and_its_histories_lengthen(times):
+    parts = crowd()
+    year = module.grows(times)(parts, FILMS, 0)
+    before, half, after = (year.at(part).train for part in (0, 0.5, 1))
+    n = parts.train.n_users
+    assert before.n_users == pytest.approx(n / times, abs=1)
+    assert half.n_users == pytest.approx(n * (1 + 1 / times) / 2, abs=1)
+    assert after.n_users == n
+    there = parts.train.select(parts.train.users.is_in(before.users).to_numpy()[parts.train.user_index()])
+    assert (before.counts == -(-there.counts // 2)).all()  # half of each history, rounded up
+    at_the_end = after.select(after.users.is_in(before.users).to_numpy()[after.user_index()])
+    assert (at_the_end.counts == there.counts).all()
+    assert len(after.items) < len(parts.train.items)  # the last to come gave half
+    assert set(before.to_polars().rows()) <= set(half.to_polars().rows()) <= set(after.to_polars().rows())
+    assert year.at(0).known is parts.known
+
+
+def test_only_people_who_are_there_are_predicted():
+    parts = ratings()
+    year = module.grows(2)(parts, FILMS, 0)
+    week = year.at(0)
+    assert week.known is week.train
+    assert set(week.sought.users) <= set(week.train.users)
+    assert 0 < week.sought.n_users < parts.sought.n_users
+
+
+def test_places_count_from_the_start_of_each_group():
+    groups, order = np.array([0, 1, 0, 1, 1, 1]), np.array([5.0, 4, 1, 3, 2, 1])
+    assert module.places(groups, order).tolist() == [0.5, 0.75, 0, 0.5, 0.25, 0]
+
+
+@pytest.mark.parametrize("ends", [module.ENDS, range(1, module.WEEKS + 1), (1, 52)])
+def test_all_shares_are_the_total(ends):
+    found = module.shares(ends)
+    assert len(found) == len(ends)
+    assert found[0] == 0.5
+    assert sum(found) == pytest.approx(1)
+
+
+def rows(continued, metric="ndcg@100", draw=0, one=0.5):
+    case = {"scene": "whole", "model": "PrivateEASE", "unit": "user", "epsilon": 1.0, "draw": draw}
+    others = {"one": one, "equal": one / 2, "popularity": None if metric == "rmse" else one / 4}
+    found = [
+        {**case, "week": week, "metric": metric, "continued": value, **others}
+        for week, value in zip((1, 2, 52), continued, strict=True)
+    ]
+    return pl.DataFrame(found, schema={name: module.TYPES[name] for name in (*module.CASE, *module.FOUND)})
+
+
+def test_each_end_weighs_as_much_as_the_weeks_beside_it():
+    # 51 weeks from 2 to 52 rise from .4 to .5, with the mean .45
+    expected = (0.3 + 51 * 0.45) / 52
+    assert module.means(rows((0.3, 0.4, 0.5)))["continued"] == pytest.approx(expected)
+    (found,) = module.losses(rows((0.3, 0.4, 0.5))).to_dicts()
+    assert found["loss"] == pytest.approx(100 * (expected / 0.5 - 1))
+    assert (found["worst"], found["worst_week"]) == (pytest.approx(-40), 1)
+    assert (found["alone"], found["popular"]) == (pytest.approx(-50), pytest.approx(-75))
+
+
+def test_a_larger_error_is_a_loss():
+    (found,) = module.losses(rows((1.0, 1.1, 1.0), "rmse", one=1.0)).to_dicts()
+    assert found["loss"] == pytest.approx(-100 * (0.05 * 51 / 52))
+    assert (found["worst"], found["worst_week"]) == (pytest.approx(-10), 2)
+    assert found["popular"] is None
+
+
+def test_the_table_has_means_over_draws_and_the_worst_end_of_all():
+    found = pl.concat(
+        [
+            rows((0.4, 0.4, 0.4)),
+            rows((0.45, 0.45, 0.35), draw=1),
+            *(rows((0.4, 0.4, 0.4), "recall@20", draw) for draw in (0, 1)),
+        ]
+    )
+    (line,) = module.table(found).splitlines()[2:]
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    losses = module.losses(found.filter(metric="ndcg@100"))["loss"]
+    assert cells[:4] == ["whole", "PrivateEASE", "user", "1"]
+    assert cells[6] == f"{losses.mean():+.1f} ± {losses.std():.1f}"
+    assert cells[7] == "-30.0 (week 52)"
+    assert cells[8] == "-20.0 ± 0.0"
+    assert cells[-1] == "-4.5"
+
+
+def test_rows_are_stored_and_not_run_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "everybody", lambda *_: hr.synthetic.interactions(400, 40, 4_000, 0, 2))
+    monkeypatch.setattr(module, "films_of", lambda _: FILMS)
+    path, case = tmp_path / "year.csv", module.Case("1000 films enter", "Popularity", "user", 4.0)
+    monkeypatch.setattr(module, "WEEKS", 3)
+    monkeypatch.setattr(module, "ENDS", (1, 3))
+    module.run([case], [0], tmp_path, path)
+    with path.open(encoding="utf-8") as file:
+        assert next(csv.reader(file)) == [*module.CASE, *module.FOUND]
+    there = module.stored(path)
+    assert there["week"].to_list() == [1, 1, 2, 2, 3, 3]
+    assert there.filter(there["one"].is_null())["week"].to_list() == [2, 2], "compared at the ends"
+    assert not there["continued"].null_count()
+    monkeypatch.setattr(module, "measured", None)
+    module.run([case], [0], tmp_path, path)
+    assert module.stored(path).equals(there)
+
+
+def test_the_release_of_a_year_takes_over_what_an_equal_share_does_not():
+    parts = crowd(2_000, 40, 10)
+    total = hr.Budget(epsilon=0.5, delta=1e-6, unit="user", adjacency="add-remove")
+    found = [*module.measured(module.stays(parts, FILMS, 0), hr.Popularity(), total, 0, (1, 26, 52))]
+    last = next(row for row in found if row["week"] == 52 and row["metric"] == "ndcg@100")
+    assert last["continued"] > last["equal"]
+    assert last["one"] == pytest.approx(last["popularity"], abs=0.05)

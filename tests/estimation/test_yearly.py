@@ -1,0 +1,249 @@
+"""Sums of several releases are combined by their precision, follow what drifts, and are kept by item.
+
+Statistical bounds are six standard errors or more wide: a false alarm has a chance below 1e-6, and the seeds
+are fixed.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+from hushrec.estimation.yearly import SMOOTHING, UNKNOWN, Sums, YearlySums, crowd, places
+from hushrec.privacy.carried import Carried
+from hushrec.privacy.noisy import Noisy
+
+ITEMS = ("a", "b", "c", "d")
+
+
+# -- the size of the crowd --------------------------------------------------------------------------------
+
+
+def likeliest(sizes, deviations):
+    """The last state of a random walk from the first size on, by one dense Gaussian in place of a filter."""
+    now, largest = np.array(sizes[1:]) - sizes[0], max(*sizes, 1.0) ** 2
+    found = []
+    for part in (0.0, *(1e-5 * (0.3 / 1e-5) ** (k / 12) for k in range(13))):
+        at = np.arange(1, len(sizes))
+        walk = deviations[0] ** 2 + part * largest * np.minimum.outer(at, at)
+        seen = walk + np.diag(np.square(deviations[1:]))
+        surprise = np.linalg.slogdet(seen)[1] + now @ np.linalg.solve(seen, now)
+        found.append((surprise, sizes[0] + walk[-1] @ np.linalg.solve(seen, now)))
+    return min(found)[1]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_crowd_is_that_of_the_likeliest_random_walk(seed):
+    rng = np.random.default_rng(seed)
+    deviations = rng.uniform(5, 60, 9)
+    sizes = 500 + 40 * rng.normal(size=9).cumsum() * (seed % 3) + deviations * rng.normal(size=9)
+    assert crowd(sizes, deviations) == pytest.approx(likeliest(sizes, deviations), rel=1e-9)
+
+
+def test_a_crowd_that_stays_is_averaged():
+    """The mean of 16 sizes has a sixteenth of the variance of one; a walk after noise has nearly all."""
+    rng = np.random.default_rng(1)
+    found = [crowd(1000 + 50 * rng.normal(size=16), [50.0] * 16) for _ in range(200)]
+    assert np.mean(np.square(np.subtract(found, 1000))) < 50**2 / 5
+
+
+def test_a_crowd_that_doubles_is_followed_at_once():
+    rng = np.random.default_rng(2)
+    sizes = np.repeat([1000.0, 2000.0], [12, 1]) + 20 * rng.normal(size=13)
+    assert abs(crowd(sizes, [20.0] * 13) - 2000) < 130
+
+
+def test_one_size_and_exact_sizes_are_taken_as_they_are():
+    assert crowd([-3.0], [9.0]) == -3.0
+    assert crowd([10.0, 12.0], [0.0, 0.0]) == 12.0
+
+
+def test_the_sum_of_all_counts_stands_for_the_crowd_and_new_items_add_none():
+    counts = Noisy("item counts", np.array([1.0, 2.0, 3.0, 4.0]), 3.0, 1.0, None)
+    year = YearlySums().totalled(counts)
+    assert (year.sizes, year.deviations) == ((10.0,), (6.0,))
+    before = Sums(np.array([5.0, 5.0, 0.0, 0.0]), np.array([1.0, 1.0, np.inf, np.inf]))
+    grown = YearlySums((100.0,), (0.0,), {"item counts": before})
+    exact = Noisy("item counts", np.array([50.0, 50.0, 150.0, 150.0]), 0.0, 1.0, None)
+    now = grown.totalled(exact)
+    assert now.size == 400
+    assert now.sums["item counts"].values[:2].tolist() == [5, 5], "as many people as before"
+
+
+# -- one kind of sums -------------------------------------------------------------------------------------
+
+
+def known(values, variance, misfit=0.0):
+    return Sums(np.array(values, dtype=float), np.full(len(values), float(variance)), misfit)
+
+
+def test_two_equal_measurements_count_alike_and_halve_the_variance():
+    after = known([10.0, 20.0], 4.0).and_measured(np.array([11.0, 19.5]), 2.0)
+    assert after.misfit < 0
+    np.testing.assert_allclose(after.values, [10.5, 19.75], rtol=1e-12)
+    np.testing.assert_allclose(after.variance, 2.0, rtol=1e-12)
+
+
+def test_the_more_precise_measurement_counts_more():
+    after = known([10.0], 1.0).and_measured(np.array([14.0]), math.sqrt(3.0))
+    np.testing.assert_allclose(after.values, 11.0)
+    np.testing.assert_allclose(after.variance, 0.75)
+
+
+def test_an_item_that_was_never_measured_gets_what_is_measured_now():
+    before = Sums(np.array([10.0, 0.0]), np.array([4.0, math.inf]))
+    after = before.and_measured(np.array([10.0, 7.0]), 2.0)
+    np.testing.assert_allclose(after.values, [10.0, 7.0], rtol=1e-7)
+    np.testing.assert_allclose(after.variance, [2.0, 4.0], rtol=1e-7)
+    alone = Sums(np.zeros(2), np.full(2, math.inf)).and_measured(np.array([3.0, 7.0]), 2.0)
+    np.testing.assert_allclose(alone.values, [3.0, 7.0], rtol=1e-7)
+    assert alone.misfit == 0.0
+
+
+def test_exact_sums_replace_earlier_ones():
+    after = known([10.0, 20.0], 0.0).and_measured(np.array([12.0, 20.0]), 0.0)
+    assert after.values.tolist() == [12.0, 20.0]
+    assert after.variance.tolist() == [0.0, 0.0]
+
+
+def test_where_nothing_moves_sums_stay_at_their_precision():
+    """20 releases of 2,000 items: a twentieth of the variance, and what is said of it is so."""
+    rng, truth = np.random.default_rng(3), np.full(2000, 100.0)
+    sums = Sums(truth + 5 * rng.normal(size=2000), np.full(2000, 25.0))
+    for _ in range(19):
+        sums = sums.and_measured(truth + 5 * rng.normal(size=2000), 5.0)
+    said = float(sums.variance.mean())
+    assert 25 / 20 <= said < 25 / 16
+    errors = np.square(sums.values - truth)
+    assert abs(errors.mean() / said - 1) < 6 * math.sqrt(2 / 2000)
+
+
+def test_a_drift_is_found_as_misfit_and_followed():
+    """Every count moves by ten deviations of the noise: precision alone would stay half-way behind."""
+    rng, truth = np.random.default_rng(4), np.full(2000, 100.0)
+    sums = Sums(truth + 5 * rng.normal(size=2000), np.full(2000, 25.0))
+    now = truth + 50 * np.resize([1, -1], 2000)
+    after = sums.and_measured(now + 5 * rng.normal(size=2000), 5.0)
+    assert after.misfit == pytest.approx(SMOOTHING * 50**2, rel=0.1)
+    assert np.abs(after.values - now).mean() < 5
+    assert np.abs(np.mean([sums.values, now], axis=0) - now).mean() > 20
+
+
+def test_misfit_is_that_of_what_is_common():
+    """Nine hundred rare items that stay do not hide what a hundred popular ones did."""
+    values = np.repeat([1000.0, 1.0], [100, 900])
+    moved = values + np.repeat([100.0, 0.0], [100, 900])
+    after = Sums(values, np.ones(1000)).and_measured(moved, 1.0)
+    assert after.misfit > 0.9 * SMOOTHING * 100**2
+
+
+def test_one_number_has_no_misfit():
+    assert known([100.0], 1.0).and_measured(np.array([900.0]), 1.0).misfit == 0.0
+
+
+def test_the_deviation_of_one_number_is_a_float_and_of_many_an_array():
+    assert type(known([1.0], 9.0).sigma) is float
+    assert known([1.0, 2.0], 9.0).sigma.tolist() == [3.0, 3.0]
+
+
+# -- a year of releases -----------------------------------------------------------------------------------
+
+
+def carried(year, items=ITEMS):
+    return Carried(items, year.arrays())
+
+
+def test_the_first_release_is_what_was_measured_to_the_last_bit():
+    rng = np.random.default_rng(5)
+    for sigma in rng.lognormal(0, 5, 500).tolist():
+        values = rng.normal(size=3)
+        year = YearlySums.of(None, ITEMS).sized(7.0, 1.0)
+        year = year.measured("item sums", values, sigma).measured("one", values[:1], sigma)
+        assert year.sums["item sums"].values.tobytes() == values.tobytes()
+        assert year.sums["item sums"].sigma.tolist() == [sigma] * 3
+        assert (year.sums["one"].sigma, year.size) == (sigma, 7.0)
+
+
+def test_what_was_measured_grows_with_the_crowd():
+    year = YearlySums().sized(100.0, 0.0).measured("item counts", np.array([10.0, 30.0]), 2.0)
+    grown = year.sized(200.0, 0.0)
+    assert grown.sums["item counts"].values.tolist() == [20.0, 60.0]
+    assert grown.sums["item counts"].variance.tolist() == [16.0, 16.0]
+    misfitting = year._replace(sums={"item counts": year.sums["item counts"]._replace(misfit=3.0)})
+    assert misfitting.sized(200.0, 0.0).sums["item counts"].misfit == 12.0
+
+
+def test_a_crowd_that_noise_makes_negative_counts_as_one():
+    assert YearlySums().sized(-50.0, 30.0).size == 1.0
+
+
+def test_a_catalogue_that_changes_is_matched_by_id(tmp_path):
+    """Also through a file: items leave, come and change places; a single number has no item."""
+    year = YearlySums().sized(10.0, 1.0)
+    year = year.measured("item counts", np.array([1.0, 2.0, 3.0, 4.0]), 2.0)
+    year = year.measured("crowd size", np.array([10.0]), 1.0)
+    year = year._replace(
+        sums={name: of._replace(misfit=-0.5 * len(of.values)) for name, of in year.sums.items()}
+    )
+    carried(year).save(tmp_path / "carried")
+    now = YearlySums.of(Carried.open(tmp_path / "carried"), ("d", "new", "a"))
+    assert now.sums["item counts"].values.tolist() == [4.0, 0.0, 1.0]
+    assert now.sums["item counts"].variance.tolist() == [4.0, math.inf, 4.0]
+    assert now.sums["crowd size"].values.tolist() == [10.0]
+    assert {name: of.misfit for name, of in now.sums.items()} == {"item counts": -2.0, "crowd size": -0.5}
+    assert (now.sizes, now.deviations) == ((10.0,), (1.0,))
+    assert places(ITEMS, ("d", "new", "a")).tolist() == [3, -1, 0]
+
+
+@pytest.mark.parametrize("after", [("a", "b", "c"), ("b",)])
+def test_a_catalogue_of_one_item_changes_too(after):
+    year = YearlySums().sized(10.0, 1.0).measured("item counts", np.array([9.0]), 1.0)
+    now = YearlySums.of(carried(year, ("a",)), after).sized(10.0, 1.0)
+    counts = now.measured("item counts", np.arange(5.0, 5.0 + len(after)), 1.0).sums["item counts"]
+    assert len(counts.values) == len(counts.variance) == len(after)
+    assert counts.values[-1] == pytest.approx(4.0 + len(after), rel=1e-6)
+
+
+def by_hand(releases):
+    """The formulas, an item at a time: averages of a person, then sums."""
+    average, noise, drift, sizes, deviations = {}, {}, 0.0, [], []
+    for items, values, sigma, size, deviation in releases:
+        sizes.append(size)
+        deviations.append(deviation)
+        n = likeliest(sizes, deviations) if len(sizes) > 1 else size
+        r, beyond, weights = (sigma / n) ** 2, 0.0, 0.0
+        for item, value in zip(items, values, strict=True):
+            if item in average:
+                weight = max(abs(average[item]), math.sqrt(noise[item]))
+                beyond += weight * ((value / n - average[item]) ** 2 - noise[item] - r)
+                weights += weight
+        if weights:  # a misfit of averages is n² times smaller than one of sums
+            drift += 0.3 * (beyond / weights - drift)
+        after, left = {}, {}
+        for item, value in zip(items, values, strict=True):
+            q, a = (noise[item], average[item]) if item in average else (UNKNOWN * r, 0.0)
+            gain = (q + max(drift, 0.0)) / (q + max(drift, 0.0) + r)
+            after[item] = a + gain * (value / n - a)
+            left[item] = (1 - gain) ** 2 * q + gain**2 * r
+        average, noise = after, left
+    sums = {item: n * a for item, a in average.items()}
+    return sums, {item: n**2 * q for item, q in noise.items()}, n**2 * drift
+
+
+@pytest.mark.parametrize("drift", [0.0, 3.0])
+def test_a_year_is_that_of_the_recipe(drift):
+    """Five releases of a crowd that grows, and of a catalogue that is never twice the same."""
+    rng, earlier, releases = np.random.default_rng(6), None, []
+    for t in range(5):
+        items = tuple(f"item {k}" for k in rng.permutation(30)[: 20 + t])
+        truth = np.array([20 + int(item[5:]) + drift * t * (-1) ** int(item[5:]) for item in items])
+        sigma, deviation = (1.0, 3.0) if t == 0 else (2.0, 9.0)
+        values = (1 + t / 4) * truth + sigma * rng.normal(size=len(items))
+        size = 100 * (1 + t / 4) + deviation * rng.normal()
+        year = YearlySums.of(earlier, items).sized(size, deviation).measured("sums", values, sigma)
+        earlier = carried(year, items)
+        releases.append((items, values, sigma, size, deviation))
+    found, (expected, noise, misfit) = year.sums["sums"], by_hand(releases)
+    np.testing.assert_allclose(found.values, [expected[item] for item in items], rtol=1e-6)
+    np.testing.assert_allclose(found.variance, [noise[item] for item in items], rtol=1e-6)
+    assert found.misfit == pytest.approx(misfit, rel=1e-6)
