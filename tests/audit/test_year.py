@@ -248,7 +248,7 @@ def searched(name, n_random):
     return ratios, worst
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ["effects, record", "popularity, user", "ease, user"])
 def test_no_neighbours_are_further_apart_than_a_release_of_the_year_booked(name):
     ratios, _ = searched(name, 6)
     for largest in ratios:

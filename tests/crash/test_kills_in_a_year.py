@@ -144,6 +144,7 @@ def sound(found):
     )
 
 
+@pytest.mark.full
 def test_kills_at_any_moment_of_a_year(tmp_path):
     found = played(tmp_path, hounded(3, "effects"))
     assert all(map(sound, found.values())), found

@@ -199,6 +199,16 @@ def test_pure_epsilon_is_not_added_to_that_of_a_gaussian_ledger(tmp_path, people
         assert statement.delta > 0 or statement.epsilon >= loss * (1 - 1e-9)
 
 
+def test_the_ledger_adds_no_pure_epsilon_to_what_it_counts_by_mu(tmp_path, people):
+    kept = Kept(tmp_path, people, total_of(RECORD))
+    model = hr.GlobalEffects(noise="laplace")
+    kept.fit(model, kept.budget(0.5))
+    year = Year(kept.charge(0).year.whole, kept.charge(0).year.sums, (0,), kept.spent(0))
+    plan = model.plan_in_year(people.domain, kept.budget(0.1, delta=0.0), year)
+    with pytest.raises(GrantError, match="plan it anew"):
+        kept.ledger.charge(plan, accept="share")
+
+
 def test_of_two_that_take_over_the_same_each_states_its_own(kept, tmp_path):
     """Both are planned before either is charged; the next holds one of them, and says so."""
     kept.fit()

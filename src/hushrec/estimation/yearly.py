@@ -170,18 +170,18 @@ class YearlySums(NamedTuple):
         sizes, deviations = (tuple(more * one for one in listed) for listed in (self.sizes, self.deviations))
         return self._replace(sizes=sizes, deviations=deviations).sized(total, deviation)
 
-    def measured(self, name: str, values: Floats, sigma: float, *, lasting: float = 1.0) -> Self:
+    def measured(self, name: str, values: Floats, sigma: float, *, moved: float = 0.0) -> Self:
         """Combine sums of this release with those before.
 
         Args:
             name: of the sums.
             values: as measured, shape (n,).
             sigma: deviation of their noise.
-            lasting: what is left of the precision of earlier ones, if they were of something else.
+            moved: deviation of what moved since the release before, where it is known and not measured.
         """
         earlier = self.sums.get(name)
-        if earlier is not None and lasting < 1:
-            earlier = earlier._replace(variance=earlier.variance / lasting)
+        if earlier is not None:
+            earlier = earlier._replace(variance=earlier.variance + moved**2)
         if earlier is None:
             combined = Sums(values, np.full(len(values), sigma**2))
         else:

@@ -31,7 +31,15 @@ from hushrec.models.lists.estimate.pair_factors import (
 )
 from hushrec.models.lists.estimate.yearly_pairs import NAME, YearlyPairs, passed_on, yearly_pairs
 from hushrec.models.lists.outputs import linear_release, score_release
-from hushrec.models.lists.sums import LARGEST, CrowdSize, ItemCounts, ItemWeights, PairSums, Votes
+from hushrec.models.lists.sums import (
+    LARGEST,
+    MOST_VOTERS,
+    CrowdSize,
+    ItemCounts,
+    ItemWeights,
+    PairSums,
+    Votes,
+)
 from hushrec.models.visibility import TASTE, TASTE_WITH_FEATURES, mu, whole_users
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.measurement import Measurement
@@ -57,8 +65,8 @@ LEAST_EACH = 3
 UNEVEN = 0.75
 """Σ √c, or its counterpart for unit ``user``, of people as unequal as in real data, over that of equal
 people: lognormal numbers of items with σ = 1.25 have 0.71 or more."""
-VOTE_LASTS = 0.9
-"""What is left of the precision of an earlier vote, which was about other lists, at each release: by hand."""
+VOTE_MOVES = 0.002
+"""Deviation of a voter's mean vote from one release of a year to the next, which has other lists. By hand."""
 MORE = 2
 """All sums must fit this many times the declared users. Chosen by hand."""
 
@@ -253,7 +261,8 @@ class PrivateEASE(PrivateModel):
         votes = Votes(run.terms.unit)
         ballot = partial(votes.measure, people, linear, popularity, size)
         vote = run.measure(replace(votes.query, branch=PAIRS), ballot)
-        year = year.measured(vote.name, vote.values, vote.sigma, lasting=VOTE_LASTS)
+        moved = VOTE_MOVES * min(MOST_VOTERS, size)
+        year = year.measured(vote.name, vote.values, vote.sigma, moved=moved)
         pairs = pairs._replace(factors=fitted.factors)
         run.hand_over(lambda: Carried(domain.items, {**year.arrays(), **pairs.arrays()}))
         if year.sums[vote.name].values[0] <= 0:
