@@ -66,21 +66,6 @@ TYPES: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("draw", "week"), pl.Int64),
     **dict.fromkeys(("epsilon", *FOUND), pl.Float64),
 }
-MARKS: Mapping[tuple[str, str, str], Mapping[float, float]] = {
-    ("whole", "PrivateEASE", "user"): {1: -4.5, 2: -3.5, 4: -3.2, 8: -2.2},
-    ("1000 films enter", "PrivateEASE", "user"): dict.fromkeys((1.0, 2.0, 4.0), -7.5),
-    ("1000 strong drift", "PrivateEASE", "user"): dict.fromkeys((2.0, 4.0), -11.5),
-    ("1000 crowd doubles", "PrivateEASE", "user"): dict.fromkeys((2.0, 4.0), -12.5),
-    # within 1 % of the series of counts: .2126 to .2154, .2037 to .2136 and .1726 to .1799
-    ("whole", "Popularity", "user"): {1: -2.3},
-    ("crowd doubles", "Popularity", "user"): {1: -5.6},
-    ("strong drift", "Popularity", "user"): {1: -5.0},
-    # .9655 to .9700, .9334 to .9382; .9796 to .9932, .9478 to .9649
-    ("whole", "GlobalEffects", "user"): {1: -0.47, 4: -0.51},
-    ("crowd doubles", "GlobalEffects", "user"): {1: -1.39, 4: -1.8},
-}
-"""Loss in percent, (scene, model, unit) → ε, that a year should not exceed."""
-
 People = TypeVar("People", bound=Feedback)
 Films = Mapping[int, int]
 """In which year each film came out."""
@@ -368,31 +353,44 @@ def losses(rows: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(found)
 
 
+NAMED = {
+    "whole": "all films, the crowd stays",
+    "crowd doubles": "all films, the crowd doubles",
+    "strong drift": "all films, likes move on",
+    "1000 static": "1,000 films, the crowd stays",
+    "1000 films enter": "1,000 films, a fifth of them new",
+    "1000 strong drift": "1,000 films, likes move on",
+    "1000 crowd doubles": "1,000 films, the crowd doubles",
+    "1000 crowd x5": "1,000 films, the crowd grows fivefold",
+}
+"""What a scene is called in the table."""
+
+
 def table(rows: pl.DataFrame) -> str:
-    """The losses of all cases, means over draws ± their deviation, beside the marks."""
-    case, found = ["scene", "model", "unit", "epsilon"], losses(rows)
-    header = "scene, model, unit, ε, one release, the year, loss %, worst end %, recall@20 %"
-    header += ", an equal share alone %, popularity %, mark %"
-    lines = [header.split(", "), 12 * ["---"]]
-    for _, mine in found.filter(pl.col("metric") != LISTS[1]).group_by(case, maintain_order=True):
-        worst = mine.sort("worst").row(0, named=True)
-        scene, model, unit, epsilon = (worst[name] for name in case)
-        recall = found.filter(scene=scene, model=model, unit=unit, epsilon=epsilon, metric=LISTS[1])["loss"]
-        mark = MARKS.get((scene, model, unit), {}).get(epsilon)
+    """The table of docs/weekly.md: means over draws ± their deviation, by case."""
+    case, found = ["scene", "model", "unit", "epsilon"], losses(rows).filter(pl.col("metric") != LISTS[1])
+    header = "crowd, model, ε, one release, the year, loss, worst, an equal share alone, popularity"
+    lines = [header.split(", "), ["---", "---", *7 * ["---:"]]]
+    for scene, model, unit, epsilon in sorted(set(found.select(case).rows()), key=_ordered):
+        mine = found.filter(scene=scene, model=model, unit=unit, epsilon=epsilon).sort("worst")
+        worst = mine.row(0, named=True)
         digits = 2 if worst["metric"] in ERRORS else 1
         lines.append(
             [
-                *(scene, model, unit, f"{epsilon:g}"),
+                *(NAMED[scene], model, f"{epsilon:g} per {unit}"),
                 *(f"{fmean(mine[name]):.4f}" for name in ("mean_one", "mean_continued")),
                 spread(mine["loss"], digits),
-                f"{worst['worst']:.{digits}f} (week {worst['worst_week']})",
-                spread(recall),
+                f"{worst['worst']:.{digits}f} %, week {worst['worst_week']}",
                 spread(mine["alone"], digits),
                 spread(mine["popular"]),
-                "" if mark is None else f"{mark:g}",
             ]
         )
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _ordered(case: tuple[str, str, str, float]) -> tuple[int, bool, int, float]:
+    scene, model, unit, epsilon = case
+    return [*MODELS].index(model), unit != "user", [*NAMED].index(scene), epsilon
 
 
 def spread(values: Iterable[float | None], digits: int = 1) -> str:
@@ -400,7 +398,7 @@ def spread(values: Iterable[float | None], digits: int = 1) -> str:
     known = [value for value in values if value is not None]
     if not known:
         return ""
-    return f"{fmean(known):+.{digits}f}" + (f" ± {stdev(known):.{digits}f}" if len(known) > 1 else "")
+    return f"{fmean(known):+.{digits}f}" + (f" ± {stdev(known):.{digits}f}" if len(known) > 1 else "") + " %"
 
 
 def stored(path: Path) -> pl.DataFrame:
