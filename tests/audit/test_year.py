@@ -353,4 +353,4 @@ def linear_attack(name, n):
 def test_what_is_handed_over_tells_no_more_than_stated(name):
     proven, planned = linear_attack(name, 2000)
     print(f"{name}: {proven:.3f} proven of {planned.stated:.3f}; its own charge is {planned.epsilon:.3f}")
-    assert 0.3 * planned.stated < proven <= planned.stated
+    assert 0.15 * planned.stated < proven <= planned.stated

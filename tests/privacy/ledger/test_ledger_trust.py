@@ -89,10 +89,13 @@ def test_a_restored_backup_is_refused(path: Path, make_plan: MakePlan) -> None:
 def test_a_backup_that_went_its_own_way_is_refused(path: Path, make_plan: MakePlan, epsilon: float) -> None:
     ledger = Ledger.create(path, TOTAL, max_releases=9)
     backup = path.read_bytes()
-    write_release(path.parent, "first", ledger.charge(make_plan(0.1)).ledger)
+    grant = ledger.charge(make_plan(0.1))
+    ledger.finish(grant, b"made")
+    write_release(path.parent, "first", grant.ledger)
     release = (path.parent / "first.safetensors").rename(path.parent / "away")
     path.write_bytes(backup)
-    Ledger.open(path).charge(make_plan(epsilon))  # as many records as before, but others
+    other = Ledger.open(path)
+    other.finish(other.charge(make_plan(epsilon)), b"made")  # as many records as before, but others
     release.rename(path.parent / "first.safetensors")
     with pytest.raises(LedgerStale):
         Ledger.open(path)
