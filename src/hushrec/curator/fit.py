@@ -51,9 +51,10 @@ def plan(
         ConfigError: ``model`` is not one.
     """
     _require_model(model, "ask for its own plan, with plan(domain, budget) or hushrec randomize --plan")
-    planned = model.plan(domain, budget)
     if whole and isinstance(model, PrivateModel) and model.continues:
         planned = model.plan_in_year(domain, budget, Year(whole, model.sums_digest(domain, whole)))
+    else:
+        planned = model.plan(domain, budget)
     return committed(signed(planned, model, domain), item_prior(model, domain, prior))
 
 
@@ -170,11 +171,12 @@ def recipe(
     spent = _spent(named, account, held, year)
     _require_suitable(model, spent, facts)
     public, earlier = item_prior(model, domain, prior), None
-    planned = model.plan(domain, spent)
-    assert isinstance(model, PrivateModel)  # others have no plan
-    if account and state and year:
+    if account and state and year and isinstance(model, PrivateModel):
         planned = model.plan_in_year(domain, spent, year)
         earlier = handed_over(year, state, stopped.folder(account))
+    else:
+        planned = model.plan(domain, spent)
+    assert isinstance(model, PrivateModel)  # others have no plan
     plan = committed(signed(planned, model, domain), public)
     return Recipe(
         plan=plan,

@@ -20,7 +20,7 @@ class Year:
             ones are combined.
         releases: indexes of the earlier releases whose sums are inside, in order.
         spent: the cost of their charges, in units of 1e-12: μ², or ε at δ = 0.
-        left_out: indexes of made releases of the same sums that the curator leaves out.
+        left_out: indexes of made releases of the same sums that are not inside.
 
     Privacy: public.
     """
