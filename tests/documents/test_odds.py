@@ -129,3 +129,9 @@ def test_what_is_written_is_rounded_up():
     assert NORMAL.cdf(0.1) == pytest.approx(0.5398278, abs=1e-7)
     nothing = {"odds": None, "mu": None, "right_guess": 1.0, "best_attack": 1.0}
     assert Odds.of(math.inf, 0.0).to_json() == nothing
+
+
+def test_a_forged_cost_that_no_float_can_square_is_no_error():
+    odds = Odds.of(9, 1e-6, [gaussian_noise(1e200)])
+    assert odds.mu is None or odds.mu == math.inf
+    assert odds.best_attack <= 1

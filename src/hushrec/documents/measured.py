@@ -386,8 +386,9 @@ def _mu(measured: Iterable[Measured]) -> float | None:
     noisy = [line for line in measured if line.mechanism != "exact"]
     if not noisy or any(math.isinf(line.cost) for line in noisy):
         return None
-    squares = ((m.cost if m.mechanism == "gaussian" else gaussian(m.cost)) ** 2 for m in noisy)
-    return math.sqrt(math.fsum(squares)) * _MARGIN
+    costs = [m.cost if m.mechanism == "gaussian" else gaussian(m.cost) for m in noisy]
+    # A product, not a power: of a forged cost of 1e200 it is infinite, where a power raises an error.
+    return math.sqrt(math.fsum(cost * cost for cost in costs)) * _MARGIN
 
 
 def _best(epsilon: float, delta: float, wrong: float) -> float:
