@@ -12,8 +12,8 @@ from pathlib import Path
 import hushrec
 from hushrec import models
 from hushrec.data import synthetic
-from hushrec.data.blocks import RATINGS_PER_BLOCK
 from hushrec.data.domain import Domain
+from hushrec.data.people import PER_BLOCK
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.sums.footprint import in_bytes
 
@@ -66,7 +66,7 @@ def protection():
 
 
 def memory():
-    """The memory of a fit, in memory and in block files: what the plan estimates, and the rows themselves."""
+    """The memory of a fit, in memory and in a folder: what the plan estimates, and the rows themselves."""
     for n in (1_000_000, 10_000_000, 20_000_000, 100_000_000):
         cells = [f"{n:,}"]
         for name in SIZED:
@@ -77,7 +77,7 @@ def memory():
             footprint = model.footprint(
                 domain, Budget(epsilon=1, delta=1e-9, unit="user", adjacency="add-remove")
             )
-            for held in (n, n if footprint.gathered else min(n, RATINGS_PER_BLOCK)):
+            for held in (n, n if footprint.gathered else min(n, PER_BLOCK)):
                 rows = held * (each_record(model.feedback) + each_user(model.feedback) / RECORDS_OF_EACH)
                 cells.append(in_bytes(rows + footprint.bytes_held(held, users)))
         yield cells
@@ -93,13 +93,13 @@ def made_up(feedback):
 def each_record(feedback):
     """Bytes of one record in memory, without a timestamp."""
     rows = made_up(feedback)
-    return sum(column.itemsize for column in (rows.items, getattr(rows, rows.VALUES)) if column is not None)
+    return sum(column.itemsize for column in (rows.items, rows.values) if column is not None)
 
 
 def each_user(feedback):
     """Bytes of one user's id and place in memory."""
     rows = made_up(feedback)
-    return rows.indptr.itemsize + rows.users.estimated_size() / rows.n_users
+    return rows.indptr.itemsize + rows.users.nbytes / rows.n_users
 
 
 def markdown(head, body):
@@ -127,7 +127,7 @@ def tables():
             rows(models.METHODS, "releases", "protects", "mechanism", "paper"),
         ),
         "memory": markdown(
-            ["records", *(f"{name}, {where}" for name in SIZED for where in ("in memory", "in block files"))],
+            ["records", *(f"{name}, {where}" for name in SIZED for where in ("in memory", "in a folder"))],
             memory(),
         ),
     }

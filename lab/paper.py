@@ -20,9 +20,8 @@ import numpy as np
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
 from hushrec.curator.randomize import Reported, numbered, rows_in
 from hushrec.curator.statements import unprotected
-from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.errors import BudgetUnsupported
 from hushrec.kernels.csr import diagonal_positions
 from hushrec.models.base import PrivateModel
@@ -125,7 +124,7 @@ class PublishedMethod(Method):
         """
 
     @abstractmethod
-    def law(self, ratings: Ratings, budget: Budget) -> ResponseRandomizer | SubstitutionRandomizer:
+    def law(self, ratings: People, budget: Budget) -> ResponseRandomizer | SubstitutionRandomizer:
         """The law of a row."""
 
     @abstractmethod
@@ -343,7 +342,7 @@ REPRODUCED = "unprotected.published"
 """The caveat of every reproduction."""
 
 
-def fit(data: Ratings | Blocks, form: PublishedModel, budget: Budget, seed: int) -> Release:
+def fit(data: People, form: PublishedModel, budget: Budget, seed: int) -> Release:
     """Fit a model with the noise that its paper prints; nothing is charged.
 
     Args:
@@ -367,7 +366,7 @@ def fit(data: Ratings | Blocks, form: PublishedModel, budget: Budget, seed: int)
     return replace(made, titles=domain.titles or (), features=domain.features or {}, statement=statement)
 
 
-def randomize(ratings: Ratings, method: PublishedMethod, budget: Budget, seed: int | Seeded) -> Reported:
+def randomize(ratings: People, method: PublishedMethod, budget: Budget, seed: int | Seeded) -> Reported:
     """Randomize every row by the law that its paper prints; nothing is charged.
 
     Args:

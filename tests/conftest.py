@@ -68,7 +68,7 @@ def spark():
 def table():
     """Ratings as somebody would export them, with user ids that would be noticed where they do not belong."""
     made = hr.synthetic.netflix_like(60, 12, 400, 7)
-    return made.to_polars().with_columns("secret-" + pl.col("user_id"))
+    return pl.from_arrow(made.table()).with_columns("secret-" + pl.col("user_id"))
 
 
 @pytest.fixture

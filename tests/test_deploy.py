@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from pyarrow import csv
 from typer.main import get_command
 
 import hushrec as hr
@@ -25,7 +26,7 @@ def curator(tmp_path):
     folder.mkdir()
     clicks = hr.synthetic.interactions(users=60, items=20, interactions=900, seed=1)
     clicks.domain.save(folder / "domain.json")
-    clicks.to_polars().write_csv(folder / "clicks.csv")
+    csv.write_csv(clicks.table(), folder / "clicks.csv")
     total = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
     Ledger.create(folder / "ledger.db", total, max_releases=3)
     return folder

@@ -38,7 +38,7 @@ PLANTS = {
     "release imports kernels": ("release/fold_in.py", "from hushrec.sums.kernels import gram", "client"),
     "release imports numba": ("release/fold_in.py", "import numba", "client"),
     "release imports pydantic": ("release/statement.py", "import pydantic", "client"),
-    "a page that reads ratings": ("pages/__init__.py", "from hushrec.data.feedback import Ratings", "pages"),
+    "a page that reads ratings": ("pages/__init__.py", "from hushrec.data.people import People", "pages"),
     "a paper that knows another": (
         "models/mcsherry_mironov/covariance_knn.py",
         "from hushrec.models.lists.popularity import Popularity",
@@ -57,7 +57,7 @@ PLANTS = {
     ),
     "an estimate from ratings": (
         "estimation/low_rank.py",
-        "from hushrec.data.feedback import Ratings",
+        "from hushrec.data.people import People",
         "estimation",
     ),
     "an estimate from private sums": (

@@ -55,7 +55,7 @@ def test_from_a_file_to_a_listed_persons_device(
 
     # Who is listed, be he silent, asks by his id; everybody else with his ratings.
     client = hr.Client(file)
-    asks = {"user": ratings.users[0]}, {"user": "silent"}, {"ratings": OWN}
+    asks = {"user": ratings.users[0].as_py()}, {"user": "silent"}, {"ratings": OWN}
     for asked, there in zip(asks, on_another_device(file, *asks), strict=True):
         predictions, recommendations, statement = there
         assert predictions == pytest.approx(client.predict(**asked), abs=1e-12)

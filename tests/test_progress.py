@@ -1,5 +1,7 @@
 """Progress is the same for neighbouring data, changes no bit, and is drawn on a terminal alone."""
 
+import dataclasses
+
 import numpy as np
 import polars as pl
 import pytest
@@ -7,7 +9,6 @@ import pytest
 import hushrec as hr
 from hushrec import progress
 from hushrec.curator.recommend_all import write_lists
-from hushrec.data.pack import load_blocks
 from hushrec.testing import Seeded
 
 
@@ -66,7 +67,8 @@ def everything(model, n_users, folder):
     """All that is told from reading to evaluation."""
     told = Told()
     ratings = hr.load(table(n_users), DOMAIN, progress=told)
-    with progress.telling(told), load_blocks(table(n_users), DOMAIN, ratings_per_block=20) as blocks:
+    with hr.load(table(n_users), DOMAIN, where="disk", progress=told) as kept:
+        blocks = dataclasses.replace(kept, _per_block=20)
         write_lists(
             hr.recommend_all(fitted(model, ratings, told), blocks, 3, progress=told),
             folder / f"{n_users}.parquet",

@@ -87,7 +87,7 @@ def test_the_python_block_prints_lists_of_titles(tmp_path, monkeypatch, capsys):
 def test_the_line_that_loads_clicks_runs(shop):
     (line,) = re.findall(r"`(hr\.load\(.*?)`", README)
     loaded = eval(line, {"hr": hushrec, "items": ["Alien", "Heat", "Tron"]})
-    assert loaded.n_interactions > 0
+    assert loaded.n_entries > 0
 
 
 def test_the_command_lines_run(shop):

@@ -6,6 +6,8 @@ python make_lists.py FOLDER
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
+
 import hushrec as hr
 from hushrec.curator.recommend_all import write_lists
 from hushrec.data.split import held_out_people
@@ -19,7 +21,7 @@ budget = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
 release = hr.testing.fit(train, hr.PrivateEASE(), budget, entropy=hr.testing.Seeded(0))
 
 for name, part in {"train": train, "fold_in": fold_in, "test": test}.items():
-    part.to_polars().write_parquet(folder / f"{name}.parquet")
+    pq.write_table(part.table(), folder / f"{name}.parquet")
 write_lists(hr.recommend_all(release, fold_in, n=100), folder / "lists.parquet")
 
 print(hr.evaluate(release, train=fold_in, test=test, fitted=train))

@@ -8,8 +8,7 @@ from pydantic import Field
 
 from hushrec.arrays import Ints
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople, People
 from hushrec.models.base import PrivateModel
 from hushrec.models.effects import ItemEffects
 from hushrec.models.outputs import factor_release
@@ -46,7 +45,7 @@ class CappedMeans(PrivateModel):
     def default_split(self, domain: Domain, budget: Budget) -> Mapping[str, float]:
         return {"item sums": 0.7, "item counts": 0.3}
 
-    def fit(self, feedback: People, run: Measures) -> Release:
+    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
         """Sum, count, divide.
 
         Privacy: charged (the measurements of ``queries``).
@@ -54,12 +53,13 @@ class CappedMeans(PrivateModel):
         domain, people = feedback.domain, Population(feedback)
         n, scale, most = domain.n_items, domain.scale, self.contribution_cap
 
-        def add_ratings(block: Ratings, sums: Ints) -> None:
+        def add_ratings(block: People, sums: Ints) -> None:
             kept = block.capped(most)
-            # r = lo + step · steps, so 2 (r − mid)/step is this integer.
-            np.add.at(sums, kept.items, 2 * kept.steps.astype(np.int64) - (scale.n_values - 1))
+            assert kept.values is not None, "ratings have values"
+            # r = lo + step · value, so 2 (r − mid)/step is this integer.
+            np.add.at(sums, kept.items, 2 * kept.values.astype(np.int64) - (scale.n_values - 1))
 
-        def add_ones(block: Ratings, counts: Ints) -> None:
+        def add_ones(block: People, counts: Ints) -> None:
             counts += np.bincount(block.capped(most).items, minlength=n)
 
         of_sums, of_counts = self.queries(domain, run.terms)

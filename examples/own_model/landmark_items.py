@@ -10,8 +10,7 @@ from scipy import sparse
 
 from hushrec.arrays import Floats, Ints
 from hushrec.data.domain import Domain, FeedbackKind
-from hushrec.data.feedback import Interactions
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople, People
 from hushrec.models.base import PrivateModel
 from hushrec.models.lists.estimate.pair_factors import LinearWeights
 from hushrec.models.lists.outputs import linear_release, score_release
@@ -54,7 +53,7 @@ class LandmarkPairs:
         Privacy: bounded (``query.sensitivity``).
         """
 
-        def add(block: Interactions, pairs: Ints) -> None:
+        def add(block: People, pairs: Ints) -> None:
             ones, shape = np.ones(len(block.items), dtype=np.int64), (block.n_users, self.n_items)
             given = sparse.csr_array((ones, block.items, block.indptr), shape=shape)
             marked = given[:, landmarks]
@@ -113,7 +112,7 @@ class LandmarkItems(PrivateModel):
         """A tenth for the counts, which only have to find the landmarks."""
         return {"item counts": 0.1, "landmark pairs": 0.9}
 
-    def fit(self, feedback: People, run: Measures) -> Release:
+    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
         """Count items, choose landmarks, count pairs with them, and solve.
 
         Privacy: charged (the measurements of ``queries``).

@@ -26,7 +26,7 @@ def test_means_are_means():
     ratings = hr.synthetic.netflix_like(users=1000, items=20, ratings=10_000, seed=1)
     release = hr.baseline(ratings, CappedMeans(reg=1e-6))
     capped = ratings.capped(20)
-    sums = np.bincount(capped.items, capped.values())
+    sums = np.bincount(capped.items, capped.numbers())
     assert release.tensors["item_effects"] == pytest.approx(sums / np.bincount(capped.items), abs=1e-6)
     noisy = fit(ratings, CappedMeans(), BUDGET, entropy=Seeded(0))
     assert noisy.tensors["item_effects"] == pytest.approx(release.tensors["item_effects"], abs=0.5)

@@ -19,7 +19,7 @@ from numpy.random import default_rng
 from scipy.special import expit, logit
 
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.errors import ConfigError, DataError
 from hushrec.kernels.transpose import transpose
 from lab.attacks.linkage_scores import standings
@@ -49,7 +49,7 @@ Tables = Callable[[Ints32, Bytes], Floats]
 """Maps known items and steps, shape (targets, known), to the tables of ``linkage_scores.standings``."""
 
 
-def scoreboard(released: Ratings) -> tuple[Bytes, Tables]:
+def scoreboard(released: People) -> tuple[Bytes, Tables]:
     """Scoreboard-RH without dates (Narayanan & Shmatikov 2008, §5): wt(i) exp(−|ρ_i − ρ′_i|/ρ0), else 0.
 
     Args:
@@ -74,7 +74,7 @@ def scoreboard(released: Ratings) -> tuple[Bytes, Tables]:
     return np.zeros(released.n_users, np.uint8), tables
 
 
-def informed(released: Ratings, channel: Floats, wrong: float) -> tuple[Bytes, Tables]:
+def informed(released: People, channel: Floats, wrong: float) -> tuple[Bytes, Tables]:
     """Log-likelihood ratios that a row is the target's, ln(((1 − β) law[a, y] + β law[0, y])/π_ir(y)).
 
     Somebody else's row follows a Rasch model: π_ir(y) = σ(ℓ_i + α_r) times the share of y among the item's
@@ -94,7 +94,7 @@ def informed(released: Ratings, channel: Floats, wrong: float) -> tuple[Bytes, T
     Privacy: post-processing of ``released``.
     """
     n_values, n_items, counts = len(channel) - 1, released.domain.n_items, released.counts
-    codes = released.items.astype(np.int64) * n_values + released.steps
+    codes = released.items.astype(np.int64) * n_values + _steps(released)
     cells = np.bincount(codes, minlength=n_items * n_values).reshape(n_items, n_values)
     support = cells.sum(axis=1, keepdims=True)
     stars = (cells + 1 / n_values) / (support + 1)
@@ -144,7 +144,7 @@ def response_channel(n_values: int, exponent: float, *, asked: float = 1.0) -> F
     return channel
 
 
-def substitution_channel(released: Ratings, keep_probability: float) -> Floats:
+def substitution_channel(released: People, keep_probability: float) -> Floats:
     """What item substitution does to a cell (Du, Leighton & Patel 2019, §III.C).
 
     A replaced rating leaves its cell empty, unless another rating of the same person lands there: with
@@ -166,8 +166,8 @@ def substitution_channel(released: Ratings, keep_probability: float) -> Floats:
     if not 0 <= keep_probability <= 1:
         raise ConfigError("keep_probability must be from 0 to 1")
     n_values, gone = released.domain.scale.n_values, 1 - keep_probability
-    lands = gone * released.n_ratings / max(released.n_users, 1) / released.domain.n_items
-    stars = (np.bincount(released.steps, minlength=n_values) + 1 / n_values) / (released.n_ratings + 1)
+    lands = gone * released.n_entries / max(released.n_users, 1) / released.domain.n_items
+    stars = (np.bincount(_steps(released), minlength=n_values) + 1 / n_values) / (released.n_entries + 1)
     channel = np.tile(np.concatenate([[1 - lands], lands * stars]), (n_values + 1, 1))
     channel[1:] *= gone
     channel[np.arange(1, n_values + 1), np.arange(1, n_values + 1)] += keep_probability
@@ -259,8 +259,8 @@ class Linkage:
 
 
 def linkage(
-    released: Ratings,
-    truth: Ratings,
+    released: People,
+    truth: People,
     rows: Ints,
     *,
     channel: Floats | None = None,
@@ -331,7 +331,7 @@ def linkage(
     if channel is not None:
         attackers["informed"] = informed(released, channel, wrong / known)
     starts, holders, order = transpose(released.indptr, released.items, released.domain.n_items)
-    published, own = released.steps[order], rows[people]
+    published, own = _steps(released)[order], rows[people]
     attacks = []
     for name, (kinds, tables) in attackers.items():
         block = max(1, _AT_ONCE // (known * (int(kinds.max()) + 1) * k))
@@ -348,7 +348,13 @@ def linkage(
     return Linkage(len(people), known, wrong, released.n_users, tuple(attacks))
 
 
-def _fitting(released: Ratings, truth: Ratings, rows: Ints) -> Ints:
+def _steps(ratings: People) -> Bytes:
+    """Steps of all ratings above the bottom of their scale."""
+    assert ratings.values is not None
+    return ratings.values
+
+
+def _fitting(released: People, truth: People, rows: Ints) -> Ints:
     """The rows as int64, if they match both sets of ratings."""
     if released.domain.items != truth.domain.items or released.domain.scale != truth.domain.scale:
         raise DataError("published and private ratings have different catalogues or scales; use one domain")
@@ -364,7 +370,7 @@ def _fitting(released: Ratings, truth: Ratings, rows: Ints) -> Ints:
     return rows.astype(np.int64)
 
 
-def _facts(truth: Ratings, targets: int, known: int, wrong: int, seed: int) -> tuple[Ints, Ints32, Bytes]:
+def _facts(truth: People, targets: int, known: int, wrong: int, seed: int) -> tuple[Ints, Ints32, Bytes]:
     """The targets, and the items and steps known of each, with wrong facts last."""
     rng, n_items = default_rng(seed), truth.domain.n_items
     able = np.flatnonzero((truth.counts >= known) & (n_items - truth.counts >= wrong))
@@ -378,6 +384,6 @@ def _facts(truth: Ratings, targets: int, known: int, wrong: int, seed: int) -> t
         right = start + rng.choice(stop - start, known - wrong, replace=False)
         strange = np.delete(np.arange(n_items, dtype=np.int32), truth.items[start:stop])
         items[target, : known - wrong] = truth.items[right]
-        steps[target, : known - wrong] = truth.steps[right]
+        steps[target, : known - wrong] = _steps(truth)[right]
         items[target, known - wrong :] = rng.choice(strange, wrong, replace=False)
     return people, items, steps

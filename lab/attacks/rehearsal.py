@@ -4,7 +4,7 @@ import numpy as np
 
 from hushrec.arrays import Floats
 from hushrec.curator.randomize import Reported, reported
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.errors import BudgetUnsupported
 from hushrec.models.du_leighton_patel.distance_based import DistanceBased
 from hushrec.models.du_leighton_patel.method import Method
@@ -19,7 +19,7 @@ __all__ = ["seeded", "simulate_attack"]
 
 
 def simulate_attack(
-    ratings: Ratings,
+    ratings: People,
     method: Method | None,
     budget: Budget | None = None,
     *,
@@ -58,7 +58,7 @@ def simulate_attack(
     rows, whose = made.data.ratings, made.rows
     if ratings.domain.users:  # the truth holds only users who rated
         listed = ratings.domain.user_positions
-        whose = whose[[listed[user] for user in ratings.users.to_list()]]
+        whose = whose[[listed[user] for user in ratings.users.to_pylist()]]
     return linkage(rows, ratings, whose, channel=_channel(method, made.data), **attack)
 
 
@@ -66,7 +66,7 @@ _NEARLY = 0.999
 """Assumed probability that a known fact is in a raw row; at 1, one wrong fact would rule out the row."""
 
 
-def seeded(ratings: Ratings, method: Method, budget: Budget | None, keys: Seeded) -> Reported:
+def seeded(ratings: People, method: Method, budget: Budget | None, keys: Seeded) -> Reported:
     """A data set by a method of hushrec or of a paper, with seeded randomness, and whose its rows are.
 
     Raises:

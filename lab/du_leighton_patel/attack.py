@@ -43,11 +43,12 @@ class Attack:
     folder: Path | None
 
     @cached_property
-    def ratings(self) -> hr.Ratings:
+    def ratings(self) -> hr.People:
         """All of it, under a domain that names its items. Privacy: private."""
         table = datasets.table("ml-1m", self.folder)
         domain = hr.Domain(sorted(table["item"].unique()), scale=(1, 5, 1), max_users=10_000)
-        return hr.Ratings.of(hr.load(table, domain), by="the reproduction")
+        ratings: hr.People = hr.load(table, domain)
+        return ratings
 
     @cached_property
     def threshold(self) -> float:

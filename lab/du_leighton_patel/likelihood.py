@@ -87,9 +87,9 @@ def responses(claimed: float, analysis: str) -> tuple[float, float]:
     items = 6 * EACH
     domain = hr.Domain(range(items), scale=(1, 5, 1), max_users=PEOPLE, max_per_user=items)
     rated = items - EACH
-    ratings = hr.Ratings(
+    ratings = hr.People(
         domain,
-        pl.Series([f"{n:04d}" for n in range(PEOPLE)]),
+        [f"{n:04d}" for n in range(PEOPLE)],
         np.arange(PEOPLE + 1) * rated,
         np.tile(np.arange(rated, dtype=np.int32), PEOPLE),
         np.tile(np.repeat(np.arange(5, dtype=np.uint8), EACH), PEOPLE),
@@ -97,7 +97,8 @@ def responses(claimed: float, analysis: str) -> tuple[float, float]:
     budget = hr.Budget(epsilon=max(claimed, 1e-9) * items, delta=0.0, unit="user", adjacency="replace")
     method = RANDOMIZED[analysis]()
     data = seeded(ratings, method, budget, Seeded(1)).data
-    pairs = data.ratings.items // EACH * 6 + data.ratings.steps
+    assert data.ratings.values is not None
+    pairs = data.ratings.items // EACH * 6 + data.ratings.values
     counts = np.bincount(pairs, minlength=36).reshape(6, 6)
     counts[:, 5] = PEOPLE * EACH - counts.sum(axis=1)
     return worth(data, method, ratings, budget)["cell_epsilon"], found(counts)
@@ -110,9 +111,9 @@ def slots(keep: float, group: float, items: int = 8) -> tuple[float | None, floa
     method = hr.DistanceBased(keep_probability=keep, group_probability=group, threshold=0.5, groups=features)
     counts = np.zeros((items, items), np.int64)
     for item in range(items):
-        ratings = hr.Ratings(
+        ratings = hr.People(
             domain,
-            pl.Series(np.arange(SLOTS)).cast(pl.String).str.zfill(7),
+            [f"{n:07d}" for n in range(SLOTS)],
             np.arange(SLOTS + 1),
             np.full(SLOTS, item, np.int32),
             np.zeros(SLOTS, np.uint8),

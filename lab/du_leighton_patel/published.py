@@ -13,7 +13,7 @@ import numpy as np
 
 from hushrec.arrays import Bytes, Ints, Ints32
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.models.du_leighton_patel.distance_based import DistanceBased
 from hushrec.models.du_leighton_patel.method import CELLS, SLOTS
 from hushrec.models.du_leighton_patel.randomized_response import RandomizedResponse
@@ -49,7 +49,7 @@ class DuResponse(PublishedMethod, RandomizedResponse):
         """The answers."""
         return {CELLS: self.event(domain, budget)}
 
-    def law(self, ratings: Ratings, budget: Budget) -> ResponseRandomizer:
+    def law(self, ratings: People, budget: Budget) -> ResponseRandomizer:
         """The law of the answers."""
         event = self.event(ratings.domain, budget)
         return ResponseRandomizer(event.symbols, event.exponent, self.sample)
@@ -84,7 +84,7 @@ class DuRepresentatives(PublishedMethod, DistanceBased):
         self.require_items(budget)
         return {SLOTS: PaperNoise(SLOTS, math.inf, 1 - drawn(self.keep_probability))}
 
-    def law(self, ratings: Ratings, budget: Budget) -> "SharedRandomizer":
+    def law(self, ratings: People, budget: Budget) -> "SharedRandomizer":
         """The law of the groups, with one draw of representatives for all rows."""
         each = self.replacements(ratings)
         return SharedRandomizer(each.keep_probability, each.group_probability, each.indptr, each.members)

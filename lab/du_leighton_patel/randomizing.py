@@ -23,6 +23,7 @@ from numpy.random import default_rng
 import hushrec as hr
 from hushrec.arrays import Floats, Floats32, Ints, Ints32
 from hushrec.data.synthetic import netflix_like
+from hushrec.evaluation.parts import rows_of
 from hushrec.evaluation.protocol import predictions
 from hushrec.models.du_leighton_patel.estimate import METHOD, estimates
 from hushrec.models.du_leighton_patel.groups import quantile_threshold
@@ -135,7 +136,7 @@ class Recommenders:
     folder: Path | None
 
     @cached_property
-    def _blocks(self) -> dict[str, hr.Ratings]:
+    def _blocks(self) -> dict[str, hr.People]:
         return {}
 
     def open(self) -> None:
@@ -148,7 +149,7 @@ class Recommenders:
             self._blocks[run["data"]] = block(self.folder, run["data"])
         train, test = hidden(self._blocks[run["data"]], run["seed"])
         cost, found = predicted(run, train, test, Seeded(int.from_bytes(trial.digest[:8])))
-        truth = test.values()
+        truth = test.numbers()
         return [
             {**by, **cost, "n": truth.size, "loss": float(((guess - truth) ** 2).sum())}
             for by, guess in found
@@ -156,7 +157,7 @@ class Recommenders:
 
 
 def predicted(
-    run: dict[str, Any], train: hr.Ratings, test: hr.Ratings, entropy: Seeded
+    run: dict[str, Any], train: hr.People, test: hr.People, entropy: Seeded
 ) -> tuple[dict[str, Any], list[Found]]:
     """ε of one release, and every recommender's predictions from it."""
     if run["release"] == "central":
@@ -173,33 +174,34 @@ def predicted(
     return cost, found
 
 
-def block(folder: Path | None, name: str) -> hr.Ratings:
+def block(folder: Path | None, name: str) -> hr.People:
     """The densest SIDE × SIDE of a data set, under its domain."""
     if name == FULL:
         made = netflix_like(SIDE, SIDE, SIDE * SIDE * 99 // 100, seed=5)
         frame = hr.Domain(made.domain.items, scale=made.domain.scale, max_per_user=SIDE, max_users=SIDE)
-        return hr.Ratings.of(hr.load(made.to_polars(), frame), by="the reproduction")
+        return replace(made, domain=frame)
     table, scale = datasets.table(FILES[name], folder), datasets.NAMED[FILES[name]].frame["scale"]
     for side in ("item", "user"):
         counts = table.group_by(side).len().sort(["len", side], descending=[True, False])
         table = table.filter(pl.col(side).is_in(counts[side].head(SIDE).implode()))
     frame = hr.Domain(sorted(table["item"].unique()), scale=scale, max_per_user=SIDE, max_users=SIDE)
-    return hr.Ratings.of(hr.load(table, frame), by="the reproduction")
+    ratings: hr.People = hr.load(table, frame)
+    return ratings
 
 
-def hidden(ratings: hr.Ratings, seed: int) -> tuple[hr.Ratings, hr.Ratings]:
+def hidden(ratings: hr.People, seed: int) -> tuple[hr.People, hr.People]:
     """Ratings without one of each user's, and that one."""
     rng = default_rng(seed)
     counts = np.diff(ratings.indptr)
     chosen = ratings.indptr[:-1] + (rng.random(counts.size) * counts).astype(np.int64)
-    mask = np.zeros(ratings.n_ratings, np.bool_)
+    mask = np.zeros(ratings.n_entries, np.bool_)
     mask[chosen[counts > 1]] = True
     return ratings.select(~mask), ratings.select(mask)
 
 
 def released(
-    train: hr.Ratings, run: dict[str, Any], entropy: Seeded
-) -> tuple[hr.Ratings, Ints, dict[str, Any], ReleasedData | None]:
+    train: hr.People, run: dict[str, Any], entropy: Seeded
+) -> tuple[hr.People, Ints, dict[str, Any], ReleasedData | None]:
     """The rows that a recommender sees, whose they are, and the ε of a cell or slot and of a user."""
     if run["release"] == "raw":
         return train, np.arange(train.n_users), {}, None
@@ -221,9 +223,7 @@ def released(
     return made.data.ratings, made.rows, worth(made.data, method, train, budget), made.data
 
 
-def worth(
-    data: ReleasedData, method: Method, train: hr.Ratings, budget: hr.Budget | None
-) -> dict[str, float]:
+def worth(data: ReleasedData, method: Method, train: hr.People, budget: hr.Budget | None) -> dict[str, float]:
     """True ε of a cell or slot, and of a user.
 
     Of a user of the median number of ratings, where a slot is what is counted.
@@ -242,16 +242,16 @@ def worth(
     return {"cell_epsilon": said.local.epsilon, "user_epsilon": mine}
 
 
-def grouped(train: hr.Ratings, run: dict[str, Any]) -> dict[str, Any]:
+def grouped(train: hr.People, run: dict[str, Any]) -> dict[str, Any]:
     """Groups and λ of a distance-based release. Privacy: private."""
     at = quantile_threshold(train, run["distance"], run["share"])
     return {"distance": run["distance"], "threshold": at, "groups": run["groups"]}
 
 
-def measured(train: hr.Ratings, test: hr.Ratings, rows: hr.Ratings, own: Ints) -> Iterator[Found]:
+def measured(train: hr.People, test: hr.People, rows: hr.People, own: Ints) -> Iterator[Found]:
     """Every recommender that learns from the rows, for people who ask with their own ratings."""
-    values, mine = (part.values().astype(np.float32) for part in (rows, train))
-    asking: Ints = np.searchsorted(train.users.to_numpy(), test.users.to_numpy()).astype(np.int64)
+    values, mine = (part.numbers().astype(np.float32) for part in (rows, train))
+    asking = rows_of(train, test)
     targets: Ints = test.items.astype(np.int64)
     level = np.add.reduceat(mine, train.indptr[:-1]) / np.diff(train.indptr)
     for number, distance in enumerate(DISTANCES):
@@ -275,7 +275,7 @@ def measured(train: hr.Ratings, test: hr.Ratings, rows: hr.Ratings, own: Ints) -
     yield {"by": "factors", "k": 8, "query": "own"}, guess
 
 
-def unbiased(data: ReleasedData, train: hr.Ratings, test: hr.Ratings) -> Floats:
+def unbiased(data: ReleasedData, train: hr.People, test: hr.People) -> Floats:
     """Unbiased means of items, drawn to the overall one as far as they are noise, and people's own levels."""
     found = estimates(data.ratings, data.n_people, METHOD, data.settings)  # of either law of answers
     means, errors, counts = (found[name].to_numpy() for name in ("mean", "mean_error", "count"))
@@ -288,15 +288,15 @@ def unbiased(data: ReleasedData, train: hr.Ratings, test: hr.Ratings) -> Floats:
     spread = ((hi - lo) / 8) ** 2
     drawn = np.where(known, (means - overall) * spread / (spread + errors**2), 0)
     effects = np.clip(np.clip(overall, lo, hi) + drawn, lo, hi)
-    residuals = train.values() - effects[train.items]
+    residuals = train.numbers() - effects[train.items]
     levels = np.add.reduceat(residuals, train.indptr[:-1]) / (np.diff(train.indptr) + 5)
-    asking = np.searchsorted(train.users.to_numpy(), test.users.to_numpy())
+    asking = rows_of(train, test)
     guess: Floats = np.clip(effects[test.items] + levels[asking], lo, hi)
     return guess
 
 
 def as_queries(
-    rows: hr.Ratings, values: Floats32, own: Ints, asked: dict[int, int]
+    rows: hr.People, values: Floats32, own: Ints, asked: dict[int, int]
 ) -> tuple[Ints, Ints32, Floats32]:
     """Each person's own released row, empty where it is absent, without the item that they ask for."""
     counts = np.where(own >= 0, np.diff(rows.indptr)[own], 0)
@@ -309,12 +309,12 @@ def as_queries(
     return starts, rows.items[places[left]], values[places[left]]
 
 
-def holes(rows: hr.Ratings, own: Ints, train: hr.Ratings, test: hr.Ratings) -> Iterator[Found]:
+def holes(rows: hr.People, own: Ints, train: hr.People, test: hr.People) -> Iterator[Found]:
     """Loss of the mean over the K nearest of all users, where a missing rating counts as 0 stars."""
     dense = np.zeros((SIDE, SIDE))
-    dense[rows.user_index(), rows.items] = rows.values()
+    dense[rows.user_index(), rows.items] = rows.numbers()
     mine = dense[own]
-    asking = np.searchsorted(train.users.to_numpy(), test.users.to_numpy())
+    asking = rows_of(train, test)
     at = test.items
     mine[asking, at] = 0
     squares = (mine**2).sum(1)[:, None] + (dense**2).sum(1) - 2 * mine @ dense.T

@@ -108,7 +108,7 @@ def table(name: str, folder: Path | None = None) -> pl.DataFrame:
     else:
         first, last = frame.pop("items")
         domain = Domain([str(item) for item in range(first, last + 1)], max_per_user=last, **frame)
-        found = load(path, domain).to_polars().rename({"user_id": "user", "item_id": "item"})
+        found = pl.DataFrame(load(path, domain).table()).rename({"user_id": "user", "item_id": "item"})
     return found.select(pl.col("user", "item").cast(pl.String), pl.col("rating").cast(pl.Float64))
 
 

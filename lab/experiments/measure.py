@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import hushrec as hr
 from hushrec.arrays import Floats
-from hushrec.data.feedback import Interactions, Ratings
+from hushrec.data.people import People
 from hushrec.evaluation import baselines
 from hushrec.evaluation.compare import METRICS
 from hushrec.evaluation.protocol import predictions
@@ -29,7 +29,7 @@ from lab.published import Cost, PublishedModel
 class Source(Protocol):
     """Where ratings or interactions come from."""
 
-    def load(self) -> Ratings | Interactions:
+    def load(self) -> People:
         """The ratings or interactions. Privacy: private."""
 
 
@@ -53,7 +53,7 @@ class Bench:
     _latest: dict[int, Parts] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
-    def _feedback(self) -> Ratings | Interactions:
+    def _feedback(self) -> People:
         return self.data.load()
 
     def open(self) -> None:
@@ -87,9 +87,9 @@ class Bench:
             }
         ]
 
-    def errors(self, train: Ratings, test: Ratings, predicted: Floats) -> dict[str, Any]:
+    def errors(self, train: People, test: People, predicted: Floats) -> dict[str, Any]:
         """Every metric on the test part. Privacy: private."""
-        found = {name: metric(test.values(), predicted) for name, metric in METRICS.items()}
+        found = {name: metric(test.numbers(), predicted) for name, metric in METRICS.items()}
         if not all(map(math.isfinite, found.values())):
             raise ArithmeticError("a prediction is not a finite number")
         return found
@@ -98,14 +98,14 @@ class Bench:
         made = getattr(baselines, name.replace(" ", "_"))
         if made is baselines.popularity:
             return self._ranked(made(parts.train), parts, fold_in=False)
-        train, test = (Ratings.of(part, by=name) for part in (parts.train, parts.test))
+        train, test = (part.require_ratings(by=name) for part in (parts.train, parts.test))
         return self.errors(train, test, made(train, test))
 
     def _of_release(self, release: Release, parts: Parts, fold_in: bool) -> dict[str, Any]:
         found = self._ranked(release, parts, fold_in) if self.metrics else {}
         if release.feedback == "interactions":
             return found
-        train, known, test = (Ratings.of(part, by="an experiment") for part in parts)
+        train, known, test = (part.require_ratings(by="an experiment") for part in parts)
         predicted = predictions(release, train=known, test=test, fold_in=fold_in)
         return {**found, **self.errors(train, test, predicted)}
 
@@ -131,12 +131,10 @@ class Bench:
         return self._latest[number]
 
 
-def _fitted(
-    data: Ratings | Interactions, config: Model, budget: Budget | None, seed: int
-) -> tuple[Release, Cost]:
+def _fitted(data: People, config: Model, budget: Budget | None, seed: int) -> tuple[Release, Cost]:
     """The release of a model or a published form, and what its noise costs."""
     if budget and isinstance(config, PublishedModel):
-        train = Ratings.of(data, by=type(config).__name__)
+        train = data.require_ratings(by=type(config).__name__)
         return published.fit(train, config, budget, seed), published.cost(config, data.domain, budget)
     if budget is None:
         release = hr.baseline(data, config)

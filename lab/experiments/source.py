@@ -19,8 +19,8 @@ from pydantic import (
 
 from hushrec import files
 from hushrec.data.domain import Domain, FeedbackKind
-from hushrec.data.feedback import Interactions, Ratings
 from hushrec.data.load import load
+from hushrec.data.people import People
 from hushrec.data.split import held_out_people, holdout, kfold
 from hushrec.data.synthetic import interactions, netflix_like
 from hushrec.errors import ConfigError
@@ -180,19 +180,19 @@ class Data(Frozen):
             return "ratings" if isinstance(self.generated, Generated) else "interactions"
         return self.domain_of().feedback
 
-    def load(self) -> Ratings | Interactions:
+    def load(self) -> People:
         """The ratings or interactions. Privacy: private, unless they are made up."""
         ratings = self._load()
         if not self.personal_epsilon:
             return ratings
-        digests = (hashlib.sha256(user.encode()).digest() for user in ratings.users.to_list())
+        digests = (hashlib.sha256(user.encode()).digest() for user in ratings.users.to_pylist())
         places = np.array([int.from_bytes(digest[:6]) for digest in digests], dtype=np.float64) / 2**48
         epsilons, split = np.array(self.personal_epsilon).T
         return ratings.with_personal_epsilon(
             epsilons[np.searchsorted(np.cumsum(split)[:-1], places, side="right")]
         )
 
-    def _load(self) -> Ratings | Interactions:
+    def _load(self) -> People:
         if isinstance(self.generated, GeneratedInteractions):
             return interactions(**dict(self.generated))
         if self.generated:
@@ -203,10 +203,10 @@ class Data(Frozen):
                 scale=frame.scale,
                 max_users=frame.max_users,
                 max_per_user=frame.max_per_user,
-                users=made.users.to_list(),
+                users=made.users.to_pylist(),
             )
             return replace(made, domain=known)
-        loaded: Ratings | Interactions = load(self.path(), self.domain_of())
+        loaded: People = load(self.path(), self.domain_of())
         return loaded
 
 
@@ -221,9 +221,9 @@ class Parts(NamedTuple):
     Privacy: private.
     """
 
-    train: Ratings | Interactions
-    fold_in: Ratings | Interactions
-    test: Ratings | Interactions
+    train: People
+    fold_in: People
+    test: People
 
 
 _KEYS = {
@@ -295,7 +295,7 @@ class Split(Frozen):
             how = f"{self.people} people with at least {self.least}, {self.fraction:g} to be found"
         return f"{how}, seed {self.seed}"
 
-    def parts(self, feedback: Ratings | Interactions, number: int) -> Parts:
+    def parts(self, feedback: People, number: int) -> Parts:
         """The parts of one split. Privacy: private."""
         if self.kind == "people":
             seed = self.seed + number

@@ -61,8 +61,8 @@ class Trained:
     split: Split
 
     @cached_property
-    def _ratings(self) -> hr.Ratings:
-        return hr.Ratings.of(self.data.load(), by="the reproduction")
+    def _ratings(self) -> hr.People:
+        return self.data.load().require_ratings(by="the reproduction")
 
     def open(self) -> None:
         """Load the ratings."""
@@ -72,7 +72,7 @@ class Trained:
         """The ridge that was chosen, and what it comes to on the test part. Privacy: private."""
         number, epsilon = trial.settings["split"], trial.settings["epsilon"]
         train, _, test = (
-            hr.Ratings.of(part, by="the reproduction") for part in self.split.parts(self._ratings, number)
+            part.require_ratings(by="the reproduction") for part in self.split.parts(self._ratings, number)
         )
         rest, held = holdout(train, HELD, self.split.seed + number)
         budget = hr.Budget(epsilon=epsilon, delta=0, unit="record", adjacency="replace")
@@ -82,7 +82,7 @@ class Trained:
         @cache
         def error(place: Place) -> float:
             made = cast(ListedNeighbours, with_ridge(tried, START * FACTOR ** place[0]))
-            return METRICS["rmse"](held.values(), listed_predictions(made, train=rest, test=held))
+            return METRICS["rmse"](held.numbers(), listed_predictions(made, train=rest, test=held))
 
         place = descend(error, [STEPS])
         ridge, start = START * FACTOR ** place[0], time.perf_counter()
@@ -96,7 +96,7 @@ class Trained:
                 "ridge": ridge,
                 "looks": error.cache_info().currsize,
                 "held_rmse": error(place),
-                **{name: metric(test.values(), predicted) for name, metric in METRICS.items()},
+                **{name: metric(test.numbers(), predicted) for name, metric in METRICS.items()},
                 "true_epsilon": cost.true,
                 "claimed_epsilon": cost.claimed,
                 "fit_seconds": seconds,

@@ -20,9 +20,8 @@ import numpy as np
 from pydantic import Field
 
 from hushrec.arrays import Floats
-from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.estimation.factor_steps import normal_factors, uniform_factors
 from hushrec.estimation.shrinkage import damped, popularity
 from hushrec.models.base import Noise as Law
@@ -130,7 +129,7 @@ class FriedmanEffects(Friedman):
         """0.02, 0.54 and 0.44 for global means, items and users."""
         return self._split(budget, items=0.54, users=0.44)
 
-    def fit(self, feedback: Ratings | Blocks, run: Measures) -> Release:
+    def fit(self, feedback: People, run: Measures) -> Release:
         """Algorithms 1 and 2."""
         domain, biases = feedback.domain, self._biases(Population(feedback), run)
         none = np.zeros((domain.n_users, 0)), np.zeros((domain.n_items, 0))
@@ -185,7 +184,7 @@ class FriedmanInputMF(Friedman):
         """The averages get 0.3."""
         return {**super().default_split(domain, budget), "ratings": 0.7, "cells": 0.7}
 
-    def fit(self, feedback: Ratings | Blocks, run: Measures) -> Release:
+    def fit(self, feedback: People, run: Measures) -> Release:
         """Averages, noise on every residual, clamp, factorise."""
         domain, people = feedback.domain, Population(feedback)
         biases, cells = self._biases(people, run), self._cells(domain, run.terms)
@@ -252,7 +251,7 @@ class FriedmanALS(Friedman):
         rounds = [f"{side}, epoch {t + 1}" for side in ("users", "items") for t in range(self.epochs)]
         return {**super().default_split(domain, budget), **dict.fromkeys(rounds, 0.7 / (2 * self.epochs))}
 
-    def fit(self, feedback: Ratings | Blocks, run: Measures) -> Release:
+    def fit(self, feedback: People, run: Measures) -> Release:
         """Averages, then: solve, add noise to each vector, bound its norm (Algorithm 6)."""
         domain, people, star = feedback.domain, Population(feedback), feedback.domain.scale.star
         biases = self._biases(people, run)
@@ -358,7 +357,7 @@ class FriedmanBoundedSGD(_Descent):
 
     error_bound: float = Field(default=0.5, gt=0, le=1, allow_inf_nan=False)
 
-    def fit(self, feedback: Ratings | Blocks, run: Measures) -> Release:
+    def fit(self, feedback: People, run: Measures) -> Release:
         """Averages, then Algorithm 4."""
         domain, people, star = feedback.domain, Population(feedback), feedback.domain.scale.star
         biases, residuals = self._biases(people, run), self._residuals(domain, run.terms)
@@ -400,7 +399,7 @@ class FriedmanUnboundedSGD(_Descent):
 
     supports: ClassVar = frozenset({("record", "add-remove")})
 
-    def fit(self, feedback: Ratings | Blocks, run: Measures) -> Release:
+    def fit(self, feedback: People, run: Measures) -> Release:
         """Averages, then Algorithm 5."""
         domain, people, star = feedback.domain, Population(feedback), feedback.domain.scale.star
         biases, residuals = self._biases(people, run), self._residuals(domain, run.terms)

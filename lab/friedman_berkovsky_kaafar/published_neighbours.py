@@ -12,9 +12,8 @@ import numpy as np
 from pydantic import Field
 
 from hushrec.arrays import Floats, Ints
-from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.estimation.head import Head
 from hushrec.evaluation.parts import rows_of
 from hushrec.models.biases import require_rank
@@ -135,7 +134,7 @@ class FriedmanKNN(Friedman):
         averages = self._split(budget, items=0.44, users=0.44)
         return {**averages, "covariance": part, "co-rating weights": part}
 
-    def fit(self, feedback: Ratings | Blocks, run: Measures) -> ListedNeighbours:
+    def fit(self, feedback: People, run: Measures) -> ListedNeighbours:
         """Averages, then covariance and weights of what they leave."""
         domain, people = feedback.domain, Population(feedback)
         biases = self._biases(people, run)
@@ -174,7 +173,7 @@ class FriedmanKNN(Friedman):
         )
 
 
-def listed_predictions(release: ListedNeighbours, *, train: Ratings, test: Ratings) -> Floats:
+def listed_predictions(release: ListedNeighbours, *, train: People, test: People) -> Floats:
     """Predict all test ratings: everybody from their own training ratings less their released average.
 
     Args:
@@ -183,14 +182,14 @@ def listed_predictions(release: ListedNeighbours, *, train: Ratings, test: Ratin
         test: the ratings to predict.
 
     Returns:
-        Predicted ratings, clamped to the scale, in the order of ``test``; shape (test.n_ratings,).
+        Predicted ratings, clamped to the scale, in the order of ``test``; shape (test.n_entries,).
 
     Privacy: private.
     """
     plain = replace(release, constants={**release.constants, **_NO_LEVEL})
-    predict, own_ratings, rows = predictor(plain).predict, train.values(), rows_of(train, test)
-    predicted = np.empty(test.n_ratings)
-    for user, name in enumerate(test.users.to_list()):
+    predict, own_ratings, rows = predictor(plain).predict, train.numbers(), rows_of(train, test)
+    predicted = np.empty(test.n_entries)
+    for user, name in enumerate(test.users.to_pylist()):
         row, average = rows[user], release.averages[name]
         folded_in = slice(train.indptr[row], train.indptr[row + 1]) if row >= 0 else slice(0)
         held_out = slice(test.indptr[user], test.indptr[user + 1])

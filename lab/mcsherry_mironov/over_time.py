@@ -19,7 +19,7 @@ import polars as pl
 from numpy.random import default_rng
 
 import hushrec as hr
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.data.split import _latest
 from hushrec.errors import ConfigError
 from hushrec.evaluation.compare import METRICS
@@ -64,7 +64,7 @@ def work(folder: Path | None, days: Sequence[int] = DAYS, seeds: int = SEEDS) ->
     return Trials([Trial(f"{s['model']}, day {s['day']}", s) for s in settings], Growth(data), TYPES)
 
 
-def probe(ratings: Ratings, seed: int) -> tuple[Ratings, Ratings]:
+def probe(ratings: People, seed: int) -> tuple[People, People]:
     """Hold out each of a user's 9 latest ratings with probability 1/3. Privacy: private."""
     test = _latest(ratings, 9) & (default_rng(seed).random(len(ratings.items)) < 1 / 3)
     return ratings.select(~test), ratings.select(test)
@@ -81,8 +81,8 @@ class Growth:
     data: Data
 
     @cached_property
-    def _ratings(self) -> hr.Ratings:
-        ratings = hr.Ratings.of(self.data.load(), by="the reproduction")
+    def _ratings(self) -> hr.People:
+        ratings = self.data.load().require_ratings(by="the reproduction")
         if ratings.timestamps is None:
             raise ConfigError("loss over time needs ratings with timestamps; take the publisher's file")
         return ratings
@@ -109,8 +109,8 @@ class Growth:
                 release = fit(train, config, spent, number)
             else:
                 release = hr.testing.fit(train, config, budget(true), entropy=Seeded(number))
-        error = METRICS["rmse"](test.values(), predictions(release, train=train, test=test))
-        return {"rmse": error, "ratings": arrived.n_ratings, "users": arrived.n_users, "true_epsilon": true}
+        error = METRICS["rmse"](test.numbers(), predictions(release, train=train, test=test))
+        return {"rmse": error, "ratings": arrived.n_entries, "users": arrived.n_users, "true_epsilon": true}
 
 
 def losses(rows: pl.DataFrame) -> pl.DataFrame:

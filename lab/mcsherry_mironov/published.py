@@ -18,9 +18,8 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.estimation.shrinkage import damped, popularity
 from hushrec.models.base import Noise
 from hushrec.models.effects import ItemEffects, mean_residual, ratio
@@ -86,7 +85,7 @@ class _McSherry(PublishedModel):
         """0.02 for the global mean, the rest for the items, each in halves."""
         return {"global sum": 0.01, "global count": 0.01, "item sums": 0.49, "item counts": 0.49}
 
-    def fit(self, feedback: Ratings | Blocks, run: Measures) -> Release:
+    def fit(self, feedback: People, run: Measures) -> Release:
         """Measure, damp, publish."""
         people = Population(feedback)
         return self._finished(feedback.domain, self._baseline(people, run), people, run)

@@ -101,8 +101,8 @@ class Refit:
     split: Split
 
     @cached_property
-    def _ratings(self) -> hr.Ratings:
-        return hr.Ratings.of(self.data.load(), by="the reproduction")
+    def _ratings(self) -> hr.People:
+        return self.data.load().require_ratings(by="the reproduction")
 
     def open(self) -> None:
         """Load the ratings."""
@@ -115,13 +115,13 @@ class Refit:
 
     def _of(self, number: int, model: str, cleaning: str, theta: float | None) -> dict[str, Any]:
         train, _, test = (
-            hr.Ratings.of(part, by="the reproduction") for part in self.split.parts(self._ratings, number)
+            part.require_ratings(by="the reproduction") for part in self.split.parts(self._ratings, number)
         )
         rest, held = holdout(train, HELD, self.split.seed + number)
         spent = None if theta is None else budget(claimed(theta))
         shrinks = cleaning == "shrink"
 
-        def released(ratings: hr.Ratings, betas: Place) -> hr.Release:
+        def released(ratings: hr.People, betas: Place) -> hr.Release:
             how: dict[str, Any] = {"cleaning": cleaning, "threads": 1}
             if shrinks:
                 how["shrinkage"] = tuple(
@@ -138,7 +138,7 @@ class Refit:
         @cache
         def error(place: Place) -> float:
             made = with_ridge(known(place[1:]), RIDGES[0] ** place[0])
-            return METRICS["rmse"](held.values(), predictions(made, train=rest, test=held))
+            return METRICS["rmse"](held.numbers(), predictions(made, train=rest, test=held))
 
         place = descend(error, [RIDGES[1], *([BETAS[1]] * 2 if shrinks else [])])
         made = with_ridge(released(train, place[1:]), RIDGES[0] ** place[0])
@@ -149,12 +149,12 @@ class Refit:
             "rest": betas[1] if betas else None,
             "looks": error.cache_info().currsize,
             "held_rmse": error(place),
-            "rmse": METRICS["rmse"](test.values(), predictions(made, train=train, test=test)),
+            "rmse": METRICS["rmse"](test.numbers(), predictions(made, train=train, test=test)),
             "true_epsilon": _worth(model, cleaning, train, spent),
         }
 
 
-def _worth(model: str, cleaning: str, train: hr.Ratings, spent: hr.Budget | None) -> float:
+def _worth(model: str, cleaning: str, train: hr.People, spent: hr.Budget | None) -> float:
     """True ε of a curve; infinite without noise."""
     if spent is None:
         return math.inf

@@ -26,14 +26,14 @@ RANK = 32
 PLAIN, WHICH = "myfm", "myfm, and which items"
 
 
-def error(train: hr.Ratings, test: hr.Ratings, method: str, sweeps: int, seed: int) -> float:
+def error(train: hr.People, test: hr.People, method: str, sweeps: int, seed: int) -> float:
     """RMSE of the mean prediction over the second half of the sweeps, clipped to the scale."""
-    positions = {user: at for at, user in enumerate(train.users.to_list())}
-    places = np.array([positions.get(user, -1) for user in test.users.to_list()])
+    positions = {user: at for at, user in enumerate(train.users.to_pylist())}
+    places = np.array([positions.get(user, -1) for user in test.users.to_pylist()])
     parts = []
     for part, users in ((train, np.arange(train.n_users)), (test, places)):
         user = users[np.repeat(np.arange(part.n_users), part.counts)]
-        parts.append((user, part.items, part.values()))
+        parts.append((user, part.items, part.numbers()))
     (user, item, rating), (test_user, test_item, truth) = parts
     known = test_user >= 0  # nobody is new at these sizes; if somebody were, they would be left out here
     users = csr_matrix(eye_array(train.n_users))

@@ -46,23 +46,23 @@ SCHEMA = {
 CASE = ["users", "items", "ratings", "unit", "epsilon"]
 
 
-def crowd(users: int, items: int, ratings: int, seed: int = SEED) -> tuple[hr.Ratings, hr.Ratings]:
+def crowd(users: int, items: int, ratings: int, seed: int = SEED) -> tuple[hr.People, hr.People]:
     """Generated ratings in two parts, with hints that are rounded up, as an owner would declare them."""
     made = hr.synthetic.netflix_like(users, items, ratings, seed=seed)
     hints = {"expected_users": round_up(users), "expected_records": round_up(ratings)}
     domain = hr.Domain(
         made.domain.items, scale=(1, 5, 1), max_users=round_up(users), max_per_user=items, **hints
     )
-    loaded = hr.Ratings(domain, made.users, made.indptr, made.items, made.steps)
+    loaded = hr.People(domain, made.users, made.indptr, made.items, made.values)
     return holdout(loaded, min(HELD_OUT, ENOUGH / ratings), seed=seed)
 
 
-def undeclared(part: hr.Ratings) -> hr.Ratings:
+def undeclared(part: hr.People) -> hr.People:
     """The same ratings under a bound on users alone."""
     domain = part.domain
     bound = round_up(BOUND * domain.max_users)
     domain = hr.Domain(domain.items, scale=(1, 5, 1), max_users=bound, max_per_user=domain.max_per_user)
-    return hr.Ratings(domain, part.users, part.indptr, part.items, part.steps)
+    return hr.People(domain, part.users, part.indptr, part.items, part.values)
 
 
 def budget(unit: str, epsilon: float, users: int) -> hr.Budget | None:
@@ -74,7 +74,7 @@ def budget(unit: str, epsilon: float, users: int) -> hr.Budget | None:
 
 
 def fitted(
-    parts: tuple[hr.Ratings, hr.Ratings], config, terms: hr.Budget | None
+    parts: tuple[hr.People, hr.People], config, terms: hr.Budget | None
 ) -> tuple[float, float, hr.Release | None]:
     """RMSE and processor seconds of a fit, and the release; NaN and None where it is refused."""
     train, test = parts

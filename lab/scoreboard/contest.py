@@ -141,7 +141,7 @@ class Contest:
             "fit_seconds": seconds,
         }
 
-    def _parts(self, data: str, public: str, model: str, split: int) -> tuple[hr.Ratings, hr.Ratings]:
+    def _parts(self, data: str, public: str, model: str, split: int) -> tuple[hr.People, hr.People]:
         """Training and test part."""
         facts = {
             "roster": model in LISTING,
@@ -159,8 +159,7 @@ class Contest:
         def made() -> hr.Release:
             table = NamedSet(OTHERS, self.folder).table
             frame = hr.Domain(domain.items, scale=domain.scale, max_users=1000, max_per_user=domain.n_items)
-            ratings = hr.Ratings.of(hr.load(table, frame), by="the reproduction")
-            return hr.baseline(ratings, hr.suggest_model(frame))
+            return hr.baseline(hr.load(table, frame), hr.suggest_model(frame))
 
         return self._latest("others", domain.items, made)
 
@@ -172,13 +171,13 @@ class Contest:
         return found
 
 
-def _errors(test: hr.Ratings, predicted: Floats) -> dict[str, Any]:
+def _errors(test: hr.People, predicted: Floats) -> dict[str, Any]:
     """Errors of predictions.
 
     Raises:
         ArithmeticError: One is not a finite number.
     """
-    found = {name: metric(test.values(), predicted) for name, metric in METRICS.items()}
+    found = {name: metric(test.numbers(), predicted) for name, metric in METRICS.items()}
     if not all(map(math.isfinite, found.values())):
         raise ArithmeticError("a prediction is not a finite number")
     return found

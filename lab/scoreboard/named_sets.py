@@ -14,7 +14,6 @@ from typing import Any
 import polars as pl
 
 import hushrec as hr
-from hushrec.data.readers.catalogue import read_catalogue
 from lab.experiments import datasets
 
 __all__ = ["NamedSet", "round_near"]
@@ -39,7 +38,7 @@ class NamedSet:
         """``user, item, rating``."""
         return datasets.table(self.name, self.folder)
 
-    def ratings(self, *, roster: bool = False, described: bool = False, declared: bool = True) -> hr.Ratings:
+    def ratings(self, *, roster: bool = False, described: bool = False, declared: bool = True) -> hr.People:
         """The ratings under a domain of the set.
 
         Args:
@@ -47,8 +46,8 @@ class NamedSet:
             described: whether the publisher's titles and genres belong to the domain.
             declared: whether a crowd is declared, or the bound on users alone.
         """
-        domain = self._domain(roster, described, declared)
-        return hr.Ratings.of(hr.load(self.table, domain), by="the reproduction")
+        ratings: hr.People = hr.load(self.table, self._domain(roster, described, declared))
+        return ratings
 
     def _domain(self, roster: bool, described: bool, declared: bool) -> hr.Domain:
         known = dict(datasets.NAMED[self.name].frame)
@@ -69,10 +68,10 @@ class NamedSet:
 
     def _described(self, items: set[str]) -> dict[str, Any]:
         """Titles and features of the items that the publisher lists."""
-        said = read_catalogue(datasets.catalogue(self.name, self.folder))
-        told = {"titles": said.titles or [], **said.features}
+        said = hr.Domain.from_catalogue(datasets.catalogue(self.name, self.folder), max_users=1)
+        told = {"titles": said.titles or (), **(said.features or {})}
         by_id = {
-            name: {item: text for item, text in zip(said.ids, texts, strict=True) if item in items}
+            name: {item: text for item, text in zip(said.items, texts, strict=True) if item in items}
             for name, texts in told.items()
         }
         return {"titles": by_id.pop("titles"), "features": by_id}

@@ -101,7 +101,7 @@ def lines(options: argparse.Namespace, there: set[tuple[object, ...]]) -> Iterat
                 found = {m: (each[m].mean(), each[m].std(ddof=1) / len(each[m]) ** 0.5) for m in each}
             else:
                 made = entry.run(Held(split, unit, epsilon, options.delta, draw))
-                squares = (made.scores - split.test.values()) ** 2
+                squares = (made.scores - split.test.numbers()) ** 2
                 rmse = math.sqrt(squares.mean())
                 found = {"RMSE": (rmse, squares.std(ddof=1) / len(squares) ** 0.5 / (2 * rmse))}
             seconds = perf_counter() - start

@@ -55,7 +55,7 @@ def texts(data: Path, items: Path | None) -> Texts:
     return {"titles": of(known.titles) if known.titles else None, "features": features or None}
 
 
-def interactions(train: csr_matrix, public: Texts) -> hr.Interactions:
+def interactions(train: csr_matrix, public: Texts) -> hr.People:
     """The training rows as hushrec takes them; the declared crowd is the next of 1, 2, 5, 10, …"""
     train.sort_indices()
     counts = np.diff(train.indptr)
@@ -63,8 +63,8 @@ def interactions(train: csr_matrix, public: Texts) -> hr.Interactions:
     crowd = next(n * 10**k for k in range(9) for n in (1, 2, 5) if n * 10**k >= len(given))
     domain = hr.Domain([str(item) for item in range(train.shape[1])], max_users=crowd, **public)
     indptr = np.concatenate([[0], np.cumsum(counts[given])]).astype(np.int64)
-    users = pl.Series([f"u{user:07d}" for user in given])
-    return hr.Interactions(domain, users, indptr, train.indices.astype(np.int32))
+    users = [f"u{user:07d}" for user in given]
+    return hr.People(domain, users, indptr, train.indices.astype(np.int32))
 
 
 def held_out(liked: csr_matrix, draw: int) -> People:
@@ -115,7 +115,7 @@ class Draw:
         counts = np.asarray(self.split.train.sum(0)).ravel()
         yield from self.row("", "popularity", math.inf, np.tile(counts, (self.people, 1)), 0.0)
 
-    def models(self, known: hr.Interactions, unit: str, epsilon: float) -> Iterator[list[object]]:
+    def models(self, known: hr.People, unit: str, epsilon: float) -> Iterator[list[object]]:
         """hushrec's rankers at one ε."""
         budget = None
         if epsilon < math.inf:

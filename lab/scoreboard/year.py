@@ -23,15 +23,16 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+import pyarrow.compute as pc
 from numpy.random import default_rng
 
 import hushrec as hr
 from hushrec.arrays import Bools, Floats, Ints32
-from hushrec.data.feedback import Feedback
+from hushrec.data.people import People
 from hushrec.data.split import held_out_people, holdout
 from hushrec.data.synthetic import round_up
 from hushrec.models.base import PrivateModel
@@ -66,7 +67,6 @@ TYPES: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(("draw", "week"), pl.Int64),
     **dict.fromkeys(("epsilon", *FOUND), pl.Float64),
 }
-People = TypeVar("People", bound=Feedback)
 Films = Mapping[int, int]
 """In which year each film came out."""
 
@@ -74,9 +74,9 @@ Films = Mapping[int, int]
 class Parts(NamedTuple):
     """People to fit; what those fold in on whom it is tried, and what is to be found of them."""
 
-    train: Feedback
-    known: Feedback
-    sought: Feedback
+    train: People
+    known: People
+    sought: People
 
 
 class Year(NamedTuple):
@@ -154,7 +154,7 @@ def grows(times: int) -> Callable[[Parts, Films, int], Year]:
             there = train.select((joined <= f) & (place < (1 + f - joined) / 2))
             if parts.known is not train:
                 return parts._replace(train=there)
-            present = parts.sought.users.is_in(there.users.to_list()).to_numpy()
+            present = pc.is_in(parts.sought.users, there.users).to_numpy(zero_copy_only=False)
             return Parts(there, there, parts.sought.select(present[parts.sought.user_index()]))
 
         return Year(at)
@@ -232,7 +232,7 @@ def films_of(folder: Path) -> Films:
     return {int(film): int(title.rstrip()[-5:-1]) for film, title, _ in titles}
 
 
-def loaded(table: pl.DataFrame, *, lists: bool, most: int | None) -> Feedback:
+def loaded(table: pl.DataFrame, *, lists: bool, most: int | None) -> People:
     """Likes, or ratings, of the most liked films, in a domain that declares the crowd as it is."""
     if lists:
         table = table.filter(pl.col("rating") >= LIKED).unique(["user", "item"])
@@ -248,20 +248,19 @@ def loaded(table: pl.DataFrame, *, lists: bool, most: int | None) -> Feedback:
     }
     columns = {"user_id": "user", "item_id": "item", **({} if lists else {"rating": "rating"})}
     domain = hr.Domain(table["item"].unique().sort().to_list(), **facts)
-    people = hr.load(table.select(columns.values()), domain, hr.Reading(columns=columns))
-    assert isinstance(people, Feedback)
+    people: People = hr.load(table.select(columns.values()), domain, hr.Reading(columns=columns))
     return people
 
 
 @lru_cache(maxsize=2)
-def everybody(folder: Path, lists: bool, most: int | None) -> Feedback:
+def everybody(folder: Path, lists: bool, most: int | None) -> People:
     """The whole crowd."""
     return loaded(pl.read_parquet(folder / "ml-1m.parquet"), lists=lists, most=most)
 
 
-def parted(people: Feedback, draw: int) -> Parts:
+def parted(people: People, draw: int) -> Parts:
     """Hold out people for lists, or a part of the ratings."""
-    if isinstance(people, hr.Ratings):
+    if people.domain.feedback == "ratings":
         train, test = holdout(people, HIDDEN, draw)
         return Parts(train, train, test)
     return Parts(*held_out_people(people, min(people.n_users // 6, HELD_OUT), draw, least=2))
@@ -275,7 +274,7 @@ def shares(ends: Sequence[int]) -> list[float]:
 
 def scores(release: hr.Release, parts: Parts) -> dict[str, float]:
     """nDCG and recall of lists, or the error of predictions."""
-    metrics = ERRORS if isinstance(parts.train, hr.Ratings) else LISTS
+    metrics = ERRORS if parts.train.domain.feedback == "ratings" else LISTS
     found = hr.evaluate(release, train=parts.known, test=parts.sought, metrics=list(metrics))
     return {metric: float(found[metric]) for metric in metrics}
 
@@ -295,7 +294,7 @@ def measured(
         (crowd.train for crowd in crowds), model, total, parts, entropy=lambda at: _seeded(draw, 0, at)
     )
     others: tuple[tuple[str, PrivateModel, hr.Budget], ...] = (("one", model, total), ("equal", model, equal))
-    if isinstance(crowds[0].train, hr.Interactions):
+    if crowds[0].train.domain.feedback == "interactions":
         others += (("popularity", hr.Popularity(), total),)
     for at, (week, crowd, release) in enumerate(zip(ends, crowds, releases, strict=True)):
         found = {"continued": scores(release, crowd)}

@@ -95,7 +95,7 @@ class Lenskit:
         from lenskit.training import TrainingOptions
 
         users = np.repeat(np.arange(len(ratings.counts)), ratings.counts)
-        frame = pandas.DataFrame({"user_id": users, "item_id": ratings.items, "rating": ratings.steps + 1.0})
+        frame = pandas.DataFrame({"user_id": users, "item_id": ratings.items, "rating": ratings.values + 1.0})
         scorer = BiasedMFScorer(embedding_size=rank, epochs=1, regularization=REG)
         self.trainer = scorer.create_trainer(from_interactions_df(frame), TrainingOptions(rng=0))
         matrix = self.trainer.ui_rates.to_scipy()
@@ -110,7 +110,7 @@ class Implicit:
         from implicit.cpu.als import AlternatingLeastSquares
         from scipy.sparse import csr_matrix
 
-        arrays = ratings.steps + np.float32(1), ratings.items.copy(), ratings.indptr.copy()  # to be writable
+        arrays = ratings.values + np.float32(1), ratings.items.copy(), ratings.indptr.copy()  # to be writable
         self.users = csr_matrix(arrays, shape=(len(ratings.counts), len(ratings.domain.items)))
         self.items = self.users.T.tocsr()
         self.solver = AlternatingLeastSquares(rank, REG, use_cg=use_cg, num_threads=threads).solver
@@ -141,7 +141,7 @@ def first_factors(n_items, rank):
 
 
 def centred(ratings):
-    values = ratings.steps.astype(np.float32)
+    values = ratings.values.astype(np.float32)
     return ratings.indptr, ratings.items, values - values.mean()
 
 

@@ -45,7 +45,7 @@ def prepare(folder, ratings):
 
     made = netflix_like(ratings // EACH, ITEMS, ratings, seed=0)
     owners = np.repeat(np.arange(ratings // EACH), np.diff(made.indptr))
-    values = made.steps - np.float32(made.steps.mean())
+    values = made.values - np.float32(made.values.mean())
     for order in ORDERS:
         shuffled = order == "random"
         taken = np.random.default_rng(0).permutation(ratings) if shuffled else np.arange(ratings)

@@ -57,7 +57,7 @@ def measure(name, users, n_items, n_ratings, threads, *, with_scipy):
     places[np.argsort(np.bincount(ratings.items, minlength=n_items), kind="stable")] = np.arange(n_items)
     items = places[ratings.items]
     raters = np.maximum(np.bincount(items, minlength=n_items), 1)
-    values = ratings.steps.astype(np.float32)
+    values = ratings.values.astype(np.float32)
     mean = (np.bincount(items, values, n_items) / raters).astype(np.float32)
     entries = np.rint(512 * (values - mean[items])).astype(np.int32)
     weights = np.rint(2**20 / np.sqrt(counts)).astype(np.int64)

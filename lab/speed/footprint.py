@@ -80,18 +80,18 @@ CASES = {
 }
 
 
-def feedback(people: int, items: int, number: int, *, rated: bool) -> hr.Ratings | hr.Interactions:
+def feedback(people: int, items: int, number: int, *, rated: bool) -> hr.People:
     """Netflix-shaped ratings of a roster, or interactions of the same shape."""
     made = hr.synthetic.netflix_like(people, items, number, 1)
-    known = {"max_users": people, "users": made.users.to_list()}
+    known = {"max_users": people, "users": made.users.to_pylist()}
     if not rated:
         domain = Domain(made.domain.items, **known)
-        return hr.Interactions(domain, made.users, made.indptr, made.items)
+        return hr.People(domain, made.users, made.indptr, made.items)
     domain = Domain(made.domain.items, scale=(1, 5, 1), **known)
-    return hr.Ratings(domain, made.users, made.indptr, made.items, made.steps)
+    return hr.People(domain, made.users, made.indptr, made.items, made.values)
 
 
-def made(data: hr.Ratings | hr.Interactions, config: object, budget: hr.Budget) -> None:
+def made(data: hr.People, config: object, budget: hr.Budget) -> None:
     verb = hr.fit if isinstance(config, Model) else hr.randomize
     ledger = Ledger.ephemeral(budget.model_copy(update={"epsilon": 1e6}))
     verb(data, config, budget, ledger=ledger, entropy=hr.testing.Seeded(1))

@@ -25,9 +25,9 @@ def listed(ratings):
         ratings.domain.items,
         scale=ratings.domain.scale,
         max_users=ratings.domain.max_users,
-        users=ratings.users.to_list(),
+        users=ratings.users.to_pylist(),
     )
-    return hr.Ratings(domain, ratings.users, ratings.indptr, ratings.items, ratings.steps)
+    return hr.People(domain, ratings.users, ratings.indptr, ratings.items, ratings.values)
 
 
 def peak():

@@ -18,7 +18,7 @@ from hushrec.models.base import PrivateModel
 BUDGET = hr.Budget(epsilon=8.0, delta=1e-7, unit="user", adjacency="add-remove")
 
 
-def measure(train: hr.Ratings, test: hr.Ratings, model: PrivateModel, head: int) -> str:
+def measure(train: hr.People, test: hr.People, model: PrivateModel, head: int) -> str:
     """One line of the table."""
     start = time.process_time()
     release = hr.testing.fit(train, model, BUDGET, entropy=hr.testing.Seeded(1))

@@ -43,10 +43,10 @@ def surprise(by_user, train, test):
     """The same by Surprise's KNNBasic or KNNWithMeans."""
     from surprise import Dataset, KNNBasic, KNNWithMeans, Reader
 
-    columns = train.to_polars().select("user_id", "item_id", "rating").iter_rows()
+    tables = (part.table().to_pydict() for part in (train, test))
+    given, wanted = (list(zip(*table.values(), strict=True)) for table in tables)
     data = Dataset(Reader(rating_scale=(1, 5)))
-    built = data.construct_trainset([(*row, None) for row in columns])
-    wanted = list(test.to_polars().select("user_id", "item_id", "rating").iter_rows())
+    built = data.construct_trainset([(*row, None) for row in given])
     kind = KNNBasic if by_user else KNNWithMeans
     model = kind(k=K, sim_options={"name": "cosine", "user_based": by_user}, verbose=False)
     start = time.perf_counter()
@@ -86,7 +86,7 @@ def main():
     fit, predict, error = RUNS[asked.one](train, test)
     more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     print(
-        f"{asked.one:<18}  fit {fit:6.2f} s   predict {test.n_ratings:,} in {predict:6.2f} s   "
+        f"{asked.one:<18}  fit {fit:6.2f} s   predict {test.n_entries:,} in {predict:6.2f} s   "
         f"{more:6.0f} MiB beyond the ratings   RMSE {error:.4f}",
         flush=True,
     )

@@ -1,7 +1,7 @@
-"""Fits at the size of the Netflix ratings, from block files: seconds and peak memory of every stage.
+"""Fits at the size of the Netflix ratings, from a folder: seconds and peak memory of every stage.
 
     python -m lab bench netflix_scale                              all that follows, in a temporary folder
-    python -m lab bench netflix_scale make FOLDER [100_500_000]    generate and pack 480,189 × 17,770
+    python -m lab bench netflix_scale make FOLDER [100_500_000]    generate and store 480,189 × 17,770
     python -m lab bench netflix_scale fit FOLDER CovarianceSVD     or another of ``MODELS``
     python -m lab bench netflix_scale gram FOLDER                  the two matrices alone
 
@@ -23,9 +23,7 @@ import psutil
 from rows import report
 
 import hushrec as hr
-from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Interactions
 from hushrec.data.synthetic import netflix_like
 from hushrec.estimation.head import Head
 from hushrec.models.mcsherry_mironov.covariance_model import CovarianceSettings
@@ -105,18 +103,18 @@ def make(folder: Path, n_ratings: int) -> None:
     clicks = hr.Domain(ratings.domain.items, max_users=ratings.domain.max_users)
     for kind, rows in (
         ("ratings", ratings),
-        ("interactions", Interactions(clicks, ratings.users, ratings.indptr, ratings.items, None)),
+        ("interactions", hr.People(clicks, ratings.users, ratings.indptr, ratings.items)),
     ):
         rows.domain.save(folder / f"{kind}.json")
-        Blocks.write(rows, folder / kind)
-    print(f"generated in {made - start:.0f} s, packed in {time.perf_counter() - made:.0f} s")
+        hr.load(rows.table(), rows.domain, where=folder / kind)
+    print(f"generated in {made - start:.0f} s, stored in {time.perf_counter() - made:.0f} s")
 
 
-def opened(folder: Path, kind: str = "ratings") -> Blocks:
-    return Blocks.open(folder / kind, Domain.open(folder / f"{kind}.json"))
+def opened(folder: Path, kind: str = "ratings") -> hr.People:
+    return hr.People.open(folder / kind, Domain.open(folder / f"{kind}.json"))
 
 
-def size(blocks: Blocks) -> str:
+def size(blocks: hr.People) -> str:
     return f"{blocks.n_entries / 1e6:.1f}M ratings × {len(blocks.domain.items):,} items"
 
 
@@ -139,7 +137,7 @@ def fit(folder: Path, name: str) -> None:
     release.save(folder / f"{name}.safetensors")
 
 
-def marks(name: str, blocks: Blocks) -> tuple[str, str]:
+def marks(name: str, blocks: hr.People) -> tuple[str, str]:
     """The most seconds and the most memory, at full size."""
     return MARKS.get(name, ("", "")) if blocks.n_entries >= RATINGS else ("", "")
 

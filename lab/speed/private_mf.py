@@ -17,8 +17,8 @@ import hushrec as hr
 def listed(users, items, ratings):
     made = hr.synthetic.netflix_like(users, items, ratings, seed=1)
     scale, bound = made.domain.scale, made.domain.max_users
-    domain = hr.Domain(made.domain.items, scale=scale, max_users=bound, users=made.users.to_list())
-    return hr.Ratings(domain, made.users, made.indptr, made.items, made.steps)
+    domain = hr.Domain(made.domain.items, scale=scale, max_users=bound, users=made.users.to_pylist())
+    return hr.People(domain, made.users, made.indptr, made.items, made.values)
 
 
 def main():
@@ -41,7 +41,7 @@ def main():
             budget = hr.Budget(epsilon=4, delta=1e-8, unit=protects, adjacency=adjacency)
             start = time.perf_counter()
             hr.testing.fit(data, config, budget, entropy=hr.testing.Seeded(1))
-            taken, n = time.perf_counter() - start, data.n_ratings
+            taken, n = time.perf_counter() - start, data.n_entries
             if place:
                 work = f"{name}, unit {protects}, {adjacency}"
                 report("private fit", work, f"{n / 1e6:g}M ratings", "s", taken, amount=n)

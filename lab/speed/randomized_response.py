@@ -43,9 +43,9 @@ def one(users, each, flipped, folder):
     kept = ratings.capped(ratings.domain.max_per_user)
     truth = np.bincount(kept.items, minlength=ITEMS)
     off = (found["count"].to_numpy() - truth) / found["count_error"].to_numpy()
-    cells, size = data.ratings.n_ratings, path.stat().st_size
+    cells, size = data.ratings.n_entries, path.stat().st_size
     print(
-        f"{users:>9,} people  {kept.n_ratings / 1e6:6.1f} M ratings  {cells / 1e6:6.1f} M cells out  "
+        f"{users:>9,} people  {kept.n_entries / 1e6:6.1f} M ratings  {cells / 1e6:6.1f} M cells out  "
         f"ε of a cell {data.statement.epsilon_per_cell:.3f}, of a person {data.statement.epsilon:,.0f}\n"
         f"          release {released - start:6.1f} s   save {saved - released:6.1f} s   "
         f"estimates {counted - saved:5.1f} s\n"

@@ -69,8 +69,8 @@ def covariance() -> tuple[Run, Run]:
     """Both matrices. Items ascend by their raters, as those of a head do."""
     made, places = netflix_like(2_000, 1_500, 300_000, seed=0), np.empty(1_500, np.int32)
     places[np.argsort(np.bincount(made.items, minlength=1_500), kind="stable")] = np.arange(1_500)
-    entries, weights = made.steps.astype(np.int32), np.full(2_000, 1 << 20)
-    x = csr_array((made.steps.astype(np.float64), made.items, made.indptr), shape=(2_000, 1_500))
+    entries, weights = made.values.astype(np.int32), np.full(2_000, 1 << 20)
+    x = csr_array((made.values.astype(np.float64), made.items, made.indptr), shape=(2_000, 1_500))
     rows = made.indptr, places[made.items], entries, weights, 1_500
     ones = csr_array((np.ones(len(made.items)), made.items, made.indptr), shape=(2_000, 1_500))
     co_rating = np.zeros(packed_size(1_500), np.int64)
@@ -90,7 +90,7 @@ def descent() -> tuple[Run, Run]:
     p, q = (rng.standard_normal((n, RANK), np.float32) * np.float32(0.01) for n in (4_000, 2_000))
     learned = p.copy(), padded(2_000, RANK), np.zeros(4_000, np.float32), np.zeros(2_000, np.float32)
     learned[1][:] = q
-    values = made.steps.astype(np.float32) - np.float32(2)
+    values = made.values.astype(np.float32) - np.float32(2)
     order, regs = np.arange(4_000, dtype=np.int32), [np.full(n, REG, np.float32) for n in (4_000, 2_000)]
     rows, users = (made.indptr, made.items, values), np.repeat(np.arange(4_000), np.diff(made.indptr))
 
@@ -105,7 +105,7 @@ def descent() -> tuple[Run, Run]:
 def factors() -> tuple[Run, Run]:
     made = netflix_like(1_000, 2_000, 200_000, seed=0)
     q = np.random.default_rng(0).standard_normal((2_000, RANK)).astype(np.float32)
-    values, p = made.steps.astype(np.float32), np.empty((1_000, RANK), np.float32)
+    values, p = made.values.astype(np.float32), np.empty((1_000, RANK), np.float32)
     rows = made.indptr, made.items, values
     penalties, ridge = REG * np.diff(made.indptr), REG * np.eye(RANK, dtype=np.float32)
 

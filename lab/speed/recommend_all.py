@@ -23,12 +23,10 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
-import polars as pl
 import psutil
 from rows import report
 
 import hushrec as hr
-from hushrec.data.feedback import Interactions
 from hushrec.release.artefact import Release
 from hushrec.release.kinds import RANKERS
 from hushrec.release.statement import placeholder_statement
@@ -80,13 +78,13 @@ def people(kind: str, n_items: int, n_users: int):
     """Ratings or interactions of made-up users."""
     rng = np.random.default_rng(1)
     items = np.sort(rng.integers(0, n_items - GIVEN, (n_users, GIVEN)), axis=1) + np.arange(GIVEN)
-    users = pl.Series([f"user-{user:07d}" for user in range(n_users)])
+    users = [f"user-{user:07d}" for user in range(n_users)]
     ids = [f"item-{item}" for item in range(n_items)]
     rows = users, np.arange(n_users + 1) * GIVEN, items.ravel().astype(np.int32)
     if kind in RANKERS:
-        return Interactions(hr.Domain(ids, max_users=n_users), *rows, None)
+        return hr.People(hr.Domain(ids, max_users=n_users), *rows)
     domain = hr.Domain(ids, scale=(1, 5, 1), max_users=n_users)
-    return hr.Ratings(domain, *rows, rng.integers(0, 5, n_users * GIVEN).astype(np.uint8))
+    return hr.People(domain, *rows, rng.integers(0, 5, n_users * GIVEN).astype(np.uint8))
 
 
 def fitted(n_items: int, n_users: int):
@@ -100,7 +98,7 @@ def ours(kind: str, n_items: int, n_users: int, n: int):
         made, given = fitted(n_items, n_users)
     else:
         made, given = release(kind, n_items), people(kind, n_items, n_users)
-    return lambda: sum(table.height for table in hr.recommend_all(made, given, n))
+    return lambda: sum(table.num_rows for table in hr.recommend_all(made, given, n))
 
 
 def numpy(n_items: int, n_users: int, n: int):
@@ -143,14 +141,15 @@ def busy() -> float:
 def on_spark(kind: str, n_items: int, n_users: int, n: int, threads: int) -> tuple[float, float]:
     from pyspark.sql import SparkSession
 
-    from hushrec.data.spark.spark_feedback import SparkFeedback
+    from hushrec.data.spark.records import load_spark
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(f"local[{threads}]").config("spark.ui.enabled", "false")
     session = builder.config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     made, given = release(kind, n_items), people(kind, n_items, n_users)
-    with SparkFeedback.of(session, given, n_blocks=4 * threads) as kept:
+    records = session.createDataFrame(given.table())
+    with load_spark(records, given.domain, parts=4 * threads) as kept:
         lists = hr.recommend_on_spark(made, kept, n)
         found = []
         for _ in range(1 + ROUNDS):

@@ -44,7 +44,7 @@ def fitted(data, config):
     """CPU seconds, bytes planned, and bytes beyond the ratings."""
     budget = hr.Budget(epsilon=4, delta=1e-10, unit="user", adjacency="add-remove")
     data.domain.digest  # noqa: B018  (cached, as by whoever has made a plan)
-    planned = config.footprint(data.domain, budget).bytes_held(data.n_ratings, data.n_users)
+    planned = config.footprint(data.domain, budget).bytes_held(data.n_entries, data.n_users)
     ctypes.CDLL("libc.so.6").malloc_trim(0)
     before = held("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
@@ -64,7 +64,7 @@ def one(purpose, ratings, users, items):
     data = made.capped(made.domain.max_per_user)
     del made
     effects, short, long = (fitted(data, config) for config in configs)
-    counted = {"ratings": data.n_ratings, "users": users, "items": items}
+    counted = {"ratings": data.n_entries, "users": users, "items": items}
     rows = [
         {"work": EFFECTS, "seconds": effects[0], "planned": effects[1], "memory": effects[2]},
         {

@@ -70,7 +70,7 @@ class Ratings:
     @classmethod
     def made(cls, users, items, ratings):
         made = netflix_like(users, items, ratings, seed=0)
-        return cls(made.indptr, made.items, made.steps.astype(np.float32) + 1, items)
+        return cls(made.indptr, made.items, made.values.astype(np.float32) + 1, items)
 
     @property
     def users(self):

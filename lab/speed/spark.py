@@ -1,4 +1,4 @@
-"""Loading into Spark, and fits from memory, block files and Spark, on the same ratings and machine.
+"""Loading into Spark, and fits from memory, a folder and Spark, on the same ratings and machine.
 
 Loading is beside Spark's own reading, filtering and grouping by person of the same text, fits are beside
 Spark's own ALS.
@@ -18,13 +18,13 @@ import threading
 import time
 from pathlib import Path
 
+import polars as pl
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 from rows import report
 
 import hushrec as hr
-from hushrec.data.spark.records import load_spark
 
 BUDGET = hr.Budget(epsilon=4.0, delta=1e-7, unit="user", adjacency="add-remove")
 CORES = 2
@@ -140,12 +140,12 @@ def grouped(spark, source, domain):
 
 
 def written(made, folder):
-    """Write ratings as text in random order, as numbers for ALS, and as block files."""
+    """Write ratings as text in random order, as numbers for ALS, and as a folder of people."""
     source, numbers = folder / "records.csv", folder / "numbers.parquet"
-    made.to_polars().sample(fraction=1.0, shuffle=True, seed=1).write_csv(source)
-    columns = [made.user_index().astype("i4"), made.items, made.values().astype("f4")]
+    pl.DataFrame(made.table()).sample(fraction=1.0, shuffle=True, seed=1).write_csv(source)
+    columns = [made.user_index().astype("i4"), made.items, made.numbers().astype("f4")]
     pq.write_table(pa.table(dict(zip(("user", "item", "rating"), columns, strict=True))), numbers)
-    return source, numbers, hr.Blocks.write(made, folder / "blocks")
+    return source, numbers, hr.load(made.table(), made.domain, where=folder / "blocks")
 
 
 def loaded(spark, source, domain, n, size_told):
@@ -154,7 +154,7 @@ def loaded(spark, source, domain, n, size_told):
     theirs_s, theirs_cpu, _ = timed(theirs.count)
     theirs.unpersist()
     kept = []
-    ours_s, ours_cpu, peaks = timed(lambda: kept.append(load_spark(str(source), domain)))
+    ours_s, ours_cpu, peaks = timed(lambda: kept.append(hr.load(str(source), domain, where="spark")))
     note = f"{ours_cpu:.0f} and {theirs_cpu:.0f} s of processor, workers {peaks['workers']:.2f} GB"
     peer = {"peer": "Spark's read, filter and group", "theirs": theirs_s, "mark": "≥ 0.333 ×"}
     report("Spark", "loading", size_told, "s", ours_s, amount=n, note=note, **peer)
@@ -201,7 +201,7 @@ def warmed(spark, folder):
     source, numbers, files = written(made, folder)
     grouped(spark, source, made.domain).count()
     als(spark, numbers)()
-    with load_spark(str(source), made.domain) as there:
+    with hr.load(str(source), made.domain, where="spark") as there:
         for config in MODELS.values():
             for place in (made, files, there):
                 fit(place, config)
@@ -217,7 +217,7 @@ def measured(spark, log, folder, n):
     fits.of(made, "memory")
     del made  # so that it does not count as memory of the others
     with loaded(spark, source, domain, n, size_told) as there:
-        fits.of(files, "block files")
+        fits.of(files, "a folder")
         fits.of(there, "Spark")
 
 

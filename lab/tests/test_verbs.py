@@ -36,8 +36,8 @@ def short(kind):
 @pytest.fixture(scope="module")
 def small():
     made = hr.synthetic.netflix_like(20, 6, 60, 1)
-    frame = made.domain.model_copy(update={"users": tuple(made.users.to_list())})
-    return hr.Ratings.of(hr.load(made.to_polars(), frame), by="a test")
+    frame = made.domain.model_copy(update={"users": tuple(made.users.to_pylist())})
+    return hr.load(made.table(), frame)
 
 
 @pytest.mark.parametrize("kind", published.MODELS)
@@ -94,7 +94,7 @@ def test_released_rows_are_never_private_and_have_one_owner_each(small, tmp_path
 def test_people_are_capped_where_they_are_protected(small, budget):
     """As by hushrec: at most ``max_per_user`` ratings of each, unless single ratings are protected."""
     frame = small.domain.model_copy(update={"max_per_user": 1})
-    few = hr.Ratings(frame, small.users, small.indptr, small.items, small.steps)
+    few = hr.People(frame, small.users, small.indptr, small.items, small.values)
     one = few.capped(1)
     form = published.McSherryEffects()
     for unit, same in (("user", True), ("record", False)):

@@ -137,11 +137,11 @@ CURATOR = frozenset(
     {
         "arviz_stats",
         "cryptography",
-        "narwhals",
+        "duckdb",
         "numba",
         "platformdirs",
-        "polars",
         "psutil",
+        "pyarrow",
         "pydantic",
         "rich",
         "scipy",

@@ -49,6 +49,11 @@ def telling(progress: Progress | None) -> Iterator[None]:
         _listener.set(outer)
 
 
+def listening() -> bool:
+    """Return True if someone asked for progress. Privacy: public."""
+    return _listener.get() is not None
+
+
 @contextmanager
 def stage(name: str, total: int | None = None) -> Iterator[Callable[[], None]]:
     """Open a stage of public length, and yield a function that reports a step.

@@ -44,7 +44,7 @@ def test_neighbours_differ_in_one_unit(unit, adjacency, domain):
         one, other = map(world.ratings, pair)
         assert one.domain == other.domain == world.domain
         sizes = [sum(map(len, people.values())) for people in pair]
-        assert [one.n_ratings, other.n_ratings] == sizes, "every rating is on the roster and in the domain"
+        assert [one.n_entries, other.n_entries] == sizes, "every rating is on the roster and in the domain"
         if adjacency == "replace" and unit == "record":
             assert sizes[0] == sizes[1]
     assert sum(len(units(unit, pair)) for pair in at_random) > 25
@@ -67,7 +67,7 @@ def test_there_are_users_above_the_cap_of_the_ends_of_the_scale_and_none():
     assert set(world.everybody["heavy"].values()) == {0, world.top}
     pairs = world.pairs("user", "add-remove")
     assert pairs["the only user"][1] == {}
-    assert world.ratings({}).n_ratings == 0
+    assert world.ratings({}).n_entries == 0
 
 
 def test_a_domain_gives_its_scale_cap_and_first_items():
@@ -75,7 +75,7 @@ def test_a_domain_gives_its_scale_cap_and_first_items():
     assert world.domain.items == DOMAINS["many items"].items[:ITEMS]
     assert world.domain.scale == DOMAINS["many items"].scale
     assert world.domain.max_per_user == 500
-    assert world.ratings({"light": {0: world.top}}).values().tolist() == [5.0]
+    assert world.ratings({"light": {0: world.top}}).numbers().tolist() == [5.0]
 
 
 @pytest.mark.parametrize("domain", GIVEN.values(), ids=list(GIVEN))
@@ -89,9 +89,9 @@ def test_neighbours_give_interactions_where_the_domain_says_so(unit, adjacency, 
     for pair in [*world.pairs(unit, adjacency).values(), *at_random]:
         assert len(units(unit, pair)) <= 1
         for people, made in zip(pair, map(world.ratings, pair), strict=True):
-            assert made.n_interactions == sum(map(len, people.values()))
+            assert made.n_entries == sum(map(len, people.values()))
             counts = [steps + 1 for user in sorted(people) for _, steps in sorted(people[user].items())]
-            assert made.values().tolist() == counts
+            assert made.numbers().tolist() == counts
 
 
 def test_a_made_up_domain_has_what_a_model_learns_from():

@@ -22,7 +22,8 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("files")
     ratings = netflix_like(120, 30, 2000, 5)
     for name, part in zip(("train", "test"), holdout(ratings, 0.1, seed=0), strict=True):
-        table = part.to_polars().with_columns(pl.concat_str(pl.lit("secret-"), "user_id").alias("user_id"))
+        table = pl.from_arrow(part.table())
+        table = table.with_columns(pl.concat_str(pl.lit("secret-"), "user_id").alias("user_id"))
         table.write_csv(folder / f"{name}.csv")
     lines = [f"{item},Title of {item}" for item in ratings.domain.items]
     (folder / "catalogue.csv").write_text("\n".join(["id,label", *lines]) + "\n")

@@ -10,7 +10,7 @@ import hushrec as package
 from hushrec.cli import app as module
 from hushrec.cli.app import COMMANDS, app
 
-HEAVY = ("numpy", "scipy", "numba", "polars", "pydantic", "matplotlib", "rich", "safetensors")
+HEAVY = ("numpy", "scipy", "numba", "pyarrow", "duckdb", "pydantic", "matplotlib", "rich", "safetensors")
 
 
 def test_help_lists_the_commands_in_order(hushrec):
@@ -45,7 +45,7 @@ def test_help_imports_nothing_heavy():
 def test_a_person_who_asks_for_recommendations_needs_little(release):
     run = "sys.argv = 'hushrec recommend films.safetensors'.split()\nfrom hushrec.cli import main\n"
     found = loaded_after(run + "try: main()\nexcept SystemExit: pass")
-    assert not {"polars", "numba", "scipy", "matplotlib"} & set(found)
+    assert not {"pyarrow", "duckdb", "numba", "scipy", "matplotlib"} & set(found)
 
 
 def test_help_is_there_at_once():

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 
 import hushrec as hr
@@ -118,10 +117,8 @@ def test_each_user_has_items_that_go_together_and_not_with_the_other_users():
         rows.append(np.flatnonzero(rng.random(40) < likely))
     domain = hr.Domain([f"i{item:02}" for item in range(40)], max_users=500)
     indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
-    users = pl.Series([f"u{user:03}" for user in range(400)])
-    first, second = demo.two_tastes(
-        hr.Interactions(domain, users, indptr, np.concatenate(rows).astype(np.int32))
-    )
+    users = [f"u{user:03}" for user in range(400)]
+    first, second = demo.two_tastes(hr.People(domain, users, indptr, np.concatenate(rows).astype(np.int32)))
     assert sorted(first) == ["i00", "i01", "i02"]
     assert sorted(second) == ["i05", "i06", "i07"]
 

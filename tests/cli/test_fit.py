@@ -180,7 +180,7 @@ def test_a_folder_is_kept_and_takes_the_place_of_the_files(here, hushrec, refuse
     domain = hr.Domain.open("domain.json")
     assert HEADING in hushrec(fit(budget, more="--where packed")).err
     with hr.load(here / "packed", domain) as kept:
-        assert isinstance(kept, hr.Blocks)
+        assert kept.folder == here / "packed"
         assert kept.gathered().digest() == hr.load("train.csv", domain).digest()
     assert "packed exists; load it in place" in refused(
         fit(budget, out="b.safetensors", more="--where packed")
@@ -189,14 +189,14 @@ def test_a_folder_is_kept_and_takes_the_place_of_the_files(here, hushrec, refuse
     assert "leave out columns=" in message
 
 
-@pytest.mark.parametrize(("memory_size", "kind"), [(1, "Blocks"), (1 << 40, "Ratings")])
-def test_the_size_of_files_and_of_memory_decides(here, memory_size, kind, monkeypatch):
+@pytest.mark.parametrize(("memory_size", "on_disk"), [(1, True), (1 << 40, False)])
+def test_the_size_of_files_and_of_memory_decides(here, memory_size, on_disk, monkeypatch):
     from hushrec.cli.options import Given
 
     monkeypatch.setattr("hushrec.data.load.machine", lambda: (memory_size, 0))
     domain = hr.Domain.open("domain.json")
     given = Given().load(["train.csv"], domain)
-    assert type(given).__name__ == kind
+    assert (given.folder is not None) == on_disk
 
 
 @pytest.mark.spark

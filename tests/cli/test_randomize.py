@@ -227,7 +227,7 @@ def test_the_same_number_of_people_gives_the_same_public_output(here, hushrec):
 @pytest.mark.parametrize("form", ["parquet", "csv"])
 def test_show_tells_people_cells_items_and_the_statement(here, hushrec, form):
     hushrec(command(out=f"released.{form}"))
-    cells = ReleasedData.open(f"released.{form}").ratings.n_ratings
+    cells = ReleasedData.open(f"released.{form}").ratings.n_entries
     shown = hushrec(f"show released.{form}").out
     assert shown.startswith(
         f"released.{form}: Data set by RandomizedResponse\nSHA-256 {sha256(Path(f'released.{form}'))}\n"

@@ -32,8 +32,8 @@ def test_reports_are_put_together(reports, hushrec, refused):
     together = ReleasedData.open("all.parquet")
     assert together.statement.private
     assert together.statement.epsilon == pytest.approx(30)
-    assert together.ratings.n_ratings == sum(
-        ReleasedData.open(report).ratings.n_ratings for report in reports.split()
+    assert together.ratings.n_entries == sum(
+        ReleasedData.open(report).ratings.n_entries for report in reports.split()
     )
     assert "exists; choose another file" in refused(f"randomize --collect {reports} -o all.parquet")
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-import polars as pl
 import pytest
+from pyarrow import csv
 
 from support.releases import ranker
 
@@ -18,7 +18,7 @@ def test_a_release_becomes_a_table(published, hushrec):
     done = hushrec("synthesize r.safetensors -n 50 -o people.csv")
     assert "50 synthetic people" in done.out
     assert "These rows describe no one" in done.out
-    assert pl.read_csv("people.csv")["user_id"].n_unique() == 50
+    assert len(csv.read_csv("people.csv")["user_id"].unique()) == 50
 
 
 def test_an_older_file_is_not_replaced(published, refused):

@@ -193,7 +193,7 @@ def of_method(name, ratings, made, unit, epsilon):
         hr.fit_released(data, model) for model in (hr.ItemKNN(), hr.UserKNN(), hr.MatrixFactorization(rank=2))
     ]
     given = data.ratings
-    rows = [np.asarray(given.values()), np.asarray(given.items), np.asarray(given.indptr)]
+    rows = [np.asarray(given.numbers()), np.asarray(given.items), np.asarray(given.indptr)]
     arrays = [*rows, *(tensor for release in learned for tensor in release.tensors.values())]
     return [plan, *published(arrays, [])]
 

@@ -71,7 +71,7 @@ def ways() -> dict[str, tuple[Callable[[Any], Any], str]]:
         "Domain(personal_epsilon)": (lambda v: declared(personal_epsilon={"strict": v}), "0"),
         "with_personal_epsilon": (lambda v: RATINGS.with_personal_epsilon(np.array([v] * 30)), "0"),
         "with_personal_epsilon by id": (
-            lambda v: RATINGS.with_personal_epsilon(dict.fromkeys(RATINGS.users, v)),
+            lambda v: RATINGS.with_personal_epsilon(dict.fromkeys(RATINGS.users.to_pylist(), v)),
             "0",
         ),
         "capped": (RATINGS.capped, ""),

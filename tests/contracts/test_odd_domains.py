@@ -17,7 +17,7 @@ import pytest
 import hushrec as hr
 from hushrec import models
 from hushrec.data.domain import Domain, Scale
-from hushrec.data.feedback import Interactions, Ratings
+from hushrec.data.people import People
 from hushrec.errors import HushrecError
 from hushrec.models.base import Model, Noiseless
 from hushrec.models.du_leighton_patel.method import Method
@@ -47,11 +47,11 @@ class World:
     titles: bool = False
     tags: int = 0  # values of a feature, each of two items or more
 
-    def of(self, config: Any) -> Ratings | Interactions:
+    def of(self, config: Any) -> People:
         """What a model learns from: ratings, or of interactions likes, which are the highest ratings."""
         return self.ratings(likes=getattr(config, "feedback", "ratings") == "interactions")
 
-    def ratings(self, *, likes: bool = False) -> Ratings | Interactions:
+    def ratings(self, *, likes: bool = False) -> People:
         people = [f"u{n:03}" for n in range(self.users)]
         domain = Domain(
             [f"i{n:03}" for n in range(self.items)],
@@ -271,9 +271,7 @@ class Extreme:
 NOISES = ("as drawn", "zero", "huge", "negative", "one value", "mixed")
 
 
-def outcome(
-    ratings: Ratings | Interactions, config: Any, budget: Budget, ledger: Ledger, noise: str = "as drawn"
-) -> str:
+def outcome(ratings: People, config: Any, budget: Budget, ledger: Ledger, noise: str = "as drawn") -> str:
     """``release``, ``refused`` before the charge, or how the budget was ``lost``."""
     booked = len(ledger.state().charges)
     verb = hr.testing.randomize if isinstance(config, Method) else hr.testing.fit

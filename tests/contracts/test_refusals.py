@@ -123,7 +123,7 @@ def another_waits(patch, ledger, data, verb, folder):
 
 
 def damaged(patch, ledger, data, verb, folder):
-    file = folder / "blocks" / "000000" / "items.npy"
+    file = folder / "blocks" / "items.bin"
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
     file.write_bytes(content)
@@ -326,7 +326,7 @@ def test_a_damaged_block_is_refused_before_the_charge(verb, tmp_path, request):
     data = in_blocks(table(), DOMAIN, tmp_path, request)
     ledger = ledger_of("file", verb, CAUSES["nobody"], tmp_path, request)
     damaged(None, ledger, data, verb, tmp_path)
-    with pytest.raises(DataError, match=r"items\.npy is not what was written"):
+    with pytest.raises(DataError, match=r"items\.bin is not what was written"):
         VERBS[verb](data, ledger, tmp_path)
     assert not ledger.state().charges
     assert not [*tmp_path.glob("*.sums")]

@@ -74,8 +74,8 @@ def stars_released(cells):
     grant = Ledger.ephemeral(plan.budget).charge(plan, entropy=Seeded(1))
     made = reported(of, method, plan, grant)
     rows = made.data.ratings
-    row = made.rows[of.users.to_list().index("me")]
-    return sorted(rows.steps[rows.indptr[row] : rows.indptr[row + 1]].tolist())
+    row = made.rows[of.users.to_pylist().index("me")]
+    return sorted(rows.values[rows.indptr[row] : rows.indptr[row + 1]].tolist())
 
 
 def test_whichever_items_a_persons_ratings_are_of():

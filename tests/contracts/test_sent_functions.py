@@ -146,7 +146,7 @@ def test_people_among_what_is_sent_are_found(sent):
     for function, kind in (
         (lambda block: people, "Population"),
         (people.blocks, "Population"),
-        (functools.partial(lambda known, block: known, [ratings]), "Ratings"),
+        (functools.partial(lambda known, block: known, [ratings]), "People"),
         (lambda block, other=people.weighed: other, "Watched"),
         (lambda block, other={"personal_epsilon": 1}: other, "dict"),
         (lambda block, other=hidden: other, "ndarray"),

@@ -132,13 +132,13 @@ def contexts(kind: type[Settings]) -> Iterator[dict[str, Any]]:
 # -- what they do -----------------------------------------------------------------------------------------
 
 
-def given_to(config: Settings) -> hr.Ratings | hr.Interactions:
+def given_to(config: Settings) -> hr.People:
     """Ratings, or likes of a model that learns from interactions."""
     return clicks() if getattr(config, "feedback", "ratings") == "interactions" else world()
 
 
 @functools.cache
-def clicks() -> hr.Interactions:
+def clicks() -> hr.People:
     """Two kinds of people, who like the items of one half: their own items tell more than popularity."""
     rng = np.random.default_rng(3)
     users, items = [f"u{k:03}" for k in range(150)], [f"i{k:02}" for k in range(24)]
@@ -154,7 +154,7 @@ def clicks() -> hr.Interactions:
 
 
 @functools.cache
-def world() -> hr.Ratings:
+def world() -> hr.People:
     rng = np.random.default_rng(3)
     users, items = [f"u{k:02}" for k in range(30)], [f"i{k}" for k in range(8)]
     domain = hr.Domain(items, scale=(1, 5, 1), max_per_user=6, max_users=40, users=users)
@@ -186,10 +186,10 @@ def effect(config: Settings, protected: tuple[str, str] | None) -> tuple[Any, ..
     if isinstance(config, Method):
         budget = hr.Budget(epsilon=400.0, delta=0.0, unit=unit, adjacency=adjacency)
         made = hr.testing.randomize(ratings, config, budget, entropy=hr.testing.Seeded(7)).ratings
-        rows = made.indptr.tobytes(), made.items.tobytes(), made.steps.tobytes()
+        rows = made.indptr.tobytes(), made.items.tobytes(), made.values.tobytes()
         return config.plan(ratings.domain, budget).noisy, rows
     # So few people rank by more than counts only under little noise.
-    epsilon = 60.0 if isinstance(ratings, hr.Interactions) else 30.0
+    epsilon = 60.0 if ratings.domain.feedback == "interactions" else 30.0
     epsilon = 3000.0 if isinstance(config, hr.CovarianceSVD | hr.CovarianceKNN) else epsilon
     budget = hr.Budget(epsilon=epsilon, delta=1e-6, unit=unit, adjacency=adjacency)
     return charged(config, ratings, budget)

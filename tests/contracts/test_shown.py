@@ -12,6 +12,7 @@ from hushrec.documents.words import Clause
 from hushrec.models.mcsherry_mironov.covariance_svd import CovarianceSVD
 from hushrec.privacy.accounting.budget import Budget
 from support.documents import piece
+from support.packed import packed
 
 BUDGET = Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
 LOCAL = Budget(epsilon=40.0, delta=0.0, unit="user", adjacency="replace")
@@ -40,7 +41,7 @@ def shown(tmp_path_factory):
         "evaluation": hr.evaluate(release, train=train, test=test),
         "data": data,
         "ratings": ratings,
-        "blocks": hr.Blocks.write(ratings, folder / "packed"),
+        "blocks": packed(ratings, folder / "packed"),
     }
 
 

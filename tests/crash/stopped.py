@@ -1,7 +1,7 @@
 """Fits that are stopped, and what becomes of the same call afterwards: a script for the tests beside it.
 
 It reads plays as JSON, by name, and says as JSON what became of each. It runs no compiled loop with threads
-itself, neither of polars nor of numba, so that its children may be forked.
+itself, neither of DuckDB nor of numba, so that its children may be forked.
 
     stopped.py FOLDER < plays.json
 """

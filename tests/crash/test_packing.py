@@ -1,4 +1,4 @@
-"""A killed load_blocks leaves no ratings to be found: at once, or after the next run, which names them."""
+"""A killed load onto disk leaves no people to be found: at once, or after the next run, which names them."""
 
 import os
 import signal
@@ -11,21 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from hushrec.data.blocks import Blocks
-from hushrec.data.domain import Domain
-from hushrec.data.pack import load_blocks
+import hushrec as hr
 from hushrec.errors import DataError
 from hushrec.files import draft
 
-DOMAIN = Domain(["10", "20"], scale=(1, 5, 1), max_users=5000)
+DOMAIN = hr.Domain(["10", "20"], scale=(1, 5, 1), max_users=5000)
 PACK = """
 import os, signal, sys
 from pathlib import Path
-import hushrec.data.blocks as block_files
-import hushrec.data.blocks as blocks
-from hushrec.data.domain import Domain
-from hushrec.data.pack import load_blocks
-from hushrec.data.pack import Partitions
+import hushrec as hr
+from hushrec.data import folder
+from hushrec.data.clean import Cleaner
+from hushrec.data.folder import Folder
 
 def dies(owner, name, calls, after):
     real, left = getattr(owner, name), [calls]
@@ -42,21 +39,20 @@ def dies(owner, name, calls, after):
 moment = sys.argv[2]
 if moment in MOMENTS:
     dies(*MOMENTS[moment])
-domain = Domain(["10", "20"], scale=(1, 5, 1), max_users=5000)
+domain = hr.Domain(["10", "20"], scale=(1, 5, 1), max_users=5000)
 print("started", flush=True)
-load_blocks(sys.argv[1], domain, Path("packed"), ratings_per_block=500)
+hr.load(sys.argv[1], domain, where=Path("packed"))
 """
 MOMENTS = {
-    "records set aside": '(Partitions, "add", 1, True)',
-    "all records set aside": '(Partitions, "add", 3, True)',
-    "a part taken back": '(Partitions, "take", 1, True)',
-    "one block written": '(block_files, "_written", 1, True)',
-    "some blocks written": '(block_files, "_written", 3, True)',
-    "a file just created": '(block_files, "sha256", 1, False)',
-    "all but the manifest": '(block_files, "asdict", 1, False)',
+    "records cleaned": '(Cleaner, "clean", 1, True)',
+    "people known": '(Cleaner, "people", 1, True)',
+    "some rows written": '(Folder, "add", 3, True)',
+    "all rows written": '(Folder, "finish", 1, False)',
+    "all but the manifest": '(folder, "asdict", 1, False)',
     "before it is renamed": '(os, "replace", 1, False)',
 }
-ASIDE = {"records set aside", "all records set aside"}
+WITH_IDS = {"all but the manifest", "before it is renamed"}
+"""Where the folder of the killed run holds ids."""
 
 
 @pytest.fixture
@@ -66,7 +62,9 @@ def here(tmp_path, monkeypatch):
     (tmp_path / "source").mkdir()
     for name in "abc":
         (tmp_path / "source" / f"{name}.csv").write_text("\n".join(["user,item,rating", *lines]) + "\n")
-    (tmp_path / "beside").mkdir()
+    for name in ("beside", "aside"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "aside"))  # of the runs that are killed
     monkeypatch.chdir(tmp_path / "beside")
     os.umask(0o022)
     return tmp_path / "beside"
@@ -87,9 +85,9 @@ def packed_again(here):
     """The next run, and what it says that it removed."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        blocks = load_blocks("../source", DOMAIN, Path("packed"), ratings_per_block=500)
-    assert blocks.n_users == 1500
-    blocks.verify()
+        people = hr.load("../source", DOMAIN, where=Path("packed"))
+    assert people.n_users == 1500
+    people.verify()
     assert [path.name for path in here.iterdir()] == ["packed"]
     return [str(warning.message) for warning in told]
 
@@ -101,18 +99,14 @@ def test_a_killed_run_leaves_nothing_that_stays(here, moment):
     assert child.wait(60) == -signal.SIGKILL
     child.stdout.close()
     left = list(here.iterdir())
-    if moment in ASIDE:
-        assert left == []
-    else:
-        assert [path.name.startswith(".packed.") for path in left] == [True]
-        assert stat.S_IMODE(left[0].stat().st_mode) == 0o700
-        files = [path for path in left[0].rglob("*") if path.is_file()]
-        assert {stat.S_IMODE(file.stat().st_mode) for file in files} <= {0o600}
-    assert bool(secrets(here)) == (moment not in ASIDE | {"a part taken back"})
-    named = [path.name for path in left if any(path.iterdir())]
-    said = packed_again(here)
-    assert len(said) == len(named)
-    assert all(name in line for name, line in zip(named, said, strict=True))
+    assert [path.name.startswith(".packed.") for path in left] == [True]
+    assert stat.S_IMODE(left[0].stat().st_mode) == 0o700
+    files = [path for path in left[0].rglob("*") if path.is_file()]
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} <= {0o600}
+    assert bool(secrets(here)) == (moment in WITH_IDS)
+    assert not secrets(here.parent / "aside")
+    (said,) = packed_again(here)
+    assert left[0].name in said
 
 
 @pytest.mark.parametrize(
@@ -129,7 +123,7 @@ def test_a_run_killed_at_any_moment(here, wait):
     if not Path("packed").exists():
         packed_again(here)
     assert [path.name for path in here.iterdir()] == ["packed"]
-    Blocks.open("packed", DOMAIN).verify()
+    hr.People.open("packed", DOMAIN).verify()
 
 
 def test_what_another_process_is_writing_is_left_alone(here):
@@ -137,9 +131,8 @@ def test_what_another_process_is_writing_is_left_alone(here):
         (live / "file").write_text("SECRET")
         code = (
             "import warnings; warnings.simplefilter('error')\n"
-            "from pathlib import Path\nfrom hushrec.data.domain import Domain\n"
-            "from hushrec.data.pack import load_blocks\n"
-            "load_blocks('../source', Domain(['10'], scale=(1, 5, 1), max_users=9), Path('packed'))"
+            "from pathlib import Path\nimport hushrec as hr\n"
+            "hr.load('../source', hr.Domain(['10'], scale=(1, 5, 1), max_users=9), where=Path('packed'))"
         )
         subprocess.run([sys.executable, "-c", code], check=True)
         assert (live / "file").exists()
@@ -150,7 +143,7 @@ def test_a_link_in_the_place_of_a_draft_is_not_followed(here):
     (here.parent / "precious").mkdir()
     (here.parent / "precious" / "file").write_text("mine")
     Path(".packed.x.hushrec-draft").symlink_to(here.parent / "precious")
-    load_blocks("../source", DOMAIN, Path("packed"))
+    hr.load("../source", DOMAIN, where=Path("packed"))
     assert (here.parent / "precious" / "file").exists()
 
 
@@ -158,9 +151,6 @@ def test_a_disk_without_room_is_told(here, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("hushrec.data.pack.Partitions.add", full)
-    with pytest.raises(DataError, match="No space left on device; make room"):
-        load_blocks("../source", DOMAIN, Path("packed"))
-    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    monkeypatch.setattr("hushrec.data.folder.Folder.add", full)
     with pytest.raises(DataError, match="No space left on device; choose another"):
-        load_blocks("../source", DOMAIN, Path("packed"))
+        hr.load("../source", DOMAIN, where=Path("packed"))

@@ -159,7 +159,8 @@ def test_a_ledger_that_is_raised_within_the_year_changes_no_claim(kept):
 
 def test_a_catalogue_that_grows_takes_over_at_the_full_price(kept):
     kept.fit()
-    rows = kept.people.to_polars().with_columns(pl.lit("new").alias("item_id")).head(30).unique("user_id")
+    table = pl.from_arrow(kept.people.table())
+    rows = table.with_columns(pl.lit("new").alias("item_id")).head(30).unique("user_id")
     domain = kept.people.domain
     wider = hr.Domain(
         [*domain.items, "new"],
@@ -167,7 +168,7 @@ def test_a_catalogue_that_grows_takes_over_at_the_full_price(kept):
         max_users=domain.max_users,
         max_per_user=domain.max_per_user,
     )
-    more = hr.load(pl.concat([kept.people.to_polars(), rows]), wider)
+    more = hr.load(pl.concat([table, rows]), wider)
     assert states(kept, kept.fit(data=more), (0,))
     assert kept.charge(1).domain != kept.charge(0).domain
 

@@ -7,7 +7,6 @@ import pytest
 
 import hushrec as hr
 from hushrec.curator.admit import admit
-from hushrec.data.pack import load_blocks
 from hushrec.errors import RecordsDropped
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.testing import Seeded
@@ -128,11 +127,11 @@ def test_an_empty_file_is_charged_only_if_that_is_accepted(domain, ledger):
 
 def test_blocks_are_refused_like_ratings(domain, ledger, tmp_path):
     for bad, name in ((11, "many"), (10, "few")):
-        blocks = load_blocks(table(bad), domain, tmp_path / name, ratings_per_block=20)
+        blocks = hr.load(table(bad), domain, where=tmp_path / name)
         assert blocks.dropped.records == 100
         if bad == 11:
             with pytest.raises(RecordsDropped, match=TENTH):
-                hr.fit(hr.Blocks.open(tmp_path / name, domain), MODEL, BUDGET, ledger=ledger)
+                hr.fit(hr.People.open(tmp_path / name, domain), MODEL, BUDGET, ledger=ledger)
     assert not ledger.state().charges
     assert hr.fit(blocks, MODEL, BUDGET, ledger=ledger).statement.private
 

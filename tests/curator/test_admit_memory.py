@@ -8,15 +8,15 @@ import pytest
 import hushrec as hr
 from hushrec.curator import admit
 from hushrec.curator.admit import require_memory
-from hushrec.data.blocks import StoredBlock
 from hushrec.data.dropped import Dropped
-from hushrec.data.spark.spark_feedback import SparkFeedback
+from hushrec.data.spark.people import SparkPeople, StoredBlock
 from hushrec.errors import HushrecError, MemoryExceeded
 from hushrec.models.base import PrivateModel
 from hushrec.models.du_leighton_patel.groups import Groups
 from hushrec.models.du_leighton_patel.method import Method
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.sums.footprint import Footprint
+from support.packed import packed
 
 BUDGET = hr.Budget(epsilon=1.0, delta=1e-9, unit="record", adjacency="add-remove")
 REPLACE = hr.Budget(epsilon=1.0, delta=0.0, unit="user", adjacency="replace")
@@ -48,7 +48,7 @@ def test_a_covariance_of_a_hundred_thousand_items_is_not_charged(tmp_path, small
 
 def test_of_ratings_in_spark_the_driver_holds_none(small):
     many = (StoredBlock(10**9, 10**11, {}),)
-    there = SparkFeedback(of(3).domain, None, Dropped(), has_personal_epsilon=False, _kept=None, _parts=many)
+    there = SparkPeople(of(3).domain, None, Dropped(), has_personal_epsilon=False, _kept=None, _parts=many)
     require_memory("Model", Footprint(GB / 20, 40, 400), there)
     with pytest.raises(MemoryExceeded, match="Nothing was charged"):
         require_memory("Model", Footprint(GB, 0), there)
@@ -123,9 +123,8 @@ def test_the_ratings_count(monkeypatch):
 
 def test_of_blocks_one_is_held_unless_a_fit_gathers_them(tmp_path, monkeypatch):
     data = hr.synthetic.netflix_like(60, 12, 300, seed=1)
-    blocks = hr.Blocks.write(data, tmp_path / "blocks", ratings_per_block=40)
-    monkeypatch.setattr("hushrec.data.blocks.RATINGS_PER_BLOCK", 40)
-    monkeypatch.setattr(admit, "machine", lambda: (GB, 100 * data.n_ratings - 1))
+    blocks = packed(data, tmp_path / "blocks", 40)
+    monkeypatch.setattr(admit, "machine", lambda: (GB, 100 * data.n_entries - 1))
     require_memory("Model", Footprint(10, each_rating=100), blocks)
     with pytest.raises(MemoryExceeded):
         require_memory("Model", Footprint(10, each_rating=100, gathered=True), blocks)
@@ -134,9 +133,9 @@ def test_of_blocks_one_is_held_unless_a_fit_gathers_them(tmp_path, monkeypatch):
 def test_what_gathers_blocks_is_asked_for_all_of_them(tmp_path, monkeypatch):
     """A data set brings all rows together, wherever they were."""
     data = hr.synthetic.netflix_like(60, 12, 300, seed=1)
-    blocks = hr.Blocks.write(data, tmp_path / "blocks", ratings_per_block=40)
+    blocks = packed(data, tmp_path / "blocks", 40)
     seen = []
-    monkeypatch.setattr(hr.Blocks, "rows_held", lambda self, gathered: seen.append(gathered) or (1, 1))
+    monkeypatch.setattr(hr.People, "rows_held", lambda self, gathered: seen.append(gathered) or (1, 1))
     hr.randomize(blocks, hr.RandomizedResponse(), REPLACE, ledger=Ledger.ephemeral(REPLACE))
     assert seen == [True]
 
@@ -151,7 +150,7 @@ def test_what_gathers_blocks_is_asked_for_all_of_them(tmp_path, monkeypatch):
     ids=lambda part: type(part).__name__,
 )
 def test_who_gathers_says_so(model, gathered):
-    people = hr.synthetic.netflix_like(20, 12, 60, seed=1).users.to_list()
+    people = hr.synthetic.netflix_like(20, 12, 60, seed=1).users.to_pylist()
     domain = hr.Domain(range(12), scale=(1, 5, 1), max_users=20, users=people)
     budget = hr.Budget(epsilon=1.0, delta=1e-9, unit="record", adjacency="add-remove")
     assert model.footprint(domain, budget).gathered is gathered

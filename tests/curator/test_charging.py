@@ -67,7 +67,7 @@ def test_a_second_ledger_for_the_same_ratings_is_refused(small, budget, tmp_path
     with pytest.warns(LedgerWarning, match=r"next to ledger\.db and films\.safetensors"):
         second = hr.Ledger.create(tmp_path / "second.db", budget(1.0))
     ledger.path.unlink()
-    for renamed in (small, small.select(np.arange(small.n_ratings) != 3)):
+    for renamed in (small, small.select(np.arange(small.n_entries) != 3)):
         with pytest.raises(LedgerError, match=r"lies films\.safetensors \(charged to ledger\.db\), charged"):
             hr.fit(renamed, GlobalEffects(), budget(1.0), ledger=second)
     assert not second.state().charges

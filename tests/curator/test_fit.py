@@ -36,7 +36,7 @@ def test_what_was_not_loaded_is_refused_before_anything_is_charged(table, budget
 def test_nobody_gives_more_ratings_than_the_cap(small, budget):
     """Unit user: the bounds of all sums rest on it, and the loss of a posterior sample has no other."""
     few = hr.Domain(small.domain.items, scale=(1, 5, 1), max_users=2000, max_per_user=2)
-    whole = hr.Ratings(few, small.users, small.indptr, small.items, small.steps)
+    whole = hr.People(few, small.users, small.indptr, small.items, small.values)
     assert whole.counts.max() > 2
     for config in (hr.GlobalEffects(), hr.PosteriorMF(rank=2, epochs=2)):
         made = [

@@ -8,12 +8,13 @@ import pytest
 
 import hushrec as hr
 from hushrec.curator.public_items import item_prior
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.data.split import holdout
 from hushrec.documents import words
 from hushrec.documents.words import Clause
 from hushrec.errors import ChargeUnpublished, ConfigError, DomainError, ReleaseError
 from hushrec.models import MODELS, class_of
+from support.packed import packed
 from support.stopped import stopped
 
 N = 300
@@ -28,7 +29,7 @@ def world(
     people: int = 400,
     unrated: int = 30,
     roster: bool = False,
-) -> Ratings:
+) -> People:
     """People who like one genre by a star more than the next; the last items have no rating."""
     rng = np.random.default_rng(seed)
     rated = [(f"u{u}", i) for u in range(people) for i in rng.choice(N - unrated, 20, replace=False)]
@@ -39,7 +40,7 @@ def world(
     return hr.load(pl.DataFrame(columns), domain)
 
 
-def clicks(seed: int, features: dict[str, list[str]] | None = None, *, people: int) -> hr.Interactions:
+def clicks(seed: int, features: dict[str, list[str]] | None = None, *, people: int) -> hr.People:
     """People with twenty items each, of which about three in four are of the one genre that they like."""
     rng = np.random.default_rng(seed)
     users, items = [], []
@@ -51,7 +52,7 @@ def clicks(seed: int, features: dict[str, list[str]] | None = None, *, people: i
     return hr.load(pl.DataFrame({"user": users, "item": [str(item) for item in items]}), domain)
 
 
-def fitted(ratings: Ratings, **more) -> hr.Release:
+def fitted(ratings: People, **more) -> hr.Release:
     return hr.testing.fit(ratings, hr.GlobalEffects(), BUDGET, entropy=hr.testing.Seeded(1), **more)
 
 
@@ -128,7 +129,7 @@ def test_a_baseline_of_the_same_people_is_no_public_fact(model, made, store, tmp
     people = made(0, people=60)
     others = made(1, people=60)
     if store == "blocks":
-        people = hr.Blocks.write(people, tmp_path / "people")
+        people = packed(people, tmp_path / "people")
     shown = hr.Release.from_bytes(hr.baseline(people, model).to_bytes())
     through = hr.baseline(others, model, prior=shown)  # which holds what the first one tells
     ledger = hr.Ledger.create(tmp_path / "ledger.db", BUDGET)
@@ -198,18 +199,18 @@ def test_a_model_without_use_for_features_commits_to_none():
     assert item_prior(hr.MatrixFactorization(), world(0, GENRES).domain).digest == ""
 
 
-def part_of(ratings: Ratings, people: slice) -> Ratings:
+def part_of(ratings: People, people: slice) -> People:
     """The ratings of some of the people."""
     start, stop, _ = people.indices(ratings.n_users)
     first, last = ratings.indptr[[start, stop]]
     pointers = ratings.indptr[start : stop + 1] - first
     given = slice(first, last)
-    return Ratings(
-        ratings.domain, ratings.users[people], pointers, ratings.items[given], ratings.steps[given]
+    return People(
+        ratings.domain, ratings.users[people], pointers, ratings.items[given], ratings.values[given]
     )
 
 
-def crowd() -> Ratings:
+def crowd() -> People:
     """Generated people, of whom the first 500 made their ratings public."""
     made = hr.synthetic.netflix_like(2000, 200, 60_000, 3)
     hints = {"expected_users": 2000, "expected_records": 50_000}

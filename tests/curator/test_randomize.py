@@ -36,7 +36,7 @@ def grant(plan, seed=1):
 
 def rows_of(ratings):
     """Item and steps of every row."""
-    cells = list(zip(ratings.items.tolist(), ratings.steps.tolist(), strict=True))
+    cells = list(zip(ratings.items.tolist(), ratings.values.tolist(), strict=True))
     return [cells[a:b] for a, b in zip(ratings.indptr[:-1], ratings.indptr[1:], strict=True)]
 
 
@@ -51,7 +51,7 @@ def test_a_release_says_what_a_cell_and_a_person_lose_and_is_charged(ratings, tm
     assert said.epsilon_per_user == said.epsilon == 20
     assert said.epsilon_per_cell == pytest.approx(1.0)  # 20 items, none capped
     assert Ledger.open(tmp_path / "ledger.db").state().remaining < 1e-6
-    assert set(data.table.columns) == {"user_id", "item_id", "rating"}
+    assert set(data.table.column_names) == {"user_id", "item_id", "rating"}
     assert data.n_people == ratings.n_users
     with pytest.raises(BudgetExceeded):
         hr.randomize(ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "ledger.db", accept="weak")
@@ -93,7 +93,7 @@ def test_a_device_reports_and_whoever_collects_only_post_processes(tmp_path):
     assert data.n_people == 3
     assert data.statement.private
     assert data.statement.epsilon == 60
-    assert not set(data.table["user_id"].to_list()) & {"ann", "bob", "eve"}
+    assert not set(data.table["user_id"].to_pylist()) & {"ann", "bob", "eve"}
 
 
 def test_seeded_releases_promise_nothing(ratings):

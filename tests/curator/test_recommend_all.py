@@ -4,10 +4,13 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
+from pyarrow import csv, parquet
 
 import hushrec as hr
 from hushrec.curator.recommend_all import recommend_all, write_lists
@@ -30,19 +33,22 @@ def release(rated):
 
 
 def by_user(tables):
-    table = pl.concat(tables)
-    assert table.columns == ["user_id", "item_id", "score", "rank"]
-    return {
-        user: [*zip(lists["item_id"], lists["score"], lists["rank"], strict=True)]
-        for (user,), lists in table.group_by("user_id", maintain_order=True)
-    }
+    table, lists = pa.concat_tables(tables), {}
+    assert table.column_names == ["user_id", "item_id", "score", "rank"]
+    for user, *row in zip(*table.to_pydict().values(), strict=True):
+        lists.setdefault(user, []).append(tuple(row))
+    return lists
 
 
-def own(feedback):
-    return {
-        user: dict(zip(lists["item_id"], lists[:, 2] if lists.width > 2 else lists["item_id"], strict=True))
-        for (user,), lists in feedback.to_polars().group_by("user_id", maintain_order=True)
-    }
+def own(people):
+    given = {}
+    for user, item, *rating in zip(*people.table().to_pydict().values(), strict=True):
+        given.setdefault(user, {})[item] = rating[0] if rating else item
+    return given
+
+
+def read(path):
+    return parquet.read_table(path) if path.suffix == ".parquet" else csv.read_csv(path)
 
 
 def alone(release, given, n, allowed=None):
@@ -54,7 +60,7 @@ def alone(release, given, n, allowed=None):
 
 def test_everybody_gets_the_list_of_the_client(release, rated):
     found = by_user(recommend_all(release, rated, 7))
-    assert [*found] == rated.users.to_list()
+    assert [*found] == rated.users.to_pylist()
     for user, given in own(rated).items():
         assert found[user] == alone(release, given, 7)
 
@@ -63,7 +69,7 @@ def test_interactions_and_counts():
     plain = interactions(50, 30, 400, 0)
     counts = np.random.default_rng(0).integers(1, 4, 400).astype(np.uint8)
     domain = hr.Domain(plain.domain.items, max_users=100, counts=9)
-    counted = hr.Interactions(domain, plain.users, plain.indptr, plain.items, counts)
+    counted = hr.People(domain, plain.users, plain.indptr, plain.items, counts)
     for given in (plain, counted):
         release = hr.baseline(given, hr.Popularity())
         found = by_user(recommend_all(release, given, 7))
@@ -72,7 +78,7 @@ def test_interactions_and_counts():
 
 
 def test_block_files_give_the_same_lists(release, rated, tmp_path, monkeypatch):
-    blocks = hr.Blocks.write(rated, tmp_path / "blocks", ratings_per_block=200)
+    blocks = replace(hr.load(rated.table(), rated.domain, where=tmp_path / "blocks"), _per_block=200)
     assert blocks.n_blocks > 3
     expected = by_user(recommend_all(release, rated, 5))
     monkeypatch.setattr(top_n, "_SCORES", 3 * ITEMS)
@@ -87,7 +93,7 @@ def test_cores_change_neither_lists_nor_order(release, rated, monkeypatch, cores
     monkeypatch.setattr(top_n, "_SCORES", 3 * ITEMS)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(cores), raising=False)
     found = by_user(recommend_all(release, rated, 5))
-    assert [*found] == rated.users.to_list()
+    assert [*found] == rated.users.to_pylist()
     assert found == expected
 
 
@@ -118,7 +124,7 @@ def likes():
     """A release of likes, the ratings of three users, and the same as likes."""
     items = [f"i{k}" for k in range(8)]
     release = ranker(items=items, scale=(1.0, 5.0, 1.0), likes=4.0)
-    table = pl.DataFrame(
+    table = pa.table(
         {
             "user_id": list("aaabbc"),
             "item_id": ["i0", "i1", "i5", "i0", "i2", "i1"],
@@ -193,8 +199,7 @@ def test_a_list_has_an_item(release, rated):
 def test_the_file_holds_the_tables_for_its_owner_alone(release, rated, tmp_path, name):
     path = tmp_path / name
     write_lists(recommend_all(release, rated, 4), path)
-    read = pl.read_parquet(path) if name.endswith("parquet") else pl.read_csv(path)
-    assert by_user([read]) == by_user(recommend_all(release, rated, 4))
+    assert by_user([read(path)]) == by_user(recommend_all(release, rated, 4))
     assert path.stat().st_mode & 0o777 == 0o600
     assert [*tmp_path.iterdir()] == [path]
 
@@ -202,9 +207,14 @@ def test_the_file_holds_the_tables_for_its_owner_alone(release, rated, tmp_path,
 @pytest.mark.parametrize("name", ["lists.parquet", "lists.csv"])
 def test_nobody_has_a_file_too(release, rated, tmp_path, name):
     write_lists(recommend_all(release, rated.slice(0, 0)), tmp_path / name)
-    read = (pl.read_parquet if name.endswith("parquet") else pl.read_csv)(tmp_path / name)
-    assert read.columns == ["user_id", "item_id", "score", "rank"]
-    assert read.is_empty()
+    table = read(tmp_path / name)
+    assert table.column_names == ["user_id", "item_id", "score", "rank"]
+    assert len(table) == 0
+
+
+def test_tables_go_to_polars_and_pandas(release, rated):
+    table = next(recommend_all(release, rated, 4))
+    assert pl.from_arrow(table).to_dicts() == table.to_pandas().to_dict("records") == table.to_pylist()
 
 
 @pytest.mark.parametrize("name", ["lists.parquet", "lists.csv"])
@@ -233,10 +243,12 @@ def test_a_file_that_cannot_be_written(release, rated, tmp_path):
 
 PEAK = """
 import resource, sys
+from dataclasses import replace
 import hushrec as hr
 from hushrec.curator.recommend_all import recommend_all, write_lists
 release, domain = hr.Release.open("release.safetensors"), hr.Domain.open("domain.json")
-write_lists(recommend_all(release, hr.Blocks.open(sys.argv[1], domain), 100), sys.argv[1] + ".parquet")
+people = replace(hr.People.open(sys.argv[1], domain), _per_block=1 << 16)
+write_lists(recommend_all(release, people, 100), sys.argv[1] + ".parquet")
 sys.stdout.write(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10))
 """
 
@@ -251,10 +263,9 @@ def test_memory_does_not_grow_with_the_users(tmp_path, monkeypatch):
     peaks = []
     for n_users in (5_000, 40_000):
         some = people.slice(0, min(n_users, people.n_users))
-        hr.Blocks.write(some, f"{n_users}", ratings_per_block=1 << 16)
+        hr.load(some.table(), some.domain, where=Path(f"{n_users}"))
         command = [sys.executable, "-c", PEAK, f"{n_users}"]
         found = subprocess.run(command, capture_output=True, text=True, check=True)
         peaks.append(int(found.stdout))
-        n_rows = pl.scan_parquet(f"{n_users}.parquet").select(pl.len()).collect().item()
-        assert n_rows > 99 * n_users
+        assert parquet.read_metadata(f"{n_users}.parquet").num_rows > 99 * n_users
     assert peaks[1] - peaks[0] < 100

@@ -1,14 +1,17 @@
 """Lists made on Spark: those that are made here, however the people are parted."""
 
-import polars as pl
+from dataclasses import replace
+
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import hushrec as hr
 from hushrec.curator import recommend_all as on_spark
 from hushrec.curator.recommend_all import recommend_all, recommend_on_spark, write_folder
-from hushrec.data.spark.spark_feedback import SparkFeedback
 from hushrec.data.synthetic import interactions, netflix_like
 from hushrec.errors import ConfigError, DataError
+from support.spark import sent
 
 pytestmark = pytest.mark.spark
 
@@ -41,47 +44,46 @@ def release(rated):
 
 @pytest.fixture(scope="module")
 def kept(spark, rated):
-    with SparkFeedback.of(spark, rated, n_blocks=7) as kept:
+    with sent(spark, rated, n_blocks=7) as kept:
         yield kept
 
 
 def here(release, people, n, **more):
-    return pl.concat(recommend_all(release, people, n, **more))
+    return pa.concat_tables(recommend_all(release, people, n, **more)).to_pylist()
 
 
 def collected(lists):
-    """The rows of a DataFrame, those of each user as they come."""
-    return pl.from_arrow(lists.toArrow()).sort("user_id", maintain_order=True)
+    """The rows of a DataFrame or a table, those of each user as they come."""
+    table = lists if isinstance(lists, pa.Table) else lists.toArrow()
+    return sorted(table.to_pylist(), key=lambda row: row["user_id"])
 
 
 @pytest.mark.parametrize("kind", MODELS)
 def test_every_kind_of_release_lists_the_same(spark, rated, given, kind):
     people = given if MODELS[kind].feedback == "interactions" else rated
     release = hr.baseline(people, MODELS[kind])
-    with SparkFeedback.of(spark, people, n_blocks=2) as kept:
+    with sent(spark, people, n_blocks=2) as kept:
         found = collected(recommend_on_spark(release, kept, 5))
-    assert found.equals(here(release, people, 5))
+    assert found == here(release, people, 5)
 
 
 @pytest.mark.parametrize("n_blocks", [1, 2, 7])
 def test_partitions_change_nothing(spark, release, rated, n_blocks, monkeypatch):
     backwards = [rated.slice(50, 80), rated.slice(0, 50)]
-    with SparkFeedback.of(spark, backwards, n_blocks=n_blocks) as kept:
+    with sent(spark, backwards, n_blocks=n_blocks) as kept:
         lists = recommend_on_spark(release, kept, 7)
         assert lists.rdd.getNumPartitions() >= n_blocks
         shuffled = kept.frame.orderBy("items").repartition(3)
-        moved = SparkFeedback(
-            kept.domain, shuffled, kept.dropped, kept.has_personal_epsilon, kept._kept, kept._parts
-        )
+        moved = replace(kept, frame=shuffled)
         for found in (lists, recommend_on_spark(release, moved, 7)):
-            assert collected(found).equals(here(release, rated, 7))
+            assert collected(found) == here(release, rated, 7)
 
 
 def test_a_cap_and_what_is_allowed_count(kept, release, rated):
     allowed = ["i00003", "i00017", "i00040", "not in the catalogue"]
     found = collected(recommend_on_spark(release, kept.capped(3), 2, allowed=iter(allowed)))
-    assert found.equals(here(release, rated.capped(3), 2, allowed=allowed))
-    assert set(found["item_id"]) <= set(allowed)
+    assert found == here(release, rated.capped(3), 2, allowed=allowed)
+    assert {row["item_id"] for row in found} <= set(allowed)
 
 
 def test_what_is_wrong_is_said_before_anything_runs(kept, release):
@@ -119,8 +121,7 @@ def test_a_worker_reads_a_release_once(release, rated, monkeypatch):
 def test_a_folder_appears_for_its_owner_once_it_is_complete(kept, release, rated, tmp_path):
     folder = tmp_path / "lists"
     write_folder(recommend_on_spark(release, kept, 4), str(folder))
-    read = pl.read_parquet(folder / "*.parquet").sort("user_id", maintain_order=True)
-    assert read.equals(here(release, rated, 4))
+    assert collected(parquet.read_table(folder)) == here(release, rated, 4)
     assert folder.stat().st_mode & 0o777 == 0o700
     assert [*tmp_path.iterdir()] == [folder]
     with pytest.raises(DataError, match="exists; choose another folder"):
@@ -130,7 +131,7 @@ def test_a_folder_appears_for_its_owner_once_it_is_complete(kept, release, rated
 def test_a_uri_is_written_by_spark(kept, release, rated, tmp_path):
     uri = (tmp_path / "lists").as_uri()
     write_folder(recommend_on_spark(release, kept, 4), uri)
-    assert pl.read_parquet(tmp_path / "lists" / "*.parquet").height == here(release, rated, 4).height
+    assert collected(parquet.read_table(tmp_path / "lists")) == here(release, rated, 4)
     assert (tmp_path / "lists" / "_SUCCESS").exists()
     with pytest.raises(DataError, match="exists; choose another folder"):
         write_folder(recommend_on_spark(release, kept, 4), uri)

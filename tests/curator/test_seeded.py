@@ -4,10 +4,10 @@ import pytest
 
 import hushrec as hr
 from hushrec.curator import seeded
-from hushrec.data.pack import load_blocks
 from hushrec.documents.words import Clause
 from hushrec.errors import ConfigError, DataError
 from hushrec.privacy.noise.entropy import OperatingSystem
+from support.packed import packed
 from support.stopped import stopped
 
 ROWS = hr.Budget(epsilon=4.0, delta=0.0, unit="user", adjacency="replace")
@@ -47,13 +47,13 @@ def test_noise_that_claims_to_be_private_is_refused(small, budget):
 
 def test_a_damaged_block_is_refused_before_an_experiment_is_charged(small, budget, tmp_path):
     """Here no digest is computed, which would find it."""
-    people = load_blocks(small.to_polars(), small.domain, tmp_path / "blocks")
+    people = packed(small, tmp_path / "blocks")
     ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(1.0))
-    (file,) = tmp_path.rglob("items.npy")
+    (file,) = tmp_path.rglob("items.bin")
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
     file.write_bytes(content)
-    with pytest.raises(DataError, match=r"items\.npy is not what was written"):
+    with pytest.raises(DataError, match=r"items\.bin is not what was written"):
         seeded.fit(people, hr.GlobalEffects(), budget(1.0), ledger=ledger, entropy=hr.testing.Seeded(1))
     assert not ledger.state().charges
 

@@ -3,11 +3,10 @@
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.documents import words
 from hushrec.documents.words import Clause
 from hushrec.models.base import Model
@@ -23,13 +22,13 @@ CHAIN = ChainSettings(chains=2, epochs=20)
 SHORT = PosteriorSampleMF(rank=2, chain=CHAIN)
 
 
-def ratings(asked: float | None = None) -> Ratings:
+def ratings(asked: float | None = None) -> People:
     """Two people who rated one item each."""
     levels = None if asked is None else LEVELS
     domain = hr.Domain(range(5), scale=(1, 5, 1), max_users=100, max_per_user=2, personal_epsilon=levels)
-    people = pl.Series(["a", "b"], dtype=pl.String)
+    people = ["a", "b"]
     asks = None if asked is None else np.full(2, asked)
-    return Ratings(
+    return People(
         domain,
         people,
         np.array([0, 1, 2]),
@@ -100,7 +99,7 @@ def test_the_verdict_is_the_one_that_a_statement_looks_for(rhat: float, tmp_path
 def test_a_declared_crowd_is_an_assumption(crowd, told, budget):
     made = hr.synthetic.netflix_like(20, 6, 60, 1)
     domain = hr.Domain(made.domain.items, scale=(1, 5, 1), max_users=2_000, **crowd)
-    people = hr.Ratings(domain, made.users, made.indptr, made.items, made.steps)
+    people = hr.People(domain, made.users, made.indptr, made.items, made.values)
     statement = hr.testing.fit(people, hr.GlobalEffects(), budget(), entropy=hr.testing.Seeded(1)).statement
     found = [clause for clause in statement.assumes if clause.name.startswith("assumes.expected")]
     assert len(found) == (told is not None)

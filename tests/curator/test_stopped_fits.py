@@ -135,11 +135,12 @@ def test_other_rows_go_on_only_if_that_is_accepted(call, ledger, small):
     """All of them with what was measured of the first ones."""
     measured.clear()
     stop(call)
-    steps = small.steps.copy()
+    steps = small.values.copy()
     steps[7] = (steps[7] + 1) % small.domain.scale.n_values
-    moved = hr.Ratings(small.domain, small.users, small.indptr, small.items, steps)
-    fewer = small.select(np.arange(small.n_ratings) != 3)
-    renamed = hr.Ratings(small.domain, small.users + "x", small.indptr, small.items, small.steps)
+    moved = hr.People(small.domain, small.users, small.indptr, small.items, steps)
+    fewer = small.select(np.arange(small.n_entries) != 3)
+    names = [f"{user}x" for user in small.users.to_pylist()]
+    renamed = hr.People(small.domain, names, small.indptr, small.items, small.values)
     for others in (moved, fewer, renamed):
         with pytest.raises(ChargeUnpublished, match=r'Nothing more was charged.* accept="changed", or --acc'):
             call(others)

@@ -55,7 +55,7 @@ def test_it_does_not_depend_on_the_ratings(budget):
     for size in (100, 1_600):
         drawn = hr.synthetic.netflix_like(50, 40, size, 1)
         domain = hr.Domain(drawn.domain.items, scale=(1, 5, 1), **crowd)
-        people = hr.Ratings(domain, drawn.users, drawn.indptr, drawn.items, drawn.steps)
+        people = hr.People(domain, drawn.users, drawn.indptr, drawn.items, drawn.values)
         made.append(hr.testing.fit(people, budget=asked, entropy=hr.testing.Seeded(1)))
     assert {release.model for release in made} == {type(hr.suggest_model(domain, asked)).__name__}
     assert made[0].settings == made[1].settings
@@ -152,7 +152,7 @@ def test_a_share_of_a_ledger_decides_not_its_total(budget):
     assert choice(domain, total).model == hr.PrivateEASE()
     assert choice(domain, hr.split_budget(total, 52)).model == hr.Popularity()
     drawn = hr.synthetic.interactions(60, 500, 600, 1)
-    people = hr.Interactions(domain, drawn.users, drawn.indptr, drawn.items)
+    people = hr.People(domain, drawn.users, drawn.indptr, drawn.items)
     for releases, model in ((52, "Popularity"), (1, "PrivateEASE")):
         ledger = hr.Ledger.ephemeral(total, releases)
         assert hr.fit(people, budget="auto", ledger=ledger).model == model

@@ -10,7 +10,6 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
-import polars as pl
 import pytest
 
 import hushrec as hr
@@ -33,8 +32,8 @@ def given(people=60, items=12, seed=0):
     rng = np.random.default_rng(seed)
     domain = hr.Domain([f"item {k:02d}" for k in range(items)], max_users=1000, max_per_user=20)
     rows = [np.sort(rng.choice(items, 4, replace=False)).astype(np.int32) for _ in range(people)]
-    users = pl.Series([f"u{seed}-{number:04d}" for number in range(people)])
-    return hr.Interactions(domain, users, np.arange(people + 1) * 4, np.concatenate(rows))
+    users = [f"u{seed}-{number:04d}" for number in range(people)]
+    return hr.People(domain, users, np.arange(people + 1) * 4, np.concatenate(rows))
 
 
 @pytest.fixture
@@ -232,7 +231,7 @@ def test_another_cap_per_person_begins_anew(call):
     domain = hr.Domain(given().domain.items, max_users=1000, max_per_user=30)
     data = given()
     with pytest.warns(LedgerWarning, match="first release of a year"):
-        assert held(call(data=hr.Interactions(domain, data.users, data.indptr, data.items))) == ([], [])
+        assert held(call(data=hr.People(domain, data.users, data.indptr, data.items))) == ([], [])
 
 
 def test_the_suggested_model_stays_the_same_through_a_year(tmp_path):
@@ -240,7 +239,7 @@ def test_the_suggested_model_stays_the_same_through_a_year(tmp_path):
     ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(1.0), max_releases=6)
     made = hr.synthetic.interactions(200, 30, 3000, seed=1)
     domain = hr.Domain(made.domain.items, max_users=300, max_per_user=30)
-    data = hr.Interactions(domain, made.users, made.indptr, made.items)
+    data = hr.People(domain, made.users, made.indptr, made.items)
     for index in range(6):
         release = hr.fit(data, None, "auto", ledger=ledger)
         assert (index, release.model, held(release)) == (index, "PrivateEASE", ([*range(index)], []))
@@ -513,7 +512,7 @@ def test_tastes_of_four_releases_are_closer_than_a_share_alone(name):
 def test_a_catalogue_of_ratings_that_grows_and_is_reordered_is_matched_by_id():
     data, total = rated(), budget(1000.0, "record")
     domain = hr.Domain(["0-new", *data.domain.items], scale=(1, 5, 1), max_users=data.domain.max_users)
-    more = hr.Ratings(domain, data.users, data.indptr, data.items + np.int32(1), data.steps)
+    more = hr.People(domain, data.users, data.indptr, data.items + np.int32(1), data.values)
     for model in (hr.GlobalEffects(), hr.CovarianceSVD(rank=3)):
         first, second = year([data, more], model, total, [0.5] * 2)
         assert second.items == ("0-new", *first.items)

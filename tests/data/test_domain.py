@@ -1,3 +1,5 @@
+"""A domain: what is public before any record is read."""
+
 import hashlib
 import json
 import subprocess
@@ -7,8 +9,14 @@ import numpy as np
 import polars as pl
 import pytest
 
+import hushrec as hr
+from hushrec.data.declarations import Crowd, domain_text
 from hushrec.data.domain import Domain, Scale
 from hushrec.errors import DataError, DomainError
+
+
+def sha256(text):
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def test_scale_knows_its_levels():
@@ -34,10 +42,11 @@ def test_nearest_finds_every_level_of_a_decimal_scale(scale):
     ids=["text", "ints", "numpy", "polars", "iterator", "range"],
 )
 def test_ids_of_any_sort_become_the_same_text(items):
-    domain = Domain(items=items, scale=(1, 5, 1), max_per_user=500, max_users=10_000)
+    domain = Domain(items=items, scale=(1, 5, 1), max_per_user=500, max_users=np.int64(7))
     assert domain.items == ("1", "2")
     assert domain.positions == {"1": 0, "2": 1}
     assert (domain.n_items, domain.max_per_user, domain.scale) == (2, 500, (1.0, 5.0, 1.0))
+    assert domain.max_users == 7
 
 
 def test_ids_are_normalised_to_nfc():
@@ -61,9 +70,7 @@ def test_ids_are_normalised_to_nfc():
         ({"items": ["a\0b"]}, "NUL"),
         ({"items": ["\ud800"]}, "not valid Unicode"),
         ({"scale": (1, 5, 0.3)}, "not a whole number of steps"),
-        ({"scale": (5, 1, 1)}, "is not a scale"),
-        ({"scale": (1, 5, -1)}, "is not a scale"),
-        ({"scale": (1, 1, 1)}, "is not a scale"),
+        *(({"scale": scale}, "is not a scale") for scale in ((5, 1, 1), (1, 5, -1), (1, 1, 1))),
         ({"scale": (1, float("nan"), 1)}, "is not a scale"),
         ({"scale": (0, 256, 1)}, "257 values are more than 256"),
         ({"scale": (1, 5)}, "scale"),
@@ -71,6 +78,8 @@ def test_ids_are_normalised_to_nfc():
         ({"max_per_user": 1.5}, "max_per_user"),
         ({"max_users": 0}, "max_users"),
         ({"max_users": "many"}, "max_users"),
+        ({"expected_users": 0}, "expected_users"),
+        ({"expected_records": -1}, "expected_records"),
     ],
 )
 def test_a_wrong_declaration_is_explained(change, message):
@@ -81,56 +90,39 @@ def test_a_wrong_declaration_is_explained(change, message):
     assert "pydantic" not in str(caught.value)
 
 
-def test_numpy_integers_are_integers():
-    assert Domain(["a"], scale=(1, 5, 1), max_users=np.int64(7)).max_users == 7
-
-
 def test_saved_domain_opens_equal(tmp_path):
     domain = Domain(["é", "007", "b,\"c'"], scale=(0.5, 5, 0.5), max_per_user=3, max_users=9)
     domain.save(tmp_path / "domain.json")
     opened = Domain.open(tmp_path / "domain.json")
-    assert opened == domain
-    assert opened.digest == domain.digest
+    assert (opened, opened.digest) == (domain, domain.digest)
 
 
 def test_digest_is_of_the_content_in_order():
     domain = Domain(["a", "b"], scale=(1, 5, 1), max_per_user=500, max_users=10)
     # The digest names releases, so it must never drift.
-    text = '{"items":["a","b"],"max_per_user":500,"max_users":10,"scale":[1.0,5.0,1.0]}'
-    assert domain.digest == hashlib.sha256(text.encode()).hexdigest()
+    assert domain.digest == sha256(
+        '{"items":["a","b"],"max_per_user":500,"max_users":10,"scale":[1.0,5.0,1.0]}'
+    )
     assert domain.digest != Domain(["b", "a"], scale=(1, 5, 1), max_per_user=500, max_users=10).digest
 
 
+def saved(**change):
+    return json.dumps({"items": ["a"], "scale": [1, 5, 1], "max_per_user": 5, "max_users": 9} | change)
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("text", "message"),
     [
-        "",
-        "[1, 2]",
-        "{}",
-        '{"items": ["a"], "scale": [1, 5, 1], "max_per_user": 5, "max_users": 9, "extra": 1}',
+        *((text, "is not a domain|cannot be read") for text in ("", "[1, 2]", "{}", saved(extra=1))),
+        (saved(items=["a", "a"]), "more than once"),
+        (None, r"domain\.json cannot be read: No such file"),
     ],
 )
-def test_a_file_that_is_no_domain_is_refused(tmp_path, text):
-    (tmp_path / "domain.json").write_text(text)
-    with pytest.raises(DomainError, match=r"is not a domain|cannot be read"):
+def test_a_file_that_is_no_domain_is_refused(tmp_path, text, message):
+    if text is not None:
+        (tmp_path / "domain.json").write_text(text)
+    with pytest.raises(DomainError, match=message):
         Domain.open(tmp_path / "domain.json")
-
-
-def test_a_saved_domain_is_checked_again(tmp_path):
-    fields = {"items": ["a", "a"], "scale": [1, 5, 1], "max_per_user": 5, "max_users": 9}
-    (tmp_path / "domain.json").write_text(json.dumps(fields))
-    with pytest.raises(DomainError, match="more than once"):
-        Domain.open(tmp_path / "domain.json")
-
-
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(DomainError, match=r"none\.json cannot be read: No such file"):
-        Domain.open(tmp_path / "none.json")
-
-
-def test_repr_is_short():
-    domain = Domain(range(20_000), scale=(1, 5, 1), max_users=10)
-    assert repr(domain) == "Domain(20000 items, scale 1 to 5 by 1, cap 500, at most 10 users)"
 
 
 # -- kinds of feedback ------------------------------------------------------------------------------------
@@ -141,20 +133,16 @@ KINDS = {
     "counts": {"counts": 9},
     "likes": {"scale": (1, 5, 1), "likes": 4},
 }
+LIKES = "likes: ratings of at least 4 on the scale 1 to 5 by 1"
 
 
 @pytest.mark.parametrize(
     ("kind", "feedback", "told", "fields"),
     [
-        ("ratings", "ratings", "scale 1 to 5 by 1", '"scale":[1.0,5.0,1.0]'),
-        ("interactions", "interactions", "interactions", ""),
-        ("counts", "interactions", "interactions counted up to 9", '"counts":9'),
-        (
-            "likes",
-            "interactions",
-            "likes: ratings of at least 4 on the scale 1 to 5 by 1",
-            '"likes":4.0,"scale":[1.0,5.0,1.0]',
-        ),
+        ("ratings", "ratings", "scale 1 to 5 by 1", {"scale": [1.0, 5.0, 1.0]}),
+        ("interactions", "interactions", "interactions", {}),
+        ("counts", "interactions", "interactions counted up to 9", {"counts": 9}),
+        ("likes", "interactions", LIKES, {"likes": 4.0, "scale": [1.0, 5.0, 1.0]}),
     ],
 )
 def test_a_domain_declares_what_people_give(kind, feedback, told, fields, tmp_path):
@@ -164,10 +152,8 @@ def test_a_domain_declares_what_people_give(kind, feedback, told, fields, tmp_pa
     domain.save(tmp_path / "domain.json")
     again = Domain.open(tmp_path / "domain.json")
     assert (again, again.digest, again.feedback) == (domain, domain.digest, feedback)
-    text = json.dumps(
-        {"max_per_user": 500, "items": ["a"], "max_users": 9} | json.loads(f"{{{fields}}}"), sort_keys=True
-    )
-    assert domain.digest == hashlib.sha256(text.replace(" ", "").encode()).hexdigest()
+    text = json.dumps({"max_per_user": 500, "items": ["a"], "max_users": 9} | fields, sort_keys=True)
+    assert domain.digest == sha256(text.replace(" ", ""))
 
 
 def test_kinds_have_digests_of_their_own():
@@ -212,17 +198,55 @@ def test_a_kind_that_does_not_exist_is_explained(change, message):
 
 def test_every_rating_of_a_decimal_scale_may_be_the_threshold():
     for step in range(100):
-        assert Domain(["a"], scale=(0.5, 10.4, 0.1), likes=0.5 + 0.1 * step, max_users=9).likes
-        assert Domain(
-            ["a"], scale=(0.5, 10.4, 0.1), likes=float(f"{0.5 + 0.1 * step:.1f}"), max_users=9
-        ).likes
+        for likes in (0.5 + 0.1 * step, float(f"{0.5 + 0.1 * step:.1f}")):
+            assert Domain(["a"], scale=(0.5, 10.4, 0.1), likes=likes, max_users=9).likes == likes
 
 
 def test_importing_the_domain_does_not_import_the_heavy_ones():
-    heavy = ("polars", "numba", "scipy")
+    heavy = ("duckdb", "numba", "pyarrow", "scipy")
     code = f"import sys, hushrec.data.domain; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+# -- how much there is to see, as declared or as the bounds suggest ---------------------------------------
+
+
+def expecting(**hints):
+    return Domain(range(30), scale=(1, 5, 1), max_users=1_000, max_per_user=20, **hints)
+
+
+BOTH = {"expected_users": 700, "expected_records": 9_100}
+
+
+@pytest.mark.parametrize(
+    ("hints", "crowd"),
+    [
+        (BOTH, Crowd(700, 9_100, declared=True)),
+        ({}, Crowd(1_000, 20_000, declared=False)),
+        ({"expected_users": 10}, Crowd(10, 200, declared=False)),
+        ({"expected_records": 500}, Crowd(1_000, 500, declared=False)),
+    ],
+)
+def test_a_crowd_is_what_was_declared_or_follows_from_the_bounds_alone(hints, crowd):
+    assert expecting(**hints).crowd == crowd
+    assert crowd.each == crowd.ratings / crowd.users
+
+
+def test_a_population_is_the_same_whatever_is_expected_of_it(tmp_path):
+    plain, hinted = expecting(), expecting(**BOTH)
+    assert (plain, plain.digest) == (hinted, hinted.digest)
+    hinted.save(tmp_path / "domain.json")
+    assert Domain.open(tmp_path / "domain.json").crowd == hinted.crowd != plain.crowd
+    assert domain_text(hinted).endswith("at most 1000 users, about 700 users, about 9,100 ratings")
+    assert domain_text(hinted) in repr(hinted)
+
+
+def test_another_expectation_is_another_plan():
+    """The noise differs, so the release of one is not handed out for the other."""
+    budget = hr.Budget(epsilon=8.0, delta=1e-6, unit="user", adjacency="add-remove")
+    domains = expecting(), expecting(**BOTH)
+    assert len({hr.plan(domain, hr.CovarianceSVD(), budget).key("ledger") for domain in domains}) == 2
 
 
 # -- the roster -------------------------------------------------------------------------------------------
@@ -240,11 +264,6 @@ def test_a_roster_is_kept_in_the_order_of_utf8_bytes():
     assert [domain.user_positions[user] for user in domain.users] == list(range(8))
     assert with_roster(reversed(users)) == domain
     assert with_roster(reversed(users)).digest == domain.digest
-
-
-def test_without_a_roster_nobody_is_listed():
-    domain = with_roster(None)
-    assert (domain.users, domain.n_users, domain.user_positions) == (None, 0, {})
 
 
 def test_ids_of_people_follow_the_rules_of_items():
@@ -277,17 +296,22 @@ def test_a_roster_is_saved_and_digested(tmp_path):
     domain.save(tmp_path / "domain.json")
     assert Domain.open(tmp_path / "domain.json") == domain
     text = '{"items":["a","b"],"max_per_user":500,"max_users":10,"scale":[1.0,5.0,1.0],"users":["y","é"]}'
-    assert domain.digest == hashlib.sha256(text.encode()).hexdigest()
+    assert domain.digest == sha256(text)
+    assert (without.users, without.n_users, without.user_positions) == (None, 0, {})
     without.save(tmp_path / "domain.json")
     assert "users" not in json.loads((tmp_path / "domain.json").read_text())
     assert len({domain.digest, without.digest, with_roster(["y"]).digest}) == 3
 
 
-def test_repr_counts_the_roster_and_names_nobody():
-    domain = Domain(["a"], scale=(1, 5, 1), max_users=7000, users=(f"secret {u}" for u in range(6040)))
+def test_repr_is_short_counts_the_roster_and_names_nobody():
+    people = (f"secret {u}" for u in range(6040))
+    domain = Domain(range(20_000), scale=(1, 5, 1), max_users=7000, users=people)
     assert repr(domain) == (
-        "Domain(1 items, scale 1 to 5 by 1, cap 500, at most 7000 users, roster of 6,040 people)"
+        "Domain(20000 items, scale 1 to 5 by 1, cap 500, at most 7000 users, roster of 6,040 people)"
     )
+
+
+# -- titles and features ----------------------------------------------------------------------------------
 
 
 def titled(**changes):
@@ -295,17 +319,28 @@ def titled(**changes):
     return Domain(["7", "8"], **(facts | changes))
 
 
-def test_titles_describe_items_and_are_not_the_population():
+def test_titles_describe_items_and_are_not_the_population(tmp_path):
     plain = Domain(["7", "8"], scale=(1, 5, 1), max_users=10)
     both = titled(features={"genres": {"7": "Horror|Sci-Fi"}})
     assert both.digest == titled().digest == titled(titles={"8": "Aliens"}).digest == plain.digest
-    assert both == plain
-    assert hash(both) == hash(plain)
+    assert (both, hash(both)) == (plain, hash(plain))
     assert both != Domain(["7", "8"], scale=(1, 5, 1), max_users=11)
     assert both != "Domain"
-    assert both.features == {"genres": ("Horror|Sci-Fi", "")}
     assert repr(both).endswith(" users, titles)")
     assert "titles" not in repr(plain)
+    both.save(tmp_path / "domain.json")
+    for domain in (both, Domain.open(tmp_path / "domain.json")):
+        assert domain.titles == ("Alien (1979)", "")
+        assert domain.features == {"genres": ("Horror|Sci-Fi", "")}
+    assert titled(titles=None).titles is None
+
+
+@pytest.mark.parametrize("change", [{"titles": ["one"]}, {"titles": "ab"}, {"features": {"genres": ["x"]}}])
+def test_titles_that_do_not_fit_are_refused(change):
+    with pytest.raises(DomainError, match=r"wrong domain: (titles|features)"):
+        titled(**change)
+    with pytest.raises(DomainError, match="items"):
+        Domain([], scale=(1, 5, 1), max_users=10, titles=["a"])
 
 
 # -- an identity hangs on no order that the caller does not control ----------------------------------------
@@ -345,20 +380,3 @@ def test_a_roster_and_the_names_of_features_come_in_any_order():
     assert one.digest == other.digest
     assert (one.users, [*one.features]) == (other.users, ["genres", "year"])
     assert one.model_dump_json() == other.model_dump_json()
-
-
-def test_titles_are_saved_and_opened(tmp_path):
-    both = titled(features={"genres": {"7": "Horror|Sci-Fi"}})
-    both.save(tmp_path / "domain.json")
-    opened = Domain.open(tmp_path / "domain.json")
-    assert opened.titles == ("Alien (1979)", "")
-    assert opened.features == both.features
-    assert titled(titles=None).titles is None
-
-
-@pytest.mark.parametrize("change", [{"titles": ["one"]}, {"titles": "ab"}, {"features": {"genres": ["x"]}}])
-def test_titles_that_do_not_fit_are_refused(change):
-    with pytest.raises(DomainError, match=r"wrong domain: (titles|features)"):
-        titled(**change)
-    with pytest.raises(DomainError, match="items"):
-        Domain([], scale=(1, 5, 1), max_users=10, titles=["a"])

@@ -1,328 +1,230 @@
-"""Any content, loaded: what the rules give read one record at a time, whatever the order and the others."""
+"""Where people are kept, what odd cells become, and what is counted for the curator alone."""
 
-import math
-import unicodedata
+import warnings
+from datetime import UTC, datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
-import pandas as pd
+import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from hushrec.data.blocks import Blocks
-from hushrec.data.cleaning import Cleaner
 from hushrec.data.domain import Domain
 from hushrec.data.dropped import Dropped
-from hushrec.data.feedback import Ratings
 from hushrec.data.load import load
-from hushrec.data.pack import load_blocks
-from hushrec.data.readers.dataframes import from_table
+from hushrec.data.people import People
 from hushrec.data.reading import Reading
 from hushrec.errors import DataError
+from support.refusals import DOMAIN, refused, rows
 
-COLUMNS = ["user_id", "item_id", "rating", "timestamp"]
-
-
-def frame(*rows):
-    return pl.DataFrame(rows, schema=dict.fromkeys(COLUMNS, pl.String), orient="row")
-
-
-def rows(ratings):
-    return ratings.to_polars().rows()
+GIVEN = Domain(["10", "20", "30"], max_users=9)
+COUNTED = Domain(["10", "20", "30"], counts=6, max_users=9)
+LIKES = Domain(["10", "20", "30"], scale=(1, 5, 1), likes=4, max_users=9)
+NEW_YEAR = 1704067200
 
 
-def test_an_empty_table_is_valid(domain):
-    ratings = load(frame(), domain)
-    assert (ratings.n_users, ratings.n_ratings, ratings.indptr.tolist()) == (0, 0, [0])
-    assert ratings.timestamps.tolist() == []
-    assert rows(ratings) == []
+def frame(*records, value="rating"):
+    names = ["user_id", "item_id", value, "timestamp"]
+    return pl.DataFrame(records, schema=dict.fromkeys(names, pl.String), orient="row")
 
 
-def test_a_table_of_nothing_but_rubbish_is_as_valid(domain):
-    assert load(frame(("", "z", "?", "!"), (None, None, None, None)), domain).n_users == 0
+def became(cells, name, domain):
+    """What each cell of a column of text became, None where its record was dropped."""
+    users = [str(k) for k in range(len(cells))]
+    table = pl.DataFrame({"user_id": users, "item_id": "10", "rating": "3"})
+    people = load(table.with_columns(pl.Series(name, cells)), domain)
+    found = {row["user_id"]: row[name] for row in people.table().to_pylist()}
+    return [found.get(user) for user in users], people.dropped
 
 
-# What may stand in a cell, with everything that goes wrong in practice.
-CELLS = st.tuples(
-    st.sampled_from(["x", "y", "z", "e\u0301", "\u00e9", "", "a\0", "u" * 300, None]),
-    st.sampled_from(["a", "b", "007", "7", "", None]),
-    st.sampled_from(["1", "2", "3.5", "4.2", "5", "9", "-1", "nan", "inf", "1e999", "x", "", None]),
-    st.sampled_from(["0", "5", "5", "7", "-3", "1e40", "", "x", None]),
-)
-
-
-def by_hand(records):
-    """The rules once more, a record at a time."""
-
-    def number(text):
-        try:
-            return float(text)
-        except (TypeError, ValueError):
-            return math.nan
-
-    best = {}
-    for user, item, rating, stamp in records:
-        user = unicodedata.normalize("NFC", user or "")
-        value, time = number(rating), number(stamp)
-        if not 1 <= len(user.encode()) <= 256 or "\0" in user:
-            continue
-        if item not in ("a", "b", "007") or not math.isfinite(value):
-            continue
-        value = math.floor(min(max(value, 1), 5) + 0.5)
-        time = 0 if math.isnan(time) else int(min(max(time, 0), 2**40))
-        best[user, item] = max(best.get((user, item), (-1, 0)), (time, value))
-    order = {"a": 0, "b": 1, "007": 2}
-    ordered = sorted(best.items(), key=lambda entry: (entry[0][0].encode(), order[entry[0][1]]))
-    return [(user, item, float(value), time) for (user, item), (time, value) in ordered]
-
-
-@settings(derandomize=True, max_examples=120, deadline=None)
-@given(st.lists(CELLS, max_size=40))
-def test_any_content_is_cleaned_as_by_hand(records):
-    """Nothing is ever raised, and the result is that of the rules read off TRUST, one record at a time."""
-    domain = Domain(["a", "b", "007"], scale=(1, 5, 1), max_per_user=2, max_users=3)
-    assert rows(load(frame(*records), domain)) == by_hand(records)
-
-
-def interactions_by_hand(records, domain):
-    """The rules of interactions once more, a record at a time; the third cell is a rating or a count."""
-
-    def number(text):
-        try:
-            return float(text)
-        except (TypeError, ValueError):
-            return math.nan
-
-    found = {}
-    for user, item, value, stamp in records:
-        user, value, time = unicodedata.normalize("NFC", user or ""), number(value), number(stamp)
-        if not 1 <= len(user.encode()) <= 256 or "\0" in user or item not in ("a", "b", "007"):
-            continue
-        if (domain.counts or domain.likes) and not math.isfinite(value):
-            continue
-        if domain.counts and value < 0.5:
-            continue
-        time = 0 if math.isnan(time) else int(min(max(time, 0), 2**40))
-        found.setdefault((user, item), []).append((time, value))
-    order = {"a": 0, "b": 1, "007": 2}
-    listed = []
-    for user, item in sorted(found, key=lambda pair: (pair[0].encode(), order[pair[1]])):
-        given = found[user, item]
-        time, value = max(given, key=lambda one: one[0]) if not domain.likes else max(given)
-        if domain.counts:
-            total = sum(min(math.floor(count + 0.5), domain.counts) for _, count in given)
-            listed.append((user, item, min(total, domain.counts), time))
-        elif not domain.likes or math.floor(min(max(value, 1), 5) + 0.5) >= domain.likes:
-            listed.append((user, item, time))
-    return listed
-
-
-INTERACTIONS = {
-    "given": Domain(["a", "b", "007"], max_users=3),
-    "counted": Domain(["a", "b", "007"], counts=6, max_users=3),
-    "likes": Domain(["a", "b", "007"], scale=(1, 5, 1), likes=4, max_users=3),
+NUMBERS = {
+    **dict.fromkeys(
+        ["5", " 5 ", "\t5", "5\n", "+5", "5.", "5e0", "5E+0", "00005", "1e308", "5" + "0" * 300], 5
+    ),
+    **dict.fromkeys([".5", "-5", "-0", "1e-400", "+-5"], 1),
+    **dict.fromkeys(
+        ["1_000", "5_", "1e400", "-1e400", "nan", "inf", "-Infinity", "0x5", "5e", "5f", "5L", "5%"]
+    ),
+    **dict.fromkeys(
+        ["", "  ", "null", "None", "true", "five", "5,5", "1,000", "1 000", "--5", "+ 5", "5\0", "'5'"]
+    ),
+    **dict.fromkeys(
+        ["\N{NO-BREAK SPACE}5", "\N{ARABIC-INDIC DIGIT THREE}", "\N{FULLWIDTH DIGIT FIVE}", "½", "∞"]
+    ),
 }
+ONE_MOMENT = [
+    *("2024-01-01", " 2024-01-01\t", "2024-01-01T00:00", "2024-01-01 00:00", "2024-01-01t00:00:00z"),
+    *("2024-01-01T00:00:00", "2024-01-01T00:00:00Z", "2024-01-01 00:00:00.999999Z", "2024-01-01T00:00Z"),
+    *("2024-01-01T01:00:00+01:00", "2024-01-01 01:00+0100", "2024-01-01 01:00:00,5+01"),
+    *("2023-12-31T23:30:00-00:30", "2023-12-31 18:30:00 -0530", "2023-12-31T23:59:60Z"),
+    *("1704067200", "1704067200.9", "+1704067200", "1.7040672e9", "\n1704067200 "),
+]
+TIMES = {
+    **dict.fromkeys(ONE_MOMENT, NEW_YEAR),
+    **{"2024": 2024, "7.9": 7, "0": 0, "2024-02-29": 1709164800, "1969-12-31T23:00-02:00": 3600},
+}
+NO_TIMES = [
+    *("", None, "soon", "nan", "01.02.2024", "2024-1-1", "2024-01-01T", "2024-01-01T1:00", "12:00", "1_000"),
+    *("2024-13-45", "2024-02-30", "2023-02-29", "99999-01-01", "-2024-01-01", "0000-01-01", "1969-12-31"),
+    *(
+        "2024-01-01T24:00",
+        "2024-01-01T00:60",
+        "2024-01-01T00:00:61",
+        "2024-01-01T00:00:00+99:00",
+        "2024-W01-1",
+    ),
+    *("2024-01-01T00:00:00+01:00x", "2024-01-01\n", "\u0662\u0660\u0662\u0664-01-01", "\ufeff2024-01-01"),
+    *("1969-12-31T23:59:59.9Z", "-5", "2024-01-01" + "0" * 9999, "\0", "2024-01-01\0", "20240101T000000Z"),
+]
+TOO_LATE = ["9" * 400, "1700000000000", "inf"]
 
 
-@pytest.mark.parametrize("kind", list(INTERACTIONS))
-@settings(derandomize=True, max_examples=80, deadline=None)
-@given(records=st.lists(CELLS, max_size=40))
-def test_any_interactions_are_cleaned_as_by_hand(kind, records):
-    domain = INTERACTIONS[kind]
-    table = frame(*records)
-    if kind == "counted":
-        table = table.rename({"rating": "count"})
-    assert rows(load(table, domain)) == interactions_by_hand(records, domain)
+def test_odd_cells():
+    found, dropped = became(list(NUMBERS), "rating", DOMAIN)
+    assert dict(zip(NUMBERS, found, strict=True)) == NUMBERS
+    assert dropped.rating == list(NUMBERS.values()).count(None)
+    cells = [*TIMES, *NO_TIMES, *TOO_LATE]
+    found, dropped = became(cells, "timestamp", DOMAIN)
+    wanted = [*TIMES.values(), *[0] * len(NO_TIMES), *[2**40] * len(TOO_LATE)]
+    assert dict(zip(cells, found, strict=True)) == dict(zip(cells, wanted, strict=True))
+    assert dropped.timestamp == len(NO_TIMES) + len(TOO_LATE)
 
 
-def test_records_without_a_column_of_counts_count_one_each():
-    table = pl.DataFrame([("x", "a")] * 3 + [("x", "b"), ("y", "a")], schema=["user", "item"], orient="row")
-    assert rows(load(table, INTERACTIONS["counted"])) == [("x", "a", 3), ("x", "b", 1), ("y", "a", 1)]
-    assert rows(load(table, INTERACTIONS["given"])) == [("x", "a"), ("x", "b"), ("y", "a")]
+def test_times_agree_with_the_standard_library():
+    rng = np.random.default_rng(3)
+    moments = [datetime.fromtimestamp(int(n), UTC) for n in rng.integers(0, 4e9, 30)]
+    for zone in ("UTC", "Asia/Kolkata", "America/St_Johns"):
+        local = [moment.astimezone(ZoneInfo(zone)) for moment in moments]
+        for form in ("%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%d %H:%M:%S.%f%z"):
+            found, _ = became([moment.strftime(form) for moment in local], "timestamp", DOMAIN)
+            assert found == [int(moment.timestamp()) for moment in moments]
 
 
-def test_a_rating_is_needed_for_likes_and_ignored_without_a_scale(tmp_path):
-    (tmp_path / "r.csv").write_text("user,item,rating\nx,a,5\nx,b,3\nx,007,none\n")
-    assert rows(load(tmp_path / "r.csv", INTERACTIONS["likes"])) == [("x", "a")]
-    assert rows(load(tmp_path / "r.csv", INTERACTIONS["given"])) == [("x", "a"), ("x", "b"), ("x", "007")]
-    (tmp_path / "r.csv").write_text("user,item\nx,a\n")
-    assert rows(load(tmp_path / "r.csv", INTERACTIONS["given"])) == [("x", "a")]
-    with pytest.raises(DataError, match="no column for rating"):
-        load(tmp_path / "r.csv", INTERACTIONS["likes"])
+def test_dirt_is_silent(capfd, caplog):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load(frame(("", "z", "?", "!"), ("x", "10", "nan", "1"), ("x", "10", "9", "1e99")), DOMAIN)
+        nobody = load(frame(("", "z", "?", "!"), (None, None, None, None)), DOMAIN)
+    assert (nobody.n_users, nobody.indptr.tolist(), nobody.timestamps.tolist()) == (0, [0], [])
+    assert capfd.readouterr() == ("", "")
+    assert caplog.text == ""
+
+
+def test_what_has_no_time_is_counted_only_where_it_is_kept():
+    records = [("x", "10", "3", "soon"), ("x", "20", "3", ""), ("y", "10", "3", "1700000000000")]
+    records += [("y", "20", "3", "2024-01-01"), ("z", "10", "3", "5"), ("z", "20", "", "soon")]
+    people = load(frame(*records), DOMAIN)
+    assert (people.dropped.timestamp, people.dropped.rating) == (3, 1)
+    assert people.dropped.refused(DOMAIN, people.n_users) == ("dropped",)
+    untimed = load(frame(*records).drop("timestamp"), DOMAIN)
+    assert (untimed.dropped.timestamp, untimed.timestamps) == (0, None)
+
+
+def test_a_roster_is_matched_as_text_in_nfc():
+    listed = Domain(["10"], scale=(1, 5, 1), max_users=30, users=["caf\u00e9", "007"])
+    records = [
+        ("cafe\u0301", "10", "1", "0"),
+        ("7", "10", "2", "0"),
+        ("", "10", "3", "0"),
+        ("007", "z", "3", "0"),
+    ]
+    people = load(frame(*records), listed)
+    assert people.users.to_pylist() == ["caf\u00e9"]
+    assert people.dropped == Dropped(records=4, user_id=2, item_id=1)
+    assert load(frame(*records[1:2]), listed).n_users == 0
+
+
+# -- likes, interactions and counts ------------------------------------------------------------------------
+
+
+def test_interactions_are_given_once_and_counts_add_up():
+    given = pl.DataFrame(
+        [("x", "10")] * 3 + [("x", "20"), ("y", "10")], schema=["user", "item"], orient="row"
+    )
+    assert rows(given, GIVEN) == [("x", "10"), ("x", "20"), ("y", "10")]
+    assert rows(given, COUNTED) == [("x", "10", 3), ("x", "20", 1), ("y", "10", 1)]
+    table = frame(
+        ("x", "10", "2", "7"), ("x", "10", "7.4", "0"), ("x", "20", ".4", "0"), ("x", "20", "?", "0")
+    )
+    counted = load(table.rename({"rating": "count"}), COUNTED)
+    assert rows(table.rename({"rating": "count"}), COUNTED) == [("x", "10", 6, 7)]
+    assert counted.dropped == Dropped(rating=2, clamped=2, records=4)  # a record and a total
+    assert load(table, GIVEN).dropped == Dropped(duplicate=2, records=4, unused=4)
+
+
+def test_of_a_users_ratings_of_an_item_the_last_decides_whether_it_is_liked():
+    table = frame(
+        ("x", "10", "2", "1"), ("x", "10", "5", "0"), ("y", "10", "3.6", "0"), ("y", "20", "3", "9")
+    )
+    assert rows(table, LIKES) == [("y", "10", 0)]
+    assert load(table, LIKES).dropped == Dropped(
+        duplicate=1, rounded=1, records=4
+    )  # dislikes are not counted
+    assert "no column for rating" in refused(pl.DataFrame({"user": ["x"], "item": ["10"]}), LIKES)
 
 
 @pytest.mark.parametrize("name", ["u.data", "r.dat", "r.txt"])
 def test_files_without_a_header_may_end_after_the_item(name, tmp_path):
     separator = {"u.data": "\t", "r.dat": "::", "r.txt": " "}[name]
-    (tmp_path / name).write_text(separator.join(["x", "a"]) + "\n" + separator.join(["y", "b"]) + "\n")
-    assert rows(load(tmp_path / name, INTERACTIONS["given"])) == [("x", "a"), ("y", "b")]
-    (tmp_path / name).write_text(separator.join(["x", "a", "4", "77"]) + "\n")
-    assert rows(load(tmp_path / name, INTERACTIONS["given"])) == [("x", "a", 77)]
-    positions = {"user_id": 0, "item_id": 1, "count": 2}
-    assert rows(load(tmp_path / name, INTERACTIONS["counted"], Reading(columns=positions))) == [("x", "a", 4)]
+    (tmp_path / name).write_text(separator.join(["x", "10"]) + "\n" + separator.join(["y", "20"]) + "\n")
+    assert rows(tmp_path / name, GIVEN) == [("x", "10"), ("y", "20")]
+    (tmp_path / name).write_text(separator.join(["x", "10", "4", "77"]) + "\n")
+    assert rows(tmp_path / name, GIVEN) == [("x", "10", 77)]
+    assert load(tmp_path / name, GIVEN).dropped.unused == 1
+    positions = {"user_id": 0, "item_id": 1}
+    assert load(tmp_path / name, GIVEN, Reading(columns=positions)).dropped.unused == 0
+    assert rows(tmp_path / name, COUNTED, columns=positions | {"count": 2}) == [("x", "10", 4)]
 
 
-def test_what_was_dropped_or_changed_is_counted_confidentially():
-    table = frame(("x", "a", "2", "0"), ("x", "a", "7.4", "0"), ("x", "b", "0", "0"), ("x", "b", "?", "0"))
-    counted = load(table.rename({"rating": "count"}), INTERACTIONS["counted"])
-    assert rows(counted) == [("x", "a", 6, 0)]
-    assert counted.dropped == Dropped(rating=2, clamped=2, records=4)  # a record and a total
-    assert load(table, INTERACTIONS["given"]).dropped == Dropped(duplicate=2, records=4, unused=4)
-    liked = load(
-        frame(("x", "a", "2", "1"), ("x", "a", "5", "0"), ("y", "a", "3.6", "0")), INTERACTIONS["likes"]
-    )
-    assert rows(liked) == [("y", "a", 0)]
-    assert liked.dropped == Dropped(duplicate=1, rounded=1, records=3)  # what is not liked is not counted
+def test_a_rating_in_the_name_of_a_folder_is_seen(tmp_path):
+    place = tmp_path / "rating=3"
+    place.mkdir()
+    frame(("x", "10", "1", "0")).drop("rating").write_csv(place / "part.csv")
+    assert load(tmp_path, GIVEN).dropped.unused == 1
+    mixed = load([place / "part.csv", frame(("x", "20", "-1", "0"))], GIVEN)
+    assert mixed.dropped.unused == 1
 
 
-@settings(derandomize=True, max_examples=50, deadline=None)
-@given(st.lists(CELLS, max_size=30), st.randoms(use_true_random=False), st.integers(1, 9))
-def test_neither_order_nor_slices_of_rows_matter(records, random, size):
-    domain = Domain(["a", "b", "007"], scale=(1, 5, 1), max_per_user=2, max_users=3)
-    mixed = random.sample(records, len(records))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hushrec.data.cleaning._SLICE", size)
-        sliced = load(frame(*mixed), domain)
-    whole = load(frame(*records), domain)
-    assert rows(sliced) == rows(whole)
-    assert sliced.dropped == whole.dropped
-
-
-@settings(derandomize=True, max_examples=30, deadline=None)
-@given(st.lists(CELLS, max_size=30))
-def test_a_users_rows_do_not_depend_on_other_users(records):
-    domain = Domain(["a", "b", "007"], scale=(1, 5, 1), max_per_user=2, max_users=3)
-    of_x = [record for record in records if record[0] == "x"]
-    assert rows(load(frame(*of_x), domain)) == [
-        row for row in rows(load(frame(*records), domain)) if row[0] == "x"
-    ]
-
-
-def listing(*users):
-    return Domain(["a", "b", "007"], scale=(1, 5, 1), max_per_user=2, max_users=30, users=users)
-
-
-@settings(derandomize=True, max_examples=60, deadline=None)
-@given(st.lists(CELLS, max_size=40), st.integers(1, 9))
-def test_a_roster_drops_whole_people_and_changes_no_other(records, size):
-    listed = {"x", "007", "caf\u00e9"}
-    wanted = [row for row in by_hand(records) if row[0] in listed]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hushrec.data.cleaning._SLICE", size)
-        assert rows(load(frame(*records), listing(*listed))) == wanted
-
-
-CLEAN = {"user": [2, 1, 1], "item": [7, 7, 8], "rating": [5.0, 1.0, 3.0], "timestamp": [3, 2, 1]}
-
-
-def test_options_of_files_do_not_go_with_tables(domain):
-    with pytest.raises(DataError, match="go with a file"):
-        load(pl.DataFrame(CLEAN), domain, Reading(decimal=","))
-
-
-TIMES = ["2024-06-01T00:00:00Z", "2024-01-01 01:00:00+01:00", "2024-06-02", None, "2024-06-02T00:00:00.5"]
-
-
-def _sources(folder):
-    """The same records with times as text, dates or numbers, in whatever holds them; each with a name."""
-    text = pl.DataFrame(
-        {"user": ["x", "x", "y", "y", "z"], "item": ["a"] * 5, "rating": [1, 5, 2, 4, 3], "timestamp": TIMES}
-    )
-    seconds = pl.Series([1717200000, 1704067200, 1717286400, None, 1717286400])
-    moments = pl.from_epoch(seconds).cast(pl.Datetime("us"))
-    forms = {"text": text, "seconds": text.with_columns(timestamp=seconds)}
-    forms["moments"] = text.with_columns(timestamp=moments)
-    forms["zoned"] = text.with_columns(timestamp=moments.dt.replace_time_zone("UTC"))
-    for form, table in forms.items():
-        table.write_csv(folder / f"{form}.csv")
-        table.write_parquet(folder / f"{form}.parquet")
-        table.write_ipc(folder / f"{form}.arrow")
-        for ending in ("csv", "parquet", "arrow"):
-            yield f"{form} {ending}", folder / f"{form}.{ending}"
-        yield f"{form} polars", table
-        yield f"{form} lazy", table.lazy()
-        yield f"{form} pandas", table.to_pandas()
-        yield f"{form} arrow table", table.to_arrow()
-    yield "objects of pandas", text.to_pandas().assign(timestamp=pd.Series(moments.to_list(), dtype=object))
-
-
-def test_times_are_the_same_from_every_source(tmp_path):
-    domain = Domain(["a"], scale=(1, 5, 1), max_users=9)
-    for name, source in _sources(tmp_path):
-        read = load(source, domain)
-        assert read.to_polars().select("user_id", "rating", "timestamp").rows() == [
-            ("x", 1.0, 1717200000), ("y", 2.0, 1717286400), ("z", 3.0, 1717286400)
-        ], name  # fmt: skip
-        assert (read.dropped.timestamp, read.dropped.duplicate) == (1, 2), name
-        if not isinstance(source, pl.LazyFrame):
-            with load_blocks(source, domain) as blocks:
-                assert blocks.dropped == read.dropped, name
-                assert [block.timestamps.tolist() for block in blocks.blocks()] == [read.timestamps.tolist()]
+# -- places ------------------------------------------------------------------------------------------------
 
 
 def test_people_are_kept_where_they_are_wanted(tmp_path, monkeypatch):
-    source, domain = tmp_path / "r.csv", Domain(["10", "20"], scale=(1, 5, 1), max_users=9)
+    source = tmp_path / "r.csv"
     source.write_text("user_id,item_id,rating\nx,10,1\ny,20,5\n")
-    loaded = load(source, domain)
-    assert isinstance(loaded, Ratings)
-    assert isinstance(load(source, domain, where="auto"), Ratings)
+    loaded = load(source, DOMAIN)
+    assert isinstance(loaded, People)
+    assert loaded.folder is load(source, DOMAIN, where="auto").folder is None
     monkeypatch.setattr("hushrec.data.load.machine", lambda: (0, 0))
-    kinds = ("disk", "auto", tmp_path / "packed")
-    for where in kinds:
-        with load(source, domain, where=where) as blocks:
-            assert isinstance(blocks, Blocks), where
-            assert blocks.gathered().to_polars().equals(loaded.to_polars()), where
-    packed = tmp_path / "packed"
+    for where in ("disk", "auto", tmp_path / "kept"):
+        with load(source, DOMAIN, where=where) as people:
+            assert people.folder is not None, where
+            assert people.gathered().table().equals(loaded.table()), where
     for where in ("memory", "disk", "auto"):
-        assert load([str(packed)], domain, where=where).folder == packed, "which is opened where it is"
+        assert load([str(tmp_path / "kept")], DOMAIN, where=where).folder == tmp_path / "kept"
 
 
 def test_a_place_that_is_none_is_refused_and_nothing_is_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    domain = Domain(["10"], scale=(1, 5, 1), max_users=9)
     table = pl.DataFrame({"user_id": ["x"], "item_id": ["10"], "rating": [1]})
     with pytest.raises(DataError, match=r"where='Memory' is not a place; give 'memory'.* or the Path"):
-        load(table, domain, where="Memory")
+        load(table, DOMAIN, where="Memory")
     with pytest.raises(DataError, match=r"Spark does not take format= and decimal=: it reads Parquet"):
-        load("r.csv", domain, Reading(format="csv", decimal=","), where="spark")
+        load("r.csv", DOMAIN, Reading(format="csv", decimal=","), where="spark")
+    with pytest.raises(DataError, match="nosuch is not a folder; choose another one"):
+        load(table, DOMAIN, where=Path("nosuch/people"))
     assert not [*tmp_path.iterdir()]
-    load(table, domain, where=tmp_path / "packed")
-    with pytest.raises(DataError, match=r"holds packed records, whose format is known: leave out columns="):
-        load("packed", domain, Reading(columns={"user_id": "who"}))
-    with pytest.raises(DataError, match="holds packed records already; leave out the other folder, again"):
-        load("packed", domain, where=Path("again"))
+    load(table, DOMAIN, where=tmp_path / "kept")
+    with pytest.raises(DataError, match="exists; load it in place of the files if it holds them"):
+        load(table, DOMAIN, where=tmp_path / "kept")
+    with pytest.raises(DataError, match="people that were loaded before, whose format is known: leave out"):
+        load("kept", DOMAIN, Reading(columns={"user_id": "who"}))
+    with pytest.raises(DataError, match="were loaded before; leave out the other folder, again"):
+        load("kept", DOMAIN, where=Path("again"))
 
 
-def test_every_reader_sees_a_rating_that_interactions_do_not_use(tmp_path):
-    """Where a file has no header, the third field is a rating, unless the columns are named."""
-    given, table = (
-        INTERACTIONS["given"],
-        frame(("x", "a", "1", "0"), ("x", "b", "-1", "0"), ("y", "a", "4", "0")),
-    )
-    table.write_csv(tmp_path / "r.csv")
-    table.write_parquet(tmp_path / "r.parquet")
-    table.write_csv(tmp_path / "u.data", separator="\t", include_header=False)
-    (tmp_path / "parts/rating=3").mkdir(parents=True)
-    table.drop("rating").write_csv(tmp_path / "parts/rating=3/part.csv")
-    seen = {tmp_path / "parts": 3}
-    files = [tmp_path / "r.csv", tmp_path / "r.parquet", tmp_path / "u.data"]
-    for source, unused in {**dict.fromkeys(files, 2), **seen}.items():
-        for where in ("memory", "disk"):
-            assert load(source, given, where=where).dropped.unused == unused, source
-    for source in (table.lazy(), table.to_arrow(), table.to_pandas()):
-        assert load(source, given).dropped.unused == 2
-    assert load(files[2], given, Reading(columns={"user_id": 0, "item_id": 1})).dropped.unused == 0
-    mixed = load([files[0], table.drop("rating")], given)
-    assert mixed.dropped.unused == 2
-    with pytest.raises(DataError, match="unknown key 'unused_rating'; the keys for this domain are user_id"):
-        load(table, given, Reading(columns={"unused_rating": "rating"}))
-
-
-def test_a_table_of_roles_is_read_again_as_spark_does():
-    """Spark renames the columns to their roles, and its tasks recognise them once more."""
-    intake = Cleaner(INTERACTIONS["given"])
-    table = pl.DataFrame({"user_id": ["x"], "item_id": ["a"], "unused_rating": [-1]})
-    for read in from_table(table.to_arrow(), {}, intake.roles):
-        list(intake.batches(read, "the table"))
-    assert intake.dropped == Dropped(records=1, unused=1)
+def test_a_source_that_is_refused_leaves_nothing(tmp_path):
+    (tmp_path / "r.csv").write_text("user_id,item_id,rating\nSECRET,10\n")
+    for where in ("disk", tmp_path / "people"):
+        with pytest.raises(DataError, match="row 2: 2 field"):
+            load(tmp_path / "r.csv", DOMAIN, where=where)
+    assert [path.name for path in tmp_path.iterdir()] == ["r.csv"]

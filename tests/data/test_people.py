@@ -1,56 +1,408 @@
-"""People are the same people wherever their rows are, and only what they hold in memory differs."""
+"""People: checked rows, parts of them, caps, and the tables that they come from and go to."""
 
+import hashlib
+from dataclasses import replace
+
+import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.random import default_rng
+from scipy.stats import chi2
 
-from hushrec.data.blocks import RATINGS_PER_BLOCK
+import hushrec as hr
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Interactions, Ratings
 from hushrec.data.load import load
-from hushrec.data.people import People, PublicFacts
+from hushrec.data.people import PER_BLOCK, AnyPeople, People, PublicFacts
+from hushrec.errors import DataError, DomainError
+from support.packed import packed
 
-KINDS = {"ratings": ({"scale": (1, 5, 1)}, Ratings), "interactions": ({}, Interactions)}
+KINDS = {
+    "ratings": {"scale": (1, 5, 1)},
+    "likes": {"scale": (1, 5, 1), "likes": 3},
+    "interactions": {},
+    "counts": {"counts": 9},
+}
+STEP = {"ratings": 0, "counts": 1}
+"""A value that fits, of the kinds that have values."""
+
+
+def domain_of(kind, items=3, **more):
+    return Domain(range(items), **{"max_users": 50} | KINDS[kind] | more)
+
+
+def made(kind, values=None, **more):
+    """Items 0 and 2 of x, and 1 of y."""
+    return People(domain_of(kind), ["x", "y"], [0, 2, 3], [0, 2, 1], values, **more)
+
+
+def table(counts, n_items, seed=0):
+    """Users u0, u1, … with the given numbers of random items, and anything else that records may have."""
+    rng = default_rng(seed)
+    users = [f"u{user}" for user, count in enumerate(counts) for _ in range(count)]
+    columns = {
+        "user_id": users,
+        "item_id": [str(item) for count in counts for item in rng.choice(n_items, count, replace=False)],
+        "rating": rng.integers(1, 6, len(users)),
+        "count": rng.integers(1, 9, len(users)),
+        "timestamp": rng.integers(0, 99, len(users)),
+        "personal_epsilon": 1.5,
+    }
+    return pl.DataFrame(columns)
 
 
 @pytest.fixture(params=list(KINDS))
-def rows(request):
-    declared, kind = KINDS[request.param]
-    table = pl.DataFrame({"user_id": ["x", "x", "y"], "item_id": ["10", "20", "10"], "rating": [1, 2, 3]})
-    loaded = load(table.with_columns(personal_epsilon=1.0), Domain(["10", "20"], max_users=9, **declared))
-    assert isinstance(loaded, kind)
-    return loaded
+def whole(request):
+    return load(table([25, 1, *range(3, 20), 30], 30, 7), domain_of(request.param, 30, max_per_user=5))
 
 
-@pytest.fixture(params=["memory", "files", pytest.param("spark", marks=pytest.mark.spark)])
-def people(request, rows, tmp_path):
+@pytest.fixture
+def ratings():
+    return made("ratings", [0, 2, 4])
+
+
+def rows(people):
+    return pl.from_arrow(people.table()).rows()
+
+
+# -- rows -------------------------------------------------------------------------------------------------
+
+
+def test_rows_are_compressed_and_have_the_numbers_of_their_kind(domain):
+    frame = pl.DataFrame({"user": ["y", "x", "y"], "item": ["b", "007", "a"], "rating": [5, 1, 3]})
+    found = load(frame, domain)
+    assert (found.users.to_pylist(), found.indptr.tolist()) == (["x", "y"], [0, 1, 3])
+    assert (found.items.tolist(), found.values.tolist()) == ([2, 0, 1], [0, 2, 4])
+    assert (found.counts.tolist(), found.user_index().tolist()) == ([1, 2], [0, 1, 1])
+    assert (found.n_users, found.n_entries, found.n_blocks) == (2, 3, 1)
+    assert (found.indptr.dtype, found.items.dtype, found.values.dtype) == (np.int64, np.int32, np.uint8)
+    assert found.numbers().tolist() == [1, 3, 5]
+    assert made("counts", [1, 5, 2]).numbers().tolist() == [1, 5, 2]
+    assert made("likes").numbers().tolist() == [1, 1, 1]
+
+
+def test_arrays_are_read_only_and_a_callers_stay_writeable(ratings):
+    mine = np.array([1, 2, 3], dtype=np.uint8)
+    kept = made("ratings", mine)
+    mine[0] = 2
+    for array in (kept.indptr, kept.items, kept.values):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    with pytest.raises(AttributeError):
+        kept.items = np.zeros(3, dtype=np.int32)
+
+
+def test_what_a_domain_declares_is_told_and_no_count(whole):
+    assert repr(whole) == f"People({whole.domain!r}, private)" == str(whole)
+    assert whole.facts == PublicFacts(whole.domain, True, False)
+    assert not hasattr(whole.table(), "facts")
+
+
+def test_more_users_than_declared_is_told_not_raised(ratings):
+    declared = [domain_of("ratings", max_users=most) for most in (1, 2)]
+    assert [replace(ratings, domain=domain).exceeds_declared_users for domain in declared] == [True, False]
+
+
+@pytest.mark.parametrize("kind", ["ratings", "interactions"])
+@pytest.mark.parametrize(
+    ("indptr", "items"),
+    [
+        *(([0, 1], [0]), ([0, 2, 3, 3], [0]), ([0, 0, 1, 2], [0, 0]), ([1, 2, 3, 4], [0, 0, 0, 0])),
+        *(([], []), ([0, 1, 2, 3, 4], [0, 0, 0, 0]), ([0, 1, 2, 3], [0, 3, 0]), ([0, 1, 2, 3], [0, -1, 0])),
+        *(([0, 2, 3, 4], [1, 0, 0, 0]), ([0, 2, 3, 4], [1, 1, 0, 0])),
+        ([0, 2**63 - 1, -2, 3], [0, 0, 0]),  # differences that overflow
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(kind, indptr, items):
+    """The kernels use them as indices without checks."""
+    values = np.zeros(len(items)) if kind == "ratings" else None
+    with pytest.raises(DataError, match=f"not compressed rows of this domain's {kind}"):
+        People(domain_of(kind), ["x", "y", "z"], np.array(indptr), np.array(items), values)
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"),
+    [
+        *(("ratings", {"values": values}) for values in (None, [0, 0], [0, 0, 5])),
+        *((kind, {"values": [1, 1, 1]}) for kind in ("likes", "interactions")),
+        *(("counts", {"values": values}) for values in (None, [1, 1], [1, 1, 0], [1, 1, 10])),
+        ("likes", {"timestamps": [1, 2]}),
+        *(("likes", {"personal_epsilon": epsilons}) for epsilons in ([1], [1, -1], [1, np.inf], [1, np.nan])),
+    ],
+)
+def test_what_is_of_each_entry_or_user_fits_or_is_refused(kind, wrong):
+    with pytest.raises(DataError, match="not compressed rows"):
+        made(kind, **wrong)
+
+
+@pytest.mark.parametrize(
+    "users",
+    [
+        ["a", "a"],
+        ["b", "a"],
+        ["a", None],
+        [1, 2],
+        ["a", "\ud800"],
+        pa.array([1, 2]),
+        pa.array(["a", "b"]).dictionary_encode(),
+        ["\uffff", "\U0001f600", "\uffff"],
+        ["\U0001f600", "\uffff"],  # in ascending order of UTF-16, not of UTF-8
+    ],
+)
+@pytest.mark.parametrize("kind", ["ratings", "likes"])
+def test_a_person_under_two_rows_is_refused(kind, users):
+    """They would count twice, under a Δ of once."""
+
+    def rows_of(users):
+        n = len(users)
+        values = np.zeros(n) if kind == "ratings" else None
+        return People(domain_of(kind), users, np.arange(n + 1), np.zeros(n), values)
+
+    with pytest.raises(DataError, match="not strings in strictly ascending order") as refused:
+        rows_of(users)
+    assert "\U0001f600" not in str(refused.value)
+    right = ["A", "Z", "a", "\u00e9", "\uffff", "\U0001f600"]  # by UTF-8
+    for text in (right, pl.Series(right), pa.array(right), pa.chunked_array([right[:2], right[2:]])):
+        assert rows_of(text).users.to_pylist() == right
+
+
+def test_a_person_in_two_tables_counts_once():
+    columns = {"item": [0, 1], "rating": [2, 5]}
+    tables = [pl.DataFrame({"user": ["x", other]} | columns) for other in ("w", "y")]
+    found = load(tables, domain_of("ratings"))
+    assert rows(found) == [("w", "1", 5), ("x", "0", 2), ("y", "1", 5)]
+    assert found.dropped.duplicate == 1
+
+
+# -- tables -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["ratings", "interactions", "counts"])
+def test_a_table_goes_to_polars_and_pandas_and_back(kind):
+    plain = made(kind, [STEP[kind] + 1] * 3 if kind in STEP else None)
+    full = replace(plain, timestamps=[5, 6, 7], personal_epsilon=[1, 2])
+    value = {"ratings": ["rating"], "counts": ["count"]}.get(kind, [])
+    assert plain.table().column_names == ["user_id", "item_id", *value]
+    assert full.table().column_names == ["user_id", "item_id", *value, "timestamp", "personal_epsilon"]
+    for one in (plain, full):
+        for back in (one.table(), pl.from_arrow(one.table()), one.table().to_pandas()):
+            assert load(back, one.domain).digest() == one.digest()
+    last = {"user_id": "y", "item_id": "1", **dict.fromkeys(value, 2), "timestamp": 7, "personal_epsilon": 2}
+    assert full.table().to_pylist()[2] == last == full.table().to_pandas().loc[2].to_dict()
+
+
+# -- parts ------------------------------------------------------------------------------------------------
+
+
+def test_a_selection_is_the_rows_that_it_names(whole):
+    mask = default_rng(0).random(whole.n_entries) < 0.3
+    part = whole.select(mask)
+    assert rows(part) == [row for row, keep in zip(rows(whole), mask, strict=True) if keep]
+    assert part.personal_epsilon.shape == (part.n_users,)
+    for wrong in (mask[1:], mask.astype(int)):
+        with pytest.raises(DataError, match=f"one boolean for each of the {whole.domain.feedback}"):
+            whole.select(wrong)
+
+
+def test_users_with_nothing_left_are_left_out(ratings):
+    kept = ratings.select(np.array([False, False, True]))
+    assert (kept.users.to_pylist(), kept.indptr.tolist(), kept.items.tolist()) == (["y"], [0, 1], [1])
+    nothing = ratings.select(np.zeros(3, dtype=np.bool_))
+    assert (nothing.n_users, nothing.n_entries, nothing.indptr.tolist()) == (0, 0, [0])
+    assert nothing.select(np.zeros(0, dtype=np.bool_)).capped(1).table().num_rows == 0
+
+
+def test_slices_and_cuts_make_up_the_whole(whole):
+    parts = [whole.slice(0, 3), whole.slice(3, 3), whole.slice(3, whole.n_users)]
+    assert [row for part in parts for row in rows(part)] == rows(whole)
+    assert parts[1].users.to_pylist() == []
+    for start, stop in ((2, 1), (-1, 2), (0, whole.n_users + 1)):
+        with pytest.raises(DataError, match=r"from one user to a later one|start must be"):
+            whole.slice(start, stop)
+    cuts = list(whole.cuts(20))
+    assert [row for cut in cuts for row in rows(cut)] == rows(whole)
+    assert all(cut.n_entries <= 20 or cut.n_users == 1 for cut in cuts)
+
+
+def test_what_one_needs_is_given_or_refused(whole, tmp_path):
+    """Before anything is charged."""
+    if whole.domain.feedback == "ratings":
+        assert whole.require_ratings(by="evaluate") is whole
+        return
+    with pytest.raises(DataError, match="evaluate works on ratings, and this domain declares interactions"):
+        whole.require_ratings(by="evaluate")
+    with pytest.raises(DataError, match="UserKNN works on ratings, and this domain declares interactions"):
+        hr.baseline(whole, hr.UserKNN())
+    budget = hr.Budget(epsilon=1, delta=1e-6, unit="user", adjacency="add-remove")
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget)
+    with pytest.raises(
+        DataError, match=r"CovarianceSVD works on ratings, .*choose PrivateEASE \(--model private-ease\)"
+    ):
+        hr.fit(whole, hr.CovarianceSVD(), budget, ledger=ledger)
+    assert not ledger.state().charges
+
+
+# -- caps -------------------------------------------------------------------------------------------------
+
+
+def capped(frame, cap, kind="ratings"):
+    return load(frame, domain_of(kind, 60)).capped(cap)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(derandomize=True, max_examples=10, deadline=None)
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=12), st.integers(1, 31), st.integers(0, 9))
+def test_a_cap_keeps_the_smaller_of_count_and_cap(kind, counts, cap, seed):
+    whole = load(table(counts, 30, seed), domain_of(kind, 30))
+    kept = whole.capped(cap)
+    assert kept.users.equals(whole.users)
+    assert kept.counts.tolist() == np.minimum(whole.counts, cap).tolist()
+    assert set(rows(kept)) <= set(rows(whole))
+    assert kept.capped(cap) is kept
+
+
+@settings(derandomize=True, max_examples=12, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_a_cap_looks_at_each_user_alone(random):
+    """Neither other users nor the order of rows matter; a cap over a shared order would fail this."""
+    frame = table([25, 30, 3, 18], 30)
+    kept = rows(capped(frame, 7))
+    mixed = frame[random.sample(range(frame.height), frame.height)]
+    assert rows(capped(mixed, 7)) == kept
+    for user in ("u0", "u1", "u2", "u3"):
+        assert rows(capped(mixed.filter(user_id=user), 7)) == [row for row in kept if row[0] == user]
+
+
+def test_a_cap_depends_on_neither_the_chunk_nor_the_version(monkeypatch):
+    """Which ratings are capped away belongs to a release, so another version must not choose others."""
+    frame = table(range(1, 40), 50)
+    kept = rows(capped(frame, 5))
+    monkeypatch.setattr("hushrec.data.capping._CHUNK", 64)
+    assert rows(capped(frame, 5)) == kept
+    one = pl.DataFrame({"user_id": "u0", "item_id": range(30), "rating": 3})
+    assert hashlib.sha256(capped(one, 6).items.tobytes()).hexdigest()[:16] == "e26ca9b91da60c64"
+
+
+def unevenness(kept_items, n_users, n_items, cap):
+    """Tail probability of the χ² statistic of how often each item stays, if each is equally likely to.
+
+    A user keeps ``cap`` of ``n_items`` without replacement, hence the factor below.
+    """
+    seen = np.bincount(kept_items, minlength=n_items)
+    expected = n_users * cap / n_items
+    statistic = ((seen - expected) ** 2 / expected).sum() * (n_items - 1) / (n_items - cap)
+    return chi2.sf(statistic, n_items - 1)
+
+
+def test_a_cap_is_neutral_towards_items():
+    """4,000 users who rated all of 40 items keep 10. Faults to catch: first come first kept, one key for all.
+
+    A neutral choice fails with probability 1e-6; each fault has a statistic beyond any float.
+    """
+    n_users, n_items, cap = 4_000, 40, 10
+    users = [f"user {user:04}" for user in range(n_users)]
+    items = np.tile(np.arange(n_items, dtype=np.int32), n_users)
+    everything = People(domain_of("likes", n_items), users, np.arange(n_users + 1) * n_items, items)
+    assert unevenness(everything.capped(cap).items, n_users, n_items, cap) > 1e-6
+    assert unevenness(np.tile(np.arange(cap), n_users), n_users, n_items, cap) < 1e-6
+
+
+def test_a_cap_keeps_the_most_recent_interactions_and_any_ratings():
+    times = {"timestamps": [9, 3, 1]}
+    assert made("interactions", **times).capped(1).items.tolist() == [0, 1]
+    assert made("interactions", timestamps=[3, 9, 1]).capped(1).timestamps.tolist() == [9, 1]
+    frame = table([40] * 30, 60)
+    without = capped(frame.drop("timestamp"), 7)
+    for kind in ("ratings", "interactions"):
+        assert (capped(frame.drop("timestamp"), 7, kind).items == without.items).all()
+    assert (capped(frame, 7).items == without.items).all()
+    assert (capped(frame, 7, "interactions").items != without.items).any()
+
+
+def test_a_cap_below_one_is_refused(ratings):
+    with pytest.raises(DataError, match="1 or more"):
+        ratings.capped(0)
+
+
+# -- the roster -------------------------------------------------------------------------------------------
+
+
+def listed(users):
+    return domain_of("ratings", users=users, max_users=100)
+
+
+def test_rows_over_the_roster(ratings):
+    """People w and z, before and after, and xx, in between, have rated nothing."""
+    found = load(ratings.table(), listed(["z", "y", "xx", "w", "x"]))
+    assert found.domain.users == ("w", "x", "xx", "y", "z")
+    indptr = found.roster_indptr()
+    assert (indptr.tolist(), indptr.dtype) == ([0, 0, 2, 2, 3, 3], np.int64)
+    part = found.select(np.array([False, False, True]))
+    assert part.roster_indptr().tolist() == [0, 0, 0, 0, 1, 1]
+
+
+def test_without_a_roster_the_fix_is_named(ratings):
+    with pytest.raises(DomainError, match=r"Domain\(users=\[...\]\) or hushrec domain --users FILE"):
+        ratings.roster_indptr()
+
+
+@pytest.mark.parametrize("users", [["x", "secret"], ["secret", "x"], ["y", "x"], ["x", "x"], ["x", None]])
+def test_users_who_are_not_the_rosters_in_its_order_are_refused(users):
+    with pytest.raises(DataError, match="not those of the domain's roster") as caught:
+        People(listed(["x", "y"]), users, [0, 1, 2], [0, 0], [1, 1])
+    assert "secret" not in str(caught.value)
+
+
+# -- the same people wherever they are --------------------------------------------------------------------
+
+
+@pytest.fixture(params=["memory", "disk", pytest.param("spark", marks=pytest.mark.spark)])
+def anywhere(request, whole, tmp_path):
     if request.param == "memory":
-        return rows
-    if request.param == "files":
-        return load(rows.to_polars(), rows.domain, where=tmp_path / "blocks")
-    from hushrec.data.spark.spark_feedback import SparkFeedback
+        return whole
+    if request.param == "disk":
+        return packed(whole, tmp_path / "people")
+    from support.spark import sent
 
-    return SparkFeedback.of(request.getfixturevalue("spark"), rows)
-
-
-def test_they_are_people_with_the_same_rows(rows, people):
-    assert {name for name in vars(People) if not name.startswith("_")} <= {*dir(people)}
-    assert (people.n_users, people.n_entries, people.has_personal_epsilon) == (2, 3, True)
-    assert people.domain == rows.domain
-    people.verify()
-    assert len(people.digest()) == 64
-    blocks = [block.to_polars() for block in people.blocks()]
-    assert pl.concat(blocks).sort("user_id", "item_id").equals(rows.to_polars())
-    assert sum(block.n_entries for block in people.capped(1).blocks()) == 2
+    return sent(request.getfixturevalue("spark"), whole)
 
 
-def test_what_memory_holds_depends_on_where_they_are(rows, tmp_path):
-    assert rows.rows_held(gathered=False) == rows.rows_held(gathered=True) == (3, 2)
-    files = load(rows.to_polars(), rows.domain, where=tmp_path / "blocks")
-    assert files.rows_held(gathered=False) == (RATINGS_PER_BLOCK, 2)
-    assert files.rows_held(gathered=True) == (3, 2)
-    assert (rows.sums_only, files.sums_only) == (False, False)
+def test_people_are_the_same_wherever_they_are(whole, anywhere):
+    assert {name for name in vars(AnyPeople) if not name.startswith("_")} <= {*dir(anywhere)}
+    known = (anywhere.n_users, anywhere.n_entries, anywhere.has_personal_epsilon)
+    assert known == (whole.n_users, whole.n_entries, True)
+    assert anywhere.domain == whole.domain
+    anywhere.verify()
+    assert len(anywhere.digest()) == 64
+    assert sorted(row for block in anywhere.blocks() for row in rows(block)) == sorted(rows(whole))
+    assert sum(block.n_entries for block in anywhere.capped(1).blocks()) == whole.n_users
 
 
-def test_a_table_is_no_people_and_facts_begin_plain(rows):
-    assert not hasattr(rows.to_polars(), "facts")
-    assert PublicFacts(rows.domain) == (rows.domain, False, False)
+def test_what_memory_holds_depends_on_where_they_are(whole, tmp_path):
+    disk, (n_entries, n_users) = packed(whole, tmp_path / "people"), (whole.n_entries, whole.n_users)
+    assert whole.rows_held(gathered=False) == whole.rows_held(gathered=True) == (n_entries, n_users)
+    assert disk.rows_held(gathered=False) == (PER_BLOCK, n_users)
+    assert disk.rows_held(gathered=True) == (n_entries, n_users)
+    assert (whole.sums_only, disk.sums_only) == (False, False)
+
+
+def test_a_digest_sees_all_that_a_fit_reads():
+    plain = made("counts", [1, 5, 2])
+    others = [
+        replace(plain, values=[1, 5, 3]),
+        replace(plain, users=["x", "z"]),
+        replace(plain, items=[0, 1, 1]),
+        replace(plain, indptr=[0, 1, 3], items=[0, 1, 2]),
+        replace(plain, domain=domain_of("counts", max_per_user=3)),
+        replace(plain, timestamps=[1, 2, 3]),
+        replace(plain, timestamps=[1, 2, 4]),  # which may choose what a cap keeps
+        replace(plain, personal_epsilon=[1, 2]),
+        replace(plain, personal_epsilon=[1, 2.5]),
+        made("interactions"),
+    ]
+    assert len({one.digest() for one in (plain, *others)}) == 11
+    assert replace(others[0], values=plain.values).digest() == plain.digest()
+    rated = made("ratings", [0, 1, 2])
+    assert replace(rated, timestamps=[1, 2, 3]).digest() == rated.digest(), "no cap of ratings looks at times"

@@ -27,7 +27,8 @@ def test_what_no_file_is_written_like_is_refused(said, message):
 
 def test_what_is_said_of_files_of_text_is_named():
     assert PLAIN.of_text == [] == Reading(columns={"user_id": "who"}, max_bytes=9).of_text
-    assert Reading(format="tsv", separator=";", decimal=",").of_text == ["format=", "separator=", "decimal="]
+    said = Reading(format="tsv", separator=";", decimal=",", quotes=False).of_text
+    assert said == ["format=", "separator=", "decimal=", "quotes="]
 
 
 def test_a_reading_stays_as_it_is():

@@ -1,11 +1,10 @@
 import dataclasses
 
 import numpy as np
-import polars as pl
 import pytest
 
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.release.artefact import Release
 from hushrec.release.statement import placeholder_statement
 from support.worlds import budget, world
@@ -25,7 +24,7 @@ def make(rows, domain=DOMAIN):
         for item, stars in sorted(rows[user].items(), key=lambda pair: domain.positions[pair[0]])
     ]
     items, steps = zip(*pairs, strict=True) if pairs else ((), ())
-    return Ratings(domain, pl.Series(users, dtype=pl.String), indptr, np.array(items), np.array(steps))
+    return People(domain, users, indptr, np.array(items), np.array(steps))
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ def test_item_average_leans_on_the_global_one(parts):
 def by_hand(train, test, item_reg, user_reg):
     """Friedman et al. 2016, Alg. 1 and 2, rating by rating."""
     lo, hi, _ = train.domain.scale
-    rows = [(row["user_id"], row["item_id"], row["rating"]) for row in train.to_polars().to_dicts()]
+    rows = [(row["user_id"], row["item_id"], row["rating"]) for row in train.table().to_pylist()]
     overall = sum(r for *_, r in rows) / len(rows)
 
     def average(values, reg, centre):
@@ -41,7 +41,7 @@ def by_hand(train, test, item_reg, user_reg):
     residuals = [(user, r - items[item]) for user, item, r in rows]
     mean = sum(r for _, r in residuals) / len(residuals)
     found = []
-    for row in test.to_polars().to_dicts():
+    for row in test.table().to_pylist():
         own = [r for user, r in residuals if user == row["user_id"]]
         level = min(max(average(own, user_reg, mean), -2), 2)
         found.append(min(max(items[row["item_id"]] + level, lo), hi))
@@ -91,7 +91,7 @@ def test_the_baselines_of_friedman_et_al(real, name, table, margins):
     ids = pl.read_parquet(real(name))["item"].unique().sort()
     ratings = load(real(name), Domain(ids, scale=(1, 5, 1), max_users=10_000))
     errors = [
-        [rmse(test.values(), guess(train, test)) for guess in (global_average, item_average, global_effects)]
+        [rmse(test.numbers(), guess(train, test)) for guess in (global_average, item_average, global_effects)]
         for train, test in kfold(ratings, 10, seed=0)
     ]
     assert (np.abs(np.mean(errors, axis=0) - table) < margins).all()

@@ -217,7 +217,7 @@ def test_at_home_everybody_folds_in(listing, ratings):
     for fold_in in (False, True):
         found = evaluate(listing, train=train, test=test, fold_in=fold_in)
         wanted = predictions(listing, train=train, test=test, fold_in=fold_in)
-        assert found["mae"] == pytest.approx(np.abs(wanted - test.values()).mean())
+        assert found["mae"] == pytest.approx(np.abs(wanted - test.numbers()).mean())
 
 
 def test_listed_people_need_no_training_ratings_and_yet_the_parts_stay_apart(listing, ratings):

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-import polars as pl
+import pyarrow as pa
 import pytest
 
 from hushrec.errors import ConfigError
@@ -20,7 +20,7 @@ def made(n_users=200, seed=0):
     held_out = [np.sort(rng.permutation(N_ITEMS)[: rng.integers(1, 16)]) for _ in range(n_users)]
     items[::7, 9:] = -1
     return Lists(
-        users=pl.Series(map(str, range(n_users))),
+        users=pa.array(map(str, range(n_users))),
         items=items,
         hits=np.array([np.isin(row, own) for row, own in zip(items, held_out, strict=True)]),
         indptr=np.cumsum([0, *map(len, held_out)]),
@@ -78,14 +78,14 @@ def test_an_ideal_list_has_value_one_whatever_the_number_of_items_to_be_found(na
     items = np.array([[3, 1, 2], [2, 1, 0], [5, 6, 7]], dtype=np.int32)
     hits = np.array([[True, False, False], [True] * 3, [True] * 3])
     counts = {"popularity": np.ones(20, np.int64), "n_fitted": 9}
-    lists = Lists(pl.Series("abc"), items, hits, indptr, held_out, n_left_out=0, **counts)
+    lists = Lists(pa.array(list("abc")), items, hits, indptr, held_out, n_left_out=0, **counts)
     assert PER_USER[name](lists, 3) == pytest.approx([1, 1, 1])
 
 
 def test_by_hand_on_one_list():
     """Hits at places 2 and 4 of items to be found three."""
     lists = Lists(
-        users=pl.Series(["u"]),
+        users=pa.array(["u"]),
         items=np.array([[4, 0, 5, 1, 6]], np.int32),
         hits=np.array([[False, True, False, True, False]]),
         indptr=np.array([0, 3]),

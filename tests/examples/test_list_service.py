@@ -15,7 +15,7 @@ from support.examples import blocks, copied, environment
 def release(tmp_path_factory):
     made = hr.synthetic.interactions(users=500, items=60, interactions=5_000, seed=1)
     titles = {item: f"The film {item}" for item in made.domain.items}
-    clicks = hr.load(made.to_polars(), hr.Domain(titles, titles=titles, max_users=1_000))
+    clicks = hr.load(made.table(), hr.Domain(titles, titles=titles, max_users=1_000))
     budget = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
     fitted = hr.testing.fit(clicks, hr.PrivateEASE(), budget, entropy=hr.testing.Seeded(0))
     return fitted.save(tmp_path_factory.mktemp("release") / "films.safetensors")

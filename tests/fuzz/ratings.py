@@ -2,8 +2,11 @@
 
 import gzip
 import io
+import json
+import tempfile
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 
 import polars as pl
 from mutations import SECRET, TEXTS, reworded, spoilt
@@ -14,6 +17,9 @@ from hushrec.data.reading import Reading
 
 DOMAIN = Domain(["10", "20", "30"], scale=(1, 5, 1), max_users=99, personal_epsilon={"strict": 0.5})
 ROWS = [(f"{SECRET}{n % 7}", ["10", "20", "30"][n % 3], str(1 + n % 5), str(10**9 + n)) for n in range(60)]
+
+
+NAMES = ("userId", "movieId", "rating", "timestamp")
 
 
 def lines(separator, head=""):
@@ -28,6 +34,7 @@ TEXT = {
     "u.data": lines("\t"),
     "r.dat": lines("::"),
     "r.txt": lines(" "),
+    "r.jsonl": "".join(json.dumps(dict(zip(NAMES, row, strict=True))) + "\n" for row in ROWS),
 }
 SEPARATORS = [",", "\t", "::", " ", ":", "\n", '"']
 
@@ -51,10 +58,6 @@ def binaries():
                 buffer, compression=compression, row_group_size=100, statistics=number % 2 == 0
             )
             yield f"{number}.parquet", buffer.getvalue()
-        for compression in ("uncompressed", "lz4", "zstd"):
-            buffer = io.BytesIO()
-            kind.write_ipc(buffer, compression=compression)
-            yield f"{number}.arrow", buffer.getvalue()
 
 
 BINARY = list(binaries())
@@ -123,20 +126,19 @@ def made(random):
         name, text = random.choice(list(TEXT.items()))
         data = reworded(text, random, SEPARATORS).encode(errors="surrogatepass")
         data = spoilt(data, random) if random.random() < 0.2 else data
-        if random.random() < 0.2:
+        if name != "u.data" and random.random() < 0.2:
             packed = gzip.compress(data, mtime=0)
             return name + ".gz", spoilt(packed, random) if random.random() < 0.5 else packed
         return name, data
     if kind < 0.4:
         table, buffer = odd_table(random), io.BytesIO()
-        name = random.choice(["t.parquet", "t.arrow"])
         try:
-            table.write_parquet(buffer) if name == "t.parquet" else table.write_ipc(buffer)
+            table.write_parquet(buffer)
         except BaseException:  # polars cannot write it
             return "t.csv", random.randbytes(random.randrange(2000))
-        return name, buffer.getvalue()
+        return "t.parquet", buffer.getvalue()
     if kind < 0.41:
-        names = [*TEXT, "r.csv.gz", "r.parquet", "r.arrow"]
+        names = [*TEXT, "r.csv.gz", "r.parquet"]
         return random.choice(names), random.randbytes(random.randrange(5000))
     name, data = random.choice(BINARY)
     if name.endswith("parquet") and random.random() < 0.4:
@@ -151,8 +153,15 @@ def used(path, random):
         columns = random.choice(
             [{"user_id": 0, "item_id": 1, "rating": 2}, {"user_id": "note"}, {"epsilon": "rating"}]
         )
-    ratings = load(path, DOMAIN, Reading(columns=columns))
-    assert ratings.n_ratings == len(ratings.items) == len(ratings.steps)
+    ratings = load(path, DOMAIN, Reading(columns=columns), where=random.choice(["memory", "disk"]))
+    assert ratings.n_entries == len(ratings.items) == len(ratings.values)
     assert ratings.items.max(initial=0) < 3
-    assert ratings.steps.max(initial=0) < 5
+    assert ratings.values.max(initial=0) < 5
     return repr(ratings)
+
+
+# What a reader takes once, when it is first used, is no file's.
+with tempfile.TemporaryDirectory() as _folder:
+    for _name, _text in TEXT.items():
+        Path(_folder, _name).write_text(_text)
+        load(Path(_folder, _name), DOMAIN)

@@ -13,7 +13,8 @@ import safetensors.numpy
 from mutations import rearranged, spoilt
 
 from hushrec.cli import console
-from hushrec.data.feedback import Ratings
+from hushrec.data import tables
+from hushrec.data.people import People
 from hushrec.models.du_leighton_patel import released_data
 from hushrec.models.du_leighton_patel.released_data import ReleasedData, public_domain
 from hushrec.release import artefact
@@ -27,7 +28,7 @@ from support.releases import release, statement
 
 def rows():
     n_people = 9
-    return Ratings(
+    return People(
         public_domain(("a", "b", "\x1b[2Jc\nd"), (1.0, 5.0, 1.0), n_people),
         released_data.anonymous_ids(n_people),
         np.arange(n_people + 1) * 2,
@@ -84,6 +85,12 @@ def other_tensors(tensors, random):
     tensors[name] = random.choice(changes)()
 
 
+def written(table, name, note):
+    buffer = io.BytesIO()
+    tables.write([table], table.schema, buffer, Path(name).suffix, {"hushrec": note})
+    return buffer.getvalue()
+
+
 def made(random):
     """Name and bytes of a file, and of one that stands beside it."""
     kind = random.random()
@@ -121,15 +128,10 @@ def made(random):
         facts.pop("sha256", None)
         try:
             facts["sha256"] = released_data.digest(facts, SET.ratings)
-            buffer = io.BytesIO()
-            SET.table.write_parquet(
-                buffer, metadata={"hushrec": json.dumps(facts)}
-            ) if name == "d.parquet" else None
-            table = buffer.getvalue() or SET.table.write_csv().encode()
-            return name, table, json.dumps(facts).encode()
+            return name, written(SET.table, name, json.dumps(facts)), json.dumps(facts).encode()
         except (TypeError, ValueError, RecursionError):
             return name, b"", b"{"
-    table = SET.to_bytes() if name == "d.parquet" else SET.table.write_csv().encode()
+    table = written(SET.table, name, released_data.text(SET._facts()))
     note = released_data.text(SET._facts()).encode()
     if name == "d.csv" and random.random() < 0.5:
         return name, table, spoilt(note, random)

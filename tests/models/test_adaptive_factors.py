@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.data.blocks import Blocks
 from hushrec.errors import ConfigError
 from hushrec.estimation.shrinkage import combined
 from hushrec.models.adaptive_factors import COVARIANCE, EFFECTS, GRADIENTS
 from hushrec.models.visibility import MARGINAL_GRADIENTS, SHOWN
+from support.packed import packed
 
 CASES = [
     ("user", 1.0, EFFECTS),
@@ -30,7 +30,7 @@ def fitted(ratings, budget, seed=0, **settings):
 def of_a_crowd(ratings, max_users, **hints):
     """The same ratings, with another bound on users and other hints."""
     domain = hr.Domain(ratings.domain.items, scale=(1, 5, 1), max_users=max_users, **hints)
-    return hr.Ratings(domain, ratings.users, ratings.indptr, ratings.items, ratings.steps)
+    return hr.People(domain, ratings.users, ratings.indptr, ratings.items, ratings.values)
 
 
 @pytest.mark.parametrize(("unit", "epsilon", "branch"), CASES)
@@ -130,7 +130,7 @@ def test_a_tiny_catalogue_and_next_to_nobody_are_no_trouble(budget, unit, n_item
 @pytest.mark.parametrize(("unit", "epsilon"), [("user", 1.0), ("user", 8.0), ("record", 4.0)])
 @pytest.mark.full
 def test_block_files_give_the_bits_of_memory(world, budget, tmp_path, unit, epsilon):
-    blocks = Blocks.write(world[0], tmp_path / "blocks", ratings_per_block=3000)
+    blocks = packed(world[0], tmp_path / "blocks", 3000)
     one, other = (fitted(source, budget(epsilon, unit)) for source in (world[0], blocks))
     assert one.to_bytes() == other.to_bytes()
 

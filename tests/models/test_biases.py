@@ -19,7 +19,10 @@ def measured(ratings, run, norm="l2", **settings):
 def test_without_noise_they_are_the_averages_of_items_then_of_what_is_left(listed):
     """Up to the posterior mean's own shrinking, which is little where there are many ratings."""
     train, _ = listed
-    values, users = train.values(), np.repeat(np.arange(train.domain.n_users), np.diff(train.roster_indptr()))
+    values, users = (
+        train.numbers(),
+        np.repeat(np.arange(train.domain.n_users), np.diff(train.roster_indptr())),
+    )
     found, n = measured(train, exact()), np.bincount(train.items, minlength=150)
     counts = np.bincount(users, minlength=train.domain.n_users)
     np.testing.assert_array_equal(found.item_counts, n)

@@ -23,13 +23,13 @@ def test_effects_and_level_together_are_right_on_average(small):
     """What shrinking takes from the items is in the level, so no rating is off by it on average."""
     found = exact(small)
     predicted = found.item_effects[small.items] + found.user_mean
-    assert predicted.mean() == pytest.approx(small.values().mean(), abs=1e-3)
+    assert predicted.mean() == pytest.approx(small.numbers().mean(), abs=1e-3)
     assert found.user_mean != 0
 
 
 def test_where_people_are_protected_the_level_is_that_of_their_own_means(small):
     found = exact(small, "user", contribution_cap=100.0)
-    means = np.add.reduceat(small.values(), small.indptr[:-1]) / small.counts
+    means = np.add.reduceat(small.numbers(), small.indptr[:-1]) / small.counts
     level = found.user_mean + found.counts @ found.item_effects / found.counts.sum()
     assert level == pytest.approx(means.mean(), abs=1e-3)
 

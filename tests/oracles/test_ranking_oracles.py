@@ -40,7 +40,7 @@ def lists():
 @pytest.mark.parametrize("name", NAMES)
 def test_each_value_is_that_of_ranx(lists, name, k):
     ranx = pytest.importorskip("ranx")
-    users = lists.users.to_list()
+    users = lists.users.to_pylist()
     sought = np.split(lists.held_out, lists.indptr[1:-1])
     qrels = ranx.Qrels({u: {str(i): 1 for i in own} for u, own in zip(users, sought, strict=True)})
     listed = lists.items.tolist()

@@ -107,7 +107,7 @@ def test_from_a_population_to_everybodys_list(ranker, tmp_path):
     assert Release.open(path).feedback == "interactions"
     client, hits, chance = hr.Client(path), 0, 0.0
     for user, row in zip(
-        range(test.n_users), map(train.users.to_list().index, test.users.to_list()), strict=True
+        range(test.n_users), map(train.users.to_pylist().index, test.users.to_pylist()), strict=True
     ):
         own = [train.domain.items[item] for item in train.items[train.indptr[row] : train.indptr[row + 1]]]
         wanted = {test.domain.items[item] for item in test.items[test.indptr[user] : test.indptr[user + 1]]}

@@ -217,7 +217,7 @@ def test_more_diversity_makes_lists_less_alike_and_little_worse():
         for user in users:
             row = slice(*ratings.indptr[user : user + 2])
             names = [ratings.domain.items[i] for i in ratings.items[row]]
-            own = dict(zip(names, ratings.values()[row].tolist(), strict=True))
+            own = dict(zip(names, ratings.numbers()[row].tolist(), strict=True))
             found = client.recommend(own, 10, diversity=diversity)
             items = [place[name] for name in ids(found)]
             within.append((cosines[np.ix_(items, items)].sum() - 10) / 90)

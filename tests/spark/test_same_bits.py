@@ -9,10 +9,11 @@ import pytest
 
 import hushrec as hr
 from hushrec import models
-from hushrec.data.spark.spark_feedback import SparkFeedback
 from hushrec.errors import ConfigError, DataError
 from hushrec.sums import spark_engine
 from support.everywhere import class_of, configured, fits, made, world
+from support.packed import packed
+from support.spark import sent
 
 pytestmark = pytest.mark.spark
 
@@ -21,7 +22,7 @@ def on_spark(spark, memory, n_blocks):
     """The same people in another order, in blocks that are not those of files."""
     part = np.random.default_rng(4).integers(0, 3, memory.n_users)
     mixed = [memory.select(np.repeat(part == k, memory.counts)) for k in (2, 0, 1)]
-    return SparkFeedback.of(spark, mixed, n_blocks=n_blocks)
+    return sent(spark, mixed, n_blocks)
 
 
 def cut(source, partitions, monkeypatch):
@@ -125,7 +126,7 @@ def test_a_model_that_gathers_ratings_is_no_model_of_sums():
 
 def test_one_rating_less_is_noticed(spark, sources):
     memory, _ = sources["ratings"]
-    mask = np.ones(memory.n_ratings, dtype=np.bool_)
+    mask = np.ones(memory.n_entries, dtype=np.bool_)
     mask[-1] = False
     pair = ("user", "add-remove")
     with on_spark(spark, memory.select(mask), 8) as there:
@@ -154,8 +155,8 @@ def test_partitions_change_no_bit(name, pair, partitions, sources, monkeypatch):
 def million(spark, tmp_path_factory):
     """About a million in memory, in files and on Spark."""
     memory = world(12_000, 800, 1_400_000)
-    assert memory.n_ratings > 1_000_000
-    files = hr.Blocks.write(memory, tmp_path_factory.mktemp("million") / "b", ratings_per_block=100_000)
+    assert memory.n_entries > 1_000_000
+    files = packed(memory, tmp_path_factory.mktemp("million") / "b", 100_000)
     with on_spark(spark, memory, 20) as there:
         yield memory, files, there
 
@@ -173,12 +174,12 @@ def test_a_million_ratings_make_the_same_release(name, pair, million, monkeypatc
 
 def test_a_check_counts_what_is_in_spark_and_an_evaluation_says_what_to_load(spark, sources):
     memory, there = sources["ratings"]
-    table = memory.to_polars()
+    table = memory.table()
     frame, here = (
         spark.createDataFrame(table.to_pandas()),
         hr.check(table, memory.domain).facts() | {"hints": []},
     )
-    assert here["ratings"] == memory.n_ratings
+    assert here["ratings"] == memory.n_entries
     assert hr.check(frame, memory.domain).facts() == here
     with hr.load(frame, memory.domain, where="spark") as kept:
         assert hr.check(kept, memory.domain).facts() == here

@@ -5,9 +5,8 @@ from itertools import starmap
 import numpy as np
 import pytest
 
-from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.data.synthetic import netflix_like
 from hushrec.models.liu_wang_smola.sums import MarginalGradients, RidgeGradients
 from hushrec.models.mcsherry_mironov import sums as covariance_sums
@@ -18,6 +17,7 @@ from hushrec.sums.factor_sums import FactorSums
 from hushrec.sums.item_sums import EffectSums
 from hushrec.sums.population import FULL, Population
 from hushrec.sums.residuals import PeopleSums, Residuals
+from support.packed import packed
 from support.sums import summed
 
 N_ITEMS, RANK = 40, 3
@@ -51,21 +51,15 @@ def ratings():
     names = [f"u{number:03d}" for number in range(130)]
     domain = Domain(made.domain.items, scale=(1, 5, 1), max_per_user=N_ITEMS, max_users=130, users=names)
     users = sorted(np.random.default_rng(1).permutation(names)[: made.n_users].tolist())
-    listed = Ratings(domain, made.users.__class__(users), made.indptr, made.items, made.steps)
+    listed = People(domain, users, made.indptr, made.items, made.values)
     return listed.with_personal_epsilon(np.random.default_rng(2).choice([0.0, 0.5, 2.0, 8.0], listed.n_users))
 
 
 @pytest.fixture(scope="module")
 def stored(ratings, tmp_path_factory):
-    """The same people in folders of blocks: one, many, and many in another order."""
+    """The same people in folders, which are read in one block and in many."""
     folder = tmp_path_factory.mktemp("blocks")
-    part = np.random.default_rng(4).integers(0, 5, ratings.n_users)
-    mixed = [ratings.select(np.repeat(part == k, ratings.counts)) for k in range(5)]
-    return {
-        "one block": Blocks.write(ratings, folder / "one"),
-        "many blocks": Blocks.write(ratings, folder / "many", ratings_per_block=90),
-        "another order": Blocks.write(mixed, folder / "mixed", ratings_per_block=200),
-    }
+    return {"one block": packed(ratings, folder / "one"), "many blocks": packed(ratings, folder / "many", 90)}
 
 
 def weigh(asked):
@@ -140,11 +134,8 @@ def differing(ratings, others):
     }
 
 
-def test_a_sum_is_the_same_from_memory_and_from_blocks_in_any_order(ratings, stored):
+def test_a_sum_is_the_same_from_memory_and_from_blocks(ratings, stored):
     assert (stored["one block"].n_blocks, stored["many blocks"].n_blocks > 10) == (1, True)
-    orders = [np.concatenate([block.places() for block in source.blocks()]) for source in stored.values()]
-    assert (np.diff(orders[-1]) < 0).any(), "the people of the last are in another order"
-    assert all(same([np.sort(order)], [orders[0]]) for order in orders)
     assert all(array.dtype.kind == "i" for measure in STATISTICS.values() for array in measure(ratings))
     assert differing(ratings, stored.values()) == set()
 
@@ -159,16 +150,16 @@ def test_more_people_than_declared_have_the_same_sums_from_blocks(ratings, store
 
 
 def test_an_engine_of_another_kind_needs_no_change_of_any_sum(ratings, stored, monkeypatch):
-    """Sums that are kept beside each block and added at last, as a cluster does, by as little as there is."""
+    """Sums that are kept beside each block and added at last, as a cluster does, in an order of its own."""
     found = {name: measure(ratings) for name, measure in STATISTICS.items()}
-    monkeypatch.setattr(population, "engine_of", lambda source: Workers(source.blocks()))
+    monkeypatch.setattr(population, "engine_of", lambda source: Workers([*source.blocks()][::-1]))
     for measured, measure in zip(found.values(), STATISTICS.values(), strict=True):
-        assert same(measured, measure(stored["another order"]))
+        assert same(measured, measure(stored["many blocks"]))
 
 
 def test_nobody_at_all_is_measured_like_anybody(ratings, tmp_path):
-    nobody = ratings.select(np.zeros(ratings.n_ratings, dtype=bool))
-    none = Blocks.write(nobody, tmp_path / "nobody")
+    nobody = ratings.select(np.zeros(ratings.n_entries, dtype=bool))
+    none = packed(nobody, tmp_path / "nobody")
     assert none.n_blocks == 0
     for measure in STATISTICS.values():
         here, there = measure(nobody), measure(none)
@@ -177,11 +168,11 @@ def test_nobody_at_all_is_measured_like_anybody(ratings, tmp_path):
 
 
 def test_people_of_weight_zero_may_be_all_of_a_block(ratings, tmp_path):
-    first = Blocks.write(ratings, tmp_path / "first", ratings_per_block=90)
+    first = packed(ratings, tmp_path / "first", 90)
     absent = next(first.blocks()).n_users
     asked = np.where(np.arange(ratings.n_users) < absent, 0.0, 8.0)
     asking = ratings.with_personal_epsilon(asked)
-    blocks = Blocks.write(asking, tmp_path / "again", ratings_per_block=90)
+    blocks = packed(asking, tmp_path / "again", 90)
     assert len(next(Population(blocks, weigh).blocks()).weights) == 0
     for name in ("weighed effects", "marginal gradients"):
         assert same(STATISTICS[name](asking), STATISTICS[name](blocks))
@@ -222,7 +213,7 @@ def in_single_precision(*rows, out, right=covariance_sums.weighted_gram, **setti
     [
         (engine, "_total", twice, set(STATISTICS)),
         (
-            Ratings,
+            People,
             "places",
             lambda ratings: np.arange(ratings.n_users),
             {"sums of people", "entries", "factor sums"},
@@ -244,16 +235,5 @@ def in_single_precision(*rows, out, right=covariance_sums.weighted_gram, **setti
 )
 @pytest.mark.full
 def test_a_planted_fault_is_found(ratings, stored, monkeypatch, owner, name, fault, found):
-    sources = {key: list(source.blocks()) for key, source in stored.items()}  # read before the fault
-
-    class Read:
-        domain, has_personal_epsilon, n_users = ratings.domain, True, ratings.n_users
-
-        def __init__(self, key):
-            self._key, self.n_blocks = key, len(sources[key])
-
-        def blocks(self):
-            return iter(sources[self._key])
-
     monkeypatch.setattr(owner, name, fault)
-    assert differing(ratings, [Read("many blocks"), Read("another order")]) == found
+    assert differing(ratings, [stored["many blocks"]]) == found

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hushrec.data.blocks import Blocks
 from hushrec.models.liu_wang_smola.sums import MarginalGradients
 from hushrec.sums.item_sums import EffectSums
 from hushrec.sums.population import FULL, Population
+from support.packed import packed
 from support.people import person
 
 
@@ -32,7 +32,7 @@ def effect_sums(domain):
 
 
 def test_sums_over_block_files_are_the_sums_in_memory(crowd, tmp_path):
-    stored = Blocks.write(crowd, tmp_path / "blocks", ratings_per_block=60)
+    stored = packed(crowd, tmp_path / "blocks", 60)
     assert stored.n_blocks > 5
     sums = effect_sums(crowd.domain)
     gradients = MarginalGradients(crowd.domain, 3, 1, 0.8, 0.8, 1.5)

@@ -17,7 +17,7 @@ def people(scale, values):
     rows = pl.DataFrame(
         {"user": ["ann"] * len(values), "item": [*map(str, range(len(values)))], "rating": values}
     )
-    return hr.Ratings.of(hr.load(rows, domain), by="the test")
+    return hr.load(rows, domain).require_ratings(by="the test")
 
 
 def total(ratings):

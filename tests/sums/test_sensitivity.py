@@ -10,13 +10,12 @@ import itertools
 from functools import lru_cache
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.models.mcsherry_mironov.sums import CovarianceSums
 from hushrec.sums.item_sums import EffectSums
 from hushrec.sums.population import Population
@@ -35,8 +34,8 @@ def ratings_of(domain, rows):
     lo, _, step = domain.scale
     steps = np.array([round((r - lo) / step) for row in kept for _, r in row], dtype=np.uint8)
     indptr = np.cumsum([0, *map(len, kept)])
-    users = pl.Series([f"u{k:05d}" for k in range(len(kept))], dtype=pl.String)
-    return Ratings(domain, users, indptr, items, steps)
+    users = [f"u{k:05d}" for k in range(len(kept))]
+    return People(domain, users, indptr, items, steps)
 
 
 def domain_of(n, scale=(1, 5, 1), max_per_user=500):

@@ -7,10 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
-from hushrec.data.spark.spark_feedback import SparkFeedback
+from hushrec.data.people import People
 from hushrec.data.synthetic import netflix_like
 from hushrec.errors import DataError
 from hushrec.kernels.csr import cuts
@@ -18,6 +16,8 @@ from hushrec.privacy.noise.entropy import Seeded
 from hushrec.sums import spark_engine
 from hushrec.sums.engine import engine_of
 from hushrec.sums.spark_engine import CHUNK, SparkRows, require_ready
+from support.packed import packed
+from support.spark import sent
 
 pytestmark = pytest.mark.spark
 N_ITEMS = 30
@@ -30,13 +30,13 @@ def ratings():
     made = netflix_like(90, N_ITEMS, 900, seed=3)
     names = [f"secret-{number:03d}" for number in range(made.n_users)]
     domain = Domain(made.domain.items, scale=(1, 5, 1), max_per_user=N_ITEMS, max_users=90)
-    return Ratings(domain, made.users.__class__(names), made.indptr, made.items, made.steps)
+    return People(domain, names, made.indptr, made.items, made.values)
 
 
 @pytest.fixture(scope="module")
 def source(spark, ratings):
     """In some ten blocks."""
-    with SparkFeedback.of(spark, ratings, n_blocks=9) as there:
+    with sent(spark, ratings, 9) as there:
         assert there.n_blocks > 7
         yield there
 
@@ -53,9 +53,9 @@ def _by_value():
 
 def add(block, by_item, wide, people):
     """Sums of two shapes, one of them wide, large, and zero in its middle row."""
-    by_item[0] += np.bincount(block.items, block.steps, N_ITEMS).astype(np.int64)
+    by_item[0] += np.bincount(block.items, block.values, N_ITEMS).astype(np.int64)
     by_item[1] += np.bincount(block.items, minlength=N_ITEMS)
-    wide[[0, -1]] += 123_456_789 * int(block.steps.sum())
+    wide[[0, -1]] += 123_456_789 * int(block.values.sum())
     people += block.n_users
 
 
@@ -79,7 +79,7 @@ def test_sums_are_those_in_memory(source, ratings):
 
 
 def test_functions_are_applied_in_order_to_each_block(source, ratings, tmp_path):
-    files = Blocks.write(ratings, tmp_path / "b", ratings_per_block=len(ratings.items) // 9)
+    files = packed(ratings, tmp_path / "b", len(ratings.items) // 9)
     assert [block.n_users for block in files.blocks()] == [block.n_users for block in source.blocks()]
     here, there = (engine_of(one).map(odd).map(odd).total(add, *SHAPES) for one in (files, source))
     assert same(here, there)
@@ -87,8 +87,8 @@ def test_functions_are_applied_in_order_to_each_block(source, ratings, tmp_path)
 
 
 def test_nobody_at_all_adds_nothing(spark, ratings):
-    nobody = ratings.select(np.zeros(ratings.n_ratings, dtype=bool))
-    with SparkFeedback.of(spark, nobody) as none:
+    nobody = ratings.select(np.zeros(ratings.n_entries, dtype=bool))
+    with sent(spark, nobody) as none:
         assert none.n_blocks == 0
         assert not any(array.any() for array in engine_of(none).total(add, *SHAPES))
         require_ready(none)
@@ -148,7 +148,7 @@ def test_no_function_takes_a_key_along(source, capfd):
 
 
 def failing(block, *sums):
-    raise ValueError(f"{block.users[0]} gave {block.steps[0]}")
+    raise ValueError(f"{block.users[0]} gave {block.values[0]}")
 
 
 def test_an_error_on_an_executor_tells_its_kind_and_nothing_private(source, capfd):

@@ -8,15 +8,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hushrec.data.spark.people import ARRAYS, table_of, to_row
 
-from hushrec.data.blocks import Blocks
-from hushrec.data.feedback import Feedback
-from hushrec.data.spark.spark_feedback import ARRAYS, table_of, to_row
+from hushrec.data.people import People
 from hushrec.data.synthetic import netflix_like
 from hushrec.errors import DataError
 from hushrec.sums import spark_engine
 from hushrec.sums.engine import engine_of
 from hushrec.sums.spark_engine import CHUNK, SparkRows
+from support.packed import packed
 
 N_ITEMS = 30
 WIDE = CHUNK + 17
@@ -25,10 +25,10 @@ SHAPES = ((2, N_ITEMS), WIDE, 1)
 RATINGS = netflix_like(90, N_ITEMS, 900, seed=3)
 
 
-def add(block: Feedback, by_item, wide, people):
-    by_item[0] += np.bincount(block.items, block.steps, N_ITEMS).astype(np.int64)
+def add(block: People, by_item, wide, people):
+    by_item[0] += np.bincount(block.items, block.values, N_ITEMS).astype(np.int64)
     by_item[1] += np.bincount(block.items, minlength=N_ITEMS)
-    wide[[0, -1]] += 123_456_789 * int(block.steps.sum())
+    wide[[0, -1]] += 123_456_789 * int(block.values.sum())
     people += block.n_users
 
 
@@ -87,7 +87,7 @@ def test_tasks_apply_the_cap_and_what_is_mapped(there, tmp_path):
     capped = engine_of(RATINGS.capped(4)).total(add, *SHAPES)
     assert same(capped, there(3, max_per_user=4).total(add, *SHAPES))
     assert not same(capped, engine_of(RATINGS).total(add, *SHAPES))
-    files = Blocks.write(RATINGS, tmp_path / "b", ratings_per_block=len(RATINGS.items) // 9)
+    files = packed(RATINGS, tmp_path / "b", len(RATINGS.items) // 9)
     here, far = (reduce(type(rows).map, [half, half], rows) for rows in (engine_of(files), there(3)))
     assert same(here.total(add, *SHAPES), far.total(add, *SHAPES))
 

@@ -3,7 +3,6 @@
 from itertools import combinations
 
 import numpy as np
-import polars as pl
 import pytest
 from scipy import stats
 
@@ -22,9 +21,7 @@ def made(rows, n_items, personal_epsilon=None):
     items = np.concatenate([sorted(rows[user]) for user in users]).astype(np.int32)
     steps = np.concatenate([[rows[user][i] - 1 for i in sorted(rows[user])] for user in users])
     indptr = np.concatenate([[0], np.cumsum(counts)])
-    return hr.Ratings(
-        domain, pl.Series(users), indptr, items, steps.astype(np.uint8), personal_epsilon=personal_epsilon
-    )
+    return hr.People(domain, users, indptr, items, steps.astype(np.uint8), personal_epsilon=personal_epsilon)
 
 
 # Weak priors beside the data, so that both are seen in the law.

@@ -94,9 +94,8 @@ class TroubledAdder:
 
 
 def main(master, folder, *troubles):
-    from hushrec.data.spark.spark_feedback import SparkFeedback
     from support.everywhere import made, world
-    from support.spark import running
+    from support.spark import running, sent
 
     memory = world(300, 40, 4000)
     right, found = made(*FIT, memory), {}
@@ -104,7 +103,7 @@ def main(master, folder, *troubles):
     if "overtaken" in troubles:
         settings |= {"spark_speculation": "true", "spark_speculation_interval": "50ms"}
         settings |= {"spark_speculation_quantile": "0.5", "spark_speculation_multiplier": "1.1"}
-    with running(master, **settings) as session, SparkFeedback.of(session, memory, n_blocks=8) as there:
+    with running(master, **settings) as session, sent(session, memory, 8) as there:
         for trouble in troubles:
             marker, counter = str(Path(folder).absolute() / trouble), session.sparkContext.accumulator(0)
             passes = []

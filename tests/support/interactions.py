@@ -3,7 +3,6 @@
 from functools import lru_cache
 
 import numpy as np
-import polars as pl
 
 import hushrec as hr
 from hushrec.sums.population import Population
@@ -17,9 +16,9 @@ def domain_of(n_items):
 def interactions_of(n_items, rows):
     """Interactions with a catalogue of ``n_items``; a row without items is nobody."""
     rows = [np.sort(np.asarray(row, dtype=np.int32)) for row in rows if len(row)]
-    return hr.Interactions(
+    return hr.People(
         domain_of(n_items),
-        pl.Series([f"u{number:07d}" for number in range(len(rows))], dtype=pl.String),
+        [f"u{number:07d}" for number in range(len(rows))],
         np.cumsum([0, *map(len, rows)]),
         np.concatenate([np.zeros(0, np.int32), *rows]),
     )

@@ -5,11 +5,10 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-import polars as pl
 import pytest
 
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.sums.population import Population
 
 
@@ -25,9 +24,9 @@ def ratings_of(domain, rows):
     """Ratings of the roster, given as one tuple of steps (or None) per person."""
     listed = [(user, row) for user, row in zip(names(len(rows)), rows, strict=True) if set(row) != {None}]
     kept = [[(i, s) for i, s in enumerate(row) if s is not None] for _, row in listed]
-    return Ratings(
+    return People(
         domain,
-        pl.Series([user for user, _ in listed], dtype=pl.String),
+        [user for user, _ in listed],
         np.cumsum([0, *map(len, kept)]),
         np.array([i for row in kept for i, _ in row], dtype=np.int32),
         np.array([s for row in kept for _, s in row], dtype=np.uint8),

@@ -97,12 +97,12 @@ def popularity(ratings, release):
 
 
 def error_on_training(ratings, release):
-    rmse = float(np.sqrt(np.mean((release.tensors["item_effects"][ratings.items] - ratings.values()) ** 2)))
+    rmse = float(np.sqrt(np.mean((release.tensors["item_effects"][ratings.items] - ratings.numbers()) ** 2)))
     return dataclasses.replace(release, settings={**release.settings, "rmse": rmse})
 
 
 def progress(ratings, release):
-    print(f"{ratings.n_ratings} ratings")
+    print(f"{ratings.n_entries} ratings")
     return release
 
 
@@ -184,7 +184,7 @@ def exact_averages(rows, residuals, people, item_effects, user_effects):
     """
     (ratings,), n_items = people.in_full.blocks(), people.domain.n_items
     counts = np.maximum(np.bincount(ratings.items, minlength=n_items), 1)
-    means = np.bincount(ratings.items, ratings.values(), minlength=n_items) / counts
+    means = np.bincount(ratings.items, ratings.numbers(), minlength=n_items) / counts
     return rows(residuals, people, means, user_effects)
 
 
@@ -258,7 +258,7 @@ REPLAYED = [
     Fault("branch", EFFECTS, "fit", leaking(branch), "lines"),
     Fault("order", EffectSums, "measure", largest_first, "was not made by the neighbour", RATING),
     Fault("unbounded", EffectSums, "measure", unbounded, "item counts: the neighbour lies further away"),
-    Fault("fickle cap", hr.Ratings, "capped", fickle_cap, "further away"),
+    Fault("fickle cap", hr.People, "capped", fickle_cap, "further away"),
     Fault("cap of ratings", EFFECTS, "fit", cap_of_ratings, "further away", RATING),
     Fault("exact counts", EffectSums, "queries", exact_counts, ".", RATING),
     *(

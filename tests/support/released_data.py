@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import numpy as np
-import polars as pl
+import pyarrow as pa
 
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.documents.words import Clause
 from hushrec.models.du_leighton_patel import released_data
 from hushrec.models.du_leighton_patel.released_data import ReleasedData
@@ -32,7 +32,7 @@ def data(n_people=120, seed=0, density=0.6, **changes):
     mask = rng.random((n_people, len(ITEMS))) < density
     mask[[0, -1]] &= n_people < 3
     counts = mask.sum(axis=1)
-    users = released_data.anonymous_ids(n_people).filter(pl.Series(counts > 0, dtype=pl.Boolean))
+    users = released_data.anonymous_ids(n_people).filter(pa.array(counts > 0))
     frame = Domain(ITEMS, scale=SCALE, max_users=max(n_people, 1), max_per_user=len(ITEMS))
     items = np.nonzero(mask)[1].astype(np.int32)
     indptr = np.concatenate([[0], np.cumsum(counts[counts > 0])])
@@ -40,7 +40,7 @@ def data(n_people=120, seed=0, density=0.6, **changes):
     facts = {
         "method": "RandomizedResponse",
         "settings": SETTINGS,
-        "ratings": Ratings(frame, users, indptr, items, steps),
+        "ratings": People(frame, users, indptr, items, steps),
         "n_people": n_people,
         "statement": statement(),
     }
@@ -51,8 +51,8 @@ def same(one, other):
     def parts(made):
         rows = made.ratings
         return (
-            made.method, made.settings, made.n_people, made.statement, rows.domain, rows.users.to_list(),
-            rows.indptr.tolist(), rows.items.tolist(), rows.steps.tolist(),
+            made.method, made.settings, made.n_people, made.statement, rows.domain, rows.users.to_pylist(),
+            rows.indptr.tolist(), rows.items.tolist(), rows.values.tolist(),
         )  # fmt: skip
 
     return parts(one) == parts(other)

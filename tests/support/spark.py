@@ -5,7 +5,10 @@ import shutil
 import sys
 import tempfile
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
+
+from hushrec.data.dropped import Dropped
 
 
 def missing():
@@ -50,3 +53,17 @@ def running(master="local[2,4]", **settings):
             yield session
         finally:
             session.stop()
+
+
+def sent(session, source, n_blocks=1):
+    """People in memory, or several of disjoint users, sent to the cluster, each in about so many blocks."""
+    from hushrec.data.people import People
+    from hushrec.data.spark.people import SparkPeople, table_of, to_row
+
+    sources = [source] if isinstance(source, People) else [*source]
+    size = max(max(people.n_entries for people in sources) // n_blocks, 1)
+    blocks = [block for people in sources for block in people.cuts(size)]
+    rows = session.createDataFrame(table_of(to_row(block, part) for part, block in enumerate(blocks)))
+    rows = rows.repartitionById(len(blocks) or 1, "part")
+    made = SparkPeople.keeping(rows, sources[0].domain, sources[0].has_personal_epsilon)
+    return replace(made, dropped=sum((people.dropped for people in sources), Dropped()))

@@ -44,9 +44,9 @@ def rmse(world):
 def listed(world):
     """The same ratings of people who are public, three of whom have rated nothing."""
     train, test = world
-    people = [*sorted({*train.users, *test.users}), "u99997", "u99998", "u99999"]
+    people = [*sorted({*train.users.to_pylist(), *test.users.to_pylist()}), "u99997", "u99998", "u99999"]
     domain = hr.Domain(train.domain.items, scale=(1, 5, 1), max_users=2000, users=people)
-    return tuple(hr.Ratings(domain, part.users, part.indptr, part.items, part.steps) for part in world)
+    return tuple(hr.People(domain, part.users, part.indptr, part.items, part.values) for part in world)
 
 
 @pytest.fixture(scope="session")

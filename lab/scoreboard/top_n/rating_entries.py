@@ -46,8 +46,8 @@ DP_ALS = {
 class Split(NamedTuple):
     """Nine tenths of the ratings and the rest."""
 
-    train: hr.Ratings
-    test: hr.Ratings
+    train: hr.People
+    test: hr.People
 
 
 class Held(NamedTuple):
@@ -74,7 +74,7 @@ def held_out(table: pl.DataFrame, draw: int, options: argparse.Namespace) -> Spl
 def listed(split: Split) -> Split:
     """The same with a public list of people."""
     known = split.train.domain
-    users, most = split.train.users.to_list(), known.max_users
+    users, most = split.train.users.to_pylist(), known.max_users
     bounds = {"max_users": most, "max_per_user": known.max_per_user}
     domain = hr.Domain(known.items, scale=known.scale, users=users, **bounds)
     return Split(*(replace(part, domain=domain) for part in split))
@@ -108,9 +108,13 @@ def dp_als(asked: Held) -> Made:
     scale = train.domain.scale.lo, train.domain.scale.hi
     mu = gaussian_mu(asked.epsilon, asked.delta)
     # A part lists only those who have a rating in it.
-    places = {user: place for place, user in enumerate(sorted({*train.users, *test.users}))}
-    owners = [np.repeat([places[user] for user in part.users], np.diff(part.indptr)) for part in asked.split]
-    given = csr_matrix((train.values(), (owners[0], train.items)), (len(places), train.domain.n_items))
+    users = [part.users.to_pylist() for part in asked.split]
+    places = {user: place for place, user in enumerate(sorted({*users[0], *users[1]}))}
+    owners = [
+        np.repeat([places[user] for user in each], part.counts)
+        for each, part in zip(users, asked.split, strict=True)
+    ]
+    given = csr_matrix((train.numbers(), (owners[0], train.items)), (len(places), train.domain.n_items))
     items = method.fit(given, scale, mu, asked.draw)
     values = method.predicted(items, given, scale, owners[1], test.items)
     return Made(values, None, gaussian_epsilon(mu, asked.delta))

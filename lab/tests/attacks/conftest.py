@@ -1,10 +1,9 @@
 import math
 
 import numpy as np
-import polars as pl
 import pytest
 
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.data.synthetic import netflix_like
 
 LEVELS = 5
@@ -18,7 +17,7 @@ def truth():
 def _grid_of(ratings):
     """Symbols of all cells, shape (users, items)."""
     grid = np.zeros((ratings.n_users, ratings.domain.n_items), np.int64)
-    grid[ratings.user_index(), ratings.items] = ratings.steps.astype(np.int64) + 1
+    grid[ratings.user_index(), ratings.items] = ratings.values.astype(np.int64) + 1
     return grid
 
 
@@ -28,8 +27,8 @@ def _published(grid, domain):
     rows = np.where(kept, np.cumsum(kept) - 1, -1)
     users, items = np.nonzero(grid[kept])
     indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(grid[kept], axis=1))])
-    names = pl.Series([f"{row:06}" for row in range(kept.sum())], dtype=pl.String)
-    return Ratings(domain, names, indptr, items, grid[kept][users, items] - 1), rows
+    names = [f"{row:06}" for row in range(kept.sum())]
+    return People(domain, names, indptr, items, grid[kept][users, items] - 1), rows
 
 
 def _responded(ratings, epsilon, seed=0, empty_cells_too=True):

@@ -35,8 +35,8 @@ def test_replacing_items_hides_few(ratings):
 
 
 def test_a_roster_with_people_who_did_not_rate(ratings):
-    people = [*ratings.users.to_list(), "zzz", "000"]
+    people = [*ratings.users.to_pylist(), "zzz", "000"]
     domain = hr.Domain(ratings.domain.items, scale=(1, 5, 1), max_users=500, users=people)
-    listed = hr.load(ratings.to_polars(), domain)
+    listed = hr.load(ratings.table(), domain)
     found = simulate_attack(listed, hr.RandomizedResponse(), budget(8.0, ratings), targets=200)
     assert found.named > 0.9

@@ -6,7 +6,7 @@ from lab.du_leighton_patel import attack
 
 def test_raw_rows_are_found_and_noisy_ones_are_not(tmp_path):
     made = netflix_like(1500, 60, 30_000, 3)
-    steps = made.steps.astype("float64") + 1
+    steps = made.values.astype("float64") + 1
     columns = {"user": made.user_index() + 1, "item": made.items + 1, "rating": steps}
     pl.DataFrame(columns).write_parquet(tmp_path / "ml-1m.parquet")
     work = attack.work(tmp_path)

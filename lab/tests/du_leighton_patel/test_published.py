@@ -55,7 +55,7 @@ def test_what_it_costs_stands_beside_its_claim(ratings):
     assert float(DuResponse().event(domain, budget(1.0)).loss) == pytest.approx(1 / 20 + math.log(5))
     data = randomize(ratings, DuResponse(), budget(1.0), 1).data
     assert (data.method, data.settings["symbols"]) == ("DuResponse", 6)
-    turned = data.ratings.n_ratings / (data.n_people * domain.n_items)
+    turned = data.ratings.n_entries / (data.n_people * domain.n_items)
     assert turned > 0.4, "half of all cells are answered untruly, most of them by a rating"
 
 

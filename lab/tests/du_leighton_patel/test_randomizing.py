@@ -85,5 +85,5 @@ def test_one_neighbour_loses_far_more_than_many(monkeypatch):
 def test_one_rating_of_each_user_is_hidden():
     ratings = randomizing.netflix_like(30, 20, 300, seed=5)
     train, test = randomizing.hidden(ratings, 1)
-    assert train.n_ratings + test.n_ratings == 300
+    assert train.n_entries + test.n_entries == 300
     assert set(np.diff(test.indptr)) == {1}

@@ -5,6 +5,7 @@ import zipfile
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
+import polars as pl
 import pytest
 
 from hushrec.data.load import load
@@ -70,7 +71,7 @@ def test_fetched_files_load(tmp_path, server, toy):
     fetched = get("toy", tmp_path / "home")
     domain = fetched.domain(max_per_user=7)
     assert (domain.items, domain.max_per_user, domain.max_users) == (("10", "20"), 7, 100)
-    assert load(fetched.ratings, domain).to_polars().rows() == [
+    assert pl.DataFrame(load(fetched.ratings, domain).table()).rows() == [
         ("1", "10", 5.0, 978300760),
         ("2", "20", 3.0, 978300761),
     ]

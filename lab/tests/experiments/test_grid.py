@@ -1,5 +1,6 @@
 import math
 
+import polars as pl
 import pytest
 
 from hushrec.errors import ConfigError
@@ -96,11 +97,11 @@ def test_splits_are_those_of_the_library(grid):
 
 def test_a_file_and_its_domain_lie_beside_the_grid(grid, tmp_path):
     made = grid().data.load()
-    made.to_polars().write_csv(tmp_path / "films.csv")
+    pl.DataFrame(made.table()).write_csv(tmp_path / "films.csv")
     made.domain.save(tmp_path / "films.json")
     there = grid(PLAIN.replace("generated = { users = 60, items = 20, ratings = 600, seed = 3 }", FILE)).data
     assert there.load().domain == made.domain
-    assert (there.load().steps == made.steps).all()
+    assert (there.load().values == made.values).all()
     digest = there.digest()
     with (tmp_path / "films.csv").open("a") as file:
         file.write("\n")
@@ -121,7 +122,7 @@ def test_a_domain_of_ranges(grid):
 
 def test_made_up_people_are_known(grid):
     ratings = grid().data.load()
-    assert ratings.domain.users == tuple(ratings.users.to_list())
+    assert ratings.domain.users == tuple(ratings.users.to_pylist())
 
 
 @pytest.mark.parametrize(
@@ -211,10 +212,10 @@ def test_people_ask_for_an_epsilon_by_their_ids(grid):
     shares = {epsilon: float((ratings.personal_epsilon == epsilon).mean()) for epsilon in (0.5, 2.0, 8.0)}
     assert shares == pytest.approx({0.5: 0.5, 2.0: 0.3, 8.0: 0.2}, abs=0.06)
     part = grid(ASKED).split.parts(ratings, 0)[0]
-    asked = dict(zip(ratings.users.to_list(), ratings.personal_epsilon, strict=True))
+    asked = dict(zip(ratings.users.to_pylist(), ratings.personal_epsilon, strict=True))
     assert all(
         asked[user] == epsilon
-        for user, epsilon in zip(part.users.to_list(), part.personal_epsilon, strict=True)
+        for user, epsilon in zip(part.users.to_pylist(), part.personal_epsilon, strict=True)
     )
     assert data.digest() != grid(ASKED.replace("0.3", "0.1").replace("0.2", "0.4")).data.digest()
 
@@ -293,7 +294,7 @@ def test_people_are_held_out_whole(grid):
 
 def test_a_file_of_interactions(grid, tmp_path):
     made = grid(CLICKS).data.load()
-    made.to_polars().write_csv(tmp_path / "films.csv")
+    pl.DataFrame(made.table()).write_csv(tmp_path / "films.csv")
     made.domain.save(tmp_path / "films.json")
     generated = "generated = { users = 200, items = 30, interactions = 2500, seed = 3 }"
     there = grid(CLICKS.replace(generated, FILE))

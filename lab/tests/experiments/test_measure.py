@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hushrec.curator.fit import baseline
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.data.split import held_out_people, holdout
 from hushrec.data.synthetic import interactions, netflix_like
 from hushrec.evaluation import baselines
@@ -34,11 +34,11 @@ class Watched:
     loads: int = 0
     divided: list[int] = field(default_factory=list)
 
-    def load(self) -> Ratings:
+    def load(self) -> People:
         self.loads += 1
         return netflix_like(60, 20, 600, 3)
 
-    def parts(self, ratings: Ratings, number: int) -> Parts:
+    def parts(self, ratings: People, number: int) -> Parts:
         self.divided.append(number)
         train, test = holdout(ratings, 0.2, number)
         return Parts(train, train, test)
@@ -68,7 +68,7 @@ def test_a_reference_gives_one_row_with_all_metrics(bench, watched):
     train, test = holdout(watched.load(), 0.2, 0)
     predicted = baselines.item_average(train, test)
     assert row.pop("predict_seconds") >= 0
-    assert row == {name: metric(test.values(), predicted) for name, metric in METRICS.items()}
+    assert row == {name: metric(test.numbers(), predicted) for name, metric in METRICS.items()}
 
 
 def test_a_model_gives_one_row_with_all_metrics_and_its_epsilons(bench, watched):
@@ -95,7 +95,7 @@ def test_noise_comes_from_the_seed_of_the_case(bench):
 @pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
 def test_one_prediction_that_is_not_finite_is_an_error(bench, monkeypatch, wrong):
     def predicted(train, test):
-        found = np.full(test.n_ratings, 3.0)
+        found = np.full(test.n_entries, 3.0)
         found[-1] = wrong
         return found
 

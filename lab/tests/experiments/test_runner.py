@@ -104,7 +104,7 @@ def test_a_row_is_what_the_library_says(ended):
     reference = table.row(
         by_predicate=(pl.col("name") == "item average") & (pl.col("split") == 1), named=True
     )
-    assert reference["rmse"] == rmse(test.values(), baselines.item_average(train, test))
+    assert reference["rmse"] == rmse(test.numbers(), baselines.item_average(train, test))
     assert reference["settings"] is None
 
 
@@ -184,7 +184,7 @@ def _die(*_):
 
 def test_a_prediction_that_is_no_number_is_a_failure(experiment, monkeypatch):
     described = experiment()
-    monkeypatch.setattr(baselines, "item_average", lambda train, test: test.values() * math.nan)
+    monkeypatch.setattr(baselines, "item_average", lambda train, test: test.numbers() * math.nan)
     errors = {done.case.name: done.error for done in described.run()}
     assert errors["item average"] == "ArithmeticError: a prediction is not a finite number"
 

@@ -14,7 +14,7 @@ FRAME = {"items": (3, 12), "scale": (1, 5, 1), "max_users": 20}
 def asked_by_user(**changed):
     data = Data(generated=MADE | changed, personal_epsilon={"0.5": 0.2, "2": 0.3, "8": 0.5})
     ratings = data.load()
-    return dict(zip(ratings.users.to_list(), ratings.personal_epsilon.tolist(), strict=True))
+    return dict(zip(ratings.users.to_pylist(), ratings.personal_epsilon.tolist(), strict=True))
 
 
 def test_people_ask_in_proportion_and_by_their_ids():
@@ -55,7 +55,7 @@ def test_a_named_set_brings_its_frame_and_is_looked_for_when_it_is_read(tmp_path
         data.digest()
     (tmp_path / "sets" / "ml-1m").mkdir(parents=True)
     (tmp_path / "sets" / "ml-1m" / "ratings.dat").write_text("7::3952::4::978300760\n8::1::5::978300761\n")
-    assert data.load().to_polars()["item_id"].to_list() == ["3952", "1"]
+    assert data.load().table()["item_id"].to_pylist() == ["3952", "1"]
     same = Data(ratings=tmp_path / "sets" / "ml-1m" / "ratings.dat", domain=FRAME)
     assert data.digest() == same.digest()
 

@@ -21,14 +21,14 @@ class Made:
 
     def load(self):
         made = hr.synthetic.netflix_like(users=150, items=30, ratings=2500, seed=3)
-        domain = hr.Domain(made.domain.items, scale=(1, 5, 1), max_users=200, users=made.users.to_list())
+        domain = hr.Domain(made.domain.items, scale=(1, 5, 1), max_users=200, users=made.users.to_pylist())
         made = replace(made, domain=domain)
         if not self.wrong:
             return made
-        test = SPLIT.parts(replace(made, timestamps=np.arange(made.n_ratings)), 0).test.timestamps
-        steps = made.steps.copy()
+        test = SPLIT.parts(replace(made, timestamps=np.arange(made.n_entries)), 0).test.timestamps
+        steps = made.values.copy()
         steps[test] = steps.max() - steps[test]
-        return replace(made, steps=steps)
+        return replace(made, values=steps)
 
 
 def row(epsilon, data=None):
@@ -50,7 +50,7 @@ def test_the_ridge_is_trained_and_measured_on_ratings_that_it_did_not_see():
     allowed = hr.Budget(epsilon=20.0, delta=0, unit="record", adjacency="replace")
     release = fit(train, private_neighbours.FORM, allowed, SPLIT.entropy(0, 0))
     made = private_neighbours.with_ridge(release, found["ridge"])
-    by_hand = listed_predictions(made, train=train, test=test) - test.values()
+    by_hand = listed_predictions(made, train=train, test=test) - test.numbers()
     assert found["rmse"] == pytest.approx(np.sqrt(np.mean(by_hand**2)))
     assert found["looks"] >= 2
     assert found["true_epsilon"] == cost(private_neighbours.FORM, train.domain, allowed).true

@@ -45,7 +45,8 @@ def averages(config, ratings, run):
 @pytest.mark.parametrize(("item_reg", "user_reg"), [(15.0, 20.0), (10.0, 100.0), (0.0, 0.0)])
 def test_without_noise_they_are_algorithms_1_and_2(listed, item_reg, user_reg):
     train, _ = listed
-    values, users = train.values(), np.repeat(np.arange(train.domain.n_users), np.diff(train.roster_indptr()))
+    users = np.repeat(np.arange(train.domain.n_users), np.diff(train.roster_indptr()))
+    values = train.numbers()
     n = np.bincount(train.items, minlength=150)
     level = values.mean()
     sums = np.bincount(train.items, values, minlength=150) + item_reg * level
@@ -170,12 +171,12 @@ def test_cells_are_released_clamped_and_thresholded(listed, budget):
         sizes = np.abs(noisy.values)
         assert sizes.max() <= 1 + 1e-6
         if adjacency == "replace":
-            assert len(noisy.values) == train.n_ratings
+            assert len(noisy.values) == train.n_entries
             np.testing.assert_array_equal(noisy.columns, train.items)
         else:
             assert sizes.min() >= 0.6 - 1e-3
             # α = 0.6 and b = 1/2.8: e^(−0.6 · 2.8) of 150,000 empty cells pass.
-            empty = train.domain.n_users * train.domain.n_items - train.n_ratings
+            empty = train.domain.n_users * train.domain.n_items - train.n_entries
             assert len(noisy.values) > 0.15 * empty
 
 

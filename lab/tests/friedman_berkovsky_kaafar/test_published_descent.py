@@ -46,7 +46,7 @@ def test_bounded_the_noise_is_fresh_and_on_the_same_ratings(monkeypatch, listed,
     assert len(rounds) == 3
     for _, (values,), noisy in rounds:
         np.testing.assert_array_equal(values, rounds[0][1][0])
-        assert len(noisy.values) == train.n_ratings
+        assert len(noisy.values) == train.n_entries
         assert np.abs(values).max() * rounds[0][0].step <= 0.8 + 1e-6, "residuals are clipped"
     noises = [noisy.values - values * query.step for query, (values,), noisy in rounds]
     assert all(abs(np.corrcoef(noises[0], other)[0, 1]) < 0.05 for other in noises[1:])

@@ -23,7 +23,7 @@ REPLACE = Unprotected("record", "replace")
 def rows(ratings):
     """Every rating's place on the roster, item and value."""
     people = np.repeat(np.arange(ratings.domain.n_users), np.diff(ratings.roster_indptr()))
-    return people, ratings.items, ratings.values()
+    return people, ratings.items, ratings.numbers()
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
@@ -84,12 +84,12 @@ def test_a_prediction_by_hand(listed):
     factors, alike = (made.tensors[name].astype(float) for name in ("item_factors", "similarity_factors"))
     covariance, similarity = factors @ factors.T, alike @ alike.T
     effects, noise = made.tensors["item_effects"].astype(float), made.tensors["item_noise"].astype(float)
-    given, users = train.users.to_list(), test.users.to_list()
-    for at in (0, 17, test.n_ratings - 1):
+    given, users = train.users.to_pylist(), test.users.to_pylist()
+    for at in (0, 17, test.n_entries - 1):
         user, item = users[test.user_index()[at]], test.items[at]
         own = slice(*train.indptr[given.index(user) : given.index(user) + 2])
         average = made.averages[user]
-        rated, left = train.items[own], train.values()[own] - effects[train.items[own]] - average
+        rated, left = train.items[own], train.numbers()[own] - effects[train.items[own]] - average
         near = np.argsort(-similarity[item, rated], kind="stable")[:4]
         system = covariance[np.ix_(rated[near], rated[near])] + np.diag(noise[rated[near]])
         w = np.linalg.solve(system, covariance[rated[near], item])
@@ -105,7 +105,7 @@ def test_released_averages_are_what_is_predicted_from(listed):
     before, after = (listed_predictions(each, train=train, test=test) for each in (made, raised))
     between = (before > 1.3) & (before < 4.7)
     assert (after - before)[between].min() > 0.05
-    error = math.sqrt(np.mean((before - test.values()) ** 2))
+    error = math.sqrt(np.mean((before - test.numbers()) ** 2))
     plain = hr.evaluate(hr.baseline(train, FriedmanEffects()), train=train, test=test)["rmse"]
     assert error < plain - 0.001
 

@@ -1,6 +1,7 @@
 """Langevin dynamics as printed: its steps, its law without data, whose stars it hears, and where it ends."""
 
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,6 @@ from scipy import stats
 
 import hushrec as hr
 from hushrec.audit.draws import listen_to_draws
-from hushrec.data.blocks import Blocks
 from hushrec.errors import ConfigError
 from hushrec.models.liu_wang_smola.chain import Chain, ChainData, Posterior
 from hushrec.models.liu_wang_smola.sample import sample
@@ -75,7 +75,8 @@ def test_a_pass_is_what_a_few_lines_make_of_the_same_normals(crowd, tmp_path, in
     settings = SETTINGS.model_copy(update={"noise_intervals": intervals, "temperature": 0.5})
     target, ratings = Posterior(scale=2.0, bound=50, rank=3, margin=0.0), made(crowd, 12)
     chain, state = begun(ratings, target, settings)
-    blocks, other = begun(Blocks.write(ratings, tmp_path / "blocks", ratings_per_block=100), target, settings)
+    stored = hr.load(ratings.table(), ratings.domain, where=tmp_path / "blocks")
+    blocks, other = begun(replace(stored, _per_block=100), target, settings)
     for vectors in (state.user_factors, other.user_factors):
         vectors *= 4  # so that some predictions are off the scale
     for epoch in (0, 1):

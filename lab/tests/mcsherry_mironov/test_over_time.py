@@ -54,8 +54,8 @@ def test_the_probe_is_of_the_nine_latest(bench):
     bench.open()
     ratings = bench._ratings
     train, test = over_time.probe(ratings, 0)
-    assert train.n_ratings + test.n_ratings == ratings.n_ratings
-    assert 60 < test.n_ratings < 60 * 9  # a third of 540: 180 ± 11
+    assert train.n_entries + test.n_entries == ratings.n_entries
+    assert 60 < test.n_entries < 60 * 9  # a third of 540: 180 ± 11
 
 
 def test_ratings_without_timestamps_are_refused(tmp_path):

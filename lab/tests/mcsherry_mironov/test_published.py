@@ -24,7 +24,7 @@ def small(kind, **settings):
 def test_without_noise_an_item_leans_on_the_global_mean(world, item_reg):
     """(Σ r + β G)/(n + β) (§4.2); the bias on the device takes what is left on average."""
     train, _ = world
-    values, n = train.values(), np.bincount(train.items, minlength=150)
+    values, n = train.numbers(), np.bincount(train.items, minlength=150)
     by_hand = (np.bincount(train.items, values, minlength=150) + item_reg * values.mean()) / np.maximum(
         n + item_reg, 1
     )

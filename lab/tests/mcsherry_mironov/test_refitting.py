@@ -26,10 +26,10 @@ class Made:
         made = netflix_like(users=150, items=30, ratings=2500, seed=3)
         if not self.wrong:
             return made
-        test = SPLIT.parts(replace(made, timestamps=np.arange(made.n_ratings)), 0).test.timestamps
-        steps = made.steps.copy()
+        test = SPLIT.parts(replace(made, timestamps=np.arange(made.n_entries)), 0).test.timestamps
+        steps = made.values.copy()
         steps[test] = steps.max() - steps[test]
-        return replace(made, steps=steps)
+        return replace(made, values=steps)
 
 
 def row(name, theta, data=None):

@@ -4,11 +4,10 @@ import math
 from dataclasses import fields
 
 import numpy as np
-import polars as pl
 import pytest
 
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.kernels.csr import diagonal_positions, packed_size, unpack
 from hushrec.models.mcsherry_mironov.sums import CovarianceSums
 from hushrec.privacy.accounting.budget import Unprotected
@@ -52,9 +51,9 @@ def test_what_neighbours_agree_on_stays_exact():
 def ratings_of(domain, row):
     """One user's ratings, given as stars by item; 0 where there is none."""
     items = np.flatnonzero(row)
-    return Ratings(
+    return People(
         domain,
-        pl.Series(["u"][: items.size], dtype=pl.String),
+        ["u"][: items.size],
         np.array([0, items.size][: 1 + items.size]),
         items.astype(np.int32),
         (row[items] - 1).astype(np.uint8),

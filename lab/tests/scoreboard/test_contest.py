@@ -19,7 +19,7 @@ def bench(tmp_path_factory):
     """A small crowd's ratings in place of two data sets."""
     folder = tmp_path_factory.mktemp("sets")
     for name, seed in ((DATA, 1), (contest.OTHERS, 2)):
-        made = hr.synthetic.netflix_like(80, 30, 1200, seed=seed).to_polars()
+        made = pl.DataFrame(hr.synthetic.netflix_like(80, 30, 1200, seed=seed).table())
         number = pl.col("item_id").str.strip_prefix("i").cast(pl.Int64) + 1
         table = made.select(user="user_id", item=number, rating="rating")
         if name == contest.OTHERS:
@@ -69,7 +69,7 @@ def test_what_is_refused_says_why(bench):
 def test_a_prediction_that_is_no_number_is_an_error(bench):
     _, test = bench._parts(DATA, "", "GlobalEffects", 0)
     with pytest.raises(ArithmeticError, match="not a finite number"):
-        contest._errors(test, test.values() * math.nan)
+        contest._errors(test, test.numbers() * math.nan)
 
 
 def test_those_who_need_a_roster_are_listed(bench):

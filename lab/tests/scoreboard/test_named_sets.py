@@ -31,7 +31,7 @@ def test_a_crowd_is_declared_roughly_and_nobody_is_capped(sets):
 def test_a_roster_lists_everybody_and_a_rating_off_the_scale_is_corrected(sets):
     ratings = NamedSet("ciao", sets).ratings(roster=True)
     assert ratings.domain.users == ("11", "7", "9")
-    assert sorted(ratings.values()) == [1, 3, 4, 5]
+    assert sorted(ratings.numbers()) == [1, 3, 4, 5]
 
 
 def test_described_items_have_the_publishers_titles_and_genres(sets):

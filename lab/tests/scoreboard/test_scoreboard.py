@@ -143,7 +143,7 @@ def test_predictions_of_peers_are_in_the_order_of_the_test_part(table):
     frame = pl.DataFrame({"user": people, "item": items, "rating": np.round(means[people])})
     split = ratings.held_out(frame, 0, argparse.Namespace(scale=[1, 5, 1]))
     made = ratings.dp_als(ratings.Held(split, "user", 20.0, 1e-6, 0))
-    assert np.sqrt(np.mean((made.scores - split.test.values()) ** 2)) < 0.5
+    assert np.sqrt(np.mean((made.scores - split.test.numbers()) ** 2)) < 0.5
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ chain that hears one end of the order of people more than the other is noticed.
 import math
 
 import numpy as np
-import polars as pl
+import pyarrow as pa
 from scipy import stats
 
 from hushrec.arrays import Bools, Floats, Ints
@@ -62,12 +62,9 @@ def _crowd(canaries: int, adjacency: str, seed: int) -> tuple[People, Bools]:
     there = choices(seed).random(canaries) < 0.5
     stars = 3.0 + 2 * np.where(there, 1, -1) * _tastes(canaries)
     present = np.flatnonzero(there) if adjacency == "add-remove" else np.arange(canaries)
-    ids = pl.Series(present).cast(pl.String).str.zfill(9)
-    rows = [
-        pl.DataFrame({"user_id": ids, "item_id": 2 * present + item, "rating": stars[present]})
-        for item in (0, 1)
-    ]
-    return load(pl.concat(rows), domain), there
+    ids = [f"{number:09}" for number in present.tolist()]
+    rows = [{"user_id": ids, "item_id": 2 * present + item, "rating": stars[present]} for item in (0, 1)]
+    return load(pa.concat_tables(map(pa.table, rows)), domain), there
 
 
 def _tastes(canaries: int) -> Ints:

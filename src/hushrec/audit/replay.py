@@ -19,7 +19,7 @@ from typing import Any
 
 from hushrec.audit.recorder import UNCHANGED, Factors, Leak, Measured, Recorder, ratio
 from hushrec.curator.seeded import fit
-from hushrec.data.feedback import Feedback
+from hushrec.data.people import People
 from hushrec.models.base import Model
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.noise.entropy import Seeded
@@ -56,7 +56,7 @@ class Seen:
 
 
 def record(
-    ratings: Feedback,
+    ratings: People,
     model: Model,
     budget: Budget,
     tape: Sequence[Measured] | None = None,
@@ -72,7 +72,7 @@ def record(
 
 
 def watch(
-    ratings: Feedback,
+    ratings: People,
     model: Model,
     budget: Budget,
     tape: Sequence[Measured] | None = None,
@@ -92,9 +92,7 @@ def watch(
     return seen
 
 
-def compare(
-    model: Model, budget: Budget, one: Feedback, other: Feedback, factors: Factors = UNCHANGED
-) -> Seen:
+def compare(model: Model, budget: Budget, one: People, other: People, factors: Factors = UNCHANGED) -> Seen:
     """Record on one, replay on the other.
 
     Args:

@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-import polars as pl
+import pyarrow as pa
 from numpy.random import Generator, default_rng  # noqa: TID251  (chooses made-up ratings, not release noise)
 
 from hushrec.data.domain import Domain, FeedbackKind
-from hushrec.data.feedback import Feedback
 from hushrec.data.load import load
+from hushrec.data.people import People
 from hushrec.errors import ConfigError
 
-People = Mapping[str, Mapping[int, int]]
+Given = Mapping[str, Mapping[int, int]]
 """User → item index → rating in steps of the scale above its low end, or count above one."""
-Pair = tuple[People, People]
+Pair = tuple[Given, Given]
 ITEMS, CAP = 16, 5
 """Items, and ratings per user, of a made-up world: small, so that a fit takes little time; chosen by hand."""
 WIDE = 64
@@ -89,7 +89,7 @@ class World:
         )
 
     @cached_property
-    def everybody(self) -> People:
+    def everybody(self) -> Given:
         """A few users, from one with a single rating to one with ratings of twice the cap."""
         n, top = self.domain.n_items, self.top
         rows = {
@@ -110,17 +110,17 @@ class World:
             return self.domain.scale.n_values - 1
         return (self.domain.counts or 1) - 1
 
-    def ratings(self, people: People) -> Feedback:
+    def ratings(self, people: Given) -> People:
         lo, _, step = self.domain.rating_scale or (1, 1, 1)
+        value = "rating" if self.domain.feedback == "ratings" else "count"
         rows = [
-            (user, self.domain.items[item], lo + step * steps)
+            {"user_id": user, "item_id": self.domain.items[item], value: lo + step * steps}
             for user, row in people.items()
             for item, steps in row.items()
         ]
-        value = "rating" if self.domain.feedback == "ratings" else "count"
-        schema = {"user_id": pl.String, "item_id": pl.String, value: pl.Float64}
-        feedback: Feedback = load(pl.DataFrame(rows, schema=schema, orient="row"), self.domain)
-        return feedback
+        columns = pa.schema([("user_id", pa.string()), ("item_id", pa.string()), (value, pa.float64())])
+        loaded: People = load(pa.Table.from_pylist(rows, columns), self.domain)
+        return loaded
 
     def pairs(self, unit: str, adjacency: str) -> dict[str, Pair]:
         """List neighbours with extreme differences, each with a name for the difference."""
@@ -177,7 +177,7 @@ class World:
         user = f"user {rng.integers(len(people))}"
         return people, self.neighbour(people, user, unit, adjacency, rng)
 
-    def neighbour(self, people: People, user: str, unit: str, adjacency: str, rng: Generator) -> People:
+    def neighbour(self, people: Given, user: str, unit: str, adjacency: str, rng: Generator) -> Given:
         """Remove or replace one unit of a user's ratings."""
         item = int(rng.choice(list(people[user])))
         if unit == "user":
@@ -186,7 +186,7 @@ class World:
             return without(people, user, item)
         return rated(people, user, item, self._steps(rng))
 
-    def changed(self, people: People, user: str, rng: Generator) -> People:
+    def changed(self, people: Given, user: str, rng: Generator) -> Given:
         """Change a few ratings of this user, or of another one; no user loses their last rating."""
         changed_user = user if rng.random() < 0.7 else str(rng.choice(list(people)))
         row = dict(people[changed_user])
@@ -219,7 +219,7 @@ def choices(seed: int) -> Generator:
     return default_rng(seed)
 
 
-def without(people: People, user: str, item: int | None = None) -> People:
+def without(people: Given, user: str, item: int | None = None) -> Given:
     """Return people without one of a user's ratings, or without the user.
 
     Privacy: public, made up.
@@ -229,7 +229,7 @@ def without(people: People, user: str, item: int | None = None) -> People:
     return {**others, user: remaining} if remaining else others
 
 
-def rated(people: People, user: str, item: int, steps: int) -> People:
+def rated(people: Given, user: str, item: int, steps: int) -> Given:
     """Return people with one rating of a user added or changed.
 
     Privacy: public, made up.
@@ -237,7 +237,7 @@ def rated(people: People, user: str, item: int, steps: int) -> People:
     return {**people, user: {**people.get(user, {}), item: steps}}
 
 
-def _turned(people: People, user: str, top: int) -> People:
+def _turned(people: Given, user: str, top: int) -> Given:
     """Move the last rating of a user to the end of the scale that is farther from it."""
     item = max(people[user])
     return rated(people, user, item, 0 if 2 * people[user][item] >= top else top)

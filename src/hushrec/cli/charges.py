@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hushrec.curator.charging import Recipe
     from hushrec.curator.stopped_fits import StoppedFits
     from hushrec.data.domain import Domain
-    from hushrec.data.people import People, PublicFacts
+    from hushrec.data.people import AnyPeople, PublicFacts
     from hushrec.data.reading import Columns
     from hushrec.privacy.accounting.plan import Plan
     from hushrec.privacy.ledger.ledger import Ledger
@@ -101,7 +101,7 @@ def charged(
     charge: ChargeOfAny,
     out: Path,
     plan: "Callable[[StoppedFits], Recipe[Any]]",
-    load: "Callable[[Recipe[Any]], People]",
+    load: "Callable[[Recipe[Any]], AnyPeople]",
     name: str,
 ) -> Iterator[Charged]:
     """Plan, load the people, and charge; what is refused beforehand reads no record.

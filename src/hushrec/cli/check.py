@@ -12,7 +12,7 @@ from hushrec.cli.options import Given, grouped
 def check(
     ratings: Annotated[
         list[str],
-        typer.Argument(help="The private ratings or interactions, or a packed folder, as for fit."),
+        typer.Argument(help="The private ratings or interactions, or a folder of people, as for fit."),
     ],
     domain: options.DomainFile,
     source: Given,
@@ -23,7 +23,7 @@ def check(
     Prints what was read, dropped or changed, why, and hints. Charges nothing. The exit code is 2 if a fit
     would be refused.
     """
-    from hushrec.data.checkup import check
+    from hushrec.data.check import check
     from hushrec.data.domain import Domain
 
     with console.working("reading ratings"):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.table import Table
 
-    from hushrec.data.people import People
+    from hushrec.data.people import AnyPeople
     from hushrec.documents.document import Block, Document
     from hushrec.privacy.ledger.ledger import Ledger
 
@@ -190,7 +190,7 @@ def print_ledger(ledger: "Ledger") -> None:
         )
 
 
-def print_confidential(name: str, people: "People") -> None:
+def print_confidential(name: str, people: "AnyPeople") -> None:
     """Print what loading dropped or changed, to standard error, for the curator only."""
     from hushrec.data.dropped import fraction
 

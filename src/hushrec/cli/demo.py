@@ -55,7 +55,7 @@ class Size(NamedTuple):
     seeds: int
     epsilons: tuple[float, ...]
 
-    def make_clicks(self) -> "hr.Interactions":
+    def make_clicks(self) -> "hr.People":
         """Make up the clicks. Privacy: public: no person made them."""
         return hr.synthetic.interactions(self.users, self.items, self.clicks, _DATA_SEED, titles=True)
 
@@ -121,7 +121,7 @@ def demo(
     screen.print(f"The list of user A: {listing}", soft_wrap=True)
 
 
-def two_tastes(clicks: "hr.Interactions") -> list[list[str]]:
+def two_tastes(clicks: "hr.People") -> list[list[str]]:
     """Items of two users: three that go together, and three others that go least with these.
 
     Two items go together if the same users give both: by the correlation of their columns, among the quarter
@@ -163,7 +163,7 @@ def _budget(epsilon: float) -> "hr.Budget":
     return hr.Budget(epsilon=float(epsilon), delta=1e-6, unit="user", adjacency="add-remove")
 
 
-def _measure(clicks: "hr.Interactions", size: Size) -> list[tuple[str, ...]]:
+def _measure(clicks: "hr.People", size: Size) -> list[tuple[str, ...]]:
     """Measure lists on held-out users: a row of text for every ε and for no noise, means over the seeds."""
     from hushrec.data.split import held_out_people
 
@@ -207,12 +207,10 @@ def _row(budget: "hr.Budget | None", runs: Sequence[tuple[Found, Found]]) -> tup
     )
 
 
-def _measured(clicks: "hr.Interactions", size: Size, rows: Sequence[Sequence[str]]) -> list[Block]:
+def _measured(clicks: "hr.People", size: Size, rows: Sequence[Sequence[str]]) -> list[Block]:
     """Report the measurement, its data and its result."""
     return [
-        Paragraph(
-            f"{clicks.n_interactions:,} made-up clicks by {size.users:,} people on {size.items:,} titles"
-        ),
+        Paragraph(f"{clicks.n_entries:,} made-up clicks by {size.users:,} people on {size.items:,} titles"),
         Paragraph(f"PrivateEASE, unit user, adjacency add-remove, δ = {above(_budget(1).delta)}"),
         Table("What lists find", HEADS, rows),
         Paragraph(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hushrec.curator.fit import Spending
     from hushrec.curator.stopped_fits import StoppedFits
     from hushrec.data.domain import Domain
-    from hushrec.data.people import People
+    from hushrec.data.people import AnyPeople
     from hushrec.models.base import Model
     from hushrec.privacy.accounting.budget import Budget
     from hushrec.release.artefact import Release
@@ -30,7 +30,7 @@ def fit(
         typer.Argument(
             help="The private ratings, in files, patterns or folders: "
             "user_id, item_id, rating[, timestamp][, epsilon], or interactions: "
-            "user_id, item_id[, count][, …]; or a packed folder; or a released data set, which needs no "
+            "user_id, item_id[, count][, …]; or a folder of people; or a released data set, which needs no "
             "domain, budget or ledger."
         ),
     ],
@@ -99,11 +99,11 @@ def fit(
     def plan(stopped: "StoppedFits") -> "Recipe[Release]":
         return recipe(facts, chosen, spending, public, stopped, fresh=fresh, without=without or ())
 
-    def load(recipe: "Recipe[Release]") -> "People":
+    def load(recipe: "Recipe[Release]") -> "AnyPeople":
         if spending == "auto":
             _require_ledgers(recipe.plan.budget, **asdict(terms))
         whole = recipe.footprint and recipe.footprint.gathered
-        people: People = source.load(ratings, declared, "memory" if whole and where == "auto" else where)
+        people: AnyPeople = source.load(ratings, declared, "memory" if whole and where == "auto" else where)
         return people
 
     with charges.charged(charge, out, plan, load, source.described(ratings)) as made:

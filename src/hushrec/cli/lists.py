@@ -18,7 +18,7 @@ def lists(
     release: Annotated[Path, typer.Argument(help="A release.")],
     ratings: Annotated[
         str,
-        typer.Argument(help="The private ratings or interactions: a file or a packed folder."),
+        typer.Argument(help="The private ratings or interactions: a file, or a folder of people."),
     ],
     domain: options.DomainFile,
     *,
@@ -33,9 +33,9 @@ def lists(
     For the curator alone: each list is made of its user's own rows, as on their own device. Show each user
     their own list, and never publish the file.
     """
+    from hushrec.data.catalogue import read_ids
     from hushrec.data.domain import Domain
-    from hushrec.data.load import packed_folder
-    from hushrec.data.readers.catalogue import read_ids
+    from hushrec.data.load import loaded_folder
     from hushrec.progress import progress_bar
     from hushrec.release.artefact import Release
 
@@ -55,7 +55,7 @@ def lists(
         from hushrec.curator.recommend_all import recommend_all, write_lists
 
         require_writable(out, ".parquet", ".csv")
-        rated = declared if packed_folder(ratings) else _rated(declared)
+        rated = declared if loaded_folder(ratings) else _rated(declared)
         with console.bars():
             people = source.load([ratings], rated, where)
         console.print_confidential(source.described([ratings]), people)

@@ -368,6 +368,9 @@ class Given(Group):
     ] = None
     separator: Separator = None
     decimal: Annotated[str, typer.Option(help="Decimal sign of csv and tsv, . or ,")] = "."
+    quotes: Annotated[
+        bool, typer.Option("--quotes/--no-quotes", help="Whether double quotes enclose cells of csv and tsv.")
+    ] = True
 
     @property
     def reading(self) -> "Reading":
@@ -375,7 +378,7 @@ class Given(Group):
         from hushrec.data.reading import Reading
 
         columns = named_columns(self.column) or {}
-        return Reading(columns, self.format, self.separator, self.decimal)
+        return Reading(columns, self.format, self.separator, self.decimal, self.quotes)
 
     def described(self, names: Sequence[str]) -> str:
         """The sources in one line: the first, and how many others there are."""

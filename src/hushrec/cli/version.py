@@ -14,7 +14,7 @@ import hushrec
 from hushrec.cli import console
 from hushrec.errors import SamplerError
 
-_PARTS = ("numpy", "scipy", "numba", "polars", "pydantic", "safetensors", "cryptography")
+_PARTS = ("numpy", "scipy", "numba", "pyarrow", "duckdb", "pydantic", "safetensors", "cryptography")
 _EXTRAS = {
     "postgres": ("psycopg",),
 }

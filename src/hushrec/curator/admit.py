@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from hushrec.data.dropped import Refusal
 from hushrec.data.machine import machine
-from hushrec.data.people import People, PublicFacts
+from hushrec.data.people import AnyPeople, PublicFacts
 from hushrec.errors import (
     ConfigError,
     DataError,
@@ -107,7 +107,7 @@ def require_classes(facts: PublicFacts) -> None:
 
 
 def admit(
-    people: People,
+    people: AnyPeople,
     plan: Plan,
     footprint: Footprint | None,
     accept: Collection[str] | None,
@@ -144,7 +144,7 @@ def admit(
         require_memory(plan.model, footprint, people)
 
 
-def require_memory(model: str, footprint: Footprint, people: People) -> None:
+def require_memory(model: str, footprint: Footprint, people: AnyPeople) -> None:
     """Refuse what needs more memory than this machine has, before it costs anything.
 
     Privacy: public, except for the refusal, which reveals as much as running out of memory would.

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from hushrec.curator.admit import accepted, admit
 from hushrec.curator.stopped_fits import StoppedFits, drop_uncharged
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople
 from hushrec.errors import (
     ChargeUnpublished,
     HushrecError,
@@ -53,7 +53,7 @@ class Recipe(Generic[Made]):
     """
 
     plan: Plan
-    prepare: Callable[[People], Callable[[Grant], Made]]
+    prepare: Callable[[AnyPeople], Callable[[Grant], Made]]
     content: Callable[[Made], bytes]
     read: Callable[[bytes], Made]
     footprint: Footprint | None = None
@@ -63,7 +63,7 @@ class Recipe(Generic[Made]):
 
 
 def charged(
-    people: People,
+    people: AnyPeople,
     recipe: Recipe[Made],
     stopped: StoppedFits,
     *,

@@ -16,7 +16,7 @@ from hushrec.curator.stopped_fits import StoppedFits, stopped_fits
 from hushrec.curator.suggest_model import choice
 from hushrec.curator.years import handed_over, whole_of, year_of
 from hushrec.data.domain import Domain
-from hushrec.data.people import People, PublicFacts
+from hushrec.data.people import AnyPeople, PublicFacts
 from hushrec.errors import BudgetUnsupported, ConfigError, LedgerError
 from hushrec.item_prior import ItemPrior
 from hushrec.models.base import Model, PrivateModel
@@ -59,7 +59,7 @@ def plan(
 
 
 def fit(
-    data: People,
+    data: AnyPeople,
     model: Model | None = None,
     budget: Spending | None = None,
     *,
@@ -213,7 +213,7 @@ def _spent(named: Budget | None, account: Ledger | None, held: Charge | None, ye
 
 
 def fitted(
-    people: People,
+    people: AnyPeople,
     model: PrivateModel,
     plan: Plan,
     public: ItemPrior,
@@ -233,7 +233,7 @@ def fitted(
 
 
 def baseline(
-    data: People,
+    data: AnyPeople,
     model: Model | None = None,
     *,
     prior: Release | None = None,
@@ -272,7 +272,7 @@ def fit_released(
 
 
 def _unprotected(
-    data: People, model: Model | None, prior: Release | None, progress: Progress | None
+    data: AnyPeople, model: Model | None, prior: Release | None, progress: Progress | None
 ) -> tuple[Model, str, Release]:
     """A model, the digest of the data, and the model's release of them without noise."""
     require_loaded(data)

@@ -13,8 +13,7 @@ from hushrec.curator.charging import Recipe, charged
 from hushrec.curator.statements import describe_data
 from hushrec.curator.stopped_fits import stopped_fits
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
-from hushrec.data.people import People, PublicFacts
+from hushrec.data.people import AnyPeople, People, PublicFacts
 from hushrec.errors import DataError
 from hushrec.models.du_leighton_patel.method import Method
 from hushrec.models.du_leighton_patel.released_data import ReleasedData, anonymous_ids, public_domain
@@ -28,7 +27,7 @@ from hushrec.privacy.local.substitution import SubstitutionRandomizer
 
 
 def randomize(
-    data: People,
+    data: AnyPeople,
     method: Method,
     budget: Budget | None = None,
     *,
@@ -83,9 +82,9 @@ def data_recipe(facts: PublicFacts, method: Method, budget: Budget | None) -> Re
         )
     plan = data_plan(facts.domain, method, budget)
 
-    def prepare(people: People) -> Callable[[Grant], ReleasedData]:
+    def prepare(people: AnyPeople) -> Callable[[Grant], ReleasedData]:
         """Gather the rows and make the law of what replaces them, which may run out of memory."""
-        rows = Ratings.of(people.gathered(), by=type(method).__name__)
+        rows = people.gathered().require_ratings(by=type(method).__name__)
         law = method.randomizer(plan, method.cap_contributions(rows))
         return lambda grant: reported(rows, method, plan, grant, law).data
 
@@ -115,7 +114,7 @@ class Reported:
 
 
 def reported(
-    ratings: Ratings,
+    ratings: People,
     method: Method,
     plan: Plan,
     grant: Grant,
@@ -144,16 +143,17 @@ def reported(
     return Reported(data, rows)
 
 
-def rows_in(order: Ints, name: str, ratings: Ratings) -> Rows:
+def rows_in(order: Ints, name: str, ratings: People) -> Rows:
     """All rows in a given order, under the name of their measurement. Privacy: private."""
+    assert ratings.values is not None
     indptr = ratings.roster_indptr() if ratings.domain.users else ratings.indptr
     counts = np.diff(indptr)[order]
     starts = np.concatenate([[0], np.cumsum(counts)])
     places = np.repeat(indptr[:-1][order] - starts[:-1], counts) + np.arange(starts[-1])
-    return Rows(name, ratings.domain.n_items, starts, ratings.items[places], ratings.steps[places])
+    return Rows(name, ratings.domain.n_items, starts, ratings.items[places], ratings.values[places])
 
 
-def numbered(answers: tuple[Ints, Ints32, Bytes], order: Ints, domain: Domain) -> tuple[Ratings, Ints]:
+def numbered(answers: tuple[Ints, Ints32, Bytes], order: Ints, domain: Domain) -> tuple[People, Ints]:
     """The reported rows as ratings of numbered users, without empty rows; and whose they are.
 
     Args:
@@ -171,4 +171,4 @@ def numbered(answers: tuple[Ints, Ints32, Bytes], order: Ints, domain: Domain) -
     rows[order[listed]] = np.arange(np.count_nonzero(listed))
     frame = public_domain(domain.items, tuple(domain.scale), n)
     users = anonymous_ids(n, np.flatnonzero(listed) + 1)
-    return Ratings(frame, users, np.concatenate([indptr[:1], indptr[1:][listed]]), columns, marks), rows
+    return People(frame, users, np.concatenate([indptr[:1], indptr[1:][listed]]), columns, marks), rows

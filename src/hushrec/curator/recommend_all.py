@@ -15,34 +15,35 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
-from polars.io.plugins import register_io_source
+import pyarrow as pa
 
 from hushrec import files
 from hushrec.arrays import Bools
+from hushrec.data import tables as stored
 from hushrec.data.declarations import ids_of
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Feedback
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople, People
+from hushrec.data.spark.people import SparkPeople, blocks_in
 from hushrec.data.spark.session import contained
-from hushrec.data.spark.spark_feedback import SparkFeedback, feedback_in
 from hushrec.errors import DataError
 from hushrec.models.du_leighton_patel.released_data import SUFFIXES
 from hushrec.progress import Progress, fraction, telling
 from hushrec.release.artefact import Release
 from hushrec.release.top_n import Ranked, Ranking, Rows
 
-_SCHEMA = {"user_id": pl.String, "item_id": pl.String, "score": pl.Float64, "rank": pl.Int64}
+_SCHEMA = pa.schema(
+    [("user_id", pa.string()), ("item_id", pa.string()), ("score", pa.float64()), ("rank", pa.int64())]
+)
 
 
 def recommend_all(
     release: Release,
-    data: People,
+    data: AnyPeople,
     n: int = 10,
     *,
     allowed: Iterable[str] | None = None,
     progress: Progress | None = None,
-) -> Iterator[pl.DataFrame]:
+) -> Iterator[pa.Table]:
     """The ``n`` best items for every user who gave something, block of users by block of users.
 
     Each user's list is what ``Client.recommend`` gives for the same rows: no one gets an item that they gave,
@@ -50,7 +51,7 @@ def recommend_all(
 
     Args:
         release: any release.
-        data: what each user gave, in memory or in block files, under the catalogue and scale of the
+        data: what each user gave, in memory or in a folder, under the catalogue and scale of the
             release. For a release of likes, ratings on that scale are accepted too: those below the threshold
             are not used, and their items are not listed. Likes alone do not tell these items.
         n: length of each list, 1 or more; shorter for users with fewer items left.
@@ -97,19 +98,19 @@ class Listing:
         self._likes = _threshold(release, domain)
         listable = None if allowed is None else _listable(release, allowed)
         self._ranking = Ranking(release, n, allowed=listable)
-        self._items = pl.Series(release.items, dtype=pl.String)
+        self._items = pa.array(release.items, pa.string())
         self.n_users = self._ranking.n_users
 
-    def table(self, block: Feedback) -> pl.DataFrame:
+    def table(self, block: People) -> pa.Table:
         """Lists of all users of a block, as ``recommend_all`` yields them. Privacy: private."""
-        rows = Rows(block.indptr, block.items, block.values())
+        rows = Rows(block.indptr, block.items, block.numbers())
         if self._likes is None:
             return _table(block.users, self._items, self._ranking.of(rows))
         used = _used(rows, rows.values >= self._likes)
         return _table(block.users, self._items, self._ranking.of(used, seen=rows))
 
 
-def _parts(data: People, size: int) -> Iterator[Feedback]:
+def _parts(data: AnyPeople, size: int) -> Iterator[People]:
     """All users in order, at most ``size`` at once."""
     for block in data.blocks():
         for start in range(0, block.n_users, size):
@@ -117,11 +118,11 @@ def _parts(data: People, size: int) -> Iterator[Feedback]:
 
 
 def _on_all_cores(
-    make: Callable[[Feedback], pl.DataFrame], parts: Iterator[Feedback]
-) -> Iterator[tuple[pl.DataFrame, int]]:
+    make: Callable[[People], pa.Table], parts: Iterator[People]
+) -> Iterator[tuple[pa.Table, int]]:
     """Yield the result and number of users of each part, in their order; a few are made ahead."""
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    pool, pending = ThreadPoolExecutor(threads), deque[tuple[Future[pl.DataFrame], int]]()
+    pool, pending = ThreadPoolExecutor(threads), deque[tuple[Future[pa.Table], int]]()
     try:
         for part in parts:
             pending.append((pool.submit(make, part), part.n_users))
@@ -162,20 +163,14 @@ def _used(rows: Rows, liked: Bools) -> Rows:
     return Rows(ends, rows.items[liked], np.ones(int(ends[-1])))
 
 
-def _table(users: pl.Series, items: pl.Series, ranked: Ranked) -> pl.DataFrame:
+def _table(users: Any, items: Any, ranked: Ranked) -> pa.Table:
     user, place = np.nonzero(ranked.items >= 0)
-    return pl.DataFrame(
-        {
-            "user_id": users.gather(user),
-            "item_id": items.gather(ranked.items[user, place]),
-            "score": ranked.scores[user, place],
-            "rank": place + 1,
-        },
-        schema=_SCHEMA,
-    )
+    listed = items.take(pa.array(ranked.items[user, place]))
+    columns = users.take(pa.array(user)).cast(pa.string()), listed, ranked.scores[user, place], place + 1
+    return pa.table([*map(pa.array, columns)], _SCHEMA)
 
 
-def write_lists(tables: Iterable[pl.DataFrame], path: str | Path) -> None:
+def write_lists(tables: Iterable[pa.Table], path: str | Path) -> None:
     """Write tables of ``recommend_all`` to one file, table by table; the file appears once it is complete.
 
     Args:
@@ -189,23 +184,18 @@ def write_lists(tables: Iterable[pl.DataFrame], path: str | Path) -> None:
         raise DataError(f"name it {path.name}.parquet or {path.name}.csv: lists have one of these formats")
     if path.exists():
         raise DataError(f"{path} exists; choose another file")
-    source = register_io_source(lambda *_: iter(tables), schema=_SCHEMA)
-    sink = source.sink_parquet if path.suffix == ".parquet" else source.sink_csv
     with (
         files.refusing(path, "written", DataError, "choose another file"),
         files.whole(path, mode=0o600, new=True) as file,
     ):
-        try:
-            sink(file)
-        except pl.exceptions.PolarsError:  # its message may hold cells
-            raise OSError from None
+        stored.write(tables, _SCHEMA, file, path.suffix)
 
 
 _SPARK_SCHEMA = "user_id string, item_id string, score double, rank long"
 
 
 def recommend_on_spark(
-    release: Release, data: SparkFeedback, n: int = 10, *, allowed: Iterable[str] | None = None
+    release: Release, data: SparkPeople, n: int = 10, *, allowed: Iterable[str] | None = None
 ) -> Any:
     """The ``n`` best items for every user who gave something, as a DataFrame of Spark.
 
@@ -283,14 +273,10 @@ def _listing(sent: Any) -> Listing:
 
 def _lists(sent: Any, domain: Domain, max_per_user: int | None, batches: Iterator[Any]) -> Iterator[Any]:
     """Arrow batches of lists, from Arrow batches of packed rows; runs on an executor."""
-    import pyarrow as pa
-
-    text = pa.string()
-    schema = pa.schema([("user_id", text), ("item_id", text), ("score", pa.float64()), ("rank", pa.int64())])
     listing = _listing(sent)
     for batch in batches:
-        for _, block in feedback_in(batch, domain):
+        for _, block in blocks_in(batch, domain):
             people = block if max_per_user is None else block.capped(max_per_user)
             for start in range(0, people.n_users, listing.n_users):
                 part = people.slice(start, min(start + listing.n_users, people.n_users))
-                yield from listing.table(part).to_arrow().cast(schema).to_batches()
+                yield from listing.table(part).to_batches()

@@ -9,7 +9,7 @@ from hushrec.curator.fit import Spending, fitted, recipe
 from hushrec.curator.public_items import item_prior
 from hushrec.curator.randomize import data_recipe
 from hushrec.curator.stopped_fits import StoppedFits, stopped_fits
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople
 from hushrec.errors import ConfigError
 from hushrec.models.base import Model, PrivateModel
 from hushrec.models.du_leighton_patel.method import Method
@@ -24,7 +24,7 @@ from hushrec.release.artefact import Release
 
 
 def fit(
-    data: People,
+    data: AnyPeople,
     model: Model | None = None,
     budget: Spending | None = None,
     *,
@@ -48,7 +48,7 @@ def fit(
 
 
 def year(
-    people: Iterable[People],
+    people: Iterable[AnyPeople],
     model: PrivateModel,
     total: Budget,
     shares: Sequence[float],
@@ -81,7 +81,7 @@ def year(
 
 
 def randomize(
-    data: People,
+    data: AnyPeople,
     method: Method,
     budget: Budget | None = None,
     *,
@@ -101,7 +101,7 @@ def randomize(
         return _charged(data, data_recipe(data.facts, method, budget), stopped, entropy)
 
 
-def _charged(people: People, recipe: Recipe[Made], stopped: StoppedFits, entropy: Entropy) -> Made:
+def _charged(people: AnyPeople, recipe: Recipe[Made], stopped: StoppedFits, entropy: Entropy) -> Made:
     if entropy.private:
         raise ConfigError(
             "a seeded experiment takes noise that can be repeated: pass entropy=Seeded(0); for a private "

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
-from polars.io.plugins import register_io_source
+import pyarrow as pa
 
 from hushrec import files
-from hushrec.data.readers.quiet import quiet
+from hushrec.data import tables
 from hushrec.documents.document import Document, Facts, Points
 from hushrec.errors import ReleaseError
 from hushrec.models.du_leighton_patel.released_data import SUFFIXES, anonymous_ids, require_lines
@@ -31,9 +30,8 @@ from hushrec.text import one_line
 
 KEY = "hushrec.synthetic"
 """Of the facts in the metadata of a Parquet file."""
-_ROW_GROUP = 1 << 20
-_NUMBERS = 24
-"""Bytes of a row of CSV without its id and title: the person's number, the rating, and commas."""
+_NUMBERS = 30
+"""Bytes of a row of CSV without its id and title: the person's number, the rating, quotes and commas."""
 
 
 def write_people(people: SyntheticPeople, path: str | Path, *, progress: Progress | None = None) -> None:
@@ -59,8 +57,7 @@ def write_people(people: SyntheticPeople, path: str | Path, *, progress: Progres
     _require_room(people, path)
     text = json.dumps(people.facts(), sort_keys=True, ensure_ascii=False, allow_nan=False)
     names = ["user_id", "item_id", *["rating"] * _rated(people), *["title"] * bool(people.release.titles)]
-    schema = {name: pl.Float64 if name == "rating" else pl.String for name in names}
-    source = register_io_source(lambda *_: _frames(people), schema=schema)
+    schema = pa.schema([(name, pa.float64() if name == "rating" else pa.large_string()) for name in names])
     with (
         telling(progress),
         files.refusing(path, "written", ReleaseError, "choose another file"),
@@ -69,11 +66,7 @@ def write_people(people: SyntheticPeople, path: str | Path, *, progress: Progres
         if path.suffix == ".csv":
             with files.whole(_beside(path), new=True) as note:
                 note.write(text.encode())
-            source.sink_csv(file)
-        else:
-            source.sink_parquet(
-                file, compression="zstd", row_group_size=_ROW_GROUP, statistics=False, metadata={KEY: text}
-            )
+        tables.write(_tables(people, schema), schema, file, path.suffix, {KEY: text})
 
 
 def described(path: Path) -> Document | None:
@@ -103,13 +96,12 @@ def facts_of(path: Path) -> dict[str, Any] | None:
         if path.suffix == ".csv" and _beside(path).is_file():
             note = files.read_text(_beside(path), ReleaseError, fix="write the people again", largest=LARGEST)
         elif path.suffix == ".parquet":
-            with quiet():
-                note = pl.read_parquet_metadata(path)[KEY]
+            note = tables.note_in(path, KEY)
         else:
             return None
         facts = parse(note)
         return facts if isinstance(facts, dict) and facts.get("format") == FORMAT else None
-    except (Exception, pl.exceptions.PanicException):  # a crafted file can make the readers raise anything
+    except Exception:  # a crafted file can make the readers raise anything
         return None
 
 
@@ -134,19 +126,18 @@ def _require_room(people: SyntheticPeople, path: Path) -> None:
         )
 
 
-def _frames(people: SyntheticPeople) -> Iterator[pl.DataFrame]:
-    items = pl.Series(people.release.items, dtype=pl.String)
-    titles = pl.Series(people.release.titles, dtype=pl.String) if people.release.titles else None
+def _tables(people: SyntheticPeople, schema: pa.Schema) -> Iterator[pa.Table]:
+    items, titles = (
+        pa.array(texts, pa.large_string()) for texts in (people.release.items, people.release.titles)
+    )
     first = 1
     for block in people.blocks():
         numbers = np.repeat(np.arange(first, first + block.n_users), np.diff(block.indptr))
         first += block.n_users
-        columns = {
-            "user_id": anonymous_ids(people.n_users, numbers),
-            "item_id": items.gather(block.items),
-        }
+        given = pa.array(block.items)
+        columns = [anonymous_ids(people.n_users, numbers), items.take(given)]
         if _rated(people):
-            columns["rating"] = pl.Series(block.values)
-        if titles is not None:
-            columns["title"] = titles.gather(block.items)
-        yield pl.DataFrame(columns)
+            columns.append(pa.array(block.values))
+        if len(titles):
+            columns.append(titles.take(given))
+        yield pa.table(columns, schema=schema)

@@ -2,9 +2,10 @@
 
 import hashlib
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
-import polars as pl
+import pyarrow as pa
 
 from hushrec.arrays import Bools, Bytes, Ints, Ints32, Words
 from hushrec.kernels.csr import frozen
@@ -14,7 +15,7 @@ _ITEMS, _PLACES = b"hushrec cap", b"hushrec places"  # what a user's key is for
 _CHUNK = 1 << 23  # ratings hashed at once: bounds the memory, does not change the result; chosen by hand
 
 
-def chosen(users: pl.Series, indptr: Ints, items: Ints32, max_per_user: int) -> Bools | None:
+def chosen(users: Any, indptr: Ints, items: Ints32, max_per_user: int) -> Bools | None:
     """Mark at most ``max_per_user`` ratings of each user as kept, by a hash keyed with the user's own id.
 
     Args:
@@ -32,12 +33,12 @@ def chosen(users: pl.Series, indptr: Ints, items: Ints32, max_per_user: int) -> 
         return None
     keys = np.zeros(len(users), np.uint64)
     heavy = np.flatnonzero(counts > max_per_user)
-    keys[heavy] = _keys(users.gather(heavy), _ITEMS)
+    keys[heavy] = _keys(users.take(pa.array(heavy)), _ITEMS)
     return np.asarray(smallest(*_rows(indptr, items), keys, max_per_user))
 
 
 def chosen_latest(
-    users: pl.Series, indptr: Ints, items: Ints32, timestamps: Ints, max_per_user: int
+    users: Any, indptr: Ints, items: Ints32, timestamps: Ints, max_per_user: int
 ) -> Bools | None:
     """Mark the ``max_per_user`` most recent entries of each user; the hash of ``chosen`` orders equal times.
 
@@ -56,15 +57,13 @@ def chosen_latest(
     mask = np.ones(len(items), dtype=np.bool_)
     for group, starts, where in _heavy(indptr, counts, max_per_user):
         owner = np.repeat(np.arange(len(group)), counts[group])
-        hashed = hashes(*_rows(starts, items[where]), _keys(users.gather(group), _ITEMS))
+        hashed = hashes(*_rows(starts, items[where]), _keys(users.take(pa.array(group)), _ITEMS))
         order = np.lexsort((hashed, -timestamps[where], owner))
         mask[where[order]] = np.arange(len(where)) - starts[owner] < max_per_user
     return mask
 
 
-def chosen_slots(
-    users: pl.Series, indptr: Ints, items: Ints32, steps: Bytes, max_per_user: int
-) -> Bools | None:
+def chosen_slots(users: Any, indptr: Ints, items: Ints32, steps: Bytes, max_per_user: int) -> Bools | None:
     """Mark the kept ratings so that the stars of the kept ratings reveal nothing about the items.
 
     Each user's ratings are sorted by stars, with ties broken by a hash of the item. The user's id and number
@@ -85,7 +84,7 @@ def chosen_slots(
         return None
     mask = np.ones(len(items), dtype=np.bool_)
     for group, starts, where in _heavy(indptr, counts, max_per_user):
-        keys, others = (_keys(users.gather(group), use) for use in (_ITEMS, _PLACES))
+        keys, others = (_keys(users.take(pa.array(group)), use) for use in (_ITEMS, _PLACES))
         owner = np.repeat(np.arange(len(group)), counts[group])
         order = np.lexsort((hashes(*_rows(starts, items[where]), keys), steps[where], owner))
         places = np.arange(len(where)) - starts[owner]
@@ -111,7 +110,9 @@ def _rows(indptr: Ints, items: Ints32) -> tuple[Ints, Ints32]:
     return frozen(indptr, np.int64), frozen(items, np.int32)
 
 
-def _keys(users: pl.Series, use: bytes) -> Words:
+def _keys(users: Any, use: bytes) -> Words:
     """Derive a 64-bit key for each user from the user's id alone, different for each use."""
-    digests = b"".join(hashlib.blake2b(user.encode(), digest_size=8, person=use).digest() for user in users)
+    digests = b"".join(
+        hashlib.blake2b(user.encode(), digest_size=8, person=use).digest() for user in users.to_pylist()
+    )
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)

@@ -58,7 +58,7 @@ class Domain(BaseModel):
         max_users: a public upper bound on the number of users.
         max_per_user: the most ratings or interactions of one user that count, for the unit ``user``.
         users: the roster, if the list of users is public: unique ids, strings or integers, in any order;
-            stored in ascending order of their UTF-8 bytes, as in ``Ratings.users``. Only models that publish
+            stored in ascending order of their UTF-8 bytes, as in ``People.users``. Only models that publish
             a vector per person need it. Only ratings of people on the roster are read.
         personal_epsilon: privacy classes that people choose from, name to ε ≥ 0, such as
             ``{"strict": 0.5, "default": 2.0}``; ratings may then name a class in place of an ε.
@@ -328,8 +328,8 @@ class Domain(BaseModel):
             DomainError: a file cannot be read as a list of ids, or is one of ratings or clicks, from which no
                 catalogue may be taken.
         """
-        # Importing polars takes 0.15 s, which few plans need.
-        from hushrec.data.readers.catalogue import read_catalogue, read_ids, require_items
+        # Importing pyarrow and DuckDB takes 0.15 s, which few plans need.
+        from hushrec.data.catalogue import read_catalogue, read_ids, require_items
 
         if users is None and user_column is not None:
             raise DomainError("user_column= names a column of the file users=, which is missing; give users=")

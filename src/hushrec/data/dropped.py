@@ -37,6 +37,7 @@ class Dropped:
         user_id: dropped, user id is empty, too long, contains NUL, or is not on the domain's roster.
         item_id: dropped, item is not in the catalogue.
         rating: dropped, rating or count is missing, unparsable or not finite, or the count is below 1.
+        other_type: dropped, the user's or the item's id is a cell of another type, such as 7.0 or a date.
         personal_epsilon: dropped, record lacks a valid requested ε although the source has a column for
             it; the user's other records, if any, stay and request ε = 0.
         duplicate: dropped, the same user gave the item again; counts add up, so none of them is dropped.
@@ -60,10 +61,16 @@ class Dropped:
     timestamp: int = 0
     records: int = 0
     unused: int = 0
+    other_type: int = 0
 
     def __add__(self, other: Self) -> Self:
         both = (getattr(self, field.name) + getattr(other, field.name) for field in fields(self))
         return type(self)(*both)
+
+    @property
+    def lost_records(self) -> int:
+        """The records that were dropped because they lack a valid part."""
+        return self.user_id + self.item_id + self.other_type + self.rating + self.personal_epsilon
 
     def lost(self, domain: Domain) -> int:
         """Count the records that were dropped or changed because they do not fit the domain.
@@ -71,9 +78,7 @@ class Dropped:
         For interactions, neither a repeated item counts, nor a count above the largest that the domain lets
         count: a log of events has many of both. For ratings, which people rarely give twice, repeats count.
         """
-        lost = (
-            self.user_id + self.item_id + self.rating + self.personal_epsilon + self.rounded + self.timestamp
-        )
+        lost = self.lost_records + self.rounded + self.timestamp
         if domain.rating_scale is not None:
             lost += self.duplicate
         return lost if domain.counts else lost + self.clamped
@@ -128,6 +133,7 @@ def _texts(domain: Domain) -> dict[str, str]:
     texts = {
         "user_id": f"dropped: {wrong}" + (", or is not on the roster" if domain.users else ""),
         "item_id": "dropped: the item is not in the catalogue",
+        "other_type": "dropped: an id is of another type: a number with a fraction, a truth value or a date",
         "rating": "dropped: the rating is missing or not a number",
         "personal_epsilon": "dropped: the requested ε is neither a number from 0 nor a class of the domain",
         "duplicate": "merged: the user gave the item again; the last by timestamp counts, else the largest",

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 from scipy import sparse
 
+from hushrec.data.catalogue import headings, read_catalogue
 from hushrec.data.domain import Domain
-from hushrec.data.readers.catalogue import headings, read_catalogue
 from hushrec.errors import DomainError
 from hushrec.settings import is_unordered
 
@@ -124,11 +123,17 @@ _Part = tuple[Any, list[str]]
 
 def _column(texts: Sequence[str], prefix: str, name: str) -> _Part:
     """Return the single feature of a column of numbers, or one for each label of a column of text."""
-    column = pl.Series(texts, dtype=pl.String)
-    numbers = column.cast(pl.Float64, strict=False)
-    if numbers.null_count() > column.is_in(_NOTHING).sum():
+    numbers = [_number(text) for text in texts]
+    if any(number is None and text not in _NOTHING for number, text in zip(numbers, texts, strict=True)):
         return _indicators(texts, prefix)
-    return sparse.csr_array(numbers.fill_null(0.0).to_numpy()[:, None]), [name]
+    return sparse.csr_array(np.array([number or 0.0 for number in numbers])[:, None]), [name]
+
+
+def _number(text: str) -> float | None:
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
 
 
 def _indicators(cells: Sequence[str], prefix: str) -> _Part:

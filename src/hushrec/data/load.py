@@ -1,26 +1,23 @@
 """Loading of ratings or interactions into memory, onto disk or into Spark.
 
-Privacy: private; which paths are folders of blocks is public.
+Privacy: private; which paths are folders of people is public.
 """
 
-from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal, overload
 
-import polars as pl
-
-from hushrec.data.blocks import MANIFEST, Blocks
-from hushrec.data.cleaning import Batch, Cleaner, assemble
+from hushrec.data.assemble import in_memory, on_disk
+from hushrec.data.clean import Cleaner
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Feedback
+from hushrec.data.frames import contained
 from hushrec.data.machine import machine
-from hushrec.data.pack import load_blocks, too_large
-from hushrec.data.people import People
-from hushrec.data.readers.columns import OTHERS
-from hushrec.data.readers.dataframes import tables
+from hushrec.data.people import AnyPeople, People
 from hushrec.data.reading import PLAIN, Reading
+from hushrec.data.scans import Scan, scans
+from hushrec.data.sources import COMPRESSED, MANIFEST, Part, parts_of
+from hushrec.data.spark.people import SparkPeople
 from hushrec.data.spark.records import is_frame, load_spark
-from hushrec.data.spark.spark_feedback import SparkFeedback
 from hushrec.errors import DataError
 from hushrec.progress import Progress, telling
 
@@ -35,7 +32,7 @@ def load(
     *,
     where: Literal["spark"],
     progress: Progress | None = ...,
-) -> SparkFeedback: ...
+) -> SparkPeople: ...
 
 
 @overload
@@ -46,7 +43,7 @@ def load(
     *,
     where: Literal["disk"] | Path,
     progress: Progress | None = ...,
-) -> Blocks: ...
+) -> People: ...
 
 
 @overload
@@ -57,7 +54,7 @@ def load(
     *,
     where: Where | Path = ...,
     progress: Progress | None = ...,
-) -> Any: ...  # the kind depends on the source and the domain
+) -> Any: ...  # a DataFrame of Spark stays in Spark
 
 
 def load(
@@ -67,7 +64,7 @@ def load(
     *,
     where: Where | Path = "memory",
     progress: Progress | None = None,
-) -> People:
+) -> AnyPeople:
     """Read ratings or interactions, as the domain declares, from files or tables, and clean them.
 
     *Structure* that cannot be read is an error: a damaged container, a missing column, a line with too few
@@ -77,7 +74,8 @@ def load(
 
     * Ids are text, never numbers: "007", "NA" and 2^53 + 1 are unchanged. User ids are normalised to
       Unicode NFC; empty ids, ids over 256 bytes and ids with NUL are dropped. So are items that are
-      not in the catalogue and, if the domain has a roster, users who are not on it.
+      not in the catalogue and, if the domain has a roster, users who are not on it. A cell of another type
+      is no id: 7.0 is not 7, whatever the type of its column.
     * Ratings that are missing, unparsable, NaN or infinite are dropped; others are clamped to the scale and
       rounded to its nearest step.
     * If a user rated an item several times, the last by timestamp counts, then the largest.
@@ -97,21 +95,21 @@ def load(
 
     Args:
         source: a path, a table, or a list of several of these. A path may be a pattern (``"ratings/*.csv"``),
-            or a folder of files of one format. Text files may be gzipped (``.gz``). A table is one of
-            polars, pandas, pyarrow, DuckDB or another library that narwhals supports, in memory, lazy, or a
-            stream.
-            A folder of blocks, which ``where`` made before, is opened; a DataFrame of Spark stays in Spark.
+            or a folder of files of one format. Text may be compressed (``.gz``, ``.zst``), or come from a
+            pipe. A table is one of polars, pandas, pyarrow, DuckDB or any other library that speaks Arrow, in
+            memory, lazy, or a stream. A folder that ``where`` made before is opened; a DataFrame of Spark
+            stays in Spark.
         domain: the public domain.
         reading: how the records are written, where names and headers do not show it.
-        where: where the people are kept: ``"memory"``; ``"disk"``, in a temporary folder of blocks, which
-            is deleted at the end of a ``with`` statement, when the blocks are no longer in use, or with the
-            program; the ``Path`` of a new folder of blocks; ``"auto"``, on disk if memory may not suffice;
-            or ``"spark"``, in the cluster of the active session, which reads the source itself.
+        where: where the people are kept: ``"memory"``; ``"disk"``, in a temporary folder, which is deleted
+            at the end of a ``with`` statement, when the people are no longer in use, or with the program; the
+            ``Path`` of a new folder; ``"auto"``, on disk if memory may not suffice; or ``"spark"``, in the
+            cluster of the active session, which reads the source itself.
         progress: receives the progress of reading, in hundredths of the files; see ``hushrec.progress``.
 
     Returns:
-        ``Ratings`` or ``Interactions`` in memory, ``Blocks`` on disk or ``SparkFeedback``: the same users
-        with the same rows. The order of the records does not matter.
+        ``People`` in memory or on disk, or ``SparkPeople``: the same users with the same rows. The order of
+        the records does not matter.
 
     Raises:
         DataError: the structure cannot be read, or a folder cannot be written. Names the file, the row if
@@ -126,49 +124,75 @@ def load(
     with telling(progress):
         if where == "spark" or is_frame(source):
             return _in_spark(source, domain, reading, where)
-        if (folder := packed_folder(source)) is not None:
+        if (folder := loaded_folder(source)) is not None:
             return _opened(folder, domain, reading, where)
+        sources = parts_of(source, reading)
         if where == "auto":
-            where = "disk" if too_large(source, reading, machine()[0]) else "memory"
+            where = "disk" if _too_large(sources, machine()[0]) else "memory"
         if where == "memory":
-            return in_memory(source, domain, reading)
-        return load_blocks(source, domain, where if isinstance(where, Path) else None, reading)
+            with closing(cleaned(sources, domain, reading)[0]) as cleaner:
+                return in_memory(cleaner)
+        folder = where if isinstance(where, Path) else None
+        return on_disk(lambda: cleaned(sources, domain, reading)[0], domain, folder)
 
 
-def packed_folder(source: Any) -> Path | None:
-    """Return the folder of blocks that a source names, or None if it names none."""
+def loaded_folder(source: Any) -> Path | None:
+    """Return the folder of people that a source names, or None if it names none."""
     (first, *others) = source if isinstance(source, list | tuple) and source else [source]
     folder = Path(first) if isinstance(first, str | Path) and not others else None
     return folder if folder is not None and (folder / MANIFEST).is_file() else None
 
 
-def in_memory(
-    source: Any, domain: Domain, reading: Reading, see: Callable[[pl.DataFrame], None] | None = None
-) -> Feedback:
-    """Return the rows of a source; ``see`` gets each table, with the unread columns that a check looks at."""
-    intake, batches = Cleaner(domain), list[Batch]()
-    for table, name in tables(source, (*intake.roles, *([OTHERS] if see else [])), reading):
-        if see:
-            see(table)
-        read = table.select(role for role in table.columns if not role.startswith(f"{OTHERS} "))
-        batches += intake.batches(read, name)
-    return assemble(
-        batches, domain, intake.dropped, personal_epsilon=intake.has_personal_epsilon, timed=intake.timed
-    )
+def cleaned(
+    sources: list[Any], domain: Domain, reading: Reading, *, again: bool = False
+) -> tuple[Cleaner, list[Scan]]:
+    """Clean all records of a source; return the cleaner that holds them, and how each file was read.
+
+    Args:
+        again: whether tables will be read again, so that streams are kept in memory.
+    """
+    cleaner = Cleaner(domain)
+    opened = [*scans(sources, cleaner.roles, reading)]
+    for scan in opened if again else ():
+        if scan.arrow is not None:
+            scan.arrow = contained(scan.arrow.read_all)
+    return cleaner, cleaner.clean(opened, reading.columns, reading.decimal)
 
 
-def _opened(folder: Path, domain: Domain, reading: Reading, where: Where | Path) -> Blocks:
+_TEXT, _PACKED = 8, 2
+"""Smallest size of a record in a source, in bytes, as text and packed: chosen by hand."""
+_LOADED = 32
+"""Bytes of memory assumed for loading a record of the smallest size: chosen by hand.
+
+Usual records are three times as large.
+"""
+
+
+def _too_large(sources: list[Any], memory: int) -> bool:
+    """Return True if loading files may need more than this memory, judged by their sizes.
+
+    Privacy: private; only where rows are kept depends on it, not what is measured.
+    """
+
+    def records(part: Part) -> float:
+        packed = part.format == "parquet" or part.file.suffix in COMPRESSED
+        return part.size / (_PACKED if packed else _TEXT)
+
+    return sum(records(part) for part in sources if isinstance(part, Part)) * _LOADED > memory
+
+
+def _opened(folder: Path, domain: Domain, reading: Reading, where: Where | Path) -> People:
     if reading != PLAIN:
         raise DataError(
-            f"{folder} holds packed records, whose format is known: leave out columns= and format= "
-            "(--column and --format)"
+            f"{folder} holds people that were loaded before, whose format is known: leave out columns= and "
+            "format= (--column and --format)"
         )
     if isinstance(where, Path):
-        raise DataError(f"{folder} holds packed records already; leave out the other folder, {where}")
-    return Blocks.open(folder, domain)
+        raise DataError(f"{folder} holds people that were loaded before; leave out the other folder, {where}")
+    return People.open(folder, domain)
 
 
-def _in_spark(source: Any, domain: Domain, reading: Reading, where: Where | Path) -> SparkFeedback:
+def _in_spark(source: Any, domain: Domain, reading: Reading, where: Where | Path) -> SparkPeople:
     if where == "disk" or isinstance(where, Path):
         raise DataError("a DataFrame of Spark stays in Spark; write it to files to load it elsewhere")
     if settings := reading.of_text:

@@ -12,8 +12,8 @@ FORMATS = {
     "u.data": "tab-separated, no header: user, item, rating, timestamp (MovieLens 100K)",
     "dat": "separated by ::, no header: user, item, rating, timestamp (MovieLens 1M, 10M)",
     "text": "separated by spaces or tabs, no header: user, item, rating (FilmTrust)",
+    "jsonl": "JSON lines: an object for each record",
     "parquet": "Parquet",
-    "ipc": "Arrow IPC file, Feather version 2",
 }
 MAX_BYTES = 16 << 30
 """The default limit on unpacked bytes, 16 GiB: chosen by hand."""
@@ -33,6 +33,7 @@ class Reading:
         format: one of ``hushrec.data.reading.FORMATS``; inferred from the file's name by default.
         separator: separator of csv and tsv, one character.
         decimal: decimal sign of csv and tsv, "." or ",".
+        quotes: whether double quotes may enclose the cells of csv and tsv; without, a quote is a letter.
         max_bytes: refuse a file that unpacks to more.
 
     Raises:
@@ -45,6 +46,7 @@ class Reading:
     format: str | None = None
     separator: str | None = None
     decimal: str = "."
+    quotes: bool = True
     max_bytes: int = MAX_BYTES
 
     def __post_init__(self) -> None:
@@ -64,6 +66,7 @@ class Reading:
         """The settings that apply to files of text alone: no table has these."""
         settings = {"format": self.format, "separator": self.separator}
         settings["decimal"] = None if self.decimal == "." else self.decimal
+        settings["quotes"] = None if self.quotes else "off"
         return [f"{name}=" for name, value in settings.items() if value is not None]
 
 

@@ -1,30 +1,27 @@
 """Splits of ratings or interactions into a training part and a test part.
 
-Every split returns pairs ``(train, test)`` of the kind that it gets, ``Ratings`` or ``Interactions``; only
-``held_out_people`` has a third part between them. It is the same for the same rows and seed, whatever the
-order of the records in their file. A user who has nothing in a part is left out of that part.
+Every split returns pairs ``(train, test)``; only ``held_out_people`` has a third part between them. It is the
+same for the same rows and seed, whatever the order of the records in their file. A user who has nothing in a
+part is left out of that part.
 
 Privacy: a split does not spend any budget, but no guarantee covers an error measured on a test part: it is a
 function of the test users' data.
 """
 
 from collections.abc import Iterator
-from typing import TypeVar
 
 import numpy as np
-import polars as pl
 from numpy.random import Generator, default_rng  # noqa: TID251  (which ratings are held out, no release noise)
 
 from hushrec.arrays import Bools, Ints
-from hushrec.data.feedback import Feedback
+from hushrec.data.people import People
 from hushrec.errors import DataError
 from hushrec.text import is_number, whole
 
-_Kind = TypeVar("_Kind", bound=Feedback)
 _AFTER_ALL = 1 << 41  # a moment after every timestamp, as cleaning clamps them to 2^40
 
 
-def holdout(feedback: _Kind, fraction: float, seed: int) -> tuple[_Kind, _Kind]:
+def holdout(feedback: People, fraction: float, seed: int) -> tuple[People, People]:
     """Hold out a random fraction of all ratings, or interactions, as the test part.
 
     Args:
@@ -38,7 +35,7 @@ def holdout(feedback: _Kind, fraction: float, seed: int) -> tuple[_Kind, _Kind]:
     return _parted(feedback, mask)
 
 
-def kfold(feedback: _Kind, k: int, seed: int) -> Iterator[tuple[_Kind, _Kind]]:
+def kfold(feedback: People, k: int, seed: int) -> Iterator[tuple[People, People]]:
     """Yield k pairs with disjoint test parts that together hold everything and differ in size by at most one.
 
     Args:
@@ -57,8 +54,8 @@ def kfold(feedback: _Kind, k: int, seed: int) -> Iterator[tuple[_Kind, _Kind]]:
 
 
 def held_out_people(
-    feedback: _Kind, people: int, seed: int, *, fraction: float = 0.2, least: int = 5
-) -> tuple[_Kind, _Kind, _Kind]:
+    feedback: People, people: int, seed: int, *, fraction: float = 0.2, least: int = 5
+) -> tuple[People, People, People]:
     """Hold out whole users: strong generalisation (Marlin 2004; Liang et al. 2018, §4.1).
 
     A model is fitted to the other users. Each user who is held out folds in a random part of their items,
@@ -100,27 +97,7 @@ def held_out_people(
     return feedback.select(~held_out), *_parted(feedback.select(held_out), test)
 
 
-def listed(feedback: _Kind, pairs: pl.DataFrame) -> tuple[_Kind, _Kind]:
-    """Hold out the listed pairs as the test part, as with the Netflix Prize's ``probe.txt``.
-
-    Args:
-        pairs: a table ``user_id, item_id`` of text. Pairs that are not there are skipped.
-
-    Privacy: private.
-    """
-    if not {"user_id", "item_id"} <= set(pairs.columns):
-        raise DataError("pairs must be a table with the columns user_id and item_id")
-    catalogue = pl.Series("item_id", feedback.domain.items, dtype=pl.String)
-    matches = pairs.join(_positions(feedback.users, "user_id"), on="user_id").join(
-        _positions(catalogue, "item_id"), on="item_id", suffix="_item"
-    )
-    n_items = feedback.domain.n_items
-    listed_codes = matches["at"].to_numpy() * n_items + matches["at_item"].to_numpy()
-    codes = feedback.user_index().astype(np.int64) * n_items + feedback.items
-    return _parted(feedback, np.isin(codes, listed_codes))
-
-
-def latest(feedback: _Kind, n: int) -> tuple[_Kind, _Kind]:
+def latest(feedback: People, n: int) -> tuple[People, People]:
     """Hold out each user's n latest entries; of equal timestamps, the later item in the catalogue.
 
     Privacy: private.
@@ -128,7 +105,9 @@ def latest(feedback: _Kind, n: int) -> tuple[_Kind, _Kind]:
     return _parted(feedback, _latest(feedback, whole(n, "n", 0, DataError)))
 
 
-def since(feedback: _Kind, *, time: int | None = None, fraction: float | None = None) -> tuple[_Kind, _Kind]:
+def since(
+    feedback: People, *, time: int | None = None, fraction: float | None = None
+) -> tuple[People, People]:
     """Hold out everything from one moment on, the same moment for all users.
 
     Args:
@@ -161,24 +140,20 @@ def _require_fraction(fraction: object) -> None:
         raise DataError("fraction must be a number between 0 and 1")
 
 
-def _parted(feedback: _Kind, test: Bools) -> tuple[_Kind, _Kind]:
+def _parted(feedback: People, test: Bools) -> tuple[People, People]:
     return feedback.select(~test), feedback.select(test)
 
 
-def _positions(ids: pl.Series, name: str) -> pl.DataFrame:
-    return pl.DataFrame({name: ids, "at": np.arange(len(ids), dtype=np.int64)})
-
-
-def _timestamps(feedback: Feedback) -> Ints:
+def _timestamps(feedback: People) -> Ints:
     if feedback.timestamps is None:
         raise DataError(
-            f"splitting by time needs timestamps, and these {feedback.KIND} have none; "
+            f"splitting by time needs timestamps, and these {feedback.domain.feedback} have none; "
             "load a timestamp column"
         )
     return feedback.timestamps
 
 
-def _latest(feedback: Feedback, n: int) -> Bools:
+def _latest(feedback: People, n: int) -> Bools:
     order = np.lexsort((feedback.items, _timestamps(feedback), feedback.user_index()))
     from_end: Ints = np.repeat(feedback.indptr[1:], feedback.counts) - np.arange(len(feedback.items))
     mask = np.zeros(len(feedback.items), dtype=np.bool_)

@@ -16,12 +16,11 @@ import math
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.random import default_rng  # noqa: TID251  (synthetic data, no release noise)
 
 from hushrec.arrays import Bytes, Floats, Floats32, Ints, Ints32
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Interactions, Ratings
+from hushrec.data.people import People
 from hushrec.errors import DataError
 from hushrec.kernels.compiled import compiled
 from hushrec.text import is_number, whole
@@ -49,7 +48,7 @@ _STRIDE = 641  # coprime to the 1,600 pairs of words: each is taken once, and ne
 
 def netflix_like(
     users: int, items: int, ratings: int, seed: int, rank: int = 20, titles: bool = False
-) -> Ratings:
+) -> People:
     """Make synthetic ratings of exactly the requested size, the same for the same arguments.
 
     Args:
@@ -87,12 +86,12 @@ def netflix_like(
         (sizes * rng.standard_normal((items, rank))).astype(np.float32),
     )
     domain = _domain(users, items, titles, scale=(1, 5, 1))
-    return Ratings(domain, _ids("u", users), indptr, rated_items, steps)
+    return People(domain, _ids("u", users), indptr, rated_items, steps)
 
 
 def interactions(
     users: int, items: int, interactions: int, seed: int, rank: int = 8, titles: bool = False
-) -> Interactions:
+) -> People:
     """Make synthetic interactions of exactly the requested size, the same for the same arguments.
 
     User u draws distinct items in proportion to exp(log w_i + ⟨p_u, q_i⟩), with the long-tailed w and the
@@ -125,7 +124,7 @@ def interactions(
         keys = log_weights + factors @ tastes[user] + rng.gumbel(size=items)
         drawn[indptr[user] : indptr[user + 1]] = np.sort(np.argpartition(-keys, count - 1)[:count])
     domain = _domain(users, items, titles)
-    return Interactions(domain, _ids("u", users), indptr, drawn)
+    return People(domain, _ids("u", users), indptr, drawn)
 
 
 def made_up_titles(items: int) -> dict[str, list[str]]:
@@ -153,7 +152,7 @@ def made_up_titles(items: int) -> dict[str, list[str]]:
 
 
 def _domain(users: int, items: int, titles: bool, scale: tuple[float, float, float] | None = None) -> Domain:
-    columns = made_up_titles(items) if titles else {"title": _ids("i", items).to_list()}
+    columns = made_up_titles(items) if titles else {"title": _ids("i", items)}
     ids = columns.pop("title")
     return Domain(ids, scale=scale, max_users=round_up(users), features=columns or None)
 
@@ -176,10 +175,9 @@ def round_up(users: int) -> int:
     return bound
 
 
-def _ids(letter: str, count: int) -> pl.Series:
+def _ids(letter: str, count: int) -> list[str]:
     width = max(5, len(str(count - 1)))
-    numbers = pl.int_range(count, eager=True).cast(pl.String).str.zfill(width)
-    return (letter + numbers).alias("")
+    return [f"{letter}{number:0{width}}" for number in range(count)]
 
 
 def _counts(normals: Floats, items: int, ratings: int) -> Ints:

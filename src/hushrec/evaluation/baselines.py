@@ -3,13 +3,13 @@
 import numpy as np
 
 from hushrec.arrays import Floats, Ints, Ints32
-from hushrec.data.feedback import Feedback, Ratings
+from hushrec.data.people import People
 from hushrec.release.artefact import Release
 from hushrec.release.statement import placeholder_statement
 from hushrec.sums.kernels.neighbours import item_knn, user_knn
 
 
-def predict_many(release: Release, train: Ratings, test: Ratings, rows: Ints) -> Floats | None:
+def predict_many(release: Release, train: People, test: People, rows: Ints) -> Floats | None:
     """Predict all test ratings from a release of neighbours.
 
     Args:
@@ -18,7 +18,7 @@ def predict_many(release: Release, train: Ratings, test: Ratings, rows: Ints) ->
         rows: row in ``train`` of every user of ``test``, −1 if absent.
 
     Returns:
-        Not clamped to the scale, shape (test.n_ratings,); None for releases of other kinds, which predict one
+        Not clamped to the scale, shape (test.n_entries,); None for releases of other kinds, which predict one
         user at a time.
 
     Privacy: private.
@@ -26,9 +26,9 @@ def predict_many(release: Release, train: Ratings, test: Ratings, rows: Ints) ->
     if release.kind not in ("people's rows", "item neighbours"):
         return None
     tensors, k = release.tensors, np.array([int(release.constants["neighbours"])])
-    indptr = np.append(train.indptr, train.n_ratings)  # with an empty row for absent users
+    indptr = np.append(train.indptr, train.n_entries)  # with an empty row for absent users
     who = np.where(rows >= 0, rows, train.n_users)[test.user_index()]
-    values, targets = train.values(), test.items.astype(np.int64)
+    values, targets = train.numbers(), test.items.astype(np.int64)
     queries = indptr, train.items, values.astype(np.float32)
     if release.kind == "item neighbours":
         means = tensors["item_means"].astype(np.float64)
@@ -64,18 +64,18 @@ USER_STRENGTH = 100.0
 """β_u, fictitious ratings at the mean residual in each user's average; chosen like ``ITEM_STRENGTH``."""
 
 
-def global_average(train: Ratings, test: Ratings) -> Floats:
+def global_average(train: People, test: People) -> Floats:
     """Predict the mean of all training ratings for every test rating; without any, the middle of the scale.
 
     Returns:
-        Shape (test.n_ratings,).
+        Shape (test.n_entries,).
 
     Privacy: private.
     """
-    return np.full(test.n_ratings, _overall(train))
+    return np.full(test.n_entries, _overall(train))
 
 
-def item_average(train: Ratings, test: Ratings, *, item_reg: float = ITEM_STRENGTH) -> Floats:
+def item_average(train: People, test: People, *, item_reg: float = ITEM_STRENGTH) -> Floats:
     """Predict the item's mean training rating, (Σ_u r_ui + β_m G)/(c_i + β_m), with the global average G.
 
     Friedman et al. 2016, Alg. 1, without noise. Without β_m, the prediction for an item with one training
@@ -87,7 +87,7 @@ def item_average(train: Ratings, test: Ratings, *, item_reg: float = ITEM_STRENG
         item_reg: β_m ≥ 0.
 
     Returns:
-        Shape (test.n_ratings,).
+        Shape (test.n_entries,).
 
     Privacy: private.
     """
@@ -95,8 +95,8 @@ def item_average(train: Ratings, test: Ratings, *, item_reg: float = ITEM_STRENG
 
 
 def global_effects(
-    train: Ratings,
-    test: Ratings,
+    train: People,
+    test: People,
     *,
     item_reg: float = ITEM_STRENGTH,
     user_reg: float = USER_STRENGTH,
@@ -114,25 +114,25 @@ def global_effects(
         user_reg: β_u ≥ 0.
 
     Returns:
-        Shape (test.n_ratings,).
+        Shape (test.n_entries,).
 
     Privacy: private.
     """
     scale = train.domain.scale
     items = _item_averages(train, item_reg)
-    residuals = train.values() - items[train.items]  # Alg. 2, line 1 (its input is printed under Alg. 1)
+    residuals = train.numbers() - items[train.items]  # Alg. 2, line 1 (its input is printed under Alg. 1)
     # Alg. 2, line 2: GAvg′
-    mean = float(residuals.mean()) if train.n_ratings else 0.0
+    mean = float(residuals.mean()) if train.n_entries else 0.0
     # Alg. 2, lines 3–5: UAvg(u)
     averages = _averages(train.user_index(), residuals, train.n_users, user_reg, mean)
-    biases = dict(zip(train.users.to_list(), averages.tolist(), strict=True))
-    people = np.array([biases.get(user, mean) for user in test.users.to_list()], dtype=np.float64)
+    biases = dict(zip(train.users.to_pylist(), averages.tolist(), strict=True))
+    people = np.array([biases.get(user, mean) for user in test.users.to_pylist()], dtype=np.float64)
     # Alg. 2, line 6 clamps to [−2, 2], which is half the width of 1 to 5.
     people = np.clip(people, -scale.span / 2, scale.span / 2)
     return np.clip(items[test.items] + people[test.user_index()], scale.lo, scale.hi)
 
 
-def popularity(train: Feedback) -> Release:
+def popularity(train: People) -> Release:
     """Rank items by the number of training users who gave them, whatever they rated them.
 
     Args:
@@ -156,12 +156,12 @@ def popularity(train: Feedback) -> Release:
     )
 
 
-def _overall(train: Ratings) -> float:
-    return float(train.values().mean()) if train.n_ratings else train.domain.scale.mid
+def _overall(train: People) -> float:
+    return float(train.numbers().mean()) if train.n_entries else train.domain.scale.mid
 
 
-def _item_averages(train: Ratings, reg: float) -> Floats:
-    return _averages(train.items, train.values(), train.domain.n_items, reg, _overall(train))
+def _item_averages(train: People, reg: float) -> Floats:
+    return _averages(train.items, train.numbers(), train.domain.n_items, reg, _overall(train))
 
 
 def _averages(groups: Ints32, values: Floats, n: int, reg: float, centre: float) -> Floats:

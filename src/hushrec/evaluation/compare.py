@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import polars as pl
+import pyarrow as pa
 
 from hushrec.arrays import Floats
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.errors import ConfigError, DataError
 
 
@@ -56,7 +56,7 @@ class Score:
     """
 
     value: float
-    users: pl.Series = field(repr=False)
+    users: pa.LargeStringArray = field(repr=False)
     moves: Floats | None = field(repr=False)
 
     @property
@@ -117,7 +117,7 @@ def difference(first: Score, second: Score) -> Difference:
     return Difference(apart, apart - half, apart + half)
 
 
-def mean_score(users: pl.Series, values: Floats) -> Score:
+def mean_score(users: pa.LargeStringArray, values: Floats) -> Score:
     """Average a value per user, with ψ_u = (v_u − mean)/n.
 
     Args:
@@ -130,7 +130,7 @@ def mean_score(users: pl.Series, values: Floats) -> Score:
     return Score(mean, users, (values - mean) / len(values))
 
 
-def rmse_score(test: Ratings, predicted: Floats) -> Score:
+def rmse_score(test: People, predicted: Floats) -> Score:
     """Compute the RMSE, with ψ_u = (s_u − n_u RMSE²)/(2 n RMSE) by the delta method.
 
     User u has n_u of the n test ratings; s_u is the sum of their squared errors.
@@ -141,13 +141,13 @@ def rmse_score(test: Ratings, predicted: Floats) -> Score:
 
     Privacy: private.
     """
-    squares = np.add.reduceat((test.values() - predicted) ** 2, test.indptr[:-1])
-    error = rmse(test.values(), predicted)
-    moves = (squares - test.counts * error**2) / (2 * test.n_ratings * (error or 1.0))
+    squares = np.add.reduceat((test.numbers() - predicted) ** 2, test.indptr[:-1])
+    error = rmse(test.numbers(), predicted)
+    moves = (squares - test.counts * error**2) / (2 * test.n_entries * (error or 1.0))
     return Score(error, test.users, moves)
 
 
-def mae_score(test: Ratings, predicted: Floats) -> Score:
+def mae_score(test: People, predicted: Floats) -> Score:
     """Compute the MAE, with ψ_u = (s_u − n_u MAE)/n and the sum s_u of a user's absolute errors.
 
     Args:
@@ -156,12 +156,12 @@ def mae_score(test: Ratings, predicted: Floats) -> Score:
 
     Privacy: private.
     """
-    sums = np.add.reduceat(np.abs(test.values() - predicted), test.indptr[:-1])
-    error = mae(test.values(), predicted)
-    return Score(error, test.users, (sums - test.counts * error) / test.n_ratings)
+    sums = np.add.reduceat(np.abs(test.numbers() - predicted), test.indptr[:-1])
+    error = mae(test.numbers(), predicted)
+    return Score(error, test.users, (sums - test.counts * error) / test.n_entries)
 
 
-ERROR_SCORES: Mapping[str, Callable[[Ratings, Floats], Score]] = {"rmse": rmse_score, "mae": mae_score}
+ERROR_SCORES: Mapping[str, Callable[[People, Floats], Score]] = {"rmse": rmse_score, "mae": mae_score}
 """The metrics of ``hushrec.evaluation.compare`` with their standard errors."""
 
 

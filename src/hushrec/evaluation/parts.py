@@ -7,12 +7,12 @@ import numpy as np
 
 from hushrec.arrays import Ints
 from hushrec.data.domain import FeedbackKind
-from hushrec.data.feedback import Feedback
+from hushrec.data.people import People
 from hushrec.errors import DataError
 from hushrec.release.artefact import Release
 
 
-def require_same_domain(release: Release, test: Feedback) -> None:
+def require_same_domain(release: Release, test: People) -> None:
     """Refuse a release of another catalogue, another kind of feedback, or another scale.
 
     Privacy: public.
@@ -24,12 +24,12 @@ def require_same_domain(release: Release, test: Feedback) -> None:
     of_release = (release.items, release.scale, release.likes, release.counts)
     if of_release != (domain.items, scale, domain.likes, domain.counts):
         raise DataError(
-            f"the release and the {test.KIND} have different catalogues or scales; load the {test.KIND} with "
-            "the release's domain"
+            f"the release and the {domain.feedback} have different catalogues or scales; load the "
+            f"{domain.feedback} with the release's domain"
         )
 
 
-def require_apart(train: Feedback, test: Feedback) -> None:
+def require_apart(train: People, test: People) -> None:
     """Refuse parts of different domains, parts that overlap, and an empty test part."""
     first, second = (
         (of.domain.items, of.domain.rating_scale, of.domain.likes, of.domain.counts) for of in (train, test)
@@ -45,12 +45,12 @@ def require_apart(train: Feedback, test: Feedback) -> None:
     codes = of_train[of_train >= 0] * n_items + train.items[of_train >= 0]
     if np.isin(codes, test.user_index().astype(np.int64) * n_items + test.items).any():
         raise DataError(
-            f"train and test share {test.KIND}, so what is held out would be known in training; split the "
-            f"{test.KIND} first (hushrec.data.split)"
+            f"train and test share {test.domain.feedback}, so what is held out would be known in training; "
+            f"split the {test.domain.feedback} first (hushrec.data.split)"
         )
 
 
-def rows_of(train: Feedback, test: Feedback) -> Ints:
+def rows_of(train: People, test: People) -> Ints:
     """Find the row in ``train`` of every user of ``test``, −1 if absent, shape (test.n_users,)."""
-    row_of = {user: row for row, user in enumerate(train.users.to_list())}
-    return np.array([row_of.get(user, -1) for user in test.users.to_list()], dtype=np.int64)
+    row_of = {user: row for row, user in enumerate(train.users.to_pylist())}
+    return np.array([row_of.get(user, -1) for user in test.users.to_pylist()], dtype=np.int64)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hushrec.arrays import Floats
-from hushrec.data.feedback import Feedback, Ratings
+from hushrec.data.people import People
 from hushrec.documents import html, terminal
 from hushrec.documents.document import Block, Document, Facts, Paragraph
 from hushrec.errors import ConfigError, DataError
@@ -19,6 +19,7 @@ from hushrec.progress import Progress, stage, telling
 from hushrec.release.artefact import Release
 from hushrec.release.fold_in import predictor
 from hushrec.release.predictors.factor_predictor import ListedPeople
+from hushrec.sums.engine import rows_here
 
 WARNING = "NOT PRIVATE, not for publication: measured on held-out data, which no guarantee covers."
 
@@ -109,12 +110,12 @@ class Evaluation(Mapping[str, float]):
 def evaluate(
     release: Release,
     *,
-    train: Feedback,
-    test: Feedback,
+    train: People,
+    test: People,
     metrics: Iterable[str] | None = None,
     fold_in: bool = False,
     likes: float | None = None,
-    fitted: Feedback | None = None,
+    fitted: People | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Measure a release's predictions or lists on held-out ratings or interactions.
@@ -157,7 +158,7 @@ def evaluate(
             "likes and fitted are for rankings; leave them out, or choose one such as recall@20"
         )
     for part in (train, test, fitted):
-        if part is not None and not isinstance(part, Feedback):
+        if part is not None and rows_here(part) is None:
             raise DataError(
                 "evaluate takes rows in memory, and these stay in files or in Spark; choose some of the "
                 "people by a hash of their ids, hold out a part of their rows, and load both parts with "
@@ -167,7 +168,7 @@ def evaluate(
     by_metric: dict[str, Score] = {}
     predicted, lists = None, None
     if errors:
-        ratings, folded_in = (Ratings.of(part, by="evaluate") for part in (test, train))
+        ratings, folded_in = (part.require_ratings(by="evaluate") for part in (test, train))
         with telling(progress), stage("predicting"):
             predicted = predictions(release, train=folded_in, test=ratings, fold_in=fold_in)
         by_metric |= {name: ERROR_SCORES[name](ratings, predicted) for name in errors}
@@ -181,7 +182,7 @@ def evaluate(
     return Evaluation(release.model, scores, test.n_users, len(test.items), predicted, lists)
 
 
-def predictions(release: Release, *, train: Ratings, test: Ratings, fold_in: bool = False) -> Floats:
+def predictions(release: Release, *, train: People, test: People, fold_in: bool = False) -> Floats:
     """Predict all test ratings from a release.
 
     Listed users are predicted from the vectors that the release holds; all others fold in their training
@@ -193,7 +194,7 @@ def predictions(release: Release, *, train: Ratings, test: Ratings, fold_in: boo
         fold_in: listed users fold in their own ratings too.
 
     Returns:
-        Predicted ratings, clamped to the scale, in the order of ``test``; shape (test.n_ratings,).
+        Predicted ratings, clamped to the scale, in the order of ``test``; shape (test.n_entries,).
 
     Privacy: private.
     """
@@ -204,15 +205,15 @@ def predictions(release: Release, *, train: Ratings, test: Ratings, fold_in: boo
     rows = rows_of(train, test)
     if (at_once := predict_many(release, train, test, rows)) is not None:
         return np.clip(at_once, lo, hi)
-    predicted = np.empty(test.n_ratings)
+    predicted = np.empty(test.n_entries)
     listed = np.full(test.n_users, -1, dtype=np.int64)
     if release.users and not fold_in:
         people = ListedPeople(release)
-        listed = people.find(test.users.to_list())
+        listed = people.find(test.users.to_pylist())
         persons = listed[test.user_index()]
         of_listed = persons >= 0
         predicted[of_listed] = people.predict(persons[of_listed], test.items[of_listed].astype(np.int64))
-    predict, own_ratings = predictor(release).predict, train.values()
+    predict, own_ratings = predictor(release).predict, train.numbers()
     for user in np.flatnonzero(listed < 0):
         row = rows[user]
         folded_in = slice(train.indptr[row], train.indptr[row + 1]) if row >= 0 else slice(0)

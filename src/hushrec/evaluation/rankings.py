@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import polars as pl
+import pyarrow as pa
 
 from hushrec.arrays import Bools, Floats, Ints, Ints32
-from hushrec.data.feedback import Feedback
+from hushrec.data.people import People
 from hushrec.errors import ConfigError, DataError
 from hushrec.evaluation.compare import METRICS, Score, mean_score
 from hushrec.evaluation.parts import require_apart, rows_of
@@ -44,7 +44,7 @@ class Lists:
     Privacy: private.
     """
 
-    users: pl.Series
+    users: pa.LargeStringArray
     items: Ints32
     hits: Bools
     indptr: Ints
@@ -68,12 +68,12 @@ class Lists:
 def rank(
     release: Release,
     *,
-    train: Feedback,
-    test: Feedback,
+    train: People,
+    test: People,
     n: int,
     likes: float | None = None,
     fold_in: bool = False,
-    fitted: Feedback | None = None,
+    fitted: People | None = None,
 ) -> Lists:
     """Rank items for all users who have items to be found in the test part.
 
@@ -100,7 +100,7 @@ def rank(
     own_rows = _own(train, rows)
     listed = np.full(sought.n_users, -1, dtype=np.int64)
     if release.users and not fold_in:
-        listed = ListedPeople(release).find(sought.users.to_list())
+        listed = ListedPeople(release).find(sought.users.to_pylist())
     items = np.empty((sought.n_users, n), dtype=np.int32)
     _put(items, listed >= 0, _of_listed(release, listed[listed >= 0], _some(own_rows, listed >= 0), n))
     at_home = (block.items for block in top_n(release, _some(own_rows, listed < 0), n))
@@ -118,9 +118,9 @@ def rank(
     )
 
 
-def _liked(test: Feedback, likes: float | None) -> Feedback:
+def _liked(test: People, likes: float | None) -> People:
     """Select the part of the test part that is to be found."""
-    if test.KIND == "interactions":
+    if test.domain.feedback == "interactions":
         if likes is not None:
             raise ConfigError("all interactions of the test part are to be found; leave out likes")
         return test
@@ -131,19 +131,19 @@ def _liked(test: Feedback, likes: float | None) -> Feedback:
         raise ConfigError(
             f"likes = {likes:g} is not on the scale {scale}; give the lowest rating that is a like"
         )
-    liked = test.select(test.values() > likes - scale.step / 2)
+    liked = test.select(test.numbers() > likes - scale.step / 2)
     if not liked.n_users:
         raise DataError("no test rating is a like, so there is nothing to be found; lower likes")
     return liked
 
 
-def _own(train: Feedback, rows: Ints) -> Rows:
+def _own(train: People, rows: Ints) -> Rows:
     """Select the items of the users in these rows; none where the row is −1."""
     starts = train.indptr[rows]
     counts = np.where(rows >= 0, train.indptr[rows + 1] - starts, 0)
     indptr = np.concatenate([[0], np.cumsum(counts)])
     at = np.repeat(starts - indptr[:-1], counts) + np.arange(indptr[-1])
-    return Rows(indptr, train.items[at], train.values()[at])
+    return Rows(indptr, train.items[at], train.numbers()[at])
 
 
 def _some(rows: Rows, users: Bools) -> Rows:
@@ -174,7 +174,7 @@ def _put(items: Ints32, users: Bools, blocks: Iterator[Ints]) -> None:
         start += len(block)
 
 
-def _hits(items: Ints32, sought: Feedback) -> Bools:
+def _hits(items: Ints32, sought: People) -> Bools:
     """Mark the listed items that are to be found by their user, shape of ``items``."""
     n_items = sought.domain.n_items
     codes = sought.user_index().astype(np.int64) * n_items + sought.items  # ascending

@@ -8,7 +8,7 @@ from typing import ClassVar
 from hushrec.arrays import Floats
 from hushrec.data.declarations import Crowd
 from hushrec.data.domain import Domain
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople
 from hushrec.documents.words import Clause
 from hushrec.estimation.shrinkage import combined
 from hushrec.models.base import EFFECTS_SPLIT, PrivateModel
@@ -112,7 +112,7 @@ class AdaptiveFactors(PrivateModel):
         whole = effects.then(pairs.then(gradients) if self._gradients(domain, budget) else pairs)
         return replace(whole, lowered_by="")
 
-    def fit(self, feedback: People, run: Measures) -> Release:
+    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
         """Measure sums and counts; then, as they advise, these again, a covariance (§4.4), or gradients.
 
         Privacy: charged (the measurements of ``queries``, of one branch).

@@ -74,8 +74,8 @@ class Model(Settings):
         """Measure on the run and make the release; the curator writes its statement later.
 
         Args:
-            feedback: private ``Ratings`` or ``Interactions``, as ``Model.feedback`` says, or ``Blocks`` of
-                them; capped if the unit is ``user``.
+            feedback: private ``AnyPeople`` with what ``Model.feedback`` says, wherever their rows are;
+                capped if the unit is ``user``.
             run: the charged plan, or the non-private baseline.
 
         Privacy: charged (the measurements of the plan).

@@ -12,9 +12,8 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from hushrec.arrays import Ints, Shape
-from hushrec.data.feedback import Feedback
-from hushrec.data.people import People
-from hushrec.data.spark.spark_feedback import SparkFeedback
+from hushrec.data.people import AnyPeople, People
+from hushrec.data.spark.people import SparkPeople
 from hushrec.kernels.csr import bands, packed_size
 from hushrec.progress import fraction
 from hushrec.sums.spark_engine import SparkRows
@@ -128,22 +127,21 @@ class BlockFiles(Generic[Block]):
         return _total(self.blocks(), self._n_blocks, add, shapes)
 
 
-def engine_of(source: People) -> Engine[Any]:
+def engine_of(source: AnyPeople) -> Engine[Any]:
     """The engine for ratings or interactions, wherever they are. Privacy: private."""
-    if isinstance(source, SparkFeedback):
+    if isinstance(source, SparkPeople):
         return SparkRows(source)
-    if (rows := rows_here(source)) is not None:
-        return Memory(rows)
-    files: Any = source
-    return BlockFiles(files.blocks, files.n_blocks)
+    if isinstance(source, People) and source.folder is not None:
+        return BlockFiles(source.blocks, source.n_blocks)
+    return Memory(source)
 
 
-def rows_here(source: People) -> Any:
-    """The ``Ratings`` or ``Interactions`` of people whose rows are all in memory, None of others.
+def rows_here(source: AnyPeople) -> People | None:
+    """People whose rows are all in memory; None of others.
 
     Privacy: private.
     """
-    return source if isinstance(source, Feedback) else None
+    return source if isinstance(source, People) and source.folder is None else None
 
 
 def _total(

@@ -81,7 +81,7 @@ class FactorSums:
         """Σ_i e_ui q_i in grid steps, shape (n_users, rank).
 
         Args:
-            rows: residuals x, the result of ``residuals.rows``; for block files they are computed again here.
+            rows: residuals x, the result of ``residuals.rows``; for rows on disk computed again here.
             people: released p, shape (n_users, rank).
             items: released q, shape (n_items, rank).
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from hushrec.arrays import Ints, Ints32
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.errors import DomainError
 from hushrec.privacy.accounting.measurement import Measurement, Norm
 from hushrec.sums.integer_grid import Grid, Weights
@@ -133,12 +133,12 @@ class EffectSums:
         source = people.weighed if self.personal_epsilon else people.in_full
         yield from zip(queries, source.total(self._add, *(query.size for query in queries)), strict=True)
 
-    def _add(self, block: Weighed | Ratings, *sums: Ints) -> None:
+    def _add(self, block: Weighed | People, *sums: Ints) -> None:
         ratings, personal_weights = block if isinstance(block, Weighed) else (block, None)
         *overall, item_sums, item_counts = sums
         slopes = overall.pop() if self._centred else None
         rating, n = self.unit == "record", self.domain.n_items
-        values = self.grid_values[ratings.steps]
+        values = self.grid_values[ratings.values]
         if overall:
             overall[0] += self._global_sum(ratings, values, personal_weights)
             overall[1] += self._global_count(ratings, personal_weights)
@@ -165,7 +165,7 @@ class EffectSums:
         dropped = _WEIGHT_BITS - _COUNT_BITS if rating else 0
         item_counts += weighted_item_sums(*rows, entries, weights, dropped, n)
 
-    def _slopes(self, ratings: Ratings, entries: Ints32) -> Ints:
+    def _slopes(self, ratings: People, entries: Ints32) -> Ints:
         """Mean slope of each user's ratings, from 0 to 1, in steps of 2^-``_SLOPE_BITS``, shape (n_users,).
 
         Args:
@@ -188,11 +188,11 @@ class EffectSums:
     def _count_bits(self) -> int:
         return _FULL_BITS if self.personal_epsilon else _COUNT_BITS
 
-    def _global_count(self, ratings: Ratings, personal_weights: Ints | None) -> int:
+    def _global_count(self, ratings: People, personal_weights: Ints | None) -> int:
         members = len(ratings.items if self.unit == "record" else ratings.users)
         return (members << self._count_bits) if personal_weights is None else int(personal_weights.sum())
 
-    def _global_sum(self, ratings: Ratings, values: Ints, personal_weights: Ints | None) -> int:
+    def _global_sum(self, ratings: People, values: Ints, personal_weights: Ints | None) -> int:
         if self.unit == "record":
             return int(values.sum())
         means = np.add.reduceat(values, ratings.indptr[:-1]) // np.diff(ratings.indptr)
@@ -200,12 +200,12 @@ class EffectSums:
             means = np.sign(means) * ((np.abs(means) * personal_weights) >> _FULL_BITS)
         return int(means.sum())
 
-    def _entries(self, ratings: Ratings, reg: int) -> Ints32:
+    def _entries(self, ratings: People, reg: int) -> Ints32:
         limit = 2 * int(np.abs(self.grid_values).max())
         entries: Ints32 = centre(
             ratings.indptr,
             ratings.items,
-            ratings.steps,
+            ratings.values,
             self.grid_values,
             np.zeros(self.domain.n_items, dtype=np.int64),
             limit,

@@ -6,7 +6,7 @@ import numpy as np
 
 from hushrec.arrays import Ints
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Feedback, Ratings
+from hushrec.data.people import People
 from hushrec.privacy.accounting.measurement import Measurement, Norm
 from hushrec.sums.integer_grid import Grid
 from hushrec.sums.population import Population
@@ -59,8 +59,8 @@ class RatingSquares:
         (total,) = people.in_full.total(self._add, 1)
         return total
 
-    def _add(self, ratings: Ratings, total: Ints) -> None:
-        total += int(self._squares[ratings.steps].sum())
+    def _add(self, ratings: People, total: Ints) -> None:
+        total += int(self._squares[ratings.values].sum())
 
 
 USER_COUNT = Measurement("number of users", 1.0, "l2", 1.0, 1)
@@ -79,5 +79,5 @@ def user_count(people: Population) -> Ints:
     return count
 
 
-def _add(block: Feedback, count: Ints) -> None:
+def _add(block: People, count: Ints) -> None:
     count += block.n_users

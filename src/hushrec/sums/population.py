@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hushrec.arrays import Floats, Ints
-from hushrec.data.feedback import Feedback
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople, People
 from hushrec.sums.engine import Engine, engine_of
 
 FULL = 1 << 16
@@ -19,7 +18,7 @@ class Weighed(NamedTuple):
     """A block of people.
 
     Attributes:
-        rows: what they gave, ``Ratings`` or ``Interactions``.
+        rows: what they gave, ``People`` in memory.
         weights: weight of each, in steps of 2^-16, from 0 to ``FULL``, shape (n_users,).
 
     Privacy: private.
@@ -47,7 +46,7 @@ class Population:
     Privacy: private.
     """
 
-    def __init__(self, source: People, weigh: Callable[[Floats], Ints] | None = None) -> None:
+    def __init__(self, source: AnyPeople, weigh: Callable[[Floats], Ints] | None = None) -> None:
         self.domain = source.domain
         self.n_listed = source.n_users
         rows = engine_of(source)
@@ -70,7 +69,7 @@ class Population:
         return self.weighed.blocks()
 
 
-def _weighed(weigh: Callable[[Floats], Ints] | None, block: Feedback) -> Weighed:
+def _weighed(weigh: Callable[[Floats], Ints] | None, block: People) -> Weighed:
     if block.personal_epsilon is None or weigh is None:
         return Weighed(block, np.full(block.n_users, FULL, dtype=np.int64))
     weights = weigh(block.personal_epsilon)

@@ -9,7 +9,7 @@ import numpy as np
 
 from hushrec.arrays import Floats, Ints
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.kernels.csr import CSR
 from hushrec.privacy.accounting.measurement import Measurement, Norm
 from hushrec.sums.engine import Engine
@@ -77,7 +77,7 @@ class Residuals:
         return self.bound * self.grid.step
 
     def rows(self, people: Population, item_effects: Floats, user_effects: Floats) -> Engine[ResidualRows]:
-        """x of every rating, block by block: 4 bytes a rating in memory, computed again for block files.
+        """x of every rating, block by block: 4 bytes a rating in memory, computed again for rows on disk.
 
         Args:
             people: people on the roster, without weights.
@@ -90,10 +90,10 @@ class Residuals:
         item_steps = self.grid.counts(item_effects - self.domain.scale.lo)
         user_steps = self.grid.counts(user_effects)
 
-        def residual_rows(ratings: Ratings) -> ResidualRows:
+        def residual_rows(ratings: People) -> ResidualRows:
             places, rows = ratings.places(), (ratings.indptr, ratings.items)
             offsets = item_steps, user_steps[places]
-            values = residuals(*rows, ratings.steps, self.grid_values, *offsets, self.bound)
+            values = residuals(*rows, ratings.values, self.grid_values, *offsets, self.bound)
             return ResidualRows(places, CSR(*rows, values))
 
         return people.in_full.map(residual_rows)

@@ -20,9 +20,9 @@ import numpy as np
 
 from hushrec.arrays import Ints, Shape
 from hushrec.data.domain import Domain
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople
+from hushrec.data.spark.people import SparkPeople, blocks_in
 from hushrec.data.spark.session import contained
-from hushrec.data.spark.spark_feedback import SparkFeedback, feedback_in
 from hushrec.errors import DataError, HushrecError
 from hushrec.privacy.accounting.plan import version
 
@@ -50,7 +50,7 @@ class SparkRows:
 
     most_cells: int | None = 1 << 26  # 512 MiB in every task
 
-    def __init__(self, source: SparkFeedback, functions: tuple[Callable[[Any], Any], ...] = ()) -> None:
+    def __init__(self, source: SparkPeople, functions: tuple[Callable[[Any], Any], ...] = ()) -> None:
         self._source, self._functions = source, functions
 
     def blocks(self) -> Iterator[Any]:
@@ -58,7 +58,7 @@ class SparkRows:
 
         Privacy: private.
         """
-        yield from self._source.gathered()
+        yield self._source.gathered()
 
     def map(self, function: Callable[[Any], Any]) -> "SparkRows":
         """As in ``Engine``, computed again in every pass. Privacy: private."""
@@ -83,12 +83,12 @@ class SparkRows:
         return values
 
 
-def require_ready(source: People) -> None:
+def require_ready(source: AnyPeople) -> None:
     """Of people in Spark, read every block once, so that executors that cannot are noticed before a charge.
 
     Privacy: private.
     """
-    if isinstance(source, SparkFeedback):
+    if isinstance(source, SparkPeople):
         SparkRows(source).total(_nothing)
 
 
@@ -122,7 +122,7 @@ class _Partial:
             )
         *sums, times = (np.zeros(shape, dtype=np.int64) for shape in self._shapes)
         for batch in batches:
-            for number, block in feedback_in(batch, self._domain):
+            for number, block in blocks_in(batch, self._domain):
                 part = block if self._cap is None else block.capped(self._cap)
                 for function in self._functions:
                     part = function(part)

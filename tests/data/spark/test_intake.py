@@ -4,14 +4,15 @@ import datetime
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.dropped import Dropped
 from hushrec.data.load import load
 from hushrec.data.spark import records
+from hushrec.data.spark.people import counts_in
 from hushrec.data.spark.records import load_spark
-from hushrec.data.spark.spark_feedback import counts_in
 from hushrec.errors import DataError
 
 pytestmark = pytest.mark.spark
@@ -55,9 +56,9 @@ def domains():
 
 def same(made, ratings):
     """The same people with the same rows, and the same counts."""
-    blocks = [block.to_polars() for block in made.blocks()]
-    rows = pl.concat([ratings.to_polars()[:0], *blocks]).sort("user_id", maintain_order=True)
-    assert rows.equals(ratings.to_polars())
+    blocks = [block.table() for block in made.blocks()]
+    rows = pl.from_arrow(pa.concat_tables([ratings.table()[:0], *blocks]))
+    assert rows.sort("user_id", maintain_order=True).equals(pl.from_arrow(ratings.table()))
     assert made.dropped == ratings.dropped
     assert made.has_personal_epsilon == ratings.has_personal_epsilon
     assert (made.n_users, made.n_entries) == (ratings.n_users, len(ratings.items))
@@ -106,7 +107,7 @@ def test_small_batches_of_a_task_make_few_pieces(table):
     _, domain, _ = next(domains())
     batches = table.to_arrow().to_batches(max_chunksize=10)
     assert len(batches) == 300
-    pieces = list(records._cleaned(iter(batches), domain, 7))
+    pieces = list(records._cleaned(iter(batches), domain, 7, text=False))
     assert sum(len(piece) for piece in pieces) == 7 + 1, "and one of counts"
 
 
@@ -169,10 +170,13 @@ def test_columns_of_every_type(spark, role, cells):
     [
         ("user_id, item_id", "no column for rating"),
         ("user_id, item_id, rating, rating AS Rating_", "more than one|no column"),
-        ("DOUBLE(1) AS user_id, item_id, rating", "column user_id is of type Float64; ids must be text"),
-        ("DECIMAL(1) AS user_id, item_id, rating", "column user_id is of type Decimal; ids must be text"),
-        ("user_id, item_id, TRUE AS rating", "column rating is of type Boolean; ratings must be numbers"),
-        ("user_id, item_id, ARRAY(1) AS rating", "column rating is of type List; ratings must be numbers"),
+        ("DOUBLE(1) AS user_id, item_id, rating", "column user_id is of type double; ids must be text"),
+        (
+            "DATE'2020-01-01' AS user_id, item_id, rating",
+            "column user_id is of type date32.*; ids must be text",
+        ),
+        ("user_id, item_id, TRUE AS rating", "column rating is of type bool; ratings must be numbers"),
+        ("user_id, item_id, ARRAY(1) AS rating", "column rating is of type list.*; ratings must be numbers"),
         ("user_id, item_id, INTERVAL 1 MONTH AS rating", "column is of a type that Arrow lacks"),
     ],
 )

@@ -6,9 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from hushrec.data.columns import RATED
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
-from hushrec.data.readers.columns import RATED
 from hushrec.data.reading import Reading
 from hushrec.data.spark.records import Records, load_spark, of_roles, opened
 from hushrec.errors import DataError
@@ -34,8 +34,9 @@ def table():
 
 def check(made, ratings):
     with made:
-        blocks = [block.to_polars() for block in made.blocks()]
-        assert pl.concat(blocks).sort("user_id", maintain_order=True).equals(ratings.to_polars())
+        blocks = [pl.from_arrow(block.table()) for block in made.blocks()]
+        rows = pl.concat(blocks).sort("user_id", maintain_order=True)
+        assert rows.equals(pl.from_arrow(ratings.table()))
         assert made.dropped == ratings.dropped
 
 

@@ -4,7 +4,7 @@ import dataclasses
 import math
 
 import numpy as np
-import polars as pl
+import pandas as pd
 import pytest
 
 import hushrec as hr
@@ -39,13 +39,13 @@ def ratings(seed=0):
         for user in range(60)
         for item in np.flatnonzero(generator.random(N - 1) < generator.random())
     ]
-    table = pl.DataFrame(rows, schema=["user_id", "item_id", "rating"], orient="row")
+    table = pd.DataFrame(rows, columns=["user_id", "item_id", "rating"])
     return hr.load(table, domain())
 
 
 def vectors_of(given):
     dense = np.zeros((given.n_users, N))
-    dense[given.user_index(), given.items] = given.values()
+    dense[given.user_index(), given.items] = given.numbers()
     return dense.T
 
 

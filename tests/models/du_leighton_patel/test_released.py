@@ -4,12 +4,14 @@ import json
 from dataclasses import replace
 
 import numpy as np
-import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
+from pyarrow import csv, parquet
 
 import hushrec as hr
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.documents.words import Clause
 from hushrec.errors import ReleaseError
 from hushrec.models.du_leighton_patel import released_data
@@ -22,7 +24,7 @@ from support.released_data import FORMS, ITEMS, SCALE, SETTINGS, data, same, sta
 def test_what_is_saved_is_what_is_opened(tmp_path, form, n_people):
     if n_people == 0:
         frame = Domain(ITEMS, scale=SCALE, max_users=1, max_per_user=len(ITEMS))
-        nobody = Ratings(frame, pl.Series(dtype=pl.String), np.zeros(1), np.zeros(0), np.zeros(0))
+        nobody = People(frame, [], np.zeros(1), np.zeros(0), np.zeros(0))
         made = ReleasedData("RandomizedResponse", SETTINGS, nobody, 0, statement())
     else:
         made = data(n_people)
@@ -48,7 +50,7 @@ def test_the_file_is_small_and_says_what_it_holds():
     n, m = 4000, 100
     frame = Domain(range(m), scale=(1, 5, 1), max_users=n, max_per_user=m)
     users = released_data.anonymous_ids(n)
-    rows = Ratings(frame, users, np.arange(n + 1) * m, np.tile(np.arange(m), n), rng.integers(0, 5, n * m))
+    rows = People(frame, users, np.arange(n + 1) * m, np.tile(np.arange(m), n), rng.integers(0, 5, n * m))
     made = data(n_people=n, ratings=rows)
     assert len(made.to_bytes()) < n * m
     assert repr(made).startswith(
@@ -63,36 +65,52 @@ def rewritten(path, change):
     """The file after ``change(table)``, with the facts that it had."""
     facts = (path.parent / f"{path.name}.statement.json").read_text()
     if path.suffix == ".csv":
-        table = change(pl.read_csv(path, infer_schema=False))
-        table.write_csv(path)
+        text = dict.fromkeys(("user_id", "item_id", "rating"), pa.string())
+        lines = csv.ParseOptions(newlines_in_values=True)
+        table = csv.read_csv(path, parse_options=lines, convert_options=csv.ConvertOptions(column_types=text))
+        csv.write_csv(change(table), path)
     else:
-        change(pl.read_parquet(path)).write_parquet(path, metadata={"hushrec": facts})
+        table = change(parquet.read_table(path))
+        parquet.write_table(table.replace_schema_metadata({"hushrec": facts}), path)
+
+
+def column(name, change):
+    return lambda table: table.set_column(table.column_names.index(name), name, change(table[name]))
+
+
+def filled(name, value):
+    return column(name, lambda cells: pa.array([value] * len(cells)))
+
+
+def emptied(name):
+    return column(name, lambda cells: pa.nulls(len(cells), cells.type))
+
+
+def backwards(cells):
+    return cells.take(pa.array(range(len(cells))[::-1]))
 
 
 FAULTS = {
-    "a row less": lambda table: table.head(-1),
-    "a row more": lambda table: pl.concat([table, table.tail(1)]),
-    "no rows": lambda table: table.head(0),
-    "another rating": lambda table: table.with_columns(rating=pl.col("rating").reverse()),
-    "a rating off the scale": lambda table: table.with_columns(
-        rating=pl.lit(5.5).cast(table.schema["rating"])
-    ),
-    "a rating between steps": lambda table: table.with_columns(
-        rating=pl.lit(1.2500001).cast(table.schema["rating"])
-    ),
-    "no rating": lambda table: table.with_columns(rating=pl.lit(None, table.schema["rating"])),
-    "rating not a number": lambda table: table.with_columns(
-        rating=pl.lit("nan").cast(table.schema["rating"])
-    ),
-    "ratings of another type": lambda table: table.with_columns(rating=pl.lit("much")),
-    "another item": lambda table: table.with_columns(item_id=pl.lit("secret-item")),
-    "no item": lambda table: table.with_columns(item_id=pl.lit(None, pl.String)),
-    "another person": lambda table: table.with_columns(user_id=pl.lit("secret-person")),
-    "a person too many": lambda table: table.with_columns(user_id=pl.col("user_id").str.replace("^0", "9")),
-    "no person": lambda table: table.with_columns(user_id=pl.lit(None, pl.String)),
-    "rows in another order": lambda table: table.reverse(),
-    "people exchanged": lambda table: table.with_columns(user_id=pl.col("user_id").reverse()),
-    "no column": lambda table: table.drop("rating"),
+    "a row less": lambda table: table.slice(0, len(table) - 1),
+    "a row more": lambda table: pa.concat_tables([table, table.slice(len(table) - 1)]),
+    "no rows": lambda table: table.slice(0, 0),
+    "another rating": column("rating", backwards),
+    "a rating off the scale": filled("rating", 5.5),
+    "a rating between steps": filled("rating", 1.2500001),
+    "no rating": emptied("rating"),
+    "rating not a number": filled("rating", float("nan")),
+    "ratings of another type": filled("rating", "much"),
+    "another item": filled("item_id", "secret-item"),
+    "no item": emptied("item_id"),
+    "items of another type": filled("item_id", 7),
+    "another person": filled("user_id", "secret-person"),
+    "a person too many": column("user_id", lambda ids: pc.replace_substring_regex(ids, "^0", "9")),
+    "no person": emptied("user_id"),
+    "rows in another order": backwards,
+    "people exchanged": column("user_id", backwards),
+    "no column": lambda table: table.drop_columns("rating"),
+    "a column more": lambda table: table.append_column("secret", table["item_id"]),
+    "a column twice": lambda table: table.append_column("rating", table["rating"]),
 }
 
 
@@ -101,12 +119,22 @@ FAULTS = {
 def test_altered_rows_are_refused_and_no_cell_is_told(tmp_path, form, fault):
     path = data().save(tmp_path / f"released.{form}")
     rewritten(path, lambda table: table)
-    ReleasedData.open(path)  # another writer's file of the same rows is as good
+    ReleasedData.open(path)
     rewritten(path, FAULTS[fault])
     with pytest.raises(ReleaseError, match=r"altered|cut short") as refusal:
         ReleasedData.open(path)
     assert "secret" not in str(refusal.value)
     assert refusal.value.__suppress_context__ or refusal.value.__context__ is None
+
+
+def test_ids_that_are_no_text_are_refused(tmp_path):
+    """A crafted file of Parquet may say that bytes are text."""
+    path = data().save(tmp_path / "released.parquet")
+    for name in ("user_id", "item_id"):
+        rewritten(path, column(name, lambda ids: pa.array([b"\xff secret"] * len(ids)).view(pa.string())))
+        with pytest.raises(ReleaseError, match=r"altered|damaged") as refusal:
+            ReleasedData.open(path)
+        assert "secret" not in str(refusal.value)
 
 
 def edited(*way, value):
@@ -195,7 +223,7 @@ def test_ratings_that_are_no_released_ones_are_refused():
 def test_a_ledger_keeps_small_data_whole_and_of_large_ones_the_digest(tmp_path, monkeypatch):
     made = data()
     assert made.for_ledger() == made.to_bytes()
-    monkeypatch.setattr(released_data, "LARGEST_STORED", made.ratings.n_ratings - 1)
+    monkeypatch.setattr(released_data, "LARGEST_STORED", made.ratings.n_entries - 1)
     kept = made.for_ledger()
     made.save(tmp_path / "released.csv")
     assert kept == (tmp_path / "released.csv.statement.json").read_bytes()
@@ -216,15 +244,15 @@ def test_reports_are_collected_whatever_their_order(tmp_path):
     parts.sort(key=lambda part: part._facts()["sha256"])
     assert together.n_people == 128
     rows = together.ratings
-    assert rows.n_ratings == sum(part.ratings.n_ratings for part in parts)
+    assert rows.n_entries == sum(part.ratings.n_entries for part in parts)
     start = 0
     for part in parts:
-        numbers = rows.users.cast(pl.Int64).to_numpy() - start
+        numbers = rows.users.cast(pa.int64()).to_numpy() - start
         mine = (numbers >= 1) & (numbers <= part.n_people)
-        assert numbers[mine].tolist() == part.ratings.users.cast(pl.Int64).to_list()
+        assert numbers[mine].tolist() == part.ratings.users.cast(pa.int64()).to_pylist()
         kept = rows.select(mine[rows.user_index()])
         assert kept.items.tolist() == part.ratings.items.tolist()
-        assert kept.steps.tolist() == part.ratings.steps.tolist()
+        assert kept.values.tolist() == part.ratings.values.tolist()
         start += part.n_people
     assert together.statement.epsilon == 2.0
     assert together.statement.private

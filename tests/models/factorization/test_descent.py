@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.data.blocks import Blocks
 from hushrec.data.synthetic import netflix_like
 from hushrec.errors import ConfigError, DataError
 from hushrec.models.factorization import descent
 from hushrec.models.factorization.descent import Factored, gradient_descent, scheduled, survey
+from support.packed import packed
 
 NAMES = ("people", "items", "person_effects", "item_effects")
 
@@ -23,7 +23,7 @@ def ratings():
 
 @pytest.fixture
 def blocks(ratings, tmp_path):
-    return Blocks.write(ratings, tmp_path / "packed", ratings_per_block=400)
+    return packed(ratings, tmp_path / "packed", 400)
 
 
 def learned(source, rank=70, epochs=3, **more):
@@ -41,7 +41,7 @@ def same(one, other):
 def test_blocks_teach_what_the_ratings_do(ratings, blocks):
     """Bit for bit where people do not take turns, which they do at small ranks, and not across blocks."""
     (global_mean, whole), (other, parts) = survey(ratings, 1.0), survey(blocks, 1.0)
-    assert global_mean == other == ratings.values().mean()
+    assert global_mean == other == ratings.numbers().mean()
     np.testing.assert_array_equal(whole.person_counts, parts.person_counts)
     np.testing.assert_array_equal(whole.item_counts, parts.item_counts)
     assert same(learned(whole), learned(parts))
@@ -49,17 +49,16 @@ def test_blocks_teach_what_the_ratings_do(ratings, blocks):
 
 
 def test_a_roster_puts_everybody_in_his_row(ratings, tmp_path):
-    """Blocks of people in any order, and people without ratings, who stay where they start."""
-    users = [*ratings.users.to_list()[::-1], "u00007b", "z"]
+    """In many blocks too, with people without ratings, who stay where they start."""
+    users = [*ratings.users.to_pylist()[::-1], "u00007b", "z"]
     domain = hr.Domain(ratings.domain.items, scale=(1, 5, 1), max_users=200, users=users)
-    listed = hr.Ratings(domain, ratings.users, ratings.indptr, ratings.items, ratings.steps)
-    odd, even = (listed.select(listed.user_index() % 2 == k) for k in (0, 1))
-    _, source = survey(Blocks.write([odd, even], tmp_path / "a"), 1.0)
-    _, plain = survey(Blocks.write(listed, tmp_path / "b", ratings_per_block=300), 1.0)
-    _, whole = survey(listed, 1.0)
-    assert same(learned(whole), learned(plain))
-    assert [people.tolist() for people, _ in source.batches()] == [
-        np.flatnonzero(np.isin(domain.users, part.users.to_list())).tolist() for part in (odd, even)
+    listed = hr.People(domain, ratings.users, ratings.indptr, ratings.items, ratings.values)
+    blocks = packed(listed, tmp_path / "blocks", 300)
+    (_, source), (_, whole) = survey(blocks, 1.0), survey(listed, 1.0)
+    assert same(learned(whole), learned(source))
+    everybody = np.arange(domain.n_users)
+    assert [everybody[people].tolist() for people, _ in source.batches()] == [
+        block.places().tolist() for block in blocks.blocks()
     ]
     found, start = learned(source), Factored.start(152, 80, 70, effects=True)
     apart = [domain.users.index(user) for user in ("u00007b", "z")]
@@ -110,8 +109,8 @@ def test_a_thread_reads_two_blocks_ahead_and_no_more(blocks, monkeypatch):
 def test_what_goes_wrong_in_reading_is_told(blocks):
     _, source = survey(blocks, 1.0)
     before = set(threading.enumerate())
-    (blocks.folder / "000003" / "items.npy").write_bytes(b"")
-    with pytest.raises(DataError, match=r"000003/items.npy is missing, damaged"):
+    (blocks.folder / "items.bin").unlink()
+    with pytest.raises(DataError, match=r"packed/items.bin is missing, damaged"):
         learned(source)
     assert set(threading.enumerate()) <= before
 
@@ -122,7 +121,7 @@ def test_what_goes_wrong_in_reading_is_told(blocks):
 def test_nobody_is_listed_of_blocks_without_a_roster(world, rmse, tmp_path):
     train, test = world
     config = hr.MatrixFactorization(rank=4, solver="sgd", reg=0.05)
-    release = hr.baseline(Blocks.write(train, tmp_path / "p", ratings_per_block=5000), config)
+    release = hr.baseline(packed(train, tmp_path / "p", 5000), config)
     assert (release.kind, release.users) == ("factors", ())
     assert not any(name.startswith("user") for name in release.tensors)
     found = hr.evaluate(release, train=train, test=test)["rmse"]
@@ -132,7 +131,7 @@ def test_nobody_is_listed_of_blocks_without_a_roster(world, rmse, tmp_path):
 def test_a_roster_is_listed_of_blocks_too(listed, tmp_path):
     train, _ = listed
     config = hr.MatrixFactorization(rank=70, solver="sgd", epochs=2, reg=0.05)
-    found = hr.baseline(Blocks.write(train, tmp_path / "p", ratings_per_block=5000), config)
+    found = hr.baseline(packed(train, tmp_path / "p", 5000), config)
     wanted = hr.baseline(train, config)
     assert found.users == train.domain.users
     assert found.tensors.keys() == wanted.tensors.keys()
@@ -141,7 +140,7 @@ def test_a_roster_is_listed_of_blocks_too(listed, tmp_path):
 
 def test_without_a_roster_items_are_those_of_ratings_in_memory(ratings, tmp_path):
     config = hr.MatrixFactorization(rank=70, solver="sgd", epochs=2, reg=0.05)
-    found, wanted = (hr.baseline(r, config) for r in (Blocks.write(ratings, tmp_path / "p"), ratings))
+    found, wanted = (hr.baseline(r, config) for r in (packed(ratings, tmp_path / "p"), ratings))
     for name in ("item_effects", "item_noise", "item_factors"):
         np.testing.assert_allclose(found.tensors[name], wanted.tensors[name], rtol=1e-4, atol=1e-5)
     for name, value in found.constants.items():
@@ -177,5 +176,5 @@ def test_settings_bear_on_the_result(listed):
 
 def test_no_ratings_are_no_trouble(ratings, tmp_path):
     config = hr.MatrixFactorization(rank=3, solver="sgd", epochs=2)
-    empty = hr.baseline(Blocks.write(ratings.slice(0, 0), tmp_path / "p"), config)
+    empty = hr.baseline(packed(ratings.slice(0, 0), tmp_path / "p"), config)
     assert (empty.tensors["item_effects"] == 3).all()

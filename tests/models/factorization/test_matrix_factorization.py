@@ -35,7 +35,7 @@ def test_it_finds_what_averages_leave(rmse, listed_rmse, settings):
 def test_without_a_roster_it_lists_those_who_rated(world):
     train, _ = world
     release = hr.baseline(train, hr.MatrixFactorization(rank=3))
-    assert release.users == tuple(train.users)
+    assert release.users == tuple(train.users.to_pylist())
     assert release.tensors["user_factors"].shape == (train.n_users, 3)
 
 
@@ -44,8 +44,10 @@ def test_clean_factorisation_is_least_squares_about_the_mean(listed):
     train, _ = listed
     config = hr.MatrixFactorization(rank=3, effects=False, power=1.0, reg=0.1, epochs=5)
     client = hr.Client(hr.baseline(train, config))
-    global_mean = train.values().mean()
-    known = Sparse(train.roster_indptr(), train.items, (train.values() - global_mean).astype(np.float32), 150)
+    global_mean = train.numbers().mean()
+    known = Sparse(
+        train.roster_indptr(), train.items, (train.numbers() - global_mean).astype(np.float32), 150
+    )
     rows, columns = als_wr(known, 3, 5, 0.1)
     for person in (0, 5, 1002):
         found = list(client.predict(user=train.domain.users[person]).values())

@@ -48,7 +48,7 @@ def test_a_crowd_too_small_to_show_factors_gets_averages_alone(listed, budget, m
     """The release of averages, bit for bit; a larger crowd or a setting brings rounds back."""
     train, allowed = listed[0], budget(1.0)
     few, many = hinted(train.domain, 10_000), hinted(train.domain, 10**6)
-    moved = hr.Ratings(few, train.users, train.indptr, train.items, train.steps)
+    moved = hr.People(few, train.users, train.indptr, train.items, train.values)
     averages = hr.GlobalEffects(user_biases="released", noise="gaussian")
     alone, hidden = (
         hr.testing.fit(moved, one, allowed, entropy=hr.testing.Seeded(1)) for one in (averages, model())
@@ -68,8 +68,8 @@ def test_a_crowd_too_small_to_show_factors_gets_averages_alone(listed, budget, m
 def test_it_is_never_worse_than_averages(epsilon, budget, model, epochs):
     """Few people and many items: noise hides factors, and rounds all the same would cost too much."""
     train, test = holdout(netflix_like(600, 800, 30_000, seed=7), 0.1, seed=1)
-    domain = hinted(train.domain, 30_000).model_copy(update={"users": tuple(train.users.to_list())})
-    train = hr.Ratings(domain, train.users, train.indptr, train.items, train.steps)
+    domain = hinted(train.domain, 30_000).model_copy(update={"users": tuple(train.users.to_pylist())})
+    train = hr.People(domain, train.users, train.indptr, train.items, train.values)
     halved = {"item sums": 0.12, "item counts": 0.03, "user sums": 0.28, "user counts": 0.07}
     sides = [f"{side}, epoch {t + 1}" for side in ("users", "items") for t in range(epochs)]
     forced = model(epochs=epochs, split=halved | dict.fromkeys(sides, 0.25 / epochs))

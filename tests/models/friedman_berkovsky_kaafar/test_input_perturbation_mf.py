@@ -82,7 +82,7 @@ def test_cells_are_released_thresholded_and_clamped_far_out(listed, budget):
         sizes = np.abs(noisy.values)
         if adjacency == "replace":
             assert sizes.max() <= 1 + 1e-6
-            assert len(noisy.values) == train.n_ratings
+            assert len(noisy.values) == train.n_entries
             np.testing.assert_array_equal(noisy.columns, train.items)
         else:
             assert 1.5 < sizes.max() <= 4 + 1e-6
@@ -91,7 +91,7 @@ def test_cells_are_released_thresholded_and_clamped_far_out(listed, budget):
 
 def hinted(train, ratings):
     domain = train.domain.model_copy(update={"expected_records": ratings})
-    return hr.Ratings(domain, train.users, train.indptr, train.items, train.steps)
+    return hr.People(domain, train.users, train.indptr, train.items, train.values)
 
 
 def test_a_crowd_too_small_to_show_factors_gets_averages_alone(listed, budget):
@@ -115,8 +115,8 @@ def test_a_crowd_too_small_to_show_factors_gets_averages_alone(listed, budget):
 def test_it_is_never_worse_than_averages(epsilon, budget):
     """Few people and many items: noise hides factors, and cells all the same would cost too much."""
     train, test = holdout(netflix_like(600, 800, 30_000, seed=7), 0.1, seed=1)
-    roster = train.domain.model_copy(update={"users": tuple(train.users.to_list())})
-    train = hinted(hr.Ratings(roster, train.users, train.indptr, train.items, train.steps), 30_000)
+    roster = train.domain.model_copy(update={"users": tuple(train.users.to_pylist())})
+    train = hinted(hr.People(roster, train.users, train.indptr, train.items, train.values), 30_000)
 
     def error(model):
         release = hr.testing.fit(train, model, budget(epsilon), entropy=hr.testing.Seeded(1))

@@ -29,7 +29,7 @@ def halves():
 
 
 def lists(release, train):
-    rows = Rows(train.indptr, train.items, train.values())
+    rows = Rows(train.indptr, train.items, train.numbers())
     return np.concatenate([block.items for block in top_n(release, rows, N)])
 
 
@@ -50,9 +50,9 @@ def ease_lists(train):
 def recall(listed, halves):
     """Mean share of the held-out items, or of N of them, that the lists have."""
     train, test = halves
-    of = dict(zip(train.users, listed, strict=True))
+    of = dict(zip(train.users.to_pylist(), listed, strict=True))
     found = []
-    for number, user in enumerate(test.users):
+    for number, user in enumerate(test.users.to_pylist()):
         wanted = test.items[test.indptr[number] : test.indptr[number + 1]]
         found.append(np.isin(wanted, of[user]).sum() / min(len(wanted), N))
     return float(np.mean(found))
@@ -207,8 +207,8 @@ def test_the_people_may_vote_for_popularity(halves, budget):
     weights = 1 / np.arange(1, ITEMS + 1)
     rows = [np.sort(rng.choice(ITEMS, 8, replace=False, p=weights / weights.sum())) for _ in range(4000)]
     indptr = np.arange(0, 8 * len(rows) + 1, 8)
-    users = pl.Series([f"u{n:05d}" for n in range(len(rows))])
-    same = hr.Interactions(
+    users = [f"u{n:05d}" for n in range(len(rows))]
+    same = hr.People(
         hr.Domain(range(ITEMS), max_users=5000), users, indptr, np.concatenate(rows).astype(np.int32)
     )
     release = fitted(same, budget(2.0, "user"))
@@ -274,13 +274,7 @@ def test_without_a_budget_it_says_so(halves):
 
 def test_likes_and_counts_are_interactions_too(halves, budget):
     train, _ = halves
-    owners = np.repeat(np.arange(train.n_users), np.diff(train.indptr))
-    table = pl.DataFrame(
-        {
-            "user_id": train.users.gather(owners),
-            "item_id": pl.Series(train.domain.items).gather(train.items),
-        }
-    )
+    table = pl.from_arrow(train.table())
     items, users = train.domain.items, train.domain.max_users
     likes = hr.Domain(items, scale=(1, 5, 1), likes=4, max_users=users)
     counts = hr.Domain(items, counts=9, max_users=users)
@@ -335,7 +329,7 @@ def test_more_people_than_64_bits_hold_are_refused_before_the_charge(unit, other
 
     total = hr.Budget(epsilon=4.0, delta=1e-11, unit=unit, adjacency="add-remove")
     ledger = hr.Ledger.create(tmp_path / "ledger.db", total)
-    few = hr.Interactions(declared(10**9), pl.Series(["a"]), np.array([0, 1]), np.array([0]))
+    few = hr.People(declared(10**9), ["a"], np.array([0, 1]), np.array([0]))
     told = "5,000 items of 1,000,000,000 declared users may not fit 64 bits; declare at most ([0-9,]+)"
     with pytest.raises(ConfigError, match=told) as refused:
         hr.fit(few, hr.PrivateEASE(), total, ledger=ledger)

@@ -8,7 +8,6 @@ import functools
 import math
 
 import numpy as np
-import polars as pl
 import pytest
 
 import hushrec as hr
@@ -202,8 +201,8 @@ def given(users=3000, n_items=40, each=15):
 def rows_of(domain, rows):
     indptr = np.cumsum([0, *map(len, rows)])
     items = np.concatenate([np.sort(np.asarray(row, dtype=np.int32)) for row in rows])
-    users = pl.Series([f"u{number:07d}" for number in range(len(rows))], dtype=pl.String)
-    return hr.Interactions(domain, users, indptr, items)
+    users = [f"u{number:07d}" for number in range(len(rows))]
+    return hr.People(domain, users, indptr, items)
 
 
 def domain_of(items, **facts):
@@ -213,7 +212,7 @@ def domain_of(items, **facts):
 def grown(data, new):
     """The same people, with these items in front of the catalogue, which nobody has given."""
     domain = domain_of([*new, *data.domain.items], max_per_user=data.domain.max_per_user)
-    return hr.Interactions(domain, data.users, data.indptr, data.items + np.int32(len(new)))
+    return hr.People(domain, data.users, data.indptr, data.items + np.int32(len(new)))
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from hushrec.data.blocks import Blocks
 from hushrec.models.liu_wang_smola.chain import ChainData, ChainSettings, Posterior
 from support.chains import made
+from support.packed import packed
 
 
 def test_weights_bound_everybodys_loss(crowd):
@@ -20,12 +20,12 @@ def test_weights_bound_everybodys_loss(crowd):
 def test_parts_are_everybody_once_in_units_of_the_scale(crowd, tmp_path):
     """Whoever has no weight is not there."""
     ratings, target = made(crowd, 12), Posterior(scale=2.0, bound=100, rank=1)
-    blocks = Blocks.write(ratings, tmp_path / "blocks", ratings_per_block=100)
-    absent = np.isin(ratings.users.to_numpy(), ["u000", "u017", "u149"])
+    blocks = packed(ratings, tmp_path / "blocks", 100)
+    absent = np.isin(ratings.users.to_pylist(), ["u000", "u017", "u149"])
     here = ratings.select(np.repeat(~absent, ratings.counts))
 
     def weigh(block):
-        return np.where(np.isin(block.users.to_numpy(), ["u000", "u017", "u149"]), 0.0, 1.0)
+        return np.where(np.isin(block.users.to_pylist(), ["u000", "u017", "u149"]), 0.0, 1.0)
 
     source = ChainData(blocks, target, weigh)
     assert source.n_users == 147
@@ -34,7 +34,7 @@ def test_parts_are_everybody_once_in_units_of_the_scale(crowd, tmp_path):
     assert [part.first for part in parts[1:]] == [part.people.stop for part in parts[:-1]]
     np.testing.assert_array_equal(np.concatenate([part.rows.columns for part in parts]), here.items)
     values = np.concatenate([part.rows.values for part in parts])
-    np.testing.assert_array_equal(values, here.values() - 3)  # a unit of this scale is one star
+    np.testing.assert_array_equal(values, here.numbers() - 3)  # a unit of this scale is one star
     assert values.dtype == np.float32
     scales = np.concatenate([part.scales for part in parts])
     np.testing.assert_allclose(scales, 2 * target.weights(here), rtol=1e-6)

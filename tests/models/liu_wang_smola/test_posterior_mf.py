@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.data.blocks import Blocks
 from hushrec.errors import BudgetUnsupported, DataError
 from hushrec.privacy.accounting.accountant import gaussian_epsilon, gaussian_mu
+from support.packed import packed
 
 
 def user(budget, epsilon=4.0):
@@ -40,7 +40,7 @@ def test_a_crowd_too_small_to_show_factors_gets_item_effects_alone(world, budget
     assert [m.noise for m in planned.measurements] == [m.noise for m in effects.measurements]
     assert len(hr.plan(many, hr.PosteriorMF(), allowed).measurements) == 5 + 32
     assert len(hr.plan(few, hr.PosteriorMF(epochs=9), allowed).measurements) == 5 + 9
-    moved = hr.Ratings(few, world[0].users, world[0].indptr, world[0].items, world[0].steps)
+    moved = hr.People(few, world[0].users, world[0].indptr, world[0].items, world[0].values)
     assert fitted(moved, hr.PosteriorMF(), allowed).tensors["item_factors"].shape[1] == 0
 
 
@@ -88,7 +88,7 @@ def test_nobodys_vector_is_released(world, budget):
 
 
 def test_block_files_give_the_bits_of_memory(world, budget, tmp_path):
-    blocks = Blocks.write(world[0], tmp_path / "blocks", ratings_per_block=3000)
+    blocks = packed(world[0], tmp_path / "blocks", 3000)
     assert blocks.n_blocks > 5
     model = hr.PosteriorMF(rank=3, epochs=3)
     one, other = (fitted(source, model, user(budget)) for source in (world[0], blocks))
@@ -126,7 +126,7 @@ def test_who_asks_for_nothing_has_none_without_noise_either(choosing):
 def test_without_noise_people_are_capped_all_the_same(world):
     train = world[0]
     domain = hr.Domain(train.domain.items, scale=(1, 5, 1), max_users=2000, max_per_user=10)
-    moved = hr.Ratings(domain, train.users, train.indptr, train.items, train.steps)
+    moved = hr.People(domain, train.users, train.indptr, train.items, train.values)
     model = hr.PosteriorMF(rank=2, epochs=2)
     assert same(hr.baseline(moved, model), hr.baseline(moved.capped(10), model))
 
@@ -151,7 +151,7 @@ def test_plan_and_statement_say_what_each_class_is_promised(world, budget):
     train = world[0]
     levels = {"strict": 0.5, "default": 2.0, "generous": 8.0, "absent": 0.0}
     domain = hr.Domain(train.domain.items, scale=(1, 5, 1), max_users=2000, personal_epsilon=levels)
-    moved = hr.Ratings(domain, train.users, train.indptr, train.items, train.steps)
+    moved = hr.People(domain, train.users, train.indptr, train.items, train.values)
     asked = np.array(list(levels.values()))[np.arange(train.n_users) % 4]
     model = hr.PosteriorMF(rank=2, epochs=2)
     planned = hr.plan(domain, model, user(budget, 4.0))
@@ -171,7 +171,7 @@ def test_classes_that_nobody_is_in_are_an_error(world, budget):
     """Else a column of another name would have everybody used in full."""
     train = world[0]
     domain = hr.Domain(train.domain.items, scale=(1, 5, 1), max_users=2000, personal_epsilon={"strict": 0.5})
-    moved = hr.Ratings(domain, train.users, train.indptr, train.items, train.steps)
+    moved = hr.People(domain, train.users, train.indptr, train.items, train.values)
     with pytest.raises(DataError, match="no column personal_epsilon"):
         fitted(moved, hr.PosteriorMF(), user(budget))
     with pytest.raises(DataError, match="no column personal_epsilon"):
@@ -179,11 +179,11 @@ def test_classes_that_nobody_is_in_are_an_error(world, budget):
 
 
 def test_damaged_blocks_cost_nothing(world, budget, tmp_path):
-    blocks = Blocks.write(world[0], tmp_path / "blocks", ratings_per_block=7000)
-    with open(tmp_path / "blocks" / "000001" / "steps.npy", "r+b") as file:
+    blocks = packed(world[0], tmp_path / "blocks", 7000)
+    with open(tmp_path / "blocks" / "values.bin", "r+b") as file:
         file.truncate(500)
     ledger = hr.Ledger.create(tmp_path / "ledger.db", user(budget))
-    with pytest.raises(DataError, match=r"steps\.npy"):
+    with pytest.raises(DataError, match=r"values\.bin"):
         hr.fit(blocks, hr.PosteriorMF(rank=2, epochs=2), user(budget), ledger=ledger)
     assert ledger.state().charges == ()
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.data.blocks import Blocks
 from hushrec.errors import BudgetUnsupported
 from hushrec.estimation.shrinkage import RATING_VARIANCE
+from support.packed import packed
 
 QUICK = {"chains": 2, "epochs": 40}
 SHORT = {"chains": 2, "epochs": 8}  # where only the bits count
@@ -85,7 +85,7 @@ def test_a_sample_predicts_better_the_more_it_may_tell(rmse, budget):
 
 def test_nobody_at_all_is_sampled_as_anybody_is(world, budget):
     """Whether a number can be given must not tell that somebody is there."""
-    nobody = world[0].select(np.zeros(world[0].n_ratings, dtype=bool))
+    nobody = world[0].select(np.zeros(world[0].n_entries, dtype=bool))
     model = sampled(chain=SHORT)
     releases = [fitted(ratings, model, pure(budget, 1.0)) for ratings in (nobody, world[0])]
     here, there = (
@@ -102,7 +102,7 @@ def test_who_asks_for_nothing_leaves_no_trace_in_a_sample(choosing, budget):
 
 
 def test_a_sample_from_block_files_is_that_from_memory(world, budget, tmp_path):
-    blocks = Blocks.write(world[0], tmp_path / "blocks", ratings_per_block=7000)
+    blocks = packed(world[0], tmp_path / "blocks", 7000)
     model = sampled(chain=SHORT)
     one, other = (fitted(source, model, pure(budget, 8.0)) for source in (world[0], blocks))
     assert one.to_bytes() == other.to_bytes()

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from hushrec.data.blocks import Blocks
 from hushrec.errors import ConfigError
 from hushrec.models.liu_wang_smola.chain import Posterior
 from hushrec.models.liu_wang_smola.sample import sample
 from support.chains import FIXED, KEY, SETTINGS, made, people
+from support.packed import packed
 
 
 def draw(ratings, settings=SETTINGS, target=None, key=KEY, **options):
@@ -37,7 +37,7 @@ def test_who_has_no_weight_leaves_no_bit(crowd):
     without = draw(made({user: own for user, own in crowd.items() if user not in gone}, 12))
 
     def weigh(weight):
-        return lambda block: np.where(block.users.is_in(gone).to_numpy(), weight, 1.0)
+        return lambda block: np.where(np.isin(block.users.to_pylist(), gone), weight, 1.0)
 
     assert bits(draw(made(crowd, 12), weigh=weigh(0.0))) == bits(without)
     assert bits(draw(made(crowd, 12), weigh=weigh(1e-3))) != bits(without)
@@ -47,10 +47,10 @@ def test_who_has_no_weight_leaves_no_bit(crowd):
 def test_blocks_are_the_same_as_ratings_in_memory(crowd, tmp_path):
     """Bit for bit, however they are cut, and with somebody dropped."""
     ratings = made(crowd, 12)
-    absent = {"weigh": lambda block: (block.users != "u003").to_numpy().astype(float)}
+    absent = {"weigh": lambda block: (np.array(block.users.to_pylist()) != "u003").astype(float)}
     everybody, but_one = bits(draw(ratings)), bits(draw(ratings, **absent))
     for size in (40, 400):
-        blocks = Blocks.write(ratings, tmp_path / str(size), ratings_per_block=size)
+        blocks = packed(ratings, tmp_path / str(size), size)
         assert blocks.n_blocks > 1
         assert bits(draw(blocks)) == everybody
         assert bits(draw(blocks, **absent)) == but_one

@@ -22,7 +22,7 @@ def hinted(domain, users, ratings):
 
 def expecting(train, users, ratings):
     domain = hinted(train.domain, users, ratings)
-    return hr.Ratings(domain, train.users, train.indptr, train.items, train.steps)
+    return hr.People(domain, train.users, train.indptr, train.items, train.values)
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ def all_sums(ratings, unit, threads=1, shift=0.0, head=None):
 @pytest.mark.parametrize("unit", ["record", "user"])
 def test_sums_do_not_depend_on_the_order_of_rows(unit):
     ratings = netflix_like(300, 60, 6000, seed=1).capped(60)
-    table = ratings.to_polars()
+    table = pl.from_arrow(ratings.table())
     once = all_sums(ratings, unit)
     for seed in range(3):
         again = all_sums(load(table.sample(fraction=1.0, shuffle=True, seed=seed), ratings.domain), unit)

@@ -1,11 +1,10 @@
 """Sums of far more people than were declared still fit: an error after the charge would cost it, and tell."""
 
 import numpy as np
-import polars as pl
 import pytest
 
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.models.mcsherry_mironov import sums as covariance_sums
 from hushrec.models.mcsherry_mironov.sums import CovarianceSums
 from hushrec.sums.population import Population
@@ -22,9 +21,9 @@ def test_a_covariance_has_room_for_forty_times_the_declared_users(norm, unit, li
     domain = Domain(["a", "b"], scale=(1, 5, 1), max_users=DECLARED, max_per_user=10)
     people = 40 * DECLARED
     # One rating each, at full weight, of the item that everybody rated, as far from its effect as may be.
-    ratings = Ratings(
+    ratings = People(
         domain,
-        pl.Series([f"{number:06d}" for number in range(people)], dtype=pl.String),
+        [f"{number:06d}" for number in range(people)],
         np.arange(people + 1),
         np.zeros(people, dtype=np.int32),
         np.full(people, 4, dtype=np.uint8),
@@ -52,9 +51,9 @@ def test_where_one_run_ends_changes_no_bit(monkeypatch):
     rng = np.random.default_rng(0)
     domain = Domain(range(6), scale=(1, 5, 1), max_users=99, max_per_user=10)
     counts = rng.integers(1, 7, 60)
-    ratings = Ratings(
+    ratings = People(
         domain,
-        pl.Series([f"{number:02d}" for number in range(60)], dtype=pl.String),
+        [f"{number:02d}" for number in range(60)],
         np.concatenate([[0], np.cumsum(counts)]),
         np.concatenate([np.sort(rng.permutation(6)[:count]) for count in counts]).astype(np.int32),
         rng.integers(0, 5, counts.sum()).astype(np.uint8),

@@ -3,17 +3,16 @@
 import itertools
 
 import numpy as np
-import polars as pl
 import pytest
 
-from hushrec.data.blocks import Blocks
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.data.synthetic import netflix_like
 from hushrec.estimation.head import Head
 from hushrec.models.mcsherry_mironov import sums as covariance_sums
 from hushrec.models.mcsherry_mironov.sums import CovarianceSums, of_head
 from hushrec.sums.population import Population
+from support.packed import packed
 from support.sums import summed
 
 N, HEAD = 40, Head(40, np.array([0, 3, 5, 11, 12, 20, 38]))
@@ -37,10 +36,10 @@ def alone(ratings, head):
     items = [domain.items[item] for item in head.items]
     place = {int(item): k for k, item in enumerate(head.items)}
     users, counts, kept, steps = [], [], [], []
-    for u, user in enumerate(ratings.users.to_list()):
+    for u, user in enumerate(ratings.users.to_pylist()):
         own = range(ratings.indptr[u], ratings.indptr[u + 1])
         found = [
-            (place[int(ratings.items[p])], ratings.steps[p]) for p in own if int(ratings.items[p]) in place
+            (place[int(ratings.items[p])], ratings.values[p]) for p in own if int(ratings.items[p]) in place
         ]
         if found:
             users.append(user)
@@ -48,14 +47,14 @@ def alone(ratings, head):
             kept += [item for item, _ in found]
             steps += [step for _, step in found]
     small = Domain(items, scale=(1, 5, 1), max_per_user=domain.max_per_user, max_users=domain.max_users)
-    return Ratings(small, pl.Series(users), np.cumsum([0, *counts]), np.array(kept), np.array(steps))
+    return People(small, users, np.cumsum([0, *counts]), np.array(kept), np.array(steps))
 
 
 def test_everybodys_ratings_of_the_head_are_left_and_nobody_is_dropped(ratings):
     made, small = of_head(ratings, HEAD.places), alone(ratings, HEAD)
     assert made.n_users == ratings.n_users
     assert made.items.tolist() == small.items.tolist()
-    assert made.steps.tolist() == small.steps.tolist()
+    assert made.steps.tolist() == small.values.tolist()
     assert made.counts[made.counts > 0].tolist() == small.counts.tolist()
 
 
@@ -76,7 +75,7 @@ def test_the_bits_and_queries_are_those_of_a_catalogue_of_the_head(ratings, unit
 
 def test_blocks_in_files_give_the_same_bits(ratings, tmp_path):
     sums = sums_of(ratings.domain, pair_items=len(HEAD.items))
-    blocks = Blocks.write(ratings, tmp_path / "blocks", ratings_per_block=300)
+    blocks = packed(ratings, tmp_path / "blocks", 300)
     assert blocks.n_blocks > 3
     here, there = (
         [values.tolist() for _, values in summed(sums.measure(Population(source), EFFECTS, 0.1, HEAD))]
@@ -99,10 +98,10 @@ def test_a_head_of_another_size_than_planned_is_refused(ratings):
 def rows_of(domain, rows):
     kept = [[(i, r - 1) for i, r in enumerate(row) if r] for row in rows]
     kept = [row for row in kept if row]
-    users = pl.Series([f"u{k:04d}" for k in range(len(kept))], dtype=pl.String)
+    users = [f"u{k:04d}" for k in range(len(kept))]
     items = np.array([i for row in kept for i, _ in row], dtype=np.int32)
     steps = np.array([s for row in kept for _, s in row], dtype=np.uint8)
-    return Ratings(domain, users, np.cumsum([0, *map(len, kept)]), items, steps)
+    return People(domain, users, np.cumsum([0, *map(len, kept)]), items, steps)
 
 
 def neighbours(row, unit, adjacency, stars):

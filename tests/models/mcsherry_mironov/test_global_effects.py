@@ -7,9 +7,9 @@ from hushrec.errors import BudgetUnsupported, ConfigError
 
 def test_without_noise_it_beats_item_averages_and_says_that_it_is_not_private(world, rmse):
     train, test = world
-    values, items = train.values(), train.items
+    values, items = train.numbers(), train.items
     means = np.bincount(items, values, minlength=150) / np.maximum(np.bincount(items, minlength=150), 1)
-    item_average = np.sqrt(np.mean((means[test.items] - test.values()) ** 2))
+    item_average = np.sqrt(np.mean((means[test.items] - test.numbers()) ** 2))
     release = hr.baseline(train, hr.GlobalEffects())
     assert hr.evaluate(release, train=train, test=test)["rmse"] < item_average - 0.01
     assert str(release.statement).startswith("NOT PRIVATE: no noise")

@@ -259,7 +259,7 @@ def test_equals_scipy_at_the_size_of_movielens_1m():
     from hushrec.data.synthetic import netflix_like
 
     ratings = netflix_like(6040, 3706, 1_000_000, seed=0)
-    entries = (ratings.steps.astype(np.int32) - 2) * 1000 + ratings.items % 89
+    entries = (ratings.values.astype(np.int32) - 2) * 1000 + ratings.items % 89
     weights = np.rint(WEIGHT / np.sqrt(ratings.counts)).astype(np.int64)
     x = csr_array((entries.astype(np.int64), ratings.items, ratings.indptr), shape=(6040, 3706))
     expected = (x.T @ x.multiply(weights[:, None]).tocsr()).toarray()

@@ -8,45 +8,47 @@ Privacy: paths, names and types of columns are public; cells are private.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hushrec.data.cleaning import Batch, Cleaner, assemble
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hushrec.data.assemble import in_memory
+from hushrec.data.clean import Cleaner, require_readable, roles_of
+from hushrec.data.columns import Roles, by_name
 from hushrec.data.domain import Domain
 from hushrec.data.dropped import Dropped
-from hushrec.data.pack import of_bytes, split, to_bytes
-from hushrec.data.readers.columns import NONE, Roles, by_name
-from hushrec.data.readers.dataframes import from_table, joined
-from hushrec.data.reading import Columns
-from hushrec.data.spark.session import contained, session
-from hushrec.data.spark.spark_feedback import (
+from hushrec.data.people import People
+from hushrec.data.reading import PLAIN, Columns
+from hushrec.data.scans import of_table
+from hushrec.data.sources import parts_of
+from hushrec.data.spark.people import (
     RATINGS_PER_ROW,
     SCHEMA,
-    SparkFeedback,
+    SparkPeople,
     counted,
     counts_in,
     table_of,
     to_row,
 )
+from hushrec.data.spark.session import contained, session
 from hushrec.errors import DataError
 from hushrec.progress import stage
 
 _RECORDS = 1 << 19  # in a part, about: chosen by hand
 _MOST = 1 << 12  # parts: chosen by hand
-_PIECES = (
-    "part int, names binary, users binary, items binary, values binary, timestamps binary, "
-    "personal_epsilon binary, "
-    "dropped binary"
-)
-"""A piece of a part: the arrays of a ``Batch`` as bytes; or counts alone, where ``names`` is null."""
+_PIECES = "part int, records binary, dropped binary"
+"""A piece of a part: a stream of Arrow with its clean records; or counts alone, where ``records`` is null."""
 
 
 def load_spark(
-    source: Any, domain: Domain, *, columns: Columns = NONE, parts: int | None = None
-) -> SparkFeedback:
+    source: Any, domain: Domain, *, columns: Columns = PLAIN.columns, parts: int | None = None
+) -> SparkPeople:
     """Read ratings or interactions, as the domain declares, in Spark; clean them and keep them there.
 
     The rules are those of ``hushrec.load``: the same records give the same people with the same rows and the
@@ -72,52 +74,75 @@ def load_spark(
     """
     if parts is not None and not 1 <= parts <= _MOST:
         raise DataError(f"people are cut into 1 to {_MOST:,} parts; choose parts= in that range")
-    records, intake = opened(source), Cleaner(domain)
-    frame = of_roles(records, columns, intake.roles)
-    for empty in from_table(empty_of(frame, records.name), NONE, intake.roles):
-        intake.batches(empty, records.name)  # which refuses types that cannot hold ids or ratings
+    records, roles = opened(source), roles_of(domain)
+    frame = of_roles(records, columns, roles)
+    empty = of_table(empty_of(frame, records.name), "empty", {}, roles, records.name)  # refuses wrong types
     with stage("loading into Spark"):
-        n = parts or min(contained(frame.count) // _RECORDS + 1, _MOST)
-        pieces = frame.mapInArrow(partial(_cleaned, domain=domain, parts=n), _PIECES)
-        together = pieces.repartitionById(n, "part")
-        assembled = partial(
-            _assembled, domain=domain, personal_epsilon=intake.has_personal_epsilon, timed=intake.timed
-        )
-        return SparkFeedback.keeping(
-            together.mapInArrow(assembled, SCHEMA), domain, intake.has_personal_epsilon
-        )
+        try:
+            n = parts or min(contained(frame.count) // _RECORDS + 1, _MOST)
+            cleaned = partial(_cleaned, domain=domain, parts=n, text=bool(records.text))
+            together = frame.mapInArrow(cleaned, _PIECES).repartitionById(n, "part")
+            assembled = partial(_assembled, domain=domain, present=empty.roles)
+            asks = "personal_epsilon" in empty.roles
+            return SparkPeople.keeping(together.mapInArrow(assembled, SCHEMA), domain, asks)
+        except DataError:
+            _require_strict(records.text)  # which names the file and the row that Spark does not name
+            raise
 
 
-def _cleaned(batches: Iterator[Any], domain: Domain, parts: int) -> Iterator[Any]:
+def _require_strict(paths: Iterable[str]) -> None:
+    """Read files of text that this machine sees as ``hushrec.load`` does, to refuse what cannot be read."""
+    for path in paths:
+        if Path(path).exists():
+            require_readable(parts_of(path, PLAIN))
+
+
+def _cleaned(batches: Iterable[Any], domain: Domain, parts: int, text: bool) -> Iterator[Any]:
     """Yield pieces of parts from the records of one task, then a row with the counts of dropped records."""
-    intake = Cleaner(domain)
-    for records in joined(batches):  # each piece is a row of the shuffle
-        for table in from_table(records, NONE, intake.roles):
-            for batch in intake.batches(table, "the table"):
-                for part, piece in split(batch, parts):
-                    yield from table_of([{"part": part, **to_bytes(piece)}], _PIECES).to_batches()
-    yield from table_of([{"part": 0, "dropped": counted(intake.dropped)}], _PIECES).to_batches()
+    first = next(batches := iter(batches), None)
+    if first is None:
+        return
+    cleaner, all_batches = Cleaner(domain, threads=1), chain([first], batches)
+    checked = (_require_utf8(batch) for batch in all_batches) if text else all_batches
+    stream = pa.RecordBatchReader.from_batches(first.schema, checked)
+    cleaner.clean([of_table(stream, "records_of_task", {}, cleaner.roles)], {})
+    for part, records in cleaner.parts(parts):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, records.schema) as writer:
+            writer.write_table(records)
+        piece = {"part": part, "records": sink.getvalue().to_pybytes()}
+        yield from table_of([piece], _PIECES).to_batches()
+    yield from table_of([{"part": 0, "dropped": counted(cleaner.dropped())}], _PIECES).to_batches()
 
 
-def _assembled(
-    batches: Iterator[Any], domain: Domain, *, personal_epsilon: bool, timed: bool
-) -> Iterator[Any]:
+def _require_utf8(batch: Any) -> Any:
+    """Refuse text in which Spark has replaced what is not UTF-8."""
+    for column in batch.columns:
+        if pc.any(pc.match_substring(column, "\N{REPLACEMENT CHARACTER}")).as_py():
+            raise DataError("a file of text is not UTF-8; convert the files, for example with iconv -t UTF-8")
+    return batch
+
+
+def _assembled(batches: Iterable[Any], domain: Domain, *, present: set[str]) -> Iterator[Any]:
     """Yield blocks of the parts that come to one task, and the counts of dropped records."""
-    pieces: defaultdict[int, list[Batch]] = defaultdict(list)
+    pieces: defaultdict[int, list[Any]] = defaultdict(list)
     dropped: defaultdict[int, Dropped] = defaultdict(Dropped)
     for batch in batches:
         for row in batch.to_pylist():
-            if row["names"] is None:
+            if row["records"] is None:
                 dropped[row["part"]] += counts_in(row["dropped"])
             else:
-                pieces[row["part"]].append(of_bytes(row))
+                pieces[row["part"]].append(pa.ipc.open_stream(row["records"]).read_all())
+    cleaner = Cleaner(domain, threads=1)
     for part in sorted({*pieces, *dropped}):
-        people = assemble(
-            pieces.pop(part, []), domain, dropped[part], personal_epsilon=personal_epsilon, timed=timed
-        )
-        rows: list[dict[str, Any]] = [{"part": part, "cut": 0, "dropped": counted(people.dropped)}]
+        blocks: Iterable[People] = ()
+        if part in pieces:
+            cleaner.take(pa.concat_tables(pieces.pop(part)), present)
+            people = in_memory(cleaner, dropped[part])
+            dropped[part], blocks = people.dropped, people.cuts(RATINGS_PER_ROW)
+        rows: list[dict[str, Any]] = [{"part": part, "cut": 0, "dropped": counted(dropped[part])}]
         yield from table_of(rows).to_batches()
-        for cut, block in enumerate(people.cuts(RATINGS_PER_ROW)):
+        for cut, block in enumerate(blocks):
             yield from table_of([to_row(block, part, cut)]).to_batches()
 
 
@@ -131,12 +156,14 @@ class Records(NamedTuple):
     Attributes:
         frame: a Spark DataFrame.
         name: its name in errors.
+        text: the paths of its files, if they are text.
 
     Privacy: private.
     """
 
     frame: Any
     name: str
+    text: tuple[str, ...] = ()
 
 
 def is_frame(source: Any) -> bool:
@@ -228,8 +255,10 @@ def _read(session: Any, paths: list[str]) -> Records:
             if separator is None:
                 # Every file is asked for its columns: one that only some have may hold opt-outs.
                 return Records(session.read.option("mergeSchema", True).parquet(*paths), name)
-            text = session.read.options(header=True, sep=separator, escape='"', enforceSchema=False)
-            return Records(text.csv(paths), name)
+            # Without pruning, a line with a field too many or too few fails, in whichever column.
+            strict = {"mode": "FAILFAST", "columnPruning": False, "enforceSchema": False}
+            text = session.read.options(header=True, sep=separator, escape='"', **strict)
+            return Records(text.csv(paths), name, tuple(paths))
     except Exception:  # which Spark's own classes do not tell from others
         pass
     raise DataError(

@@ -12,7 +12,7 @@ from pydantic import Field, field_serializer
 from hushrec.data.capping import chosen_slots
 from hushrec.data.domain import Domain
 from hushrec.data.features import ItemFeatures
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.documents.measured import Local
 from hushrec.documents.words import Clause
 from hushrec.errors import BudgetExceeded, BudgetUnsupported, ConfigError
@@ -118,20 +118,21 @@ class DistanceBased(Method):
         """
         return Footprint(4e7 + LISTED * domain.n_users, 120, 200, 0.0, 2.0)
 
-    def randomizer(self, plan: Plan, ratings: Ratings) -> SubstitutionRandomizer:
+    def randomizer(self, plan: Plan, ratings: People) -> SubstitutionRandomizer:
         """Return the law of the groups, which are made from the ratings if the settings say so."""
         return self.replacements(ratings)
 
-    def replacements(self, ratings: Ratings) -> SubstitutionRandomizer:
+    def replacements(self, ratings: People) -> SubstitutionRandomizer:
         """Return the same law, without a plan. Privacy: public, except for groups made from ratings."""
         if self.groups == "ratings":
             return self._randomizer(Groups.of_ratings(ratings, self.distance, self.threshold))
         return self._randomizer(self._groups(ratings.domain))
 
-    def cap_contributions(self, ratings: Ratings) -> Ratings:
+    def cap_contributions(self, ratings: People) -> People:
         """Keep at most ``max_per_user`` ratings per user, chosen so that stars reveal nothing about items."""
-        parts = ratings.users, ratings.indptr, ratings.items, ratings.steps
-        mask = chosen_slots(*parts, ratings.domain.max_per_user)
+        users, indptr, items, values = ratings.users, ratings.indptr, ratings.items, ratings.values
+        assert values is not None
+        mask = chosen_slots(users, indptr, items, values, ratings.domain.max_per_user)
         return ratings if mask is None else ratings.select(mask)
 
     def local(self, plan: Plan, domain: Domain) -> Local | None:

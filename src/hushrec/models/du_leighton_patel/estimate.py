@@ -23,10 +23,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import polars as pl
+import pyarrow as pa
 
 from hushrec.arrays import Floats
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.errors import ReleaseError
 
 METHOD = "RandomizedResponse"
@@ -35,7 +35,7 @@ _CLEAR = 2.0
 """A mean is reported only if its count is above this many standard errors; chosen by hand, as usual."""
 
 
-def estimates(ratings: Ratings, n_people: int, method: str, settings: Mapping[str, Any]) -> pl.DataFrame:
+def estimates(ratings: People, n_people: int, method: str, settings: Mapping[str, Any]) -> pa.Table:
     """Estimate how many people rated each item, and their mean rating, with standard errors.
 
     Args:
@@ -67,13 +67,13 @@ def estimates(ratings: Ratings, n_people: int, method: str, settings: Mapping[st
     mean = true @ stars / whole
     weights = (stars - mean[:, None]) / whole[:, None]
     mean_error = _error(answers, true, n_people, weights, (q, keep, other))
-    return pl.DataFrame(
+    return pa.table(
         {
-            "item_id": pl.Series(ratings.domain.items, dtype=pl.String),
+            "item_id": pa.array(ratings.domain.items, pa.string()),
             "count": count,
             "count_error": count_error,
-            "mean": pl.Series(mean).fill_nan(None),
-            "mean_error": pl.Series(mean_error).fill_nan(None),
+            "mean": pa.array(mean, from_pandas=True),
+            "mean_error": pa.array(mean_error, from_pandas=True),
         }
     )
 
@@ -94,13 +94,14 @@ def _law(settings: Mapping[str, Any], n_values: int) -> tuple[float, float, floa
     return q, keep, other
 
 
-def _answers(ratings: Ratings) -> Floats:
+def _answers(ratings: People) -> Floats:
     """Count answers N_b by item and symbol, shape (n_items, n_values)."""
     n_items, n_values = ratings.domain.n_items, ratings.domain.scale.n_values
     total = np.zeros(n_items * n_values, dtype=np.int64)
-    for start in range(0, ratings.n_ratings, _CELLS):
+    assert ratings.values is not None
+    for start in range(0, ratings.n_entries, _CELLS):
         cells = slice(start, start + _CELLS)
-        cell = ratings.items[cells].astype(np.int64) * n_values + ratings.steps[cells]
+        cell = ratings.items[cells].astype(np.int64) * n_values + ratings.values[cells]
         total += np.bincount(cell, minlength=len(total))
     return total.reshape(n_items, n_values).astype(np.float64)
 

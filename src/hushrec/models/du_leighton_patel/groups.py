@@ -16,7 +16,7 @@ from scipy import sparse
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.data.domain import Domain
 from hushrec.data.features import ItemFeatures
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.errors import ConfigError
 from hushrec.kernels.csr import frozen
 from hushrec.release.artefact import Release
@@ -79,7 +79,7 @@ class Groups:
         return cls._of(release, distance, threshold)
 
     @classmethod
-    def of_ratings(cls, ratings: Ratings, distance: Distance, threshold: float) -> Self:
+    def of_ratings(cls, ratings: People, distance: Distance, threshold: float) -> Self:
         """Group items whose columns of raw ratings (0 where unrated) are near, as published.
 
         Args:
@@ -104,7 +104,7 @@ class Groups:
         )
 
     @classmethod
-    def _of(cls, source: ItemFeatures | Release | Ratings, distance: Distance, threshold: float) -> Self:
+    def _of(cls, source: ItemFeatures | Release | People, distance: Distance, threshold: float) -> Self:
         if not threshold > 0:
             raise ConfigError("threshold must be positive: it is the distance below which items are near")
         counts, members = [np.zeros(1, np.int64)], [np.empty(0, np.int32)]
@@ -118,9 +118,7 @@ class Groups:
         return cls(indptr, listed)
 
 
-def quantile_threshold(
-    source: ItemFeatures | Release | Ratings, distance: Distance, fraction: float
-) -> float:
+def quantile_threshold(source: ItemFeatures | Release | People, distance: Distance, fraction: float) -> float:
     """Find the smallest threshold below which at least this fraction of all pairs of items lies.
 
     For experiments.
@@ -155,7 +153,7 @@ class _Products(NamedTuple):
     """Length of the vectors."""
 
 
-def _products(source: ItemFeatures | Release | Ratings) -> _Products:
+def _products(source: ItemFeatures | Release | People) -> _Products:
     if isinstance(source, Release):
         return _of_covariance(source)
     vectors: Any
@@ -163,7 +161,7 @@ def _products(source: ItemFeatures | Release | Ratings) -> _Products:
         vectors = source.matrix
     else:
         shape = source.n_users, source.domain.n_items
-        people: Any = sparse.csr_array((source.values(), source.items, source.indptr), shape=shape)
+        people: Any = sparse.csr_array((source.numbers(), source.items, source.indptr), shape=shape)
         vectors = people.T.tocsr()
     squares, sums = vectors.multiply(vectors).sum(axis=1), vectors.sum(axis=1)
     n, length = vectors.shape

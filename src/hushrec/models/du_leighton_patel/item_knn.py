@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople
 from hushrec.errors import ConfigError
 from hushrec.estimation.shrinkage import known_popularity
 from hushrec.models.base import Noiseless
@@ -42,7 +42,7 @@ class ItemKNN(Noiseless):
     ``pearson`` the cosine after an item's mean is subtracted from its ratings (missing ones stay 0).
     """
 
-    def fit(self, feedback: People, run: Measures) -> Release:
+    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
         """Compute the mean of every item (the overall mean for unrated items), and all similarities.
 
         Raises:
@@ -55,7 +55,7 @@ class ItemKNN(Noiseless):
         if domain.n_items > _LARGEST:
             raise ConfigError(f"ItemKNN takes at most {_LARGEST:,} items; choose UserKNN or a factor model")
         lo, hi, step = domain.scale
-        values = ratings.values()
+        values = ratings.numbers()
         counts = np.bincount(ratings.items, minlength=domain.n_items)
         means = np.full(domain.n_items, values.mean() if len(values) else domain.scale.mid)
         np.divide(np.bincount(ratings.items, values, domain.n_items), counts, out=means, where=counts > 0)

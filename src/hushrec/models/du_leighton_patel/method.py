@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.documents.measured import Local
 from hushrec.documents.words import Clause
 from hushrec.privacy.accounting.budget import Budget
@@ -73,7 +73,7 @@ class Method(Settings):
         """Estimate memory and time of randomizing, from public facts alone."""
 
     @abstractmethod
-    def randomizer(self, plan: Plan, ratings: Ratings) -> ResponseRandomizer | SubstitutionRandomizer:
+    def randomizer(self, plan: Plan, ratings: People) -> ResponseRandomizer | SubstitutionRandomizer:
         """Return the law of a row.
 
         Args:
@@ -84,7 +84,7 @@ class Method(Settings):
         """
 
     @abstractmethod
-    def cap_contributions(self, ratings: Ratings) -> Ratings:
+    def cap_contributions(self, ratings: People) -> People:
         """Keep at most ``max_per_user`` ratings of each user; neighbouring data stay neighbours.
 
         Privacy: private.

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.documents.measured import Local
 from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError
 from hushrec.models.du_leighton_patel.method import CELLS, Method
@@ -86,12 +86,12 @@ class RandomizedResponse(Method):
         seconds = 4e-8 * event.size
         return Footprint(1e7 + people * each, 40, 0 if people else each, people * seconds, 2.0)
 
-    def randomizer(self, plan: Plan, ratings: Ratings) -> ResponseRandomizer:
+    def randomizer(self, plan: Plan, ratings: People) -> ResponseRandomizer:
         """Return the planned law."""
         event = _event(plan)
         return ResponseRandomizer(event.symbols, event.exponent, self.sample)
 
-    def cap_contributions(self, ratings: Ratings) -> Ratings:
+    def cap_contributions(self, ratings: People) -> People:
         """Keep at most ``max_per_user`` ratings per user, chosen by the user's own id and items alone."""
         return ratings.capped(ratings.domain.max_per_user)
 

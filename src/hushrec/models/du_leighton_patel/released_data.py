@@ -20,16 +20,15 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 import numpy as np
-import polars as pl
-from polars.io.plugins import register_io_source
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv, parquet
 
 from hushrec import files
 from hushrec.arrays import Ints
+from hushrec.data import tables
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
-from hushrec.data.readers import sources
-from hushrec.data.readers.quiet import quiet
-from hushrec.data.reading import Reading
+from hushrec.data.people import People
 from hushrec.documents import html
 from hushrec.documents.document import Document, Paragraph
 from hushrec.documents.words import Clause
@@ -45,13 +44,21 @@ FORMAT = 5
 KIND = "data set"
 SUFFIXES = (".parquet", ".csv")
 _KEY = "hushrec"
-_SCHEMA = {"user_id": pl.String, "item_id": pl.String, "rating": pl.Float64}
-_ROWS = 1 << 20  # cells written at once, and in a row group; chosen by hand, and part of the bytes
+_COLUMNS = {
+    "user_id": pa.dictionary(pa.int32(), pa.string()),
+    "item_id": pa.dictionary(pa.int32(), pa.string()),
+    "rating": pa.float64(),
+}
+"""The columns as they are read."""
+_ROWS = 1 << 20  # cells written and read at once; chosen by hand, and part of the bytes
+_BLOCK = 1 << 24  # bytes of CSV read at once; chosen by hand
 _PEOPLE = 1 << 20  # ids hashed at once; chosen by hand, does not change the digest
-_LARGEST = 1 << 36  # bytes that a file may unpack to; chosen by hand
+# A file may unpack to this many bytes at most, and to this many times its size, and always to 64 MiB; all
+# chosen by hand.
+_LARGEST, _RATIO, _FREE = 1 << 36, 100, 1 << 26
 
 
-def anonymous_ids(n_people: int, numbers: Ints | None = None) -> pl.Series:
+def anonymous_ids(n_people: int, numbers: Ints | None = None) -> pa.LargeStringArray:
     """Return anonymous ids: "0001", "0002", …, padded so that their bytes sort like the numbers.
 
     Args:
@@ -60,15 +67,16 @@ def anonymous_ids(n_people: int, numbers: Ints | None = None) -> pl.Series:
     """
     if numbers is None:
         numbers = np.arange(1, n_people + 1)
-    return pl.Series(numbers, dtype=pl.Int64).cast(pl.String).str.zfill(len(str(n_people)))
+    return pc.utf8_lpad(pa.array(numbers).cast(pa.large_string()), len(str(n_people)), "0")
 
 
-def digest(facts: Mapping[str, Any], ratings: Ratings) -> str:
+def digest(facts: Mapping[str, Any], ratings: People) -> str:
     """Hash facts and rows by SHA-256. It detects damage and careless edits, but a forger can update it."""
     total = hashlib.sha256(json.dumps(dict(facts), sort_keys=True, allow_nan=False).encode())
     for start in range(0, ratings.n_users, _PEOPLE):
-        total.update("\0".join(ratings.users[start : start + _PEOPLE].to_list()).encode() + b"\0")
-    for array in (ratings.indptr, ratings.items, ratings.steps):
+        total.update("\0".join(ratings.users[start : start + _PEOPLE].to_pylist()).encode() + b"\0")
+    for array in (ratings.indptr, ratings.items, ratings.values):
+        assert array is not None
         total.update(array.astype(array.dtype.newbyteorder("<"), copy=False).data)
     return total.hexdigest()
 
@@ -93,13 +101,12 @@ def recognised(path: Path) -> bool:
     if path.suffix == ".csv":
         return beside(path).is_file()
     try:
-        with quiet():
-            return path.suffix == ".parquet" and _KEY in pl.read_parquet_metadata(path)
-    except (Exception, pl.exceptions.PanicException):  # a damaged file can make the reader raise anything
+        return path.suffix == ".parquet" and bool(tables.note_in(path, _KEY))
+    except Exception:  # a damaged file can make the reader raise anything
         return False
 
 
-def write(path: Path, ratings: Ratings, facts: Mapping[str, Any]) -> None:
+def write(path: Path, ratings: People, facts: Mapping[str, Any]) -> None:
     """Write rows and facts; facts come first, so that a ledger knows every data set next to it."""
     if path.suffix not in SUFFIXES:
         raise ReleaseError(
@@ -108,113 +115,95 @@ def write(path: Path, ratings: Ratings, facts: Mapping[str, Any]) -> None:
     require_lines(path, ratings.domain.items)
     try:
         with files.whole(path) as rows:
-            if path.suffix == ".parquet":
-                _sink(ratings, facts, rows)
-            else:
-                _source(ratings).sink_csv(rows)
+            _write(ratings, facts, rows, path.suffix)
             rows.flush()  # if the disk is full, this fails before the old facts are replaced
             with files.whole(beside(path)) as note:
                 note.write(text(facts).encode())
-    except (OSError, pl.exceptions.PolarsError) as error:
-        if isinstance(error, OSError) and error.strerror:
+    except OSError as error:
+        if error.strerror:
             raise
         raise OSError(errno.EIO, "it could not be written completely; is the disk full?") from None
 
 
-def to_parquet(ratings: Ratings, facts: Mapping[str, Any]) -> bytes:
+def to_parquet(ratings: People, facts: Mapping[str, Any]) -> bytes:
     """Return the Parquet file's bytes; the same rows and facts give the same bytes."""
     buffer = BytesIO()
-    _sink(ratings, facts, buffer)
+    _write(ratings, facts, buffer, ".parquet")
     return buffer.getvalue()
+
+
+def _write(ratings: People, facts: Mapping[str, Any], file: BinaryIO, suffix: str) -> None:
+    schema = ratings.slice(0, 0).table().schema
+    parts = (part.table() for part in ratings.cuts(_ROWS))
+    tables.write(parts, schema, file, suffix, {_KEY: text(facts)})
 
 
 def read_facts(path: Path) -> Any:
     """Read a file's facts, unchecked: from a Parquet file itself, or from the file next to a CSV file."""
     if path.suffix not in SUFFIXES:
         raise ReleaseError(f"{path} is not a data set: its name must end in .parquet or .csv")
-    with files.refusing(path, "read", ReleaseError, "name a released data set"):
-        path.stat()
+    with files.refusing(path, "read", ReleaseError, "name a released data set"), files.opened(path):
+        pass
     note = ""
     if path.suffix == ".csv":
         fix = f"it describes {path.name}: put it in the same folder"
         note = files.read_text(beside(path), ReleaseError, fix=fix, largest=LARGEST)
     try:
-        if not note:
-            with quiet():
-                note = pl.read_parquet_metadata(path)[_KEY]
-        return parse(note)
-    except (Exception, pl.exceptions.PanicException):  # a crafted file can make the readers raise anything
+        return parse(note or tables.note_in(path, _KEY))
+    except Exception:  # a crafted file can make the readers raise anything
         raise ReleaseError(f"{path} is not a hushrec data set, or it is damaged; fetch it again") from None
 
 
-def read_rows(path: Path, domain: Domain) -> Ratings:
+def read_rows(path: Path, domain: Domain) -> People:
     """Read the rows of a file, which must belong to exactly this domain."""
     try:
-        items = pl.Enum(domain.items)
         lo, _, step = domain.scale
-        values = lo + step * np.arange(domain.scale.n_values)
-        names, counts = [pl.Series(dtype=pl.String)], [np.zeros(0, dtype=np.int64)]
-        columns, marks = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.uint8)]
-        for table in _tables(path):
-            runs = table["user_id"].rle().struct.unnest()
-            names.append(runs["value"])
-            counts.append(runs["len"].to_numpy().astype(np.int64))
-            columns.append(table["item_id"].cast(items).to_physical().to_numpy().astype(np.int32))
-            ratings_read = table["rating"].cast(pl.Float64).to_numpy()
-            steps = domain.scale.nearest(ratings_read)
-            if table.null_count().sum_horizontal().item() or not np.array_equal(values[steps], ratings_read):
-                raise ValueError("a cell is empty or off the scale")
-            marks.append(steps)
-        users, lengths = _joined(pl.concat(names), np.concatenate(counts))
-        indptr = np.concatenate([[0], np.cumsum(lengths)])
-        return Ratings(domain, users, indptr, np.concatenate(columns), np.concatenate(marks))
-    except (Exception, pl.exceptions.PanicException):  # readers' messages may contain cells
+        stars = pa.array(lo + step * np.arange(domain.scale.n_values))
+        catalogue = pa.array(domain.items, pa.string())
+        users, lengths = [], [np.zeros(0, dtype=np.int64)]
+        items, values = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.uint8)]
+        for part in _parts(path):
+            people, given = part["user_id"], part["item_id"]
+            numbers = people.indices.to_numpy()  # refuses what is missing, as below
+            starts = np.flatnonzero(np.diff(numbers, prepend=-1))
+            users.append(people.dictionary.take(pa.array(numbers[starts])).cast(pa.large_string()))
+            lengths.append(np.diff(starts, append=len(numbers)))
+            items.append(pc.index_in(given.dictionary, catalogue).take(given.indices).to_numpy())
+            values.append(pc.index_in(part["rating"], stars).to_numpy().astype(np.uint8))
+        runs = pa.chunked_array(users, pa.large_string()).combine_chunks()
+        ends = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+        # A person's run is split where a part ends.
+        first = np.concatenate([[True], pc.not_equal(runs[1:], runs[:-1])])[: len(runs)]
+        indptr = np.append(ends[:-1][first], ends[-1])
+        return People(
+            domain, runs.filter(pa.array(first)), indptr, np.concatenate(items), np.concatenate(values)
+        )
+    except Exception:  # a crafted file can make the readers raise anything, and their messages may hold cells
         raise ReleaseError(f"{path} was altered or cut short after it was written; fetch it again") from None
 
 
-def _tables(path: Path) -> Iterator[pl.DataFrame]:
-    form = path.suffix.removeprefix(".")
-    return sources.read(path, form, Reading(max_bytes=_LARGEST))
-
-
-def _joined(users: pl.Series, lengths: Ints) -> tuple[pl.Series, Ints]:
-    """Join runs that were split where a part ended."""
-    first = users.ne_missing(users.shift()).to_numpy()
-    starts = np.flatnonzero(first)
-    return users.gather(starts), np.add.reduceat(lengths, starts) if len(starts) else lengths
-
-
-def _sink(ratings: Ratings, facts: Mapping[str, Any], target: BinaryIO) -> None:
-    # Fixed row groups and order, and no statistics, so that the bytes depend on the rows alone.
-    _source(ratings).sink_parquet(
-        target, compression="zstd", statistics=False, row_group_size=_ROWS, metadata={_KEY: text(facts)}
-    )
-
-
-def _source(ratings: Ratings) -> pl.LazyFrame:
-    def frames(*_: object) -> Iterator[pl.DataFrame]:
-        return _frames(ratings)
-
-    return register_io_source(frames, schema=_SCHEMA)
-
-
-def _frames(ratings: Ratings) -> Iterator[pl.DataFrame]:
-    lo, _, step = ratings.domain.scale
-    values = pl.Series(lo + step * np.arange(ratings.domain.scale.n_values))
-    items = pl.Series(ratings.domain.items, dtype=pl.String)
-    for start in range(0, ratings.n_ratings, _ROWS):
-        stop = min(start + _ROWS, ratings.n_ratings)
-        first = int(np.searchsorted(ratings.indptr, start, side="right")) - 1
-        last = int(np.searchsorted(ratings.indptr, stop, side="left"))
-        bounds = np.clip(ratings.indptr[first : last + 1], start, stop)
-        lengths = bounds[1:] - bounds[:-1]
-        yield pl.DataFrame(
-            {
-                "user_id": ratings.users.gather(np.repeat(np.arange(first, last, dtype=np.uint32), lengths)),
-                "item_id": items.gather(ratings.items[start:stop]),
-                "rating": values.gather(ratings.steps[start:stop]),
-            }
+def _parts(path: Path) -> Iterator[pa.RecordBatch]:
+    """Yield the rows as they are unpacked, up to a limit; equal ids are stored once."""
+    if path.suffix == ".csv":
+        source = csv.open_csv(
+            path,
+            read_options=csv.ReadOptions(block_size=_BLOCK),
+            parse_options=csv.ParseOptions(newlines_in_values=True),
+            convert_options=csv.ConvertOptions(column_types=_COLUMNS, null_values=[]),
         )
+        schema, parts = source.schema, source
+    else:
+        source = parquet.ParquetFile(path, read_dictionary=["user_id", "item_id"])
+        schema, parts = source.schema_arrow, source.iter_batches(_ROWS)
+    with source:
+        if [*zip(schema.names, schema.types, strict=True)] != [*_COLUMNS.items()]:
+            raise ValueError("other columns")
+        left = min(_LARGEST, max(_FREE, _RATIO * path.stat().st_size))
+        for part in parts:
+            left -= part.nbytes
+            if left < 0:
+                raise ValueError("it unpacks to more than any ratings")
+            yield part
 
 
 LARGEST_STORED = 2**26
@@ -246,7 +235,7 @@ class ReleasedData:
 
     method: str
     settings: Mapping[str, Any]
-    ratings: Ratings
+    ratings: People
     n_people: int
     statement: Statement
     repeated: bool = False
@@ -278,11 +267,11 @@ class ReleasedData:
             object.__setattr__(self, "ratings", replace(rows, domain=frame))
 
     @property
-    def table(self) -> pl.DataFrame:
+    def table(self) -> pa.Table:
         """``user_id, item_id, rating``, one row per cell."""
-        return self.ratings.to_polars()
+        return self.ratings.table()
 
-    def estimates(self) -> pl.DataFrame:
+    def estimates(self) -> pa.Table:
         """Estimate how many users rated each item, and their mean rating, without randomized response's bias.
 
         Returns:
@@ -323,7 +312,7 @@ class ReleasedData:
     @property
     def in_ledger(self) -> bool:
         """Whether a ledger keeps all of it, and not only its statement."""
-        return self.ratings.n_ratings <= LARGEST_STORED
+        return self.ratings.n_entries <= LARGEST_STORED
 
     def for_ledger(self) -> bytes:
         """Return the bytes for a ledger: the file, or only the facts if it has more than 2^26 cells."""
@@ -399,16 +388,16 @@ class ReleasedData:
                 "δ below 1/(10 · max_users)"
             )
         each = [
-            report.ratings.users.cast(pl.Int64).to_numpy() - 1 + start
+            report.ratings.users.cast(pa.int64()).to_numpy() - 1 + start
             for report, start in zip(ordered, starts, strict=False)
         ]
         counts = np.concatenate([report.ratings.counts for report in ordered])
-        ratings = Ratings(
+        ratings = People(
             public_domain(first.ratings.domain.items, tuple(first.ratings.domain.scale), n_people),
             anonymous_ids(n_people, np.concatenate(each) + 1),
             np.concatenate([[0], np.cumsum(counts)]),
             np.concatenate([report.ratings.items for report in ordered]),
-            np.concatenate([report.ratings.steps for report in ordered]),
+            np.concatenate([report.ratings.values for report in ordered]),
         )
         return cls(first.method, first.settings, ratings, n_people, _together(ordered))
 
@@ -469,7 +458,7 @@ class ReleasedData:
             "method": self.method,
             "settings": dict(self.settings),
             "n_people": self.n_people,
-            "n_cells": self.ratings.n_ratings,
+            "n_cells": self.ratings.n_entries,
             "n_items": self.ratings.domain.n_items,
             "scale": list(self.ratings.domain.scale),
             "statement": statement.facts,
@@ -483,7 +472,7 @@ class ReleasedData:
     def _about(self) -> str:
         return (
             f"{self.n_people:,} people, {self.ratings.domain.n_items:,} items, "
-            f"{self.ratings.n_ratings:,} cells"
+            f"{self.ratings.n_entries:,} cells"
         )
 
 
@@ -493,12 +482,12 @@ def public_domain(items: tuple[str, ...], scale: tuple[float, ...], n_people: in
     return Domain(items, scale=scale, max_users=max(n_people, 1), max_per_user=len(items))
 
 
-def _numbers(users: pl.Series, n_people: int) -> bool:
+def _numbers(users: pa.LargeStringArray, n_people: int) -> bool:
     """Check that ids are ascending numbers from 1 to ``n_people``, as ``anonymous_ids`` writes them."""
-    right = users.str.contains(rf"^[0-9]{{{len(str(n_people))}}}$")
-    if users.null_count() or not right.all():
+    right = pc.match_substring_regex(users, rf"^[0-9]{{{len(str(n_people))}}}$")
+    if not pc.all(right, min_count=0).as_py():
         return False
-    numbers = users.cast(pl.Int64).to_numpy()
+    numbers = users.cast(pa.int64()).to_numpy()
     return bool((np.diff(numbers, prepend=0) > 0).all()) and numbers.max(initial=0) <= n_people
 
 

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople
 from hushrec.models.base import Noiseless
 from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
@@ -36,7 +36,7 @@ class UserKNN(Noiseless):
     a user's mean is subtracted from their ratings (unrated items stay 0).
     """
 
-    def fit(self, feedback: People, run: Measures) -> Release:
+    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
         """Release the ratings, as rows without names.
 
         Privacy: private, unless the ratings are public.
@@ -44,6 +44,7 @@ class UserKNN(Noiseless):
         ratings = feedback.gathered()
         domain = ratings.domain
         lo, hi, step = domain.scale
+        assert ratings.values is not None
         index = DISTANCES.index(self.distance)
         return Release(
             model=type(self).__name__,
@@ -52,6 +53,6 @@ class UserKNN(Noiseless):
             items=domain.items,
             scale=(lo, hi, step),
             constants={"neighbours": float(self.n_neighbours), "distance": float(index)},
-            tensors={"row_starts": ratings.indptr, "row_items": ratings.items, "row_steps": ratings.steps},
+            tensors={"row_starts": ratings.indptr, "row_items": ratings.items, "row_steps": ratings.values},
             statement=placeholder_statement(),
         )

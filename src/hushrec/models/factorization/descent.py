@@ -15,8 +15,7 @@ from typing import Literal, Self
 import numpy as np
 
 from hushrec.arrays import Floats32, Ints
-from hushrec.data.feedback import Ratings
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople, People
 from hushrec.estimation.factor_steps import fill_normal
 from hushrec.kernels.csr import CSR
 from hushrec.models.factorization.kernels.visits import descend, padded
@@ -95,7 +94,7 @@ class Factored:
                 self.person_effects[at] = effects
 
 
-def survey(people: People, star: float) -> tuple[float, DescentData]:
+def survey(people: AnyPeople, star: float) -> tuple[float, DescentData]:
     """Return the mean of all ratings, and the rest in units of ``star``; people are the roster, if any.
 
     Args:
@@ -110,15 +109,15 @@ def survey(people: People, star: float) -> tuple[float, DescentData]:
     for block in engine.blocks():
         person_counts[_at(first, block.n_users, _places(block))] = block.counts
         item_counts += np.bincount(block.items, minlength=domain.n_items)
-        total += float(block.values().sum())
-        n_ratings += block.n_ratings
+        total += float(block.numbers().sum())
+        n_ratings += block.n_entries
         first += block.n_users
     lo, _, step = domain.scale
     global_mean = total / n_ratings if n_ratings else domain.scale.mid
     table = ((lo + step * np.arange(domain.scale.n_values) - global_mean) / star).astype(np.float32)
 
-    def learned(block: Ratings) -> tuple[slice | Ints | None, CSR]:
-        return _places(block), CSR(block.indptr, block.items, table[block.steps])
+    def learned(block: People) -> tuple[slice | Ints | None, CSR]:
+        return _places(block), CSR(block.indptr, block.items, table[block.values])
 
     residuals = engine.map(learned)
 
@@ -199,7 +198,7 @@ def _at(first: int, n_users: int, places: slice | Ints | None) -> slice | Ints:
     return slice(first, first + n_users) if places is None else places
 
 
-def _places(block: Ratings) -> slice | Ints | None:
+def _places(block: People) -> slice | Ints | None:
     """Return the rows of the block's people on the roster, None if there is no roster."""
     if block.domain.users is None:
         return None

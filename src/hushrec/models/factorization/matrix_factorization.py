@@ -8,8 +8,7 @@ from pydantic import Field, model_validator
 
 from hushrec.arrays import Ints
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople, People
 from hushrec.estimation.shrinkage import known_popularity
 from hushrec.models.base import Noiseless
 from hushrec.models.biases import Biases, require_rank
@@ -86,7 +85,7 @@ class MatrixFactorization(Noiseless):
             raise ValueError(f'solver="als" takes a rank of at most {_ALS_RANK}; set solver="sgd"')
         return self
 
-    def fit(self, feedback: People, run: Measures) -> Release:
+    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
         """Fit the mean, then factors and effects of the residuals.
 
         Lists the users on the domain's roster, or else those who rated. For ``sgd`` on blocks without a
@@ -102,8 +101,8 @@ class MatrixFactorization(Noiseless):
             return self._alternating(feedback.gathered())
         return self._descending(feedback)
 
-    def _alternating(self, ratings: Ratings) -> Release:
-        domain, values = ratings.domain, ratings.values()
+    def _alternating(self, ratings: People) -> Release:
+        domain, values = ratings.domain, ratings.numbers()
         indptr = ratings.indptr if domain.users is None else ratings.roster_indptr()
         global_mean = float(values.mean()) if len(values) else domain.scale.mid
         residuals = ((values - global_mean) / domain.scale.star).astype(np.float32)
@@ -112,9 +111,10 @@ class MatrixFactorization(Noiseless):
         effects = {"row_scale": scale, "column_scale": scale}
         factors = least_squares(sparse, self.rank, self.epochs, reg=self.reg, power=self.power, **effects)
         item_counts = np.bincount(ratings.items, minlength=domain.n_items)
-        return self._listed(domain, ratings.users, global_mean, sparse.counts, item_counts, factors)
+        users = ratings.users.to_pylist()
+        return self._listed(domain, users, global_mean, sparse.counts, item_counts, factors)
 
-    def _descending(self, feedback: People) -> Release:
+    def _descending(self, feedback: AnyPeople) -> Release:
         global_mean, source = survey(feedback, feedback.domain.scale.star)
         learned = gradient_descent(
             source,
@@ -128,7 +128,7 @@ class MatrixFactorization(Noiseless):
         domain, here = feedback.domain, rows_here(feedback)
         if domain.users is None and here is None:
             return self._unlisted(domain, global_mean, source, learned)
-        users = () if here is None else here.users
+        users = () if here is None else here.users.to_pylist()
         counts = source.person_counts, source.item_counts
         return self._listed(domain, users, global_mean, *counts, Factors.of(learned))
 

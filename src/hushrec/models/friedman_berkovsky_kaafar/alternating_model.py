@@ -9,7 +9,7 @@ from pydantic import Field
 
 from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople
 from hushrec.models.base import PrivateModel
 from hushrec.models.biases import Biases, BiasSettings, average_split, biases_footprint, require_rank
 from hushrec.models.outputs import people_release
@@ -108,7 +108,7 @@ class AlternatingModel(PrivateModel):
         memory = 1e7 + LISTED * people + 8 * 4 * (people + items) * n + each.memory
         return biases.then(Footprint(memory, each.each_rating, 32, epochs * each.seconds, epochs * n / 100))
 
-    def fit(self, feedback: People, run: Measures) -> Release:
+    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
         """Measure biases (Algorithms 1 and 2), then factors of the residuals, if these show.
 
         Privacy: charged (the measurements of ``queries``).

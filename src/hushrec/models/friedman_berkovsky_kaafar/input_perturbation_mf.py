@@ -9,7 +9,7 @@ from pydantic import Field
 
 from hushrec.arrays import Floats32
 from hushrec.data.domain import Domain
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople
 from hushrec.errors import ConfigError
 from hushrec.models.base import Noise, PrivateModel
 from hushrec.models.biases import Biases, BiasSettings, average_split, biases_footprint, require_rank
@@ -189,7 +189,7 @@ class InputPerturbationMF(PrivateModel):
         biases, cells = biases_footprint(domain, budget), self._cells(domain, budget)
         return cells_footprint(biases, cells, budget.epsilon * part, pace)
 
-    def fit(self, feedback: People, run: Measures) -> Release:
+    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
         """Measure biases (Algorithms 1 and 2), add noise to every residual, clamp, factorise (Algorithm 3).
 
         Privacy: charged (the measurements of ``queries``).

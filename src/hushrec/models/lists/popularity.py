@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from hushrec.data.domain import Domain, FeedbackKind
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople
 from hushrec.estimation.yearly import YearlySums
 from hushrec.models.base import PrivateModel
 from hushrec.models.lists.outputs import score_release
@@ -61,7 +61,7 @@ class Popularity(PrivateModel):
         n, user = domain.n_items, budget.unit == "user"
         return Footprint(1e7 + 2 * COPIED * n, 20 if user else 4, 32, n / DRAWS, 0.1)
 
-    def fit(self, feedback: People, run: Measures) -> Release:
+    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
         """Count under noise, publish.
 
         Privacy: charged (the measurement of ``queries``).

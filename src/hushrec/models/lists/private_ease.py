@@ -10,7 +10,7 @@ from pydantic import Field
 
 from hushrec.arrays import Floats
 from hushrec.data.domain import Domain, FeedbackKind
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople
 from hushrec.documents.words import Clause
 from hushrec.errors import ConfigError
 from hushrec.estimation.head import Head
@@ -189,7 +189,7 @@ class PrivateEASE(PrivateModel):
         spent = seconds + cells / DRAWS + updates / FLOPS
         return Footprint(1e7 + max(counting, pairs), 45, 100, spent, 2.0, lowered_by="pair_items")
 
-    def fit(self, feedback: People, run: Measures) -> Release:
+    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
         """Count items and people; measure the pairs of the popular items and solve for EASE, or count again.
 
         In a year, counts and pairs are those of all its releases, and the signal that decides is that of the

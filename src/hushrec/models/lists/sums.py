@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Feedback
+from hushrec.data.people import People
 from hushrec.estimation.head import Head
 from hushrec.kernels.csr import kept_rows
 from hushrec.models.lists.estimate.pair_factors import LinearWeights
@@ -81,7 +81,7 @@ class ItemCounts:
         (counts,) = people.in_full.total(self._add, self.domain.n_items)
         return counts
 
-    def _add(self, block: Feedback, counts: Ints) -> None:
+    def _add(self, block: People, counts: Ints) -> None:
         ones = np.ones(len(block.items), dtype=np.int32)
         weights = self.weights.steps[block.counts]
         counts += weighted_item_sums(block.indptr, block.items, ones, weights, 0, self.domain.n_items)
@@ -111,7 +111,7 @@ class CrowdSize:
         (size,) = people.in_full.total(self._add, 1)
         return size
 
-    def _add(self, block: Feedback, size: Ints) -> None:
+    def _add(self, block: People, size: Ints) -> None:
         if self.unit == "user":
             size += block.n_users << _SIZE_BITS
         else:
@@ -189,7 +189,7 @@ class Directed(NamedTuple):
     weight: Ints
 
 
-def directed(block: Feedback, lens: ItemWeights, unit: str) -> Directed:
+def directed(block: People, lens: ItemWeights, unit: str) -> Directed:
     """The users of a block, as vectors; each depends on the user's own items alone.
 
     Args:
@@ -308,7 +308,7 @@ class PairSums:
         Privacy: bounded, each by its query's sensitivity.
         """
 
-        def project(block: Feedback) -> Directed:
+        def project(block: People) -> Directed:
             return directed(block, lens, self.unit)
 
         rows = people.in_full.map(project)
@@ -444,7 +444,7 @@ class Votes:
         below = np.uint64(min(int(min(MOST_VOTERS / max(size, 1.0), 1.0) * 2.0**64), 2**64 - 1))
         factors, inputs, outputs, intercept = linear
 
-        def add(block: Feedback, total: Ints) -> None:
+        def add(block: People, total: Ints) -> None:
             rows = block.indptr, block.items
             gains = list_gains(*rows, factors, inputs, outputs, intercept, places, below)
             votes = np.clip(np.nan_to_num(gains - MARGIN, nan=0.0), -LARGEST_VOTE, LARGEST_VOTE)

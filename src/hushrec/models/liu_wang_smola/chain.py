@@ -28,8 +28,7 @@ from pydantic import Field
 
 from hushrec.arrays import Floats, Floats32, Ints
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople, People
 from hushrec.errors import ConfigError
 from hushrec.kernels.csr import CSR, frozen
 from hushrec.models.liu_wang_smola.kernels import Sides, accepted, add, draw, losses, triangle_size, weigh
@@ -38,7 +37,7 @@ from hushrec.sums.footprint import DRAWS, Footprint
 
 _DRAWS = 500  # most draws of a chain that the diagnostics use; chosen by hand
 
-Weigh = Callable[[Ratings], Floats]
+Weigh = Callable[[People], Floats]
 
 
 class ChainSettings(Frozen):
@@ -118,7 +117,7 @@ class Posterior:
         """Return L, the largest squared error of a rating."""
         return float((domain.scale.span + self.margin) ** 2)
 
-    def weights(self, ratings: Ratings, own_weights: Floats | None = None) -> Floats:
+    def weights(self, ratings: People, own_weights: Floats | None = None) -> Floats:
         """Return w_u of each person, shape (n_users,). Privacy: private."""
         # Liu, Wang & Smola 2015, §6, reweight by min(1, B/(m_u L)); own weights are those of Theorem 2.
         fraction = np.minimum(1.0, self.bound / (ratings.counts * self.largest(ratings.domain)))
@@ -146,7 +145,7 @@ class ChainData:
     Privacy: private.
     """
 
-    def __init__(self, ratings: People, target: Posterior, weigh: Weigh | None) -> None:
+    def __init__(self, ratings: AnyPeople, target: Posterior, weigh: Weigh | None) -> None:
         self.domain, self.n_users = ratings.domain, 0
         self._blocks: list[ChainBatch] = []
         for block in ratings.blocks():
@@ -155,7 +154,8 @@ class ChainData:
                 block = block.select(np.repeat(weights > 0, block.counts))
                 weights = weights[weights > 0]
             scales = (target.scale * self.domain.scale.star**2 * weights).astype(np.float32)
-            rows = CSR(block.indptr, block.items, block.steps)
+            assert block.values is not None
+            rows = CSR(block.indptr, block.items, block.values)
             self._blocks.append(ChainBatch(self.n_users, rows, scales))
             self.n_users += len(weights)
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from hushrec.data.domain import Domain
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople
 from hushrec.models.base import EFFECTS_SPLIT, PrivateModel
 from hushrec.models.biases import require_rank
 from hushrec.models.effects import EffectSettings, effects_footprint
@@ -87,7 +87,7 @@ class PosteriorMF(PrivateModel):
             return effects
         return effects.then(self._descent.footprint(domain.n_items))
 
-    def fit(self, feedback: People, run: Measures) -> Release:
+    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
         """Measure item effects, then take Langevin steps of the item factors.
 
         Privacy: charged (the measurements of ``queries``).

@@ -10,8 +10,7 @@ from pydantic import Field
 
 from hushrec.arrays import Floats
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople, People
 from hushrec.estimation.shrinkage import RATING_VARIANCE, known_popularity
 from hushrec.models.base import PrivateModel
 from hushrec.models.biases import require_rank
@@ -79,7 +78,7 @@ class PosteriorSampleMF(PrivateModel):
     def footprint(self, domain: Domain, budget: Budget) -> Footprint:
         return self.chain.footprint(domain.n_items, self.rank)
 
-    def fit(self, feedback: People, run: Measures) -> Release:
+    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
         """Draw U and V (Algorithm 1), and release V.
 
         Privacy: charged (the measurements of ``queries``).
@@ -133,7 +132,7 @@ def _drawn(draw: Callable[..., Sample], key: bytes) -> Arrays:
     return draw(key=key).arrays()
 
 
-def _weigh(run: Measures, block: Ratings) -> Floats:
+def _weigh(run: Measures, block: People) -> Floats:
     """Return each user's weight in [0, 1]."""
     return (
         np.ones(block.n_users)

@@ -13,7 +13,7 @@ from dataclasses import astuple, dataclass, fields
 import numpy as np
 
 from hushrec.arrays import Floats
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople
 from hushrec.models.liu_wang_smola.chain import (
     Chain,
     ChainData,
@@ -143,7 +143,7 @@ class Sample:
 
 
 def sample(
-    ratings: People,
+    ratings: AnyPeople,
     target: Posterior,
     settings: ChainSettings,
     key: bytes,

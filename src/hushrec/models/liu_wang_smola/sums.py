@@ -7,7 +7,7 @@ import numpy as np
 
 from hushrec.arrays import Floats, Ints
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.kernels.compiled import in_threads, spans
 from hushrec.models.liu_wang_smola.kernels import marginal_gradients
 from hushrec.privacy.accounting.measurement import Measurement
@@ -19,7 +19,7 @@ _STEP_BITS = 16  # below the clip, so that truncation drops little from a person
 _THREADS = 2  # chosen by hand
 
 
-def residuals_of(ratings: Ratings, item_effects: Floats) -> Floats:
+def residuals_of(ratings: People, item_effects: Floats) -> Floats:
     """Each rating minus its item's effect and its person's bias, computed from their own ratings.
 
     Args:
@@ -30,7 +30,7 @@ def residuals_of(ratings: Ratings, item_effects: Floats) -> Floats:
     lo, _, step = ratings.domain.scale
     levels = lo + step * np.arange(ratings.domain.scale.n_values)
     residuals = np.empty(len(ratings.items))
-    rows = ratings.indptr, ratings.items, ratings.steps, levels, item_effects, _STRENGTH, residuals
+    rows = ratings.indptr, ratings.items, ratings.values, levels, item_effects, _STRENGTH, residuals
     in_threads(user_residuals, spans(ratings.indptr, _THREADS), *rows, threads=_THREADS)
     return residuals
 
@@ -91,7 +91,7 @@ class RidgeGradients(_Gradients):
         Privacy: bounded, by the query's sensitivity.
         """
 
-        def add(ratings: Ratings, sums: Ints) -> None:
+        def add(ratings: People, sums: Ints) -> None:
             rows = ratings.indptr, ratings.items, residuals_of(ratings, item_effects), items
             sums += ridge_gradients(*rows, ridge, self.clip, self.clip_norm, self.step, threads=_THREADS)
 

@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from hushrec.data.domain import Domain
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople
 from hushrec.estimation import factor_steps
 from hushrec.estimation.factor_steps import normal_factors
 from hushrec.estimation.shrinkage import RATING_VARIANCE
@@ -92,7 +92,7 @@ class UserLevelSGD(PrivateModel):
         gradients = Footprint(memory, 40, 32, epochs * items * n / DRAWS, per_million)
         return effects_footprint(domain, budget).then(gradients)
 
-    def fit(self, feedback: People, run: Measures) -> Release:
+    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
         """Measure item effects, then a clipped gradient of every user in each epoch.
 
         Privacy: charged (the measurements of ``queries``).

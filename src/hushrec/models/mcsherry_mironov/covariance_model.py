@@ -14,7 +14,7 @@ from pydantic import Field
 from hushrec.arrays import Floats, Floats32, Ints
 from hushrec.data.declarations import Crowd
 from hushrec.data.domain import Domain
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople
 from hushrec.errors import ConfigError
 from hushrec.estimation import low_rank
 from hushrec.estimation.factor_steps import leading
@@ -434,7 +434,7 @@ class CovarianceModel(PrivateModel):
         covariance = self.covariance.footprint(domain, budget, self.norm, self.n_factors)
         return effects_footprint(domain, budget).then(covariance)
 
-    def fit(self, feedback: People, run: Measures) -> Release:
+    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
         """Measure item effects (§4.2), then the covariance (§4.4) of the ratings centred by user (§4.3).
 
         Privacy: charged (the measurements of ``queries``).

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
 
 from hushrec.data.domain import Domain
-from hushrec.data.people import People
+from hushrec.data.people import AnyPeople
 from hushrec.errors import BudgetUnsupported
 from hushrec.models.base import EFFECTS_SPLIT, Noise, PrivateModel
 from hushrec.models.biases import BiasSettings, average_split, biases_footprint
@@ -83,7 +83,7 @@ class GlobalEffects(PrivateModel):
         of = biases_footprint if self.user_biases == "released" else effects_footprint
         return of(domain, budget)
 
-    def fit(self, feedback: People, run: Measures) -> Release:
+    def fit(self, feedback: AnyPeople, run: Measures) -> Release:
         """Measure, shrink, publish.
 
         Privacy: charged (the measurements of ``queries``).

@@ -11,7 +11,7 @@ import numpy as np
 
 from hushrec.arrays import Bytes, Floats, Ints, Ints32
 from hushrec.data.domain import Domain
-from hushrec.data.feedback import Ratings
+from hushrec.data.people import People
 from hushrec.errors import DomainError
 from hushrec.estimation.head import Head
 from hushrec.kernels.csr import kept_rows, packed_size
@@ -59,7 +59,7 @@ class HeadRatings(NamedTuple):
         return np.diff(self.indptr)
 
 
-def of_head(block: Ratings, places: Ints32 | None) -> HeadRatings:
+def of_head(block: People, places: Ints32 | None) -> HeadRatings:
     """Each person's ratings of the head's items; without ``places``, of all.
 
     A map of each person's own ratings by public places, which keeps neighbouring data neighbouring for every
@@ -70,11 +70,12 @@ def of_head(block: Ratings, places: Ints32 | None) -> HeadRatings:
 
     Privacy: private.
     """
+    assert block.values is not None
     if places is None:
-        return HeadRatings(block.indptr, block.items, block.steps)
+        return HeadRatings(block.indptr, block.items, block.values)
     at = places[block.items]
     kept = at >= 0
-    return HeadRatings(kept_rows(block.indptr, kept), at[kept], block.steps[kept])
+    return HeadRatings(kept_rows(block.indptr, kept), at[kept], block.values[kept])
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,277 @@
+"""The choice of the column for each part of a rating or interaction, and advice where one is missing.
+
+Privacy: column names are treated as public, unless the first line looks like a person's record. Cells are
+never shown: only the separator of a line that may be a record is named.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from hushrec.data.reading import Columns
+from hushrec.errors import DataError
+
+_MARKS = {
+    "\t": 'tabs: give format="tsv"',
+    ";": 'semicolons: give separator=";"',
+    "::": '"::" and has no header: give format="dat"',
+    "|": '"|": give separator="|"',
+    ",": 'commas: give format="csv"',
+}
+"""Separators, each with the fix for a line that it divides; the first that occurs counts."""
+_WIDE = 8  # columns; a table of records has fewer: chosen by hand
+_SHOWN = 12  # names in an error: chosen by hand
+
+
+def divided(line: str) -> str:
+    """Advise on a line that was read as one field but holds another separator; empty if it holds none."""
+    for mark, fix in _MARKS.items():
+        if mark in line:
+            return f"its lines are one field, and seem to be divided by {fix}"
+    return ""
+
+
+def example_positions(required: Sequence[str]) -> str:
+    """Write an example of a mapping to positions."""
+    return _mapping({role: str(place) for place, role in enumerate(required)})
+
+
+def _mapping(cells: Mapping[str, str]) -> str:
+    """Write a mapping of roles to columns, as typed in Python and on the command line."""
+    in_shell = " ".join(
+        f"--column {role}={'NAME' if cell == '...' else cell}" for role, cell in cells.items()
+    )
+    in_python = ", ".join(f'"{role}": {cell}' for role, cell in cells.items())
+    return f"Reading(columns={{{in_python}}}) ({in_shell})"
+
+
+def named(
+    names: Sequence[str], required: Sequence[str], missing: Sequence[str], words: set[str], user: str = ""
+) -> str:
+    """Advise on a table that lacks a column.
+
+    Args:
+        required: the roles that a table must have.
+        missing: those roles that no column name stands for.
+        words: usual names of columns, in lower case and without underscores.
+        user: the column of the users, if it is known.
+    """
+    if len(names) == 1 and (fix := divided(names[0])):
+        return f"{fix}; --format and --separator on the command line"
+    sheet = len(names) >= _WIDE and set(required) - {"user_id"} <= set(missing)
+    wide = _unpivoted(required, user) if sheet else ""
+    if wide and "user_id" not in missing:
+        return wide
+    # The first line of a file without a header holds someone's record, which must not be printed.
+    if any(name[:1] in "+-.,0123456789" for name in names):
+        which = "the first line looks like data, not like a header; if there is no header, give positions: "
+        return "; or, ".join(filter(None, [which + example_positions(required), wide]))
+    which = "say which is which: " + _mapping(dict.fromkeys(required, "..."))
+    if not any(word in name.replace("_", "").lower() for name in names for word in words):
+        unshown = "no column has a usual name, and the names are not shown, since they may be private; "
+        headless = f"if there is no header, give positions: {example_positions(required)}"
+        return "; or, ".join(filter(None, [unshown + which, headless, wide]))
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return "; or, ".join(filter(None, [f"it has {', '.join(names[:_SHOWN])}{more}; {which}", wide]))
+
+
+def _unpivoted(required: Sequence[str], user: str) -> str:
+    """Advise on turning a sheet with a column for each item into one row per record."""
+    value, selection = ("rating", "") if "rating" in required else ("given", '.filter(pl.col("given") > 0)')
+    index = json.dumps(user or "USER", ensure_ascii=False)
+    where = "" if user else ", where USER is the column of the users"
+    return (
+        "if it is a wide sheet with one column per item, make one row per record of it first, with polars: "
+        f'table.unpivot(index={index}, variable_name="item_id", value_name="{value}")'
+        f".drop_nulls(){selection}{where}"
+    )
+
+
+Roles = tuple[str, ...]
+RATED: Roles = ("user_id", "item_id", "rating", "timestamp", "personal_epsilon")
+UNRATED: Roles = ("user_id", "item_id", "timestamp", "personal_epsilon")
+COUNTED: Roles = ("user_id", "item_id", "count", "timestamp", "personal_epsilon")
+"""The roles of the columns of ratings, of interactions, and of interactions with counts."""
+UNUSED = "unused_rating"
+"""A stand-in for a role: the rating of interactions, which do not use it."""
+_OPTIONAL = ("count", "timestamp", "personal_epsilon", UNUSED)
+_KNOWN = {
+    "userid": "user_id",
+    "user": "user_id",
+    "itemid": "item_id",
+    "item": "item_id",
+    "movieid": "item_id",
+    "rating": "rating",
+    "count": "count",
+    "timestamp": "timestamp",
+    "personalepsilon": "personal_epsilon",
+    "epsilon": "personal_epsilon",
+    "privacy": "personal_epsilon",
+}
+
+_TIMES = {
+    *(
+        "at",
+        "created",
+        "date",
+        "datetime",
+        "day",
+        "epoch",
+        "on",
+        "time",
+        "timestamp",
+        "ts",
+        "updated",
+        "when",
+    ),
+    *("datum", "datumzeit", "uhrzeit", "zeit", "zeitpunkt", "zeitstempel", "fecha", "horodatage"),
+}
+"""Words of names of columns of times, English and a few others."""
+_VERDICTS = {
+    *("action", "bought", "click", "clicked", "count", "disliked", "dislike", "event", "feedback", "label"),
+    *("like", "liked", "likes", "preference", "purchased", "quantity", "rated", "rating", "ratings"),
+    *("recommend", "recommended", "returned", "score", "skipped", "star", "stars", "target", "thumb"),
+    *("thumbs", "vote", "voted", "votes", "watched", "weight", "bewertung", "menge", "sterne"),
+}
+"""Words of names of columns that may say whether a user wanted an item, English and a few others."""
+
+
+NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+def headerless(columns: Columns, roles: Roles = RATED) -> bool:
+    """Return True if the mapping gives positions, which means that the file has no header."""
+    keys = [role for role in roles if role != UNUSED]
+    if unknown := sorted(set(columns) - set(keys)):
+        raise DataError(
+            f"columns= has the unknown key {unknown[0]!r}; the keys for this domain are {', '.join(keys)}"
+        )
+    numbers = {isinstance(column, int) for column in columns.values()}
+    if len(numbers) > 1:
+        raise DataError("columns= mixes names and positions; give names if there is a header, else positions")
+    return True in numbers
+
+
+def of_folders(constants: Mapping[str, str | None], names: Sequence[str]) -> dict[str, str | None]:
+    """Return the columns that only a file's folders state; those that the file has too are left out."""
+    return {name: cell for name, cell in constants.items() if name not in names}
+
+
+def by_position(
+    columns: Columns,
+    width: int,
+    source: str,
+    roles: Roles = RATED,
+    constants: Mapping[str, str | None] = NONE,
+    *,
+    line: str = "",
+) -> dict[str, int]:
+    """Return the position of each role in a file without a header: mapped, or user, item, rating, timestamp.
+
+    The positions of a count and of the requested ε are never guessed.
+
+    Args:
+        columns: role to position from 0.
+        width: number of fields in a line.
+        source: the file, for errors.
+        line: the line, if it is one field: the error names the separator that it holds instead.
+        constants: columns that the file's folders state, none of which may have a role: it would be ignored.
+    """
+    if folder_columns := sorted(name for name in constants if _KNOWN.get(_folded(name)) in roles):
+        raise DataError(
+            f"{source}: its folders state the column {folder_columns[0]}, but the file has no header; "
+            "add a header, or rename the folder"
+        )
+    usual = [UNUSED if role not in roles and role == "rating" else role for role in RATED[:4]]
+    positions = {role: place for place, role in enumerate(usual) if role in roles and place < width}
+    if columns:
+        positions = {role: int(column) for role, column in columns.items()}
+    *others, last = required = _required(roles)
+    missing = [role for role in required if role not in positions]
+    if missing or not all(0 <= position < width for position in positions.values()):
+        raise DataError(
+            f"{source}: a line has {width} field(s), which is too few for {', '.join(others)} and {last}; "
+            f"{divided(line) or 'check format= and separator='}, or give positions: "
+            f"{example_positions(required)}"
+        )
+    return positions
+
+
+def by_name(
+    columns: Columns,
+    names: Sequence[str],
+    source: str,
+    roles: Roles = RATED,
+) -> dict[str, int]:
+    """Return the position of each role in a table with named columns.
+
+    A role that is not mapped is recognised by its usual names, in any case: ``user_id``, ``userId``,
+    ``UserID``, ``user``; ``item_id``, ``movieId``, ``item``; ``rating``; and, optionally, ``count``,
+    ``timestamp`` and ``personal_epsilon``, ``epsilon`` or ``privacy``.
+
+    Args:
+        columns: role to column name; roles left out are recognised.
+        names: the columns of the table.
+        source: the file or table, for errors.
+        roles: the roles that are read; other columns are ignored.
+    """
+    if headerless(columns, roles):
+        raise DataError(f"{source} has named columns; give names in columns=, not positions")
+    positions: dict[str, int] = {}
+    for role in roles:
+        if role == UNUSED:
+            continue
+        mapped = columns.get(role)
+        matches = [
+            place for place, name in enumerate(names) if name == (mapped if mapped is not None else role)
+        ]
+        if mapped is None and (
+            not matches or role == "personal_epsilon"
+        ):  # of two ε columns, neither may be ignored
+            matches = [place for place, name in enumerate(names) if role_of(name) == role]
+        if len(matches) == 1:
+            positions[role] = matches[0]
+        elif matches or mapped is not None or role not in _OPTIONAL:
+            problem = "more than one column for" if matches else "no column for"
+            usual = {role_of(name) for name in names} | set(columns)
+            required = _required(roles)
+            missing = [role for role in required if role not in usual]
+            # Many titles contain "count", and a title is not a header.
+            words, user = set(_KNOWN) - {"count"}, columns.get("user_id")
+            users = [name for name in names if name == user or (user is None and role_of(name) == "user_id")]
+            fix = named(names, required, missing, words, users[0] if len(users) == 1 else "")
+            raise DataError(f"{source}: {problem} {role}; {fix}")
+    left = {place: name for place, name in enumerate(names) if place not in positions.values()}
+    if UNUSED in roles:
+        unused = [place for place, name in left.items() if name == UNUSED or role_of(name) == "rating"]
+        positions |= dict(zip([UNUSED], unused, strict=False))
+    return positions
+
+
+def role_of(name: str) -> str | None:
+    """Return the role that a column of this name usually has, None if it is not a usual name."""
+    return _KNOWN.get(_folded(name))
+
+
+def sounds_like_time(name: str) -> bool:
+    """Return True if the name suggests times: ``created_at``, ``ratedOn``, ``Zeitpunkt``."""
+    return not _TIMES.isdisjoint(_words(name))
+
+
+def sounds_like_verdict(name: str) -> bool:
+    """Return True if the name suggests what a user thought or did: ``is_recommended``, ``clicked``."""
+    return not _VERDICTS.isdisjoint(_words(name)) and not sounds_like_time(name)
+
+
+def _words(name: str) -> Iterator[str]:
+    return (word.lower() for word in re.findall(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+", name))
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _required(roles: Roles) -> Roles:
+    return tuple(role for role in roles if role not in _OPTIONAL)

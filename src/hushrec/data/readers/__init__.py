@@ -1,1 +1,0 @@
-"""Readers of file formats, which return columns of text; they know formats, never the domain."""

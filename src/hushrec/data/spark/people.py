@@ -1,0 +1,299 @@
+"""Ratings or interactions that a Spark cluster keeps: each block of people is one row of a DataFrame.
+
+::
+
+    part, cut     the part of the people that the block belongs to, and its place among the part's blocks
+    users         ids of the block's users, UTF-8, one after the other; null if the row holds counts alone
+    user_ends     where the first id starts, then where each ends, int64
+    indptr        where each user's entries start, then where the last ones end, int64
+    items         index in the catalogue, int32
+    values        of ratings: steps above the bottom of the scale; of interactions: counts, uint8
+    timestamps    int64
+    personal_epsilon         the ε that each user requests, float64
+    dropped       counts of records read, dropped or changed on the way to this row, int64, as in ``Dropped``
+
+All but ``part`` and ``cut`` are bytes of little-endian arrays, null for absent ones. These are the
+arrays of ``hushrec.data.folder``.
+
+Privacy: private.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import astuple, dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hushrec.data.domain import Domain
+from hushrec.data.dropped import Dropped
+from hushrec.data.folder import TYPES, encoded
+from hushrec.data.people import People, PublicFacts
+from hushrec.data.spark.session import contained
+from hushrec.documents import html
+from hushrec.errors import DataError
+from hushrec.text import whole
+
+RATINGS_PER_ROW = 1 << 20  # the most entries in a row: chosen by hand
+SCHEMA = (
+    "part int, cut int, users binary, user_ends binary, indptr binary, items binary, values binary, "
+    "timestamps binary, personal_epsilon binary, dropped binary"
+)
+"""The schema, as Spark writes it."""
+ARRAYS = tuple(TYPES)
+
+
+class StoredBlock(NamedTuple):
+    """What is known of a block without reading it.
+
+    Attributes:
+        sha256: SHA-256 of each array's bytes.
+    """
+
+    users: int
+    entries: int
+    sha256: dict[str, str]
+
+
+def to_row(block: People, part: int, cut: int = 0) -> dict[str, Any]:
+    """Write a block as a row.
+
+    Args:
+        block: the people of the row.
+        part, cut: its place among all rows.
+    """
+    ids, ends = encoded(block.users)
+    arrays = {"users": ids, "user_ends": ends, **{name: getattr(block, name) for name in ARRAYS[2:]}}
+    row = {name: None if array is None else _little(array).tobytes() for name, array in arrays.items()}
+    return {"part": part, "cut": cut, **row, "dropped": None}
+
+
+def counted(dropped: Dropped) -> bytes:
+    """Encode counts of dropped records."""
+    return np.array(astuple(dropped), dtype="<i8").tobytes()
+
+
+def counts_in(counts: bytes | None) -> Dropped:
+    """Decode counts of dropped records."""
+    return Dropped(*np.frombuffer(counts or b"", dtype="<i8").tolist())
+
+
+def table_of(rows: Iterable[dict[str, Any]], schema: str = SCHEMA) -> Any:
+    """Return rows as an Arrow table of a schema of integers and bytes."""
+    import pyarrow as pa
+
+    fields = [field.split() for field in schema.split(", ")]
+    types = {"int": pa.int32(), "binary": pa.binary()}
+    return pa.Table.from_pylist([*rows], schema=pa.schema([(name, types[kind]) for name, kind in fields]))
+
+
+def from_row(row: Mapping[str, Any], domain: Domain) -> People:
+    """Read the block of a row; arrays are views of the row's bytes.
+
+    Args:
+        row: the arrays of the row by name, each as bytes, or as anything with the buffer protocol.
+    """
+    with suppress(ValueError, TypeError, DataError, pa.ArrowException):
+        arrays: dict[str, Any] = {name: _array(row[name], name) for name in ARRAYS}
+        ids, ends = arrays.pop("users"), arrays.pop("user_ends")
+        if ends[0] == 0 and ends[-1] == len(ids) and (np.diff(ends) >= 0).all():
+            users = pa.LargeStringArray.from_buffers(len(ends) - 1, pa.py_buffer(ends), pa.py_buffer(ids))
+            users.validate(full=True)
+            return People(domain, users, **arrays)
+    raise DataError("a row of people is damaged; load the ratings into Spark again")
+
+
+def blocks_in(batch: Any, domain: Domain) -> Iterator[tuple[int, People]]:
+    """Yield the blocks of an Arrow batch of rows, each with its number, decoded one at a time.
+
+    Args:
+        batch: a ``pyarrow.RecordBatch`` of the columns of ``SparkPeople.frame``.
+    """
+    for place, number in enumerate(batch.column("block").to_pylist()):
+        yield number, from_row({name: batch.column(name)[place].as_buffer() for name in ARRAYS}, domain)
+
+
+def _array(buffer: Any, name: str) -> NDArray[Any] | None:
+    if buffer is None:
+        return None
+    dtype = np.dtype(TYPES[name])
+    array = np.frombuffer(buffer, dtype=dtype.newbyteorder("<")).astype(dtype, copy=False)
+    return np.require(array, requirements="A")  # a row may begin at any byte of a batch
+
+
+def _little(array: NDArray[Any]) -> NDArray[Any]:
+    return array.astype(array.dtype.newbyteorder("<"), copy=False)
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class SparkPeople:
+    """The ratings or interactions of a population in the memory and on the disks of a Spark cluster.
+
+    Create them with ``hushrec.load``. The cluster lets go of them at the end of a ``with`` statement,
+    or with its session. It reads and cleans a lost block again, so the source must not change.
+
+    Attributes:
+        domain: the public domain.
+        frame: a DataFrame with a row for every block: ``block``, its number from 0, and the arrays of
+            ``hushrec.data.spark.people``. Caps are not applied to it.
+        dropped: how many records the loader read, and what it dropped or changed.
+        max_per_user: the most entries of each user that count, None for all; ``read`` applies it.
+
+    Privacy: private. ``repr`` shows the domain, no counts.
+    """
+
+    domain: Domain
+    frame: Any
+    dropped: Dropped
+    has_personal_epsilon: bool
+    _kept: Any
+    _parts: tuple[StoredBlock, ...]
+    max_per_user: int | None = None
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return len(self._parts)
+
+    @property
+    def n_users(self) -> int:
+        """Number of users with at least one item."""
+        return sum(part.users for part in self._parts)
+
+    @property
+    def n_entries(self) -> int:
+        """Number of ratings or interactions."""
+        return sum(part.entries for part in self._parts)
+
+    @property
+    def exceeds_declared_users(self) -> bool:
+        """True if there are more users than ``domain.max_users`` declares."""
+        return self.n_users > self.domain.max_users
+
+    def capped(self, max_per_user: int) -> Self:
+        """Keep at most ``max_per_user`` entries of each user, as ``People.capped`` does, while reading."""
+        most = whole(max_per_user, "cap", 1, DataError)
+        return replace(self, max_per_user=most if self.max_per_user is None else min(most, self.max_per_user))
+
+    @classmethod
+    def keeping(cls, rows: Any, domain: Domain, personal_epsilon: bool) -> Self:
+        """Compute rows of ``hushrec.data.spark.people`` once, and keep them in the cluster.
+
+        Args:
+            rows: a DataFrame.
+            domain: the public domain.
+            personal_epsilon: True if users request their own ε.
+
+        Raises:
+            DataError: Spark fails.
+        """
+        from pyspark.sql import functions as sql
+
+        cached = rows.persist()
+        places, parts, dropped = _listed(cached)
+        first: dict[int, int] = {}
+        for place, (part, _) in enumerate(places):
+            first.setdefault(part, place)
+        starts = sql.lit([first.get(part, 0) for part in range(max(first, default=0) + 1)])
+        number = sql.get(starts, sql.col("part")) + sql.col("cut")
+        people = cached.where(sql.col("users").isNotNull()).select(number.alias("block"), *ARRAYS)
+        return cls(domain, people, dropped, personal_epsilon, cached, parts)
+
+    @property
+    def facts(self) -> PublicFacts:
+        """The public facts, as in ``People``. Privacy: public."""
+        return PublicFacts(self.domain, self.has_personal_epsilon, self.sums_only)
+
+    @property
+    def sums_only(self) -> bool:
+        """True, because the rows stay in the cluster, as in ``People``."""
+        return True
+
+    def rows_held(self, gathered: bool) -> tuple[int, int]:
+        """Return zeros: this machine's memory holds no rows."""
+        return 0, 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(DataError):  # Spark has stopped, and holds nothing any more
+            contained(self._kept.unpersist)
+
+    def blocks(self) -> Iterator[People]:
+        """Yield ``Ratings`` or ``Interactions`` block by block, each sent to this machine when it is needed.
+
+        Raises:
+            DataError: Spark fails.
+        """
+        rows = contained(self.frame.toLocalIterator)
+        while (row := contained(lambda: next(rows, None))) is not None:
+            block = from_row(row.asDict(), self.domain)
+            yield block if self.max_per_user is None else block.capped(self.max_per_user)
+
+    def gathered(self) -> People:
+        """Refuse to bring ratings in a cluster into the memory of one machine.
+
+        Raises:
+            DataError: always.
+        """
+        raise DataError(
+            "this needs all ratings in the memory of one machine, but they are in a Spark cluster; choose a "
+            "model that measures them where they are, or load them here with hushrec.load"
+        )
+
+    def verify(self) -> None:
+        """Hash every block in the cluster, and compare with the loaded blocks.
+
+        Raises:
+            DataError: a block differs: it was lost, and its source has changed since. Or Spark fails.
+        """
+        if _listed(self._kept)[1] != self._parts:
+            raise DataError(
+                "the ratings in Spark are not what was loaded: their source has changed, and a part that was "
+                "lost was read again; load them again, from a source that stays the same"
+            )
+
+    def digest(self) -> str:
+        """Verify the blocks, and return the SHA-256, in hex, of domain, cap and all blocks.
+
+        Raises:
+            DataError: a block differs from what was loaded, or Spark fails.
+        """
+        self.verify()
+        content = [
+            self.domain.digest,
+            self.max_per_user,
+            self.has_personal_epsilon,
+            [part.sha256 for part in self._parts],
+        ]
+        return hashlib.sha256(f"hushrec spark 2 {json.dumps(content, sort_keys=True)}".encode()).hexdigest()
+
+    def __repr__(self) -> str:
+        return f"SparkPeople({self.domain!r}, private)"
+
+    def _repr_html_(self) -> str:
+        return html.note("SparkPeople, private", repr(self.domain))
+
+
+def _listed(kept: Any) -> tuple[list[tuple[int, int]], tuple[StoredBlock, ...], Dropped]:
+    """List the places of blocks in ascending order, their facts, and the counts of dropped records."""
+    from pyspark.sql import functions as sql
+
+    hashes = [sql.sha2(name, 256).alias(name) for name in ARRAYS]
+    sizes = [sql.length("user_ends").alias("ends"), sql.length("items").alias("entries")]
+    rows = contained(lambda: kept.select("part", "cut", "dropped", *sizes, *hashes).collect())
+    dropped = sum((counts_in(row.dropped) for row in rows), Dropped())
+    people = sorted((row for row in rows if row.users is not None), key=lambda row: (row.part, row.cut))
+    places = [(row.part, row.cut) for row in people]
+    if len({*places}) < len(places):  # then a person may be in two blocks, and count twice
+        raise DataError("Spark did not keep the people of a part together; load the ratings again")
+    facts = [
+        StoredBlock(row.ends // 8 - 1, row.entries // 4, {name: row[name] for name in ARRAYS if row[name]})
+        for row in people
+    ]
+    return places, tuple(facts), dropped

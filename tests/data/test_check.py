@@ -1,0 +1,313 @@
+"""A source is checked as it is loaded: faults are named with their fix, for the curator alone."""
+
+import json
+
+import polars as pl
+import pytest
+
+import hushrec as hr
+from hushrec.data.dropped import Dropped
+from hushrec.errors import DataError, RecordsDropped
+from hushrec.privacy.ledger.ledger import Ledger
+from support.pipes import piped
+
+BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
+DOMAIN = hr.Domain(range(5), scale=(1, 5, 1), max_users=100)
+
+
+def table(bad=0, records=100):
+    return pl.DataFrame(
+        {
+            "user_id": [f"SECRET-{k % 20}" for k in range(records)],
+            "item_id": [str(k // 20) for k in range(records)],
+            "rating": [77.0 if k < bad else 1.0 + k % 5 for k in range(records)],
+        }
+    )
+
+
+def with_faults():
+    strange = table().head(2).with_columns(item_id=pl.lit("9"))
+    return pl.concat([table(bad=11), table().head(3), strange])
+
+
+def test_it_tells_what_loading_saw():
+    source = with_faults()
+    found = hr.check(source, DOMAIN)
+    assert found.dropped == hr.load(source, DOMAIN).dropped
+    assert found.dropped == Dropped(item_id=2, duplicate=3, clamped=11, records=105)
+    assert (found.n_users, found.n_entries, found.n_items) == (20, 100, 5)
+    assert str(found).splitlines()[:9] == [
+        "Confidential, for the curator only: do not publish, do not log",
+        "records  105",
+        "users    20 left; the domain declares at most 100",
+        "items    5 of the 5 of the catalogue",
+        "kept     100 ratings, one for each user and item",
+        "",
+        "Dropped or changed:",
+        "  · 2 (1.9 %) dropped: the item is not in the catalogue",
+        "  · 3 (2.9 %) merged: the user gave the item again; the last by timestamp counts, else the largest",
+    ]
+    assert repr(found) == "Check(confidential)"
+
+
+@pytest.mark.parametrize(
+    ("bad", "item", "refused"),
+    [(10, None, []), (11, None, ["dropped"]), (0, "9", ["nobody"])],
+)
+def test_it_says_whether_a_fit_goes_on_and_a_fit_agrees(tmp_path, bad, item, refused):
+    source = table(bad) if item is None else table(bad).with_columns(item_id=pl.lit(item))
+    found = hr.check(source, DOMAIN)
+    assert [*found.refused] == refused
+    assert ("is refused before its charge" in str(found)) == bool(refused)
+    ledger = Ledger.create(tmp_path / "ledger.db", BUDGET)
+    if refused:
+        with pytest.raises(RecordsDropped):
+            hr.fit(hr.load(source, DOMAIN), hr.GlobalEffects(), BUDGET, ledger=ledger)
+    else:
+        hr.fit(hr.load(source, DOMAIN), hr.GlobalEffects(), BUDGET, ledger=ledger)
+
+
+def test_more_than_twice_the_declared_users_are_refused():
+    for most, refused in ((20, []), (19, []), (10, []), (9, ["users"])):
+        found = hr.check(table(), hr.Domain(range(5), scale=(1, 5, 1), max_users=most))
+        assert [*found.refused] == refused
+        assert ("--accept users" in str(found)) == bool(refused)
+    both = hr.check(table(bad=11), hr.Domain(range(5), scale=(1, 5, 1), max_users=9))
+    assert both.refused == ("dropped", "users")
+    assert str(both).count("A fit is refused before its charge") == 2
+
+
+def test_counts_add_up_although_only_likes_are_used():
+    likes = hr.Domain(range(5), scale=(1, 5, 1), likes=4, max_users=100)
+    source = pl.concat([table(), *(with_faults().tail(5),)])
+    found = hr.check(source, likes)
+    below = int((hr.load(source, DOMAIN).values < 3).sum())
+    assert found.n_unliked == below > 0
+    assert f"unliked  {below} ratings below 4, which are not used" in str(found)
+    assert found.facts()["unliked"] == below
+    dropped = found.dropped
+    assert found.n_entries + below + dropped.duplicate + dropped.item_id == dropped.records
+    assert "unliked" not in hr.check(source, hr.Domain(range(5), max_users=100)).facts()
+
+
+def test_what_is_loaded_already_is_counted_alike(tmp_path):
+    source = table(bad=11)
+    whole = hr.check(source, DOMAIN)
+    assert whole.hints
+    on_disk = hr.load(source, DOMAIN, where=tmp_path / "people")
+    for found in (hr.load(source, DOMAIN), on_disk, tmp_path / "people"):
+        checked = hr.check(found, DOMAIN)
+        assert not checked.hints
+        assert checked.facts() | {"hints": []} == whole.facts() | {"hints": []}
+
+
+def test_its_facts_are_one_object_for_json():
+    facts = json.loads(json.dumps(hr.check(table(bad=11), DOMAIN).facts(), allow_nan=False))
+    assert facts["confidential"].startswith("Confidential")
+    assert (facts["records"], facts["users"], facts["items"], facts["ratings"]) == (100, 20, 5, 100)
+    (loss,) = facts["dropped"]
+    assert (loss["reason"], loss["records"], loss["fraction"]) == ("clamped", 11, 0.11)
+    assert facts["refused"] == ["dropped"]
+
+
+def test_nothing_reaches_a_stream_and_no_record_at_all_is_accepted_or_refused(capfd, tmp_path):
+    hr.check(table(bad=50), DOMAIN)
+    empty = hr.check(table().clear(), DOMAIN)
+    assert capfd.readouterr() == ("", "")
+    assert empty.refused == ("empty",)
+    assert "--accept dropped" in str(empty)
+    assert "None were dropped or changed" in str(empty)
+    (tmp_path / "r.csv").write_text("SECRET;SECRET;5\n")
+    with pytest.raises(DataError, match="divided by semicolons") as error:
+        hr.check(tmp_path / "r.csv", DOMAIN)
+    assert "SECRET" not in str(error.value)
+
+
+# -- hints -------------------------------------------------------------------------------------------------
+
+RECORDS = 400
+ITEMS = [str(k) for k in range(100, 140)]
+
+
+def records(**changed):
+    """Records of 50 users, without fault but for the changed columns."""
+    made = {
+        "user_id": [f"SECRET{k % 50}" for k in range(RECORDS)],
+        "item_id": [ITEMS[k // 50 + 8 * (k % 5)] for k in range(RECORDS)],
+        "rating": [str(1 + k % 5) for k in range(RECORDS)],
+        "timestamp": ["1700000000"] * RECORDS,
+    }
+    return pl.DataFrame(made | changed)
+
+
+def domain(items=ITEMS, **declared):
+    return hr.Domain(items, **{"scale": (1, 5, 1), "max_users": 60} | declared)
+
+
+GIVEN, COUNTED = domain(scale=None), domain(scale=None, counts=9)
+
+
+def hints(source, declared=None, **options):
+    found = hr.check(source, declared or domain(), hr.Reading(**options))
+    assert "SECRET" not in str(found)
+    return found.hints
+
+
+def only(source, declared=None, **options):
+    """The hint, if it is the only one."""
+    (hint,) = hints(source, declared, **options)
+    return hint
+
+
+def ids(form, **changed):
+    return records(**changed).with_columns(item_id=form(pl.col("item_id")))
+
+
+def everywhere(made, folder):
+    """The same records in whatever holds them."""
+    made.write_parquet(folder / "r.parquet")
+    made.write_csv(folder / "r.csv")
+    made.write_ndjson(folder / "r.jsonl")
+    yield from (folder / name for name in ("r.parquet", "r.csv", "r.jsonl"))
+    yield from (made, made.lazy(), made.to_arrow(), made.to_arrow().to_reader(7), made.to_pandas())
+    with piped(folder / "pipe.csv", [made.write_csv().encode()]) as pipe:
+        yield pipe
+    pipe.unlink()
+
+
+def test_what_is_right_has_no_hint():
+    assert hints(records()) == ()
+    assert hints(records().drop("rating"), GIVEN) == ()
+    assert hints(records(rating=["1", "1.0"] * (RECORDS // 2)), GIVEN) == ()
+    assert hints(records(), domain(likes=4)) == ()
+    assert hints(records().clear()) == ()
+    assert hints(records(), domain(users=[f"SECRET{k}" for k in range(50)])) == ()
+    assert hints(records(timestamp=["2024-02-01"] * RECORDS)) == ()
+    assert hints(records().rename({"rating": "count"}), COUNTED) == ()
+    assert hints(records(), COUNTED, columns={"count": "rating"}) == ()
+    assert hints(records(clicked=[1, 0] * (RECORDS // 2))) == ()
+    off = ["77", *(str(1 + k % 5) for k in range(RECORDS - 1))]
+    assert hints(records(rating=off)) == ()
+    assert hints(records(watch_length=["35"] * RECORDS, update=["x"] * RECORDS).drop("timestamp")) == ()
+
+
+def test_ids_that_are_written_differently():
+    case, zeros, quotes = "blanks or upper and lower case", "leading zeros", "quotes"
+    for form, items, difference in (
+        (lambda i: pl.concat_str(i, pl.lit(".0")), ITEMS, "a trailing .0"),
+        (lambda i: i, [f"{item}.0" for item in ITEMS], "a trailing .0"),
+        (lambda i: " " + i, ITEMS, case),
+        (lambda i: "tt" + i, [f"TT{item}" for item in ITEMS], case),
+        (lambda i: i, [f"00{item}" for item in ITEMS], zeros),
+        (lambda i: i.str.zfill(9), ITEMS, zeros),
+        (lambda i: "'" + i + "'", ITEMS, quotes),
+    ):
+        said = f"400 records (100.0 %) name items of the catalogue except for {difference}: "
+        assert hints(ids(form), domain(items))[0].startswith(said)
+
+
+def test_one_slip_among_many_strange_ids_is_not_the_fault():
+    strange = ids(lambda i: pl.concat_str(pl.lit("x"), i))
+    strange[0, "item_id"] = " 100"
+    assert "Only 0.0 % of the records are of items of the catalogue" in only(strange)
+
+
+def test_columns_that_are_exchanged():
+    swapped = records().rename({"user_id": "item_id", "item_id": "user_id"})
+    told = only(swapped)
+    assert "Only 0.0 % of the records are of items" in told
+    assert "100.0 % have a user id that is one: is item_id the right column" in told
+
+
+def test_people_who_are_written_differently():
+    mixed = records(user_id=[f"SECRET{k % 50}" if k % 8 else f"secret{k % 50} " for k in range(RECORDS)])
+    assert "50 user ids differ from another only by blanks or case" in only(mixed)
+
+
+@pytest.mark.parametrize(
+    ("rating", "hint"),
+    [
+        (
+            lambda k: 2 * (1 + k % 5),
+            "60.0 % of the ratings are not on the scale 1 to 5 by 1; the scale 2 to 10 by 2",
+        ),
+        (lambda k: (1 + k % 5) / 2, "; the scale 0.5 to 2.5 by 0.5 holds them all"),
+        (lambda k: 1 + k % 5 / 2, "the scale 1 to 3 by 0.5 holds them all"),
+        (lambda k: 0.1 + k % 7 / 9, "no usual scale holds them all"),
+        (lambda k: 1.7e9 + k * 7919, "no usual scale holds them all"),
+        (lambda k: 4, "All ratings are 4: if the records are clicks"),
+        (lambda k: f"{k % 5},5", "have they a decimal comma (--decimal ,)"),
+        (lambda k: "SECRET", "Many ratings are missing or not numbers: is rating the right column"),
+    ],
+)
+def test_ratings_that_are_not_on_the_scale(rating, hint):
+    assert hint in only(records(rating=[str(rating(k)) for k in range(RECORDS)]))
+
+
+def test_the_fix_of_a_scale_is_public_knowledge():
+    for declared in (domain(scale=(1, 3, 1)), domain(scale=(0, 100, 1))):
+        told = only(records(), declared)
+        assert "only if it is known publicly" in told
+    assert "less than half of the scale 0 to 100 by 1" in told
+
+
+def test_a_header_that_is_read_as_a_record(tmp_path):
+    records().write_csv(tmp_path / "r.csv")
+    positions = {"user_id": 0, "item_id": 1, "rating": 2}
+    assert "The first record holds names of columns" in only(tmp_path / "r.csv", columns=positions)
+
+
+def test_timestamps_that_are_not_seconds():
+    assert "divide them by 1000" in only(records(timestamp=["1700000000000"] * RECORDS))
+    assert "is timestamp the right column" in only(records(timestamp=["01.02.2024"] * RECORDS))
+
+
+def test_requested_epsilons_and_counts_that_are_none():
+    source = records(privacy=["yes"] * RECORDS).with_columns(pl.col("rating").cast(pl.Float64))
+    assert any("neither a number nor a class" in hint for hint in hints(source))
+    assert "is count the right column" in only(records(count=["often"] * RECORDS).drop("rating"), COUNTED)
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "hint"),
+    [
+        ("Zeitpunkt", "2024-01-31T13:45:00Z", "The column Zeitpunkt sounds like times and is not read."),
+        (
+            "created_at",
+            1_700_000_000,
+            "name it (--column timestamp=created_at, columns={'timestamp': 'created",
+        ),
+        ("is_recommended", "SECRET", "The column is_recommended is not read: every record counts as an item"),
+        ("count", 3, "The column count is not read: every record counts as an item that the user gave"),
+    ],
+)
+def test_a_column_that_is_not_read_is_named_whatever_holds_it(tmp_path, name, cells, hint):
+    source = records(**{name: [cells] * RECORDS}).drop("rating", *(["timestamp"] if "time" in hint else []))
+    for made in everywhere(source, tmp_path):
+        assert hint in only(made, GIVEN)
+    assert hints(records(**{name: [cells] * RECORDS})) == ()
+
+
+def test_a_name_of_a_column_cannot_act_on_a_terminal():
+    told = only(records(**{"at \x1b[31m\n" + "x" * 99: ["x"] * RECORDS}).drop("timestamp"))
+    assert not {"\x1b", "\n"} & {*told}
+    assert len(told) < 600
+
+
+@pytest.mark.parametrize("cells", ["1 -1", "5 2", "5 5", "up down", "1 0", (True, False)])
+def test_ratings_that_interactions_do_not_use_are_refused(tmp_path, cells):
+    cells = cells.split() if isinstance(cells, str) else cells
+    source = records(rating=[*cells] * (RECORDS // 2))
+    other = RECORDS // 2 if cells[0] in ("1", True) else RECORDS
+    for declared in (GIVEN, COUNTED):
+        for made in everywhere(source, tmp_path):
+            found = hr.check(made, declared)
+            assert (found.refused, found.dropped.unused) == (("rating",), other)
+            assert "accept it: --accept rating, accept='rating'" in str(found)
+
+
+def test_a_rating_of_one_or_none_says_no_more_than_its_record():
+    for cells in (["1", " 1.0", "", "nan"], [1.0, None] * 2):
+        same = hr.check(records(rating=cells * (RECORDS // 4)), GIVEN)
+        assert (same.refused, same.hints, same.dropped.unused) == ((), (), 0)
+    assert hr.check(records(), domain(likes=4)).refused == ()

@@ -1,0 +1,154 @@
+"""Which column is which: by usual names, a mapping or positions; what an error advises and shows."""
+
+import polars as pl
+import pytest
+
+from hushrec.data import columns
+from hushrec.data.columns import COUNTED, RATED, UNRATED, UNUSED, by_name, by_position, headerless
+from hushrec.data.domain import Domain
+from hushrec.errors import DataError
+from support.refusals import DOMAIN, refused, rows
+
+GIVEN = Domain(["10"], max_users=5)
+WIDE = ["who", *(f"SECRET {k}" for k in range(1, 8))]
+BOTH = {"user_id": 0, "item_id": 1}
+ALL = BOTH | {"rating": 2, "timestamp": 3}
+
+
+def named(names, roles=RATED, **mapped):
+    return by_name(mapped, names.split(), "the table", roles)
+
+
+def test_usual_names_are_recognised_and_others_mapped():
+    usual = [
+        "user_id item_id rating timestamp",
+        "userId movieId rating timestamp",
+        "user item rating timestamp",
+    ]
+    usual += ["UserID MovieID Rating Timestamp", "userID itemID RATING time_stamp"]
+    assert all(named(names) == ALL for names in usual)
+    assert named("user who item rating Timestamp", user_id="who") == {"user_id": 1, "item_id": 2} | {
+        "rating": 3, "timestamp": 4
+    }  # fmt: skip
+    assert named("user_id userId item_id rating privacy") == {"user_id": 0, "item_id": 2, "rating": 3} | {
+        "personal_epsilon": 4
+    }  # fmt: skip
+    table = pl.DataFrame({"who": ["x"], "what": ["10"], "rating": [2], "user": ["not he"], "note": ["!"]})
+    assert rows(table, columns={"user_id": "who", "item_id": "what"}) == [("x", "10", 2.0)]
+    # Of two columns that might tell what people ask for, neither may be passed over.
+    with pytest.raises(DataError, match="more than one column for personal_epsilon"):
+        named("user_id item_id rating personal_epsilon privacy")
+
+
+def test_positions_are_usual_or_mapped_and_an_epsilon_or_a_count_is_never_guessed():
+    assert by_position({}, 3, "r.dat") == BOTH | {"rating": 2}
+    assert by_position({}, 4, "r.dat") == by_position({}, 9, "r.dat") == ALL
+    mapped = {"user_id": 4, "item_id": 0, "rating": 1, "personal_epsilon": 2}
+    assert by_position(mapped, 5, "r.dat") == mapped
+    for mapped, width in (({}, 2), (BOTH, 9), (BOTH | {"rating": 3}, 3), (BOTH | {"rating": -1}, 3)):
+        with pytest.raises(DataError, match=rf"r.dat: a line has {width} field"):
+            by_position(mapped, width, "r.dat")
+
+
+def test_a_mapping_says_whether_there_is_a_header():
+    assert [headerless(mapped) for mapped in ({"user_id": 3}, {}, {"user_id": "who"})] == [True, False, False]
+    with pytest.raises(DataError, match="mixes names and positions"):
+        headerless({"user_id": 0, "rating": "r"})
+    unknown = {"usr": RATED, "count": RATED, "rating": COUNTED, UNUSED: (*UNRATED, UNUSED)}
+    for key, roles in unknown.items():
+        with pytest.raises(
+            DataError, match=f"unknown key '{key}'; the keys for this domain are user_id, item"
+        ):
+            headerless({key: "stars"}, roles)
+
+
+def test_interactions_need_no_rating():
+    names = "user item rating count timestamp"
+    assert named(names, UNRATED) == BOTH | {"timestamp": 4}
+    assert named(names, COUNTED) == BOTH | {"count": 3, "timestamp": 4}
+    assert named("user item", COUNTED) == by_position({}, 2, "r.txt", UNRATED) == BOTH
+    # The third field is a rating, as everywhere else.
+    assert by_position({}, 4, "r.txt", COUNTED) == BOTH | {"timestamp": 3}
+    few = r'too few for user_id and item_id; .*\{"user_id": 0, "item_id": 1\}\) \(--column user_id=0'
+    with pytest.raises(DataError, match=few):
+        by_position({}, 1, "r.txt", UNRATED)
+    with pytest.raises(DataError, match=r'no column for item_id; .*\{"user_id": \.\.\., "item_id": \.\.\.\}'):
+        named("user what", UNRATED)
+
+
+def test_the_rating_beside_interactions_is_found_unless_it_has_a_role():
+    roles, places = (*COUNTED, UNUSED), BOTH | {"timestamp": 3}
+    assert named("user item Rating timestamp", roles) == places | {UNUSED: 2}
+    assert named("user item Rating timestamp", roles, count="Rating") == places | {"count": 2}
+    assert named("user item", roles) == BOTH
+    assert by_position({}, 4, "r.txt", roles) == places | {UNUSED: 2}
+    assert by_position(BOTH, 4, "r.txt", roles) == BOTH
+
+
+def test_names_may_suggest_times_or_verdicts():
+    names = [
+        "created_at",
+        "ratedOn",
+        "Zeitpunkt",
+        "event",
+        "clicked",
+        "is_recommended",
+        "update",
+        "watchtime",
+    ]
+    assert [name for name in names if columns.sounds_like_time(name)] == names[:3]
+    assert [name for name in names if columns.sounds_like_verdict(name)] == names[3:6]
+
+
+# -- what an error advises ---------------------------------------------------------------------------------
+
+
+def of_file(tmp_path, content, name="r.csv"):
+    """The refusal of a file."""
+    (tmp_path / name).write_text(content)
+    return refused(tmp_path / name)
+
+
+def test_a_first_line_that_may_be_somebodys_record_is_not_shown(tmp_path):
+    titles = ("Alien,NA", "Account of a Count,NA", "Heat,4711")  # titles may hold words of columns
+    heads = [f"SECRET,{cells}\nSECRET,Heat,5\n" for cells in titles]
+    for content in (*heads, "userId;movieId;SECRET\nSECRET;Heat;5\n"):
+        said = of_file(tmp_path, content)
+        assert not any(cell in said for cell in ("Alien", "Heat", "Account", "4711", "movieId"))
+
+
+def test_another_separator_is_named(tmp_path):
+    fixes = {";": 'separator=";"', "\t": 'format="tsv"', "|": 'separator="|"', "::": 'format="dat"'}
+    for mark, fix in fixes.items():
+        for head in ("user_id item_id rating", "SECRET SECRET 5"):
+            assert f"give {fix}" in of_file(tmp_path, f"{head}\nx 10 5\n".replace(" ", mark))
+    assert 'commas: give format="csv"' in of_file(tmp_path, "SECRET,10,5\n", "r.dat")
+    assert "check format= and separator=" in of_file(tmp_path, "SECRET\n", "r.dat")
+    assert columns.divided("user_id") == ""
+
+
+@pytest.mark.parametrize("domain", [DOMAIN, GIVEN])
+def test_a_wide_sheet_is_unpivoted_by_the_line_that_is_given(domain):
+    wide = pl.DataFrame({"user_id": ["x", "y"], "10": [5, None]} | {f"i{k}": [None, 1] for k in range(8)})
+    line = refused(wide, domain).split("with polars: ")[1]
+    assert [row[:2] for row in rows(eval(line, {"table": wide, "pl": pl}), domain)] == [("x", "10")]
+
+
+def test_a_wide_sheet_without_a_usual_name_is_advised_and_not_shown(tmp_path):
+    said = of_file(tmp_path, ",".join(WIDE) + "\n")
+    assert "wide sheet" in said
+    assert "where USER is the column of the users" in said
+    said = of_file(tmp_path, ",".join(map(str, range(9))) + "\n")
+    assert "looks like data" in said
+    assert "wide sheet" in said
+    for names in (WIDE[:7], ["item", *WIDE], ["rating", *WIDE]):
+        missing = ["item_id", "rating"] if names == WIDE[:7] else ["rating"]
+        assert "wide" not in columns.named(names, ("user_id", "item_id", "rating"), missing, {"user"})
+
+
+def test_columns_are_named_as_they_are_typed_on_the_command_line(tmp_path):
+    assert "--column user_id=NAME --column item_id=NAME" in of_file(tmp_path, "user,what,rating\n")
+    assert "--column user_id=0 --column item_id=1 --column rating=2" in of_file(tmp_path, "5,10,5\n")
+    told = columns.named(["item_id", *(f"n{k}" for k in range(90))], ("user_id",), ["user_id"], {"item"})
+    assert "it has item_id, n0, n1," in told
+    assert "n10 and 79 more; say which is which" in told

@@ -1,0 +1,529 @@
+"""People in a folder are those in memory; what is damaged is refused by name; only their owner reads them."""
+
+import functools
+import gc
+import hashlib
+import itertools
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+from hushrec.data import engine
+from hushrec.data.domain import Domain
+from hushrec.data.dropped import Dropped
+from hushrec.data.folder import TYPES
+from hushrec.data.load import _too_large, load
+from hushrec.data.people import People
+from hushrec.data.reading import PLAIN
+from hushrec.data.sources import parts_of
+from hushrec.data.synthetic import netflix_like
+from hushrec.errors import DataError
+
+KINDS = {
+    "ratings": {"scale": (1, 5, 0.5)},
+    "likes": {"scale": (1, 5, 0.5), "likes": 2.5},
+    "interactions": {},
+    "counts": {"counts": 3},
+}
+CLASSES = {"strict": 0.5, "loose": 9}
+
+
+def domain_of(kind, **more):
+    return Domain(range(30), max_users=200, personal_epsilon=CLASSES, **KINDS[kind], **more)
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Records of every kind: good, odd and bad, people's own in all places, some twice."""
+    rng = np.random.default_rng(3)
+    n = 3000
+    users = np.array([f"{name}{u}" for name in ("caf\u00e9", "cafe\u0301") for u in range(50)])
+    cells = {
+        "user_id": rng.choice(users, n),
+        "item_id": rng.integers(0, 32, n).astype(str),
+        "rating": rng.choice(["1", "2.5", "4.4", "5", "9", "none"], n),
+        "timestamp": rng.integers(0, 50, n).astype(str),
+        "personal_epsilon": rng.choice(["strict", "loose", "1.5", "3", "0", "often", "-1"], n),
+    }
+    return pl.DataFrame(cells).with_columns(count=pl.col("rating"))
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Made-up ratings with everything that ratings may have, and the folder that holds them."""
+    made, rng = netflix_like(200, 50, 3000, 1), np.random.default_rng(0)
+    made = replace(
+        made,
+        timestamps=rng.integers(0, 1 << 40, 3000),
+        personal_epsilon=rng.uniform(0, 3, 200),
+        dropped=Dropped(records=3000),
+    )
+    folder = tmp_path_factory.mktemp("kept") / "people"
+    load(made.table(), made.domain, where=folder)
+    return made, folder
+
+
+@pytest.fixture
+def ratings(kept):
+    return kept[0]
+
+
+@pytest.fixture
+def people(kept, tmp_path):
+    """Them, in a copy of the folder, in many blocks."""
+    shutil.copytree(kept[1], tmp_path / "people")
+    return replace(People.open(tmp_path / "people", kept[0].domain), _per_block=300)
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """The place of temporary files. That of DuckDB, which stays until the program ends, is elsewhere."""
+    engine.connect().close()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def rows(blocks):
+    return [row for block in blocks for row in pl.from_arrow(block.table()).rows()]
+
+
+def require_same(found, memory):
+    assert rows(found.blocks()) == rows([memory]) == rows([found.gathered()])
+    assert found.users.equals(memory.users)
+    assert found.digest() == memory.digest() == found.gathered().digest()
+    assert found.dropped == memory.dropped == found.gathered().dropped
+    assert (found.n_users, found.n_entries, found.facts) == (memory.n_users, memory.n_entries, memory.facts)
+
+
+# -- the same people --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_they_are_the_people_in_memory(table, tmp_path, monkeypatch, kind):
+    domain = domain_of(kind)
+    memory = load(table, domain)
+    monkeypatch.setattr("hushrec.data.clean._BATCH", 50)
+    found = load(table, domain, where=tmp_path / "p")
+    require_same(found, memory)
+    require_same(replace(People.open(tmp_path / "p", domain), _per_block=50), memory)
+    assert found.dropped != Dropped()
+    assert found.capped(5).gathered().digest() == memory.capped(5).digest()
+    assert load(table[::-1], domain, where="disk").digest() == found.digest(), "whatever the order of records"
+    assert [path.name for path in tmp_path.iterdir()] == ["p"]
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_an_opt_out_counts_wherever_it_stands(table, tmp_path, timed):
+    """Also in a file of its own of which nothing is kept."""
+    table = table if timed else table.drop("timestamp")
+    out = table["user_id"].unique().sort()[::3]
+    wrong = {"item_id": pl.lit("nosuch"), "personal_epsilon": pl.lit("0")}
+    refusals = table[: len(out)].with_columns(user_id=out, **wrong)
+    mine, names = table.with_columns(personal_epsilon=pl.lit("3")), set(out.str.normalize("NFC"))
+    for number, both in enumerate(([refusals, mine], [mine, refusals])):
+        found = load(both, domain_of("ratings"), where=tmp_path / str(number))
+        require_same(found, load(pl.concat(both), domain_of("ratings")))
+        for user, epsilon in zip(found.users.to_pylist(), found.personal_epsilon.tolist(), strict=True):
+            assert epsilon == (0 if user in names else 3)
+        assert (found.timestamps is not None) is timed
+
+
+@pytest.mark.parametrize("left_out", [*itertools.product([False, True], repeat=2)])
+def test_nobody_has_the_columns_of_somebody(table, tmp_path, left_out):
+    """Of a source without a good record the manifest names the arrays of a full one."""
+    full = table.drop(itertools.compress(["timestamp", "personal_epsilon"], left_out))
+    arrays = {*TYPES} - {*itertools.compress(["timestamps", "personal_epsilon"], left_out)}
+    bad = full[:9].with_columns(item_id=pl.lit("x"))
+    for name, source in {"full": full, "none": full[:0], "bad": bad}.items():
+        found = load(source, domain_of("ratings"), where=tmp_path / name)
+        require_same(found, load(source, domain_of("ratings")))
+        assert (found.n_users > 0, found.n_blocks > 0) == (name == "full",) * 2
+        assert (found.timestamps is None, found.personal_epsilon is None) == left_out
+        manifest = json.loads((tmp_path / name / "manifest.json").read_text())
+        assert set(manifest["arrays"]) == arrays == {path.stem for path in (tmp_path / name).glob("*.bin")}
+
+
+def test_a_roster_is_kept_to(table, tmp_path):
+    listed = domain_of("ratings", users=["caf\u00e91", "caf\u00e98", "nobody"])
+    found, memory = load(table, listed, where=tmp_path / "p"), load(table, listed)
+    require_same(found, memory)
+    (first, second) = replace(found, _per_block=1).blocks()
+    assert first.roster_indptr().tolist() == [0, first.n_entries, first.n_entries, first.n_entries]
+    assert second.roster_indptr().tolist() == [0, 0, second.n_entries, second.n_entries]
+
+
+# -- blocks -----------------------------------------------------------------------------------------------
+
+
+def test_blocks_hold_whole_people_and_as_many_as_fit(ratings, people):
+    require_same(people, ratings)
+    blocks = list(people.blocks())
+    assert people.n_blocks == len(blocks) > 8
+    assert all(block.domain is ratings.domain for block in blocks)
+    assert all(block.n_entries <= 300 for block in blocks)
+    for block, following in itertools.pairwise(blocks):
+        assert block.n_entries + following.counts[0] > 300
+    alone = list(replace(people, _per_block=1).blocks())
+    assert [block.n_users for block in alone] == [1] * 200
+    assert rows(alone) == rows([ratings])
+
+
+def test_arrays_stay_on_the_disk_unless_they_are_gathered(people):
+    for names, found, mapped in (
+        (["items", "values", "timestamps", "personal_epsilon"], next(people.blocks()), True),
+        (["items", "values", "timestamps"], people.gathered(), False),
+    ):
+        for name in names:
+            base = getattr(found, name)
+            while not isinstance(base, np.memmap) and base.base is not None:
+                base = base.base
+            assert isinstance(base, np.memmap) is mapped
+
+
+def test_a_cap_is_that_of_the_people_in_memory(ratings, people):
+    for caps in ([9], [9, 5], [5, 9]):
+        found = functools.reduce(People.capped, caps, people)
+        assert rows(found.blocks()) == rows([ratings.capped(min(caps))])
+        assert found.gathered().digest() == ratings.capped(min(caps)).digest()
+    assert len({people.digest(), people.capped(9).digest(), people.capped(5).digest()}) == 3
+    with pytest.raises(DataError, match="1 or more"):
+        people.capped(0)
+
+
+def test_parts_of_a_folder_are_in_memory(ratings, people):
+    odd = np.arange(3000) % 2 == 1
+    assert people.select(odd).digest() == ratings.select(odd).digest()
+    assert people.slice(3, 9).digest() == ratings.slice(3, 9).digest()
+    assert people.table().equals(ratings.table())
+    capped = people.capped(5).cuts(50), ratings.capped(5).cuts(50)
+    assert [cut.digest() for cut in capped[0]] == [cut.digest() for cut in capped[1]]
+
+
+# -- files ------------------------------------------------------------------------------------------------
+
+
+def test_every_array_is_written_with_its_type_and_hash_for_the_owner_alone(ratings, people):
+    manifest = json.loads((people.folder / "manifest.json").read_text())
+    assert set(manifest["arrays"]) == set(TYPES)
+    for name, stored in manifest["arrays"].items():
+        path = people.folder / f"{name}.bin"
+        assert stored["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+        assert stored["length"] == len(np.fromfile(path, TYPES[name]))
+    for path in [people.folder, *people.folder.iterdir()]:
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
+
+
+def test_only_their_domain_opens_them(ratings, people):
+    other = Domain(ratings.domain.items, scale=(1, 5, 1), max_users=201)
+    with pytest.raises(DataError, match="was loaded for another domain"):
+        People.open(people.folder, other)
+
+
+def test_a_place_that_cannot_be_written_is_left_alone(table, tmp_path):
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "mine").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    for place, problem in (
+        (tmp_path / "p", "p exists; load it in place of the files if it holds them, or choose another one"),
+        (tmp_path / "no" / "p", "no is not a folder; choose another one"),
+        (tmp_path / "file" / "p", "file is not a folder"),
+    ):
+        with pytest.raises(DataError, match=problem):
+            load(table, domain_of("ratings"), where=place)
+    assert {path.name for path in tmp_path.rglob("*")} == {"p", "mine", "file"}
+
+
+def test_a_failure_leaves_nothing(table, temporary, monkeypatch):
+    domain = domain_of("ratings")
+    for where in (temporary / "p", "disk", "memory"):
+        for column in ("timestamp", "personal_epsilon"):
+            for source in ([table, table.drop(column)], [table.drop(column), table]):
+                with pytest.raises(DataError, match=f"some files lack the column {column}"):
+                    load(source, domain, where=where)
+        with pytest.raises(DataError, match="does not exist"):
+            load(temporary / "nosuch.csv", domain, where=where)
+    monkeypatch.setattr("hushrec.data.assemble._count", lambda *_: 1 / 0)
+    for where in (temporary / "p", "disk", "memory"):
+        with pytest.raises(ZeroDivisionError):
+            load(table, domain, where=where)
+    gc.collect()
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_disk_without_room_is_told(table, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("hushrec.data.folder.Folder.add", full)
+    with pytest.raises(DataError, match="p cannot be written: No space left on device; choose another"):
+        load(table, domain_of("ratings"), where=tmp_path / "p")
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- damage -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_a_damaged_file_is_refused_by_name(people, name):
+    path = people.folder / f"{name}.bin"
+    content = path.read_bytes()
+    for damage in (0, len(content) // 2, len(content) - 1):
+        path.write_bytes(content[:damage] + bytes([content[damage] ^ 1]) + content[damage + 1 :])
+        for check in (people.verify, people.digest):
+            with pytest.raises(DataError, match=f"{name}.bin is not what was written; load the records"):
+                check()
+    path.write_bytes(content + b"\0")
+    with pytest.raises(DataError, match=f"{name}.bin is not what was written"):
+        people.verify()
+    for keep in (0, 5, len(content) - 1):
+        path.write_bytes(content[:keep])
+        with pytest.raises(DataError, match=f"{name}.bin is missing, damaged or cut short"):
+            People.open(people.folder, people.domain)
+    path.unlink()
+    with pytest.raises(DataError, match=f"{name}.bin is missing"):
+        People.open(people.folder, people.domain)
+    with pytest.raises(DataError, match=f"{name}.bin is not what was written"):
+        people.verify()
+
+
+@pytest.mark.parametrize("name", ["items", "values", "timestamps"])
+def test_a_file_that_goes_while_it_is_read_is_refused(people, name):
+    (people.folder / f"{name}.bin").unlink()
+    for read in (lambda: list(people.blocks()), people.gathered):
+        with pytest.raises(DataError, match=f"{name}.bin is missing"):
+            read()
+
+
+def test_swapped_files_are_refused(ratings, people, tmp_path):
+    other = load(ratings.slice(0, 100).table(), ratings.domain, where=tmp_path / "other")
+    for name in TYPES:
+        mine = shutil.move(people.folder / f"{name}.bin", tmp_path)
+        shutil.copy(other.folder / f"{name}.bin", people.folder)
+        with pytest.raises(DataError, match=f"{name}.bin is missing, damaged or cut short"):
+            People.open(people.folder, ratings.domain)
+        with pytest.raises(DataError, match="is not what was written"):
+            people.verify()
+        shutil.move(mine, people.folder / f"{name}.bin")
+    shutil.copy(people.folder / "manifest.json", other.folder)
+    with pytest.raises(DataError, match="cut short"):
+        People.open(other.folder, ratings.domain)
+
+
+def crafted(people, change=None, **arrays):
+    """Change the manifest, and put other arrays in the place of files, with their right hashes."""
+    path = people.folder / "manifest.json"
+    manifest = json.loads(path.read_text())
+    for name, array in arrays.items():
+        data = np.asarray(array).astype(TYPES[name]).tobytes()
+        (people.folder / f"{name}.bin").write_bytes(data)
+        manifest["arrays"][name] = {"length": len(array), "sha256": hashlib.sha256(data).hexdigest()}
+    if change is not None:
+        change(manifest)
+    path.write_text(json.dumps(manifest))
+
+
+@pytest.fixture
+def three(tmp_path):
+    """Three people with interactions: of x items 0 and 1, of y item 2, of z item 0."""
+    columns = {"user": [*"xxyz"], "item": [0, 1, 2, 0], "timestamp": 7, "epsilon": [1, 1, 2, 3]}
+    return load(pl.DataFrame(columns), Domain(range(3), max_users=9), where=tmp_path / "three")
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        *({"items": wrong} for wrong in ([0, 1, 3, 0], [0, -1, 2, 0], [1, 0, 2, 0], [0, 1, 2])),
+        *({"indptr": wrong} for wrong in ([0, 2, 3], [1, 2, 3, 4], [0, 2, 2, 4], [0, 5, 3, 4], [])),
+        {"indptr": [0, 2**63 - 1, -2, 4]},  # differences that overflow
+        {"indptr": [], "user_ends": []},
+        *({"users": [*wrong]} for wrong in (b"aab", b"bac", b"a\xff\x80", b"ab")),
+        *({"user_ends": wrong} for wrong in ([0, 1, 2], [1, 2, 3, 3], [0, 2, 1, 3], [0, 2**63 - 1, -2, 3])),
+        {"values": [1, 1, 1, 1]},
+        {"timestamps": [7, 7, 7]},
+        *({"personal_epsilon": wrong} for wrong in ([1, 2], [1, -1, 2], [1, np.nan, 2])),
+    ],
+    ids=str,
+)
+def test_crafted_arrays_never_reach_a_kernel(three, arrays):
+    crafted(three, **arrays)
+    for read in (lambda people: list(people.blocks()), People.gathered):
+        with pytest.raises(DataError, match="three holds no people, or is damaged; load the records again"):
+            read(People.open(three.folder, three.domain))
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"), [("ratings", [9]), ("counts", [0]), ("counts", [4]), ("counts", None)]
+)
+def test_values_that_the_domain_does_not_have_are_refused(tmp_path, kind, values):
+    table = pl.DataFrame({"user_id": ["x"], "item_id": ["1"], "rating": 1, "count": 1})
+    found = load(table, domain_of(kind), where=tmp_path / "p")
+    if values is None:
+        crafted(found, lambda m: m["arrays"].pop("values"))
+    else:
+        crafted(found, values=values)
+    with pytest.raises(DataError, match="holds no people, or is damaged"):
+        list(People.open(found.folder, found.domain).blocks())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m: m.clear(),
+        lambda m: m.update(format="hushrec people 4"),
+        lambda m: m.update(format=["hushrec people 5"]),
+        lambda m: m.pop("domain"),
+        lambda m: m.update(arrays=7),
+        *(lambda m, name=name: m["arrays"].pop(name) for name in ("users", "user_ends", "indptr", "items")),
+        lambda m: m["arrays"].update({"../../x": {"length": 0, "sha256": "0"}}),
+        lambda m: m["arrays"].update(items=7),
+        lambda m: m["arrays"]["items"].pop("sha256"),
+        *(
+            lambda m, length=length: m["arrays"]["items"].update(length=length)
+            for length in ("many", None, -1, 3, 5, 2**70, float("inf"), float("nan"))
+        ),
+        lambda m: m["dropped"].pop("records"),
+        lambda m: m["dropped"].update(records=float("inf")),
+    ],
+)
+def test_a_crafted_manifest_is_refused(three, change):
+    crafted(three, change)
+    with pytest.raises(DataError, match=r"three(/items.bin)? .*; load the records again"):
+        People.open(three.folder, three.domain)
+
+
+@pytest.mark.parametrize("text", [None, "", "{", "[]", "7", "\0", '{"arrays": []}', "[" * 100_000])
+def test_a_folder_that_is_none_is_refused(ratings, tmp_path, text):
+    if text is not None:
+        (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(DataError, match="holds no people, or is damaged"):
+        People.open(tmp_path, ratings.domain)
+
+
+# -- temporary folders ------------------------------------------------------------------------------------
+
+
+def test_a_temporary_folder_is_private_and_ends_with_its_use(table, temporary):
+    domain = domain_of("ratings")
+    with load(table.lazy(), domain, where="disk") as people:
+        (folder,) = temporary.iterdir()
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        require_same(people, load(table, domain))
+    assert list(temporary.iterdir()) == []
+    capped = load(table, domain, where="disk").capped(1)  # which keeps the files of the others
+    gc.collect()
+    assert capped.gathered().n_users
+    del capped
+    gc.collect()
+    assert list(temporary.iterdir()) == []
+
+
+KILLED = """
+import os, signal
+import numpy as np, pyarrow as pa
+from hushrec.data import assemble, engine
+from hushrec.data.domain import Domain
+from hushrec.data.load import _too_large, load
+engine.MEMORY = 20 << 20
+os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
+assemble._count = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+users, rng = pa.array([f"SECRET{u:06d}" for u in range(100_000)]), np.random.default_rng(0)
+table = pa.table({
+    "user_id": users.take(pa.array(rng.integers(0, 100_000, 400_000))),
+    "item_id": rng.integers(0, 1000, 400_000),
+    "rating": rng.integers(1, 6, 400_000),
+})
+load(table, Domain(range(1000), scale=(1, 5, 1), max_users=100_000), where="disk")
+"""
+FAILS = """
+from hushrec.data.engine import Temporary
+made = Temporary()
+(made.folder / "people").write_bytes(b"private")
+raise SystemExit(3)
+"""
+
+
+def test_a_killed_program_leaves_no_id_in_the_open_and_nothing_after_the_next_which_may_fail(tmp_path):
+    """The load is killed as it writes the first rows, when the records do not fit in DuckDB's memory."""
+
+    said = {"env": {**os.environ, "TMPDIR": str(tmp_path)}, "capture_output": True, "check": False}
+    assert subprocess.run([sys.executable, "-c", KILLED], **said).returncode == -signal.SIGKILL
+    assert {stat.S_IMODE(folder.stat().st_mode) for folder in tmp_path.iterdir()} == {0o700}
+    left = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in left if path.parent.name == "spill") > 1 << 20
+    assert not [path for path in left if b"SECRET" in path.read_bytes()]
+    done = subprocess.run([sys.executable, "-c", FAILS], **said)
+    assert (done.returncode, b"a killed run had left it" in done.stderr) == (3, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_place_for_temporary_files_the_fix_is_named(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nosuch"))
+    monkeypatch.setattr(engine, "MEMORY", engine.MEMORY - 1)  # so that another DuckDB starts
+    with pytest.raises(DataError, match=r"temporary files cannot be written: .*; name another .* TMPDIR"):
+        load(table, domain_of("ratings"), where="disk")
+    assert load(table, domain_of("ratings")).n_users, "memory needs none"
+
+
+@pytest.mark.full
+def test_memory_does_not_grow_with_the_records(tmp_path):
+    """Ten million ratings would take 670 MB; DuckDB may use 128 MB, and uses some that it does not count."""
+    script = """
+import sys
+from pathlib import Path
+from hushrec.data import engine
+from hushrec.data.domain import Domain
+from hushrec.data.load import _too_large, load
+engine.MEMORY = 128 << 20
+folder = Path(sys.argv[1])
+domain = Domain.open(folder / "domain.json")
+def peak():
+    (line,) = [line for line in open("/proc/self/status") if line.startswith("VmHWM")]
+    return int(line.split()[1]) >> 10
+before = peak()
+load(folder / "r.parquet", domain, where=folder / "people")
+print(peak() - before)
+"""
+    made = netflix_like(20_000, 2_000, 10_000_000, 1)
+    made.domain.save(tmp_path / "domain.json")
+    pq.write_table(made.table(), tmp_path / "r.parquet")
+    command = [sys.executable, "-c", script, tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 350
+    assert People.open(tmp_path / "people", made.domain).digest() == made.digest()
+
+
+def test_what_is_too_large_for_memory_is_told_by_the_sizes_of_files(tmp_path):
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_bytes(b"0" * 8000)
+    files, needed = parts_of(f"{tmp_path}/*.csv", PLAIN), 2 * 1000 * 32
+    assert _too_large(files, needed - 1)
+    assert not _too_large(files, needed)
+    assert not _too_large([pl.LazyFrame()], 0)
+
+
+@pytest.mark.parametrize("where", ["memory", "disk"])
+def test_a_disk_without_room_for_what_spills_is_named(tmp_path, where):
+    """In a process of its own, since DuckDB's limits hold for a process."""
+    program = (
+        "import hushrec as hr, pyarrow as pa, sys\n"
+        "from hushrec.data import engine\n"
+        "engine.MEMORY = 24 << 20\n"
+        "engine.connect().execute(\"SET max_temp_directory_size = '1MB'\").fetchall()\n"
+        "n = 400_000\n"
+        "table = pa.table({'user_id': [f'u{k % 100_000}' for k in range(n)], 'item_id': ['1'] * n})\n"
+        "hr.load(table, hr.Domain(['1'], max_users=200_000), where=sys.argv[1])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, where], capture_output=True, text=True)
+    assert "hushrec.errors.DataError: this needs more memory, or more room for temporary files" in done.stderr
+    assert "duckdb" not in done.stderr.rpartition("Traceback")[2]
