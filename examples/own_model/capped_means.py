@@ -7,8 +7,9 @@ import numpy as np
 from pydantic import Field
 
 from hushrec.arrays import Ints
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
-from hushrec.data.people import AnyPeople, People
+from hushrec.data.people import People
 from hushrec.models.base import PrivateModel
 from hushrec.models.effects import ItemEffects
 from hushrec.models.outputs import factor_release

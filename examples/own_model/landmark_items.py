@@ -9,8 +9,9 @@ from pydantic import Field
 from scipy import sparse
 
 from hushrec.arrays import Floats, Ints
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain, FeedbackKind
-from hushrec.data.people import AnyPeople, People
+from hushrec.data.people import People
 from hushrec.models.base import PrivateModel
 from hushrec.models.lists.estimate.pair_factors import LinearWeights
 from hushrec.models.lists.outputs import linear_release, score_release

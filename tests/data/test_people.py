@@ -13,9 +13,10 @@ from numpy.random import default_rng
 from scipy.stats import chi2
 
 import hushrec as hr
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
-from hushrec.data.people import PER_BLOCK, AnyPeople, People, PublicFacts
+from hushrec.data.people import PER_BLOCK, People, PublicFacts
 from hushrec.errors import DataError, DomainError
 from support.packed import packed
 

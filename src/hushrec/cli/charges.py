@@ -16,8 +16,9 @@ from hushrec.errors import ReleaseError, ShareExceeded, WeakBudget
 if TYPE_CHECKING:
     from hushrec.curator.charging import Recipe
     from hushrec.curator.stopped_fits import StoppedFits
+    from hushrec.data.anywhere import AnyPeople
     from hushrec.data.domain import Domain
-    from hushrec.data.people import AnyPeople, PublicFacts
+    from hushrec.data.people import PublicFacts
     from hushrec.data.reading import Columns
     from hushrec.privacy.accounting.plan import Plan
     from hushrec.privacy.ledger.ledger import Ledger

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.table import Table
 
-    from hushrec.data.people import AnyPeople
+    from hushrec.data.anywhere import AnyPeople
     from hushrec.documents.document import Block, Document
     from hushrec.privacy.ledger.ledger import Ledger
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from hushrec.curator.charging import Recipe
     from hushrec.curator.fit import Spending
     from hushrec.curator.stopped_fits import StoppedFits
+    from hushrec.data.anywhere import AnyPeople
     from hushrec.data.domain import Domain
-    from hushrec.data.people import AnyPeople
     from hushrec.models.base import Model
     from hushrec.privacy.accounting.budget import Budget
     from hushrec.release.artefact import Release

@@ -5,9 +5,10 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Literal, get_args
 
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.dropped import Refusal
 from hushrec.data.machine import machine
-from hushrec.data.people import AnyPeople, PublicFacts
+from hushrec.data.people import PublicFacts
 from hushrec.errors import (
     ConfigError,
     DataError,

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from hushrec.curator.admit import accepted, admit
 from hushrec.curator.stopped_fits import StoppedFits, drop_uncharged
-from hushrec.data.people import AnyPeople
+from hushrec.data.anywhere import AnyPeople
 from hushrec.errors import (
     ChargeUnpublished,
     HushrecError,

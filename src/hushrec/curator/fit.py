@@ -15,8 +15,9 @@ from hushrec.curator.statements import describe, from_data, not_private
 from hushrec.curator.stopped_fits import StoppedFits, stopped_fits
 from hushrec.curator.suggest_model import choice
 from hushrec.curator.years import handed_over, whole_of, year_of
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
-from hushrec.data.people import AnyPeople, PublicFacts
+from hushrec.data.people import PublicFacts
 from hushrec.errors import BudgetUnsupported, ConfigError, LedgerError
 from hushrec.item_prior import ItemPrior
 from hushrec.models.base import Model, PrivateModel

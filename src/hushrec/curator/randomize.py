@@ -12,8 +12,9 @@ from hushrec.curator.authors import signed
 from hushrec.curator.charging import Recipe, charged
 from hushrec.curator.statements import describe_data
 from hushrec.curator.stopped_fits import stopped_fits
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
-from hushrec.data.people import AnyPeople, People, PublicFacts
+from hushrec.data.people import People, PublicFacts
 from hushrec.errors import DataError
 from hushrec.models.du_leighton_patel.method import Method
 from hushrec.models.du_leighton_patel.released_data import ReleasedData, anonymous_ids, public_domain

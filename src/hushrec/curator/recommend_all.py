@@ -20,9 +20,10 @@ import pyarrow as pa
 from hushrec import files
 from hushrec.arrays import Bools
 from hushrec.data import tables as stored
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.declarations import ids_of
 from hushrec.data.domain import Domain
-from hushrec.data.people import AnyPeople, People
+from hushrec.data.people import People
 from hushrec.data.spark.people import SparkPeople, blocks_in
 from hushrec.data.spark.session import contained
 from hushrec.errors import DataError

@@ -9,7 +9,7 @@ from hushrec.curator.fit import Spending, fitted, recipe
 from hushrec.curator.public_items import item_prior
 from hushrec.curator.randomize import data_recipe
 from hushrec.curator.stopped_fits import StoppedFits, stopped_fits
-from hushrec.data.people import AnyPeople
+from hushrec.data.anywhere import AnyPeople
 from hushrec.errors import ConfigError
 from hushrec.models.base import Model, PrivateModel
 from hushrec.models.du_leighton_patel.method import Method

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.assemble import in_memory
 from hushrec.data.domain import Domain
 from hushrec.data.dropped import Dropped, Refusal, fraction
 from hushrec.data.hints import hints
 from hushrec.data.load import cleaned, load, loaded_folder
-from hushrec.data.people import AnyPeople
 from hushrec.data.reading import PLAIN, Reading
 from hushrec.data.sources import parts_of
 from hushrec.data.spark.records import is_frame

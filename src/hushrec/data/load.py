@@ -7,12 +7,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal, overload
 
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.assemble import in_memory, on_disk
 from hushrec.data.clean import Cleaner
 from hushrec.data.domain import Domain
 from hushrec.data.frames import contained
 from hushrec.data.machine import machine
-from hushrec.data.people import AnyPeople, People
+from hushrec.data.people import People
 from hushrec.data.reading import PLAIN, Reading
 from hushrec.data.scans import Scan, scans
 from hushrec.data.sources import COMPRESSED, MANIFEST, Part, parts_of

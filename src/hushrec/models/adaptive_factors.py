@@ -6,9 +6,9 @@ from functools import partial
 from typing import ClassVar
 
 from hushrec.arrays import Floats
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.declarations import Crowd
 from hushrec.data.domain import Domain
-from hushrec.data.people import AnyPeople
 from hushrec.documents.words import Clause
 from hushrec.estimation.shrinkage import combined
 from hushrec.models.base import EFFECTS_SPLIT, PrivateModel

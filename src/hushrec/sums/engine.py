@@ -12,7 +12,8 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from hushrec.arrays import Ints, Shape
-from hushrec.data.people import AnyPeople, People
+from hushrec.data.anywhere import AnyPeople
+from hushrec.data.people import People
 from hushrec.data.spark.people import SparkPeople
 from hushrec.kernels.csr import bands, packed_size
 from hushrec.progress import fraction

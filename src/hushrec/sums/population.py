@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hushrec.arrays import Floats, Ints
-from hushrec.data.people import AnyPeople, People
+from hushrec.data.anywhere import AnyPeople
+from hushrec.data.people import People
 from hushrec.sums.engine import Engine, engine_of
 
 FULL = 1 << 16

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from hushrec.arrays import Ints, Shape
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
-from hushrec.data.people import AnyPeople
 from hushrec.data.spark.people import SparkPeople, blocks_in
 from hushrec.data.spark.session import contained
 from hushrec.errors import DataError, HushrecError

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from hushrec.data.people import AnyPeople
+from hushrec.data.anywhere import AnyPeople
 from hushrec.errors import ConfigError
 from hushrec.estimation.shrinkage import known_popularity
 from hushrec.models.base import Noiseless

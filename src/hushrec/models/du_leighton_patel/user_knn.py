@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from hushrec.data.people import AnyPeople
+from hushrec.data.anywhere import AnyPeople
 from hushrec.models.base import Noiseless
 from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release

@@ -15,7 +15,8 @@ from typing import Literal, Self
 import numpy as np
 
 from hushrec.arrays import Floats32, Ints
-from hushrec.data.people import AnyPeople, People
+from hushrec.data.anywhere import AnyPeople
+from hushrec.data.people import People
 from hushrec.estimation.factor_steps import fill_normal
 from hushrec.kernels.csr import CSR
 from hushrec.models.factorization.kernels.visits import descend, padded

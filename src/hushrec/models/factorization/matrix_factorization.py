@@ -7,8 +7,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from hushrec.arrays import Ints
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
-from hushrec.data.people import AnyPeople, People
+from hushrec.data.people import People
 from hushrec.estimation.shrinkage import known_popularity
 from hushrec.models.base import Noiseless
 from hushrec.models.biases import Biases, require_rank

@@ -8,8 +8,8 @@ from typing import ClassVar
 from pydantic import Field
 
 from hushrec.arrays import Floats
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
-from hushrec.data.people import AnyPeople
 from hushrec.models.base import PrivateModel
 from hushrec.models.biases import Biases, BiasSettings, average_split, biases_footprint, require_rank
 from hushrec.models.outputs import people_release

@@ -8,8 +8,8 @@ import numpy as np
 from pydantic import Field
 
 from hushrec.arrays import Floats32
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
-from hushrec.data.people import AnyPeople
 from hushrec.errors import ConfigError
 from hushrec.models.base import Noise, PrivateModel
 from hushrec.models.biases import Biases, BiasSettings, average_split, biases_footprint, require_rank

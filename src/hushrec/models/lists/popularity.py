@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain, FeedbackKind
-from hushrec.data.people import AnyPeople
 from hushrec.estimation.yearly import YearlySums
 from hushrec.models.base import PrivateModel
 from hushrec.models.lists.outputs import score_release

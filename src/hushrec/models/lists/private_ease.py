@@ -9,8 +9,8 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from hushrec.arrays import Floats
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain, FeedbackKind
-from hushrec.data.people import AnyPeople
 from hushrec.documents.words import Clause
 from hushrec.errors import ConfigError
 from hushrec.estimation.head import Head

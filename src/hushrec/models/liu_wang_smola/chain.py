@@ -27,8 +27,9 @@ from numpy.random import Generator, Philox  # noqa: TID251  (a sampler in floati
 from pydantic import Field
 
 from hushrec.arrays import Floats, Floats32, Ints
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
-from hushrec.data.people import AnyPeople, People
+from hushrec.data.people import People
 from hushrec.errors import ConfigError
 from hushrec.kernels.csr import CSR, frozen
 from hushrec.models.liu_wang_smola.kernels import Sides, accepted, add, draw, losses, triangle_size, weigh

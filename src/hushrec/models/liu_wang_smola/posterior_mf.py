@@ -5,8 +5,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
-from hushrec.data.people import AnyPeople
 from hushrec.models.base import EFFECTS_SPLIT, PrivateModel
 from hushrec.models.biases import require_rank
 from hushrec.models.effects import EffectSettings, effects_footprint

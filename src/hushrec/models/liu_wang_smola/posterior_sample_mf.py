@@ -9,8 +9,9 @@ import numpy as np
 from pydantic import Field
 
 from hushrec.arrays import Floats
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
-from hushrec.data.people import AnyPeople, People
+from hushrec.data.people import People
 from hushrec.estimation.shrinkage import RATING_VARIANCE, known_popularity
 from hushrec.models.base import PrivateModel
 from hushrec.models.biases import require_rank

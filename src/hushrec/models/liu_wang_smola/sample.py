@@ -13,7 +13,7 @@ from dataclasses import astuple, dataclass, fields
 import numpy as np
 
 from hushrec.arrays import Floats
-from hushrec.data.people import AnyPeople
+from hushrec.data.anywhere import AnyPeople
 from hushrec.models.liu_wang_smola.chain import (
     Chain,
     ChainData,

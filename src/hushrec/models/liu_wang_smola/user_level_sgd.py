@@ -6,8 +6,8 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
-from hushrec.data.people import AnyPeople
 from hushrec.estimation import factor_steps
 from hushrec.estimation.factor_steps import normal_factors
 from hushrec.estimation.shrinkage import RATING_VARIANCE

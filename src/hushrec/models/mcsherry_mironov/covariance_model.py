@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hushrec.arrays import Floats, Floats32, Ints
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.declarations import Crowd
 from hushrec.data.domain import Domain
-from hushrec.data.people import AnyPeople
 from hushrec.errors import ConfigError
 from hushrec.estimation import low_rank
 from hushrec.estimation.factor_steps import leading

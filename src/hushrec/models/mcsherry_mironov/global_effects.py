@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
 
+from hushrec.data.anywhere import AnyPeople
 from hushrec.data.domain import Domain
-from hushrec.data.people import AnyPeople
 from hushrec.errors import BudgetUnsupported
 from hushrec.models.base import EFFECTS_SPLIT, Noise, PrivateModel
 from hushrec.models.biases import BiasSettings, average_split, biases_footprint
