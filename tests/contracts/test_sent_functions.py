@@ -16,8 +16,7 @@ import hushrec as hr
 from hushrec.data.domain import Domain
 from hushrec.privacy.grant import Grant
 from hushrec.sums import population
-from hushrec.sums.engine import engine_of
-from hushrec.sums.population import Population
+from hushrec.sums.population import Population, engine_of
 from support.everywhere import class_of, fits, made
 
 LEAVES = (type(None), bool, int, float, str, np.generic, types.ModuleType, type, Domain)

@@ -47,8 +47,11 @@ def test_all_ways_to_name_files_give_the_same(folder, monkeypatch):
     assert rows(["*.csv", "*/*.csv"]) == CLEAN
     mixed = [table(RECORDS[:2]), "b.csv", table(RECORDS[3:]).lazy()]
     assert rows(mixed) == CLEAN
-    (folder / "d.tsv").write_bytes(b'{"user":"z","item":30,"rating":1,"timestamp":0}\n')
-    (folder / "d.tsv").rename(folder / "d.jsonl")
+    mixed[1] = folder / "two ends.csv"  # which is read twice, while a stream can be read once
+    mixed[1].write_bytes((folder / "b.csv").read_bytes().replace(b"\n", b"\r\n", 2))
+    assert rows([mixed[0].to_arrow().to_reader(), *mixed[1:]]) == CLEAN
+    mixed[1].unlink()
+    (folder / "d.jsonl").write_bytes(b'{"user":"z","item":30,"rating":1,"timestamp":0}\n')
     table(RECORDS[3:]).write_parquet(folder / "e.parquet")
     assert rows(["d.jsonl", "*.csv", folder / "e.parquet"]) == [*CLEAN, ("z", "30", 1.0, 0)]
 

@@ -11,11 +11,11 @@ from hushrec.data.synthetic import netflix_like
 from hushrec.models.liu_wang_smola.sums import MarginalGradients, RidgeGradients
 from hushrec.models.mcsherry_mironov import sums as covariance_sums
 from hushrec.models.mcsherry_mironov.sums import CovarianceSums
-from hushrec.sums import engine, population
-from hushrec.sums.engine import BlockFiles, Memory, engine_of
+from hushrec.sums import population
+from hushrec.sums.engine import Engine
 from hushrec.sums.factor_sums import FactorSums
 from hushrec.sums.item_sums import EffectSums
-from hushrec.sums.population import FULL, Population
+from hushrec.sums.population import FULL, Population, engine_of
 from hushrec.sums.residuals import PeopleSums, Residuals
 from support.packed import packed
 from support.sums import summed
@@ -40,7 +40,7 @@ class Workers:
         return Workers(map(function, self._parts), self.most_cells)
 
     def total(self, add, *shapes):
-        alone = [Memory(part).total(add, *shapes) for part in reversed(self._parts)]
+        alone = [Engine(lambda part=part: [part]).total(add, *shapes) for part in reversed(self._parts)]
         return [sum(parts) for parts in zip(*alone, strict=True)]
 
 
@@ -182,7 +182,6 @@ def test_memory_computes_once_and_files_in_every_pass(ratings, stored):
     for source, times in ((ratings, 1), (stored["many blocks"], 2 * stored["many blocks"].n_blocks)):
         calls = []
         engine = engine_of(source).map(lambda block, calls=calls: calls.append(block))
-        assert isinstance(engine, Memory if source is ratings else BlockFiles)
         assert [*engine.blocks()] == [*engine.blocks()]
         assert len(calls) == times
 
@@ -190,10 +189,10 @@ def test_memory_computes_once_and_files_in_every_pass(ratings, stored):
 # -- each of these faults is found ------------------------------------------------------------------------
 
 
-def twice(blocks, n_blocks, add, shapes, right=engine._total):
+def twice(rows, add, *shapes, right=Engine.total):
     """Adds the last of several blocks twice, as a cluster does that repeats what it takes for lost."""
-    blocks = [*blocks]
-    return right(blocks + blocks[1:][-1:], n_blocks, add, shapes)
+    blocks = [*rows.blocks()]
+    return right(Engine(lambda: blocks + blocks[1:][-1:]), add, *shapes)
 
 
 def cut_by_block(sums, ratings, entries, rows, co_rating, low, high=None, right=CovarianceSums._add):
@@ -211,7 +210,7 @@ def in_single_precision(*rows, out, right=covariance_sums.weighted_gram, **setti
 @pytest.mark.parametrize(
     ("owner", "name", "fault", "found"),
     [
-        (engine, "_total", twice, set(STATISTICS)),
+        (Engine, "total", twice, set(STATISTICS)),
         (
             People,
             "places",

@@ -14,7 +14,7 @@ from hushrec.errors import DataError
 from hushrec.kernels.csr import cuts
 from hushrec.privacy.noise.entropy import Seeded
 from hushrec.sums import spark_engine
-from hushrec.sums.engine import engine_of
+from hushrec.sums.population import engine_of
 from hushrec.sums.spark_engine import CHUNK, SparkRows, require_ready
 from support.packed import packed
 from support.spark import sent

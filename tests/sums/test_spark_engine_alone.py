@@ -8,13 +8,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hushrec.data.spark.people import ARRAYS, table_of, to_row
 
 from hushrec.data.people import People
+from hushrec.data.spark.people import ARRAYS, table_of, to_row
 from hushrec.data.synthetic import netflix_like
 from hushrec.errors import DataError
 from hushrec.sums import spark_engine
-from hushrec.sums.engine import engine_of
+from hushrec.sums.population import engine_of
 from hushrec.sums.spark_engine import CHUNK, SparkRows
 from support.packed import packed
 

@@ -14,7 +14,7 @@ from scipy import stats
 import hushrec as hr
 from hushrec.kernels.csr import CSR
 from hushrec.models.factorization.factorizers import Sparse
-from hushrec.sums.engine import Memory
+from hushrec.sums.engine import Engine
 from hushrec.sums.factor_sums import FactorSums, in_ball
 from hushrec.sums.residuals import ResidualRows
 from lab.paper import PaperNoise, PaperRun, unit_rows
@@ -130,7 +130,7 @@ def test_a_rating_moves_one_row_of_our_gradients():
             known = one_item(there, values)
             counted = np.rint(known.values / sums.residuals.grid.step).astype(np.int32)
             rows = ResidualRows(np.arange(len(people)), CSR(known.indptr, known.columns, counted))
-            found.append(side(Memory(rows), people, item))
+            found.append(side(Engine(lambda rows=rows: [rows]), people, item))
         moved = np.linalg.norm((found[0] - found[1]) * query.step, axis=1)
         assert (moved > 0).sum() == 1
         assert 0.5 * query.sensitivity < moved.max() <= query.sensitivity

@@ -100,6 +100,8 @@ def scans(sources: list[Any], roles: Roles, reading: Reading) -> Iterator[Scan]:
     Args:
         sources: what ``parts_of`` lists.
     """
+    # What streams is read once: there is no second try beside it, which files of text may need.
+    streams = any(not isinstance(source, Part) or source.format == "parquet" for source in sources)
     for number, source in enumerate(sources):
         if not isinstance(source, Part):
             if reading.of_text:
@@ -122,7 +124,8 @@ def scans(sources: list[Any], roles: Roles, reading: Reading) -> Iterator[Scan]:
         elif source.format == "jsonl":
             yield _of_json(source, roles, reading)
         else:
-            yield _of_text(source, roles, reading)
+            scan = _of_text(source, roles, reading)
+            yield (mended(scan) if streams else None) or scan
 
 
 def of_table(source: Any, relation: str, columns: Columns, roles: Roles, name: str = "the table") -> Scan:
@@ -432,7 +435,8 @@ def _seconds(cell: str, kind: str, decimal: str) -> str:
         seconds = f"86400::BIGINT * {cell}" if kind == "D" else f"{cell} // {_TICKS[kind]}"
         return f"CASE WHEN {cell} < 0 THEN -1 ELSE {seconds} END::DOUBLE"
     if kind not in ("text", "json"):
-        return f"{cell}::DOUBLE"
+        # NaN is null here: statistics of Parquet leave it out, and DuckDB concludes that there is none.
+        return f"CASE WHEN isfinite({cell}::DOUBLE) OR {cell} = 'inf'::DOUBLE THEN {cell}::DOUBLE END"
     text = _text(cell, kind)
 
     def number(digits: str) -> str:

@@ -19,7 +19,7 @@ from hushrec.progress import Progress, stage, telling
 from hushrec.release.artefact import Release
 from hushrec.release.fold_in import predictor
 from hushrec.release.predictors.factor_predictor import ListedPeople
-from hushrec.sums.engine import rows_here
+from hushrec.sums.population import rows_here
 
 WARNING = "NOT PRIVATE, not for publication: measured on held-out data, which no guarantee covers."
 

@@ -7,28 +7,31 @@ any cut of the people into blocks, in any order, gives the same bits, and a sum 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from hushrec.arrays import Ints, Shape
-from hushrec.data.anywhere import AnyPeople
-from hushrec.data.people import People
-from hushrec.data.spark.people import SparkPeople
 from hushrec.kernels.csr import bands, packed_size
 from hushrec.progress import fraction
-from hushrec.sums.spark_engine import SparkRows
 
 Part = TypeVar("Part")
-Block = TypeVar("Block", covariant=True)
+Block = TypeVar("Block")
 _END: Any = object()
 
 
-class Engine(Protocol[Block]):
-    """Blocks of private rows, each person in exactly one, and sums over them.
+class Engine(Generic[Block]):
+    """Blocks of private rows here, each person in exactly one, what is made of them, and sums over them.
 
-    A cluster is one more implementation (``spark_engine.py``): it sends the functions to the blocks, keeps
-    sums next to them, and adds those. It changes no bit, because all sums are integers.
+    What is made of the only block of rows in memory is computed once and kept. Rows of a folder are read in
+    every pass: one block is in memory, and the next one on its way. A cluster (``spark_engine.py``) sends the
+    functions to the blocks, and keeps sums next to them. It changes no bit, because all sums are integers.
+
+    Args:
+        read: reads the blocks, in the same order each time.
+        n_blocks: how many there are.
+        reader: the thread that reads from a folder; None for what is in memory. One thread for all passes:
+            each new one would keep the memory of its blocks to itself.
 
     Attributes:
         most_cells: integers that the sums of one pass should have at most; None without a limit.
@@ -36,21 +39,39 @@ class Engine(Protocol[Block]):
     Privacy: private.
     """
 
-    most_cells: int | None
+    most_cells: int | None = None
+
+    def __init__(
+        self,
+        read: Callable[[], Iterable[Block]],
+        n_blocks: int = 1,
+        reader: ThreadPoolExecutor | None = None,
+    ) -> None:
+        self._read, self._n_blocks, self._reader = read, n_blocks, reader
 
     def blocks(self) -> Iterator[Block]:
         """The blocks, in an order that is the same in every pass. Privacy: private."""
-        ...
+        blocks = iter(self._read())
+        if self._reader is None:
+            yield from blocks
+            return
+        coming = self._reader.submit(next, blocks, _END)
+        while (block := coming.result()) is not _END:
+            coming = self._reader.submit(next, blocks, _END)
+            yield block
 
     def map(self, function: Callable[[Any], Part]) -> "Engine[Part]":
-        """Map ``function`` over the blocks, where each block is; memory keeps the results.
+        """Map ``function`` over the blocks, where each block is.
 
         A cluster sends this function, and that of ``total``, to its machines. So they hold settings and
         released arrays alone: no run, no grant, no engine, and nothing about other people.
 
         Privacy: private.
         """
-        ...
+        if self._reader is None:
+            made = [function(block) for block in self._read()]
+            return Engine(lambda: made)
+        return Engine(lambda: map(function, self._read()), self._n_blocks, self._reader)
 
     def total(self, add: Callable[..., None], *shapes: Shape) -> list[Ints]:
         """Sums over all blocks: zeros of these shapes, to which ``add`` adds what each block contributes.
@@ -62,99 +83,13 @@ class Engine(Protocol[Block]):
 
         Privacy: private; the caller that measures knows the bound.
         """
-        ...
-
-
-class Memory(Generic[Block]):
-    """One block of rows in memory: what is computed from it is computed once and kept.
-
-    Args:
-        block: the only block.
-
-    Privacy: private.
-    """
-
-    most_cells: int | None = None
-
-    def __init__(self, block: Block) -> None:
-        self._block = block
-
-    def blocks(self) -> Iterator[Block]:
-        """The only block. Privacy: private."""
-        yield self._block
-
-    def map(self, function: Callable[[Any], Part]) -> Engine[Part]:
-        """As in ``Engine``, computed at once and kept. Privacy: private."""
-        return Memory(function(self._block))
-
-    def total(self, add: Callable[..., None], *shapes: Shape) -> list[Ints]:
-        """As in ``Engine``. Privacy: private."""
-        return _total(self.blocks(), 1, add, shapes)
-
-
-class BlockFiles(Generic[Block]):
-    """Rows that are read from files in every pass: one block in memory, and the next one on its way.
-
-    Args:
-        read: reads the blocks, in the same order each time.
-        n_blocks: how many there are.
-
-    Privacy: private.
-    """
-
-    most_cells: int | None = None
-
-    def __init__(
-        self, read: Callable[[], Iterable[Block]], n_blocks: int, reader: ThreadPoolExecutor | None = None
-    ) -> None:
-        self._read, self._n_blocks = read, n_blocks
-        # One thread for all passes: each new one would keep the memory of its blocks to itself.
-        self._reader = reader or ThreadPoolExecutor(1)
-
-    def blocks(self) -> Iterator[Block]:
-        """The blocks, each read while the one before is in use. Privacy: private."""
-        blocks = iter(self._read())
-        coming = self._reader.submit(next, blocks, _END)
-        while (block := coming.result()) is not _END:
-            coming = self._reader.submit(next, blocks, _END)
-            yield block
-
-    def map(self, function: Callable[[Any], Part]) -> Engine[Part]:
-        """As in ``Engine``, computed again in every pass. Privacy: private."""
-        return BlockFiles(lambda: map(function, self._read()), self._n_blocks, self._reader)
-
-    def total(self, add: Callable[..., None], *shapes: Shape) -> list[Ints]:
-        """As in ``Engine``. Privacy: private."""
-        return _total(self.blocks(), self._n_blocks, add, shapes)
-
-
-def engine_of(source: AnyPeople) -> Engine[Any]:
-    """The engine for ratings or interactions, wherever they are. Privacy: private."""
-    if isinstance(source, SparkPeople):
-        return SparkRows(source)
-    if isinstance(source, People) and source.folder is not None:
-        return BlockFiles(source.blocks, source.n_blocks)
-    return Memory(source)
-
-
-def rows_here(source: AnyPeople) -> People | None:
-    """People whose rows are all in memory; None of others.
-
-    Privacy: private.
-    """
-    return source if isinstance(source, People) and source.folder is None else None
-
-
-def _total(
-    blocks: Iterable[Any], n_blocks: int, add: Callable[..., None], shapes: Iterable[Shape]
-) -> list[Ints]:
-    sums = [np.zeros(shape, dtype=np.int64) for shape in shapes]
-    with fraction("summing") as shared:
-        for number, block in enumerate(blocks):
-            shared.part(number, n_blocks)
-            add(block, *sums)
-            shared.reach(1, 1)
-    return sums
+        sums = [np.zeros(shape, dtype=np.int64) for shape in shapes]
+        with fraction("summing") as shared:
+            for number, block in enumerate(self.blocks()):
+                shared.part(number, self._n_blocks)
+                add(block, *sums)
+                shared.reach(1, 1)
+        return sums
 
 
 def triangle_sums(

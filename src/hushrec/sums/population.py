@@ -1,6 +1,7 @@
 """The people who take part, block by block, each with the weight that their own ε allows."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -9,7 +10,9 @@ import numpy as np
 from hushrec.arrays import Floats, Ints
 from hushrec.data.anywhere import AnyPeople
 from hushrec.data.people import People
-from hushrec.sums.engine import Engine, engine_of
+from hushrec.data.spark.people import SparkPeople
+from hushrec.sums.engine import Engine
+from hushrec.sums.spark_engine import SparkRows
 
 FULL = 1 << 16
 """A weight of one, in steps of the weights' grid."""
@@ -75,3 +78,19 @@ def _weighed(weigh: Callable[[Floats], Ints] | None, block: People) -> Weighed:
         return Weighed(block, np.full(block.n_users, FULL, dtype=np.int64))
     weights = weigh(block.personal_epsilon)
     return Weighed(block.select(np.repeat(weights > 0, np.diff(block.indptr))), weights[weights > 0])
+
+
+def engine_of(source: AnyPeople) -> Engine[Any]:
+    """The engine for ratings or interactions, wherever they are. Privacy: private."""
+    if isinstance(source, SparkPeople):
+        return SparkRows(source)
+    reader = None if source.folder is None else ThreadPoolExecutor(1)
+    return Engine(source.blocks, source.n_blocks, reader)
+
+
+def rows_here(source: AnyPeople) -> People | None:
+    """The people themselves if all their rows are in memory, else None.
+
+    Privacy: private.
+    """
+    return source if isinstance(source, People) and source.folder is None else None

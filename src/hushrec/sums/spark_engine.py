@@ -25,6 +25,7 @@ from hushrec.data.spark.people import SparkPeople, blocks_in
 from hushrec.data.spark.session import contained
 from hushrec.errors import DataError, HushrecError
 from hushrec.privacy.accounting.plan import version
+from hushrec.sums.engine import Engine
 
 Batches = Iterable[Any]
 
@@ -35,7 +36,7 @@ _PARTITION = 1 << 26
 _SCHEMA = "sum int, start long, values binary"
 
 
-class SparkRows:
+class SparkRows(Engine[Any]):
     """Rows in a Spark cluster. Mapped values are computed again in every pass, where the rows are.
 
     Memory: each task holds all sums of a pass, 8 bytes an entry, and one block. So there are as many tasks
@@ -48,7 +49,7 @@ class SparkRows:
     Privacy: private.
     """
 
-    most_cells: int | None = 1 << 26  # 512 MiB in every task
+    most_cells = 1 << 26  # 512 MiB in every task
 
     def __init__(self, source: SparkPeople, functions: tuple[Callable[[Any], Any], ...] = ()) -> None:
         self._source, self._functions = source, functions

@@ -21,7 +21,7 @@ from hushrec.estimation.factor_steps import fill_normal
 from hushrec.kernels.csr import CSR
 from hushrec.models.factorization.kernels.visits import descend, padded
 from hushrec.progress import stage
-from hushrec.sums.engine import engine_of
+from hushrec.sums.population import engine_of
 
 Schedule = Literal["geometric", "inverse"]
 _AHEAD = 2  # blocks that the reader may be ahead: bounds the memory; chosen by hand

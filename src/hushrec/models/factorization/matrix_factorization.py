@@ -28,7 +28,7 @@ from hushrec.models.outputs import factor_release, people_release, second_moment
 from hushrec.privacy.grant import Measures
 from hushrec.release.artefact import Release
 from hushrec.settings import only
-from hushrec.sums.engine import rows_here
+from hushrec.sums.population import rows_here
 
 _ALS_RANK = 120  # chosen by hand: the kernel takes 128, of which an effect takes one
 _ROWS = 1 << 16  # users processed at once: bounds the memory
