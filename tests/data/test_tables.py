@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import dataset
 
+from hushrec.data import engine
 from hushrec.data.domain import Domain
 from hushrec.data.dropped import Dropped
 from hushrec.data.load import load
@@ -375,3 +376,15 @@ def test_what_fails_says_nothing_of_its_cells():
     ):
         assert "the table cannot be read, or its query fails" in refused(source, DOMAIN)
     assert rows(ARROW, DOMAIN) == WANTED  # DuckDB is as it was
+
+
+def test_a_fault_inside_duckdb_ends_one_load_alone():
+    """Text that is not UTF-8 ends DuckDB's instance if nobody looks at it before."""
+    broken = pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")]
+    )
+    db = engine.connect()
+    db.register("broken", pa.table({"text": broken}))
+    with pytest.raises(duckdb.Error):
+        db.execute("SELECT nfc_normalize(text) FROM broken").fetchall()
+    assert load(pa.table({"user_id": ["a"], "item_id": ["7"], "rating": [3]}), DOMAIN).n_users == 1

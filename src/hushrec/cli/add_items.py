@@ -39,7 +39,9 @@ def add_items(
 
     require_writable(out, ".safetensors")
     opened = Release.open(release)
-    columns = feature or [name for name in headings(items, separator) if name in opened.features] or None
+    columns = (
+        feature or [name for name in headings(items, separator, column) if name in opened.features] or None
+    )
     read = read_catalogue(items, column, titles, columns, separator)
     features = {name: texts for name, texts in read.features.items() if feature or name in opened.features}
     longer, unknown = add_items(opened, read.ids, titles=read.titles, features=features)

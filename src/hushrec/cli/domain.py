@@ -108,7 +108,7 @@ def domain(
     console.out().print(f"Wrote {out}: {declared}")
     first = " and ".join(declared.items[:2])
     console.out().print(f"{declared.n_items:,} items; the first ids: {first}", soft_wrap=True)
-    if declared.titles is None and (names := headings(items, separator)):
+    if declared.titles is None and (names := headings(items, separator, column)):
         console.out().print(
             f"No titles: the columns are {', '.join(names)}; --titles COLUMN takes one", soft_wrap=True
         )

@@ -99,7 +99,7 @@ def title_table(
         if chosen or separator:
             raise ConfigError("--column and --separator say how to read a table; give --titles as well")
         return None
-    names = headings(path, separator)
+    names = headings(path, separator, chosen.get("id"))
     column_names = {name.lower(): name for name in names} | chosen
     named = {name: column_names[name] for name in _SHOWN if name in column_names}
     ids, titles = chosen.get("id"), chosen.get("title")

@@ -90,7 +90,14 @@ def connect(*, threads: int | None = None, ordered: bool = False) -> Any:
         threads: all cores by default.
         ordered: whether rows come in the order of their file.
     """
-    return _instance(os.getpid(), MEMORY, threads, ordered)[0].cursor()
+    for _ in range(2):  # a fault inside DuckDB ends its instance, and must not end all later loads
+        db = _instance(os.getpid(), MEMORY, threads, ordered)[0].cursor()
+        try:
+            db.execute("SELECT 1").fetchall()
+            break
+        except duckdb.FatalException:
+            _instance.cache_clear()
+    return db
 
 
 _REASONS = re.compile(

@@ -80,7 +80,7 @@ def read(
     path = Path(path)
     if is_unordered(features):
         raise DomainError("a set of columns has another order in each process; give features as a list")
-    names = headings(path)
+    names = headings(path, column=column)
     if names and features is None:
         ids = column or names[0]
         features = [name for name in names if name != ids and name.lower() != _TITLE]

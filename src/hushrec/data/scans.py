@@ -387,10 +387,11 @@ def _text(cell: str, kind: str) -> str:
 
 
 def _numeric(text: str, decimal: str) -> str:
-    """Read text as a number, null where it holds none; DuckDB would read 1_000 as well."""
+    """Read text as a number, null where it holds none; DuckDB would read 1_000 and +-5 as well."""
     if decimal == ",":  # then a point is a thousands separator or a mistake
         text = f"CASE WHEN NOT contains({text}, '.') THEN replace({text}, ',', '.') END"
-    return f"CASE WHEN NOT contains({text}, '_') THEN try_cast({text} AS DOUBLE) END"
+    odd = f"contains({text}, '_') OR contains({text}, '+-')"
+    return f"CASE WHEN NOT ({odd}) THEN try_cast({text} AS DOUBLE) END"
 
 
 def _number(cell: str, kind: str, decimal: str) -> str:
