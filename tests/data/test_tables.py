@@ -370,7 +370,7 @@ def test_what_fails_says_nothing_of_its_cells():
         stream(ValueError("SECRET")),
         stream(pa.ArrowInvalid("SECRET")),
         pd.DataFrame(cells).assign(user_id=pd.Series([Cell(1)], dtype=object)),
-        pd.DataFrame(cells).assign(user_id=["SECRET\ud800"]),
+        pd.DataFrame(cells).assign(user_id=pd.Series(["SECRET\ud800"], dtype=object)),
         *(pa.table(cells | {role: broken}) for role in RULES),
         pa.table(cells | {"user_id": broken.dictionary_encode()}),
     ):
