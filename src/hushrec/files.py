@@ -185,13 +185,13 @@ def sync(path: Path) -> None:
 
 
 @contextmanager
-def draft(path: Path) -> Iterator[Path]:
+def draft(path: Path, *, quiet: bool = False) -> Iterator[Path]:
     """Make a folder next to a path, readable by its owner alone, and remove it in the end.
 
     It is locked while its process lives, so drafts of killed processes differ from drafts in use. The former
-    are removed first, with a warning that names them.
+    are removed first, with a warning that names them, unless it is to be quiet.
     """
-    sweep(path.parent)
+    sweep(path.parent, quiet=quiet)
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=SUFFIX, dir=path.parent))
         lock = _locked(folder, wait=True)
@@ -205,7 +205,7 @@ def draft(path: Path) -> Iterator[Path]:
             os.close(lock)
 
 
-def sweep(folder: Path) -> None:
+def sweep(folder: Path, *, quiet: bool = False) -> None:
     """Remove the drafts that killed processes left in a folder, with a warning that names them."""
     for leftover in sorted(folder.glob(f".*{SUFFIX}")):
         lock = _locked(leftover, wait=False)
@@ -213,7 +213,7 @@ def sweep(folder: Path) -> None:
             continue
         full = leftover.exists() and any(leftover.iterdir())  # its process may have ended meanwhile
         _remove(leftover)
-        if full:
+        if full and not quiet:
             warnings.warn(f"removed {escaped(str(leftover))}: a killed run had left it", stacklevel=5)
         os.close(lock)
 

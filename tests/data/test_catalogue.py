@@ -5,8 +5,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hushrec.data.catalogue import GENRES, headings, read_catalogue, read_ids, titles_column
 from hushrec.data.domain import Domain
+from hushrec.data.readers.catalogue import GENRES, headings, read_catalogue, read_ids, titles_column
 from hushrec.errors import DomainError
 
 

@@ -1,11 +1,12 @@
 """Which column is which: by usual names, a mapping or positions; what an error advises and shows."""
 
+import pandas as pd
 import polars as pl
 import pytest
 
-from hushrec.data import columns
-from hushrec.data.columns import COUNTED, RATED, UNRATED, UNUSED, by_name, by_position, headerless
 from hushrec.data.domain import Domain
+from hushrec.data.readers import columns
+from hushrec.data.readers.columns import COUNTED, RATED, UNRATED, UNUSED, by_name, by_position, headerless
 from hushrec.errors import DataError
 from support.refusals import DOMAIN, refused, rows
 
@@ -128,10 +129,10 @@ def test_another_separator_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("domain", [DOMAIN, GIVEN])
-def test_a_wide_sheet_is_unpivoted_by_the_line_that_is_given(domain):
-    wide = pl.DataFrame({"user_id": ["x", "y"], "10": [5, None]} | {f"i{k}": [None, 1] for k in range(8)})
-    line = refused(wide, domain).split("with polars: ")[1]
-    assert [row[:2] for row in rows(eval(line, {"table": wide, "pl": pl}), domain)] == [("x", "10")]
+def test_a_wide_sheet_is_made_long_by_the_line_that_is_given(domain):
+    wide = pd.DataFrame({"user_id": ["x", "y"], "10": [5, None]} | {f"i{k}": [None, 1] for k in range(8)})
+    line = refused(wide, domain).split("with pandas: ")[1]
+    assert [row[:2] for row in rows(eval(line, {"table": wide}), domain)] == [("x", "10")]
 
 
 def test_a_wide_sheet_without_a_usual_name_is_advised_and_not_shown(tmp_path):

@@ -122,12 +122,19 @@ def test_what_is_no_object_is_refused_with_its_row(path, bad, message):
     assert said.startswith(str(path))
 
 
+def test_a_file_without_records_is_valid(path, tmp_path):
+    (tmp_path / "more.jsonl").write_bytes(lines(ROW))
+    for content in (b"", b"\n\n"):
+        path.write_bytes(content)
+        assert rows(path) == []
+        assert rows([path, tmp_path / "more.jsonl"]) == [("a", "10", 3.0)]
+
+
 def test_other_faults_are_explained(path):
     path.write_bytes(lines(ROW) + b'{"user":"SECRET\xff","item":"10","rating":3}\n')
     assert "row 2: not UTF-8" in refused(path)
-    for content in (b"", b"\n\n", b"{}\n"):
-        path.write_bytes(content)
-        assert "holds no record, so the names of its columns are not known" in refused(path)
+    path.write_bytes(b"{}\n")
+    assert "no column for user_id" in refused(path)
     path.write_bytes(lines({"user": "SECRET", "item": "10"}))
     assert "no column for rating; it has item, user; say which is which" in refused(path)
     path.write_bytes(lines({"who": "SECRET", "what": "10"}))

@@ -10,8 +10,8 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
+from hushrec.data.readers.sources import parts, parts_of
 from hushrec.data.reading import PLAIN
-from hushrec.data.sources import parts, parts_of
 from hushrec.errors import DataError
 from support.refusals import DOMAIN, refused, rows
 

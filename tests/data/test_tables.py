@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import dataset
 
-from hushrec.data import engine
 from hushrec.data.domain import Domain
 from hushrec.data.dropped import Dropped
 from hushrec.data.load import load
+from hushrec.data.readers.duck import connect
 from hushrec.errors import DataError
 from support.refusals import refused, rows, rows_of
 
@@ -328,7 +328,7 @@ def test_what_is_no_table_is_refused():
 
 def test_batches_are_read_one_at_a_time(monkeypatch):
     """The later record of a pair counts, whichever batch it is in; each may have dictionaries of its own."""
-    monkeypatch.setattr("hushrec.data.frames._ROWS", 7)
+    monkeypatch.setattr("hushrec.data.readers.frames._ROWS", 7)
     n = 50
     data = {"user_id": [f"u{row % 3}" for row in range(n)], "item_id": ["7"] * n, "more": ["x"] * n}
     data |= {"rating": [1 + row % 5 for row in range(n)], "timestamp": [row * 7 % n for row in range(n)]}
@@ -383,7 +383,7 @@ def test_a_fault_inside_duckdb_ends_one_load_alone():
     broken = pa.Array.from_buffers(
         pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")]
     )
-    db = engine.connect()
+    db = connect()
     db.register("broken", pa.table({"text": broken}))
     with pytest.raises(duckdb.Error):
         db.execute("SELECT nfc_normalize(text) FROM broken").fetchall()

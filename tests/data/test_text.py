@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hushrec.data.load import load
+from hushrec.data.readers.sources import recognise
 from hushrec.data.reading import FORMATS
-from hushrec.data.sources import recognise
 from hushrec.errors import DataError
 from support.pipes import piped
 from support.refusals import DOMAIN, refused, rows
@@ -114,14 +114,16 @@ def test_names_are_mapped(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["r.csv", "r.csv.gz"])
-def test_a_file_without_records_has_a_header_or_needs_none(tmp_path, name):
+def test_a_file_without_records_is_valid_whatever_it_holds(tmp_path, name):
     pack = gzip.compress if name.endswith("gz") else bytes
     for content in (b"user,item,rating", b"user,item,rating\r\n", b"\xef\xbb\xbfuser,item,rating\n\n"):
         (tmp_path / name).write_bytes(pack(content))
         assert rows(tmp_path / name) == []
     for content in (b"", b"\n\n"):
         (tmp_path / name).write_bytes(pack(content))
-        assert "it has no header; write the names of the columns" in refused(tmp_path / name)
+        assert rows(tmp_path / name) == []
+        (tmp_path / "more.csv").write_bytes(b"user,item,rating,timestamp\na,10,1,7\n")
+        assert len(rows([tmp_path / name, tmp_path / "more.csv"])) == 1
         assert rows(tmp_path / name, columns={"user_id": 5, "item_id": 1, "rating": 2}) == []
         for format in ("u.data", "dat", "text"):
             assert rows(tmp_path / name, format=format) == []
@@ -237,7 +239,7 @@ def test_a_file_that_is_not_readable_is_named(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     (tmp_path / "r.csv").write_bytes(HEAD)
-    monkeypatch.setattr("hushrec.data.text.open", denied, raising=False)
+    monkeypatch.setattr("hushrec.data.readers.delimited.open", denied, raising=False)
     assert "r.csv cannot be opened: Permission denied" in refused(tmp_path / "r.csv")
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from hushrec.data.sources import recognise
+from hushrec.data.readers.sources import recognise
 from hushrec.errors import ConfigError
 from lab.experiments import datasets
 from lab.experiments.download import SETS

@@ -34,7 +34,7 @@ def add_items(
     """
     from hushrec.curator.admit import require_writable
     from hushrec.curator.public_items import add_items
-    from hushrec.data.catalogue import headings, read_catalogue
+    from hushrec.data.readers.catalogue import headings, read_catalogue
     from hushrec.release.artefact import Release
 
     require_writable(out, ".safetensors")

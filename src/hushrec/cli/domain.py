@@ -78,8 +78,8 @@ def domain(
     Take all of it from public knowledge, never from the ratings. Only models that publish a vector for every
     user need --users.
     """
-    from hushrec.data.catalogue import headings
     from hushrec.data.domain import Domain
+    from hushrec.data.readers.catalogue import headings
     from hushrec.errors import DomainError
 
     if (scale is None) != interactions:

@@ -33,9 +33,9 @@ def lists(
     For the curator alone: each list is made of its user's own rows, as on their own device. Show each user
     their own list, and never publish the file.
     """
-    from hushrec.data.catalogue import read_ids
     from hushrec.data.domain import Domain
     from hushrec.data.load import loaded_folder
+    from hushrec.data.readers.catalogue import read_ids
     from hushrec.progress import progress_bar
     from hushrec.release.artefact import Release
 

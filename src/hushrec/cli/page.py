@@ -87,7 +87,7 @@ def title_table(
         columns: the column of ``id``, ``title``, ``year``, ``genres`` or ``picture``; by default recognised.
         separator: of csv and tsv, one character; by default the comma and the tab.
     """
-    from hushrec.data.catalogue import headings, read_catalogue, titles_column
+    from hushrec.data.readers.catalogue import headings, read_catalogue, titles_column
     from hushrec.pages.item_table import ItemTable
 
     chosen = {name: str(column) for name, column in (columns or {}).items()}

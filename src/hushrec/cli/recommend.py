@@ -130,7 +130,7 @@ def recommend(
 
 
 def _ids_of(path: Path) -> list[str]:
-    from hushrec.data.catalogue import read_ids  # needs more than a device's install
+    from hushrec.data.readers.catalogue import read_ids  # needs more than a device's install
 
     return read_ids(path)
 

@@ -16,9 +16,9 @@ from hushrec.arrays import Ints
 from hushrec.data.clean import Cleaner
 from hushrec.data.domain import Domain
 from hushrec.data.dropped import Dropped
-from hushrec.data.engine import Temporary, within_room
 from hushrec.data.folder import Folder
 from hushrec.data.people import People
+from hushrec.data.readers.duck import Temporary, within_room
 from hushrec.errors import DataError
 from hushrec.progress import stage
 

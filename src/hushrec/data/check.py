@@ -13,8 +13,8 @@ from hushrec.data.domain import Domain
 from hushrec.data.dropped import Dropped, Refusal, fraction
 from hushrec.data.hints import hints
 from hushrec.data.load import cleaned, load, loaded_folder
+from hushrec.data.readers.sources import parts_of
 from hushrec.data.reading import PLAIN, Reading
-from hushrec.data.sources import parts_of
 from hushrec.data.spark.records import is_frame
 from hushrec.documents import terminal
 from hushrec.documents.document import Block, Document, Facts, Paragraph, Points, Section
@@ -158,7 +158,8 @@ def check(source: Any, domain: Domain, reading: Reading = PLAIN) -> Check:
     cleaner, scans = cleaned(parts_of(source, reading), domain, reading, again=True)
     with closing(cleaner):
         people = in_memory(cleaner)
-        return _summed(people, tuple(hints(cleaner, scans, reading.decimal, people.dropped)))
+        found = hints(cleaner, scans, reading.decimal, people.dropped) if scans else ()
+        return _summed(people, tuple(found))
 
 
 def _summed(loaded: AnyPeople, advice: tuple[str, ...] = ()) -> Check:

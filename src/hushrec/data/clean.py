@@ -7,6 +7,7 @@ Privacy: private.
 """
 
 from collections.abc import Iterator
+from contextlib import closing
 from threading import Event, Thread
 from typing import Any, NamedTuple
 
@@ -15,15 +16,15 @@ import numpy as np
 import pyarrow as pa
 
 from hushrec.arrays import Bools, Bytes, Floats, Ints, Ints32
-from hushrec.data.columns import COUNTED, RATED, UNRATED, UNUSED, Roles
 from hushrec.data.declarations import MAX_ID_BYTES, Scale
 from hushrec.data.domain import Domain
 from hushrec.data.dropped import Dropped
-from hushrec.data.engine import ROOM, connect, explained, lacks_room
+from hushrec.data.readers.columns import COUNTED, RATED, UNRATED, UNUSED, Roles
+from hushrec.data.readers.delimited import has_records, json_fault, opened
+from hushrec.data.readers.duck import ROOM, connect, explained, lacks_room
+from hushrec.data.readers.scans import Scan, csv_relation, mended, of_keys
+from hushrec.data.readers.sources import Part
 from hushrec.data.reading import PLAIN, Columns
-from hushrec.data.scans import Scan, csv_relation, mended, of_keys
-from hushrec.data.sources import Part
-from hushrec.data.text import json_fault, opened
 from hushrec.errors import DataError
 from hushrec.progress import fraction, listening
 
@@ -77,9 +78,7 @@ SELECT
     CASE WHEN {keeps_user} THEN user_id END AS user_id,
     CASE WHEN lost = 0 THEN item END AS item,
     -- Ratings are clamped to the scale, and rounded to its nearest step.
-    CASE WHEN lost = 0 THEN steps::UTINYINT END AS value,
-    floor(greatest(least(coalesce(moment, 0), {latest}), 0))::BIGINT AS time,  -- a cast alone would round
-    CASE WHEN has_epsilon THEN epsilon ELSE 0 END AS epsilon,
+    CASE WHEN lost = 0 THEN steps::UTINYINT END AS value,{time}{epsilon}
     CASE WHEN lost > 0 THEN lost ELSE
         8 * (value < {lo} - tolerance OR value > {hi} + tolerance)::INT
         + 16 * (value BETWEEN {lo} AND {hi} AND abs({lo} + {step} * steps - value) > tolerance)::INT
@@ -88,8 +87,17 @@ SELECT
     END::UTINYINT AS mark
 FROM judged
 """
+# Columns that sources lack are left out: what spills to disk is encrypted, byte by byte.
+TIME = """
+    floor(greatest(least(coalesce(moment, 0), {latest}), 0))::BIGINT AS time,  -- a cast alone would round"""
+EPSILON = """
+    CASE WHEN has_epsilon THEN epsilon ELSE 0 END AS epsilon,"""
+NOTHING = """
+SELECT NULL::VARCHAR AS user_id, NULL::VARCHAR AS item_id, 0::DOUBLE AS value, 0::DOUBLE AS float_error,
+    NULL::DOUBLE AS time, NULL::VARCHAR AS epsilon, false AS unused WHERE false
+"""
 PARTS = """
-SELECT part, user_id, item, value, time, epsilon FROM records JOIN (
+SELECT part, records.* EXCLUDE (mark) FROM records JOIN (
     SELECT user_id, (md5_number_lower(user_id) % {n})::INTEGER AS part
     FROM (SELECT DISTINCT user_id FROM records)
 ) USING (user_id) ORDER BY part
@@ -97,8 +105,8 @@ SELECT part, user_id, item, value, time, epsilon FROM records JOIN (
 PEOPLE = """
 -- Everyone with a record that is kept, or, if people request an ε, with any: their smallest ε counts.
 CREATE OR REPLACE TEMP TABLE people AS
-SELECT user_id, (row_number() OVER (ORDER BY user_id) - 1)::INTEGER AS code, epsilon
-FROM (SELECT user_id, min(epsilon) AS epsilon FROM records WHERE user_id IS NOT NULL GROUP BY user_id)
+SELECT *, (row_number() OVER (ORDER BY user_id) - 1)::INTEGER AS code
+FROM (SELECT user_id{epsilon} FROM records WHERE user_id IS NOT NULL GROUP BY user_id)
 """
 ROWS = """
 -- Of the records of one user and item, the last by time comes last, then the largest.
@@ -174,8 +182,9 @@ class Cleaner:
         Raises:
             DataError: a file cannot be read. Names the file and the row.
         """
-        scans = [self._keyed(scan, columns) for scan in scans]
-        self._present = scans[0].roles
+        keyed = (self._keyed(scan, columns) for scan in scans)
+        scans = [scan for scan in keyed if scan is not None]
+        self._present = scans[0].roles if scans else set()
         for scan in scans:
             if other := self._present ^ scan.roles:
                 raise DataError(
@@ -194,7 +203,8 @@ class Cleaner:
                 return self.clean([*scans[:place], again, *scans[place + 1 :]], columns, decimal)
         raise self._explained(failed, scans, decimal) from None
 
-    def _keyed(self, scan: Scan, columns: Columns) -> Scan:
+    def _keyed(self, scan: Scan, columns: Columns) -> Scan | None:
+        """Find the columns of a file of JSON; None if it holds no record."""
         if scan.cells:
             return scan
         try:
@@ -202,15 +212,15 @@ class Cleaner:
         except duckdb.Error as error:
             failed = error
         else:
-            return of_keys(scan, names, self.roles, columns)
+            return of_keys(scan, names, self.roles, columns) if names or has_records(scan.text) else None
         raise DataError(_of_scan(failed, scan))
 
     def _clean(self, scans: list[Scan], decimal: str) -> None:
-        self._run(self._sql(" UNION ALL ".join(scan.select(decimal) for scan in scans)))
+        self._run(self._sql(" UNION ALL ".join(scan.select(decimal) for scan in scans) or NOTHING))
 
     def _sql(self, raw: str) -> str:
         lo, hi, step = self._scale
-        asks = self.has_personal_epsilon
+        asks, latest = self.has_personal_epsilon, f"{MAX_TIMESTAMP}::DOUBLE"
         return RECORDS.format(
             raw=raw,
             max_id=MAX_ID_BYTES,
@@ -223,7 +233,9 @@ class Cleaner:
             step=f"{step!r}::DOUBLE",
             span=f"{max(abs(lo), abs(hi))!r}::DOUBLE",
             n_values=self._scale.n_values,
-            latest=f"{MAX_TIMESTAMP}::DOUBLE",
+            latest=latest,
+            time=TIME.format(latest=latest) if self.timed else "",
+            epsilon=EPSILON if asks else "",
             timed="true" if self.timed else "false",
         )
 
@@ -309,11 +321,12 @@ class Cleaner:
 
     def people(self) -> tuple[Any, Floats | None]:
         """Find all people with a record; return their ids, ascending, and the ε that each requests."""
-        self.db.execute(PEOPLE).fetchall()
-        table = self.db.sql("SELECT user_id, epsilon FROM people ORDER BY code").to_arrow_table()
+        asks = self.has_personal_epsilon
+        self.db.execute(PEOPLE.format(epsilon=", min(epsilon) AS epsilon" if asks else "")).fetchall()
+        table = self.db.sql("SELECT * FROM people ORDER BY code").to_arrow_table()
         users = table.column("user_id").cast(pa.large_string()).combine_chunks()
         users = users if isinstance(users, pa.Array) else pa.array([], pa.large_string())
-        return users, table.column("epsilon").to_numpy() if self.has_personal_epsilon else None
+        return users, table.column("epsilon").to_numpy() if asks else None
 
     def rows(self) -> Iterator[tuple[Rows, int, int]]:
         """Yield the rows of ``people()``, with the numbers of repeats and of counts beyond the largest."""
@@ -361,15 +374,14 @@ def require_readable(sources: list[Part]) -> None:
     """
     for part in sources:
         file = opened(part, PLAIN, headerless=False)
-        try:
-            connect().execute(
-                f"SELECT count(c0) FROM {csv_relation(file, len(file.fields or []))}"
-            ).fetchall()
-        except duckdb.Error as error:
-            message = explained(error, file.name)
-        else:
-            continue
-        raise DataError(message)
+        records, message = csv_relation(file, len(file.fields or [])), ""
+        with closing(connect()) as db:
+            try:
+                db.execute(f"SELECT count(c0) FROM {records}").fetchall()
+            except duckdb.Error as error:
+                message = explained(error, file.name)
+        if message:
+            raise DataError(message)
 
 
 def roles_of(domain: Domain) -> Roles:

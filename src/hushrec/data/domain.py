@@ -329,7 +329,7 @@ class Domain(BaseModel):
                 catalogue may be taken.
         """
         # Importing pyarrow and DuckDB takes 0.15 s, which few plans need.
-        from hushrec.data.catalogue import read_catalogue, read_ids, require_items
+        from hushrec.data.readers.catalogue import read_catalogue, read_ids, require_items
 
         if users is None and user_column is not None:
             raise DomainError("user_column= names a column of the file users=, which is missing; give users=")

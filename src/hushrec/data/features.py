@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hushrec.data.catalogue import headings, read_catalogue
 from hushrec.data.domain import Domain
+from hushrec.data.readers.catalogue import headings, read_catalogue
 from hushrec.errors import DomainError
 from hushrec.settings import is_unordered
 

@@ -29,7 +29,7 @@ from hushrec import files
 from hushrec.arrays import Bytes, Floats, Ints
 from hushrec.data.domain import Domain
 from hushrec.data.dropped import Dropped
-from hushrec.data.sources import MANIFEST
+from hushrec.data.readers.sources import MANIFEST
 from hushrec.errors import DataError
 from hushrec.progress import fraction
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from hushrec.arrays import Floats
 from hushrec.data.clean import Cleaner
-from hushrec.data.columns import role_of, sounds_like_time, sounds_like_verdict
 from hushrec.data.declarations import MAX_VALUES, Scale
 from hushrec.data.dropped import Dropped, fraction
-from hushrec.data.scans import Scan
+from hushrec.data.readers.columns import role_of, sounds_like_time, sounds_like_verdict
+from hushrec.data.readers.scans import Scan
 from hushrec.text import escaped
 
 _COLUMNS = "--column NAME=COLUMN, columns={NAME: COLUMN}"

@@ -11,12 +11,12 @@ from hushrec.data.anywhere import AnyPeople
 from hushrec.data.assemble import in_memory, on_disk
 from hushrec.data.clean import Cleaner
 from hushrec.data.domain import Domain
-from hushrec.data.frames import contained
 from hushrec.data.machine import machine
 from hushrec.data.people import People
+from hushrec.data.readers.frames import contained
+from hushrec.data.readers.scans import Scan, scans
+from hushrec.data.readers.sources import COMPRESSED, MANIFEST, Part, parts_of
 from hushrec.data.reading import PLAIN, Reading
-from hushrec.data.scans import Scan, scans
-from hushrec.data.sources import COMPRESSED, MANIFEST, Part, parts_of
 from hushrec.data.spark.people import SparkPeople
 from hushrec.data.spark.records import is_frame, load_spark
 from hushrec.errors import DataError
@@ -91,8 +91,9 @@ def load(
     * If a column states the ε that each user requests, the smallest of all their records counts, dropped ones
       included. A record whose ε is missing, negative, infinite, or neither a number nor a class of the
       domain is dropped and requests 0, because data are never used at an ε that their user did not request.
-    * An empty file is valid, though ``fit`` asks before it charges for it. So is one with more users than
-      the domain declares (see ``exceeds_declared_users``), though ``fit`` asks above twice as many.
+    * A file without records is valid, even an empty one, though ``fit`` asks before it charges for it. So is
+      one with more users than the domain declares (see ``exceeds_declared_users``), though ``fit`` asks above
+      twice as many.
 
     Args:
         source: a path, a table, or a list of several of these. A path may be a pattern (``"ratings/*.csv"``),

@@ -6,9 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hushrec.data.columns import RATED
 from hushrec.data.domain import Domain
 from hushrec.data.load import load
+from hushrec.data.readers.columns import RATED
 from hushrec.data.reading import Reading
 from hushrec.data.spark.records import Records, load_spark, of_roles, opened
 from hushrec.errors import DataError

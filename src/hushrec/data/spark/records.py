@@ -20,13 +20,14 @@ import pyarrow.compute as pc
 
 from hushrec.data.assemble import in_memory
 from hushrec.data.clean import Cleaner, require_readable, roles_of
-from hushrec.data.columns import Roles, by_name
 from hushrec.data.domain import Domain
 from hushrec.data.dropped import Dropped
 from hushrec.data.people import People
+from hushrec.data.readers.columns import Roles, by_name
+from hushrec.data.readers.duck import NOT_UTF8
+from hushrec.data.readers.scans import of_table
+from hushrec.data.readers.sources import parts_of
 from hushrec.data.reading import PLAIN, Columns
-from hushrec.data.scans import of_table
-from hushrec.data.sources import parts_of
 from hushrec.data.spark.people import (
     RATINGS_PER_ROW,
     SCHEMA,
@@ -119,7 +120,7 @@ def _require_utf8(batch: Any) -> Any:
     """Refuse text in which Spark has replaced what is not UTF-8."""
     for column in batch.columns:
         if pc.any(pc.match_substring(column, "\N{REPLACEMENT CHARACTER}")).as_py():
-            raise DataError("a file of text is not UTF-8; convert the files, for example with iconv -t UTF-8")
+            raise DataError(f"a file of text is {NOT_UTF8}")
     return batch
 
 

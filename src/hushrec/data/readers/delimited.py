@@ -20,9 +20,9 @@ from weakref import finalize
 
 import pyarrow as pa
 
-from hushrec.data.engine import LARGEST_RECORD
+from hushrec.data.readers.duck import BARE_QUOTE, LARGEST_RECORD, NOT_UTF8, TOO_LONG
+from hushrec.data.readers.sources import COMPRESSED, Part
 from hushrec.data.reading import Reading
-from hushrec.data.sources import COMPRESSED, Part
 from hushrec.errors import DataError
 
 _CHUNK = 1 << 22  # bytes read at once: bounds the memory; chosen by hand
@@ -138,7 +138,7 @@ def chunks(file: TextFile, *, by_line: bool = False) -> Iterator[bytes]:
                 yield from (line + b"\n" for line in lines)
                 row += len(lines)
                 if len(rest) > _CHUNK:  # a line is in memory
-                    raise DataError(_too_long(file.name, row))
+                    raise DataError(f"{file.name}, row {row}: {TOO_LONG}")
             if rest:
                 yield rest
             return
@@ -176,10 +176,6 @@ def _too_large(name: str, max_bytes: int) -> str:
     return f"{name} unpacks to more than {max_bytes} bytes; if it should, pass a larger max_bytes"
 
 
-def _too_long(name: str, row: int) -> str:
-    return f"{name}, row {row}: over {LARGEST_RECORD} bytes; is this text, one record a line, ended by LF?"
-
-
 def _read_header(file: TextFile) -> None:
     """Find the first line with fields; blank lines, comments and a spreadsheet's ``sep=;`` may precede it."""
     head = b""
@@ -191,8 +187,7 @@ def _read_header(file: TextFile) -> None:
     data = head.removeprefix(_MARK).split(ends)
     for row, line in enumerate(map(_decoded, data), 1):
         if line is None or head.startswith((b"\xff\xfe", b"\xfe\xff")):
-            fix = "not UTF-8; convert the file, for example with iconv -t UTF-8"
-            raise DataError(f"{file.name}, row {row}: {fix}")
+            raise DataError(f"{file.name}, row {row}: {NOT_UTF8}")
         if not line.strip():
             continue
         if file.dialect.header and line.startswith("#") and row < len(data):
@@ -202,7 +197,7 @@ def _read_header(file: TextFile) -> None:
             file.dialect, file.skipped = file.dialect._replace(separator=line[4]), row
             continue
         if len(line) >= LARGEST_RECORD - 2:
-            raise DataError(_too_long(file.name, row))
+            raise DataError(f"{file.name}, row {row}: {TOO_LONG}")
         if "\r" in line:  # what follows may be a record
             raise DataError(
                 f"{file.name}, row {row}: it ends in CR, and other lines in LF; write one of them"
@@ -225,10 +220,7 @@ def _fields(file: TextFile, row: int, lines: Iterator[str | None]) -> list[str]:
     with suppress(csv.Error):
         separator = file.dialect.separator
         return next(csv.reader((f"{line}\n" for line in lines), delimiter=separator, strict=True))
-    raise DataError(
-        f"{file.name}, row {row}: a quote does not enclose a whole cell; quote as RFC 4180 says, or, if "
-        "quotes are letters here, give quotes=False (--no-quotes)"
-    )
+    raise DataError(f"{file.name}, row {row}: {BARE_QUOTE}")
 
 
 def mend_ends(file: TextFile) -> bool:
@@ -252,6 +244,11 @@ def has_mixed_ends(file: TextFile) -> bool:
     return lone and both > 0
 
 
+def has_records(file: TextFile | None) -> bool:
+    """Return True if a file has a line that is not blank."""
+    return file is not None and any(line.strip(_MARK + b" \t\r\n") for line in chunks(file, by_line=True))
+
+
 def json_fault(file: TextFile) -> str:
     """Say which line of a file is the first that is not one JSON object; empty if all are."""
 
@@ -263,11 +260,11 @@ def json_fault(file: TextFile) -> str:
     for row, line in enumerate(chunks(file, by_line=True), 1):
         where = f"{file.name}, row {row}"
         if len(line) > LARGEST_RECORD:
-            return f"{where}: over {LARGEST_RECORD} bytes; is this text, one record a line, ended by LF?"
+            return f"{where}: {TOO_LONG}"
         try:
-            text = line.removeprefix(b"\xef\xbb\xbf" if row == 1 else b"").decode()
+            text = line.removeprefix(_MARK if row == 1 else b"").decode()
         except UnicodeDecodeError:
-            return f"{where}: not UTF-8; convert the file, for example with iconv -t UTF-8"
+            return f"{where}: {NOT_UTF8}"
         if not text.strip():
             continue
         with suppress(ValueError, RecursionError):

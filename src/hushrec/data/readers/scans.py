@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from hushrec.data.columns import UNUSED, Roles, by_name, by_position, headerless, of_folders
-from hushrec.data.engine import LARGEST_RECORD
-from hushrec.data.frames import contained, frame_of
+from hushrec.data.readers.columns import UNUSED, Roles, by_name, by_position, headerless, of_folders
+from hushrec.data.readers.delimited import TextFile, mend_ends, opened, require_plausible
+from hushrec.data.readers.duck import LARGEST_RECORD
+from hushrec.data.readers.frames import contained, frame_of
+from hushrec.data.readers.sources import Part
 from hushrec.data.reading import Columns, Reading
-from hushrec.data.sources import Part
-from hushrec.data.text import TextFile, mend_ends, opened, require_plausible
 from hushrec.errors import DataError
 
 _CELL = 8  # bytes that a cell takes in memory, at least
@@ -125,7 +125,8 @@ def scans(sources: list[Any], roles: Roles, reading: Reading) -> Iterator[Scan]:
             yield _of_json(source, roles, reading)
         else:
             scan = _of_text(source, roles, reading)
-            yield (mended(scan) if streams else None) or scan
+            if scan is not None:  # an empty file holds no records, and no names of columns
+                yield (mended(scan) if streams else None) or scan
 
 
 def of_table(source: Any, relation: str, columns: Columns, roles: Roles, name: str = "the table") -> Scan:
@@ -178,13 +179,11 @@ def _placed(relation: str, n: int) -> str:
     return f"{relation} AS placed({', '.join(f'c{place}' for place in range(n))})"
 
 
-def _of_text(part: Part, roles: Roles, reading: Reading) -> Scan:
+def _of_text(part: Part, roles: Roles, reading: Reading) -> Scan | None:
     positional = headerless(reading.columns, roles)
     file = opened(part, reading, headerless=positional)
     if file.fields is None and file.dialect.header:
-        raise DataError(
-            f"{file.name} is empty: it has no header; write the names of the columns in its first line"
-        )
+        return None
     named = [place + 1 for place in reading.columns.values() if isinstance(place, int)]
     fields = file.fields or [""] * max([3, *named])
     stated: Mapping[str, str | None] = {}
@@ -292,10 +291,6 @@ def _of_json(part: Part, roles: Roles, reading: Reading) -> Scan:
 def of_keys(scan: Scan, names: list[str], roles: Roles, columns: Columns) -> Scan:
     """Choose the columns of a file of JSON objects, once the keys of all of them are known."""
     assert scan.text is not None
-    if not names:
-        raise DataError(
-            f"{scan.name} holds no record, so the names of its columns are not known; leave it out"
-        )
     stated = of_folders(scan.stated, names)
     positions = by_name(columns, [*names, *stated], scan.name, roles)
     cells = _cells(positions, len(names), stated)

@@ -11,13 +11,13 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hushrec.data.columns import role_of
 from hushrec.data.declarations import again
-from hushrec.data.engine import connect, explained
+from hushrec.data.readers.columns import role_of
+from hushrec.data.readers.delimited import mend_ends, opened
+from hushrec.data.readers.duck import connect, explained
+from hushrec.data.readers.scans import csv_relation
+from hushrec.data.readers.sources import Part
 from hushrec.data.reading import Reading
-from hushrec.data.scans import csv_relation
-from hushrec.data.sources import Part
-from hushrec.data.text import mend_ends, opened
 from hushrec.errors import DataError, DomainError
 
 # Lists without a header whose first field is the id. Their titles are often not UTF-8, so only that field

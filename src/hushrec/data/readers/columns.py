@@ -61,7 +61,7 @@ def named(
     if len(names) == 1 and (fix := divided(names[0])):
         return f"{fix}; --format and --separator on the command line"
     sheet = len(names) >= _WIDE and set(required) - {"user_id"} <= set(missing)
-    wide = _unpivoted(required, user) if sheet else ""
+    wide = _melted(required, user) if sheet else ""
     if wide and "user_id" not in missing:
         return wide
     # The first line of a file without a header holds someone's record, which must not be printed.
@@ -77,15 +77,14 @@ def named(
     return "; or, ".join(filter(None, [f"it has {', '.join(names[:_SHOWN])}{more}; {which}", wide]))
 
 
-def _unpivoted(required: Sequence[str], user: str) -> str:
+def _melted(required: Sequence[str], user: str) -> str:
     """Advise on turning a sheet with a column for each item into one row per record."""
-    value, selection = ("rating", "") if "rating" in required else ("given", '.filter(pl.col("given") > 0)')
+    value, selection = ("rating", "") if "rating" in required else ("given", '.query("given > 0")')
     index = json.dumps(user or "USER", ensure_ascii=False)
     where = "" if user else ", where USER is the column of the users"
     return (
-        "if it is a wide sheet with one column per item, make one row per record of it first, with polars: "
-        f'table.unpivot(index={index}, variable_name="item_id", value_name="{value}")'
-        f".drop_nulls(){selection}{where}"
+        "if it is a wide sheet with one column per item, make one row per record of it first, with pandas: "
+        f'table.melt({index}, var_name="item_id", value_name="{value}").dropna(){selection}{where}'
     )
 
 

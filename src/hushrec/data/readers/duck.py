@@ -36,7 +36,8 @@ class Temporary:
     def __init__(self) -> None:
         resources = ExitStack()
         try:
-            self.folder = resources.enter_context(draft(Path(tempfile.gettempdir()) / "ratings"))
+            here = Path(tempfile.gettempdir()) / "ratings"
+            self.folder = resources.enter_context(draft(here, quiet=True))  # others' remains are no news
         except OSError as error:
             reason = f"temporary files cannot be written: {error.strerror}"
             raise DataError(f"{reason}; name another folder for them in TMPDIR") from None
@@ -105,6 +106,12 @@ _REASONS = re.compile(
     r"Maximum line size )",
     re.MULTILINE,
 )
+NOT_UTF8 = "not UTF-8; convert the file, for example with iconv -t UTF-8"
+BARE_QUOTE = (
+    "a quote does not enclose a whole cell; quote as RFC 4180 says, or, if quotes are letters here, give "
+    "quotes=False (--no-quotes)"
+)
+TOO_LONG = f"over {LARGEST_RECORD} bytes; is this text, one record a line, ended by LF?"
 ROOM = (
     "this needs more memory, or more room for temporary files, than there is; make room, or name another "
     "folder for them in TMPDIR"
@@ -144,12 +151,9 @@ def explained(error: Exception, name: str) -> str:
     if columns := re.match(r"Expected Number of Columns: (\d+) Found: (\d+)", text):
         return f"{where}: {columns[2]} field(s) where the first line has {columns[1]}; repair the line"
     if text.startswith("Invalid unicode"):
-        return f"{where}: not UTF-8; convert the file, for example with iconv -t UTF-8"
+        return f"{where}: {NOT_UTF8}"
     if text.startswith("Value with unterminated quote"):
-        return (
-            f"{where}: a quote does not enclose a whole cell; quote as RFC 4180 says, or, if quotes are "
-            "letters here, give quotes=False (--no-quotes)"
-        )
+        return f"{where}: {BARE_QUOTE}"
     if text.startswith("Maximum line size"):
-        return f"{where}: over {LARGEST_RECORD} bytes; is this text, one record a line, ended by LF?"
+        return f"{where}: {TOO_LONG}"
     return f"{where}: cannot be read as a table; check the format, and that all lines end alike"

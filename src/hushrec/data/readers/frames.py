@@ -15,7 +15,7 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from hushrec.data.columns import UNUSED
+from hushrec.data.readers.columns import UNUSED
 from hushrec.errors import DataError
 
 OTHER_TYPE = "\0"
