@@ -18,7 +18,7 @@ import duckdb
 from hushrec.errors import DataError
 from hushrec.files import draft
 
-MEMORY = 640 << 20
+MEMORY = 896 << 20
 """Bytes that DuckDB uses before it spills: chosen by hand."""
 LARGEST_RECORD = 1 << 20
 """Bytes of a line, far above one of ratings: chosen by hand."""
