@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hushrec.data.domain import Domain
-from hushrec.data.readers.catalogue import GENRES, headings, read_catalogue, read_ids, titles_column
+from hushrec.data.readers.catalogue import GENRES, read_list
 from hushrec.errors import DomainError
 
 
@@ -138,9 +138,8 @@ def test_a_separator_is_one_character_and_goes_for_both_files(tmp_path):
     domain = Domain.from_catalogue(items, max_users=2, users=users, user_column="who", separator=";")
     assert (domain.items, domain.users) == (("1", "007"), ("a", "b"))
     assert domain.features == {"genres": ("x|y", "")}
-    assert headings(items, ";") == ["id", "genres"]
     with pytest.raises(DomainError, match="one character"):
-        read_ids(items, separator="::")
+        read_list(items, separator="::")
 
 
 @pytest.mark.parametrize(
@@ -179,9 +178,8 @@ MOVIES = 'movieId,title,genres\n1,"Good, Bad",x|y\n2,Café,\n'
 )
 def test_titles_and_features_of_published_lists(tmp_path, name, content, features):
     (tmp_path / name).write_bytes(content)
-    assert read_catalogue(tmp_path / name) == (["1", "2"], ["Good, Bad", "Café"], features)
     domain = Domain.from_catalogue(tmp_path / name, scale=(1, 5, 1), max_users=10)
-    assert domain.titles == ("Good, Bad", "Café")
+    assert (domain.items, domain.titles) == (("1", "2"), ("Good, Bad", "Café"))
     assert domain.features == {key: tuple(values) for key, values in features.items()}
 
 
@@ -190,22 +188,23 @@ def test_columns_may_be_named_and_lists_without_titles_have_none(tmp_path):
     pl.DataFrame({"id": [1, 2], "title": ["a", "b"], "plot": ["p", None], "rank": [0.5, 2]}).write_parquet(
         path
     )
-    found = read_catalogue(path, titles="plot", features=["rank"])
-    assert found == (["1", "2"], ["p", ""], {"rank": ["0.5", "2.0"]})
-    assert read_catalogue(path).titles == ["a", "b"]
-    assert read_catalogue(path, "title").titles is None
+    found = read_list(path)
+    assert (found.ids, found.titles("plot")) == (["1", "2"], ["p", ""])
+    assert found.features(["rank"]) == {"rank": ["0.5", "2.0"]}
+    assert found.titles() == ["a", "b"]
+    assert read_list(path, "title").titles() is None
     (tmp_path / "ids.txt").write_text("7\n8\n")
     (tmp_path / "odd.dat").write_text("1\n2::b\n")
-    assert read_catalogue(tmp_path / "ids.txt") == (["7", "8"], None, {})
-    assert read_catalogue(tmp_path / "odd.dat") == (["1", "2"], None, {})
-    for more in ({"titles": "no"}, {"features": ["no"]}):
-        with pytest.raises(DomainError, match="has no column 'no'"):
-            read_catalogue(path, **more)
-        with pytest.raises(DomainError, match="no header"):
-            read_catalogue(tmp_path / "ids.txt", **more)
+    for name, ids in (("ids.txt", ["7", "8"]), ("odd.dat", ["1", "2"])):
+        listed = read_list(tmp_path / name)
+        assert (listed.ids, listed.titles(), listed.features()) == (ids, None, {})
+    with pytest.raises(DomainError, match="has no column 'no'"):
+        found.titles("no")
+    with pytest.raises(DomainError, match="no header"):
+        listed.features(["no"])
     pl.DataFrame({"id": [1], "title": [[1, 2]]}).write_parquet(path)
     with pytest.raises(DomainError, match="are text"):
-        read_catalogue(path)
+        read_list(path).titles()
 
 
 @pytest.mark.parametrize(
@@ -235,8 +234,15 @@ def test_a_catalogue_may_have_columns_about_users(tmp_path):
         assert of(tmp_path / "games.csv") == ("1", "2")
 
 
-def test_the_column_of_titles_is_recognised_in_any_case():
-    assert titles_column(["id", "Name", "TITLE"]) == "TITLE"
-    assert titles_column(["title", "name"]) == "name"  # the first column is the ids
-    assert titles_column(["title", "id"], "id") == "title"
-    assert titles_column(["id", "Titel"]) is None
+@pytest.mark.parametrize(
+    ("header", "column", "titles"),
+    [
+        ("id,Name,TITLE", None, "TITLE"),
+        ("title,name", None, "name"),  # the first column is the ids
+        ("title,id", "id", "title"),
+        ("id,Titel", None, None),
+    ],
+)
+def test_the_column_of_titles_is_recognised_in_any_case(tmp_path, header, column, titles):
+    (tmp_path / "i.csv").write_text(f"{header}\n{header}\n")
+    assert read_list(tmp_path / "i.csv", column).titles_column() == titles

@@ -209,14 +209,7 @@ def test_ids_that_are_written_differently():
 def test_one_slip_among_many_strange_ids_is_not_the_fault():
     strange = ids(lambda i: pl.concat_str(pl.lit("x"), i))
     strange[0, "item_id"] = " 100"
-    assert "Only 0.0 % of the records are of items of the catalogue" in only(strange)
-
-
-def test_columns_that_are_exchanged():
-    swapped = records().rename({"user_id": "item_id", "item_id": "user_id"})
-    told = only(swapped)
-    assert "Only 0.0 % of the records are of items" in told
-    assert "100.0 % have a user id that is one: is item_id the right column" in told
+    assert hints(strange) == ()
 
 
 def test_people_who_are_written_differently():
@@ -237,7 +230,6 @@ def test_people_who_are_written_differently():
         (lambda k: 1.7e9 + k * 7919, "no usual scale holds them all"),
         (lambda k: 4, "All ratings are 4: if the records are clicks"),
         (lambda k: f"{k % 5},5", "have they a decimal comma (--decimal ,)"),
-        (lambda k: "SECRET", "Many ratings are missing or not numbers: is rating the right column"),
     ],
 )
 def test_ratings_that_are_not_on_the_scale(rating, hint):
@@ -245,10 +237,7 @@ def test_ratings_that_are_not_on_the_scale(rating, hint):
 
 
 def test_the_fix_of_a_scale_is_public_knowledge():
-    for declared in (domain(scale=(1, 3, 1)), domain(scale=(0, 100, 1))):
-        told = only(records(), declared)
-        assert "only if it is known publicly" in told
-    assert "less than half of the scale 0 to 100 by 1" in told
+    assert "only if it is known publicly" in only(records(), domain(scale=(1, 3, 1)))
 
 
 def test_a_header_that_is_read_as_a_record(tmp_path):
@@ -259,13 +248,6 @@ def test_a_header_that_is_read_as_a_record(tmp_path):
 
 def test_timestamps_that_are_not_seconds():
     assert "divide them by 1000" in only(records(timestamp=["1700000000000"] * RECORDS))
-    assert "is timestamp the right column" in only(records(timestamp=["01.02.2024"] * RECORDS))
-
-
-def test_requested_epsilons_and_counts_that_are_none():
-    source = records(privacy=["yes"] * RECORDS).with_columns(pl.col("rating").cast(pl.Float64))
-    assert any("neither a number nor a class" in hint for hint in hints(source))
-    assert "is count the right column" in only(records(count=["often"] * RECORDS).drop("rating"), COUNTED)
 
 
 @pytest.mark.parametrize(

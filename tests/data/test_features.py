@@ -88,7 +88,7 @@ def test_numbers_in_text_files_are_numbers(tmp_path):
         ("u.user", "1|24|M|x|y\n", {}, "does not hold features"),
         ("u.item", "1|Bond\n", {}, "does not hold features"),
         ("movies.dat", "1::x\n", {}, "does not hold features"),
-        ("movies.dat", "1::x::Drama\n", {"features": ["genres"]}, "no header"),
+        ("movies.dat", "1::x::Drama\n", {"features": ["year"]}, "no header"),
         ("movies.csv", "id,title\n1,x\n", {}, "except ids and titles"),
         ("movies.csv", "id,title\n1,x\n", {"features": ["genre"]}, "no column 'genre'"),
         ("movies.csv", "id,year\n1,inf\n", {}, "finite"),

@@ -34,17 +34,14 @@ def add_items(
     """
     from hushrec.curator.admit import require_writable
     from hushrec.curator.public_items import add_items
-    from hushrec.data.readers.catalogue import headings, read_catalogue
+    from hushrec.data.readers.catalogue import read_list
     from hushrec.release.artefact import Release
 
     require_writable(out, ".safetensors")
     opened = Release.open(release)
-    columns = (
-        feature or [name for name in headings(items, separator, column) if name in opened.features] or None
-    )
-    read = read_catalogue(items, column, titles, columns, separator)
-    features = {name: texts for name, texts in read.features.items() if feature or name in opened.features}
-    longer, unknown = add_items(opened, read.ids, titles=read.titles, features=features)
+    read = read_list(items, column, separator)
+    features = read.features(feature or [name for name in read.columns if name in opened.features])
+    longer, unknown = add_items(opened, read.ids, titles=read.titles(titles), features=features)
     longer.save(out)
     if json:
         facts = {"file": out.name, "n_added": len(read.ids), "n_items": len(longer.items)}

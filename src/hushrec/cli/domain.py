@@ -79,7 +79,7 @@ def domain(
     user need --users.
     """
     from hushrec.data.domain import Domain
-    from hushrec.data.readers.catalogue import headings
+    from hushrec.data.readers.catalogue import read_list
     from hushrec.errors import DomainError
 
     if (scale is None) != interactions:
@@ -108,7 +108,7 @@ def domain(
     console.out().print(f"Wrote {out}: {declared}")
     first = " and ".join(declared.items[:2])
     console.out().print(f"{declared.n_items:,} items; the first ids: {first}", soft_wrap=True)
-    if declared.titles is None and (names := headings(items, separator, column)):
+    if declared.titles is None and (names := read_list(items, column, separator).names):
         console.out().print(
             f"No titles: the columns are {', '.join(names)}; --titles COLUMN takes one", soft_wrap=True
         )

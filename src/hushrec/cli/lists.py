@@ -35,12 +35,12 @@ def lists(
     """
     from hushrec.data.domain import Domain
     from hushrec.data.load import loaded_folder
-    from hushrec.data.readers.catalogue import read_ids
+    from hushrec.data.readers.catalogue import read_list
     from hushrec.progress import progress_bar
     from hushrec.release.artefact import Release
 
     opened, declared = Release.open(release), Domain.open(domain)
-    ids = None if allowed is None else read_ids(allowed)
+    ids = None if allowed is None else read_list(allowed).ids
     if ids is not None and (unknown := set(ids) - set(opened.items)):
         console.err().print(f"Ignored, not in this release's catalogue: {len(unknown):,} ids of {allowed}")
     if where == "spark":

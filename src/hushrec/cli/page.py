@@ -87,7 +87,7 @@ def title_table(
         columns: the column of ``id``, ``title``, ``year``, ``genres`` or ``picture``; by default recognised.
         separator: of csv and tsv, one character; by default the comma and the tab.
     """
-    from hushrec.data.readers.catalogue import headings, read_catalogue, titles_column
+    from hushrec.data.readers.catalogue import read_list
     from hushrec.pages.item_table import ItemTable
 
     chosen = {name: str(column) for name, column in (columns or {}).items()}
@@ -99,12 +99,12 @@ def title_table(
         if chosen or separator:
             raise ConfigError("--column and --separator say how to read a table; give --titles as well")
         return None
-    names = headings(path, separator, chosen.get("id"))
+    table = read_list(path, chosen.get("id"), separator)
+    names = table.names
     column_names = {name.lower(): name for name in names} | chosen
     named = {name: column_names[name] for name in _SHOWN if name in column_names}
-    ids, titles = chosen.get("id"), chosen.get("title")
-    table = read_catalogue(path, ids, titles, list(named.values()) or None, separator)
-    if table.titles is None:
+    titles, features = table.titles(chosen.get("title")), table.features([*named.values()] or None)
+    if titles is None:
         raise DomainError(
             f"{path} has no column title or name: its columns are {', '.join(map(escaped, names))}; "
             "--column title=COLUMN takes one"
@@ -113,17 +113,17 @@ def title_table(
         )
     if names:
         taken = [
-            f"ids of {ids or names[0]}",
-            f"titles of {titles or titles_column(names, ids)}",
+            f"ids of {table.id_column}",
+            f"titles of {chosen.get('title') or table.titles_column()}",
             *named.values(),
         ]
         console.err().print(
             f"Taken from {path}: {escaped(', '.join(taken))}", soft_wrap=True, highlight=False
         )
-    texts = {name: table.features.get(named.get(name, name), ()) for name in _SHOWN}
+    texts = {name: features.get(named.get(name, name), ()) for name in _SHOWN}
     return ItemTable(
         table.ids,
-        table.titles,
+        titles,
         years=texts["year"],
         genres=texts["genres"],
         pictures=texts["picture"],

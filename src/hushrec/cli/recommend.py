@@ -130,9 +130,9 @@ def recommend(
 
 
 def _ids_of(path: Path) -> list[str]:
-    from hushrec.data.readers.catalogue import read_ids  # needs more than a device's install
+    from hushrec.data.readers.catalogue import read_list  # needs more than a device's install
 
-    return read_ids(path)
+    return read_list(path).ids
 
 
 def _item_ids(client: "Client", names: Iterable[str]) -> dict[str, str]:

@@ -314,8 +314,8 @@ class Domain(BaseModel):
         """Make a domain whose items, and optionally users, come from public files.
 
         Args:
-            path: CSV, TSV or Parquet with a header, MovieLens ``movies.dat`` or ``u.item``, Netflix
-                ``movie_titles.txt``, or a ``.txt`` file with one id a line.
+            path: CSV, TSV or Parquet with a header, MovieLens ``movies.dat`` or ``u.item``, or a
+                ``.txt`` file with one id a line.
             column: the column of the ids in a file with a header; the first one by default.
             users: a public list of accounts, a file of the same kinds; none by default.
             user_column: the column of the ids in that file.
@@ -329,15 +329,19 @@ class Domain(BaseModel):
                 catalogue may be taken.
         """
         # Importing pyarrow and DuckDB takes 0.15 s, which few plans need.
-        from hushrec.data.readers.catalogue import read_catalogue, read_ids, require_items
+        from hushrec.data.readers.catalogue import read_list
 
         if users is None and user_column is not None:
             raise DomainError("user_column= names a column of the file users=, which is missing; give users=")
-        roster = None if users is None else read_ids(Path(users), user_column, separator)
-        catalogue = read_catalogue(Path(path), column, titles, features, separator)
-        require_items(Path(path), catalogue.ids, column, separator)
+        roster = None if users is None else read_list(Path(users), user_column, separator).ids
+        catalogue = read_list(Path(path), column, separator)
+        catalogue.require_items()
         return cls(
-            catalogue.ids, users=roster, titles=catalogue.titles, features=catalogue.features, **declared
+            catalogue.ids,
+            users=roster,
+            titles=catalogue.titles(titles),
+            features=catalogue.features(features),
+            **declared,
         )
 
     def _fields(self) -> dict[str, Any]:

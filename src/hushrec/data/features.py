@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from hushrec.data.domain import Domain
-from hushrec.data.readers.catalogue import headings, read_catalogue
+from hushrec.data.readers.catalogue import read_list
 from hushrec.errors import DomainError
 from hushrec.settings import is_unordered
 
@@ -80,14 +80,14 @@ def read(
     path = Path(path)
     if is_unordered(features):
         raise DomainError("a set of columns has another order in each process; give features as a list")
-    names = headings(path, column=column)
+    catalogue = read_list(path, column)
+    names = catalogue.names
     if names and features is None:
-        ids = column or names[0]
-        features = [name for name in names if name != ids and name.lower() != _TITLE]
+        features = [name for name in names if name != catalogue.id_column and name.lower() != _TITLE]
         if not features:
             raise DomainError(f"{path} has no columns except ids and titles; name some with features=")
-    catalogue = read_catalogue(path, column, features=features)
-    if not catalogue.features:
+    texts = catalogue.features(features)
+    if not texts:
         raise DomainError(f"{path} does not hold features; give a list of items with genres or other columns")
     rows = np.array([domain.positions.get(item, -1) for item in catalogue.ids], dtype=np.int64)
     listed_rows = np.flatnonzero(rows >= 0)
@@ -99,7 +99,7 @@ def read(
         )
     shape = domain.n_items, len(catalogue.ids)
     place = sparse.csr_array((np.ones(listed_rows.size), (rows[listed_rows], listed_rows)), shape=shape)
-    listed_features = of_texts(catalogue.features, named=bool(names))
+    listed_features = of_texts(texts, named=bool(names))
     return ItemFeatures(sparse.csr_array(place @ listed_features.matrix), listed_features.names)
 
 

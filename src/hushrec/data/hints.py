@@ -35,14 +35,10 @@ _FORMS = {
     "quotes": ("trim({0}, '\"' || chr(39))", "write the ids without quotes in both"),
 }
 """Differences in writing between an id and its item, each with its fix."""
-_PUBLIC = (
-    "Declare another scale only if it is known publicly, such as from the form on which people rate, never "
-    "because the ratings show it."
-)
 
 
 def hints(cleaner: Cleaner, scans: list[Scan], decimal: str, dropped: Dropped) -> Iterator[str]:
-    """Yield the probable faults, a sentence or two each, the most basic first.
+    """Yield the probable faults that the reasons in ``dropped`` do not say, the most basic first.
 
     Args:
         cleaner: holds the clean records.
@@ -71,13 +67,6 @@ def hints(cleaner: Cleaner, scans: list[Scan], decimal: str, dropped: Dropped) -
         if similar and 10 * similar >= dropped.item_id:
             size = f"{similar:,} records ({fraction(similar, records)})"
             yield f"{size} name items of the catalogue except for {difference}: {fix}."
-    if 2 * dropped.item_id > records:
-        turned = count("SELECT count(*) FROM cells SEMI JOIN catalogue ON nfc_normalize(user_id) = id")
-        yield (
-            f"Only {fraction(records - dropped.item_id, records)} of the records are of items of the "
-            f"catalogue, and {fraction(turned, records)} have a user id that is one: is item_id the right "
-            f"column ({_COLUMNS}), and is the catalogue of the same source?"
-        )
     alike = count(
         "SELECT sum(n) FROM (SELECT count(DISTINCT user_id) AS n FROM records WHERE user_id IS NOT NULL "
         "GROUP BY lower(trim(user_id)) HAVING n > 1)"
@@ -89,19 +78,9 @@ def hints(cleaner: Cleaner, scans: list[Scan], decimal: str, dropped: Dropped) -
         )
     if domain.rating_scale is not None:
         yield from _ratings(cleaner, domain.rating_scale, dropped, decimal)
-    elif domain.counts is not None and 10 * dropped.rating > records:
-        yield f"Many counts are not numbers from 1 on: is count the right column? Name it ({_COLUMNS})."
     yield from _unread(scans[0], dropped)
-    if 10 * dropped.personal_epsilon > records:
-        yield (
-            "The column of the requested ε often holds neither a number nor a class of the domain: declare "
-            "the classes (hushrec domain --personal-epsilon), or leave the column out if it means something "
-            "else."
-        )
     if 10 * count(f"SELECT count(*) FROM cells WHERE time > {_MILLISECONDS}") > records > 0:
         yield "Timestamps seem to be milliseconds, and are all clamped to the same time: divide them by 1000."
-    elif 10 * dropped.timestamp > records > 0:
-        yield f"Many timestamps are missing or are not times: is timestamp the right column ({_COLUMNS})?"
 
 
 def _unread(scan: Scan, dropped: Dropped) -> Iterator[str]:
@@ -126,9 +105,8 @@ def _unread(scan: Scan, dropped: Dropped) -> Iterator[str]:
 
 def _ratings(cleaner: Cleaner, scale: Scale, dropped: Dropped, decimal: str) -> Iterator[str]:
     """Yield hints at ratings that are no numbers, or on another scale."""
-    if 10 * dropped.rating > dropped.records:
-        comma = ", or have they a decimal comma (--decimal ,)" if decimal == "." else ""
-        yield f"Many ratings are missing or not numbers: is rating the right column ({_COLUMNS}){comma}?"
+    if 10 * dropped.rating > dropped.records and decimal == ".":
+        yield "Many ratings are missing or not numbers: have they a decimal comma (--decimal ,)?"
     listed = f"SELECT DISTINCT value FROM cells WHERE isfinite(value) ORDER BY ALL LIMIT {MAX_VALUES + 1}"
     values = np.array(cleaner.db.execute(listed).fetchall(), np.float64).ravel()
     if len(values) == 1 and dropped.records > 1:
@@ -140,11 +118,10 @@ def _ratings(cleaner: Cleaner, scale: Scale, dropped: Dropped, decimal: str) -> 
         fits = _fitting(values)
         verdict = "no usual scale holds them all" if fits is None else f"the scale {fits} holds them all"
         off = fraction(dropped.clamped + dropped.rounded, dropped.records)
-        yield f"{off} of the ratings are not on the scale {scale}; {verdict}. {_PUBLIC}"
-    elif len(values) and 2 * (values[-1] - values[0]) < scale.span:
         yield (
-            f"All ratings are from {values[0]:g} to {values[-1]:g}, less than half of the scale {scale}. "
-            f"Noise is for the whole width of the scale. {_PUBLIC}"
+            f"{off} of the ratings are not on the scale {scale}; {verdict}. Declare another scale only if "
+            "it is known publicly, such as from the form on which people rate, never because the ratings "
+            "show it."
         )
 
 

@@ -1,11 +1,12 @@
 """Readers of ids, titles and features from a public list of items or accounts."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import Any, NamedTuple
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -47,137 +48,109 @@ GENRES = (
 """Genres of MovieLens' ``u.item``, in the order of its last fields."""
 
 
-class Catalogue(NamedTuple):
-    """The ids, titles and features of a public list, in the order of the file.
+@dataclass(frozen=True, slots=True)
+class PublicList:
+    """A public list of items or accounts, in the order of its file.
 
     Attributes:
-        ids: as ``read_ids`` returns them.
-        titles: of the items, "" where there is none; None if the list has no titles.
-        features: other texts, by name of the column.
+        path: the file.
+        names: of its columns; none if it has no header.
+        id_column: the name of the column of the ids.
+        ids: exactly as written in the file: "007" stays "007".
+        columns: the cells of each column by name; of MovieLens lists without a header, title and genres.
 
     Privacy: public.
     """
 
+    path: Path
+    names: list[str]
+    id_column: str
     ids: list[str]
-    titles: list[str] | None
-    features: dict[str, list[str]]
+    columns: Mapping[str, Any]
+
+    def titles_column(self) -> str | None:
+        """Find the column of the titles: ``title`` or ``name``, in any case; else None."""
+        return next((found for name in _TITLES if (found := self._recognised().get(name))), None)
+
+    def titles(self, column: str | None = None) -> list[str] | None:
+        """Return the titles, "" where there is none, of a column or the usual one; None if there are none."""
+        name = column or self.titles_column()
+        return None if name is None else self.texts(name)
+
+    def features(self, columns: Iterable[str] | None = None) -> dict[str, list[str]]:
+        """Return the texts of columns by name; by default of ``genres`` and ``year``, if they are there."""
+        usual = (self._recognised().get(name) for name in _FEATURES)
+        names = [name for name in usual if name] if columns is None else columns
+        return {name: self.texts(name) for name in names}
+
+    def _recognised(self) -> dict[str, str]:
+        return {name.lower(): name for name in reversed([*self.columns]) if name != self.id_column}
+
+    def texts(self, name: str) -> list[str]:
+        """Return the cells of a column as text, "" where there is none."""
+        if name not in self.columns:
+            raise DomainError(
+                f"{self.path} has no column {name!r}; it has {', '.join(self.names)}"
+                if self.names
+                else f"{self.path} has no header, so there are no columns to choose; leave them out"
+            )
+        column = self.columns[name]
+        texts: list[str] = []
+        for cell in column if isinstance(column, list) else column.to_pylist():
+            if not (cell is None or isinstance(cell, str | bool | int | float)):
+                raise DomainError(
+                    f"{self.path}: column {name!r} is {column.type}; titles and features are text"
+                )
+            texts.append("" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell))
+        return texts
+
+    def require_items(self) -> None:
+        """Refuse a file of ratings or clicks in place of a list of items.
+
+        Privacy: public if it is a list of items; the message of the refusal is in any case.
+        """
+        users = [name for name in self.names if _USERS.fullmatch(re.sub(r"[\W_]", "", name).lower())]
+        given = ("item_id", "rating", "count", "timestamp")
+        if users and (self.id_column in users or any(role_of(name) in given for name in self.names)):
+            raise DomainError(
+                f"{self.path} is not a catalogue: its column {users[0]!r} seems to hold users, as in "
+                f"ratings; {_PUBLIC}. If it is such a list, leave that column out"
+            )
+        if (repeat := again(self.ids)) is not None:
+            one, other = (place + 1 for place in repeat)
+            raise DomainError(
+                f"{self.path} is not a catalogue: the ids of its records {one} and {other} are the same, as "
+                f"in ratings or clicks; {_PUBLIC}. If it is such a list, choose the column of the ids "
+                "(--column, column=), or list every item once"
+            )
 
 
-def read_catalogue(
-    path: Path,
-    column: str | None = None,
-    titles: str | None = None,
-    features: Sequence[str] | None = None,
-    separator: str | None = None,
-) -> Catalogue:
-    """Read ids, titles and features, in the order of the file.
-
-    Args:
-        path: as for ``read_ids``. MovieLens lists have titles and genres.
-        column: the column of the ids, for a file with a header; the first by default.
-        titles: the column of the titles; by default ``title`` or ``name``, in any case, if there is one.
-        features: columns of other texts; by default ``genres`` and ``year``, if they are there.
-        separator: as for ``read_ids``.
-
-    Privacy: public.
-    """
-    ids = read_ids(path, column, separator)
-    if _is_headerless(path):
-        if titles is not None or features:
-            raise DomainError(f"{path} has no header, so there are no columns to choose; leave them out")
-        return Catalogue(ids, *_listed(path))
-    table = _table(path, separator, column)
-    names = table.column_names
-    id_column = column or names[0]
-    by_lower_case = {name.lower(): name for name in reversed(names) if name != id_column}
-    titles = titles or titles_column(names, id_column)
-    if features is None:
-        features = [by_lower_case[name] for name in _FEATURES if name in by_lower_case]
-    for name in (*features, *([titles] if titles else [])):
-        if name not in names:
-            raise DomainError(f"{path} has no column {name!r}; it has {', '.join(names)}")
-    return Catalogue(
-        ids, _texts(path, table, titles) if titles else None, {f: _texts(path, table, f) for f in features}
-    )
-
-
-def titles_column(names: Sequence[str], ids: str | None = None) -> str | None:
-    """Find the column of the titles if none is named: ``title`` or ``name``, in any case; else None.
-
-    Args:
-        ids: the column of the ids; the first by default.
-
-    Privacy: public.
-    """
-    by_lower_case = {name.lower(): name for name in reversed(names) if name != (ids or names[0])}
-    return next((by_lower_case[name] for name in _TITLES if name in by_lower_case), None)
-
-
-def require_items(
-    path: Path, ids: Sequence[str], column: str | None = None, separator: str | None = None
-) -> None:
-    """Refuse a file of ratings or clicks in place of a list of items.
-
-    Args:
-        path, column, separator: as for ``read_catalogue``.
-        ids: the ids in the file.
-
-    Privacy: public if it is a list of items; the message of the refusal is in any case.
-    """
-    names = headings(path, separator, column)
-    users = [name for name in names if _USERS.fullmatch(re.sub(r"[\W_]", "", name).lower())]
-    feedback_columns = [
-        name for name in names if role_of(name) in ("item_id", "rating", "count", "timestamp")
-    ]
-    if users and (feedback_columns or (column or names[0]) in users):
-        raise DomainError(
-            f"{path} is not a catalogue: its column {users[0]!r} seems to hold users, as in ratings; "
-            f"{_PUBLIC}. If it is such a list, leave that column out"
-        )
-    if (repeat := again(ids)) is not None:
-        one, other = (place + 1 for place in repeat)
-        raise DomainError(
-            f"{path} is not a catalogue: the ids of its records {one} and {other} are the same, as in "
-            f"ratings or clicks; {_PUBLIC}. If it is such a list, choose the column of the ids (--column, "
-            "column=), or list every item once"
-        )
-
-
-def headings(path: Path, separator: str | None = None, column: str | None = None) -> list[str]:
-    """Return the names of the columns, none for a list without a header; arguments as for ``read_ids``.
-
-    Privacy: public.
-    """
-    return [] if _is_headerless(path) else list(_table(path, separator, column).column_names)
-
-
-def read_ids(path: Path, column: str | None = None, separator: str | None = None) -> list[str]:
-    """Read ids, in the order of the file.
+def read_list(path: Path, column: str | None = None, separator: str | None = None) -> PublicList:
+    """Read a public list of items or accounts.
 
     Args:
         path: ``.csv``, ``.tsv`` or ``.parquet`` with a header; MovieLens ``movies.dat`` or ``users.dat``
             (``::``), ``u.item`` or ``u.user`` (``|``); or a ``.txt`` file with one id a line.
-        column: the column to read, for a file with a header; the first by default. Its position from 0, as
+        column: the column of the ids, for a file with a header; the first by default. Its position from 0, as
             text, if a table of text has no header.
         separator: of the columns of csv and tsv, one character; by default the comma and the tab.
 
-    Returns:
-        ids as strings, exactly as written in the file: "007" stays "007".
+    Raises:
+        DomainError: it cannot be read as a list of ids.
 
     Privacy: public.
     """
-    headerless = _is_headerless(path)
-    if headerless and column is not None:
-        raise DomainError(f"{path} has no header, so there is no column to choose; its first field is the id")
-    if headerless:
-        mark = _HEADERLESS[path.suffix]
-        with suppress(UnicodeError):
-            return [(line.split(mark, 1)[0] if mark else line).decode() for line in _lines(path)]
-        raise DomainError(_undecoded(path))
+    if path.suffix in _HEADERLESS:
+        if column is not None:
+            raise DomainError(
+                f"{path} has no header, so there is no column to choose; its first field is the id"
+            )
+        return _of_lines(path)
     table = _table(path, separator, column)
-    if column is not None and column not in table.column_names:
+    names: list[str] = list(table.column_names)
+    if column is not None and column not in names:
         raise DomainError(f"{path} cannot be read as a list of ids: it has no column {column!r}")
-    name, ids = column or table.column_names[0], _ids(table, column)
+    name, ids = column or names[0], _ids(table, column)
     kind = ids.type.value_type if pa.types.is_dictionary(ids.type) else ids.type
     is_ = pa.types
     if not (
@@ -186,49 +159,36 @@ def read_ids(path: Path, column: str | None = None, separator: str | None = None
         raise DomainError(f"{path}: column {name!r} is {ids.type}; ids are strings or integers")
     if ids.null_count:
         raise DomainError(f"{path}: column {name!r} has empty cells; every row needs an id")
-    return [str(one) for one in ids.to_pylist()]
+    columns: dict[str, Any] = {}
+    for place, header in enumerate(names):
+        columns.setdefault(header, table.column(place))  # of two columns of one name, the first counts
+    return PublicList(path, names, name, [str(one) for one in ids.to_pylist()], columns)
 
 
-def _is_headerless(path: Path) -> bool:
-    return path.suffix in _HEADERLESS
-
-
-def _lines(path: Path) -> list[bytes]:
-    """Read the lines of a list without a header, without empty ones."""
+def _of_lines(path: Path) -> PublicList:
+    """Read a list without a header; titles and genres if it is one of MovieLens' items."""
     try:
-        return [line for line in path.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines() if line]
+        data = [line for line in path.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines() if line]
     except OSError as error:
         raise DomainError(f"{path} cannot be read as a list of ids: {error.strerror}") from None
-
-
-def _listed(path: Path) -> tuple[list[str] | None, dict[str, list[str]]]:
-    """Read titles and features of a list without a header; none if the list is of no known kind."""
-    data = _lines(path)
+    mark, ids = _HEADERLESS[path.suffix], None
+    with suppress(UnicodeError):
+        ids = [(line.split(mark, 1)[0] if mark else line).decode() for line in data]
+    if ids is None:
+        raise DomainError(_undecoded(path))
     try:
         lines = [line.decode() for line in data]
     except UnicodeDecodeError:
         lines = [line.decode("latin-1") for line in data]  # as MovieLens wrote them
-    if path.suffix == ".dat":
-        rows, name = [line.split("::") for line in lines], "genres"
-        if all(len(row) == 3 for row in rows):
-            return [title for _, title, _ in rows], {name: [genres for *_, genres in rows]}
-    elif path.suffix == ".item":
-        rows, name = [line.split("|") for line in lines], "genres"
-        if all(len(row) > len(GENRES) + 1 for row in rows):
-            flags = [zip(GENRES, row[-len(GENRES) :], strict=True) for row in rows]
-            genres = ["|".join(genre for genre, flag in item_flags if flag == "1") for item_flags in flags]
-            return [row[1] for row in rows], {name: genres}
-    return None, {}
-
-
-def _texts(path: Path, table: Any, name: str) -> list[str]:
-    column = table.column(table.column_names.index(name))
-    texts: list[str] = []
-    for cell in column.to_pylist():
-        if not (cell is None or isinstance(cell, str | bool | int | float)):
-            raise DomainError(f"{path}: column {name!r} is {column.type}; titles and features are text")
-        texts.append("" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell))
-    return texts
+    columns: dict[str, list[str]] = {}
+    rows = [line.split(mark.decode()) for line in lines] if mark else []
+    if path.suffix == ".dat" and all(len(row) == 3 for row in rows):
+        columns = {"title": [row[1] for row in rows], "genres": [row[2] for row in rows]}
+    elif path.suffix == ".item" and all(len(row) > len(GENRES) + 1 for row in rows):
+        flags = [zip(GENRES, row[-len(GENRES) :], strict=True) for row in rows]
+        genres = ["|".join(genre for genre, flag in of_item if flag == "1") for of_item in flags]
+        columns = {"title": [row[1] for row in rows], "genres": genres}
+    return PublicList(path, [], "", ids, columns)
 
 
 def _table(path: Path, separator: str | None, column: str | None = None) -> Any:
