@@ -17,7 +17,7 @@ from scipy import stats
 
 import hushrec as hr
 from hushrec.arrays import Ints
-from hushrec.data.features import ItemFeatures
+from hushrec.models.du_leighton_patel.features import ItemFeatures
 from hushrec.privacy.noise.entropy import Seeded
 from lab.attacks.rehearsal import seeded
 from lab.du_leighton_patel.randomizing import RANDOMIZED, worth

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.data.features import ItemFeatures
 from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError
+from hushrec.models.du_leighton_patel.features import ItemFeatures
 from hushrec.models.du_leighton_patel.groups import quantile_threshold
 from hushrec.privacy.local.rows import Rows
 from hushrec.testing import Seeded

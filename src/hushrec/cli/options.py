@@ -169,7 +169,7 @@ class MethodOptions(Group):
                 "charged), or --set groups=ratings (as published; no ε covers the groups then)"
             )
         if self.features:
-            from hushrec.data.features import read
+            from hushrec.models.du_leighton_patel.features import read
 
             chosen["groups"] = read(self.features, domain, features=self.feature or None)
         if self.groups_from:

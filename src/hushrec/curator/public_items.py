@@ -10,8 +10,8 @@ from scipy import sparse
 
 from hushrec import models
 from hushrec.data.domain import Domain
-from hushrec.data.item_design import described, is_number, kinds_of_texts, labels_of
 from hushrec.errors import ConfigError, ReleaseError
+from hushrec.estimation.item_design import described, is_number, kinds_of_texts, labels_of
 from hushrec.estimation.public_release import of_release
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 from hushrec.models.base import Model

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.data.features import ItemFeatures
 from hushrec.documents.words import Clause
 from hushrec.errors import BudgetExceeded, ConfigError
+from hushrec.models.du_leighton_patel.features import ItemFeatures
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.testing import Seeded
 from hushrec.text import above

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 import hushrec as hr
-from hushrec.data.features import ItemFeatures
 from hushrec.errors import ConfigError
 from hushrec.kernels.csr import unpack
 from hushrec.models.du_leighton_patel import groups
+from hushrec.models.du_leighton_patel.features import ItemFeatures
 from hushrec.models.du_leighton_patel.groups import Groups, quantile_threshold
 from hushrec.models.mcsherry_mironov.covariance_model import CovarianceSettings
 from hushrec.privacy.local.substitution import SubstitutionRandomizer

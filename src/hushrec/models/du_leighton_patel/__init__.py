@@ -10,7 +10,7 @@ replaces it, mostly by a near one. Anybody then trains any model on the rows, at
 | in the paper | here: a bare file name is in this folder, a path below ``src/hushrec/`` |
 |---|---|
 | §III.B: randomized response | ``RandomizedResponse``; ``privacy/local/response.py`` |
-| §III.C, step 1: groups of near items | ``Groups`` (``groups.py``) |
+| §III.C, step 1: groups of near items | ``Groups`` (``groups.py``); from public features (``features.py``) |
 | §III.C, steps 2 and 3: selector, profiler | ``DistanceBased``; ``privacy/local/substitution.py`` |
 | §IV.B: K nearest people | ``UserKNN``; ``NearestPeople`` (``release/predictors/neighbours.py``) |
 | §V.C, future work: item-based, other metrics | ``ItemKNN`` (Sarwar et al. 2001, §3.2.1); ``distance=`` |

@@ -11,11 +11,11 @@ from pydantic import Field, field_serializer
 
 from hushrec.data.capping import chosen_slots
 from hushrec.data.domain import Domain
-from hushrec.data.features import ItemFeatures
 from hushrec.data.people import People
 from hushrec.documents.measured import Local
 from hushrec.documents.words import Clause
 from hushrec.errors import BudgetExceeded, BudgetUnsupported, ConfigError
+from hushrec.models.du_leighton_patel.features import ItemFeatures
 from hushrec.models.du_leighton_patel.groups import Distance, Groups
 from hushrec.models.du_leighton_patel.method import SLOTS, Method
 from hushrec.privacy.accounting.accountant import largest_cost
@@ -65,9 +65,9 @@ class DistanceBased(Method):
     distance: Distance = "squared"
     """``squared``, ``cosine`` (1 − cos), ``pearson`` (1 − correlation) or ``d2p`` (1/cos − 1)."""
     groups: Literal["ratings"] | ItemFeatures | Release
-    """the source of the distances: public features of items (``hushrec.data.features.read``); a release
-    of a covariance model, which was charged when it was made; or, as published, everybody's
-    ``"ratings"``, for which nothing is charged, so the statement does not cover the groups.
+    """the source of the distances: public features of items (``read`` in ``features.py``); a release of a
+    covariance model, which was charged when it was made; or, as published, everybody's ``"ratings"``, for
+    which nothing is charged, so the statement does not cover the groups.
     """
 
     @field_serializer("groups")

@@ -15,10 +15,10 @@ from scipy import sparse
 
 from hushrec.arrays import Floats, Ints, Ints32
 from hushrec.data.domain import Domain
-from hushrec.data.features import ItemFeatures
 from hushrec.data.people import People
 from hushrec.errors import ConfigError
 from hushrec.kernels.csr import frozen
+from hushrec.models.du_leighton_patel.features import ItemFeatures
 from hushrec.release.artefact import Release
 
 Distance = Literal["squared", "cosine", "pearson", "d2p"]

@@ -9,8 +9,8 @@ import pytest
 from scipy import sparse
 
 from hushrec.data.domain import Domain
-from hushrec.data.features import ItemFeatures, read
 from hushrec.errors import DomainError
+from hushrec.models.du_leighton_patel.features import ItemFeatures, read
 
 DOMAIN = Domain(["1", "007", "3", "4"], scale=(1, 5, 1), max_users=10)
 

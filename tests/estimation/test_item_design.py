@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from hushrec.data import item_design
-from hushrec.data.item_design import described
 from hushrec.documents.words import Clause
+from hushrec.estimation import item_design
+from hushrec.estimation.item_design import described
 
 
 def test_labels_are_columns_and_items_without_any_are_the_average():
