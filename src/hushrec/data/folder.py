@@ -150,18 +150,16 @@ def opened(folder: Path, domain: Domain) -> dict[str, Any]:
     starts = arrays["indptr"]
     fits = (
         len(ends) == len(starts) > 0
-        and ends[0] == 0 == starts[0]
-        and ends[-1] == len(ids)
-        and bool((ends[1:] >= ends[:-1]).all() and (starts[1:] > starts[:-1]).all())
+        and starts[0] == 0
+        and bool((starts[1:] > starts[:-1]).all())
         and all(len(arrays[name]) == starts[-1] for name in entries)
         and (highest is None) == ("values" not in arrays)
         and len(arrays.get("personal_epsilon", starts[1:])) == len(starts) - 1
     )
     if not fits:
         raise damaged(folder)
-    users = pa.LargeStringArray.from_buffers(len(ends) - 1, pa.py_buffer(ends), pa.py_buffer(ids))
-    with suppress(pa.ArrowInvalid):
-        users.validate(full=True)
+    with suppress(ValueError):
+        users = decoded(ids, ends)
         return {"users": users, **arrays, "dropped": Dropped(**manifest["dropped"]), "folder": folder}
     raise damaged(folder)
 
@@ -195,6 +193,19 @@ def encoded(users: Any) -> tuple[Bytes, Ints]:
         return np.zeros(0, np.uint8), np.zeros(1, np.int64)
     text = np.frombuffer(data, np.uint8) if data else np.zeros(0, np.uint8)
     return text[offsets[0] : offsets[-1]], offsets - offsets[0]
+
+
+def decoded(ids: Bytes, ends: Ints) -> Any:
+    """Return user ids as Arrow text from what ``encoded`` returns.
+
+    Raises:
+        ValueError: they do not fit together, or are not UTF-8.
+    """
+    if not len(ends) or ends[0] != 0 or ends[-1] != len(ids) or (ends[1:] < ends[:-1]).any():
+        raise ValueError
+    users = pa.LargeStringArray.from_buffers(len(ends) - 1, pa.py_buffer(ends), pa.py_buffer(ids))
+    users.validate(full=True)
+    return users
 
 
 def verify(folder: Path) -> None:

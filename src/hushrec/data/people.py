@@ -406,14 +406,14 @@ class People:
         """
         self.verify()
         content: list[Any] = [stored.FORMAT, self.domain.feedback, self.domain.digest, self.cap]
-        for name, array in self._arrays():
+        for name, array in self.arrays():
             # Timestamps choose which interactions a cap keeps, and no ratings.
             if name != "timestamps" or self.domain.feedback == "interactions":
                 content.append([name, len(array), _hash(array)])
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
-    def _arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
-        """Yield what a folder stores, by name, little-endian."""
+    def arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        """Yield what a folder, or a row of Spark, stores, by name, little-endian."""
         bytes_of_ids, ends = stored.encoded(self.users)
         yield from (("users", bytes_of_ids), ("user_ends", ends))
         for name in list(stored.TYPES)[2:]:

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from hushrec.data.domain import Domain
 from hushrec.data.dropped import Dropped
-from hushrec.data.folder import TYPES, encoded
+from hushrec.data.folder import TYPES, decoded
 from hushrec.data.people import People, PublicFacts
 from hushrec.data.spark.session import contained
 from hushrec.documents import html
@@ -66,10 +66,8 @@ def to_row(block: People, part: int, cut: int = 0) -> dict[str, Any]:
         block: the people of the row.
         part, cut: its place among all rows.
     """
-    ids, ends = encoded(block.users)
-    arrays = {"users": ids, "user_ends": ends, **{name: getattr(block, name) for name in ARRAYS[2:]}}
-    row = {name: None if array is None else _little(array).tobytes() for name, array in arrays.items()}
-    return {"part": part, "cut": cut, **row, "dropped": None}
+    arrays = {name: array.tobytes() for name, array in block.arrays()}
+    return {"part": part, "cut": cut, **dict.fromkeys(ARRAYS), **arrays, "dropped": None}
 
 
 def counted(dropped: Dropped) -> bytes:
@@ -84,8 +82,6 @@ def counts_in(counts: bytes | None) -> Dropped:
 
 def table_of(rows: Iterable[dict[str, Any]], schema: str = SCHEMA) -> Any:
     """Return rows as an Arrow table of a schema of integers and bytes."""
-    import pyarrow as pa
-
     fields = [field.split() for field in schema.split(", ")]
     types = {"int": pa.int32(), "binary": pa.binary()}
     return pa.Table.from_pylist([*rows], schema=pa.schema([(name, types[kind]) for name, kind in fields]))
@@ -97,13 +93,10 @@ def from_row(row: Mapping[str, Any], domain: Domain) -> People:
     Args:
         row: the arrays of the row by name, each as bytes, or as anything with the buffer protocol.
     """
-    with suppress(ValueError, TypeError, DataError, pa.ArrowException):
+    with suppress(ValueError, TypeError, DataError):
         arrays: dict[str, Any] = {name: _array(row[name], name) for name in ARRAYS}
-        ids, ends = arrays.pop("users"), arrays.pop("user_ends")
-        if ends[0] == 0 and ends[-1] == len(ids) and (np.diff(ends) >= 0).all():
-            users = pa.LargeStringArray.from_buffers(len(ends) - 1, pa.py_buffer(ends), pa.py_buffer(ids))
-            users.validate(full=True)
-            return People(domain, users, **arrays)
+        users = decoded(arrays.pop("users"), arrays.pop("user_ends"))
+        return People(domain, users, **arrays)
     raise DataError("a row of people is damaged; load the ratings into Spark again")
 
 
@@ -123,10 +116,6 @@ def _array(buffer: Any, name: str) -> NDArray[Any] | None:
     dtype = np.dtype(TYPES[name])
     array = np.frombuffer(buffer, dtype=dtype.newbyteorder("<")).astype(dtype, copy=False)
     return np.require(array, requirements="A")  # a row may begin at any byte of a batch
-
-
-def _little(array: NDArray[Any]) -> NDArray[Any]:
-    return array.astype(array.dtype.newbyteorder("<"), copy=False)
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -225,7 +214,7 @@ class SparkPeople:
             contained(self._kept.unpersist)
 
     def blocks(self) -> Iterator[People]:
-        """Yield ``Ratings`` or ``Interactions`` block by block, each sent to this machine when it is needed.
+        """Yield the people block by block, each sent to this machine when it is needed.
 
         Raises:
             DataError: Spark fails.
