@@ -154,6 +154,7 @@ class EffectSums:
             )
         rows = (ratings.indptr, ratings.items)
         counts = np.diff(ratings.indptr)
+        # Unit record: every rating counts in full. Unit user: by the number of the user's ratings (Weights).
         full = np.full(len(counts), 1 << _WEIGHT_BITS, dtype=np.int64)
         weights = full if rating else self.weights.steps[counts]
         if personal_weights is not None:
@@ -195,6 +196,7 @@ class EffectSums:
     def _global_sum(self, ratings: People, values: Ints, personal_weights: Ints | None) -> int:
         if self.unit == "record":
             return int(values.sum())
+        # The mean of a user's ratings, rounded down to the grid, lies in the range of a single rating.
         means = np.add.reduceat(values, ratings.indptr[:-1]) // np.diff(ratings.indptr)
         if personal_weights is not None:
             means = np.sign(means) * ((np.abs(means) * personal_weights) >> _FULL_BITS)

@@ -61,6 +61,7 @@ def list_gains(
     scores, shown = np.empty(n_items), np.zeros(n_items, np.bool_)
     for user in range(len(indptr) - 1):
         row = items[indptr[user] : indptr[user + 1]]
+        # A sum of hashes: the same for the same items, in whatever order.
         seed = np.uint64(len(row))
         for item in row:
             seed += mixed(np.uint64(item))
@@ -75,8 +76,10 @@ def list_gains(
             gain = 0.0
             for item in row:
                 if not shown[item]:
+                    # DCG of the hidden items in the own list, minus that in the list by popularity.
                     gain += _discount(_ahead(item, scores, shown))
                     gain -= _discount(_more_popular(item, row, shown, places))
+            # DCG of a list with all hidden items at its top.
             ideal = 0.0
             for place in range(len(row) - n_shown):
                 ideal += _discount(place)

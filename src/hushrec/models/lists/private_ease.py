@@ -238,6 +238,7 @@ class PrivateEASE(PrivateModel):
         before = head_of(run.earlier, NAME, domain.items)
         chosen = Head.of(popularity, self.pair_items, before).items
         of_chosen = {"weights": weights.weights[chosen], "direction": weights.direction[chosen]}
+        # A fit that goes on after a stop reads the lens that its pairs were measured under.
         fixed = run.fixed("lens", {"items": chosen, **of_chosen})
         head = Head(domain.n_items, fixed["items"])
         lens = ItemWeights(head, fixed["weights"], fixed["direction"])
@@ -247,6 +248,7 @@ class PrivateEASE(PrivateModel):
             year = year.measured(noisy.name, noisy.values, noisy.sigma)
         pairs = yearly_pairs(run.earlier, domain.items, head, triangle, size, weights.of(head.items))
         learned = self._learned(domain, run, pairs)
+        # Do the pairs of the whole year carry enough by now? If not, they wait in the ledger's folder.
         signal, least = learned * lengths / math.sqrt(domain.n_items), _taste(domain, run.prior)
         if run.yearly and signal < least:
             run.decide(_reason("waits", signal, least))
@@ -261,6 +263,7 @@ class PrivateEASE(PrivateModel):
         votes = Votes(run.terms.unit)
         ballot = partial(votes.measure, people, linear, popularity, size)
         vote = run.measure(replace(votes.query, branch=PAIRS), ballot)
+        # Earlier votes were about earlier lists: each counts less by what a list moves in a release.
         moved = VOTE_MOVES * min(MOST_VOTERS, size)
         year = year.measured(vote.name, vote.values, vote.sigma, moved=moved)
         pairs = pairs._replace(factors=fitted.factors)

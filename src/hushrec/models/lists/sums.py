@@ -206,6 +206,7 @@ def directed(block: People, lens: ItemWeights, unit: str) -> Directed:
     wide = entries.astype(np.int64)
     square, product = _sums(wide**2, indptr), _sums(wide * lens.along[items], indptr)
     scaled = product << DIRECTION_BITS
+    # τ = ⟨v, y⟩/‖v‖², so that z = y − τ v.
     multiple = (2 * scaled + lens.square) // (2 * lens.square)  # the nearest integer
     # ‖z‖² in squared steps times 2^24: exact, and below 2^62 for 2^15 items.
     rest = (square << 2 * DIRECTION_BITS) - 2 * multiple * scaled + multiple**2 * lens.square
@@ -351,6 +352,8 @@ class PairSums:
             low: Ints,
             high: Ints | None = None,
         ) -> None:
+            # z zᵀ = y yᵀ − τ (y vᵀ + v yᵀ) + τ² v vᵀ: the kernel sums w y yᵀ over own items alone. Of the
+            # rest, Σ w τ y (cross) and Σ w τ² (square) are enough, and v comes in once, in _corrected.
             pulled = part.weight * part.multiple
             vectors = part.indptr, part.items, part.entries
             cross += weighted_item_sums(*vectors, pulled, dropped, n)
@@ -359,6 +362,7 @@ class PairSums:
             if high is None:
                 weighted_gram(*vectors, part.weight, n, rows=band, threads=self.threads, out=low)
                 return
+            # Users are summed in runs that stay below the kernel's limit; what the grid keeps moves to high.
             heights = np.cumsum((part.weight * part.square).astype(np.float64))
             ends = np.flatnonzero(np.diff(heights // (_LARGEST_SUM / 2))) + 1
             for start, stop in pairwise([0, *ends.tolist(), len(part.weight)]):
@@ -385,6 +389,7 @@ def _corrected(packed: Ints, cross: Ints, square: int, along: Ints) -> Ints:
     bits, n = DIRECTION_BITS, len(along)
     half = (square >> bits + 1) * along + (((square & (2 << bits) - 1) * along) >> bits + 1)
     b = cross - half
+    # b vᵀ + v bᵀ, where b may have 63 bits: b = 2^bits · high + low, and only low is shifted.
     high, low = b >> bits, b & (1 << bits) - 1
     to = start = 0
     for i in range(n):
@@ -441,6 +446,7 @@ class Votes:
         """
         places = np.empty(len(popularity), dtype=np.int64)
         places[np.argsort(-popularity, kind="stable")] = np.arange(len(popularity))
+        # Users whose hash is below this vote: about MOST_VOTERS of them, by what they have alone.
         below = np.uint64(min(int(min(MOST_VOTERS / max(size, 1.0), 1.0) * 2.0**64), 2**64 - 1))
         factors, inputs, outputs, intercept = linear
 

@@ -276,6 +276,7 @@ class Chain:
         for effects, effect_precision in zip(
             (state.user_effects, state.item_effects), self.precisions, strict=True
         ):
+            # b_0 − c and b + c: the two priors' quadratic terms in c add up to this precision.
             total = self.level_precision + len(effects) * effect_precision
             mean = (
                 self.level_precision * state.level[0] - effect_precision * effects.sum(dtype=np.float64)
@@ -368,6 +369,7 @@ def _half(chain: Chain, state: State, of_users: bool) -> None:
         if of_users
         else (state.item_factors, state.item_effects, state.item_precision)
     )
+    # Λ of a row v = (effect, factors).
     prior = np.concatenate([[chain.precisions[0 if of_users else 1]], precision])
     heat, (low, high) = chain.settings.temperature, chain.range(state)
     # A generator each, so that how many rows are drawn at once changes no number of any.
@@ -391,6 +393,7 @@ def _half(chain: Chain, state: State, of_users: bool) -> None:
         start = first - part.first if of_users else first
         return of_users, start, *entries, frozen(values, np.float32), frozen(part.scales, np.float32), sides
 
+    # A band of rows at a time: their A = 2 Σ c x xᵀ and a = 2 Σ c (r − b′) x take BAND bytes.
     for first in range(0, len(effects), rows):
         band = slice(first, min(first + rows, len(effects)))
         size = band.stop - first
@@ -399,6 +402,8 @@ def _half(chain: Chain, state: State, of_users: bool) -> None:
             add(*ratings(part, first), triangle, pull)
         proposals = np.empty((size, rank + 1), np.float32)
         draw(triangle, pull, prior, heat, normals.standard_normal(pull.shape), proposals)
+        # The first proposal is the draw from N(A⁻¹ a, T A⁻¹), accepted by what clamping changes in the loss;
+        # the second turns the state towards a draw from the prior, accepted by the clamped loss.
         for whole in (False, True) if np.isfinite(high) else (False,):
             gains = np.zeros(size)
             if whole:
@@ -419,6 +424,7 @@ def _level(chain: Chain, state: State) -> None:
     before, other = float(state.level[0]), draws.standard_normal() * math.sqrt(heat / chain.level_precision)
     highest = chain.loss(state) + heat * draws.standard_exponential()
     angle = draws.uniform(0, 2 * math.pi)
+    # The bracket shrinks towards angle 0, the present state, which is always accepted.
     least, most = angle - 2 * math.pi, angle
     while True:
         state.level[0] = before * math.cos(angle) + other * math.sin(angle)

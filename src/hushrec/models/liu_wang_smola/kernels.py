@@ -119,6 +119,7 @@ def _visit(
         squares[:count] = 0.0
         for f in range(rank):
             for place in range(count):
+                # clamp(x − p̄·q) p̄ − S q, with S = noise · A⁻¹; then the item's scale.
                 parts[f, place] = errors[place] * mean[f]
             for g in range(rank):
                 covariance = noise * spread[f, g]
@@ -130,6 +131,7 @@ def _visit(
         norm = np.sqrt(squares[:count].sum())
         if not np.isfinite(norm):
             continue
+        # To norm C at most, and into grid steps; int64() below truncates toward zero, so no norm grows.
         shrink = min(1.0, clips[person] / max(norm, 1e-300)) * _ROUNDING / step
         for place in range(count):
             for f in range(rank):
@@ -331,6 +333,7 @@ def draw(
         lower, y = triangle[row], pull[row]
         start = 0
         for a in range(n):
+            # A + Λ = L Lᵀ in place, row by row of the packed triangle, and y = L⁻¹ a along with it.
             lower[start + a] += precision[a]
             above = 0
             for b in range(a + 1):
@@ -346,6 +349,7 @@ def draw(
             start += a + 1
         for a in range(n):
             y[a] += root * normals[row, a]
+        # Lᵀ v = y + √T ξ: v has the mean A⁻¹ a and the covariance T A⁻¹.
         for back in range(n):
             a = n - 1 - back
             start -= a + 1

@@ -125,6 +125,7 @@ class Descent:
         domain = people.domain
         gradients = self._gradients(domain)
         prior = prior_variance(self.factor_variance, self.rank, domain.scale.span)
+        # Public factors of others are the prior mean; those beyond this model's rank are only passed on.
         mean, untouched = leading(run.prior.factors_of(domain.n_items), self.rank)
         reached = self.reach(crowd, domain.n_items, run.terms)
         counts = np.maximum(baseline.counts, 1e-3)
@@ -149,6 +150,7 @@ class Descent:
                 variance=spread * _REMAINING ** ((t - 1) / gradients.epochs),
             )
             initial_weight *= 1 - covered
+            # The last states are draws from about the posterior: their mean is released.
             if t > gradients.epochs * (1 - _AVERAGED):
                 states.append(items)
         # Users fold in only on what was learned or is public, not on a random start.

@@ -69,6 +69,7 @@ def weighted_factors(
     n = len(covariance)
     rank = min(rank, n - 1)
     largest = max(_scale(covariance, weights), 1e-6)  # no component is more than all that is there
+    # The diagonal holds each rating's own noise squared: it says nothing of two items together.
     np.fill_diagonal(covariance, 0)
     prior_factors = np.zeros((n, 0)) if prior is None else prior
     if prior_factors.any():  # the others start from what it leaves unexplained
@@ -80,24 +81,30 @@ def weighted_factors(
         _subtract(covariance, weights, -prior_factors, prior_factors)
     mean = np.hstack([prior_factors, np.zeros((n, rank - prior_factors.shape[1]))])
     fitted = np.zeros((n, rank))
+    # If noise hides every component, there is nothing to fit.
     alive: Bools = np.any(factors != 0, axis=0)
     if not alive.any():
         return fitted
     factors, mean = factors[:, alive], mean[:, alive]
+    # λ_k, one for each component: its prior variance starts at half of the largest possible.
     precision = np.full(alive.sum(), 2 / largest)
     for start in range(0, n, _ROWS):
         rows = slice(start, start + _ROWS)
+        # With v = σ² + κ (1 + Wgt), entry ij gives row i the weight Wgt²/v of f_j f_jᵀ and the pull
+        # Wgt Cov/v of f_j: both matrices are overwritten with these.
         fraction = weights[rows] / (sigma**2 + kappa * (1 + weights[rows]) + np.float32(1e-9))
         covariance[rows] *= fraction
         weights[rows] *= fraction
     for matrix in (covariance, weights):
         np.fill_diagonal(matrix, 0)
     first, second = np.triu_indices(factors.shape[1])
+    # E f_k f_l of every item as one packed row, so that N_i of all items is one product of matrices.
     moments = (factors[:, first] * factors[:, second]).astype(np.float32)
     for number in steps("cleaning", range(ROUNDS)):
         squares, spreads = _round(weights, covariance, factors, moments, mean, precision, row_variance)
         precision = np.maximum(_updated(precision, n, squares, spreads), 1 / largest)
         visible = np.einsum("ni,ni->i", factors, factors) > _LEAST * n
+        # A component that noise hides has shrunk to nothing: leave it out of all that follows.
         if number >= _SETTLED and not visible.all():
             first, second = np.triu_indices(len(visible))
             moments = moments[:, visible[first] & visible[second]]
@@ -154,6 +161,8 @@ def _round(
         normal = np.empty((len(factors[part]), rank, rank))
         normal[:, first, second] = normal[:, second, first] = trust[part] @ moments
         target = (pull[part] @ factors.astype(np.float32)).astype(np.float64)
+        # S_i N_i, then the mean and the variance of f_i given the others, as at the top of this file:
+        # inverse = (N + Λ + S N Λ)⁻¹, spread = inverse + inverse S N.
         noisy = row_variance[part, None, None] * normal
         inverse = np.linalg.inv(normal + (np.eye(rank) + noisy) * precision)
         spread = inverse + inverse @ noisy
@@ -187,6 +196,7 @@ def _start(covariance: Floats32, weights: Floats32, sigma: float, kappa: float, 
         return np.zeros((len(covariance), 0))
     total = weights.sum(axis=1, dtype=np.float64)
     size = np.maximum(total / math.sqrt(max(total.sum(), _TINY)), 0.01)  # weights ≈ size sizeᵀ
+    # Entry ij has noise of variance σ² + κ s_i s_j; e_i e_j/(s_i s_j) times the entry has about unit noise.
     even = size / np.sqrt(sigma + math.sqrt(kappa) * size + 1e-6)
     scale = (even / size).astype(np.float32)
     factors = np.zeros((len(covariance), rank))

@@ -356,6 +356,7 @@ def _add_users(
         if not fit_user(rows, values[start:stop], ridge, normal, inverse, user_vector):
             continue  # outside floating-point range: this user contributes nothing
         user_errors(rows, values[start:stop], user_vector, bound, errors)
+        # ‖e pᵀ‖ = ‖e‖ ‖p‖: the contribution has one row e_i p for each item.
         norm = np.sqrt((errors[: stop - start] ** 2).sum() * (user_vector**2).sum())
         if not np.isfinite(norm):
             continue

@@ -139,6 +139,8 @@ def _add_run(
     """Add the sums of some users, and yield the number of tiles done so far."""
     indptr, items, _, weights = run
     each = pool.map if threads > 1 else map  # a thread costs more than a small sum
+    # A counting sort by item in two passes: count each part's ratings of each item, then place them. So every
+    # thread knows where to write, and the users of an item ascend whatever the number of threads.
     parts = spans(indptr, threads)
     raters = np.array([np.bincount(items[indptr[a] : indptr[b]], minlength=n) for a, b in parts])
     first = np.concatenate([[0], np.cumsum(raters.sum(axis=0))])
@@ -148,6 +150,7 @@ def _add_run(
     common: tuple[Any, ...] = (*run, starts, cursors, diagonal, users, values)
     if not all(list(each(lambda t: _by_item(t, *parts[t], *common), range(threads)))):
         raise ValueError("a user has an item twice; keep one rating of each user and item")
+    # By Cauchy's inequality no cell exceeds the largest diagonal one: if that fits, all do.
     if diagonal.sum(axis=0).max(initial=0) >= 2.0**62:
         raise OverflowError(_TOO_LARGE)
     ends = range(n, band[0], -_TILE)  # the last tile costs most
@@ -237,6 +240,7 @@ def _add_tile(
             user = _U(users[p])
             words[_U(stops[user])] = np.int32(values[p]) << ITEM_BITS | np.int32(item)
             stops[user] += 1
+    # Rows above the band are done elsewhere: pass over their items.
     for item in range(begin, top):
         for p in range(_U(first[item]), _U(first[item + 1])):
             ahead[_U(users[p])] += 1

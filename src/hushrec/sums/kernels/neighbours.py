@@ -65,6 +65,7 @@ def each_query(
     indptr, items, values, who, targets, k_values = queries
     if threads < 1:
         raise ValueError("use 1 thread or more")
+    # Targets of one query come together: its products with all rows are computed once.
     order = np.argsort(who, kind="stable")
     who, targets = frozen(who[order], np.int64), frozen(targets[order], np.int64)
     predictions = np.empty((len(who), len(k_values)))
@@ -238,9 +239,11 @@ def _apart(
     if distance == SQUARED:
         return np.int64(np.float32(max(square + squares - 2 * product, 0.0)).view(np.uint32))
     if distance == PEARSON:
+        # Mean and Σ (r − mean)² of the row without its rating of the target, from the three sums.
         mean = (fact[1] - rating) / max(fact[0] - 1, 1.0)
         centred = squares - (fact[1] - rating) * mean
         squares = centred if centred > NEGLIGIBLE * squares else 0.0
+        # Σ q (r − mean) over common items; outside them q is 0.
         product -= mean * total
     bound = np.sqrt(square * squares)
     cosine = product / bound if bound > 0 else 0.0

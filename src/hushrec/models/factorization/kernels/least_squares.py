@@ -142,6 +142,7 @@ def _solve(
             continue
         gram[:] = 0
         rhs[:] = 0
+        # Σ_j w_j x_j x_jᵀ and Σ_j w_j v_j x_j, a block of ratings at a time; √w is in x and in v already.
         for first in range(start, stop, _BLOCK):
             count = min(stop - first, _BLOCK)
             for b in range(count):
@@ -156,6 +157,7 @@ def _solve(
         trace = np.float32(0)
         for f in range(rank):
             trace += gram[f * stride + f]
+        # λ_r, raised to what single precision can still tell from a singular matrix.
         ridge = max(reg[row], np.float32(_RIDGE) * trace / np.float32(rank))
         if ridge == 0:
             out[row] = 0
@@ -163,8 +165,10 @@ def _solve(
         for f in range(rank):
             gram[f * stride + f] += ridge
             least[f] = np.float32(_PIVOT) * gram[f * stride + f]
+        # The padding gets pivots of 1, so that it solves to 0.
         for f in range(rank, stride):
             gram[f * stride + f] = 1
+        # (Uᵀ U) out = Σ w v x: forward by Uᵀ inside the factorisation, then back by U.
         _cholesky(gram, stride, least, inverse, rhs)
         _substitute_back(gram, stride, inverse, rhs)
         out[row] = rhs[:rank]
@@ -174,6 +178,7 @@ def _solve(
 def _cholesky(matrix: Floats32, stride: int, least: Floats32, inverse: Floats32, rhs: Floats32) -> None:
     """Replace the upper triangle of A by U with Uᵀ U = A, and b by U⁻ᵀ b, tile row by tile row."""
     for i in range(0, stride, TILE):
+        # A_ii − Σ_{k<i} U_kiᵀ U_ki and the same for b; its factorisation; then the tiles right of it.
         multiply_diagonal(matrix, matrix, stride, i, i, np.float32(-1), rhs, rhs, 0)
         factorise(matrix, stride, i, least, inverse, rhs)
         for j in range(i + TILE, stride, TILE):

@@ -199,6 +199,7 @@ def dot(_: Any, p: Any, q: Any, at: Any, width: Any, lanes: Any) -> Any:
                 x, y = load(builder, left, here), load(builder, right, builder.add(at, here))
                 builder.store(plus(builder, builder.load(cell), x, y), cell)
         totals = [builder.load(cell) for cell in sums]
+        # Partial sums are added pairwise: a fixed order, so the result has the same bits every time.
         while len(totals) > 1:
             totals = [builder.fadd(a, b) for a, b in zip(totals[::2], totals[1::2], strict=True)]
         kind = ir.FunctionType(ir.FloatType(), [ir.FloatType(), totals[0].type])
@@ -271,6 +272,7 @@ def _visit(
     keep = np.empty(at_once, np.float32)
     present = 0
     while begin < end or present > 0:
+        # Users take the free seats; their factors stay in p, in cache, until all their ratings are done.
         while begin < end and present < at_once:
             s, user = present, np.uint64(order[begin])
             users[s], at[s], remaining[s] = user, indptr[user], indptr[user + np.uint64(1)] - indptr[user]
@@ -280,9 +282,11 @@ def _visit(
             keep[s] = keep_users[user]
             present += 1
             begin += 1
+        # As many turns as everyone present has ratings left: no test inside the loop.
         run = remaining[:present].min()
         for turn in range(run):
             for s in range(np.uint64(present)):
+                # The item that this user needs a few ratings later is fetched while the others compute.
                 soon = at[s] + min(turn + _SOON // at_once, remaining[s] - 1)
                 later = np.int64(items[np.uint64(soon)]) * width
                 for line in range(0, width, TILE):
@@ -290,13 +294,16 @@ def _visit(
                 here = np.uint64(at[s] + turn)
                 item = np.uint64(items[here])
                 row = np.int64(item) * width
+                # e = clamp(r_ui − b_u − b_i − ⟨p_u, q_i⟩, ±limit), eq. (2) with the clamp of Algorithm 4.
                 error = values[here] - dot(p[s], item_factors, row, width, lanes)
                 error = error - (b_u[s] + item_effects[item]) if biased else error
                 move, keep_p, keep_q = rate * min(max(error, -limit), limit), keep[s], keep_items[item]
+                # p_u, q_i ← (1 − γ λ_u) p_u + γ e q_i, (1 − γ λ_i) q_i + γ e p_u, by the values before.
                 step(p[s], item_factors, row, width, lanes, keep_p, keep_q, move)
                 if biased:
                     b_u[s] = keep_p * b_u[s] + move
                     item_effects[item] = keep_q * item_effects[item] + move
+        # Whoever has ratings left moves to the front seats; the others' factors are written back.
         stay = 0
         for s in range(present):
             if remaining[s] > run:

@@ -167,14 +167,18 @@ def feature_factors(
 def _coefficients(groups: Sequence[_Centred], pairs: Floats32) -> Floats:
     """Fit c ≥ 0 to the pairs off the diagonal; each shrinks by its variance, so that noise alone gives 0."""
     diagonals = [group.row_squares() for group in groups]
+    # min over c of ‖Z − Σ c_g G̃_g G̃_gᵀ‖² off the diagonal: its normal equations, of which the whole
+    # matrices give alike() and seen_in(), and the diagonals are subtracted.
     normal = np.array([[one.alike(other) for other in groups] for one in groups])
     normal -= np.array([[one @ other for other in diagonals] for one in diagonals])
     moment = np.array([group.seen_in(pairs) for group in groups])
     normal += 1e-9 * max(np.trace(normal), 1e-30) * np.eye(len(groups))
+    # With RᵀR = normal, the same problem is ‖R c − R⁻ᵀ moment‖² with c ≥ 0, which nnls solves.
     root = np.linalg.cholesky(normal).T
     fitted, _ = nnls(root, np.linalg.solve(root.T, moment))
     active = fitted > 0
     if active.any():
+        # Each symmetric pair is one measurement of variance 1 that is counted twice: hence the 2.
         variances = 2 * np.diag(np.linalg.inv(normal[np.ix_(active, active)]))
         fitted[active] *= np.maximum(0, 1 - variances / fitted[active] ** 2)
     return np.asarray(fitted, dtype=np.float64)
@@ -185,6 +189,7 @@ def _directions(mean: _Centred) -> tuple[Floats, Floats, Floats]:
     n, n_values = mean.table.shape
     most = min(_DIRECTIONS, n - 1, n_values)
     width = min(most + _OVERSAMPLED, n_values)
+    # A start that is the same on every machine, and has a part along every direction.
     block = np.cos(np.outer(np.arange(n_values), np.arange(1, width + 1)) * 0.7390851332151607)
     for _ in range(_POWERS):
         block, _ = np.linalg.qr(mean.times(block))
@@ -215,6 +220,7 @@ def _moved(pairs: Floats32, basis: Floats, values: Floats) -> Floats:
             return float((np.log(variance) + squares / variance)[above].sum())
 
         spread = min(_SPREADS, key=surprise)
+        # Posterior mean given ν: each deviation shrinks by ν κ_j κ_k/(ν κ_j κ_k + 1).
         moved = np.diag(values) + deviation * spread * products / (spread * products + 1)
         sizes, turned = np.linalg.eigh((moved + moved.T) / 2)
         positive = sizes > 0
@@ -352,6 +358,7 @@ def cleaned(
     pairs /= root
     public = feature_factors(pairs, features, variance, scale, weights.direction)
     expected = public.factors
+    # Noise of variance 1 has eigenvalues up to 2√n: of directions below half of that, the pairs say little.
     faint = (expected**2).sum(axis=0) <= math.sqrt(n)
     fixed, means = expected[:, faint], expected[:, ~faint]
     shown = crowd.signal / _SIGNAL_PER_FACTOR
@@ -372,6 +379,7 @@ def cleaned(
     factors[kept] = fitted
     whole = np.asarray(np.hstack([factors, fixed]) * np.sqrt(scale)[:, None], dtype=np.float64)
     most = min(rank, n - 1)
+    # Features may bring more factors than a release may have: its best approximation of fewer is kept.
     if whole.shape[1] > most:
         vectors, sizes, _ = np.linalg.svd(whole, full_matrices=False)
         whole = np.asarray(vectors[:, :most] * sizes[:most], dtype=np.float64)
@@ -412,6 +420,8 @@ def pair_factors(pairs: Floats32, variance: Floats, means: Floats, further: int)
     precision = n / np.maximum((factors**2 / t).sum(axis=0), 1e-30)
     for _ in range(rounds(factors.shape[1])):
         scale = np.sqrt(precision)
+        # Given all other rows, L_i ~ N(·, (E LᵀL + D_α/t_i)⁻¹). In units of α^(−1/2) the matrix that is
+        # inverted is M + I/t_i: one eigendecomposition of M serves all rows.
         moment = factors.T @ factors + np.diag(spread.sum(axis=0))
         values, turned = np.linalg.eigh(moment / np.outer(scale, scale))
         trust = 1 / (np.maximum(values, 0) + 1 / t)
@@ -421,6 +431,8 @@ def pair_factors(pairs: Floats32, variance: Floats, means: Floats, further: int)
         update = ((target / scale) @ turned * trust) @ turned.T / scale
         factors = (factors + update) / 2  # full steps of all rows at once oscillate
         spread = (spread + trust @ (turned**2).T / precision) / 2
+        # Any rotation of the factors fits as well; in this one their deviations from the mean are
+        # uncorrelated, so that each α_k can fall or rise on its own (Lim & Teh 2007).
         apart = factors - expected
         moment = (apart / t).T @ apart + np.diag((spread / t).sum(axis=0))
         _, axes = np.linalg.eigh(moment)
@@ -443,6 +455,7 @@ def _starting(pairs: Floats32, root: Floats, means: Floats, rank: int) -> Floats
     weighted = pairs * root.astype(np.float32) * root.T.astype(np.float32)
     if means.shape[1]:
         span = np.linalg.qr(means)[0].astype(np.float32)
+        # (I − S Sᵀ) √t Z √t (I − S Sᵀ), in two subtractions.
         across = weighted @ span
         weighted -= across @ span.T
         weighted -= span @ (across.T - (span.T @ across) @ span.T)
@@ -516,16 +529,19 @@ def ease(
         np.maximum(own_variance - (directions**2) @ sizes, _FLOOR * own_variance)
         + RIDGE * own_variance.mean()
     )
+    # Λ⁻¹ + Uᵀ A⁻¹ U = R Rᵀ, so H = U R⁻ᵀ and P = A⁻¹ − A⁻¹ H Hᵀ A⁻¹ (Woodbury).
     inner = np.diag(1 / sizes) + directions.T @ (directions / diagonal[:, None])
     root = np.linalg.cholesky(inner)
     loaded = np.linalg.solve(root, directions.T).T
     precision = 1 / diagonal - (loaded**2).sum(axis=1) / diagonal**2  # P_jj, by which eq. 8 divides
     along = np.zeros(len(sizes))
+    # E[part along v] = cosine · |d ∘ x|: it enters Λ⁻¹ U in the place of what own items say along v.
     along[-1] = cosine / popular_part
     outputs = 1 / (precision * weights.weights)
     intercept = np.asarray(np.linalg.solve(root, along), dtype=np.float64)
     linear = LinearWeights(loaded / diagonal[:, None], weights.weights, outputs, intercept)
     values = np.pad(factors.values, ((0, 1), (0, 1)))
+    # The last direction is v itself, so it has a row and a column of its own.
     values[-1, -1] = 1
     loaded_values = np.asarray(np.linalg.solve(root, values.T).T, dtype=np.float64)
     return linear, ValueFactors(loaded_values[:-1], loaded_values[-1], diagonal)
