@@ -366,7 +366,7 @@ NAMED = {
 
 
 def table(rows: pl.DataFrame) -> str:
-    """The table of docs/weekly.md: means over draws ± their deviation, by case."""
+    """The table of lab/scoreboard/year.md: means over draws ± their deviation, by case."""
     case, found = ["scene", "model", "unit", "epsilon"], losses(rows).filter(pl.col("metric") != LISTS[1])
     header = "crowd, model, ε, one release, the year, loss, worst, an equal share alone, popularity"
     lines = [header.split(", "), ["---", "---", *7 * ["---:"]]]

@@ -93,8 +93,8 @@ def test_a_planted_fault_is_noticed(folder, tmp_path, planted):
 
 
 def test_the_example_of_the_documentation_runs(tmp_path):
-    page = (HERE.parents[1] / "docs" / "javascript.md").read_text("utf-8")
-    example = page.partition("## In Node\n\n```js\n")[2].partition("```")[0]
+    page = (HERE.parents[1] / "docs" / "recommend.md").read_text("utf-8")
+    example = page.partition("### In Node\n\n```js\n")[2].partition("```")[0]
     shutil.copytree(SOURCE, tmp_path / "hushrec-client")
     made = release(items=("Alien", "Heat", "Tron", "Speed"), titles=("Alien (1979)", "", "Tron (1982)", ""))
     made.save(tmp_path / "films.safetensors")

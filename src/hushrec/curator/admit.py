@@ -127,7 +127,7 @@ def admit(
         digest: of the people's rows, if it is computed in any case.
 
     Privacy: private: some refusals depend on the records. The curator sees them, readers of releases do not
-    (``docs/check.md`` says what they can tell).
+    (``docs/load.md`` says what they can tell).
     """
     facts = people.facts
     require_classes(facts)

@@ -72,7 +72,7 @@ def contained(action: Callable[[], Result]) -> Result:
     if "ModuleNotFoundError" in message:
         raise DataError(
             "a Python module is missing on an executor of Spark; install hushrec[spark] there, in the "
-            "Python that PYSPARK_PYTHON names (docs/spark.md says how)"
+            "Python that PYSPARK_PYTHON names (docs/large.md says how)"
         )
     raise DataError(
         "Spark failed; the logs of its executors say where, and may hold cells: keep them private. "
