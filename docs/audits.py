@@ -22,9 +22,9 @@ def markdown(head, body):
 
 
 def least(noticed):
-    """The smallest fault that would have been noticed, without its name: that of the column says it."""
-    share = re.search(r"[\d.]+ %", noticed)
-    return share[0] if share else noticed
+    """The smallest fault that would have been noticed, in percent; or that none would."""
+    percent = re.search(r"([\d.]+) %", noticed)
+    return percent[1] if percent else noticed
 
 
 def kept(number):
@@ -74,7 +74,7 @@ def listed(pool, made, n):
 
 
 if __name__ == "__main__":
-    noticed = [f"{head}, ε = {e:g}" for e in EPSILONS for head in ("Δ short by", "canary", "noise short by")]
+    noticed = [f"{head}, ε = {e:g}" for e in EPSILONS for head in ("Δ, %", "canary", "noise, %")]
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         tables = (
             markdown(["model", "protects", *noticed, "verdict"], listed(pool, kept, len(CASES))),
