@@ -29,16 +29,22 @@ def least(noticed):
 
 def kept(number):
     """What was found of a model, unit and adjacency at each ε: a line of the first table."""
-    case, cells, verdicts = CASES[number], [], set()
+    case, short, cells, verdicts = CASES[number], [], [], set()
     for epsilon in EPSILONS:
         found = audit(case.config(), case.budget(epsilon))
         parts = {finding.kind: finding.cells(found.epsilon) for finding in found.findings}
-        cells.append(least(parts["search"][-1]) if "search" in parts else "–")
+        short += [least(parts["search"][-1])] if "search" in parts else []
         canary = parts.get("canary")
         cells += [canary[1].removeprefix("ε ≥ "), least(canary[-1])] if canary else ["–", "–"]
         heard = any(finding.holds(found.epsilon) for finding in found.findings)
         verdicts.add("**refuted**" if not found.holds else "holds" if heard else "not audited")
-    return [case.model, f"{case.unit}, {case.adjacency}", *cells, " and ".join(sorted(verdicts))]
+    return [
+        case.model,
+        f"{case.unit}, {case.adjacency}",
+        max(short, key=float, default="–"),
+        *cells,
+        " and ".join(sorted(verdicts)),
+    ]
 
 
 def refuted(number):
@@ -61,9 +67,14 @@ def brief(found):
     """A finding in few words: what the neighbour has that the others do not."""
     if found.startswith("only the neighbour fails"):
         return "an error"
-    for words in ("the neighbour has ", "ε ≥ "):
+    for words in (
+        "the neighbour has ",
+        "ε ≥ ",
+        ": the neighbour lies further away than what was booked",
+        ", was not made by the neighbour",
+    ):
         found = found.replace(words, "")
-    return found.removesuffix(": the neighbour lies further away than what was booked")
+    return found
 
 
 def listed(pool, made, n):
@@ -74,7 +85,7 @@ def listed(pool, made, n):
 
 
 if __name__ == "__main__":
-    noticed = [f"{head}, ε = {e:g}" for e in EPSILONS for head in ("Δ, %", "canary", "noise, %")]
+    noticed = ["Δ, %", *(f"{head}, ε = {e:g}" for e in EPSILONS for head in ("canary", "noise, %"))]
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         tables = (
             markdown(["model", "protects", *noticed, "verdict"], listed(pool, kept, len(CASES))),
