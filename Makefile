@@ -88,7 +88,7 @@ npm:                        ## the client in JavaScript as a package of npm with
 oracles: .venv-oracles/.oracles  ## our accountant against dp-accounting and autodp, our metrics against ranx
 	@.venv-oracles/bin/python -m pytest tests/oracles
 
-test-elsewhere: .venv-elsewhere/.lenskit .venv-rectools/.rectools  ## releases in LensKit, RecTools, scikit-learn and PyTorch
+test-elsewhere: .venv-elsewhere/.lenskit .venv-rectools/.rectools  ## releases in LensKit, RecTools and PyTorch
 	@$(ONE) RECTOOLS=$(CURDIR)/.venv-rectools/bin/python .venv-elsewhere/bin/python -m pytest tests/elsewhere
 
 bench: $(VENV)/.lab-bench $(VENV)/.page  ## speed beside others, each pair in one run: one table of rows, exponents and marks

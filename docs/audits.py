@@ -21,18 +21,30 @@ def markdown(head, body):
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def least(noticed):
+    """The smallest fault that would have been noticed, in percent; or that none would."""
+    percent = re.search(r"([\d.]+) %", noticed)
+    return percent[1] if percent else noticed
+
+
 def kept(number):
-    """What was found of a model, unit, adjacency and ε: a line of the first table."""
-    case, epsilon = RUNS[number]
-    found = audit(case.config(), case.budget(epsilon))
-    parts = {finding.kind: finding.cells(found.epsilon) for finding in found.findings}
-    line = [case.model, case.unit, case.adjacency, f"{epsilon:g}"]
-    for part in ("search", "replay", "canary"):
-        cells = parts.get(part)
-        line += [cells[1], cells[-1]] if cells else ["not audited", ""]
-    line[6:8] = line[6:7]  # a replay notices any difference
-    heard = any(finding.holds(found.epsilon) for finding in found.findings)
-    return [*line, "**refuted**" if not found.holds else "holds" if heard else "not audited"]
+    """What was found of a model, unit and adjacency at each ε: a line of the first table."""
+    case, short, cells, verdicts = CASES[number], [], [], set()
+    for epsilon in EPSILONS:
+        found = audit(case.config(), case.budget(epsilon))
+        parts = {finding.kind: finding.cells(found.epsilon) for finding in found.findings}
+        short += [least(parts["search"][-1])] if "search" in parts else []
+        canary = parts.get("canary")
+        cells += [canary[1].removeprefix("ε ≥ "), least(canary[-1])] if canary else ["–", "–"]
+        heard = any(finding.holds(found.epsilon) for finding in found.findings)
+        verdicts.add("**refuted**" if not found.holds else "holds" if heard else "not audited")
+    return [
+        case.model,
+        f"{case.unit}, {case.adjacency}",
+        max(short, key=float, default="–"),
+        *cells,
+        " and ".join(sorted(verdicts)),
+    ]
 
 
 def refuted(number):
@@ -40,9 +52,29 @@ def refuted(number):
     fault = FAULTS[number]
     with fault.planted():
         found = audit(fault.config, fault.budget)
-    against = [one for one in found.findings if one.holds(found.epsilon) is False]
-    said = [": ".join(one.cells(found.epsilon)[:2]) for one in against]
-    return [fault.name, type(fault.config).__name__, *fault.protected, "; ".join(said) or "**not found**"]
+    said = {
+        one.kind: brief(one.cells(found.epsilon)[1])
+        for one in found.findings
+        if one.holds(found.epsilon) is False
+    }
+    if not said:
+        said = {"search": "**not found**"}
+    parts = [said.get(part, "") for part in ("search", "replay", "canary")]
+    return [fault.name, type(fault.config).__name__, ", ".join(fault.protected), *parts]
+
+
+def brief(found):
+    """A finding in few words: what the neighbour has that the others do not."""
+    if found.startswith("only the neighbour fails"):
+        return "an error"
+    for words in (
+        "the neighbour has ",
+        "ε ≥ ",
+        ": the neighbour lies further away than what was booked",
+        ", was not made by the neighbour",
+    ):
+        found = found.replace(words, "")
+    return found
 
 
 def listed(pool, made, n):
@@ -52,15 +84,13 @@ def listed(pool, made, n):
         yield line
 
 
-RUNS = [(case, epsilon) for case in CASES for epsilon in EPSILONS]
-
 if __name__ == "__main__":
-    heads = "search", "would notice", "replay", "canary", "would notice", "verdict"
+    noticed = ["Δ, %", *(f"{head}, ε = {e:g}" for e in EPSILONS for head in ("canary", "noise, %"))]
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         tables = (
-            markdown(["model", "unit", "adjacency", "ε", *heads], listed(pool, kept, len(RUNS))),
+            markdown(["model", "protects", *noticed, "verdict"], listed(pool, kept, len(CASES))),
             markdown(
-                ["planted fault", "model", "unit", "adjacency", "refuted by"],
+                ["planted fault", "model", "protects", "search", "replay", "canary"],
                 listed(pool, refuted, len(FAULTS)),
             ),
         )

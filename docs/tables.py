@@ -36,7 +36,7 @@ def glance(name):
 
 def rows(names, *facts):
     """A row for each name: the name with its link, then these facts of its page."""
-    return [[f"[{name}]({models.file_name(name)}.md)", *(glance(name)[f] for f in facts)] for name in names]
+    return [[f"[{name}]({models.page(name)})", *(glance(name)[f] for f in facts)] for name in names]
 
 
 def groups():
@@ -50,7 +50,7 @@ def groups():
             learns = "clicks, purchases, likes" if made.feedback == "interactions" else "ratings"
             units = sorted({unit for unit, _ in made.supports}, reverse=True)
             protects = " or ".join(f"`{unit}`" for unit in units) or "nothing: not private"
-        link = f"[{name}](docs/models/{models.file_name(name)}.md)"
+        link = f"[{name}](docs/models/{models.page(name)})"
         found.setdefault((learns, protects), []).append(link)
     return [[*key, ", ".join(links)] for key, links in sorted(found.items())]
 
@@ -112,11 +112,11 @@ def markdown(head, body):
 
 def tables():
     """Every table by its name."""
-    both = (*models.MODELS, *models.METHODS)
+    pages = dict.fromkeys(models.page(name).partition(".")[0] for name in (*models.MODELS, *models.METHODS))
     units = [f"`{unit}`, {adjacency}" for unit, adjacency in UNITS]
     return {
         "models": markdown(["learns from", "protects", "models"], [*groups()]),
-        "pages": "\n".join(["```{toctree}", ":maxdepth: 1", "", *map(models.file_name, both), "```\n"]),
+        "pages": "\n".join(["```{toctree}", ":maxdepth: 1", "", *pages, "```\n"]),
         "predictions": markdown(
             ["model", "measures", "predicts by", "paper"],
             rows(models.MODELS, "measures", "predicts by", "paper"),

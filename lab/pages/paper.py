@@ -1,4 +1,4 @@
-"""Writes the tables of docs/paper.md from stored rows: ``python -m lab.pages.paper``."""
+"""Writes the tables of lab/scoreboard/private-ease.md from stored rows: ``python -m lab.pages.paper``."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,8 +7,8 @@ import polars as pl
 
 from lab.attacks.membership import bound, interval
 
-PAGE = Path(__file__).parents[2] / "docs/paper.md"
 LAB = Path(__file__).parents[1]
+PAGE = LAB / "scoreboard/private-ease.md"
 DATA, METRIC, DELTA = "MovieLens 1M", "nDCG@100", 1e-6
 
 

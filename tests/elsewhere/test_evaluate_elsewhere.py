@@ -1,6 +1,6 @@
-"""The page on evaluation with other libraries: its scripts print what it shows.
+"""The part on other libraries of the page on evaluation: its scripts print what it shows.
 
-LensKit and scikit-learn are in the environment of ``make test-elsewhere``, RecTools in one of its own, whose
+LensKit is in the environment of ``make test-elsewhere``, RecTools in one of its own, whose
 Python ``RECTOOLS`` names. Without them only hushrec's part runs.
 """
 
@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "evaluate-elsewhere.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "evaluation.md").read_text("utf-8").partition("## In other libraries\n")[2]
 EXAMPLE = ROOT / "examples" / "evaluate_elsewhere"
-OURS, LENSKIT, RECTOOLS, GRID = (
+OURS, LENSKIT, RECTOOLS = (
     text.splitlines() for text in re.findall(r"^```text\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 )
 

@@ -228,6 +228,6 @@ def test_listed_people_need_no_training_ratings_and_yet_the_parts_stay_apart(lis
 
 def test_the_page_shows_what_its_example_prints(capsys):
     page = (Path(__file__).resolve().parents[2] / "docs" / "evaluation.md").read_text("utf-8")
-    code, shown = re.findall(r"^```\w*\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    code, shown, *_ = re.findall(r"^```\w*\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     exec(compile(code, "evaluation.md", "exec"), {})
     assert capsys.readouterr().out == shown

@@ -12,7 +12,7 @@ import typer
 import hushrec as hr
 from hushrec.cli import console, options
 from hushrec.errors import HushrecError
-from hushrec.models import METHODS, MODELS, class_of, command_name, file_name
+from hushrec.models import METHODS, MODELS, class_of, command_name, page
 
 if TYPE_CHECKING:
     from hushrec.settings import Setting
@@ -87,7 +87,7 @@ def _supports(kind: Any) -> list[list[str]]:
 def _page(public_name: str | None) -> str:
     if public_name is None:
         return ""
-    return f"docs/models/{file_name(public_name)}.md"
+    return f"docs/models/{page(public_name)}"
 
 
 def _said(setting: "Setting") -> dict[str, Any]:

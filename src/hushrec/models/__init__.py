@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 import hushrec
 from hushrec.errors import ConfigError
@@ -27,6 +28,13 @@ def file_name(name: str) -> str:
 def command_name(name: str) -> str:
     """Return a model's or method's name on the command line: ``covariance-svd``."""
     return file_name(name).replace("_", "-")
+
+
+def page(name: str) -> str:
+    """Return where ``docs/models/`` describes a model or method: a page, or its part of a shared one."""
+    kind: Any = class_of(name)
+    shared = kind.glance.get("page")
+    return f"{shared}.md#{name.lower()}" if shared else f"{file_name(name)}.md"
 
 
 def class_of(name: str, among: Sequence[str] = ()) -> type:

@@ -39,7 +39,8 @@ class Model(Settings):
     """
 
     glance: ClassVar[Mapping[str, str]] = {}
-    """Facts for the tables of all models: what it measures, how it predicts, and so on."""
+    """Facts for the tables of all models: what it measures, how it predicts, and so on; and its page in
+    ``docs/models/``, if it shares one."""
     supports: ClassVar[frozenset[tuple[str, str]]] = frozenset()
     """The pairs of unit and adjacency that the model protects."""
     feedback: ClassVar[FeedbackKind] = "ratings"

@@ -30,7 +30,7 @@ LONGEST = 1000.0
 """Longest row of factors, in widths of the scale: a length that only noise gives it. Chosen by hand."""
 
 # The variances and the odds of slopes were chosen on MovieLens 100K, Anime and generated ratings, and checked
-# on three other sets: docs/decisions/slopes.md.
+# on three other sets: docs/models/global_effects.md.
 EFFECT_SLOPE = 0.4
 """Variance of how much more a user with slopes follows the item effects than others do."""
 POPULARITY_SLOPE = 0.0012

@@ -44,7 +44,7 @@ COVARIANCE = 60_000.0
 items. Chosen on generated crowds of up to 25 million ratings: as good at 64,000, and 0.2 % better at 119,000.
 """
 LISTED = 560.0
-"""Directions: factors of models that list people, docs/models/private_sgd.md. Of signals from 90 to 3,230 on
+"""Directions: factors of models that list people, docs/models/private_als.md. Of signals from 90 to 3,230 on
 films, animated series and generated ratings, factors gained from 580 on and lost up to 5 % to averages at 540
 and less, except for a gain of 0.4 % at 320.
 """
@@ -58,7 +58,7 @@ gained on films, animated series and generated ratings; on MovieLens 1M they los
 generated crowd at ε = 0.25 0.3 % at 0.46.
 """
 NOISY_RATINGS = 45 / math.sqrt(2)
-"""An item's noisy ratings, docs/models/input_perturbation_mf.md. In units of ε √(ratings/items), factors lost
+"""An item's noisy ratings, docs/models/private_als.md. In units of ε √(ratings/items), factors lost
 up to 5 % at 33 and less, gained from 55 on, and between, at 46 and 47, gained 1 % and lost 0.5 %. One set of
 many cells without a rating (animated series, add-remove) still lost 3 % at 67.
 """

@@ -34,6 +34,7 @@ class ItemKNN(Noiseless):
         "noise": "none",
         "lists users": "no",
         "paper": "Sarwar et al. 2001, §3.2.1",
+        "page": "not_private",
     }
     n_neighbours: int = Field(default=20, ge=1, le=LARGEST_COUNT)
     """K."""

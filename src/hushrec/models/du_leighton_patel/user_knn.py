@@ -28,6 +28,7 @@ class UserKNN(Noiseless):
         "noise": "none",
         "lists users": "no",
         "paper": "Du, Leighton & Patel 2019, §IV.B",
+        "page": "not_private",
     }
     n_neighbours: int = Field(default=50, ge=1, le=LARGEST_COUNT)
     """K."""

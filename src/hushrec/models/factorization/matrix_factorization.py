@@ -54,6 +54,7 @@ class MatrixFactorization(Noiseless):
         "noise": "none",
         "lists users": "with a roster",
         "paper": "Koren, Bell & Volinsky 2009",
+        "page": "not_private",
     }
     instead: ClassVar = "with a budget, use InputPerturbationMF, PrivateSGD or PrivateALS"
 

@@ -123,6 +123,7 @@ class InputPerturbationMF(PrivateModel):
         "noise": "Laplace",
         "lists users": "yes",
         "paper": "Friedman, Berkovsky & Kaafar 2016, §4.2",
+        "page": "private_als",
     }
     supports: ClassVar = frozenset({("record", "add-remove"), ("record", "replace")})
     informed: ClassVar = True

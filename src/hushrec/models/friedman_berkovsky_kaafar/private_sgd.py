@@ -29,6 +29,7 @@ class PrivateSGD(AlternatingModel):
         "noise": "Gaussian",
         "lists users": "yes",
         "paper": "Friedman, Berkovsky & Kaafar 2016, §4.3",
+        "page": "private_als",
     }
     usual_epochs: ClassVar = 12
 

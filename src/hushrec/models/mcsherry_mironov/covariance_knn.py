@@ -39,6 +39,7 @@ class CovarianceKNN(CovarianceModel):
         "noise": "Gaussian or Laplace",
         "lists users": "no",
         "paper": "McSherry & Mironov 2009, §4–5, after Bell & Koren 2007",
+        "page": "covariance_svd",
     }
     n_neighbours: int = Field(default=40, ge=1, le=1000)
     """k, number of a user's ratings that a prediction uses: those with the largest Wgt."""
