@@ -182,21 +182,18 @@ def test_it_refuses_titles_that_python_refuses(tmp_path):
 
 LEDGERS = [{"id": ["x"]}, {"id": None}, {"head": 1}, {"file": 1}, {"seq": 1.5}, {"release_index": True}]
 LEDGERS += [{"contact": ACTS}]
-SAID = [
-    {},
-    [],
-    {"en": {"headline": "x", "sentence": "x"}},
-    {"sentence": "x"},
-    {"headline": "x"},
-]
+HEADLINE = release().statement.headline
+SAID = [{}, [], {"en": {"headline": HEADLINE, "sentence": "x"}}, {"headline": HEADLINE}]
 SAID += [
-    {"headline": "x", "sentence": "x", **odd}
+    {"headline": HEADLINE, "sentence": "x", **odd}
     for odd in ({"sentence": ACTS}, {"story": ACTS}, {"together": ACTS}, {"headline": 1}, {"story": None})
 ]
 CLAUSES = ["text", {}, {"name": 1}, {"name": ACTS}, {"name": "unprotected.seeded", "why": ACTS}]
+STRANGE = [{"name": "condition.unheard"}]
 STATED = [("kind", "plan"), *(("said", said) for said in SAID)]
 STATED += [(name, [clause]) for name in ("caveats", "assumes", "decisions") for clause in CLAUSES]
 STATED += [("beside", clause) for clause in CLAUSES] + [("caveats", "none"), ("assumes", None)]
+STATED += [("caveats", STRANGE)]
 
 
 def odd_statements():
@@ -211,11 +208,28 @@ def test_it_refuses_statements_that_python_refuses(tmp_path):
         assert "the statement of privacy is malformed" in line
 
 
+def forged_headlines():
+    """Statements whose headline, or a figure of it, is another than the facts give."""
+    told = opened(release().to_bytes())[0]["statement"]
+    said = told["said"]
+    for headline in ("", "ε = 0.1", said["headline"].replace("1.25", "1"), said["headline"] + " "):
+        yield "statement", {**told, "said": {**said, "headline": headline}}
+    yield "statement", {**told, "said": {"sentence": said["sentence"]}}
+    for more in ({"epsilon": 8.0}, {"delta": 1e-5}, {"unit": "record"}, {"adjacency": "replace"}):
+        yield "statement", {**told, **more}
+    yield "statement", {**told, "caveats": [{"name": "unprotected.seeded"}]}
+    yield "statement", {**told, "caveats": [{"name": "groups.exact"}]}
+
+
+def test_a_headline_that_is_not_that_of_the_figures_is_refused_by_both(tmp_path):
+    for line in refused_by_both(tmp_path, forged_headlines()):
+        assert "the headline of the statement of privacy is not that of its figures" in line
+
+
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [
         ("each(value, shown)", "each(value, text)"),
-        ('"headline", ', ""),
         ("  each(value, safe);", ""),
         ("  text(object(value).name);", ""),
         ("each(fields.ledger, safe);", ""),
