@@ -55,6 +55,14 @@ def test_a_wrong_answer_is_noticed(folder, tmp_path, name):
     assert "but Python says" in done.stdout
 
 
+def test_it_answers_as_the_vectors_of_the_format_say():
+    command = ["node", "--test", "--test-reporter=tap", str(HERE / "vectors.test.js")]
+    environment = {**os.environ, "VECTORS": str(HERE.parent / "vectors")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout
+    assert "# pass 3" in done.stdout
+
+
 PLANTED = {
     "everybody's list for ids of which none is known": ("own.js", "if (some && !anyKnown) {", "if (false) {"),
     "what is ignored is not told": ("own.js", "ignored.push(name);", "name;"),
