@@ -1,38 +1,35 @@
 // Prediction by a user's own vector, from released item factors.
 
 import { ReleaseError } from "./errors.js";
-import { NoisyCosines } from "./lists.js";
-import { solve } from "./matrices.js";
-import { unlike } from "./item_scores.js";
-import { Slopes } from "./slopes.js";
+import { dot, rowDot, unlike, weighedCosines } from "./lists.js";
 
 /** Logarithm of how much likelier a choice is if the rating is higher by the scale's width. */
 const LIKING = 2;
 /** How much lower a user would rate an item that they did not choose, in widths of the scale. */
 const ABSENCE = 0.5;
+const LARGEST_ODDS = 700; // a logarithm
 
 /** @typedef {import("./artefact.js").Release} Release */
 
 /**
- * Ridge regression of a user's ratings on the item factors (McSherry & Mironov 2009, §5, "SVD"); the equations
- * are at `hushrec.release.predictors.factor_predictor`.
+ * Ridge regression of a user's ratings on the item factors (McSherry & Mironov 2009, §5, "SVD"), by the equations
+ * of `docs/format.md`, with which those of `hushrec.release.predictors` are the same.
  */
 export class FactorPredictor {
   /** @param {Release} release of kind "factors" */
   constructor(release) {
+    const { constants, tensors } = release;
+    const [lo, hi] = release.requireScale();
     this.release = release;
     this.rank = release.rank;
-    this.factors = release.tensors.item_factors;
-    this.noise = release.tensors.item_noise;
-    const [lo, hi] = release.requireScale();
+    this.factors = tensors.item_factors;
+    this.noise = tensors.item_noise;
+    this.least = this.noise.reduce((least, variance) => Math.min(least, variance), Infinity);
     this.span = hi - lo;
-    this.logs = Float64Array.from(release.tensors.item_popularity, Math.log);
-    this.deviation = Math.sqrt(release.constants.user_variance);
-    const mean = release.constants.user_mean;
-    this.effects = Float64Array.from(release.tensors.item_effects, (effect) => effect + mean);
-    this.slopes = new Slopes(release);
-    /** @type {NoisyCosines | null} */
-    this.cosines = null;
+    this.logs = Float64Array.from(tensors.item_popularity, Math.log);
+    this.deviation = Math.sqrt(constants.user_variance);
+    this.effects = Float64Array.from(tensors.item_effects, (effect) => effect + constants.user_mean);
+    this.slopes = "slope_odds" in constants ? slopeColumns(release) : [];
   }
 
   /**
@@ -44,25 +41,20 @@ export class FactorPredictor {
    */
   predict(rated, ratings, targets) {
     const vector = this.foldIn(rated, ratings);
-    const predicted = this.tastes(vector.subarray(1), targets);
-    for (let at = 0; at < predicted.length; at += 1) {
-      predicted[at] += this.effects[targets[at]] + this.added(vector, targets[at]);
-    }
-    return predicted;
+    return Float64Array.from(targets, (item) => this.effects[item] + dot(this.extended(item), vector));
   }
 
   /**
-   * How likely the user chooses and likes `targets`, by `hushrec.release.predictors.scores`: log n_i + 2 z_i/span.
+   * How likely the user chooses and likes `targets`: log n_i + 2 z_i/span.
    * @param {number[]} rated
    * @param {number[]} ratings
    * @param {ArrayLike<number>} targets
    * @returns {Float64Array}
    */
   scores(rated, ratings, targets) {
-    const raised = ABSENCE * this.span;
-    const residuals = rated.map((item, at) => ratings[at] - this.effects[item] + raised);
-    const tastes = this.tastes(this.regression(rated, residuals, false), targets);
-    return tastes.map((taste, at) => this.logs[targets[at]] + (LIKING / this.span) * taste);
+    const raised = rated.map((item, at) => ratings[at] - this.effects[item] + ABSENCE * this.span);
+    const { mean } = this.posterior(rated, raised, rated.map((item) => this.row(item)), this.rank);
+    return Float64Array.from(targets, (item) => this.logs[item] + (LIKING / this.span) * rowDot(this.factors, item, mean));
   }
 
   /**
@@ -73,17 +65,18 @@ export class FactorPredictor {
    * @returns {Float64Array}
    */
   contributions(rated, ratings, target) {
-    const vector = this.foldIn(rated, ratings);
-    const weights = this.normal(rated, false);
-    const right = Float64Array.from(this.row(target));
-    solve(weights, right, this.rank);
+    const vector = this.foldIn(rated, ratings).fill(0, 1, 1 + this.rank); // level and slopes alone
+    const weights = Float64Array.from(this.row(target));
+    solve(this.normal(rated, rated.map((item) => this.row(item)), this.rank), weights);
     return Float64Array.from(rated, (item, at) => {
-      return (ratings[at] - this.effects[item] - this.added(vector, item)) * (dot(this.row(item), right) / this.noise[item]);
+      const residual = ratings[at] - this.effects[item] - dot(this.extended(item), vector);
+      return (residual * rowDot(this.factors, item, weights)) / this.noise[item];
     });
   }
 
   /**
-   * Cosine of an item's factors and those of others, weighted by their noise.
+   * Cosine of an item's factors and those of others times p_i p_j, with p_i = min τ²/τ_i²: the noise τ_i² is least for
+   * items with many ratings, and cosines alone list many items with few.
    * @param {number} item
    * @param {ArrayLike<number>} others
    * @returns {Float64Array}
@@ -91,96 +84,69 @@ export class FactorPredictor {
    */
   similarity(item, others) {
     if (!this.rank) throw new ReleaseError(unlike(this.release));
-    const lengths = () => Float64Array.from(this.effects, (_, at) => Math.sqrt(dot(this.row(at), this.row(at))));
-    const cosines = (this.cosines ??= new NoisyCosines(lengths(), this.noise));
-    const factors = this.row(item);
-    return Float64Array.from(others, (other) => cosines.of(dot(factors, this.row(other)), item, other));
+    return weighedCosines((at) => this.row(at), (at) => this.least / this.noise[at], item, others);
   }
 
   /**
-   * The user's vector: first the level, then the factors, then the slopes.
+   * The user's vector: first the level, then the factors, then the slopes, which they have with some probability.
    * @param {number[]} rated
    * @param {number[]} ratings
+   * @returns {Float64Array}
    */
   foldIn(rated, ratings) {
-    return this.regression(rated, rated.map((item, at) => ratings[at] - this.effects[item]), true);
+    const residuals = rated.map((item, at) => ratings[at] - this.effects[item]);
+    const rows = rated.map((item) => this.extended(item));
+    const width = 1 + this.rank;
+    const level = this.posterior(rated, residuals, rows, width);
+    if (!this.slopes.length) return level.mean;
+    const sloped = this.posterior(rated, residuals, rows, width + this.slopes.length);
+    const evidence = (sloped.explained - level.explained - Math.max(sloped.logDet - level.logDet, 0)) / 2;
+    const odds = evidence + Math.log(this.release.constants.slope_odds);
+    const share = 1 / (1 + Math.exp(-Math.min(Math.max(odds, -LARGEST_ODDS), LARGEST_ODDS)));
+    return sloped.mean.map((value, k) => share * value + (1 - share) * (level.mean[k] ?? 0));
   }
 
   /**
-   * What the user's level and slopes add to an item's effect.
-   * @param {Float64Array} vector
-   * @param {number} item
-   */
-  added(vector, item) {
-    return this.deviation * vector[0] + dot(this.slopes.row(item), vector.subarray(1 + this.rank));
-  }
-
-  /**
-   * (I + Σ x xᵀ/τ_i²)⁻¹ Σ x r_i/τ_i², with x = (level, f_i, slopes), where users may have no slopes, or f_i alone.
+   * A⁻¹ c of A = I + Σ x xᵀ/τ_i² and c = Σ x r_i/τ_i², with cᵀ A⁻¹ c and log det A.
    * @param {number[]} rated
    * @param {number[]} residuals r_i
-   * @param {boolean} whole whether level and slopes are estimated
+   * @param {ArrayLike<number>[]} rows x of each of `rated`, of which the first `width` numbers count
+   * @param {number} width
    */
-  regression(rated, residuals, whole) {
-    const right = new Float64Array(this.width(whole));
-    const x = new Float64Array(right.length);
+  posterior(rated, residuals, rows, width) {
+    const right = new Float64Array(width);
     for (const [at, item] of rated.entries()) {
-      this.fill(x, item, whole);
-      const weighed = residuals[at] / this.noise[item];
-      for (let k = 0; k < x.length; k += 1) right[k] += x[k] * weighed;
+      for (let k = 0; k < width; k += 1) right[k] += rows[at][k] * (residuals[at] / this.noise[item]);
     }
-    const normal = this.normal(rated, whole);
-    return whole ? this.slopes.solved(normal, right) : solve(normal, right, right.length);
+    const mean = right.slice();
+    const logDet = solve(this.normal(rated, rows, width), mean);
+    return { mean, explained: dot(right, mean), logDet };
   }
 
   /**
-   * I + Σ x xᵀ/τ_i², row by row.
+   * A = I + Σ x xᵀ/τ_i², row by row, as in `posterior`.
    * @param {number[]} rated
-   * @param {boolean} whole as in `regression`
+   * @param {ArrayLike<number>[]} rows
+   * @param {number} width
    */
-  normal(rated, whole) {
-    const width = this.width(whole);
+  normal(rated, rows, width) {
     const normal = new Float64Array(width * width);
-    const x = new Float64Array(width);
-    for (const item of rated) {
-      this.fill(x, item, whole);
+    for (let k = 0; k < width; k += 1) normal[k * width + k] = 1;
+    for (const [at, item] of rated.entries()) {
       for (let j = 0; j < width; j += 1) {
-        const weighed = x[j] / this.noise[item];
-        for (let k = 0; k <= j; k += 1) normal[j * width + k] += weighed * x[k];
+        const weighed = rows[at][j] / this.noise[item];
+        for (let k = 0; k < width; k += 1) normal[j * width + k] += weighed * rows[at][k];
       }
-    }
-    for (let j = 0; j < width; j += 1) {
-      for (let k = 0; k < j; k += 1) normal[k * width + j] = normal[j * width + k];
-      normal[j * width + j] += 1;
     }
     return normal;
   }
 
-  /** @param {boolean} whole */
-  width(whole) {
-    return whole ? 1 + this.rank + this.slopes.width : this.rank;
-  }
-
   /**
-   * @param {Float64Array} x overwritten
+   * x of an item: √user_variance, its factors, its columns of the slopes.
    * @param {number} item
-   * @param {boolean} whole
    */
-  fill(x, item, whole) {
-    if (whole) {
-      x[0] = this.deviation;
-      x.set(this.slopes.row(item), 1 + this.rank);
-    }
-    x.set(this.row(item), whole ? 1 : 0);
-  }
-
-  /**
-   * f_i · p of each target.
-   * @param {Float64Array} vector p
-   * @param {ArrayLike<number>} targets
-   */
-  tastes(vector, targets) {
-    return products(this.factors, this.rank, vector, targets);
+  extended(item) {
+    return Float64Array.of(this.deviation, ...this.row(item), ...this.slopes.map((column) => column[item]));
   }
 
   /** @param {number} item */
@@ -190,26 +156,44 @@ export class FactorPredictor {
 }
 
 /**
- * Inner products of rows and a vector.
- * @param {Float32Array} rows
- * @param {number} width of a row
- * @param {Float64Array} vector
- * @param {ArrayLike<number>} targets which rows
+ * By how much an item's effect, and the logarithm of its popularity, are above their means weighted by popularity,
+ * times √effect_slope and √popularity_slope.
+ * @param {Release} release
  */
-export function products(rows, width, vector, targets) {
-  const scores = new Float64Array(targets.length);
-  for (let at = 0; at < targets.length; at += 1) {
-    const start = targets[at] * width;
-    let sum = 0;
-    for (let k = 0; k < width; k += 1) sum += rows[start + k] * vector[k];
-    scores[at] = sum;
-  }
-  return scores;
+function slopeColumns({ constants, tensors }) {
+  const popularity = tensors.item_popularity;
+  const total = popularity.reduce((sum, count) => sum + count, 0);
+  const columns = [Float64Array.from(tensors.item_effects), Float64Array.from(popularity, Math.log1p)];
+  return columns.map((column, at) => {
+    const mean = dot(column, popularity) / total;
+    const size = Math.sqrt(at ? constants.popularity_slope : constants.effect_slope);
+    return column.map((value) => (value - mean) * size);
+  });
 }
 
-/** @param {ArrayLike<number>} a @param {ArrayLike<number>} b */
-export function dot(a, b) {
-  let sum = 0;
-  for (let k = 0; k < a.length; k += 1) sum += a[k] * b[k];
-  return sum;
+/**
+ * Solve A x = b by elimination, of a positive definite A, which needs no pivots; both are overwritten.
+ * @param {Float64Array} a shape (n, n), row by row
+ * @param {Float64Array} b shape (n,); x afterwards
+ * @returns {number} log det A
+ * @throws {ReleaseError} A has no inverse
+ */
+export function solve(a, b) {
+  const n = b.length;
+  let logDet = 0;
+  for (let k = 0; k < n; k += 1) {
+    const pivot = a[k * n + k];
+    if (pivot === 0) throw new ReleaseError("nothing can be predicted from this release's numbers; fetch it again");
+    logDet += Math.log(pivot);
+    for (let i = k + 1; i < n; i += 1) {
+      const factor = a[i * n + k] / pivot;
+      for (let j = k + 1; j < n; j += 1) a[i * n + j] -= factor * a[k * n + j];
+      b[i] -= factor * b[k];
+    }
+  }
+  for (let i = n - 1; i >= 0; i -= 1) {
+    for (let k = i + 1; k < n; k += 1) b[i] -= a[i * n + k] * b[k];
+    b[i] /= a[i * n + i];
+  }
+  return logDet;
 }

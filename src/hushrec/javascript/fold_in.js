@@ -1,8 +1,7 @@
 // Prediction for one user from a release and their own ratings, which never leave the device.
 
 import { FactorPredictor } from "./factor_predictor.js";
-import { ItemScores } from "./item_scores.js";
-import { LinearItems } from "./linear_items.js";
+import { ItemScores, LinearItems } from "./linear_items.js";
 
 /** @typedef {import("./artefact.js").Release} Release */
 

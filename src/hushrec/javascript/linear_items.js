@@ -1,9 +1,44 @@
-// Scores that are linear in a user's own items, as those of EASE (Steck 2019) are.
+// Scores that are linear in a user's own items, as those of EASE (Steck 2019) are, or the same for whoever asks.
 
-import { dot, products } from "./factor_predictor.js";
-import { cosine } from "./lists.js";
+import { ReleaseError } from "./errors.js";
+import { dot, rowDot, unlike, weighedCosines } from "./lists.js";
 
 /** @typedef {import("./artefact.js").Release} Release */
+
+/** The same scores for everybody, such as popularity: a user's own items leave the list, and no more. */
+export class ItemScores {
+  /** @param {Release} release of kind "item scores" */
+  constructor(release) {
+    this.release = release;
+  }
+
+  /**
+   * Scores of `targets`.
+   * @param {number[]} rated
+   * @param {number[]} ratings
+   * @param {ArrayLike<number>} targets
+   * @returns {Float64Array}
+   */
+  scores(rated, ratings, targets) {
+    return Float64Array.from(targets, (item) => this.release.tensors.item_scores[item]);
+  }
+
+  /**
+   * Refused: a user's items change nothing.
+   * @returns {Float64Array}
+   */
+  contributions() {
+    throw new ReleaseError("this release gives everybody the same scores; no item of yours changes them");
+  }
+
+  /**
+   * Refused: scores say nothing about pairs of items.
+   * @returns {Float64Array}
+   */
+  similarity() {
+    throw new ReleaseError(unlike(this.release));
+  }
+}
 
 /** In place of a length of 0, so that nothing is divided by zero. */
 const LEAST_LENGTH = 1e-300;
@@ -25,12 +60,10 @@ export class LinearItems {
     this.others = release.tensors.item_scores;
     this.values = release.values;
     this.tensors = release.tensors;
-    /** @type {Float64Array | null} */
-    this.lengths = null;
   }
 
   /**
-   * Scores of `targets`; an own item does not count for itself.
+   * Scores of `targets`, none of which is an own item.
    * @param {number[]} rated
    * @param {number[]} ratings
    * @param {ArrayLike<number>} targets
@@ -41,17 +74,9 @@ export class LinearItems {
     const vector = new Float64Array(this.rank);
     const length = this.length(rated);
     for (const item of [...rated].sort((a, b) => a - b)) {
-      const part = this.part(item, length);
-      for (let k = 0; k < vector.length; k += 1) vector[k] += part[k];
+      this.part(item, length).forEach((part, k) => (vector[k] += part));
     }
-    const scores = products(this.factors, this.rank, vector, targets);
-    const ownItems = new Set(rated);
-    for (let at = 0; at < scores.length; at += 1) {
-      const item = targets[at];
-      if (ownItems.has(item)) scores[at] -= dot(this.part(item, length), this.row(item));
-      scores[at] *= this.outputs[item];
-    }
-    return scores;
+    return Float64Array.from(targets, (item) => this.outputs[item] * rowDot(this.factors, item, vector));
   }
 
   /**
@@ -82,9 +107,8 @@ export class LinearItems {
     const added = rated.map(() => /** @type {Map<number, number>} */ (new Map()));
     for (const [place, item] of rated.entries()) {
       for (let at = starts[item]; at < starts[item + 1]; at += 1) {
-        const row = factors.subarray(columns[at] * this.rank, (columns[at] + 1) * this.rank);
         const weight = item === target ? 0 : this.inputs[item] * weights[at] * this.outputs[target];
-        added[place].set(columns[at], weight * dot(row, towards));
+        added[place].set(columns[at], weight * rowDot(factors, columns[at], towards));
       }
     }
     const found = new Map();
@@ -126,14 +150,7 @@ export class LinearItems {
    * @returns {Float64Array}
    */
   similarity(item, others) {
-    this.lengths ??= Float64Array.from(this.inputs, (_, at) => Math.sqrt(dot(this.row(at), this.row(at))));
-    const lengths = this.lengths;
-    const factors = this.row(item);
-    const weight = (/** @type {number} */ at) => Math.sqrt(Math.max(this.inputs[at], 0));
-    return Float64Array.from(others, (other) => {
-      const alike = cosine(dot(factors, this.row(other)), lengths[item], lengths[other]);
-      return alike * (weight(item) * weight(other));
-    });
+    return weighedCosines((at) => this.row(at), (at) => Math.sqrt(Math.max(this.inputs[at], 0)), item, others);
   }
 
   /** @param {number} item */
