@@ -3,7 +3,7 @@
 import { sha256 } from "./digest.js";
 import { ReleaseError } from "./errors.js";
 import { oneLine, printable } from "./escapes.js";
-import { areColumns, KINDS, POSITIVE, RANKERS, ranges, VALUES, WHOLE } from "./kinds.js";
+import { areColumns, KINDS, POSITIVE, ranges, VALUES, WHOLE } from "./kinds.js";
 import { contents } from "./safetensors.js";
 import { sayings, statement } from "./statement.js";
 import { each, frozen, list, number, object, parse, text, whole } from "./untrusted_json.js";
@@ -33,9 +33,10 @@ export class Release {
    * @param {Record<string, any>} facts as the file has them
    * @param {() => Map<string, Tensor>} tensors
    * @param {string} sum SHA-256 of the file
+   * @param {string} signedBy the owner's public key by which the file's signature was checked; empty if it was not
    * @throws {ReleaseError} the parts do not match or are not finite
    */
-  constructor(facts, tensors, sum) {
+  constructor(facts, tensors, sum, signedBy) {
     this.kind = text(facts.kind);
     if (!KINDS.has(this.kind)) {
       throw new ReleaseError(
@@ -49,7 +50,7 @@ export class Release {
     const n = this.items.length;
     this.titles = "titles" in facts ? lines(facts.titles, n) : Object.freeze(/** @type {string[]} */ ([]));
     this.features = each("features" in facts ? facts.features : {}, (value) => lines(value, n));
-    this.scale = "scale" in facts ? three(facts.scale) : null;
+    this.scale = "scale" in facts ? list(facts.scale, number) : null;
     this.likes = "likes" in facts ? number(facts.likes) : null;
     this.counts = "counts" in facts ? whole(facts.counts) : null;
     this.feedback = this.scale && this.likes === null ? "ratings" : "interactions";
@@ -68,19 +69,8 @@ export class Release {
     const arrays = [...placed].map(([name, { values }]) => [name, values]);
     /** @type {Readonly<Record<string, Float32Array>>} of whole numbers, an Int32Array */
     this.tensors = Object.freeze(Object.fromEntries(arrays));
-    /** The owner's public key by which the file's signature was checked; empty if it was not. */
-    this.signedBy = "";
-  }
-
-  /**
-   * The same release, with the key by which its signature was checked.
-   * @param {string} key
-   * @returns {Release}
-   */
-  signed(key) {
-    this.signedBy = key;
+    this.signedBy = signedBy;
     Object.freeze(this);
-    return this;
   }
 
   /** Whether lists depend on who asks, beyond leaving out their own items. */
@@ -108,10 +98,11 @@ export class Release {
   /**
    * The release that these bytes hold.
    * @param {Uint8Array} bytes
+   * @param {string} [signedBy] the key by which their signature was checked
    * @returns {Promise<Release>}
    * @throws {ReleaseError} the bytes are not a release, were altered, or have another format
    */
-  static async from(bytes) {
+  static async from(bytes, signedBy = "") {
     if (bytes.length > LARGEST_FILE) throw new ReleaseError("the file is larger than a release may be here");
     const sum = await sha256(bytes);
     try {
@@ -127,7 +118,7 @@ export class Release {
       if (head !== BEFORE + (await sha256(bytes.subarray(END)))) {
         throw new ReleaseError("the release was altered after it was written; fetch it again");
       }
-      return new Release(facts, tensors, sum);
+      return new Release(facts, tensors, sum, signedBy);
     } catch (error) {
       if (error instanceof ReleaseError) throw error;
       // a crafted file can make the parsers throw anything; the answer is the same
@@ -159,9 +150,9 @@ function checked(release, tensors) {
   const n = release.items.length;
   const sizes = new Map([["items", n], ["values", release.values.length], ["ends of items", n + 1]]);
   for (const name of names) checkTensor(name, /** @type {Tensor} */ (tensors.get(name)), shapes[name], sizes);
-  const [lo, hi, step] = release.scale ?? [0, 1, 1]; // without ratings, nothing depends on it
+  const [lo, hi, step, ...more] = release.scale ?? [0, 1, 1]; // without ratings, nothing depends on it
   const rank = sizes.get("rank") ?? 0;
-  if (!(lo < hi) || !(step > 0) || rank > LARGEST_RANK) {
+  if (more.length || !(lo < hi) || !(step > 0) || rank > LARGEST_RANK) {
     throw new ReleaseError("the scale is empty, or there are more factors than a release may have");
   }
   if (release.likes !== null && !(release.scale && lo <= release.likes && release.likes <= hi)) {
@@ -170,7 +161,7 @@ function checked(release, tensors) {
   if (release.counts !== null && (release.scale || !(release.counts >= 2 && release.counts <= 255))) {
     throw new ReleaseError("the largest count is out of range, or ratings are counted");
   }
-  if (RANKERS.has(release.kind) !== (release.feedback === "interactions")) {
+  if ((release.kind === "factors") !== (release.feedback === "ratings")) {
     throw new ReleaseError(`a release of kind '${release.kind}' cannot be of ${release.feedback}`);
   }
   for (const [name, [least, most]] of Object.entries(ranges(kind, release.constants, valued))) {
@@ -228,16 +219,14 @@ function isId(id) {
 }
 
 /**
- * Texts about items, one a line, made safe to show; counted first, as each takes more memory alone.
+ * Texts about items, one a line, made safe to show; no more than needed, as each takes more memory alone.
  * @param {unknown} value
  * @param {number} n number of items
  */
 function lines(value, n) {
-  const whole = text(value);
-  let count = 1;
-  for (let at = whole.indexOf("\n"); at >= 0 && count <= n; at = whole.indexOf("\n", at + 1)) count += 1;
-  if (count !== n) throw new ReleaseError(LINES);
-  return Object.freeze(whole.split("\n").map(oneLine));
+  const parts = text(value).split("\n", n + 1);
+  if (parts.length !== n) throw new ReleaseError(LINES);
+  return Object.freeze(parts.map(oneLine));
 }
 
 /**
@@ -250,11 +239,4 @@ function values(texts, tensors) {
   const n = tensors.get("value_counts")?.values.length ?? 0;
   const [names, labels] = [lines(texts.features, n), lines(texts.values, n)];
   return Object.freeze(names.map((name, at) => Object.freeze([name, labels[at]])));
-}
-
-/** @param {unknown} value */
-function three(value) {
-  const scale = list(value, number);
-  if (scale.length !== 3) throw new TypeError("a scale has three numbers");
-  return scale;
 }

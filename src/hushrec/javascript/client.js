@@ -58,7 +58,7 @@ export class Client {
       }
       await requireSigned(file, signature, key);
     }
-    return new Client((await Release.from(file)).signed(key ?? ""));
+    return new Client(await Release.from(file, key));
   }
 
   /** Number of dimensions of taste: directions in which the lists of two people can differ. */
