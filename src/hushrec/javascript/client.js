@@ -222,11 +222,9 @@ export class Client {
    * @param {Iterable<string> | null} allowed
    */
   #listable(ownItems, exclude, allowed) {
-    const listable = new Uint8Array(this.release.items.length).fill(allowed === null ? 1 : 0);
-    for (const position of allowed === null ? [] : this.#known(allowed)) listable[position] = 1;
-    for (const position of ownItems) listable[position] = 0;
-    for (const position of this.#known(exclude)) listable[position] = 0;
-    return range(listable.length).filter((position) => listable[position]);
+    const listed = allowed === null ? null : new Set(this.#known(allowed));
+    const left = new Set([...ownItems, ...this.#known(exclude)]);
+    return range(this.release.items.length).filter((position) => !left.has(position) && (listed?.has(position) ?? true));
   }
 
   /**
@@ -267,7 +265,5 @@ function split(values) {
 
 /** @param {number} length */
 function range(length) {
-  const positions = new Uint32Array(length);
-  for (let at = 0; at < length; at += 1) positions[at] = at;
-  return positions;
+  return new Uint32Array(length).map((_, at) => at);
 }

@@ -41,7 +41,8 @@ export class FactorPredictor {
    */
   predict(rated, ratings, targets) {
     const vector = this.foldIn(rated, ratings);
-    return Float64Array.from(targets, (item) => this.effects[item] + dot(this.extended(item), vector));
+    const tastes = vector.subarray(1, 1 + this.rank);
+    return Float64Array.from(targets, (item) => this.withoutTaste(vector, item) + rowDot(this.factors, item, tastes));
   }
 
   /**
@@ -65,11 +66,11 @@ export class FactorPredictor {
    * @returns {Float64Array}
    */
   contributions(rated, ratings, target) {
-    const vector = this.foldIn(rated, ratings).fill(0, 1, 1 + this.rank); // level and slopes alone
+    const vector = this.foldIn(rated, ratings);
     const weights = Float64Array.from(this.row(target));
     solve(this.normal(rated, rated.map((item) => this.row(item)), this.rank), weights);
     return Float64Array.from(rated, (item, at) => {
-      const residual = ratings[at] - this.effects[item] - dot(this.extended(item), vector);
+      const residual = ratings[at] - this.withoutTaste(vector, item);
       return (residual * rowDot(this.factors, item, weights)) / this.noise[item];
     });
   }
@@ -104,6 +105,16 @@ export class FactorPredictor {
     const odds = evidence + Math.log(this.release.constants.slope_odds);
     const share = 1 / (1 + Math.exp(-Math.min(Math.max(odds, -LARGEST_ODDS), LARGEST_ODDS)));
     return sloped.mean.map((value, k) => share * value + (1 - share) * (level.mean[k] ?? 0));
+  }
+
+  /**
+   * An item's effect and what the user's level and slopes add to it.
+   * @param {Float64Array} vector
+   * @param {number} item
+   */
+  withoutTaste(vector, item) {
+    const slopes = this.slopes.reduce((sum, column, k) => sum + column[item] * vector[1 + this.rank + k], 0);
+    return this.effects[item] + this.deviation * vector[0] + slopes;
   }
 
   /**
