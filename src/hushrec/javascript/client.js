@@ -188,7 +188,7 @@ export class Client {
     const [rated, ratings] = split(used(this.release, values));
     const added = this.#predictor.contributions(rated, ratings, this.#required(item));
     const names = rated.map((item) => this.release.items[item]);
-    const ofFeatures = [...(this.#predictor.featureParts?.(rated, this.#required(item)).values() ?? [])];
+    const ofFeatures = this.#predictor.featureParts?.(rated, this.#required(item)) ?? [];
     /** @type {Reason[]} */
     const reasons = names.map((itemId, place) => {
       const contribution = added[place] - ofFeatures.reduce((sum, { parts }) => sum + parts[place], 0);

@@ -14,107 +14,41 @@ const LARGEST_ODDS = 700; // a logarithm
 /**
  * Ridge regression of a user's ratings on the item factors (McSherry & Mironov 2009, §5, "SVD"), by the equations
  * of `docs/format.md`, with which those of `hushrec.release.predictors` are the same.
+ * @param {Release} release of kind "factors"
+ * @returns {import("./fold_in.js").Predictor}
  */
-export class FactorPredictor {
-  /** @param {Release} release of kind "factors" */
-  constructor(release) {
-    const { constants, tensors } = release;
-    const [lo, hi] = release.requireScale();
-    this.release = release;
-    this.rank = release.rank;
-    this.factors = tensors.item_factors;
-    this.noise = tensors.item_noise;
-    this.least = this.noise.reduce((least, variance) => Math.min(least, variance), Infinity);
-    this.span = hi - lo;
-    this.logs = Float64Array.from(tensors.item_popularity, Math.log);
-    this.deviation = Math.sqrt(constants.user_variance);
-    this.effects = Float64Array.from(tensors.item_effects, (effect) => effect + constants.user_mean);
-    this.slopes = "slope_odds" in constants ? slopeColumns(release) : [];
-  }
+export function factorPredictor(release) {
+  const { constants, rank, tensors } = release;
+  const { item_factors: factors, item_noise: noise } = tensors;
+  const [lo, hi] = release.requireScale();
+  const span = hi - lo;
+  const logs = Float64Array.from(tensors.item_popularity, Math.log);
+  const effects = Float64Array.from(tensors.item_effects, (effect) => effect + constants.user_mean);
+  const deviation = Math.sqrt(constants.user_variance);
+  const slopes = "slope_odds" in constants ? slopeColumns(release) : [];
+  const least = noise.reduce((least, variance) => Math.min(least, variance), Infinity);
+
+  const row = (/** @type {number} */ item) => factors.subarray(item * rank, (item + 1) * rank);
+
+  /** x of an item: √user_variance, its factors, its columns of the slopes. */
+  const extended = (/** @type {number} */ item) => Float64Array.of(deviation, ...row(item), ...slopes.map((column) => column[item]));
 
   /**
-   * Ratings of `targets`, not clamped to the scale.
-   * @param {number[]} rated positions of the user's items
-   * @param {number[]} ratings their ratings
-   * @param {ArrayLike<number>} targets positions of the items to predict
-   * @returns {Float64Array}
-   */
-  predict(rated, ratings, targets) {
-    const vector = this.foldIn(rated, ratings);
-    const tastes = vector.subarray(1, 1 + this.rank);
-    return Float64Array.from(targets, (item) => this.withoutTaste(vector, item) + rowDot(this.factors, item, tastes));
-  }
-
-  /**
-   * How likely the user chooses and likes `targets`: log n_i + 2 z_i/span.
+   * A = I + Σ x xᵀ/τ_i², row by row, as in `posterior`.
    * @param {number[]} rated
-   * @param {number[]} ratings
-   * @param {ArrayLike<number>} targets
-   * @returns {Float64Array}
+   * @param {ArrayLike<number>[]} rows
+   * @param {number} width
    */
-  scores(rated, ratings, targets) {
-    const raised = rated.map((item, at) => ratings[at] - this.effects[item] + ABSENCE * this.span);
-    const { mean } = this.posterior(rated, raised, rated.map((item) => this.row(item)), this.rank);
-    return Float64Array.from(targets, (item) => this.logs[item] + (LIKING / this.span) * rowDot(this.factors, item, mean));
-  }
-
-  /**
-   * What each of the user's items adds to the prediction of `target`.
-   * @param {number[]} rated
-   * @param {number[]} ratings
-   * @param {number} target
-   * @returns {Float64Array}
-   */
-  contributions(rated, ratings, target) {
-    const vector = this.foldIn(rated, ratings);
-    const weights = Float64Array.from(this.row(target));
-    solve(this.normal(rated, rated.map((item) => this.row(item)), this.rank), weights);
-    return Float64Array.from(rated, (item, at) => {
-      const residual = ratings[at] - this.withoutTaste(vector, item);
-      return (residual * rowDot(this.factors, item, weights)) / this.noise[item];
-    });
-  }
-
-  /**
-   * Cosine of an item's factors and those of others times p_i p_j, with p_i = min τ²/τ_i²: the noise τ_i² is least for
-   * items with many ratings, and cosines alone list many items with few.
-   * @param {number} item
-   * @param {ArrayLike<number>} others
-   * @returns {Float64Array}
-   * @throws {ReleaseError} there are no factors
-   */
-  similarity(item, others) {
-    if (!this.rank) throw new ReleaseError(unlike(this.release));
-    return weighedCosines((at) => this.row(at), (at) => this.least / this.noise[at], item, others);
-  }
-
-  /**
-   * The user's vector: first the level, then the factors, then the slopes, which they have with some probability.
-   * @param {number[]} rated
-   * @param {number[]} ratings
-   * @returns {Float64Array}
-   */
-  foldIn(rated, ratings) {
-    const residuals = rated.map((item, at) => ratings[at] - this.effects[item]);
-    const rows = rated.map((item) => this.extended(item));
-    const width = 1 + this.rank;
-    const level = this.posterior(rated, residuals, rows, width);
-    if (!this.slopes.length) return level.mean;
-    const sloped = this.posterior(rated, residuals, rows, width + this.slopes.length);
-    const evidence = (sloped.explained - level.explained - Math.max(sloped.logDet - level.logDet, 0)) / 2;
-    const odds = evidence + Math.log(this.release.constants.slope_odds);
-    const share = 1 / (1 + Math.exp(-Math.min(Math.max(odds, -LARGEST_ODDS), LARGEST_ODDS)));
-    return sloped.mean.map((value, k) => share * value + (1 - share) * (level.mean[k] ?? 0));
-  }
-
-  /**
-   * An item's effect and what the user's level and slopes add to it.
-   * @param {Float64Array} vector
-   * @param {number} item
-   */
-  withoutTaste(vector, item) {
-    const slopes = this.slopes.reduce((sum, column, k) => sum + column[item] * vector[1 + this.rank + k], 0);
-    return this.effects[item] + this.deviation * vector[0] + slopes;
+  function normal(rated, rows, width) {
+    const sums = new Float64Array(width * width);
+    for (let k = 0; k < width; k += 1) sums[k * width + k] = 1;
+    for (const [at, item] of rated.entries()) {
+      for (let j = 0; j < width; j += 1) {
+        const weighed = rows[at][j] / noise[item];
+        for (let k = 0; k < width; k += 1) sums[j * width + k] += weighed * rows[at][k];
+      }
+    }
+    return sums;
   }
 
   /**
@@ -124,46 +58,72 @@ export class FactorPredictor {
    * @param {ArrayLike<number>[]} rows x of each of `rated`, of which the first `width` numbers count
    * @param {number} width
    */
-  posterior(rated, residuals, rows, width) {
+  function posterior(rated, residuals, rows, width) {
     const right = new Float64Array(width);
     for (const [at, item] of rated.entries()) {
-      for (let k = 0; k < width; k += 1) right[k] += rows[at][k] * (residuals[at] / this.noise[item]);
+      for (let k = 0; k < width; k += 1) right[k] += rows[at][k] * (residuals[at] / noise[item]);
     }
     const mean = right.slice();
-    const logDet = solve(this.normal(rated, rows, width), mean);
+    const logDet = solve(normal(rated, rows, width), mean);
     return { mean, explained: dot(right, mean), logDet };
   }
 
   /**
-   * A = I + Σ x xᵀ/τ_i², row by row, as in `posterior`.
+   * The user's vector: first the level, then the factors, then the slopes, which they have with some probability.
    * @param {number[]} rated
-   * @param {ArrayLike<number>[]} rows
-   * @param {number} width
+   * @param {number[]} ratings
    */
-  normal(rated, rows, width) {
-    const normal = new Float64Array(width * width);
-    for (let k = 0; k < width; k += 1) normal[k * width + k] = 1;
-    for (const [at, item] of rated.entries()) {
-      for (let j = 0; j < width; j += 1) {
-        const weighed = rows[at][j] / this.noise[item];
-        for (let k = 0; k < width; k += 1) normal[j * width + k] += weighed * rows[at][k];
-      }
-    }
-    return normal;
+  function foldIn(rated, ratings) {
+    const residuals = rated.map((item, at) => ratings[at] - effects[item]);
+    const rows = rated.map(extended);
+    const level = posterior(rated, residuals, rows, 1 + rank);
+    if (!slopes.length) return level.mean;
+    const sloped = posterior(rated, residuals, rows, 1 + rank + slopes.length);
+    const evidence = (sloped.explained - level.explained - Math.max(sloped.logDet - level.logDet, 0)) / 2;
+    const odds = evidence + Math.log(constants.slope_odds);
+    const share = 1 / (1 + Math.exp(-Math.min(Math.max(odds, -LARGEST_ODDS), LARGEST_ODDS)));
+    return sloped.mean.map((value, k) => share * value + (1 - share) * (level.mean[k] ?? 0));
   }
 
   /**
-   * x of an item: √user_variance, its factors, its columns of the slopes.
+   * An item's effect and what the user's level and slopes add to it.
+   * @param {Float64Array} vector
    * @param {number} item
    */
-  extended(item) {
-    return Float64Array.of(this.deviation, ...this.row(item), ...this.slopes.map((column) => column[item]));
+  function withoutTaste(vector, item) {
+    const sloped = slopes.reduce((sum, column, k) => sum + column[item] * vector[1 + rank + k], 0);
+    return effects[item] + deviation * vector[0] + sloped;
   }
 
-  /** @param {number} item */
-  row(item) {
-    return this.factors.subarray(item * this.rank, (item + 1) * this.rank);
-  }
+  return {
+    predict(rated, ratings, targets) {
+      const vector = foldIn(rated, ratings);
+      const taste = vector.subarray(1, 1 + rank);
+      return Float64Array.from(targets, (item) => withoutTaste(vector, item) + rowDot(factors, item, taste));
+    },
+
+    /** How likely the user chooses and likes each: log n_i + 2 z_i/span. */
+    scores(rated, ratings, targets) {
+      const raised = rated.map((item, at) => ratings[at] - effects[item] + ABSENCE * span);
+      const { mean } = posterior(rated, raised, rated.map(row), rank);
+      return Float64Array.from(targets, (item) => logs[item] + (LIKING / span) * rowDot(factors, item, mean));
+    },
+
+    contributions(rated, ratings, target) {
+      const vector = foldIn(rated, ratings);
+      const weights = Float64Array.from(row(target));
+      solve(normal(rated, rated.map(row), rank), weights);
+      return Float64Array.from(rated, (item, at) => {
+        return ((ratings[at] - withoutTaste(vector, item)) * rowDot(factors, item, weights)) / noise[item];
+      });
+    },
+
+    /** The cosine times p_i p_j, with p_i = min τ²/τ_i²: cosines alone list many items with few ratings, much noise. */
+    similarity(item, others) {
+      if (!rank) throw new ReleaseError(unlike(release));
+      return weighedCosines(row, (at) => least / noise[at], item, others);
+    },
+  };
 }
 
 /**
