@@ -64,7 +64,7 @@ def test_it_answers_as_the_vectors_of_the_format_say():
 
 
 PLANTED = {
-    "everybody's list for ids of which none is known": ("own.js", "if (some && !anyKnown) {", "if (false) {"),
+    "everybody's list for ids of which none is known": ("own.js", "anyKnown || !some,", "true,"),
     "what is ignored is not told": ("own.js", "ignored.push(name);", "name;"),
     "a count below one is one": ("own.js", " || (release.counts !== null && value < 1)", ""),
     "ids of other types are texts": (

@@ -1,6 +1,6 @@
 // Recommendations on a user's own device, from a release and own ratings or items, which never leave it.
 
-import { ReleaseError } from "./errors.js";
+import { demand, ReleaseError } from "./errors.js";
 import { above, whole } from "./figures.js";
 import { predictor } from "./fold_in.js";
 import { diversified, largest, POOL } from "./lists.js";
@@ -50,12 +50,11 @@ export class Client {
   static async open(bytes, { signature, key } = {}) {
     const file = bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes);
     if (key !== undefined) {
-      if (signature === undefined) {
-        throw new ReleaseError(
-          "this release is unsigned, and you gave a key to check it by; ask the owner for its signature file, and do " +
-            "not use the release without",
-        );
-      }
+      demand(
+        signature !== undefined,
+        "this release is unsigned, and you gave a key to check it by; ask the owner for its signature file, and do " +
+          "not use the release without",
+      );
       await requireSigned(file, signature, key);
     }
     return new Client(await Release.from(file, key));
@@ -126,7 +125,7 @@ export class Client {
    */
   recommend(own, { n = 10, exclude = [], allowed = null, diversity = 0 } = {}) {
     const most = whole(n, "n", 0);
-    if (typeof diversity !== "number" || !(diversity >= 0 && diversity <= 1)) throw new ReleaseError("diversity must be between 0 and 1");
+    demand(typeof diversity === "number" && diversity >= 0 && diversity <= 1, "diversity must be between 0 and 1");
     const { values, ignored } = ownValues(this.release, this.#positions, own);
     const targets = this.#listable(values.keys(), exclude, allowed);
     const scores = this.#predictor.scores(...split(used(this.release, values)), targets);
@@ -211,7 +210,7 @@ export class Client {
    * @param {ArrayLike<number>} targets
    */
   #ratings(values, targets) {
-    if (!this.#predictor.predict) throw new ReleaseError("this release predicts no ratings");
+    demand(this.#predictor.predict !== undefined, "this release predicts no ratings");
     return this.#predictor.predict(...split(values), targets);
   }
 
@@ -232,9 +231,8 @@ export class Client {
    * @param {Iterable<string>} names
    */
   #known(names) {
-    if (typeof names === "string" || typeof names?.[Symbol.iterator] !== "function") {
-      throw new ReleaseError("exclude and allowed take item ids, as in ['Alien', 'Heat']");
-    }
+    const ids = typeof names !== "string" && typeof names?.[Symbol.iterator] === "function";
+    demand(ids, "exclude and allowed take item ids, as in ['Alien', 'Heat']");
     const positions = [];
     for (const name of names) {
       const position = this.#positions.get(normal(name));

@@ -3,7 +3,7 @@
 // It is read as it is, and checked so that it can be shown, with a headline that is that of its figures. Python
 // computes the promise again from what was measured.
 
-import { ReleaseError } from "./errors.js";
+import { demand, ReleaseError } from "./errors.js";
 import { printable } from "./escapes.js";
 import { above } from "./figures.js";
 import { each, frozen, list, number, object, text, whole } from "./untrusted_json.js";
@@ -58,11 +58,10 @@ const CAVEATS = new Map([
 export function statement(facts) {
   try {
     const fields = object(facts);
-    if (fields.version !== VERSION) {
-      throw new ReleaseError(
-        `the statement of privacy has version ${String(fields.version)}, this hushrec reads ${VERSION}; upgrade hushrec`,
-      );
-    }
+    demand(
+      fields.version === VERSION,
+      `the statement of privacy has version ${String(fields.version)}, this hushrec reads ${VERSION}; upgrade hushrec`,
+    );
     if (fields.kind !== "statement") throw new TypeError("another kind");
     const { unit, adjacency, hushrec = "", interactions = false, beside = null } = fields;
     const { id = "", head = "", file = null, seq = 0, release_index: index = 0 } = object(fields.ledger);
@@ -79,12 +78,11 @@ export function statement(facts) {
     list(fields.decisions ?? [], clause);
     if (beside !== null) clause(beside);
     const read = Object.assign(Object.create(null), frozen(fields), { epsilon, interactions });
-    if (read.said.headline !== headline(read)) {
-      throw new ReleaseError(
-        "the headline of the statement of privacy is not that of its figures; do not use the release, and fetch it " +
-          "again from its owner",
-      );
-    }
+    demand(
+      read.said.headline === headline(read),
+      "the headline of the statement of privacy is not that of its figures; do not use the release, and fetch it " +
+        "again from its owner",
+    );
     return Object.freeze(read);
   } catch (error) {
     if (error instanceof ReleaseError) throw error;
