@@ -1,7 +1,7 @@
 // Prediction by a user's own vector, from released item factors.
 
 import { ReleaseError } from "./errors.js";
-import { dot, rowDot, unlike, weighedCosines } from "./lists.js";
+import { dot, rowDot, scored, unlike, weighedCosines } from "./lists.js";
 
 /** Logarithm of how much likelier a choice is if the rating is higher by the scale's width. */
 const LIKING = 2;
@@ -99,14 +99,14 @@ export function factorPredictor(release) {
     predict(rated, ratings, targets) {
       const vector = foldIn(rated, ratings);
       const taste = vector.subarray(1, 1 + rank);
-      return Float64Array.from(targets, (item) => withoutTaste(vector, item) + rowDot(factors, item, taste));
+      return scored(targets, (item) => withoutTaste(vector, item) + rowDot(factors, item, taste));
     },
 
     /** How likely the user chooses and likes each: log n_i + 2 z_i/span. */
     scores(rated, ratings, targets) {
       const raised = rated.map((item, at) => ratings[at] - effects[item] + ABSENCE * span);
       const { mean } = posterior(rated, raised, rated.map(row), rank);
-      return Float64Array.from(targets, (item) => logs[item] + (LIKING / span) * rowDot(factors, item, mean));
+      return scored(targets, (item) => logs[item] + (LIKING / span) * rowDot(factors, item, mean));
     },
 
     contributions(rated, ratings, target) {

@@ -1,7 +1,7 @@
 // Scores that are linear in a user's own items, as those of EASE (Steck 2019) are, or the same for whoever asks.
 
 import { ReleaseError } from "./errors.js";
-import { rowDot, unlike, weighedCosines } from "./lists.js";
+import { rowDot, scored, unlike, weighedCosines } from "./lists.js";
 
 /** @typedef {import("./artefact.js").Release} Release */
 /** @typedef {import("./fold_in.js").Predictor} Predictor */
@@ -17,7 +17,7 @@ const LEAST_LENGTH = 1e-300;
 export function itemScores(release) {
   return {
     scores(rated, ratings, targets) {
-      return Float64Array.from(targets, (item) => release.tensors.item_scores[item]);
+      return scored(targets, (item) => release.tensors.item_scores[item]);
     },
     contributions() {
       throw new ReleaseError("this release gives everybody the same scores; no item of yours changes them");
@@ -56,10 +56,10 @@ export function linearItems(release) {
 
   return {
     scores(rated, ratings, targets) {
-      if (!rated.length) return Float64Array.from(targets, (item) => tensors.item_scores[item]);
+      if (!rated.length) return scored(targets, (item) => tensors.item_scores[item]);
       const vector = new Float64Array(rank);
       for (const part of parts([...rated].sort((a, b) => a - b))) part.forEach((value, k) => (vector[k] += value));
-      return Float64Array.from(targets, (item) => outputs[item] * rowDot(factors, item, vector));
+      return scored(targets, (item) => outputs[item] * rowDot(factors, item, vector));
     },
 
     /** ⟨a_i g_i + a_i²/‖a‖ h, g_j⟩ b_j of each own item i ≠ j. */

@@ -55,7 +55,7 @@ export function cosine(product, length, other) {
 export function weighedCosines(row, weight, item, others) {
   const length = (/** @type {number} */ at) => Math.sqrt(dot(row(at), row(at)));
   const [own, ownLength] = [row(item), length(item)];
-  return Float64Array.from(others, (other) => {
+  return scored(others, (other) => {
     return cosine(dot(own, row(other)), ownLength, length(other)) * (weight(item) * weight(other));
   });
 }
@@ -120,4 +120,15 @@ export function diversified(scores, similarity, n, diversity) {
 /** @param {number} score */
 function key(score) {
   return Number.isNaN(score) ? -Infinity : score;
+}
+
+/**
+ * A number for each of some items.
+ * @param {ArrayLike<number>} items positions
+ * @param {(item: number) => number} score
+ */
+export function scored(items, score) {
+  const scores = new Float64Array(items.length);
+  for (let at = 0; at < items.length; at += 1) scores[at] = score(items[at]);
+  return scores;
 }
