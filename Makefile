@@ -24,8 +24,8 @@ lab: $(VENV)/.lab           ## the laboratory: python -m lab reproduces papers, 
 test-lab: $(VENV)/.dev $(VENV)/.lab      ## the fast tests of the laboratory
 	@$(ONE) $(BIN)/python -m pytest -m "not full" -n 2 lab/tests
 
-PAGE_PACKAGES := tests/packages.sh node=nodejs npm=npm tsc=node-typescript esbuild=esbuild chromium=chromium /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf=fonts-dejavu-core /usr/sbin/nginx=nginx caddy=caddy
-test-page: $(VENV)/.dev $(VENV)/.page  ## the client in Node, the page in Chromium, the site on nginx and Caddy, all from Debian's packages
+PAGE_PACKAGES := tests/packages.sh node=nodejs npm=npm tsc=node-typescript esbuild=esbuild chromium=chromium /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf=fonts-dejavu-core /usr/sbin/nginx=nginx caddy=caddy php=php-cli
+test-page: $(VENV)/.dev $(VENV)/.page  ## the clients in Node and PHP, the page in Chromium, the site on nginx and Caddy, all from Debian's packages
 	@$(PAGE_PACKAGES)
 	@$(ONE) $(BIN)/python -m pytest -m "page and not full" -n 2
 

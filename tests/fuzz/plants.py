@@ -41,8 +41,8 @@ PLANTS = {plant.__name__: plant for plant in (headers, cells, escapes)}
 PLANTS |= {
     "offsets": partial(exchanged, "safetensors.js", "start !== filled || ", ""),
     "ends": partial(exchanged, "safetensors.js", "filled !== data.length", "false"),
-    "digests": partial(exchanged, "artefact.js", "if (head !==", "if (!head ==="),
+    "digests": partial(exchanged, "artefact.js", "demand(intact, ", "demand(true, "),
     "brackets": partial(exchanged, "untrusted_json.js", "if (brackets > ", "if (Infinity < "),
-    "infinities": partial(exchanged, "artefact.js", "!Number.isFinite(values[at])", "false"),
-    "formats": partial(exchanged, "artefact.js", "if (facts.format !== FORMAT)", "if (false)"),
+    "infinities": partial(exchanged, "artefact.js", "values.every(Number.isFinite)", "true"),
+    "formats": partial(exchanged, "artefact.js", "facts.format === FORMAT", "true"),
 }

@@ -55,8 +55,16 @@ def test_a_wrong_answer_is_noticed(folder, tmp_path, name):
     assert "but Python says" in done.stdout
 
 
+def test_it_answers_as_the_vectors_of_the_format_say():
+    command = ["node", "--test", "--test-reporter=tap", str(HERE / "vectors.test.js")]
+    environment = {**os.environ, "VECTORS": str(HERE.parent / "vectors")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout
+    assert "# pass 3" in done.stdout
+
+
 PLANTED = {
-    "everybody's list for ids of which none is known": ("own.js", "if (some && !anyKnown) {", "if (false) {"),
+    "everybody's list for ids of which none is known": ("own.js", "anyKnown || !some,", "true,"),
     "what is ignored is not told": ("own.js", "ignored.push(name);", "name;"),
     "a count below one is one": ("own.js", " || (release.counts !== null && value < 1)", ""),
     "ids of other types are texts": (
@@ -109,20 +117,20 @@ def test_the_example_of_the_documentation_runs(tmp_path):
 def test_both_clients_know_the_kinds_that_pages_show_alike():
     file = SOURCE / "kinds.js"
     script = (
-        f"import {{ KINDS, POSITIVE, RANKERS, ranges, VALUES, WHOLE }} from '{file}';"
+        f"import {{ KINDS, POSITIVE, ranges, VALUES, WHOLE }} from '{file}';"
         "const valued = ranges({ constants: {} }, {}, true);"
-        "console.log(JSON.stringify([[...KINDS], [...POSITIVE], [...RANKERS], VALUES, valued, [...WHOLE]]))"
+        "console.log(JSON.stringify([[...KINDS], [...POSITIVE], VALUES, valued, [...WHOLE]]))"
     )
     command = ["node", "--input-type=module", "--eval", script]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    told, positive, rankers, values, valued, whole = json.loads(done.stdout)
+    told, positive, values, valued, whole = json.loads(done.stdout)
     shown = {name for name, _ in told}
     assert shown == kinds.SHOWN == {made.kind for made in cases.releases().values()}
     for name, kind in told:
         assert not set(kind["tensors"]) & set(kinds.DTYPES)  # all are F32
         assert kind["tensors"] == {tensor: list(shape) for tensor, shape in kinds.KINDS[name].items()}
         assert kind["constants"] == {constant: list(ends) for constant, ends in kinds.CONSTANTS[name].items()}
-    assert (set(positive), set(rankers)) == (kinds.POSITIVE, kinds.RANKERS)
+    assert (set(positive), shown - kinds.RANKERS) == (kinds.POSITIVE, {"factors"})
     assert values == {tensor: list(shape) for tensor, shape in kinds.VALUES.items()}
     assert set(whole) == set(kinds.VALUES) & set(kinds.DTYPES)
     assert {kinds.dtype_of(tensor) for tensor in whole} == {np.int32}  # I32, which JavaScript reads as well
@@ -182,21 +190,18 @@ def test_it_refuses_titles_that_python_refuses(tmp_path):
 
 LEDGERS = [{"id": ["x"]}, {"id": None}, {"head": 1}, {"file": 1}, {"seq": 1.5}, {"release_index": True}]
 LEDGERS += [{"contact": ACTS}]
-SAID = [
-    {},
-    [],
-    {"en": {"headline": "x", "sentence": "x"}},
-    {"sentence": "x"},
-    {"headline": "x"},
-]
+HEADLINE = release().statement.headline
+SAID = [{}, [], {"en": {"headline": HEADLINE, "sentence": "x"}}, {"headline": HEADLINE}]
 SAID += [
-    {"headline": "x", "sentence": "x", **odd}
+    {"headline": HEADLINE, "sentence": "x", **odd}
     for odd in ({"sentence": ACTS}, {"story": ACTS}, {"together": ACTS}, {"headline": 1}, {"story": None})
 ]
 CLAUSES = ["text", {}, {"name": 1}, {"name": ACTS}, {"name": "unprotected.seeded", "why": ACTS}]
+STRANGE = [{"name": "condition.unheard"}]
 STATED = [("kind", "plan"), *(("said", said) for said in SAID)]
 STATED += [(name, [clause]) for name in ("caveats", "assumes", "decisions") for clause in CLAUSES]
 STATED += [("beside", clause) for clause in CLAUSES] + [("caveats", "none"), ("assumes", None)]
+STATED += [("caveats", STRANGE)]
 
 
 def odd_statements():
@@ -211,11 +216,28 @@ def test_it_refuses_statements_that_python_refuses(tmp_path):
         assert "the statement of privacy is malformed" in line
 
 
+def forged_headlines():
+    """Statements whose headline, or a figure of it, is another than the facts give."""
+    told = opened(release().to_bytes())[0]["statement"]
+    said = told["said"]
+    for headline in ("", "ε = 0.1", said["headline"].replace("1.25", "1"), said["headline"] + " "):
+        yield "statement", {**told, "said": {**said, "headline": headline}}
+    yield "statement", {**told, "said": {"sentence": said["sentence"]}}
+    for more in ({"epsilon": 8.0}, {"delta": 1e-5}, {"unit": "record"}, {"adjacency": "replace"}):
+        yield "statement", {**told, **more}
+    yield "statement", {**told, "caveats": [{"name": "unprotected.seeded"}]}
+    yield "statement", {**told, "caveats": [{"name": "groups.exact"}]}
+
+
+def test_a_headline_that_is_not_that_of_the_figures_is_refused_by_both(tmp_path):
+    for line in refused_by_both(tmp_path, forged_headlines()):
+        assert "the headline of the statement of privacy is not that of its figures" in line
+
+
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [
         ("each(value, shown)", "each(value, text)"),
-        ('"headline", ', ""),
         ("  each(value, safe);", ""),
         ("  text(object(value).name);", ""),
         ("each(fields.ledger, safe);", ""),

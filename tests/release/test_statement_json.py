@@ -74,12 +74,28 @@ def test_what_pages_show_is_said(said):
 
 
 def test_what_follows_from_other_fields_is_never_read_back(said):
-    well = {"sentence": "All is well.", "headline": "All is well"}
+    well = {"sentence": "All is well.", "headline": said.headline}
     forged = said.to_json() | {"said": well, "reading": {"odds": 1.0}}
     read = Statement.from_json(forged)
     assert read == said
     assert "All is well" not in str(read)
     assert read.to_json() == said.to_json()
+
+
+FORGED = (
+    "All is well",
+    "",
+    "ε = 0.1 at δ = 1e-06 per user, add-remove",
+    "ε = 0.466 at δ = 1e-06 per record, add-remove",
+)
+
+
+@pytest.mark.parametrize("headline", FORGED)
+def test_a_headline_that_is_not_that_of_the_figures_is_refused(said, headline):
+    values = written(said)
+    values["said"]["headline"] = headline
+    with pytest.raises(ReleaseError, match="headline of the statement of privacy is not that of its figures"):
+        Statement.from_json(values)
 
 
 @pytest.mark.parametrize("version", [0, 2, 4, "3", 3.5, None, True])

@@ -1,9 +1,9 @@
 // A release: one safetensors file with its statement of privacy, checked before use.
 
 import { sha256 } from "./digest.js";
-import { ReleaseError } from "./errors.js";
+import { demand, ReleaseError } from "./errors.js";
 import { oneLine, printable } from "./escapes.js";
-import { areColumns, KINDS, POSITIVE, RANKERS, ranges, VALUES, WHOLE } from "./kinds.js";
+import { areColumns, KINDS, POSITIVE, ranges, VALUES, WHOLE } from "./kinds.js";
 import { contents } from "./safetensors.js";
 import { sayings, statement } from "./statement.js";
 import { each, frozen, list, number, object, parse, text, whole } from "./untrusted_json.js";
@@ -33,23 +33,23 @@ export class Release {
    * @param {Record<string, any>} facts as the file has them
    * @param {() => Map<string, Tensor>} tensors
    * @param {string} sum SHA-256 of the file
+   * @param {string} signedBy the owner's public key by which the file's signature was checked; empty if it was not
    * @throws {ReleaseError} the parts do not match or are not finite
    */
-  constructor(facts, tensors, sum) {
+  constructor(facts, tensors, sum, signedBy) {
     this.kind = text(facts.kind);
-    if (!KINDS.has(this.kind)) {
-      throw new ReleaseError(
-        `a release of kind '${this.kind}' is for Python: JavaScript reads factors, linear items and item scores; ` +
-          "make one of these, as CovarianceSVD and PrivateEASE do",
-      );
-    }
+    demand(
+      KINDS.has(this.kind),
+      `a release of kind '${this.kind}' is for Python: JavaScript reads factors, linear items and item scores; ` +
+        "make one of these, as CovarianceSVD and PrivateEASE do",
+    );
     this.model = text(facts.model);
     this.settings = frozen(object(facts.settings));
     this.items = list(facts.items, text);
     const n = this.items.length;
     this.titles = "titles" in facts ? lines(facts.titles, n) : Object.freeze(/** @type {string[]} */ ([]));
     this.features = each("features" in facts ? facts.features : {}, (value) => lines(value, n));
-    this.scale = "scale" in facts ? three(facts.scale) : null;
+    this.scale = "scale" in facts ? list(facts.scale, number) : null;
     this.likes = "likes" in facts ? number(facts.likes) : null;
     this.counts = "counts" in facts ? whole(facts.counts) : null;
     this.feedback = this.scale && this.likes === null ? "ratings" : "interactions";
@@ -68,19 +68,8 @@ export class Release {
     const arrays = [...placed].map(([name, { values }]) => [name, values]);
     /** @type {Readonly<Record<string, Float32Array>>} of whole numbers, an Int32Array */
     this.tensors = Object.freeze(Object.fromEntries(arrays));
-    /** The owner's public key by which the file's signature was checked; empty if it was not. */
-    this.signedBy = "";
-  }
-
-  /**
-   * The same release, with the key by which its signature was checked.
-   * @param {string} key
-   * @returns {Release}
-   */
-  signed(key) {
-    this.signedBy = key;
+    this.signedBy = signedBy;
     Object.freeze(this);
-    return this;
   }
 
   /** Whether lists depend on who asks, beyond leaving out their own items. */
@@ -99,43 +88,41 @@ export class Release {
    * @throws {ReleaseError} the release is of interactions
    */
   requireScale() {
-    if (this.scale && this.likes === null) return this.scale;
-    throw new ReleaseError(
-      "this release is of interactions: it ranks items and predicts no ratings; call recommend",
-    );
+    const scale = this.likes === null ? this.scale : null;
+    demand(scale !== null, "this release is of interactions: it ranks items and predicts no ratings; call recommend");
+    return scale;
   }
 
   /**
    * The release that these bytes hold.
    * @param {Uint8Array} bytes
+   * @param {string} [signedBy] the key by which their signature was checked
    * @returns {Promise<Release>}
    * @throws {ReleaseError} the bytes are not a release, were altered, or have another format
    */
-  static async from(bytes) {
-    if (bytes.length > LARGEST_FILE) throw new ReleaseError("the file is larger than a release may be here");
+  static async from(bytes, signedBy = "") {
+    demand(bytes.length <= LARGEST_FILE, "the file is larger than a release may be here");
     const sum = await sha256(bytes);
     try {
       const { metadata, tensors } = contents(bytes);
       const facts = object(parse(text(metadata.hushrec)));
-      if (facts.format !== FORMAT) {
-        throw new ReleaseError(
-          `this release has format ${String(facts.format)}, this hushrec reads ${FORMAT}; use the version that wrote ` +
-            "it, or release again",
-        );
-      }
+      demand(
+        facts.format === FORMAT,
+        `this release has format ${String(facts.format)}, this hushrec reads ${FORMAT}; use the version that wrote ` +
+          "it, or release again",
+      );
       const head = new TextDecoder().decode(bytes.subarray(8, END));
-      if (head !== BEFORE + (await sha256(bytes.subarray(END)))) {
-        throw new ReleaseError("the release was altered after it was written; fetch it again");
-      }
-      return new Release(facts, tensors, sum);
+      const intact = head === BEFORE + (await sha256(bytes.subarray(END)));
+      demand(intact, "the release was altered after it was written; fetch it again");
+      return new Release(facts, tensors, sum, signedBy);
     } catch (error) {
       if (error instanceof ReleaseError) throw error;
       // a crafted file can make the parsers throw anything; the answer is the same
-      if (PARQUET.every((byte, at) => bytes[at] === byte)) {
-        throw new ReleaseError(
-          "this is a table, not a release; if it is a released data set, fit a model on it first (hushrec fit)",
-        );
-      }
+      const isTable = PARQUET.every((byte, at) => bytes[at] === byte);
+      demand(
+        !isTable,
+        "this is a table, not a release; if it is a released data set, fit a model on it first (hushrec fit)",
+      );
       throw new ReleaseError("this is not a hushrec release, or it is damaged; fetch it again");
     }
   }
@@ -148,44 +135,37 @@ export class Release {
  * @returns {number} the rank of its factors; 0 without
  */
 function checked(release, tensors) {
+  const { constants, counts, feedback, items, likes, scale, settings, values } = release;
   const kind = /** @type {import("./kinds.js").Kind} */ (KINDS.get(release.kind));
-  const valued = release.values.length > 0;
+  const valued = values.length > 0;
   const shapes = /** @type {Record<string, string[]>} */ ({ ...kind.tensors, ...(valued ? VALUES : {}) });
   const names = Object.keys(shapes);
   const alike = tensors.size === names.length && names.every((name) => tensors.has(name));
-  if (!alike || (valued && release.kind !== "linear items")) {
-    throw new ReleaseError(`the tensors are not those of kind '${release.kind}'`);
-  }
-  const n = release.items.length;
-  const sizes = new Map([["items", n], ["values", release.values.length], ["ends of items", n + 1]]);
+  demand(alike && (!valued || release.kind === "linear items"), `the tensors are not those of kind '${release.kind}'`);
+  const n = items.length;
+  const sizes = new Map([["items", n], ["values", values.length], ["ends of items", n + 1]]);
   for (const name of names) checkTensor(name, /** @type {Tensor} */ (tensors.get(name)), shapes[name], sizes);
-  const [lo, hi, step] = release.scale ?? [0, 1, 1]; // without ratings, nothing depends on it
+  const [lo, hi, step, ...more] = scale ?? [0, 1, 1]; // without ratings, nothing depends on it
   const rank = sizes.get("rank") ?? 0;
-  if (!(lo < hi) || !(step > 0) || rank > LARGEST_RANK) {
-    throw new ReleaseError("the scale is empty, or there are more factors than a release may have");
+  const wide = lo < hi && step > 0 && !more.length && rank <= LARGEST_RANK;
+  demand(wide, "the scale is empty, or there are more factors than a release may have");
+  const liked = likes === null || (scale !== null && lo <= likes && likes <= hi);
+  demand(liked, "the lowest rating that is a like is not on the scale");
+  const counted = counts === null || (!scale && counts >= 2 && counts <= 255);
+  demand(counted, "the largest count is out of range, or ratings are counted");
+  const rates = release.kind === "factors";
+  demand(rates === (feedback === "ratings"), `a release of kind '${release.kind}' cannot be of ${feedback}`);
+  for (const [name, [least, most]] of Object.entries(ranges(kind, constants, valued))) {
+    const within = least <= constants[name] && constants[name] <= most;
+    demand(within, `the constant ${name} is missing or out of range`);
   }
-  if (release.likes !== null && !(release.scale && lo <= release.likes && release.likes <= hi)) {
-    throw new ReleaseError("the lowest rating that is a like is not on the scale");
-  }
-  if (release.counts !== null && (release.scale || !(release.counts >= 2 && release.counts <= 255))) {
-    throw new ReleaseError("the largest count is out of range, or ratings are counted");
-  }
-  if (RANKERS.has(release.kind) !== (release.feedback === "interactions")) {
-    throw new ReleaseError(`a release of kind '${release.kind}' cannot be of ${release.feedback}`);
-  }
-  for (const [name, [least, most]] of Object.entries(ranges(kind, release.constants, valued))) {
-    const value = release.constants[name] ?? NaN;
-    if (!(least <= value && value <= most)) throw new ReleaseError(`the constant ${name} is missing or out of range`);
-  }
-  const cap = release.settings.contribution_cap ?? null;
-  if (release.kind === "linear items" && cap !== null && !(typeof cap === "number" && 0 < cap && cap <= LARGEST_CAP)) {
-    throw new ReleaseError("the setting contribution_cap is not a positive number");
-  }
+  const cap = settings.contribution_cap ?? null;
+  const capped = cap === null || (typeof cap === "number" && 0 < cap && cap <= LARGEST_CAP);
+  demand(release.kind !== "linear items" || capped, "the setting contribution_cap is not a positive number");
   const [starts, columns] = ["value_starts", "value_columns"].map((name) => tensors.get(name)?.values ?? []);
-  if (valued && !areColumns(starts, columns, release.values.length)) {
-    throw new ReleaseError("the values of the items are malformed, or one of them is unknown");
-  }
-  checkTexts(release, n);
+  const known = !valued || areColumns(starts, columns, values.length);
+  demand(known, "the values of the items are malformed, or one of them is unknown");
+  checkTexts(release);
   return rank;
 }
 
@@ -197,28 +177,21 @@ function checked(release, tensors) {
  */
 function checkTensor(name, { shape, values }, dimensions, sizes) {
   for (const [at, dimension] of dimensions.entries()) if (!sizes.has(dimension)) sizes.set(dimension, shape[at]);
-  const wrong = WHOLE.has(name) !== values instanceof Int32Array;
-  if (wrong || shape.length !== dimensions.length || !dimensions.every((dimension, at) => sizes.get(dimension) === shape[at])) {
-    throw new ReleaseError(`tensor ${name} has the wrong type or shape`);
-  }
-  const positive = POSITIVE.has(name);
-  for (let at = 0; at < values.length; at += 1) {
-    if (!Number.isFinite(values[at])) throw new ReleaseError(`tensor ${name} holds numbers that are not finite`);
-    if (positive && values[at] <= 0) throw new ReleaseError(`tensor ${name} holds numbers that are not positive`);
-  }
+  const fits = shape.length === dimensions.length && dimensions.every((dimension, at) => sizes.get(dimension) === shape[at]);
+  demand(fits && WHOLE.has(name) === values instanceof Int32Array, `tensor ${name} has the wrong type or shape`);
+  demand(values.every(Number.isFinite), `tensor ${name} holds numbers that are not finite`);
+  const positive = !POSITIVE.has(name) || values.every((value) => value > 0);
+  demand(positive, `tensor ${name} holds numbers that are not positive`);
 }
 
-/** @param {Release} release @param {number} n */
-function checkTexts(release, n) {
-  const { items, titles, features } = release;
-  if (!printable(release.model) || !items.every(isId)) {
-    throw new ReleaseError("the model's name or an id is not printable text, or an id is too long");
-  }
-  const named = [...Object.keys(features), ...release.values.flat()].every((name) => name && oneLine(name) === name);
-  if (!named || ![...(titles.length ? [titles] : []), ...Object.values(features)].every((of) => of.length === n)) {
-    throw new ReleaseError(LINES);
-  }
-  if (new Set(items).size !== n) throw new ReleaseError("an id is repeated");
+/** @param {Release} release */
+function checkTexts({ features, items, model, titles, values }) {
+  const ids = printable(model) && items.every(isId);
+  demand(ids, "the model's name or an id is not printable text, or an id is too long");
+  const named = [...Object.keys(features), ...values.flat()].every((name) => name && oneLine(name) === name);
+  const texts = [...(titles.length ? [titles] : []), ...Object.values(features)];
+  demand(named && texts.every((lines) => lines.length === items.length), LINES);
+  demand(new Set(items).size === items.length, "an id is repeated");
 }
 
 /** @param {string} id */
@@ -228,16 +201,14 @@ function isId(id) {
 }
 
 /**
- * Texts about items, one a line, made safe to show; counted first, as each takes more memory alone.
+ * Texts about items, one a line, made safe to show; no more than needed, as each takes more memory alone.
  * @param {unknown} value
  * @param {number} n number of items
  */
 function lines(value, n) {
-  const whole = text(value);
-  let count = 1;
-  for (let at = whole.indexOf("\n"); at >= 0 && count <= n; at = whole.indexOf("\n", at + 1)) count += 1;
-  if (count !== n) throw new ReleaseError(LINES);
-  return Object.freeze(whole.split("\n").map(oneLine));
+  const parts = text(value).split("\n", n + 1);
+  demand(parts.length === n, LINES);
+  return Object.freeze(parts.map(oneLine));
 }
 
 /**
@@ -250,11 +221,4 @@ function values(texts, tensors) {
   const n = tensors.get("value_counts")?.values.length ?? 0;
   const [names, labels] = [lines(texts.features, n), lines(texts.values, n)];
   return Object.freeze(names.map((name, at) => Object.freeze([name, labels[at]])));
-}
-
-/** @param {unknown} value */
-function three(value) {
-  const scale = list(value, number);
-  if (scale.length !== 3) throw new TypeError("a scale has three numbers");
-  return scale;
 }

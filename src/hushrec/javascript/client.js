@@ -1,6 +1,6 @@
 // Recommendations on a user's own device, from a release and own ratings or items, which never leave it.
 
-import { ReleaseError } from "./errors.js";
+import { demand, ReleaseError } from "./errors.js";
 import { above, whole } from "./figures.js";
 import { predictor } from "./fold_in.js";
 import { diversified, largest, POOL } from "./lists.js";
@@ -50,15 +50,14 @@ export class Client {
   static async open(bytes, { signature, key } = {}) {
     const file = bytes instanceof Uint8Array ? bytes : new Uint8Array(bytes);
     if (key !== undefined) {
-      if (signature === undefined) {
-        throw new ReleaseError(
-          "this release is unsigned, and you gave a key to check it by; ask the owner for its signature file, and do " +
-            "not use the release without",
-        );
-      }
+      demand(
+        signature !== undefined,
+        "this release is unsigned, and you gave a key to check it by; ask the owner for its signature file, and do " +
+          "not use the release without",
+      );
       await requireSigned(file, signature, key);
     }
-    return new Client((await Release.from(file)).signed(key ?? ""));
+    return new Client(await Release.from(file, key));
   }
 
   /** Number of dimensions of taste: directions in which the lists of two people can differ. */
@@ -126,7 +125,7 @@ export class Client {
    */
   recommend(own, { n = 10, exclude = [], allowed = null, diversity = 0 } = {}) {
     const most = whole(n, "n", 0);
-    if (typeof diversity !== "number" || !(diversity >= 0 && diversity <= 1)) throw new ReleaseError("diversity must be between 0 and 1");
+    demand(typeof diversity === "number" && diversity >= 0 && diversity <= 1, "diversity must be between 0 and 1");
     const { values, ignored } = ownValues(this.release, this.#positions, own);
     const targets = this.#listable(values.keys(), exclude, allowed);
     const scores = this.#predictor.scores(...split(used(this.release, values)), targets);
@@ -188,7 +187,7 @@ export class Client {
     const [rated, ratings] = split(used(this.release, values));
     const added = this.#predictor.contributions(rated, ratings, this.#required(item));
     const names = rated.map((item) => this.release.items[item]);
-    const ofFeatures = [...(this.#predictor.featureParts?.(rated, this.#required(item)).values() ?? [])];
+    const ofFeatures = this.#predictor.featureParts?.(rated, this.#required(item)) ?? [];
     /** @type {Reason[]} */
     const reasons = names.map((itemId, place) => {
       const contribution = added[place] - ofFeatures.reduce((sum, { parts }) => sum + parts[place], 0);
@@ -211,7 +210,7 @@ export class Client {
    * @param {ArrayLike<number>} targets
    */
   #ratings(values, targets) {
-    if (!this.#predictor.predict) throw new ReleaseError("this release predicts no ratings");
+    demand(this.#predictor.predict !== undefined, "this release predicts no ratings");
     return this.#predictor.predict(...split(values), targets);
   }
 
@@ -222,11 +221,9 @@ export class Client {
    * @param {Iterable<string> | null} allowed
    */
   #listable(ownItems, exclude, allowed) {
-    const listable = new Uint8Array(this.release.items.length).fill(allowed === null ? 1 : 0);
-    for (const position of allowed === null ? [] : this.#known(allowed)) listable[position] = 1;
-    for (const position of ownItems) listable[position] = 0;
-    for (const position of this.#known(exclude)) listable[position] = 0;
-    return range(listable.length).filter((position) => listable[position]);
+    const listed = allowed === null ? null : new Set(this.#known(allowed));
+    const left = new Set([...ownItems, ...this.#known(exclude)]);
+    return range(this.release.items.length).filter((position) => !left.has(position) && (listed?.has(position) ?? true));
   }
 
   /**
@@ -234,9 +231,8 @@ export class Client {
    * @param {Iterable<string>} names
    */
   #known(names) {
-    if (typeof names === "string" || typeof names?.[Symbol.iterator] !== "function") {
-      throw new ReleaseError("exclude and allowed take item ids, as in ['Alien', 'Heat']");
-    }
+    const ids = typeof names !== "string" && typeof names?.[Symbol.iterator] === "function";
+    demand(ids, "exclude and allowed take item ids, as in ['Alien', 'Heat']");
     const positions = [];
     for (const name of names) {
       const position = this.#positions.get(normal(name));
@@ -267,7 +263,5 @@ function split(values) {
 
 /** @param {number} length */
 function range(length) {
-  const positions = new Uint32Array(length);
-  for (let at = 0; at < length; at += 1) positions[at] = at;
-  return positions;
+  return new Uint32Array(length).map((_, at) => at);
 }

@@ -10,3 +10,14 @@ export class ReleaseError extends Error {
     this.name = "ReleaseError";
   }
 }
+
+/**
+ * Refuse what does not hold.
+ * @param {boolean} holds
+ * @param {string} otherwise what is wrong, then what to do
+ * @returns {asserts holds}
+ * @throws {ReleaseError} it does not hold
+ */
+export function demand(holds, otherwise) {
+  if (!holds) throw new ReleaseError(otherwise);
+}

@@ -1,215 +1,170 @@
 // Prediction by a user's own vector, from released item factors.
 
 import { ReleaseError } from "./errors.js";
-import { NoisyCosines } from "./lists.js";
-import { solve } from "./matrices.js";
-import { unlike } from "./item_scores.js";
-import { Slopes } from "./slopes.js";
+import { dot, rowDot, scored, unlike, weighedCosines } from "./lists.js";
 
 /** Logarithm of how much likelier a choice is if the rating is higher by the scale's width. */
 const LIKING = 2;
 /** How much lower a user would rate an item that they did not choose, in widths of the scale. */
 const ABSENCE = 0.5;
+const LARGEST_ODDS = 700; // a logarithm
 
 /** @typedef {import("./artefact.js").Release} Release */
 
 /**
- * Ridge regression of a user's ratings on the item factors (McSherry & Mironov 2009, §5, "SVD"); the equations
- * are at `hushrec.release.predictors.factor_predictor`.
+ * Ridge regression of a user's ratings on the item factors (McSherry & Mironov 2009, §5, "SVD"), by the equations
+ * of `docs/format.md`, with which those of `hushrec.release.predictors` are the same.
+ * @param {Release} release of kind "factors"
+ * @returns {import("./fold_in.js").Predictor}
  */
-export class FactorPredictor {
-  /** @param {Release} release of kind "factors" */
-  constructor(release) {
-    this.release = release;
-    this.rank = release.rank;
-    this.factors = release.tensors.item_factors;
-    this.noise = release.tensors.item_noise;
-    const [lo, hi] = release.requireScale();
-    this.span = hi - lo;
-    this.logs = Float64Array.from(release.tensors.item_popularity, Math.log);
-    this.deviation = Math.sqrt(release.constants.user_variance);
-    const mean = release.constants.user_mean;
-    this.effects = Float64Array.from(release.tensors.item_effects, (effect) => effect + mean);
-    this.slopes = new Slopes(release);
-    /** @type {NoisyCosines | null} */
-    this.cosines = null;
-  }
+export function factorPredictor(release) {
+  const { constants, rank, tensors } = release;
+  const { item_factors: factors, item_noise: noise } = tensors;
+  const [lo, hi] = release.requireScale();
+  const span = hi - lo;
+  const logs = Float64Array.from(tensors.item_popularity, Math.log);
+  const effects = Float64Array.from(tensors.item_effects, (effect) => effect + constants.user_mean);
+  const deviation = Math.sqrt(constants.user_variance);
+  const slopes = "slope_odds" in constants ? slopeColumns(release) : [];
+  const least = noise.reduce((least, variance) => Math.min(least, variance), Infinity);
+
+  const row = (/** @type {number} */ item) => factors.subarray(item * rank, (item + 1) * rank);
+
+  /** x of an item: √user_variance, its factors, its columns of the slopes. */
+  const extended = (/** @type {number} */ item) => Float64Array.of(deviation, ...row(item), ...slopes.map((column) => column[item]));
 
   /**
-   * Ratings of `targets`, not clamped to the scale.
-   * @param {number[]} rated positions of the user's items
-   * @param {number[]} ratings their ratings
-   * @param {ArrayLike<number>} targets positions of the items to predict
-   * @returns {Float64Array}
+   * A = I + Σ x xᵀ/τ_i², row by row, as in `posterior`.
+   * @param {number[]} rated
+   * @param {ArrayLike<number>[]} rows
+   * @param {number} width
    */
-  predict(rated, ratings, targets) {
-    const vector = this.foldIn(rated, ratings);
-    const predicted = this.tastes(vector.subarray(1), targets);
-    for (let at = 0; at < predicted.length; at += 1) {
-      predicted[at] += this.effects[targets[at]] + this.added(vector, targets[at]);
+  function normal(rated, rows, width) {
+    const sums = new Float64Array(width * width);
+    for (let k = 0; k < width; k += 1) sums[k * width + k] = 1;
+    for (const [at, item] of rated.entries()) {
+      for (let j = 0; j < width; j += 1) {
+        const weighed = rows[at][j] / noise[item];
+        for (let k = 0; k < width; k += 1) sums[j * width + k] += weighed * rows[at][k];
+      }
     }
-    return predicted;
+    return sums;
   }
 
   /**
-   * How likely the user chooses and likes `targets`, by `hushrec.release.predictors.scores`: log n_i + 2 z_i/span.
+   * A⁻¹ c of A = I + Σ x xᵀ/τ_i² and c = Σ x r_i/τ_i², with cᵀ A⁻¹ c and log det A.
    * @param {number[]} rated
-   * @param {number[]} ratings
-   * @param {ArrayLike<number>} targets
-   * @returns {Float64Array}
+   * @param {number[]} residuals r_i
+   * @param {ArrayLike<number>[]} rows x of each of `rated`, of which the first `width` numbers count
+   * @param {number} width
    */
-  scores(rated, ratings, targets) {
-    const raised = ABSENCE * this.span;
-    const residuals = rated.map((item, at) => ratings[at] - this.effects[item] + raised);
-    const tastes = this.tastes(this.regression(rated, residuals, false), targets);
-    return tastes.map((taste, at) => this.logs[targets[at]] + (LIKING / this.span) * taste);
+  function posterior(rated, residuals, rows, width) {
+    const right = new Float64Array(width);
+    for (const [at, item] of rated.entries()) {
+      for (let k = 0; k < width; k += 1) right[k] += rows[at][k] * (residuals[at] / noise[item]);
+    }
+    const mean = right.slice();
+    const logDet = solve(normal(rated, rows, width), mean);
+    return { mean, explained: dot(right, mean), logDet };
   }
 
   /**
-   * What each of the user's items adds to the prediction of `target`.
-   * @param {number[]} rated
-   * @param {number[]} ratings
-   * @param {number} target
-   * @returns {Float64Array}
-   */
-  contributions(rated, ratings, target) {
-    const vector = this.foldIn(rated, ratings);
-    const weights = this.normal(rated, false);
-    const right = Float64Array.from(this.row(target));
-    solve(weights, right, this.rank);
-    return Float64Array.from(rated, (item, at) => {
-      return (ratings[at] - this.effects[item] - this.added(vector, item)) * (dot(this.row(item), right) / this.noise[item]);
-    });
-  }
-
-  /**
-   * Cosine of an item's factors and those of others, weighted by their noise.
-   * @param {number} item
-   * @param {ArrayLike<number>} others
-   * @returns {Float64Array}
-   * @throws {ReleaseError} there are no factors
-   */
-  similarity(item, others) {
-    if (!this.rank) throw new ReleaseError(unlike(this.release));
-    const lengths = () => Float64Array.from(this.effects, (_, at) => Math.sqrt(dot(this.row(at), this.row(at))));
-    const cosines = (this.cosines ??= new NoisyCosines(lengths(), this.noise));
-    const factors = this.row(item);
-    return Float64Array.from(others, (other) => cosines.of(dot(factors, this.row(other)), item, other));
-  }
-
-  /**
-   * The user's vector: first the level, then the factors, then the slopes.
+   * The user's vector: first the level, then the factors, then the slopes, which they have with some probability.
    * @param {number[]} rated
    * @param {number[]} ratings
    */
-  foldIn(rated, ratings) {
-    return this.regression(rated, rated.map((item, at) => ratings[at] - this.effects[item]), true);
+  function foldIn(rated, ratings) {
+    const residuals = rated.map((item, at) => ratings[at] - effects[item]);
+    const rows = rated.map(extended);
+    const level = posterior(rated, residuals, rows, 1 + rank);
+    if (!slopes.length) return level.mean;
+    const sloped = posterior(rated, residuals, rows, 1 + rank + slopes.length);
+    const evidence = (sloped.explained - level.explained - Math.max(sloped.logDet - level.logDet, 0)) / 2;
+    const odds = evidence + Math.log(constants.slope_odds);
+    const share = 1 / (1 + Math.exp(-Math.min(Math.max(odds, -LARGEST_ODDS), LARGEST_ODDS)));
+    return sloped.mean.map((value, k) => share * value + (1 - share) * (level.mean[k] ?? 0));
   }
 
   /**
-   * What the user's level and slopes add to an item's effect.
+   * An item's effect and what the user's level and slopes add to it.
    * @param {Float64Array} vector
    * @param {number} item
    */
-  added(vector, item) {
-    return this.deviation * vector[0] + dot(this.slopes.row(item), vector.subarray(1 + this.rank));
+  function withoutTaste(vector, item) {
+    const sloped = slopes.reduce((sum, column, k) => sum + column[item] * vector[1 + rank + k], 0);
+    return effects[item] + deviation * vector[0] + sloped;
   }
 
-  /**
-   * (I + Σ x xᵀ/τ_i²)⁻¹ Σ x r_i/τ_i², with x = (level, f_i, slopes), where users may have no slopes, or f_i alone.
-   * @param {number[]} rated
-   * @param {number[]} residuals r_i
-   * @param {boolean} whole whether level and slopes are estimated
-   */
-  regression(rated, residuals, whole) {
-    const right = new Float64Array(this.width(whole));
-    const x = new Float64Array(right.length);
-    for (const [at, item] of rated.entries()) {
-      this.fill(x, item, whole);
-      const weighed = residuals[at] / this.noise[item];
-      for (let k = 0; k < x.length; k += 1) right[k] += x[k] * weighed;
-    }
-    const normal = this.normal(rated, whole);
-    return whole ? this.slopes.solved(normal, right) : solve(normal, right, right.length);
-  }
+  return {
+    predict(rated, ratings, targets) {
+      const vector = foldIn(rated, ratings);
+      const taste = vector.subarray(1, 1 + rank);
+      return scored(targets, (item) => withoutTaste(vector, item) + rowDot(factors, item, taste));
+    },
 
-  /**
-   * I + Σ x xᵀ/τ_i², row by row.
-   * @param {number[]} rated
-   * @param {boolean} whole as in `regression`
-   */
-  normal(rated, whole) {
-    const width = this.width(whole);
-    const normal = new Float64Array(width * width);
-    const x = new Float64Array(width);
-    for (const item of rated) {
-      this.fill(x, item, whole);
-      for (let j = 0; j < width; j += 1) {
-        const weighed = x[j] / this.noise[item];
-        for (let k = 0; k <= j; k += 1) normal[j * width + k] += weighed * x[k];
-      }
-    }
-    for (let j = 0; j < width; j += 1) {
-      for (let k = 0; k < j; k += 1) normal[k * width + j] = normal[j * width + k];
-      normal[j * width + j] += 1;
-    }
-    return normal;
-  }
+    /** How likely the user chooses and likes each: log n_i + 2 z_i/span. */
+    scores(rated, ratings, targets) {
+      const raised = rated.map((item, at) => ratings[at] - effects[item] + ABSENCE * span);
+      const { mean } = posterior(rated, raised, rated.map(row), rank);
+      return scored(targets, (item) => logs[item] + (LIKING / span) * rowDot(factors, item, mean));
+    },
 
-  /** @param {boolean} whole */
-  width(whole) {
-    return whole ? 1 + this.rank + this.slopes.width : this.rank;
-  }
+    contributions(rated, ratings, target) {
+      const vector = foldIn(rated, ratings);
+      const weights = Float64Array.from(row(target));
+      solve(normal(rated, rated.map(row), rank), weights);
+      return Float64Array.from(rated, (item, at) => {
+        return ((ratings[at] - withoutTaste(vector, item)) * rowDot(factors, item, weights)) / noise[item];
+      });
+    },
 
-  /**
-   * @param {Float64Array} x overwritten
-   * @param {number} item
-   * @param {boolean} whole
-   */
-  fill(x, item, whole) {
-    if (whole) {
-      x[0] = this.deviation;
-      x.set(this.slopes.row(item), 1 + this.rank);
-    }
-    x.set(this.row(item), whole ? 1 : 0);
-  }
-
-  /**
-   * f_i · p of each target.
-   * @param {Float64Array} vector p
-   * @param {ArrayLike<number>} targets
-   */
-  tastes(vector, targets) {
-    return products(this.factors, this.rank, vector, targets);
-  }
-
-  /** @param {number} item */
-  row(item) {
-    return this.factors.subarray(item * this.rank, (item + 1) * this.rank);
-  }
+    /** The cosine times p_i p_j, with p_i = min τ²/τ_i²: cosines alone list many items with few ratings, much noise. */
+    similarity(item, others) {
+      if (!rank) throw new ReleaseError(unlike(release));
+      return weighedCosines(row, (at) => least / noise[at], item, others);
+    },
+  };
 }
 
 /**
- * Inner products of rows and a vector.
- * @param {Float32Array} rows
- * @param {number} width of a row
- * @param {Float64Array} vector
- * @param {ArrayLike<number>} targets which rows
+ * By how much an item's effect, and the logarithm of its popularity, are above their means weighted by popularity,
+ * times √effect_slope and √popularity_slope.
+ * @param {Release} release
  */
-export function products(rows, width, vector, targets) {
-  const scores = new Float64Array(targets.length);
-  for (let at = 0; at < targets.length; at += 1) {
-    const start = targets[at] * width;
-    let sum = 0;
-    for (let k = 0; k < width; k += 1) sum += rows[start + k] * vector[k];
-    scores[at] = sum;
-  }
-  return scores;
+function slopeColumns({ constants, tensors }) {
+  const popularity = tensors.item_popularity;
+  const total = popularity.reduce((sum, count) => sum + count, 0);
+  const columns = [Float64Array.from(tensors.item_effects), Float64Array.from(popularity, Math.log1p)];
+  return columns.map((column, at) => {
+    const mean = dot(column, popularity) / total;
+    const size = Math.sqrt(at ? constants.popularity_slope : constants.effect_slope);
+    return column.map((value) => (value - mean) * size);
+  });
 }
 
-/** @param {ArrayLike<number>} a @param {ArrayLike<number>} b */
-export function dot(a, b) {
-  let sum = 0;
-  for (let k = 0; k < a.length; k += 1) sum += a[k] * b[k];
-  return sum;
+/**
+ * Solve A x = b by elimination, of a positive definite A, which needs no pivots; both are overwritten.
+ * @param {Float64Array} a shape (n, n), row by row
+ * @param {Float64Array} b shape (n,); x afterwards
+ * @returns {number} log det A
+ * @throws {ReleaseError} A has no inverse
+ */
+export function solve(a, b) {
+  const n = b.length;
+  let logDet = 0;
+  for (let k = 0; k < n; k += 1) {
+    const pivot = a[k * n + k];
+    if (pivot === 0) throw new ReleaseError("nothing can be predicted from this release's numbers; fetch it again");
+    logDet += Math.log(pivot);
+    for (let i = k + 1; i < n; i += 1) {
+      const factor = a[i * n + k] / pivot;
+      for (let j = k + 1; j < n; j += 1) a[i * n + j] -= factor * a[k * n + j];
+      b[i] -= factor * b[k];
+    }
+  }
+  for (let i = n - 1; i >= 0; i -= 1) {
+    for (let k = i + 1; k < n; k += 1) b[i] -= a[i * n + k] * b[k];
+    b[i] /= a[i * n + i];
+  }
+  return logDet;
 }

@@ -22,21 +22,14 @@ export function whole(value, name, least) {
  */
 export function above(figure, digits = 6) {
   if (figure === null || figure === Infinity) return "∞";
-  const [mantissa, power] = figure.toExponential().split("e");
-  let [all, exponent] = [mantissa.replace(".", ""), Number(power)];
-  let kept = all.slice(0, digits);
-  if (/[1-9]/.test(all.slice(digits))) {
-    const raised = String(BigInt(kept) + 1n);
-    exponent += raised.length - kept.length;
-    kept = raised.slice(0, digits);
+  let [mantissa, power] = figure.toExponential(digits - 1).split("e");
+  let exponent = Number(power);
+  if (Number(`${mantissa}e${power}`) < figure) {
+    [mantissa, power] = (Number(mantissa.replace(".", "")) + 1).toExponential(digits - 1).split("e");
+    exponent += Number(power) - digits + 1;
   }
-  kept = kept.replace(/0+$/, "") || "0";
-  if (exponent < -4 || exponent >= digits) {
-    const rest = kept.length > 1 ? `.${kept.slice(1)}` : "";
-    return `${kept[0]}${rest}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
-  }
-  if (exponent < 0) return `0.${"0".repeat(-exponent - 1)}${kept}`;
-  const whole = kept.slice(0, exponent + 1).padEnd(exponent + 1, "0");
-  const part = kept.slice(exponent + 1);
-  return part ? `${whole}.${part}` : whole;
+  const plain = exponent >= -4 && exponent < digits;
+  const shown = plain ? Number(`${mantissa}e${exponent}`).toFixed(digits - 1 - exponent) : mantissa;
+  const trimmed = shown.replace(/\.0+$|(\.\d*?)0+$/, "$1");
+  return plain ? trimmed : `${trimmed}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
 }

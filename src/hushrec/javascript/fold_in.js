@@ -1,23 +1,31 @@
 // Prediction for one user from a release and their own ratings, which never leave the device.
 
-import { FactorPredictor } from "./factor_predictor.js";
-import { ItemScores } from "./item_scores.js";
-import { LinearItems } from "./linear_items.js";
+import { factorPredictor } from "./factor_predictor.js";
+import { itemScores, linearItems } from "./linear_items.js";
 
 /** @typedef {import("./artefact.js").Release} Release */
 
 /**
  * Predicts a user's ratings of some items from their ratings of others, or ranks by their interactions.
  *
- * `predict` is missing where only lists are made. `rated` are positions of the user's items, `ratings` their
- * ratings (of interactions, how often each was given), `targets` positions of items.
+ * `rated` are positions of the user's items, `ratings` their ratings (of interactions, how often each was given),
+ * `targets` positions of items.
  * @typedef {object} Predictor
- * @property {(rated: number[], ratings: number[], targets: ArrayLike<number>) => Float64Array} [predict]
- * @property {(rated: number[], ratings: number[], targets: ArrayLike<number>) => Float64Array} scores
- * @property {(rated: number[], ratings: number[], target: number) => Float64Array} contributions
- * @property {(rated: number[], target: number) => Map<string, {value: readonly string[], parts: Float64Array}>} [featureParts]
- * @property {(item: number, others: ArrayLike<number>) => Float64Array} similarity
+ * @property {(rated: number[], ratings: number[], targets: ArrayLike<number>) => Float64Array} [predict] ratings of
+ *   `targets`, not clamped to the scale; missing where only lists are made
+ * @property {(rated: number[], ratings: number[], targets: ArrayLike<number>) => Float64Array} scores by which lists
+ *   of `targets`, none of which is an own item, are ordered
+ * @property {(rated: number[], ratings: number[], target: number) => Float64Array} contributions what each of the
+ *   user's items adds to the prediction of `target`; refused if it is not a sum over these
+ * @property {(rated: number[], target: number) => {value: readonly string[], parts: Float64Array}[]} [featureParts]
+ *   what features explain of the contributions: name and value of each that an own item has, in the order of the
+ *   release, with the part of each own item
+ * @property {(item: number, others: ArrayLike<number>) => Float64Array} similarity how alike an item and others are;
+ *   refused if the release does not tell
  */
+
+/** For each kind of release, its predictor. */
+const PREDICTORS = { factors: factorPredictor, "linear items": linearItems, "item scores": itemScores };
 
 /**
  * The predictor for a release's kind, from a user's own ratings.
@@ -25,6 +33,5 @@ import { LinearItems } from "./linear_items.js";
  * @returns {Predictor}
  */
 export function predictor(release) {
-  if (release.kind === "factors") return new FactorPredictor(release);
-  return release.kind === "linear items" ? new LinearItems(release) : new ItemScores(release);
+  return PREDICTORS[/** @type {keyof typeof PREDICTORS} */ (release.kind)](release);
 }

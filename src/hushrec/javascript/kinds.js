@@ -7,36 +7,29 @@ const SLOPES = { effect_slope: [1e-30, 1e30], popularity_slope: [1e-30, 1e30], s
 
 /** @typedef {{constants: Record<string, number[]>, tensors: Record<string, string[]>}} Kind */
 
-/** @type {[string, Kind][]} */
-const ALL = [
-  [
-    "factors",
-    {
-      constants: FACTORS,
-      tensors: { item_effects: I, item_noise: I, item_popularity: I, item_factors: [...I, "rank"] },
-    },
-  ],
-  [
-    "linear items",
-    {
-      constants: {},
-      tensors: {
-        item_factors: [...I, "rank"],
-        input_weights: I,
-        output_weights: I,
-        intercept: ["rank"],
-        item_scores: I,
-      },
-    },
-  ],
-  ["item scores", { constants: {}, tensors: { item_scores: I } }],
-];
-
 /**
  * Kind of predictor → the constants that it needs, each with its smallest and largest value, and its tensors
  * with their dimensions.
+ * @type {Record<string, Kind>}
  */
-export const KINDS = new Map(ALL);
+const ALL = {
+  factors: {
+    constants: FACTORS,
+    tensors: { item_effects: I, item_noise: I, item_popularity: I, item_factors: [...I, "rank"] },
+  },
+  "linear items": {
+    constants: {},
+    tensors: {
+      item_factors: [...I, "rank"],
+      input_weights: I,
+      output_weights: I,
+      intercept: ["rank"],
+      item_scores: I,
+    },
+  },
+  "item scores": { constants: {}, tensors: { item_scores: I } },
+};
+export const KINDS = new Map(Object.entries(ALL));
 
 /** Further tensors of linear items if features explain a part of them. */
 export const VALUES = {
@@ -92,6 +85,3 @@ export function areColumns(starts, columns, n) {
 
 /** Tensors of positive numbers: variances of ratings, and how often each item is chosen and liked. */
 export const POSITIVE = new Set(["item_noise", "item_popularity"]);
-
-/** Kinds of predictor that rank items by interactions; all others predict ratings. */
-export const RANKERS = new Set(["item scores", "linear items"]);

@@ -1,143 +1,98 @@
-// Scores that are linear in a user's own items, as those of EASE (Steck 2019) are.
+// Scores that are linear in a user's own items, as those of EASE (Steck 2019) are, or the same for whoever asks.
 
-import { dot, products } from "./factor_predictor.js";
-import { cosine } from "./lists.js";
+import { ReleaseError } from "./errors.js";
+import { rowDot, scored, unlike, weighedCosines } from "./lists.js";
 
 /** @typedef {import("./artefact.js").Release} Release */
+/** @typedef {import("./fold_in.js").Predictor} Predictor */
 
 /** In place of a length of 0, so that nothing is divided by zero. */
 const LEAST_LENGTH = 1e-300;
+
+/**
+ * The same scores for everybody, such as popularity: a user's own items leave the list, and no more.
+ * @param {Release} release of kind "item scores"
+ * @returns {Predictor}
+ */
+export function itemScores(release) {
+  return {
+    scores(rated, ratings, targets) {
+      return scored(targets, (item) => release.tensors.item_scores[item]);
+    },
+    contributions() {
+      throw new ReleaseError("this release gives everybody the same scores; no item of yours changes them");
+    },
+    similarity() {
+      throw new ReleaseError(unlike(release));
+    },
+  };
+}
 
 /**
  * Ranks by score_j = b_j ⟨Σ_i a_i g_i + ‖a‖ h, g_j⟩ over own items i ≠ j, or else by `item_scores`.
  *
  * ‖a‖ is the length of the vector of all own a_i, and h the intercept: what own items do not say is filled
  * in by popularity. How often an item was given does not count.
+ * @param {Release} release of kind "linear items"
+ * @returns {Predictor}
  */
-export class LinearItems {
-  /** @param {Release} release of kind "linear items" */
-  constructor(release) {
-    this.rank = release.rank;
-    this.factors = release.tensors.item_factors;
-    this.inputs = release.tensors.input_weights;
-    this.outputs = release.tensors.output_weights;
-    this.intercept = release.tensors.intercept;
-    this.others = release.tensors.item_scores;
-    this.values = release.values;
-    this.tensors = release.tensors;
-    /** @type {Float64Array | null} */
-    this.lengths = null;
-  }
+export function linearItems(release) {
+  const { rank, tensors, values } = release;
+  const { item_factors: factors, input_weights: inputs, output_weights: outputs, intercept } = tensors;
+
+  const row = (/** @type {number} */ item) => factors.subarray(item * rank, (item + 1) * rank);
 
   /**
-   * Scores of `targets`; an own item does not count for itself.
+   * What each own item adds to the user's vector: ‖a‖ = Σ a_i²/‖a‖.
    * @param {number[]} rated
-   * @param {number[]} ratings
-   * @param {ArrayLike<number>} targets
-   * @returns {Float64Array}
    */
-  scores(rated, ratings, targets) {
-    if (!rated.length) return Float64Array.from(targets, (item) => this.others[item]);
-    const vector = new Float64Array(this.rank);
-    const length = this.length(rated);
-    for (const item of [...rated].sort((a, b) => a - b)) {
-      const part = this.part(item, length);
-      for (let k = 0; k < vector.length; k += 1) vector[k] += part[k];
-    }
-    const scores = products(this.factors, this.rank, vector, targets);
-    const ownItems = new Set(rated);
-    for (let at = 0; at < scores.length; at += 1) {
-      const item = targets[at];
-      if (ownItems.has(item)) scores[at] -= dot(this.part(item, length), this.row(item));
-      scores[at] *= this.outputs[item];
-    }
-    return scores;
-  }
-
-  /**
-   * ⟨a_i g_i + a_i²/‖a‖ h, g_j⟩ b_j of each own item i ≠ j.
-   * @param {number[]} rated
-   * @param {number[]} ratings
-   * @param {number} target
-   * @returns {Float64Array}
-   */
-  contributions(rated, ratings, target) {
-    const length = this.length(rated);
-    return Float64Array.from(rated, (item) => {
-      return item === target ? 0 : dot(this.part(item, length), this.row(target)) * this.outputs[target];
+  function parts(rated) {
+    const length = Math.max(Math.sqrt(rated.reduce((total, item) => total + inputs[item] ** 2, 0)), LEAST_LENGTH);
+    return rated.map((item) => {
+      const more = inputs[item] ** 2 / length;
+      return Float64Array.from(row(item), (factor, k) => inputs[item] * factor + more * intercept[k]);
     });
   }
 
-  /**
-   * Parts of the contributions that values of features explain: a_i e_i F_if ⟨W_f, g_j⟩ b_j.
-   * @param {number[]} rated
-   * @param {number} target
-   * @returns {Map<string, {value: readonly string[], parts: Float64Array}>} name and value of each feature that an
-   *   own item has, in the order of the release, with the part of each own item
-   */
-  featureParts(rated, target) {
-    const { value_factors: factors, value_starts: starts, value_columns: columns, value_weights: weights } = this.tensors;
-    if (!this.values.length) return new Map();
-    const towards = this.row(target);
-    const added = rated.map(() => /** @type {Map<number, number>} */ (new Map()));
-    for (const [place, item] of rated.entries()) {
-      for (let at = starts[item]; at < starts[item + 1]; at += 1) {
-        const row = factors.subarray(columns[at] * this.rank, (columns[at] + 1) * this.rank);
-        const weight = item === target ? 0 : this.inputs[item] * weights[at] * this.outputs[target];
-        added[place].set(columns[at], weight * dot(row, towards));
+  return {
+    scores(rated, ratings, targets) {
+      if (!rated.length) return scored(targets, (item) => tensors.item_scores[item]);
+      const vector = new Float64Array(rank);
+      for (const part of parts([...rated].sort((a, b) => a - b))) part.forEach((value, k) => (vector[k] += value));
+      return scored(targets, (item) => outputs[item] * rowDot(factors, item, vector));
+    },
+
+    /** ⟨a_i g_i + a_i²/‖a‖ h, g_j⟩ b_j of each own item i ≠ j. */
+    contributions(rated, ratings, target) {
+      const added = parts(rated).map((part) => rowDot(factors, target, part) * outputs[target]);
+      return Float64Array.from(rated, (item, at) => (item === target ? 0 : added[at]));
+    },
+
+    /** a_i e_i F_if ⟨W_f, g_j⟩ b_j. */
+    featureParts(rated, target) {
+      const { value_factors: towards, value_starts: starts, value_columns: columns, value_weights: weights } = tensors;
+      if (!values.length) return [];
+      const added = rated.map(() => /** @type {Map<number, number>} */ (new Map()));
+      for (const [place, item] of rated.entries()) {
+        for (let at = starts[item]; at < starts[item + 1]; at += 1) {
+          const weight = item === target ? 0 : inputs[item] * weights[at] * outputs[target];
+          added[place].set(columns[at], weight * rowDot(towards, columns[at], row(target)));
+        }
       }
-    }
-    const found = new Map();
-    for (const column of [...new Set(added.flatMap((of) => [...of.keys()]))].sort((a, b) => a - b)) {
-      const value = this.values[column];
-      const name = value.join("\n");
-      if (!found.has(name)) found.set(name, { value, parts: new Float64Array(rated.length) });
-      const { parts } = found.get(name);
-      for (const [place, of] of added.entries()) parts[place] += of.get(column) ?? 0;
-    }
-    return found;
-  }
+      /** @type {Map<string, {value: readonly string[], parts: Float64Array}>} */
+      const found = new Map();
+      for (const column of [...new Set(added.flatMap((of) => [...of.keys()]))].sort((a, b) => a - b)) {
+        const name = values[column].join("\n");
+        const feature = found.get(name) ?? { value: values[column], parts: new Float64Array(rated.length) };
+        for (const [place, of] of added.entries()) feature.parts[place] += of.get(column) ?? 0;
+        found.set(name, feature);
+      }
+      return [...found.values()];
+    },
 
-  /**
-   * ‖a‖ over a user's items.
-   * @param {number[]} rated
-   * @returns {number}
-   */
-  length(rated) {
-    return Math.sqrt(rated.reduce((total, item) => total + this.inputs[item] ** 2, 0));
-  }
-
-  /**
-   * What an own item adds to the user's vector: ‖a‖ = Σ a_i²/‖a‖.
-   * @param {number} item
-   * @param {number} length
-   * @returns {Float64Array}
-   */
-  part(item, length) {
-    const weight = this.inputs[item];
-    const more = weight ** 2 / Math.max(length, LEAST_LENGTH);
-    return Float64Array.from(this.row(item), (factor, k) => weight * factor + more * this.intercept[k]);
-  }
-
-  /**
-   * Cosine of g_i and g_j times √(a_i a_j): a is small for items with little data.
-   * @param {number} item
-   * @param {ArrayLike<number>} others
-   * @returns {Float64Array}
-   */
-  similarity(item, others) {
-    this.lengths ??= Float64Array.from(this.inputs, (_, at) => Math.sqrt(dot(this.row(at), this.row(at))));
-    const lengths = this.lengths;
-    const factors = this.row(item);
-    const weight = (/** @type {number} */ at) => Math.sqrt(Math.max(this.inputs[at], 0));
-    return Float64Array.from(others, (other) => {
-      const alike = cosine(dot(factors, this.row(other)), lengths[item], lengths[other]);
-      return alike * (weight(item) * weight(other));
-    });
-  }
-
-  /** @param {number} item */
-  row(item) {
-    return this.factors.subarray(item * this.rank, (item + 1) * this.rank);
-  }
+    /** The cosine of g_i and g_j times √(a_i a_j): a is small for items with little data. */
+    similarity(item, others) {
+      return weighedCosines(row, (at) => Math.sqrt(Math.max(inputs[at], 0)), item, others);
+    },
+  };
 }

@@ -45,29 +45,45 @@ export function cosine(product, length, other) {
 }
 
 /**
- * The cosine of two items times p_i p_j, with p_i = min τ²/τ_i²: the noise τ_i² is least for items with many
- * ratings, and cosines alone list many items with few.
+ * Cosines of an item's row and those of others, times the weights of both.
+ * @param {(item: number) => ArrayLike<number>} row
+ * @param {(item: number) => number} weight
+ * @param {number} item
+ * @param {ArrayLike<number>} others
+ * @returns {Float64Array}
  */
-export class NoisyCosines {
-  /**
-   * @param {Float64Array} lengths of every item of the catalogue
-   * @param {Float32Array} noise τ² of every item
-   */
-  constructor(lengths, noise) {
-    const least = noise.reduce((least, variance) => Math.min(least, variance), Infinity);
-    this.lengths = lengths;
-    this.weights = Float64Array.from(noise, (variance) => least / variance);
-  }
+export function weighedCosines(row, weight, item, others) {
+  const length = (/** @type {number} */ at) => Math.sqrt(dot(row(at), row(at)));
+  const [own, ownLength] = [row(item), length(item)];
+  return scored(others, (other) => {
+    return cosine(dot(own, row(other)), ownLength, length(other)) * (weight(item) * weight(other));
+  });
+}
 
-  /**
-   * @param {number} product inner product of two items
-   * @param {number} item
-   * @param {number} other
-   */
-  of(product, item, other) {
-    const [weights, lengths] = [this.weights, this.lengths];
-    return cosine(product, lengths[item], lengths[other]) * (weights[item] * weights[other]);
-  }
+/**
+ * Why there are no similar items.
+ * @param {import("./artefact.js").Release} release
+ */
+export function unlike(release) {
+  return `this release does not tell which items are alike: ${release.said.why_same}; use one that holds people's tastes`;
+}
+
+/** @param {ArrayLike<number>} a @param {ArrayLike<number>} b */
+export function dot(a, b) {
+  return rowDot(a, 0, b);
+}
+
+/**
+ * Inner product of a vector and a row of a matrix.
+ * @param {ArrayLike<number>} matrix row by row, each as long as the vector
+ * @param {number} row
+ * @param {ArrayLike<number>} vector
+ */
+export function rowDot(matrix, row, vector) {
+  const start = row * vector.length;
+  let sum = 0;
+  for (let k = 0; k < vector.length; k += 1) sum += matrix[start + k] * vector[k];
+  return sum;
 }
 
 /**
@@ -104,4 +120,15 @@ export function diversified(scores, similarity, n, diversity) {
 /** @param {number} score */
 function key(score) {
   return Number.isNaN(score) ? -Infinity : score;
+}
+
+/**
+ * A number for each of some items.
+ * @param {ArrayLike<number>} items positions
+ * @param {(item: number) => number} score
+ */
+export function scored(items, score) {
+  const scores = new Float64Array(items.length);
+  for (let at = 0; at < items.length; at += 1) scores[at] = score(items[at]);
+  return scores;
 }

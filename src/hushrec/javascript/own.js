@@ -1,6 +1,6 @@
 // What a user gives: own ratings, counts, or ids of items.
 
-import { ReleaseError } from "./errors.js";
+import { demand, ReleaseError } from "./errors.js";
 
 /** @typedef {import("./artefact.js").Release} Release */
 /** @typedef {Map<string, number> | Record<string, number> | Iterable<string>} Own */
@@ -15,18 +15,14 @@ import { ReleaseError } from "./errors.js";
  * @throws {ReleaseError} it is not what this release takes, or the catalogue has nothing of it
  */
 export function ownValues(release, positions, own) {
-  if (own === null || own === undefined) {
-    throw new ReleaseError("give own ratings, or {} if there are none");
-  }
+  demand(own !== null && own !== undefined, "give own ratings, or {} if there are none");
   const [lo, hi] = release.bounds;
   const values = new Map();
   /** @type {string[]} */
   const ignored = [];
   let [some, anyKnown] = [false, false];
   for (const [item, rating] of numbers(release, own)) {
-    if (typeof rating !== "number") {
-      throw new ReleaseError("own ratings must map item ids to numbers, as in {'Alien': 5}");
-    }
+    demand(typeof rating === "number", "own ratings must map item ids to numbers, as in {'Alien': 5}");
     const name = normal(item);
     const position = positions.get(name);
     some = true;
@@ -35,12 +31,11 @@ export function ownValues(release, positions, own) {
     if (position === undefined || !Number.isFinite(value) || (release.counts !== null && value < 1)) ignored.push(name);
     else values.set(position, clamped(value, lo, hi));
   }
-  if (some && !anyKnown) {
-    throw new ReleaseError(
-      "nothing of what was given is in this release's catalogue; give ids as the catalogue has them, with their " +
-        "leading zeros, or give nothing to list what is popular",
-    );
-  }
+  demand(
+    anyKnown || !some,
+    "nothing of what was given is in this release's catalogue; give ids as the catalogue has them, with their " +
+      "leading zeros, or give nothing to list what is popular",
+  );
   return { values, ignored };
 }
 
@@ -93,9 +88,7 @@ export function clamped(value, lo, hi) {
 function numbers({ scale, counts, feedback, bounds }, own) {
   const ids = typeof own !== "string" && !(own instanceof Map) && Symbol.iterator in Object(own);
   if (!ids && typeof own === "object") {
-    if (!scale && counts === null) {
-      throw new ReleaseError("this release takes item ids without numbers, as in ['Alien', 'Heat']");
-    }
+    demand(scale !== null || counts !== null, "this release takes item ids without numbers, as in ['Alien', 'Heat']");
     return own instanceof Map ? own : /** @type {[string, unknown][]} */ (Object.entries(own));
   }
   if (feedback === "ratings" || !ids) {

@@ -1,7 +1,7 @@
 // Whether the owner of a key signed a release: Ed25519 over the SHA-256 of its file, checked by WebCrypto.
 
 import { sha256 } from "./digest.js";
-import { ReleaseError } from "./errors.js";
+import { demand, ReleaseError } from "./errors.js";
 
 /**
  * Refuse a release that the owner of a key did not sign.
@@ -12,11 +12,11 @@ import { ReleaseError } from "./errors.js";
  */
 export async function requireSigned(bytes, signature, key) {
   const raw = fromBase64(key, 32);
-  if (!raw) throw new ReleaseError("this is no public key; give the text of the owner's .pub file");
+  demand(raw !== null, "this is no public key; give the text of the owner's .pub file");
   const signed = new TextEncoder().encode(`hushrec release v1\n${await sha256(bytes)}`);
   const sealed = fromBase64(signature, 64);
-  if (sealed && (await isBy(raw, sealed, signed))) return;
-  throw new ReleaseError(
+  demand(
+    sealed !== null && (await isBy(raw, sealed, signed)),
     "this release is not signed by this key: the file or its signature was altered, or is another owner's; do not use " +
       "it, and fetch both again from the owner",
   );

@@ -1,12 +1,21 @@
 // The statement of privacy that every release carries: what it promises, to whom, and on what assumptions.
 //
-// It is read as it is, and checked so that it can be shown. Python computes the promise again from what was measured.
+// It is read as it is, and checked so that it can be shown, with a headline that is that of its figures. Python
+// computes the promise again from what was measured.
 
-import { ReleaseError } from "./errors.js";
+import { demand, ReleaseError } from "./errors.js";
 import { printable } from "./escapes.js";
+import { above } from "./figures.js";
 import { each, frozen, list, number, object, text, whole } from "./untrusted_json.js";
 
 const VERSION = 3;
+/** What a headline says of each kind of caveat. */
+const CAVEATS = new Map([
+  ["unprotected", "NOT PRIVATE"],
+  ["convergence", "CONDITIONAL ON CONVERGENCE"],
+  ["groups", "GROUPS NOT COVERED"],
+  ["author", "AUTHOR'S CLAIM"],
+]);
 
 /**
  * A sentence as a field: its name among the texts of Python's `hushrec.documents`, and the values in it.
@@ -49,17 +58,16 @@ const VERSION = 3;
 export function statement(facts) {
   try {
     const fields = object(facts);
-    if (fields.version !== VERSION) {
-      throw new ReleaseError(
-        `the statement of privacy has version ${String(fields.version)}, this hushrec reads ${VERSION}; upgrade hushrec`,
-      );
-    }
+    demand(
+      fields.version === VERSION,
+      `the statement of privacy has version ${String(fields.version)}, this hushrec reads ${VERSION}; upgrade hushrec`,
+    );
     if (fields.kind !== "statement") throw new TypeError("another kind");
     const { unit, adjacency, hushrec = "", interactions = false, beside = null } = fields;
     const { id = "", head = "", file = null, seq = 0, release_index: index = 0 } = object(fields.ledger);
     for (const line of [unit, adjacency, hushrec, id, head, file ?? ""]) shown(line);
     each(fields.ledger, safe);
-    sayings(fields.said, "headline", "sentence");
+    sayings(fields.said, "sentence");
     whole(seq);
     whole(index);
     if (typeof interactions !== "boolean") throw new TypeError("neither yes nor no");
@@ -69,11 +77,29 @@ export function statement(facts) {
     for (const named of ["caveats", "assumes"]) list(fields[named], clause);
     list(fields.decisions ?? [], clause);
     if (beside !== null) clause(beside);
-    return Object.freeze(Object.assign(Object.create(null), frozen(fields), { epsilon, interactions }));
+    const read = Object.assign(Object.create(null), frozen(fields), { epsilon, interactions });
+    demand(
+      read.said.headline === headline(read),
+      "the headline of the statement of privacy is not that of its figures; do not use the release, and fetch it " +
+        "again from its owner",
+    );
+    return Object.freeze(read);
   } catch (error) {
     if (error instanceof ReleaseError) throw error;
     throw new ReleaseError("the statement of privacy is malformed");
   }
+}
+
+/**
+ * The guarantee in a few words, from the figures: the first of its caveats, and ε with what it is for.
+ * @param {Statement} statement
+ */
+function headline({ caveats, measurements, unit, adjacency, epsilon, delta }) {
+  const kinds = caveats.map(({ name }) => name.split(".")[0]);
+  const [first] = kinds.map((kind) => text(CAVEATS.get(kind)));
+  if (kinds.includes("unprotected") || !measurements.length) return first ?? "nothing was measured";
+  if (first) return `${first}: ε = ${above(epsilon)} per ${unit}`;
+  return `ε = ${above(epsilon)} at δ = ${above(delta)} per ${unit}, ${adjacency}`;
 }
 
 /**

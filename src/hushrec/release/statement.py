@@ -50,7 +50,7 @@ _OPTIONAL = frozenset(
 _CLAUSES = "caveats", "assumes", "decisions"
 """Fields of clauses."""
 _DERIVED = frozenset({"reading", "said"})
-"""Fields that follow from others: written for readers, and never read back."""
+"""Fields that follow from others, for readers: not read back, and of them only the headline is checked."""
 _SHA256 = re.compile("[0-9a-f]{64}")
 _REFUTED = "NOT CONVERGED"
 """The verdict of diagnostics that contradict convergence."""
@@ -207,7 +207,10 @@ class Statement:
 
     @property
     def headline(self) -> str:
-        """The guarantee in a few words: the first of its caveats, and ε with what it is for."""
+        """The guarantee in a few words: the first of its caveats, and ε with what it is for.
+
+        Its words are part of the file's format, because every client checks them.
+        """
         first = words.say(f"caveat.{self.caveats[0].kind}") if self.caveats else None
         if self.has("unprotected") or not self.measurements:
             return first or words.say("loss.nothing")
@@ -279,6 +282,11 @@ class Statement:
                 values["local"] = Local(**values["local"])
             statement = cls(**values)
             statement._check()
+            if derived["said"]["headline"] != statement.headline:
+                raise ReleaseError(
+                    "the headline of the statement of privacy is not that of its figures; do not use the "
+                    "release, and fetch it again from its owner"
+                )
             return statement
 
     def _check(self) -> None:

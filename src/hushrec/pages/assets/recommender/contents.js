@@ -1,3 +1,4 @@
+import { sha256 } from "./client/digest.js";
 import { PageError } from "./words.js";
 
 /** The files of a page, as `contents.json` names them: each is checked by its SHA-256 before use. */
@@ -25,8 +26,8 @@ export class Contents {
     if (name === undefined) return undefined;
     for (const cache of ["default", "reload"]) { // an intermediary may hold the file of an earlier page
       const answer = await this.#get(name, cache);
-      const bytes = await answer?.arrayBuffer();
-      if (answer?.ok && (await sha256(bytes)) === this.facts.files[name]) return bytes;
+      const bytes = answer?.ok && (await answer.arrayBuffer());
+      if (bytes && (await sha256(bytes)) === this.facts.files[name]) return bytes;
     }
     throw new PageError("missing_file", { name });
   }
@@ -48,10 +49,4 @@ async function asked(name, cache) {
   } catch {
     throw new PageError("unreachable"); // no fault of the page
   }
-}
-
-async function sha256(bytes) {
-  if (!globalThis.crypto?.subtle) throw new PageError("insecure");
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
