@@ -110,9 +110,9 @@ bench-als: $(VENV)/.lab-bench $(VENV)/.lab-peers  ## alternating least squares b
 
 bench-top-n: $(VENV)/.lab-bench  ## our rankers and those beside which they are judged, on MovieLens 1M
 	@$(BIN)/python -m lab bench top_n_models
-	@$(BIN)/python -m lab bench top_n_peers
+	@$(BIN)/python -m lab bench top_n_models --peers
 
-bench-sgd: $(VENV)/.lab-bench $(VENV)/.lab-sgd-peers  ## gradient descent beside LIBMF, cornac and Surprise
+bench-sgd: $(VENV)/.lab-bench $(VENV)/.lab-sgd-peers  ## gradient descent beside LIBMF and cornac
 	@$(BIN)/python -m lab bench sgd
 
 tables: $(VENV)/.dev        ## the tables of models in README and docs, from the registry and the pages

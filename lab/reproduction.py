@@ -36,8 +36,6 @@ MODULES = {
     "liu": "liu_wang_smola.reproduction",
     "du": "du_leighton_patel.reproduction",
     "figures": "friedman_berkovsky_kaafar.figures",
-    "movielens-1m": "scoreboard.movielens",
-    "every-set": "scoreboard.every_set",
 }
 """Name of a reproduction → the module that has it as ``REPRODUCTION``."""
 

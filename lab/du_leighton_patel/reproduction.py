@@ -1,7 +1,5 @@
 """Du, Leighton & Patel 2019: releases of data in place of a model, the attack on them, and what they tell.
 
-The page also shows ``million.txt``, which ``lab/speed/randomized_response.py`` prints.
-
 Privacy: private, as the runs; the page shows averages over seeds.
 """
 
@@ -49,7 +47,6 @@ def page(results: Path, folder: Path) -> None:
     rows = data["du-releases"].with_columns(rmse=loss.sqrt(), loss=loss * 1000)
     few = rows.filter(pl.col("seed") < randomizing.FEW)  # those that every release has
     curves = {name: _curves(few, name) for name in SETS}
-    million = _million(results / "million.txt")
     parts = {
         "epsilon": reproduction.picture(
             _by_epsilon(few, curves), "du-epsilon", "RMSE against the true ε of a person", folder
@@ -64,7 +61,6 @@ def page(results: Path, folder: Path) -> None:
         "groupings": _groupings(rows),
         "linkage": attack.table(data["du-linkage"]),
         "likelihood": likelihood.tables(data["du-likelihood"]),
-        "million": f"```text\n{million}\n```\n",
     }
     reproduction.page("du", parts, folder)
     summed = rows.group_by(KEYS, maintain_order=True).agg(
@@ -322,13 +318,6 @@ def _by_claim(rows: pl.DataFrame) -> str:
             axes.set_ylabel("loss, of 1,000 users")
             axes.legend(frameon=False, loc="upper right")
         return svg(drawing, "the paper's two figures")
-
-
-def _million(path: Path) -> str:
-    """What lab/speed/randomized_response.py printed."""
-    if not path.exists():
-        return f"not measured: python -m lab bench randomized_response > {path.name}"
-    return path.read_text(encoding="utf-8").strip("\n")
 
 
 def _works(folder: Path | None) -> dict[str, Trials]:

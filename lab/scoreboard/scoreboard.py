@@ -30,13 +30,13 @@ import polars as pl
 from top_n import protocol
 from top_n.entries import ENTRIES as LISTS
 from top_n.entries import Asked, of_model
+from top_n.peers import installed
 from top_n.protocol import likes, measured, people
 from top_n.rating_entries import ENTRIES as RATINGS
 from top_n.rating_entries import Held, of_rating_model
 from top_n.rating_entries import held_out as rating_split
 from top_n.stored import append, placed
 from top_n_models import DATA, RESULTS, texts
-from top_n_peers import installed
 
 from lab.attacks.membership import interval
 

@@ -56,18 +56,12 @@ def test_figures_that_pages_of_results_name_are_drawn_from_stored_rows(tmp_path)
     drawn = {path.stem: path for path in tmp_path.glob("*/*.svg")}
     assert {(path.parent.name, path.name) for path in drawn.values()} == named
     legends = {
-        "crowds": ["ε = 4", "500,000 users"],
-        "every-set": ["anime"],
         "fbk-corrected-replace": ["MM's SVD", "global effects 0.9161"],
         "fbk-published-add-remove": ["PALS †"],
         "figures-fig-5a": ["kNN", "kNN: FriedmanKNN · bands and intervals: 95 % over 2 splits"],
         "liu-personal": ["an ε per user", "45 %"],
-        "membership": ["PrivateEASE", "at most, by the guarantee"],
         "mm-fig1-record": ["kNN, raw", "as published; dotted: refitted"],
         "mm-fig2": ["θ = 1", "ε = 2.2"],
-        "movielens-1m": ["CovarianceKNN", "McSherryKNN"],
-        "synthetic_people": ["EASE, real rows"],
-        "top_n_public": ["EASE, without noise"],
     }
     for name, said in legends.items():
         assert set(said) <= words(drawn[name]), name
