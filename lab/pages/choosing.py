@@ -1,7 +1,8 @@
-"""Writes the tables of docs/choosing.md: ``python -m lab.pages.choosing``."""
+"""Writes the tables of docs/choosing.md: ``python -m lab.pages.choosing [picture]``, or draws its picture."""
 
 import math
 import re
+import sys
 from functools import cache
 from pathlib import Path
 from statistics import NormalDist
@@ -156,5 +157,8 @@ def write(page, made):
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["picture"]:
+        (DOCS / "choosing.svg").write_text(picture(), "utf-8")
+        sys.exit()
     tables = {name.__name__: "\n".join(name()) for name in (meanings, costs, rules)}
     write(DOCS / "choosing.md", {"story": story(), **tables})

@@ -9,9 +9,9 @@
 ``people`` is the protocol of ``top_n.protocol``; ``interactions`` trains on four fifths of everybody's items
 and looks for the others. ``--likes 0`` takes all ratings as interactions. Models have their default settings.
 ``--items`` names the public list of the items, whose titles and features models may then use. Rows are added
-to ``lab/scoreboard/top_n.csv``, or with ``--peers`` those of ``top_n.peers`` to ``top_n_peers.csv``. The error
-is that over the people of a draw. ``--page`` writes the tables of ``lab/scoreboard/top_n.md``. Noise is seeded:
-no release here is private.
+to ``lab/scoreboard/top_n.csv``, or with ``--peers`` those of ``top_n.peers`` to ``top_n_peers.csv``. The
+error is that over the people of a draw. ``--page`` writes the tables of ``lab/scoreboard/top_n.md``. Noise is
+seeded: no release here is private.
 """
 
 import argparse

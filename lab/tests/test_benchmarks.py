@@ -96,22 +96,6 @@ def test_a_kept_row_takes_the_place_of_the_one_before(tmp_path, monkeypatch):
     assert [cells["load"] for cells in bench.kept()] == ["0.2", "0.1"]
 
 
-def test_a_script_that_fails_is_named_and_its_rows_are_kept(tmp_path, monkeypatch):
-    (tmp_path / "lab/speed").mkdir(parents=True)
-    text = "import sys\nsys.path.insert(0, sys.argv[1])\nfrom rows import report\n"
-    (tmp_path / "lab/speed/one.py").write_text(text + "report('a', 'b', 'c', 's', 1)\nsys.exit(3)\n")
-    monkeypatch.setattr(bench, "ROOT", tmp_path)
-    found, failed = bench.ran([f"one.py {ROOT / 'speed'}"])
-    assert [row.kind for row, _ in found] == ["a"]
-    assert failed == [f"one.py {ROOT / 'speed'}"]
-    assert "cores" in found[0][1]["machine"]
-
-
-def test_every_script_of_the_suites_is_there():
-    named = {command.split()[0] for suite in bench.SUITES.values() for command in suite}
-    assert all((ROOT / "speed" / name).is_file() for name in named)
-
-
 SLOWED = {
     "covariance": (ratios.gram, "weighted_gram"),
     "exact noise": (ratios.sampler, "rounded_gaussian"),
