@@ -1,6 +1,6 @@
 """What a reproduction is: the runs of a paper's tables and figures, and the page of them.
 
-A page is a template whose parts are tables and figures, with the CSV behind them beside it. Runs that no grid
+A page keeps its text, and its tables are made anew; the CSV behind them lies beside it. Runs that no grid
 describes are trials: settings by name, and a bench of their own.
 
 Privacy: private. Runs are seeded and errors are measured on held-out ratings; pages show averages of them.
@@ -23,6 +23,7 @@ from hushrec.errors import ConfigError
 from lab.experiments.grid import Grid
 from lab.experiments.reading import Curve, summary
 from lab.experiments.results import RUN
+from lab.experiments.tables import placed
 from lab.experiments.work import Bench, Work
 
 GRIDS = Path(__file__).parent / "grids"
@@ -85,22 +86,19 @@ def read(results: Path, *names: str) -> dict[str, pl.DataFrame]:
     return {name: pl.read_parquet(path) for name, path in paths.items()}
 
 
-_TEMPLATES = Path(__file__).parent / "templates"
-
-
 def page(name: str, parts: Mapping[str, str], folder: Path) -> None:
-    """Write a page: its template, with the parts where it names them as ``{{ part }}``.
+    """Write a page: that of the laboratory, with each part between its mark and the next end of a table.
 
     Raises:
-        KeyError: The template and the parts do not name the same.
+        KeyError: The page has no mark of a part.
     """
-    text = (_TEMPLATES / f"{name}.md").read_text(encoding="utf-8")
+    home = Path(__file__).parent / MODULES[name].partition(".")[0]
+    text = (home / f"{name}.md").read_text(encoding="utf-8")
     for part, made in parts.items():
-        if f"{{{{ {part} }}}}\n" not in text:
-            raise KeyError(f"the template of {name} does not name the part {part!r}")
-        text = text.replace(f"{{{{ {part} }}}}\n", made)
-    if "{{" in text:
-        raise KeyError("the template names a part that is not made: " + text[text.index("{{") :][:60])
+        mark = f"<!-- table: {part} -->"
+        if f"{mark}\n" not in text:
+            raise KeyError(f"the page of {name} does not have {mark}")
+        text = placed(text, mark, made)
     (folder / f"{name}.md").write_text(text, encoding="utf-8")
 
 

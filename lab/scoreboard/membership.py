@@ -26,7 +26,7 @@ from scipy.sparse import csr_matrix
 from synthetic_people import synthetic, trained
 from top_n.peers import EASE, EASE_PENALTY, installed
 from top_n.protocol import AT_LEAST, likes
-from top_n.stored import append, placed
+from top_n.stored import append
 from top_n_models import DATA, DELTA, RESULTS, interactions, scores
 
 import hushrec as hr
@@ -42,6 +42,7 @@ from lab.attacks.membership import (
     nearest,
     success,
 )
+from lab.experiments.tables import placed
 
 ATTACKS = RESULTS.parents[1] / "attacks"
 ROWS, PAGE = ATTACKS / "membership.csv", ATTACKS / "membership.md"
@@ -157,7 +158,7 @@ def table(results: pl.DataFrame, name: str) -> str:
 def page(results: pl.DataFrame, text: str) -> str:
     """The page with its tables made anew: each stands between two marks."""
     for name in results["data"].unique(maintain_order=True):
-        text = placed(text, f"<!-- table: {name} -->", table, results, name)
+        text = placed(text, f"<!-- table: {name} -->", table(results, name))
     return text
 
 

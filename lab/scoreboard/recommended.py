@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from top_n.stored import append, placed
+from top_n.stored import append
 
 import hushrec as hr
 from hushrec import models
@@ -33,7 +33,7 @@ from hushrec.evaluation import baselines
 from hushrec.evaluation.compare import METRICS
 from hushrec.evaluation.protocol import predictions
 from lab.experiments import datasets
-from lab.experiments.tables import markdown
+from lab.experiments.tables import markdown, placed
 
 ROWS, PAGE = (Path(__file__).resolve().with_name(f"every-set.{ending}") for ending in ("csv", "md"))
 RECOMMENDED, UNDECLARED, AVERAGE = "recommended", "recommended, no crowd declared", "item average"
@@ -214,9 +214,9 @@ def marks(rows: pl.DataFrame) -> str:
 
 def page(rows: pl.DataFrame, text: str) -> str:
     """The page with its tables made anew: each stands between two marks."""
-    text = placed(text, "<!-- marks -->", marks, rows)
+    text = placed(text, "<!-- marks -->", marks(rows))
     for unit in (*UNITS, None):
-        text = placed(text, f"<!-- table: {unit or 'no noise'} -->", table, rows, unit)
+        text = placed(text, f"<!-- table: {unit or 'no noise'} -->", table(rows, unit))
     return text
 
 

@@ -24,11 +24,12 @@ from scipy.sparse import csr_matrix
 from top_n import protocol
 from top_n.peers import EASE, EASE_PENALTY, FACTORS, IALS, NEIGHBOURS, ItemKNN, installed
 from top_n.protocol import AT_LEAST, Fold, People, likes, measured, people
-from top_n.stored import append, placed
+from top_n.stored import append
 from top_n_models import DATA, DELTA, RESULTS, Texts, interactions, scores, texts
 
 import hushrec as hr
 from hushrec.testing import Seeded
+from lab.experiments.tables import placed
 
 ROWS, PAGE = RESULTS.with_name("synthetic_people.csv"), RESULTS.with_name("synthetic_people.md")
 COLUMNS = "data", "epsilon", "draw", "rows", "measured", "metric", "value"
@@ -183,7 +184,7 @@ def page(results: pl.DataFrame, text: str) -> str:
     """The page with its tables made anew: each stands between two marks."""
     for name in results["data"].unique(maintain_order=True):
         for kind, make in (("table", table), ("facts", facts)):
-            text = placed(text, f"<!-- {kind}: {name} -->", make, results, name)
+            text = placed(text, f"<!-- {kind}: {name} -->", make(results, name))
     return text
 
 

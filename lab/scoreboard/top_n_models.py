@@ -27,10 +27,11 @@ from scipy.sparse import csr_matrix, vstack
 from top_n import protocol
 from top_n.peers import EASE, EASE_PENALTY, methods
 from top_n.protocol import Fold, People, likes, measured, people
-from top_n.stored import append, placed
+from top_n.stored import append
 
 import hushrec as hr
 from hushrec.testing import Seeded
+from lab.experiments.tables import placed
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA, RESULTS = ROOT.parent / "shared/data/ml-1m.parquet", ROOT / "lab/scoreboard/top_n.csv"
@@ -166,7 +167,7 @@ def page(text: str) -> str:
         else:
             rows = rows.with_columns(unit=pl.lit(""))
         mark = f"<!-- table: {name}{f'; {data}; {how}' if data else ''} -->"
-        text = placed(text, mark, table, rows)
+        text = placed(text, mark, table(rows))
     return text
 
 

@@ -11,7 +11,6 @@ import argparse
 import csv
 import os
 import platform
-import re
 import subprocess
 import sys
 import tempfile
@@ -24,9 +23,10 @@ from time import perf_counter
 import numpy as np
 from rows import COLUMNS, FILE, Row, read, shown
 
+from lab.experiments.tables import placed
+
 ROOT = Path(__file__).resolve().parents[2]
 KEPT, PAGE = (ROOT / f"lab/speed/speed.{ending}" for ending in ("csv", "md"))
-_TABLE = re.compile(r"(<!-- table: ([^>]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
 SUITES = {
     "bench": (
         "covariance.py",
@@ -160,10 +160,9 @@ def written(text: str, lines: list[dict[str, str]]) -> str:
     rows = [row_of(cells) for cells in lines]
     made = {kind: table([row for row in rows if row.kind == kind]) for kind in {row.kind for row in rows}}
     made |= {"growth": growth(rows), "machines": machines(lines)}
-    placed = [name for _, name, _ in _TABLE.findall(text)]
-    if missing := sorted(set(made) - set(placed)):
-        raise SystemExit(f"{PAGE.name} has no place for the tables {', '.join(missing)}")
-    return _TABLE.sub(lambda found: found[1] + made.get(found[2], "Not measured yet.\n") + found[3], text)
+    for name, part in made.items():
+        text = placed(text, f"<!-- table: {name} -->", part)
+    return text
 
 
 def ran(commands: list[str]) -> tuple[list[tuple[Row, dict[str, str]]], list[str]]:

@@ -30,3 +30,13 @@ def test_what_is_listed_is_there(name):
 def test_an_unknown_name_is_refused_with_those_that_are_known():
     with pytest.raises(ConfigError, match="no reproduction 'fig-3'; there are mcsherry-mironov, friedman"):
         reproduction.named("fig-3")
+
+
+def test_a_page_keeps_its_text_and_gets_its_parts(tmp_path):
+    page = next(reproduction.GRIDS.parent.glob("*/liu.md")).read_text("utf-8")
+    reproduction.page("liu", {"personal": "| a |\n", "cache": ""}, tmp_path)
+    made = (tmp_path / "liu.md").read_text("utf-8")
+    assert "<!-- table: personal -->\n| a |\n<!-- end of table -->" in made
+    assert made.startswith(page[:2000])
+    with pytest.raises(KeyError, match="table: absent"):
+        reproduction.page("liu", {"absent": ""}, tmp_path)

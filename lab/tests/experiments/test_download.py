@@ -8,6 +8,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import polars as pl
 import pytest
 
+from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from lab.experiments import download
 from lab.experiments.download import SETS, DataSet, DownloadError, get
@@ -69,8 +70,7 @@ def test_fetched_files_load(tmp_path, server, toy):
     (folder / "toy.zip").write_bytes(ARCHIVE)
     toy([f"{address}/toy.zip"])
     fetched = get("toy", tmp_path / "home")
-    domain = fetched.domain(max_per_user=7)
-    assert (domain.items, domain.max_per_user, domain.max_users) == (("10", "20"), 7, 100)
+    domain = Domain.from_catalogue(fetched.catalogue, scale=(1, 5, 1), max_users=100)
     assert pl.DataFrame(load(fetched.ratings, domain).table()).rows() == [
         ("1", "10", 5.0, 978300760),
         ("2", "20", 3.0, 978300761),

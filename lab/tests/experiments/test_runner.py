@@ -87,5 +87,5 @@ def test_a_second_start_tries_what_failed_and_nothing_else(experiment):
 def test_processes_change_no_result(ended, experiment):
     parallel = experiment()
     assert len(list(parallel.run(workers=2))) == len(ended[0])
-    assert parallel.rows().drop(TIMING).equals(ended[1].drop(TIMING))
+    assert parallel.table().drop(TIMING).equals(ended[1].drop(TIMING))
     assert parallel.table().drop(TIMING).equals(ended[1].drop(TIMING))
