@@ -179,10 +179,7 @@ def page(results: Path, folder: Path) -> None:
     for name, (grid, _, _) in REFITS.items():
         part[f"refit {grid}"] = _refits(data, name)
         part[f"chosen {grid}"] = _chosen(data[name])
-    part["older"] = older(data)
-    part["facts"] = facts(data)
     part["cleaning"] = _cleaning(data)
-    part["at the same ε"] = _at_the_same_epsilon(data)
     part["time"] = over_time.table(data["mm-time"])
     reproduction.page("mcsherry-mironov", part, folder)
 
@@ -263,77 +260,6 @@ def _cleaning(data: Mapping[str, pl.DataFrame]) -> str:
                 cells = [f"{cleaned[at] - raw[at]:+.3f}" if at in raw else "" for at in thetas]
                 body.append([f"{sets[grid]}, {kind}, {how}", *cells])
     return markdown(["", *map(_shown, thetas)], body)
-
-
-def _at_the_same_epsilon(data: Mapping[str, pl.DataFrame]) -> str:
-    """The corrected SVD on MovieLens 1M beside the published one, cleaned."""
-    rows, label = data["mm-1m"], "SVD, cleaned"
-    ours = points(rows, curve("CovarianceSVD"))[4.0]["rmse"]
-    theirs, fitted = points(by_theta(rows), curve(label)), _at(refitted(data, "mm-1m-refit"), label)
-    said = [
-        f"{theirs[theta]['rmse']:.3f} at {theirs[theta]['true_epsilon']:.3g} ({fitted[theta]:.3f} refitted)"
-        for theta in (4.0, 25.0)
-    ]
-    return (
-        f"At a *true* ε of 4 the corrected `CovarianceSVD` has {ours:.3f}, and the published SVD, cleaned, "
-        f"{' and '.join(said)}.\n"
-    )
-
-
-def older(data: Mapping[str, pl.DataFrame]) -> str:
-    """Say which tables have rows of another noise at the same θ than Fig. 1: those made before a change."""
-    tables = {
-        "the refitted curves of MovieLens 1M": ("mm-1m", data["mm-1m-refit"]),
-        "those of MovieLens 100K": ("mm-100k", data["mm-100k-refit"]),
-        "Fig. 2": ("mm-100k", data["mm-time"]),
-    }
-    found = []
-    for what, (grid, rows) in tables.items():
-        now = points(by_theta(data[grid]), curve("kNN, cleaned"))
-        for theta, true in (
-            rows.drop_nulls("theta").select("theta", "true_epsilon").unique().sort("theta").rows()
-        ):
-            if theta in now and not math.isclose(true, now[theta]["true_epsilon"], rel_tol=1e-3):
-                found.append(
-                    f"{what} ({true:.2g} at θ = {theta:g}, in place of {now[theta]['true_epsilon']:.2g})"
-                )
-                break
-    if not found:
-        return ""
-    return (
-        "**Some rows are older than the others.** They were made when the published forms drew one noise for "
-        "a pair of entries, so for another true ε, and took 40 neighbours: " + "; ".join(found) + ". Their "
-        "published curves cannot be compared with the other tables point by point.\n"
-    )
-
-
-def _from(found: Crossing) -> str:
-    """From which θ a curve passes the line, in words."""
-    if math.isinf(found.value):
-        return f"not up to θ = {found.last:g}"
-    return f"from θ = {found.value:.2g}" if found.value else f"at θ = {found.first:g} already"
-
-
-def facts(data: Mapping[str, pl.DataFrame]) -> str:
-    """What the rows say to the first two of the three facts in the paper's text (§5.1)."""
-    tables = {"MovieLens 1M": ("mm-1m", "mm-1m-refit"), "100K": ("mm-100k", "mm-100k-refit")}
-    cleaned, raw, factor = [], [], []
-    for where, (grid, fitted) in tables.items():
-        as_is, again = by_theta(data[grid]), refitted(data, fitted)
-        both = [passes(as_is, label) for label in ("kNN, cleaned", "SVD, cleaned")]
-        factor.append(both[0].value)
-        cleaned.append(f"{_from(both[0])} and {_from(both[1])} ({where})")
-        for kind in ("kNN", "SVD"):
-            how = [_from(passes(rows, f"{kind}, raw")) for rows in (as_is, again)]
-            raw.append(f"{kind} on {where} {how[0]}, and refitted {how[1]}")
-    ten, hundred = factor[1] / factor[0], factor[0] / 0.15
-    return (
-        "- *Both cleaned curves cross Cinematch at θ ≈ 0.15.* Here kNN and SVD pass exact effects "
-        f"{', and '.join(cleaned)}. Noise does not grow with the data, and the sums do: ten times the "
-        f"ratings lower the crossing of kNN by a factor of {ten:.2g}, and the hundred times of Netflix by "
-        f"{hundred:.2g}.\n"
-        f"- *Raw curves pass the line at a larger θ.* Here: {'; '.join(raw)}.\n"
-    )
 
 
 REPRODUCTION = Reproduction(

@@ -94,20 +94,7 @@ def test_page_and_csv_from_finished_runs(tables, tmp_path):
     assert "| 10 | " in page
     assert "| θ = 4 | 0.8625 | 0.8625 | 0.8625 | 0.8625 |" in page  # refitted, MovieLens 1M
     assert "| θ = 4 | ridge × 2 to 4; β 10, 400 |" in page  # over three splits of MovieLens 100K
-    assert (
-        "At a *true* ε of 4 the corrected `CovarianceSVD` has 0.870, and the published SVD, cleaned" in page
-    )
     assert "nan" not in page
-
-
-@pytest.mark.parametrize(("raw", "said"), [(0.0, "at θ = 4 already"), (0.2, "not up to θ = 25")])
-def test_what_is_said_of_raw_curves_and_of_cleaning_follows_from_the_rows(tables, raw, said):
-    """The page's verdicts on the paper's facts: written from the rows, so that they turn where those do."""
-    work = reproduction.works(None)["mm-1m-refit"]
-    tables["mm-1m-refit"] = refits(work, lambda label, theta: 0.8 + raw * label.endswith("raw"))
-    assert f"kNN on MovieLens 1M from θ = 0.18, and refitted {said};" in reproduction.facts(tables)
-    line = "| MovieLens 1M, SVD, refitted |  | " + " | ".join([f"{-raw:+.3f}"] * 3) + " |"
-    assert line.replace("-0.000", "+0.000") in reproduction._cleaning(tables)
 
 
 def test_the_line_is_the_papers_own_effects_without_noise(tables):
