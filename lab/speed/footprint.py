@@ -1,5 +1,6 @@
 """The memory and time that plans foretell, beside what fits take: python -m lab bench footprint [NAME...]"""
 
+import argparse
 import ctypes
 import json
 import subprocess
@@ -126,12 +127,19 @@ def measure(name: str, place: int) -> None:
     )
 
 
-def main(names: list[str]) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=list(CASES), help="all by default")
+    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.one:
+        measure(asked.one[0], int(asked.one[1]))
+        return
     print(
         "| model | people | items | ratings | planned, MB | measured, MB | ratio | planned, s | measured, s |"
     )
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
-    for name in names or CASES:
+    for name in asked.names:
         for place, (people, items, number) in enumerate(CASES[name][2]):
             command = [sys.executable, __file__, "--one", name, str(place)]
             done = subprocess.run(command, capture_output=True, text=True)
@@ -146,7 +154,4 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    if "--one" in sys.argv:
-        measure(sys.argv[-2], int(sys.argv[-1]))
-    else:
-        main(sys.argv[1:])
+    main()
