@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 ONE := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 PIP_INSTALL := -m pip install --quiet --quiet --disable-pip-version-check --editable
 
-.PHONY: demo lab npm test test-lab test-page test-page-full test-postgres test-postgres-full test-spark test-spark-full test-elsewhere lint test-full mutants audits fuzz wheel oracles bench bench-ratios bench-scale bench-spark bench-als bench-sgd bench-top-n tables figures picture docs clean
+.PHONY: demo lab npm test test-lab test-page test-page-full test-postgres test-postgres-full test-spark test-spark-full test-elsewhere lint test-full mutants audits fuzz wheel oracles bench bench-ratios bench-scale bench-spark bench-als bench-sgd bench-top-n tables picture docs clean
 
 demo: $(VENV)/.curator      ## private recommenders on generated clicks, offline
 	@$(ONE) $(BIN)/hushrec demo
@@ -110,9 +110,9 @@ bench-als: $(VENV)/.lab-bench $(VENV)/.lab-peers  ## alternating least squares b
 
 bench-top-n: $(VENV)/.lab-bench  ## our rankers and those beside which they are judged, on MovieLens 1M
 	@$(BIN)/python -m lab bench top_n_models
-	@$(BIN)/python -m lab bench top_n_peers
+	@$(BIN)/python -m lab bench top_n_models --peers
 
-bench-sgd: $(VENV)/.lab-bench $(VENV)/.lab-sgd-peers  ## gradient descent beside LIBMF, cornac and Surprise
+bench-sgd: $(VENV)/.lab-bench $(VENV)/.lab-sgd-peers  ## gradient descent beside LIBMF and cornac
 	@$(BIN)/python -m lab bench sgd
 
 tables: $(VENV)/.dev        ## the tables of models in README and docs, from the registry and the pages
@@ -122,11 +122,8 @@ picture: $(VENV)/.curator $(VENV)/.page  ## the README's picture: the demo's pag
 	@tests/packages.sh chromium=chromium /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf=fonts-dejavu-core
 	@$(ONE) $(BIN)/python -m lab.pages.picture
 
-figures: $(VENV)/.lab       ## the figures of stored rows, beside their pages
-	@$(ONE) $(BIN)/python -m lab.pages.figures
-
 docs: $(VENV)/.docs $(VENV)/.lab  ## the documentation as pages, in site/
-	@$(ONE) $(BIN)/python -m lab.pages.figures docs
+	@$(ONE) $(BIN)/python -m lab.pages.choosing picture
 	@$(BIN)/python -m sphinx -W --keep-going -q docs site
 	@echo "site/index.html"
 

@@ -12,7 +12,6 @@ from hushrec.models import page as page_of
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE, DOCS, LAB, EXAMPLES = ROOT / "src" / "hushrec", ROOT / "docs", ROOT / "lab", ROOT / "examples"
 PAGES = sorted([*ROOT.glob("*.md"), *(page for part in (DOCS, LAB, EXAMPLES) for page in part.rglob("*.md"))])
-PAGES = [page for page in PAGES if page.parent != LAB / "templates"]  # of the papers' pages
 BASES = {"Model", "PrivateModel", "AlternatingModel", "CovarianceModel", "Method", "Noiseless"}
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")

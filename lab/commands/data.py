@@ -6,23 +6,16 @@ from urllib.parse import urlsplit
 
 import typer
 
-from hushrec.cli import console, options
+from hushrec.cli import console
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="List or fetch public data sets.")
 
 
 @app.command("list")
-def list_(json: options.Json = False) -> None:
+def list_() -> None:
     """List the data sets that can be fetched."""
     from lab.experiments.download import SETS
 
-    if json:
-        facts = {
-            name: {"scale": list(known.scale), "max_users": known.max_users, "urls": list(known.urls)}
-            for name, known in SETS.items()
-        }
-        console.print_json(facts)
-        return
     listed = console.table("name", "scale", "users", "from", left=2)
     listed.columns[3].justify = "left"
     for name, known in SETS.items():

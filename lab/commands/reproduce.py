@@ -13,14 +13,11 @@ from hushrec.text import escaped
 
 if TYPE_CHECKING:
     from lab.experiments.work import Work
-    from lab.reproduction import Line, Reproduction
+    from lab.reproduction import Reproduction
 
 
 def reproduce(
     name: Annotated[str | None, typer.Argument(help="Which; without it, all are listed.")] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A small part, in one or two minutes: one split, few ε.")
-    ] = False,
     data: Annotated[
         Path | None,
         typer.Option(help="Folder of the data sets; by default, where lab data get keeps them."),
@@ -40,39 +37,26 @@ def reproduce(
     Continues where an earlier start stopped.
     """
     from hushrec.evaluation.protocol import WARNING
-    from lab import reproduction
     from lab.experiments import datasets
-    from lab.reproduction import MODULES, named, read
+    from lab.reproduction import MODULES, named
 
     if name is None:
         _list({each: named(each) for each in MODULES})
         return
     made = named(name)
-    folder = results / "quick" if quick else results
-    works = (made.quick if quick else made.works)(data.resolve() if data else None)
     if not no_runs:
         if fetch:
             for known in made.sets:
                 with console.working(f"fetching {known}"):
                     datasets.fetch(known, data)
-        _run(works, folder, workers)
-    _prepare(out)
-    if not quick:
-        made.page(folder, out)
-    there = quick or all((folder / f"{table}.parquet").exists() for table in works)
-    tables = read(folder, *works) if there else {}  # a page may be made from its own CSV
-    lines = made.lines(tables) if there else []
-    if quick:
-        reproduction.small(name, made, lines, tables, out)
+        _run(made.works(data.resolve() if data else None), results, workers)
+    with files.refusing(out, "written", ConfigError, "choose another folder with -o"):
+        out.mkdir(parents=True, exist_ok=True)
+    made.page(results, out)
     screen = console.out()
     screen.print(WARNING)
     screen.print()
-    if quick:
-        screen.print(f"A SMALL PART of {name}: few splits and few ε. Without --quick, all of it is run.")
-        screen.print()
-    if lines:
-        _print(lines)
-    screen.print(f"Wrote {out / (name + ('-quick' if quick else ''))}.md", soft_wrap=True)
+    screen.print(f"Wrote {out / name}.md", soft_wrap=True)
 
 
 def _list(known: "Mapping[str, Reproduction]") -> None:
@@ -80,10 +64,7 @@ def _list(known: "Mapping[str, Reproduction]") -> None:
     for name, made in known.items():
         listed.add_row(name, made.paper, made.makes, ", ".join(made.sets), str(made.minutes))
     console.out().print(listed)
-    console.out().print()
-    console.out().print(
-        "Minutes of a full run on one core. --quick makes a small part in one or two minutes."
-    )
+    console.out().print("Minutes are those of one core.")
 
 
 def _run(works: "Mapping[str, Work[Any]]", folder: Path, workers: int) -> None:
@@ -109,20 +90,3 @@ def _run(works: "Mapping[str, Work[Any]]", folder: Path, workers: int) -> None:
             experiment.table()
     if failed:
         raise ConfigError(f"{failed:,} runs failed; start again to try them again")
-
-
-def _prepare(out: Path) -> None:
-    with files.refusing(out, "written", ConfigError, "choose another folder with -o"):
-        out.mkdir(parents=True, exist_ok=True)
-
-
-def _print(lines: "list[Line]") -> None:
-    listed = console.table("", "paper", "published, ours", "corrected, ours", left=4)
-    for line in lines:
-        listed.add_row(*line[:4])
-    screen = console.out()
-    screen.print(listed)
-    screen.print()
-    for why in dict.fromkeys(line.why for line in lines):
-        screen.print(f"· {why}")
-    screen.print()

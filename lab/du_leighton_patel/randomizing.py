@@ -10,7 +10,7 @@ Privacy: private. All noise is seeded, and losses are measured on real ratings.
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -60,8 +60,8 @@ RANDOMIZED = {"corrected": hr.RandomizedResponse, "published": DuResponse}
 CAP, CAPPED = 50, (50, 100, 200, 300, 500, 1000)
 """A release of at most so many ratings of each user, whose rows differ in at most twice as many cells."""
 CENTRAL = 0.5, 1, 2, 4, 8, 20
-FEW = 5
-"""Seeds of all but the paper's own table."""
+SEEDS, FEW = 10, 5
+"""Seeds of the paper's own table, and of all else."""
 REPLACE: dict[str, Any] = {"unit": "user", "adjacency": "replace", "delta": 0.0}
 AWAY: dict[str, Any] = {"unit": "user", "adjacency": "add-remove", "delta": 1e-6}
 UNSTATED = hr.Budget(epsilon=1.0, delta=0.0, unit="user", adjacency="replace-items")
@@ -77,17 +77,14 @@ Found = tuple[dict[str, Any], Floats]
 """A recommender, and what it predicts of the hidden ratings."""
 
 
-def work(
-    folder: Path | None, seeds: int = 10, wanted: Callable[[Mapping[str, Any]], bool] = lambda run: True
-) -> Trials:
-    """Every release of every data set, or those that are wanted."""
-    listed = [Trial(run["release"], run) for run in runs(seeds) if wanted(run)]
-    return Trials(listed, Recommenders(folder), TYPES)
+def work(folder: Path | None) -> Trials:
+    """Every release of every data set."""
+    return Trials([Trial(run["release"], run) for run in runs()], Recommenders(folder), TYPES)
 
 
-def runs(seeds: int) -> Iterator[dict[str, Any]]:
+def runs() -> Iterator[dict[str, Any]]:
     """Settings of every release."""
-    for seed, name in itertools.product(range(seeds), [*FILES, FULL]):
+    for seed, name in itertools.product(range(SEEDS), [*FILES, FULL]):
         made = [{"release": "raw"}, *(alter_ego(p, p) for p in PAPER)]
         made += [alter_ego(p, p, release=SHARED) for p in PAPER]
         if name != FULL and seed < FEW:

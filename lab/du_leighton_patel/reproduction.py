@@ -1,12 +1,10 @@
 """Du, Leighton & Patel 2019: releases of data in place of a model, the attack on them, and what they tell.
 
-The page also shows ``million.txt``, which ``lab/speed/randomized_response.py`` prints.
-
 Privacy: private, as the runs; the page shows averages over seeds.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from lab.du_leighton_patel import attack, likelihood, randomizing
 from lab.du_leighton_patel.randomizing import FULL, SHARED
 from lab.experiments.plots import COLOURS, REFERENCE, canvas, errorbars, svg
 from lab.experiments.tables import markdown
-from lab.reproduction import Line, Reproduction, Trials, mean, read
+from lab.reproduction import Reproduction, Trials, mean, read
 
 ML = "MovieLens 1M"
 SETS = (ML, "FilmTrust", "Anime")
@@ -34,11 +32,6 @@ WHO = {
 }
 KEYS = ["data", "release", "analysis", "epsilon", "keep", "group", "share", "distance", "groups", "slot"]
 KEYS += ["max_per_user", "by", "by_distance", "k", "query"]
-WHY = {
-    "rows": "distance-based: what is asked with, K and λ are not all printed; the pages show each reading; "
-    "published draws one representative for all (no finite ε), corrected one for each rating (D2P)",
-    "response": "randomized response: the paper counts two answers a cell; with six, its true ε is higher",
-}
 Points = list[tuple[float, float, float]]
 
 
@@ -49,7 +42,6 @@ def page(results: Path, folder: Path) -> None:
     rows = data["du-releases"].with_columns(rmse=loss.sqrt(), loss=loss * 1000)
     few = rows.filter(pl.col("seed") < randomizing.FEW)  # those that every release has
     curves = {name: _curves(few, name) for name in SETS}
-    million = _million(results / "million.txt")
     parts = {
         "epsilon": reproduction.picture(
             _by_epsilon(few, curves), "du-epsilon", "RMSE against the true ε of a person", folder
@@ -64,7 +56,6 @@ def page(results: Path, folder: Path) -> None:
         "groupings": _groupings(rows),
         "linkage": attack.table(data["du-linkage"]),
         "likelihood": likelihood.tables(data["du-likelihood"]),
-        "million": f"```text\n{million}\n```\n",
     }
     reproduction.page("du", parts, folder)
     summed = rows.group_by(KEYS, maintain_order=True).agg(
@@ -78,26 +69,6 @@ def page(results: Path, folder: Path) -> None:
     same = [key for key in KEYS if key != "k"]
     best = summed.sort("loss").unique(same, keep="first", maintain_order=True)  # the best K of each
     best.sort(same).write_csv(folder / "du.csv", float_precision=5)
-
-
-def lines(data: Mapping[str, pl.DataFrame]) -> list[Line]:
-    """The paper's table, and what randomized response is worth."""
-    rows = data["du-releases"].with_columns(rmse=(pl.col("loss") / pl.col("n")).sqrt())
-    usual = _among(rows, data=ML, by="users", by_distance="squared", query="released", k=30)
-    base, found = _among(usual, release="raw"), []
-    for p in PAPER:
-        ours, fresh = _alter_ego(usual, p, release=SHARED), _alter_ego(usual, p)
-        corrected = f"{_shown(_increases(base, fresh))} (ε {mean(fresh['cell_epsilon'])[0]:.1f} a slot)"
-        what = f"increase in loss of distance-based rows at p = p* = {p:g}, %"
-        found.append(Line(what, printed(p), _shown(_increases(base, ours)), corrected, WHY["rows"]))
-    mine = _among(rows, data=ML, release=RESPONSE, epsilon=2000.0, max_per_user=None)
-    both = {a: _among(mine, analysis=a) for a in ("published", "corrected")}
-    published, corrected = (
-        f"{mean(_best(made, 'rmse')['rmse'])[0]:.4f} (true ε {mean(made['user_epsilon'])[0]:,.0f})"
-        for made in both.values()
-    )
-    what = "RMSE of rows by randomized response at a claimed ε = 2,000"
-    return [*found, Line(what, "not printed", published, corrected, WHY["response"])]
 
 
 def printed(p: float) -> str:
@@ -324,13 +295,6 @@ def _by_claim(rows: pl.DataFrame) -> str:
         return svg(drawing, "the paper's two figures")
 
 
-def _million(path: Path) -> str:
-    """What lab/speed/randomized_response.py printed."""
-    if not path.exists():
-        return f"not measured: python -m lab bench randomized_response > {path.name}"
-    return path.read_text(encoding="utf-8").strip("\n")
-
-
 def _works(folder: Path | None) -> dict[str, Trials]:
     return {
         "du-releases": randomizing.work(folder),
@@ -339,25 +303,11 @@ def _works(folder: Path | None) -> dict[str, Trials]:
     }
 
 
-def _quick(folder: Path | None) -> dict[str, Trials]:
-    """The paper's table on MovieLens 1M from one seed, and responses at one ε."""
-    return {"du-releases": randomizing.work(folder, seeds=1, wanted=_few)}
-
-
-def _few(run: Mapping[str, Any]) -> bool:
-    made = randomizing.alter_ego(run.get("keep", 0), run.get("keep", 0), release=run["release"])
-    usual = run == {"data": ML, "seed": 0, **made}
-    response = run["release"] == RESPONSE and run["epsilon"] == 2000 and "max_per_user" not in run
-    return run["data"] == ML and (usual or response or run["release"] == "raw")
-
-
 REPRODUCTION = Reproduction(
     paper="Du, Leighton & Patel 2019",
     makes="its table and two figures, linkage",
     sets=("ml-1m", "filmtrust", "anime"),
     minutes=45,
     works=_works,
-    quick=_quick,
     page=page,
-    lines=lines,
 )

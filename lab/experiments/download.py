@@ -17,7 +17,6 @@ from urllib.request import urlopen
 from platformdirs import user_cache_dir
 
 from hushrec import files
-from hushrec.data.domain import Domain
 from hushrec.errors import HushrecError
 
 _GROUPLENS = "https://files.grouplens.org/datasets/movielens/"
@@ -74,13 +73,6 @@ class Fetched:
     name: str
     ratings: Path
     catalogue: Path
-
-    def domain(self, max_per_user: int = 500) -> Domain:
-        """The domain given by the publisher's own list of items and description."""
-        known = SETS[self.name]
-        return Domain.from_catalogue(
-            self.catalogue, scale=known.scale, max_users=known.max_users, max_per_user=max_per_user
-        )
 
 
 def _movielens(name: str, digest: str, max_users: int, *, mirrored: bool = False) -> DataSet:

@@ -28,13 +28,9 @@ GREY = "#444444"
 REFERENCE: Any = {"color": GREY, "linestyle": "--", "linewidth": 1}
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")  # Okabe & Ito 2008
 MARKS = ("o", "s", "^", "D", "v", "P")
-SHADES = ("#9ECAE1", "#6BAED6", "#3182BD", "#08519C", "#08306B")  # light to dark: by lightness, not by hue
 FORMS = (".svg", ".pdf", ".png")
 _FIX = "choose another --figure"
-_DARK = {"#ffffff": "#16181c", "#000000": "#e4e4e4", GREY: "#b4b4b4"} | {
-    light.lower(): dark
-    for light, dark in zip(SHADES, ("#3182bd", "#6baed6", "#9ecae1", "#c6dbef", "#f7fbff"), strict=True)
-}
+_DARK = {"#ffffff": "#16181c", "#000000": "#e4e4e4", GREY: "#b4b4b4"}
 """Colour of the picture → its colour for readers who prefer dark pages; others are seen on either."""
 
 
@@ -44,8 +40,6 @@ def figure(
     levels: Sequence[str] = (),
     *,
     data: str = "",
-    title: str | None = None,
-    limits: tuple[float, float] | None = None,
 ) -> str:
     """The rows' first metric against ε, on a logarithmic axis with bands of 95 %; references as dashed lines.
 
@@ -57,8 +51,6 @@ def figure(
         named: curves by the label that stands beside their ends; at most six look different.
         levels: names of references, or of curves of which the baseline without noise is meant.
         data: how the data set is called.
-        title: read aloud in place of the picture; by default it names the metric.
-        limits: lowest and highest value that is drawn; what lies outside is cut off.
 
     Returns:
         SVG.
@@ -69,8 +61,8 @@ def figure(
     Privacy: private, as the rows.
     """
     metric = metrics(rows)[0]
-    with _drawn(rows, named, levels, data, limits) as drawing:
-        return svg(drawing, title or f"{'Prediction error' if metric == 'rmse' else metric} against epsilon")
+    with _drawn(rows, named, levels, data) as drawing:
+        return svg(drawing, f"{'Prediction error' if metric == 'rmse' else metric} against epsilon")
 
 
 def write(
@@ -92,7 +84,7 @@ def write(
         return
     undated: dict[str, None] = {"CreationDate": None} if path.suffix == ".pdf" else {}
     with (
-        _drawn(rows, named, levels, data, None) as drawing,
+        _drawn(rows, named, levels, data) as drawing,
         files.refusing(path, "written", ConfigError, _FIX),
         files.whole(path) as file,
     ):
@@ -105,7 +97,6 @@ def _drawn(
     named: Mapping[str, Curve],
     levels: Sequence[str],
     data: str,
-    limits: tuple[float, float] | None,
 ) -> Iterator["Figure"]:
     metric = metrics(rows)[0]
     lines = list(summary(rows).iter_rows(named=True))
@@ -140,7 +131,6 @@ def _drawn(
             axes.axhline(found[0], zorder=0, **look)
             ends.append((f"{shown} {found[0]:.4f}", right, found[0], look))
         axes.set_xlim(right=right)
-        axes.set_ylim(limits)
         _name(axes, ends)
         axes.set_xlabel("ε (logarithmic)")
         axes.set_ylabel("RMSE, stars" if metric == "rmse" else metric)

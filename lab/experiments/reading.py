@@ -87,15 +87,15 @@ def metrics(rows: pl.DataFrame) -> list[str]:
     return [name for name in rows.columns if name in METRICS or "@" in name]
 
 
-def curves(rows: pl.DataFrame, metric: str | None = None) -> list[Curve]:
+def curves(rows: pl.DataFrame) -> list[Curve]:
     """The curves with a finite ε, in the order of the rows."""
-    noisy = measured(rows, metric).filter(pl.col("epsilon").is_finite())
+    noisy = measured(rows).filter(pl.col("epsilon").is_finite())
     return [Curve(*row) for row in noisy.select(Curve._fields).unique(maintain_order=True).iter_rows()]
 
 
-def labels(rows: pl.DataFrame, metric: str | None = None) -> dict[str, Curve]:
+def labels(rows: pl.DataFrame) -> dict[str, Curve]:
     """The curves by name, with so much of unit, adjacency and analysis as tells them from each other."""
-    found = curves(rows, metric)
+    found = curves(rows)
     differ = {
         name: [len({curve[i] for curve in found if curve.name == name}) > 1 for i in range(4)]
         for name in {curve.name for curve in found}
@@ -107,48 +107,43 @@ def labels(rows: pl.DataFrame, metric: str | None = None) -> dict[str, Curve]:
     return named
 
 
-def references(rows: pl.DataFrame, metric: str | None = None) -> list[str]:
+def references(rows: pl.DataFrame) -> list[str]:
     """Names of the references, in the order of the rows."""
-    exact = measured(rows, metric).filter(pl.col("settings").is_null())
+    exact = measured(rows).filter(pl.col("settings").is_null())
     return exact["name"].unique(maintain_order=True).to_list()
 
 
-def exact(rows: pl.DataFrame, metric: str | None = None) -> list[str]:
+def exact(rows: pl.DataFrame) -> list[str]:
     """Names of the models that were run without noise, under one analysis alone; they may have no curve."""
-    alone = measured(rows, metric).filter(pl.col("epsilon").is_infinite(), pl.col("settings").is_not_null())
+    alone = measured(rows).filter(pl.col("epsilon").is_infinite(), pl.col("settings").is_not_null())
     found = alone.select("name", "analysis").unique(maintain_order=True)["name"].to_list()
     return [name for name in found if found.count(name) == 1]
 
 
-def unpriced(rows: pl.DataFrame, metric: str | None = None) -> list[Curve]:
+def unpriced(rows: pl.DataFrame) -> list[Curve]:
     """The curves for whose noise no finite ε is known: their budget's ε only names their points."""
     endless = pl.col("epsilon").is_finite() & pl.col("true_epsilon").is_infinite()
-    return curves(rows.filter(endless.fill_null(value=False)), metric)
+    return curves(rows.filter(endless.fill_null(value=False)))
 
 
-def summary(rows: pl.DataFrame, against: str | None = None, metric: str | None = None) -> pl.DataFrame:
+def summary(rows: pl.DataFrame) -> pl.DataFrame:
     """A line for every curve and ε, references and baselines without noise included.
 
     Args:
         rows: of one grid; failed runs are passed over. Lines of an earlier summary are returned as they are.
-        against: name of a reference, or of a curve of which the baseline without noise is meant.
-        metric: whose interval is wanted; the first of ``metrics`` by default.
 
     Returns:
         ``name, unit, adjacency, analysis, epsilon``; numbers of ``splits`` and ``runs``; the metric under its
         own name, such as ``rmse``: the mean over splits of the means over seeds, with its ``standard_error``
         and 95 % interval ``low, high``; means of the other metrics; ``true_epsilon`` (the largest) and
-        ``claimed_epsilon``; medians ``fit_seconds`` and ``predict_seconds``; with ``against``,
-        ``difference`` of the metric and its paired interval ``difference_low, difference_high``.
-
-    Raises:
-        ConfigError: ``against`` or the metric is not there, or ``against`` is several.
+        ``claimed_epsilon``; medians ``fit_seconds`` and ``predict_seconds``. The first of ``metrics`` has the
+        interval.
     """
-    metric = _known(rows, metric)
+    metric = metrics(rows)[0]
     if "low" in rows.columns:
-        return measured(rows, metric)
+        return measured(rows)
     others = [name for name in metrics(rows) if name != metric]
-    rows = measured(rows, metric)
+    rows = measured(rows)
     where = [*Curve._fields, "epsilon"]
     lines = rows.group_by(where, maintain_order=True).agg(
         pl.col("split").n_unique().alias("splits"),
@@ -168,17 +163,10 @@ def summary(rows: pl.DataFrame, against: str | None = None, metric: str | None =
         pl.Series("high", [f.high for f in found]),
         *(pl.Series(name, _over_splits(_by_split(rows, name))) for name in others),
     ]
-    if against is not None:
-        apart = [interval(line, draws) for line in errors - errors[_level(lines, against)]]
-        added += [
-            pl.Series("difference", [d.value for d in apart]),
-            pl.Series("difference_low", [d.low for d in apart]),
-            pl.Series("difference_high", [d.high for d in apart]),
-        ]
     return lines.with_columns(added)
 
 
-def crossing(rows: pl.DataFrame, curve: Curve, level: str, metric: str | None = None) -> Crossing:
+def crossing(rows: pl.DataFrame, curve: Curve, level: str) -> Crossing:
     """Where a curve crosses a reference that was measured on the same splits.
 
     A curve with noise wiggles, so of its points on the grid all from some ε on must be as good as the
@@ -189,24 +177,21 @@ def crossing(rows: pl.DataFrame, curve: Curve, level: str, metric: str | None = 
         rows: of one grid.
         curve: whose points with finite ε are read.
         level: name of a reference, or of a curve of which the baseline without noise is meant.
-        metric: what is read; the first of ``metrics`` by default.
 
     Returns:
         The crossing with its interval.
 
     Raises:
-        ConfigError: Curve, level or metric is not there, or the level is several.
+        ConfigError: Curve or level is not there, or the level is several.
     """
-    metric = _known(rows, metric)
-    rows = measured(rows, metric)
+    metric = metrics(rows)[0]
+    rows = measured(rows)
     where = [*Curve._fields, "epsilon"]
     lines = rows.select(where).unique(maintain_order=True)
     errors = _by_split(rows, metric) * (1 if metric in METRICS else -1)
     mine = [i for i, line in enumerate(lines.iter_rows()) if line[:4] == curve and math.isfinite(line[4])]
     if not mine:
-        raise ConfigError(
-            f"there is no curve {curve!s}; there are {'; '.join(map(str, curves(rows, metric)))}"
-        )
+        raise ConfigError(f"there is no curve {curve!s}; there are {'; '.join(map(str, curves(rows)))}")
     mine.sort(key=lambda i: lines["epsilon"][i])
     apart = errors[mine] - errors[_level(lines, level)]
     epsilons = lines["epsilon"].to_numpy()[mine]
@@ -278,23 +263,9 @@ def _first_below(apart: Floats, places: Floats) -> Floats:
     return found
 
 
-def _known(rows: pl.DataFrame, metric: str | None) -> str:
-    """The metric that is read.
-
-    Raises:
-        ConfigError: It is not among the columns.
-    """
-    there = metrics(rows)
-    if metric is None and there:
-        return there[0]
-    if metric not in there:
-        raise ConfigError(f"these rows do not have the metric {metric!r}; they have {', '.join(there)}")
-    return metric
-
-
-def measured(rows: pl.DataFrame, metric: str | None = None) -> pl.DataFrame:
-    """The runs that have the metric: those that failed do not, nor do references of another kind."""
-    return rows.filter(pl.col(_known(rows, metric)).is_not_null())
+def measured(rows: pl.DataFrame) -> pl.DataFrame:
+    """The runs that have the first metric: those that failed do not, nor do references of another kind."""
+    return rows.filter(pl.col(metrics(rows)[0]).is_not_null())
 
 
 def _over_splits(table: Floats) -> list[float]:

@@ -119,10 +119,6 @@ class Results:
         """
         return self._read(self._parts())
 
-    def named(self, names: dict[str, str]) -> pl.DataFrame:
-        """What ``merge`` would write."""
-        return self._named(self.rows(), names)
-
     def merge(self, names: dict[str, str]) -> pl.DataFrame:
         """Write the table of the runs of a grid. Others stay beside it, for a grid that asks for them.
 

@@ -108,10 +108,6 @@ class Experiment(Generic[C]):
                     "again with fewer --workers: what was finished is kept"
                 ) from None
 
-    def rows(self) -> pl.DataFrame:
-        """Everything that is finished, also while another process goes on with it."""
-        return self._results.named(self._names())
-
     def table(self) -> pl.DataFrame:
         """Everything that is finished, written as one table."""
         return self._results.merge(self._names())

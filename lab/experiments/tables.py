@@ -17,15 +17,13 @@ UNPRICED = "†"
 _POINT = (*Curve._fields, "epsilon")
 
 
-def marked(rows: pl.DataFrame, named: Mapping[str, Curve], metric: str | None = None) -> dict[str, Curve]:
+def marked(rows: pl.DataFrame, named: Mapping[str, Curve]) -> dict[str, Curve]:
     """The curves by label, those for whose noise no finite ε is known with a mark."""
-    doubted = unpriced(rows, metric)
+    doubted = unpriced(rows)
     return {f"{label} {UNPRICED}" if curve in doubted else label: curve for label, curve in named.items()}
 
 
-def conditions(
-    rows: pl.DataFrame, shown: Sequence[Curve], bare: Sequence[str] = (), metric: str | None = None
-) -> list[str]:
+def conditions(rows: pl.DataFrame, shown: Sequence[Curve], bare: Sequence[str] = ()) -> list[str]:
     """What a figure or a table of the curves must say beside their numbers, one fact each.
 
     Unit, adjacency and δ where all have the same; the model of each; for which no ε is known; what intervals
@@ -35,17 +33,16 @@ def conditions(
         rows: of one grid, or the lines of their summary with models and δ.
         shown: the curves.
         bare: names of models that are shown without noise.
-        metric: that is shown; the first by default.
     """
     wanted = pl.struct(Curve._fields).is_in([curve._asdict() for curve in shown])
-    there = measured(rows, metric)
+    there = measured(rows)
     mine = there.filter(wanted, pl.col("epsilon").is_finite())
     units, adjacencies, deltas = (mine[name].unique().sort() for name in ("unit", "adjacency", "delta"))
     exact = there.filter(
         pl.col("epsilon").is_infinite(), pl.col("analysis").is_not_null(), pl.col("name").is_in(bare)
     )
     pairs = pl.concat([found.select("name", "model") for found in (mine, exact)]).unique(maintain_order=True)
-    doubted = dict.fromkeys(curve.name for curve in unpriced(rows, metric) if curve in shown)
+    doubted = dict.fromkeys(curve.name for curve in unpriced(rows) if curve in shown)
     splits = sorted({*mine["splits"]}) if "low" in rows.columns else [rows["split"].n_unique()]
     counts = " or ".join(map(str, splits))
     many = (
@@ -68,13 +65,11 @@ def points(rows: pl.DataFrame, curve: Curve) -> dict[float, dict[str, Any]]:
     return {line["epsilon"]: line for line in lines}
 
 
-def spread(line: Mapping[str, Any] | None, *, deviation: bool = False) -> str:
-    """RMSE ± half the 95 % interval of a summary's line, or the standard deviation; nothing of no line."""
+def spread(line: Mapping[str, Any] | None) -> str:
+    """RMSE ± half the 95 % interval of a summary's line; nothing of no line."""
     if line is None:
         return ""
     half = (line["high"] - line["low"]) / 2
-    if deviation:
-        half = line["standard_error"] * math.sqrt(line["splits"])
     return f"{line['rmse']:.4f}" if math.isnan(half) else f"{line['rmse']:.4f} ± {half:.4f}"
 
 
@@ -83,9 +78,6 @@ def errors(
     named: Mapping[str, Curve],
     epsilons: Sequence[float],
     levels: Sequence[str] = (),
-    *,
-    deviation: bool = False,
-    aims: Mapping[float, float] | None = None,
 ) -> str:
     """RMSE and its spread of every curve at every ε; references below. Curves without a run are left out.
 
@@ -94,16 +86,14 @@ def errors(
         named: curves by the label that they are shown under.
         epsilons: columns; infinity is the baseline without noise.
         levels: names of references.
-        deviation: show the standard deviation over splits in place of half the 95 % interval.
-        aims: ε to what was aimed at, shown above.
     """
     lines: dict[tuple[str | float | None, ...], str] = {}
     for line in summary(rows).iter_rows(named=True):
         key = (
             (line["name"], line["analysis"]) if math.isinf(line["epsilon"]) else tuple(map(line.get, _POINT))
         )
-        lines[key] = spread(line, deviation=deviation)
-    body = [["aim", *(f"{aims[e]:.3f}" if e in aims else "" for e in epsilons)]] if aims else []
+        lines[key] = spread(line)
+    body: list[list[str]] = []
     for label, curve in named.items():
         keys = ((curve.name, curve.analysis) if math.isinf(e) else (*curve, float(e)) for e in epsilons)
         body.append([label, *(lines.get(key, "") for key in keys)])
@@ -142,3 +132,12 @@ def markdown(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
     """A table; its first column is text, the others are figures."""
     lines = [header, ["---", *["---:"] * (len(header) - 1)], *body]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def placed(text: str, mark: str, made: str) -> str:
+    """A page with a part between a mark and the next end of a table; unchanged without the mark."""
+    if f"{mark}\n" not in text:
+        return text
+    start = text.index(f"{mark}\n") + len(mark) + 1
+    inside = f"{made.rstrip()}\n" if made.strip() else ""
+    return text[:start] + inside + text[text.index("<!-- end of table -->", start) :]

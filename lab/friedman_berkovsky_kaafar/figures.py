@@ -9,7 +9,7 @@ Wang & Smola 2015, Fig. 1 and 4.
 Privacy: private, as the runs; the page shows averages over splits.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,12 @@ import polars as pl
 from lab import reproduction
 from lab.experiments import datasets
 from lab.experiments.grid import Grid
-from lab.experiments.plots import COLOURS, canvas, caption, figure, svg
 from lab.experiments.reading import Curve, crossing, summary
 from lab.experiments.tables import errors, markdown
 from lab.experiments.work import Work
 from lab.friedman_berkovsky_kaafar import private_neighbours
 from lab.friedman_berkovsky_kaafar.reproduction import beside
-from lab.published import name_of
-from lab.reproduction import Line, Reproduction, Trial, Trials, grids, part, read
+from lab.reproduction import Reproduction, Trial, Trials, grids, read
 
 NAMES = ("figures-1m", "figures-100k")
 COUNTS, KNN = "figures-items", "figures-knn"
@@ -39,12 +37,6 @@ SETTINGS = {"λ": "regularization λ, d = 3, k = 10", "d": "factors d, λ = 0.08
 CROSSED = 0.18
 """ε at which both private kNN and private global effects cross the item average (§5.4)."""
 EPSILONS = [0.2, 0.5, 1.0, 2.0, 4.0, 8.0, 20.0]
-FEW = {1.0, 4.0}
-WHY = {
-    "kNN": "kNN: the paper prints neither the Δ of its covariance nor its cleaning, and no β of its averages",
-    "GE": "GE: the paper prints no β of its averages",
-    "ISGD": "ISGD: the paper says that factors win at a higher ε, and prints none; ours is the grid's first",
-}
 
 
 @dataclass(frozen=True)
@@ -70,13 +62,6 @@ def works(folder: Path | None) -> dict[str, Work[Any]]:
     return {**made, KNN: _neighbours(made["figures-1m"], EPSILONS), COUNTS: items}
 
 
-def quick(folder: Path | None) -> dict[str, Work[Any]]:
-    """Fig. 5a at two ε on one split."""
-    grid = part(grids("figures-1m")(folder)["figures-1m"], FEW)
-    grid = grid.model_copy(update={"run": tuple(run for run in grid.run if run.name in COMPARED)})
-    return {"figures-1m": grid, KNN: _neighbours(grid, sorted(FEW))}
-
-
 def _neighbours(grid: Grid, epsilons: Sequence[float]) -> Trials:
     return private_neighbours.work(grid.data, grid.split, epsilons)
 
@@ -86,32 +71,16 @@ def page(results: Path, folder: Path) -> None:
     large, small, neighbours, items = read(results, *NAMES, KNN, COUNTS).values()
     large = _with(large, neighbours)
     reproduction.curves(dict(zip(NAMES, (large, small), strict=True)), folder / "figures.csv")
-    made = figures(folder)
+    made = {}
     for name, named in _curves().items():
         made[f"{name} errors"] = errors(large, named, EPSILONS, [IA, GE])
     made["crossings"] = _crossings(large)
     made["fig 5a ridges"] = private_neighbours.ridges(neighbours)
     made["fig 5a better"] = _better(large)
     made["fig 6 best"] = _best(small)
-    made["liu 1"] = reproduction.picture(_rated(items), "figures-liu-1", "Ratings of items", folder)
     made["liu 1 shares"] = _shares(items)
     made["liu 4"] = _passes(small)
     reproduction.page("figures", made, folder)
-
-
-def figures(folder: Path) -> dict[str, str]:
-    """Draw the figures of figures.csv."""
-    large, small = reproduction.stored(folder / "figures.csv", grids(*NAMES)(None))
-    kNN = pl.when(name="kNN")
-    model = kNN.then(pl.lit(name_of(type(private_neighbours.FORM)))).otherwise("model")
-    large = large.with_columns(model=model, delta=kNN.then(0.0).otherwise("delta"))
-    made = {}
-    for name, named in _curves().items():
-        title = f"MovieLens 1M, {name}" if name != "laplace" else "MovieLens 1M, Laplace and Gaussian noise"
-        drawn = figure(large, named, [IA, GE], title=title, limits=(0.85, 1.2))
-        made[name] = reproduction.redrawn(drawn, f"figures-{name.replace(' ', '-')}", title, folder)
-    made["fig 6"] = reproduction.redrawn(_settings(small), "figures-fig-6", "MovieLens 100K, Fig. 6", folder)
-    return made
 
 
 def _curves() -> dict[str, dict[str, Curve]]:
@@ -122,19 +91,6 @@ def _curves() -> dict[str, dict[str, Curve]]:
         "fig 5a": _of(*COMPARED),
         "laplace": _of(*LAPLACE, adjacency="add-remove"),
     }
-
-
-def lines(data: Mapping[str, pl.DataFrame]) -> list[Line]:
-    """Fig. 5a: where private neighbours and averages cross the item average, and where factors win."""
-    if KNN not in data:
-        return []
-    rows = _with(data["figures-1m"], data[KNN])
-    kNN, GE, ISGD = (_of(name)[name] for name in ("kNN", "GE", "ISGD"))
-    return [
-        Line(f"kNN falls below {IA} at ε =", f"{CROSSED:g}", str(crossing(rows, kNN, IA)), "", WHY["kNN"]),
-        Line(f"GE falls below {IA} at ε =", f"{CROSSED:g}", str(crossing(rows, GE, IA)), "", WHY["GE"]),
-        Line("ISGD stays below kNN from ε =", "higher", beside(rows, ISGD, kNN), "", WHY["ISGD"]),
-    ]
 
 
 def _with(grid: pl.DataFrame, neighbours: pl.DataFrame) -> pl.DataFrame:
@@ -153,19 +109,6 @@ def _exact(rows: pl.DataFrame, letter: str) -> list[tuple[float, float, float, f
         for row in mine.iter_rows(named=True)
     ]
     return sorted(found)
-
-
-def _settings(rows: pl.DataFrame) -> str:
-    """Fig. 6: three panels, one setting each."""
-    with canvas(2.8, width=7.2, panels=(1, 3)) as (drawing, axes):
-        for (letter, label), panel in zip(SETTINGS.items(), axes, strict=True):
-            at, rmse, low, high = zip(*_exact(rows, letter), strict=True)
-            panel.fill_between(at, low, high, color=COLOURS[0], alpha=0.2, linewidth=0)
-            panel.plot(at, rmse, color=COLOURS[0], marker="o", markersize=4)
-            panel.set_xlabel(label, fontsize=8)
-        axes[0].set_ylabel("RMSE, stars")
-        caption(drawing, "MovieLens 100K", "no noise", "bands: 95 % over three folds")
-        return svg(drawing, "RMSE by regularization, factors and iterations")
 
 
 def _best(rows: pl.DataFrame) -> str:
@@ -190,16 +133,6 @@ def _better(rows: pl.DataFrame) -> str:
     kNN = _of("kNN")["kNN"]
     body = [[name, beside(rows, _of(name)[name], kNN)] for name in COMPARED if name != "kNN"]
     return markdown(["", "better than kNN from ε ="], body)
-
-
-def _rated(items: pl.DataFrame) -> str:
-    """Liu's Fig. 1: how many items have at least so many ratings."""
-    with canvas(3.0) as (drawing, (axes,)):
-        axes.loglog(items["ratings"], items["rank"], color=COLOURS[0])
-        axes.set_xlabel("ratings")
-        axes.set_ylabel("items with at least as many")
-        caption(drawing, "MovieLens 1M")
-        return svg(drawing, "Items by their number of ratings")
 
 
 def _shares(items: pl.DataFrame) -> str:
@@ -227,8 +160,5 @@ REPRODUCTION = Reproduction(
     sets=("ml-1m", "ml-100k"),
     minutes=30,
     works=works,
-    quick=quick,
     page=page,
-    figures=figures,
-    lines=lines,
 )

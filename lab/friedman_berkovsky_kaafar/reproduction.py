@@ -3,17 +3,15 @@
 Privacy: private, as the runs; the page shows averages over splits.
 """
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
 
 from lab import reproduction
-from lab.experiments.plots import figure
 from lab.experiments.reading import Curve, crossing, summary
 from lab.experiments.tables import crossings, errors, markdown, points, spread
-from lab.reproduction import Line, Reproduction, grids, part, read
+from lab.reproduction import Reproduction, grids, read
 
 NAMES = ("ml-100k", "ml-1m", "ml-1m-covariance", "ml-1m-user")
 IA, GE = "item average", "global effects"
@@ -31,11 +29,6 @@ TABLE_3 = {
     "ml-100k": {"global average": 1.1256, IA: 1.0278, GE: 0.9571, "clean MF, ALS, as in the paper": 0.9198},
     "ml-1m": {"global average": 1.1171, IA: 0.9795, GE: 0.9161, "clean MF, ALS, as in the paper": 0.8604},
 }
-WHY = {
-    "replace": "bounded: the paper adds up the ε of all steps under Laplace noise; ours is Gaussian noise "
-    "at δ = 1e-6, composed exactly, and better shrinkage",
-    "add-remove": "unbounded: as bounded; also, no finite ε is known for the published PSGD and PALS",
-}
 OURS = ["clean MF, ALS, ours", "clean MF, SGD, ours"]
 BOUND = {"replace": "bounded (replace)", "add-remove": "unbounded (add-remove)"}
 
@@ -47,7 +40,7 @@ def page(results: Path, folder: Path) -> None:
     some = data["ml-1m"].filter(pl.col("split").is_in(covariance["split"].unique().to_list()))
     both = pl.concat([some, covariance.filter(pl.col("settings").is_not_null())], how="diagonal_relaxed")
     reproduction.curves(data, folder / "friedman.csv")
-    part = {"Table 3": _baselines(data), **figures(folder)}
+    part = {"Table 3": _baselines(data)}
     for adjacency in BOUND:
         for grid in ("ml-100k", "ml-1m"):
             part[f"published {grid} {adjacency}"] = _published(data[grid], grid, adjacency)
@@ -60,42 +53,6 @@ def page(results: Path, folder: Path) -> None:
     user = _of(("GE", "MM's SVD", "PSGD"), "add-remove", "corrected", "user")
     part["user"] = errors(data["ml-1m-user"], user, [0.5, 1, 2, 4, 8, 20], [IA, GE])
     reproduction.page("friedman", part, folder)
-
-
-def figures(folder: Path) -> dict[str, str]:
-    """Draw the figures of friedman.csv: McSherry & Mironov's models over the fewer splits that they have."""
-    rows, covariance = reproduction.stored(folder / "friedman.csv", grids("ml-1m", "ml-1m-covariance")(None))
-    both = pl.concat([rows, covariance.filter(pl.col("analysis").is_not_null())])
-    part = {}
-    for adjacency, bound in BOUND.items():
-        drawings = {
-            "published": (rows, _of(FOUR, adjacency, "published"), (0.85, 1.15)),
-            "corrected": (both, _of(SIX, adjacency, "corrected"), (0.84, 1.0)),
-        }
-        for form, (lines, named, limits) in drawings.items():
-            title = f"MovieLens 1M, {bound}, {form}"
-            drawn = figure(lines, named, [IA, GE], title=title, limits=limits)
-            name = f"fbk-{form}-{adjacency}"
-            part[f"{form} figure {adjacency}"] = reproduction.redrawn(drawn, name, title, folder)
-    return part
-
-
-def lines(data: Mapping[str, pl.DataFrame]) -> list[Line]:
-    """Tables 4 and 5: the ε at which each algorithm crosses each baseline."""
-    grid = "ml-1m" if "ml-1m" in data else "ml-100k"
-    found = []
-    for adjacency, bound in BOUND.items():
-        for name, printed in PAPER[grid, adjacency].items():
-            for level, paper in zip((IA, GE), printed, strict=True):
-                published, corrected = (
-                    str(crossing(data[grid], Curve(name, "record", adjacency, analysis), level))
-                    for analysis in ("published", "corrected")
-                )
-                what = f"{name} falls below {level} at ε =, {bound}, {grid}"
-                found.append(
-                    Line(what, f"{paper:g}" if paper else "never", published, corrected, WHY[adjacency])
-                )
-    return found
 
 
 def _of(names: Iterable[str], adjacency: str, analysis: str, unit: str = "record") -> dict[str, Curve]:
@@ -172,11 +129,5 @@ REPRODUCTION = Reproduction(
     sets=("ml-100k", "ml-1m"),
     minutes=45,
     works=grids(*NAMES),
-    quick=lambda folder: {
-        name: part(grid, {0.5, 1, 2, 4, 8, 20, 40, math.inf})
-        for name, grid in grids("ml-100k")(folder).items()
-    },
     page=page,
-    figures=figures,
-    lines=lines,
 )

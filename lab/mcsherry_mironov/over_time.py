@@ -8,7 +8,6 @@ Privacy: private. All noise is seeded, and errors are measured on real ratings.
 
 import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +24,6 @@ from hushrec.errors import ConfigError
 from hushrec.evaluation.compare import METRICS
 from hushrec.evaluation.protocol import predictions
 from hushrec.privacy.noise.entropy import Seeded
-from lab.experiments.plots import COLOURS, GREY, REFERENCE, canvas, caption, errorbars, svg
 from lab.experiments.source import Data, Place
 from lab.experiments.tables import markdown
 from lab.published import McSherryKNN, cost, fit
@@ -39,7 +37,6 @@ TYPES = {
     "model": pl.String,
 }
 DATA = {"name": "ml-100k", "domain": {"max_users": 10_000, "max_per_user": 1682}}
-SMALL: Any = {"frameon": False, "fontsize": 8, "columnspacing": 1, "handletextpad": 0.4}
 MODELS: dict[str, Any] = {"published": McSherryKNN, "corrected": hr.CovarianceKNN}
 
 
@@ -53,12 +50,12 @@ def budget(epsilon: float) -> hr.Budget:
     return hr.Budget(epsilon=epsilon, delta=DELTA, unit="record", adjacency="add-remove")
 
 
-def work(folder: Path | None, days: Sequence[int] = DAYS, seeds: int = SEEDS) -> Trials:
+def work(folder: Path | None) -> Trials:
     """Every fit: at each θ as published, corrected at the same true ε, and both without noise."""
     thetas = (*THETAS, None)
     settings = [
         {"day": day, "seed": seed, "model": model, "theta": theta}
-        for seed, day, model, theta in itertools.product(range(seeds), days, MODELS, thetas)
+        for seed, day, model, theta in itertools.product(range(SEEDS), DAYS, MODELS, thetas)
     ]
     data = Data.model_validate(DATA, context=Place(Path(), folder))
     return Trials([Trial(f"{s['model']}, day {s['day']}", s) for s in settings], Growth(data), TYPES)
@@ -143,35 +140,3 @@ def table(rows: pl.DataFrame) -> str:
     header = ["day", "users", "ratings", "kNN, no noise"]
     header += [f"θ = {theta:g}, {model}, %" for theta in THETAS for model in MODELS]
     return markdown(header, body)
-
-
-def picture(found: pl.DataFrame, title: str) -> str:
-    """Loss, and the number of records, over time, from ``losses``."""
-    with canvas(3.8, width=7.2, panels=(1, 2), letters=9) as (drawing, panels):
-        for axes, model in zip(panels, MODELS, strict=True):
-            for theta, colour in zip(THETAS, COLOURS, strict=False):
-                mine = found.filter(model=model, theta=theta)
-                label = f"θ = {theta:g}"
-                if model == "corrected":
-                    label = f"ε = {mine['true_epsilon'][0]:.2g}"
-                errorbars(axes, mine.select("day", "loss", "half").rows(), colour, label)
-            axes.set_xlabel("days since the first rating")
-            axes.set_title(f"{MODELS[model].__name__}, {model}", fontsize=9, pad=22)
-            axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, **SMALL)
-            records = axes.twinx()
-            grown = found.filter(model=model, theta=THETAS[0])
-            records.plot(grown["day"], np.asarray(grown["ratings"]) / 1000, color=GREY, linestyle=":")
-            records.spines["right"].set_visible(True)
-            records.set_ylim(0)
-        panels[0].set_yscale("log")
-        panels[0].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        panels[0].set_ylabel("loss of RMSE, % (left: logarithmic)")
-        panels[1].axhline(0, zorder=0, **REFERENCE)
-        records.set_ylabel("ratings, thousands (dotted)")
-        caption(
-            drawing,
-            "MovieLens 100K",
-            "unit record, add-remove, δ = 1e-6",
-            f"{SEEDS} draws of noise and parts",
-        )
-        return svg(drawing, title)

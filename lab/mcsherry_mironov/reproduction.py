@@ -12,14 +12,13 @@ import polars as pl
 
 from lab import reproduction
 from lab.experiments.grid import Grid
-from lab.experiments.plots import COLOURS, MARKS, REFERENCE, canvas, caption, svg
 from lab.experiments.reading import Crossing, Curve, crossing, summary
 from lab.experiments.source import Data, Place, Split
 from lab.experiments.tables import markdown, points, spread
 from lab.experiments.work import Work
 from lab.mcsherry_mironov import over_time, refitting
 from lab.mcsherry_mironov.over_time import DELTA, claimed
-from lab.reproduction import Line, Reproduction, read
+from lab.reproduction import Reproduction, read
 
 GRIDS = ("mm-100k", "mm-1m", "mm-1m-user")
 THETAS = (0.05, 0.15, 0.5, 1.0, 2.0, 4.0, 10.0, 25.0)
@@ -47,11 +46,6 @@ CORRECTED = {"CovarianceKNN": "kNN, cleaned", "CovarianceSVD": "SVD, cleaned", "
 """Corrected model → the published curve whose colour it has."""
 MEASURED = {EFFECTS: 4}
 """Number of measurements of a curve, where it is not that of the covariance."""
-WHY = {
-    "Fig. 1": "Fig. 1: the Netflix Prize has a hundred times the ratings of MovieLens 1M, and "
-    "noise does not grow with them; the corrected models get less noise for the same ε, and clean by it",
-    "Fig. 2": "Fig. 2: MovieLens 100K has a thousandth of the Netflix Prize's ratings, over seven months",
-}
 FRAMES = {
     "mm-100k": ("ml-100k", {"max_users": 10_000, "max_per_user": 1682}),
     "mm-1m": ("ml-1m", {"max_per_user": 3952}),
@@ -67,14 +61,6 @@ def works(folder: Path | None) -> dict[str, Work[Any]]:
         "mm-1m": grid("mm-1m", "record", folder, thetas=LARGE_THETAS, **large),
         "mm-1m-user": grid("mm-1m", "user", folder, thetas=USER_THETAS, raw=False, **large),
         **{name: refit(*of, folder) for name, of in REFITS.items()},
-    }
-
-
-def quick(folder: Path | None) -> dict[str, Work[Any]]:
-    """A small part: one split of MovieLens 100K, and two days."""
-    return {
-        "mm-100k": grid("mm-100k", "record", folder, splits=1, thetas=THETAS[1::2], epsilons=EPSILONS[2::2]),
-        "mm-time": over_time.work(folder, days=over_time.DAYS[::3], seeds=1),
     }
 
 
@@ -175,30 +161,6 @@ def passes(rows: pl.DataFrame, label: str, unit: str = "record") -> Crossing:
     return crossing(rows, curve(label, unit), EFFECTS)
 
 
-def lines(data: Mapping[str, pl.DataFrame]) -> list[Line]:
-    """Where curves pass the paper's effects without noise, in place of Cinematch."""
-    found = []
-    for grid, unit in (("mm-1m", "record"), ("mm-1m-user", "user"), ("mm-100k", "record")):
-        if grid not in data:
-            continue
-        theta, true = by_theta(data[grid]), by_truth(data[grid])
-        for model, label in tuple(CORRECTED.items())[:2]:
-            ours = f"ε {passes(true, label, unit)}, which is θ {passes(theta, label, unit)}"
-            where = "MovieLens 100K" if grid == "mm-100k" else "MovieLens 1M"
-            what = f"true ε at which {label}, passes exact effects, unit {unit}, {where}"
-            paper = "θ 0.15, of Cinematch on Netflix" if unit == "record" else "in its full version"
-            found.append(Line(what, paper, ours, f"ε {passes(true, model, unit)}", WHY["Fig. 1"]))
-    grown = {tuple(line[:3]): line for line in over_time.losses(data["mm-time"]).iter_rows()}
-    days = sorted({day for _, _, day in grown})
-    last = over_time.THETAS[-1]
-    published, corrected = (
-        " to ".join(f"{grown[model, last, day][-2]:.1f} %" for day in (days[0], days[-1]))
-        for model in over_time.MODELS
-    )
-    what = f"loss of kNN at θ = {last:g}, or its true ε, from day {days[0]} to {days[-1]}"
-    return [*found, Line(what, "falls with the data (θ = 0.15)", published, corrected, WHY["Fig. 2"])]
-
-
 def page(results: Path, folder: Path) -> None:
     """Write the page, its figures and mcsherry-mironov.csv."""
     data = read(results, *GRIDS, "mm-time", *REFITS)
@@ -206,7 +168,7 @@ def page(results: Path, folder: Path) -> None:
     runs = pl.concat([data[name] for name in REFITS]).select("name", *refitting.TYPES)
     runs.write_csv(folder / "mcsherry-mironov-refit.csv", float_precision=5)
     over_time.losses(data["mm-time"]).write_csv(folder / "mcsherry-mironov-time.csv", float_precision=5)
-    part = figures(folder)
+    part = {}
     for unit, name in DRAWN.items():
         part[f"θ {unit}"] = _by_theta(data[name], unit)
         part[f"ε {unit}"] = _by_epsilon(data[name], unit)
@@ -217,70 +179,9 @@ def page(results: Path, folder: Path) -> None:
     for name, (grid, _, _) in REFITS.items():
         part[f"refit {grid}"] = _refits(data, name)
         part[f"chosen {grid}"] = _chosen(data[name])
-    part["older"] = older(data)
-    part["facts"] = facts(data)
     part["cleaning"] = _cleaning(data)
-    part["at the same ε"] = _at_the_same_epsilon(data)
     part["time"] = over_time.table(data["mm-time"])
     reproduction.page("mcsherry-mironov", part, folder)
-
-
-def figures(folder: Path) -> dict[str, str]:
-    """Draw the figures of the three CSVs."""
-    types = {"name": pl.String, **refitting.TYPES}
-    again = pl.read_csv(folder / "mcsherry-mironov-refit.csv", schema_overrides=types)
-    also = {"record": refitting.as_curves(again.filter(data="ml-1m"))}
-    made = works(None)
-    part = {}
-    for unit, name in DRAWN.items():
-        title = f"RMSE against θ and against the true ε of a {unit}, MovieLens 1M"
-        (rows,) = reproduction.stored(folder / "mcsherry-mironov.csv", {name: made[name]})
-        drawn = picture(rows, unit, title, "MovieLens 1M", also=also.get(unit))
-        part[f"figure 1 {unit}"] = reproduction.redrawn(drawn, f"mm-fig1-{unit}", title, folder)
-    lines = pl.read_csv(folder / "mcsherry-mironov-time.csv")
-    title = "What privacy costs over time, MovieLens 100K"
-    drawn = over_time.picture(lines, title)
-    part["figure 2"] = reproduction.redrawn(drawn, "mm-fig2", title, folder)
-    return part
-
-
-def picture(rows: pl.DataFrame, unit: str, title: str, *facts: str, also: pl.DataFrame | None = None) -> str:
-    """RMSE against θ, as the paper draws it, and against what the noise is worth; ``also`` if refitted."""
-    exact = _at(rows, EFFECTS)[math.inf]
-    with canvas(4.3, width=7.2, panels=(1, 2), letters=9) as (drawing, (left, right)):
-        for axes, moved, names in (
-            (left, by_theta(rows), published(rows)),
-            (right, by_truth(rows), (*published(rows), *CORRECTED)),
-        ):
-            for label in names:
-                place = list(PUBLISHED).index(CORRECTED.get(label, label))
-                line = sorted(points(moved, curve(label, unit)).items())
-                look: Any = {"color": COLOURS[place], "marker": MARKS[place], "markersize": 4}
-                look["linestyle"] = "-" if label in CORRECTED else "--"
-                look["linewidth"] = (
-                    2.4 if "KNN" in label.upper() else 1.2
-                )  # both are seen where they coincide
-                errors = [found["rmse"] for _, found in line]
-                axes.plot([at for at, _ in line], errors, label=label, **look)
-                if also is not None and axes is left and label != EFFECTS:
-                    line = sorted(points(also, curve(label, unit)).items())
-                    look |= {"linestyle": ":", "marker": "", "linewidth": 1.6}
-                    axes.plot([at for at, _ in line], [found["rmse"] for _, found in line], **look)
-            axes.axhline(exact, zorder=0, **REFERENCE)
-            axes.set_xscale("log")
-            axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-            axes.set_ylim(0.83, 1.45)
-        left.set_xlabel("θ (logarithmic)")
-        left.set_ylabel("RMSE, stars")
-        right.set_xlabel(f"true ε of a {unit} at δ = 1e-6 (logarithmic)")
-        left.set_title("as published" + ("" if also is None else "; dotted: refitted"), fontsize=9)
-        right.set_title("the same at its true ε, and corrected", fontsize=9)
-        drawing.legend(
-            *right.get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False, fontsize=8
-        )
-        about = f"unit {unit}, add-remove, δ = 1e-6", f"dashed: effects without noise, {exact:.3f}"
-        caption(drawing, *facts, *about, "what is above 1.45 is cut off")
-        return svg(drawing, title)
 
 
 def _by_theta(rows: pl.DataFrame, unit: str) -> str:
@@ -361,86 +262,11 @@ def _cleaning(data: Mapping[str, pl.DataFrame]) -> str:
     return markdown(["", *map(_shown, thetas)], body)
 
 
-def _at_the_same_epsilon(data: Mapping[str, pl.DataFrame]) -> str:
-    """The corrected SVD on MovieLens 1M beside the published one, cleaned."""
-    rows, label = data["mm-1m"], "SVD, cleaned"
-    ours = points(rows, curve("CovarianceSVD"))[4.0]["rmse"]
-    theirs, fitted = points(by_theta(rows), curve(label)), _at(refitted(data, "mm-1m-refit"), label)
-    said = [
-        f"{theirs[theta]['rmse']:.3f} at {theirs[theta]['true_epsilon']:.3g} ({fitted[theta]:.3f} refitted)"
-        for theta in (4.0, 25.0)
-    ]
-    return (
-        f"At a *true* ε of 4 the corrected `CovarianceSVD` has {ours:.3f}, and the published SVD, cleaned, "
-        f"{' and '.join(said)}.\n"
-    )
-
-
-def older(data: Mapping[str, pl.DataFrame]) -> str:
-    """Say which tables have rows of another noise at the same θ than Fig. 1: those made before a change."""
-    tables = {
-        "the refitted curves of MovieLens 1M": ("mm-1m", data["mm-1m-refit"]),
-        "those of MovieLens 100K": ("mm-100k", data["mm-100k-refit"]),
-        "Fig. 2": ("mm-100k", data["mm-time"]),
-    }
-    found = []
-    for what, (grid, rows) in tables.items():
-        now = points(by_theta(data[grid]), curve("kNN, cleaned"))
-        for theta, true in (
-            rows.drop_nulls("theta").select("theta", "true_epsilon").unique().sort("theta").rows()
-        ):
-            if theta in now and not math.isclose(true, now[theta]["true_epsilon"], rel_tol=1e-3):
-                found.append(
-                    f"{what} ({true:.2g} at θ = {theta:g}, in place of {now[theta]['true_epsilon']:.2g})"
-                )
-                break
-    if not found:
-        return ""
-    return (
-        "**Some rows are older than the others.** They were made when the published forms drew one noise for "
-        "a pair of entries, so for another true ε, and took 40 neighbours: " + "; ".join(found) + ". Their "
-        "published curves cannot be compared with the other tables point by point.\n"
-    )
-
-
-def _from(found: Crossing) -> str:
-    """From which θ a curve passes the line, in words."""
-    if math.isinf(found.value):
-        return f"not up to θ = {found.last:g}"
-    return f"from θ = {found.value:.2g}" if found.value else f"at θ = {found.first:g} already"
-
-
-def facts(data: Mapping[str, pl.DataFrame]) -> str:
-    """What the rows say to the first two of the three facts in the paper's text (§5.1)."""
-    tables = {"MovieLens 1M": ("mm-1m", "mm-1m-refit"), "100K": ("mm-100k", "mm-100k-refit")}
-    cleaned, raw, factor = [], [], []
-    for where, (grid, fitted) in tables.items():
-        as_is, again = by_theta(data[grid]), refitted(data, fitted)
-        both = [passes(as_is, label) for label in ("kNN, cleaned", "SVD, cleaned")]
-        factor.append(both[0].value)
-        cleaned.append(f"{_from(both[0])} and {_from(both[1])} ({where})")
-        for kind in ("kNN", "SVD"):
-            how = [_from(passes(rows, f"{kind}, raw")) for rows in (as_is, again)]
-            raw.append(f"{kind} on {where} {how[0]}, and refitted {how[1]}")
-    ten, hundred = factor[1] / factor[0], factor[0] / 0.15
-    return (
-        "- *Both cleaned curves cross Cinematch at θ ≈ 0.15.* Here kNN and SVD pass exact effects "
-        f"{', and '.join(cleaned)}. Noise does not grow with the data, and the sums do: ten times the "
-        f"ratings lower the crossing of kNN by a factor of {ten:.2g}, and the hundred times of Netflix by "
-        f"{hundred:.2g}.\n"
-        f"- *Raw curves pass the line at a larger θ.* Here: {'; '.join(raw)}.\n"
-    )
-
-
 REPRODUCTION = Reproduction(
     paper="McSherry & Mironov 2009",
     makes="Fig. 1 and 2",
     sets=("ml-100k", "ml-1m"),
     minutes=35,
     works=works,
-    quick=quick,
     page=page,
-    figures=figures,
-    lines=lines,
-    draw=lambda rows: picture(rows, "record", "RMSE against θ and against the true ε", "MovieLens 100K"),
 )

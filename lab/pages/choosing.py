@@ -1,9 +1,9 @@
-"""Writes the tables of docs/choosing.md and lab/scoreboard/choice.md: ``python -m lab.pages.choosing``."""
+"""Writes the tables of docs/choosing.md: ``python -m lab.pages.choosing [picture]``, or draws its picture."""
 
 import math
 import re
+import sys
 from functools import cache
-from itertools import product
 from pathlib import Path
 from statistics import NormalDist
 
@@ -13,8 +13,6 @@ from hushrec.documents.measured import Odds
 from hushrec.documents.promise import Guarantee, times
 from hushrec.text import one_in, percent
 from lab.experiments.plots import canvas, svg
-from lab.scoreboard.choice import ADAPTIVE, UNDECLARED, losses, stored
-from lab.scoreboard.choice import RESULTS as CHOICE
 
 DOCS = Path(__file__).parents[2] / "docs"
 RESULTS = Path(__file__).parents[1] / "scoreboard"
@@ -117,21 +115,6 @@ def rules():
     yield "| ratings | none, no noise | | `CovarianceSVD` |"
 
 
-def measured():
-    """How far each model is above the best of the first three on generated crowds (choice.csv), by branch."""
-    rows = losses(stored(CHOICE))
-    names = ("GlobalEffects", "PosteriorMF", "CovarianceSVD", ADAPTIVE, UNDECLARED)
-    yield f"| unit | branch | {' | '.join(f'`{n}`' for n in names[:4])} | no crowd declared | crowds and ε |"
-    yield f"|---|---|{'---|' * (len(names) + 1)}"
-    for unit, branch in product(("user", "record"), ("effects", "gradients", "covariance")):
-        there = rows.filter(unit=unit, branch=branch)
-        means = dict(there.group_by("model").agg(pl.col("loss").mean()).iter_rows())
-        if means:
-            cells = [f"{means[name]:.2f} %" if name in means else "" for name in names]
-            cases = there.filter(model=ADAPTIVE)
-            yield f"| `{unit}` | {branch} | {' | '.join(cells)} | {cases.height} |"
-
-
 # -- the pages --------------------------------------------------------------------------------------------
 
 
@@ -174,6 +157,8 @@ def write(page, made):
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["picture"]:
+        (DOCS / "choosing.svg").write_text(picture(), "utf-8")
+        sys.exit()
     tables = {name.__name__: "\n".join(name()) for name in (meanings, costs, rules)}
     write(DOCS / "choosing.md", {"story": story(), **tables})
-    write(RESULTS / "choice.md", {"measured": "\n".join(measured())})

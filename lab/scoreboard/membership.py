@@ -24,13 +24,12 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_matrix
 from synthetic_people import synthetic, trained
+from top_n.peers import EASE, EASE_PENALTY, installed
 from top_n.protocol import AT_LEAST, likes
-from top_n.stored import append, placed
+from top_n.stored import append
 from top_n_models import DATA, DELTA, RESULTS, interactions, scores
-from top_n_peers import EASE, EASE_PENALTY, installed
 
 import hushrec as hr
-from hushrec.documents.measured import FALSE_POSITIVES
 from hushrec.testing import Seeded
 from lab.attacks.membership import (
     bound,
@@ -43,7 +42,7 @@ from lab.attacks.membership import (
     nearest,
     success,
 )
-from lab.experiments.plots import COLOURS, MARKS, REFERENCE, canvas, caption, svg
+from lab.experiments.tables import placed
 
 ATTACKS = RESULTS.parents[1] / "attacks"
 ROWS, PAGE = ATTACKS / "membership.csv", ATTACKS / "membership.md"
@@ -156,36 +155,10 @@ def table(results: pl.DataFrame, name: str) -> str:
     return "\n".join(text)
 
 
-def picture(results: pl.DataFrame, name: str) -> str:
-    """The largest share of members that any attacker caught, by ε, below what the guarantee allows."""
-    some = results.filter(data=name)
-    mean = some.group_by("attacked", "epsilon", "attacker").agg(pl.col("caught").mean())
-    best = mean.group_by("attacked", "epsilon").agg(pl.col("caught").max()).sort("epsilon")
-    with canvas(3.6) as (drawing, (axes,)):
-        grid = np.geomspace(0.5, 20, 60)
-        most = [bound(float(epsilon), DELTA).caught for epsilon in grid]
-        axes.plot(grid, most, color="black", label="at most, by the guarantee")
-        for what, colour, mark in zip(("PrivateEASE", "synthetic people"), COLOURS, MARKS, strict=False):
-            at = best.filter(attacked=what)
-            axes.plot(at["epsilon"], at["caught"], color=colour, marker=mark, markersize=4, label=what)
-        for what, colour in zip(("EASE", "iALS"), COLOURS[3:], strict=False):
-            at = best.filter(attacked=what)["caught"]
-            if len(at):
-                axes.axhline(at[0], **(REFERENCE | {"color": colour}), label=f"{what}, no noise")
-        axes.axhline(FALSE_POSITIVES, color="grey", linewidth=0.8, label="by chance")
-        axes.set(xscale="log", yscale="log", xlabel="ε per person", ylabel="members caught at 1 % wrong")
-        axes.set_xticks([0.5, 1, 2, 4, 8, 20], labels=["0.5", "1", "2", "4", "8", "20"])
-        axes.set_yticks([0.01, 0.03, 0.1, 0.3, 1], labels=["1 %", "3 %", "10 %", "30 %", "100 %"])
-        axes.minorticks_off()
-        axes.legend(frameon=False, fontsize=8)
-        caption(drawing, f"{name}, likes, δ = 1e-6", "the best of all attackers")
-        return svg(drawing, "Membership inference, by ε")
-
-
 def page(results: pl.DataFrame, text: str) -> str:
     """The page with its tables made anew: each stands between two marks."""
     for name in results["data"].unique(maintain_order=True):
-        text = placed(text, f"<!-- table: {name} -->", table, results, name)
+        text = placed(text, f"<!-- table: {name} -->", table(results, name))
     return text
 
 

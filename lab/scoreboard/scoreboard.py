@@ -30,15 +30,16 @@ import polars as pl
 from top_n import protocol
 from top_n.entries import ENTRIES as LISTS
 from top_n.entries import Asked, of_model
+from top_n.peers import installed
 from top_n.protocol import likes, measured, people
 from top_n.rating_entries import ENTRIES as RATINGS
 from top_n.rating_entries import Held, of_rating_model
 from top_n.rating_entries import held_out as rating_split
-from top_n.stored import append, placed
+from top_n.stored import append
 from top_n_models import DATA, RESULTS, texts
-from top_n_peers import installed
 
 from lab.attacks.membership import interval
+from lab.experiments.tables import placed
 
 ROWS, PAGE = RESULTS.with_name("scoreboard.csv"), RESULTS.with_name("scoreboard.md")
 KEY = ("task", "data", "method", "unit", "asked", "delta", "draw")
@@ -137,7 +138,7 @@ def page(results: pl.DataFrame, text: str) -> str:
     for task, name in results.select("task", "data").unique(maintain_order=True).rows():
         for unit in ("user", "record"):
             mark = f"<!-- table: {task}; {name}; {unit} -->"
-            text = placed(text, mark, table, results, task, name, unit)
+            text = placed(text, mark, table(results, task, name, unit))
     return text
 
 

@@ -3,15 +3,10 @@
     python -m lab bench synthetic_people [--data FILE --likes 4 --name NAME] [--items FILE]
                                          [--epsilon 1 2 4 8] [--draws 5] [--people 20000]
                                          [--held-out 500]
-                                         [--others]
     python -m lab bench synthetic_people --page
 
 Likes, unit user, strong generalisation (``top_n.protocol``), and a release of ``PrivateEASE`` for each ε.
 EASE, iALS (the library implicit) and item-kNN are trained on its synthetic people and on the real people.
-With ``--others``, hushrec itself and LensKit are trained on them instead, LensKit if it is installed.
-With ``--local``, EASE is trained on randomized rows of real people: each keeps 50 likes at random, and
-every cell of theirs is flipped with the chance that a local ε allows. Their pairs are made unbiased, and
-the penalty is the one that does best on the people who are measured.
 
 Penalties that are not means over rows grow with their number. Rows are added to
 ``lab/scoreboard/synthetic_people.csv``, with facts of the synthetic rows; ``--page`` writes the tables of
@@ -27,23 +22,20 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_matrix
 from top_n import protocol
+from top_n.peers import EASE, EASE_PENALTY, FACTORS, IALS, NEIGHBOURS, ItemKNN, installed
 from top_n.protocol import AT_LEAST, Fold, People, likes, measured, people
-from top_n.stored import append, placed
+from top_n.stored import append
 from top_n_models import DATA, DELTA, RESULTS, Texts, interactions, scores, texts
-from top_n_peers import EASE, EASE_PENALTY, FACTORS, IALS, NEIGHBOURS, ItemKNN, installed
 
 import hushrec as hr
 from hushrec.testing import Seeded
-from lab.experiments.plots import COLOURS, MARKS, REFERENCE, canvas, caption, svg
+from lab.experiments.tables import placed
 
 ROWS, PAGE = RESULTS.with_name("synthetic_people.csv"), RESULTS.with_name("synthetic_people.md")
 COLUMNS = "data", "epsilon", "draw", "rows", "measured", "metric", "value"
 KEPT = 50
 """Likes that a person keeps before their row is randomized."""
-LOCAL = 141, 185, 274, 398
-"""Local ε of randomized rows, in addition to those of the releases."""
 MODELS = "EASE", "iALS", "item-kNN"
-OTHERS = "hushrec", "LensKit EASE", "LensKit item-kNN", "LensKit iALS"
 
 
 def trained(name: str, rows: csr_matrix, given: csr_matrix, *, real: bool) -> np.ndarray:
@@ -53,22 +45,9 @@ def trained(name: str, rows: csr_matrix, given: csr_matrix, *, real: bool) -> np
         return given @ EASE(EASE_PENALTY if real else n / 10).fit(rows, seed=0)
     if name == "item-kNN":
         return given @ ItemKNN(NEIGHBOURS).fit(rows, seed=0)
-    if name == "hushrec":
-        return scores(hr.baseline(interactions(rows, {}), hr.PrivateEASE()), given)
-    if name.startswith("LensKit"):
-        return lenskit_scores(name, rows, given)
     settings = {"factors": 32, "alpha": 2.0, "regularization": 30 * math.sqrt(n / 5000), "iterations": 15}
     model = IALS(**(FACTORS if real else settings))
     return model.scores(model.fit(rows, seed=0), given)
-
-
-def lenskit_scores(name: str, rows: csr_matrix, given: csr_matrix) -> np.ndarray:
-    from top_n.with_lenskit import scored
-
-    items = [str(item) for item in range(rows.shape[1])]
-    owners = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    frame = pl.DataFrame({"user_id": owners, "item_id": [items[place] for place in rows.indices]})
-    return scored(name, frame.to_pandas(), given, items)
 
 
 def synthetic(release: hr.Release, n_people: int, seed: int) -> csr_matrix:
@@ -79,7 +58,10 @@ def synthetic(release: hr.Release, n_people: int, seed: int) -> csr_matrix:
 
 
 def randomized(train: csr_matrix, epsilon: float, fold: Fold, rng: np.random.Generator) -> np.ndarray:
-    """Scores by EASE of randomized rows, made unbiased; another person's row differs in 2 × 50 cells."""
+    """Scores by EASE of randomized rows, made unbiased; another person's row differs in 2 × 50 cells.
+
+    The penalty is the one that does best on the people who are measured.
+    """
     rows = np.zeros(train.shape, np.float32)
     for person, (start, end) in enumerate(zip(train.indptr[:-1], train.indptr[1:], strict=True)):
         own = train.indices[start:end]
@@ -124,8 +106,7 @@ def lines(options: argparse.Namespace) -> Iterator[tuple[object, ...]]:
     liked, public = likes(options.data, options.likes), texts(options.data, options.items)
     for draw in range(options.draws):
         split = people(liked, draw)
-        made = local_models(split, options, draw) if options.local else models(split, public, options, draw)
-        for epsilon, rows, name, found in made:
+        for epsilon, rows, name, found in models(split, public, options, draw):
             if isinstance(found, dict):
                 values = found
             else:
@@ -135,23 +116,13 @@ def lines(options: argparse.Namespace) -> Iterator[tuple[object, ...]]:
                 yield options.name, epsilon, draw, rows, name, metric, round(value, 5)
 
 
-def local_models(
-    split: People, options: argparse.Namespace, draw: int
-) -> Iterator[tuple[float, str, str, np.ndarray]]:
-    for epsilon in (*options.epsilon, *LOCAL):
-        rng = np.random.default_rng([draw, round(epsilon)])
-        yield epsilon, "randomized", "EASE", randomized(split.train, epsilon, split.test, rng)
-
-
 def models(
     split: People, public: Texts, options: argparse.Namespace, draw: int
 ) -> Iterator[tuple[float, str, str, np.ndarray | dict[str, float]]]:
     """ε, the rows, the model, and its scores of the test people, or facts about the rows."""
     train, given = split.train, split.test.given
     others = split.validation.given + split.validation.hidden
-    names = (
-        [name for name in OTHERS if installed("lenskit") or name == "hushrec"] if options.others else MODELS
-    )
+    names = [name for name in MODELS if installed("implicit") or name != "iALS"]
     for name in names:
         yield math.inf, "real", name, trained(name, train, given, real=True)
     for epsilon in options.epsilon:
@@ -159,9 +130,8 @@ def models(
         entropy = Seeded(1000 * draw + round(10 * epsilon))
         release = hr.testing.fit(interactions(train, public), hr.PrivateEASE(), budget, entropy=entropy)
         rows = synthetic(release, options.people, draw)
-        if not options.others:
-            yield epsilon, "release", "its own lists", scores(release, given)
-            yield epsilon, "synthetic", "rows", dict(alike(rows, train, others))
+        yield epsilon, "release", "its own lists", scores(release, given)
+        yield epsilon, "synthetic", "rows", dict(alike(rows, train, others))
         for name in names:
             yield epsilon, "synthetic", name, trained(name, rows, given, real=False)
 
@@ -192,50 +162,8 @@ def table(results: pl.DataFrame, name: str) -> str:
     return "\n".join(text)
 
 
-def others(results: pl.DataFrame, name: str) -> str:
-    """nDCG@100 of hushrec's and LensKit's models of synthetic rows, and their shares of real rows."""
-    some = results.filter(data=name, metric="nDCG@100")
-    epsilons = sorted(set(some.filter(rows="synthetic", measured="hushrec")["epsilon"]))
-    head = ["trained", *(f"ε = {epsilon:g}, share of real rows" for epsilon in epsilons), "real rows"]
-    text = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    for model in OTHERS:
-        real = _mean(some.filter(rows="real", measured=model)["value"])
-        at = (some.filter(rows="synthetic", measured=model, epsilon=epsilon)["value"] for epsilon in epsilons)
-        means = (_mean(each) for each in at)
-        cells = [f"{mean:.3f}, {mean / real:.3f}" for mean in means]
-        text.append(f"| {' | '.join([model, *cells, f'{real:.3f}'])} |")
-    return "\n".join(text)
-
-
 def _mean(values: pl.Series) -> float:
     return float(np.mean(values.to_numpy()))
-
-
-def picture(results: pl.DataFrame, name: str) -> str:
-    """Mean nDCG@100 against ε: of central releases and their rows, and of rows randomized one by one."""
-    some = results.filter(pl.col("metric") == "nDCG@100", pl.col("data") == name)
-    mean = some.group_by("rows", "measured", "epsilon").agg(pl.col("value").mean()).sort("epsilon")
-    shown = [
-        ("release", "its own lists"),
-        *(("synthetic", model) for model in MODELS),
-        ("randomized", "EASE"),
-    ]
-    with canvas(3.6) as (drawing, (axes,)):
-        for (rows, model), colour, mark in zip(shown, COLOURS, MARKS, strict=False):
-            at = mean.filter(rows=rows, measured=model)
-            label = f"{model}, {rows} rows" if rows != "release" else "the release's own lists"
-            axes.plot(at["epsilon"], at["value"], color=colour, marker=mark, markersize=4, label=label)
-        real = mean.filter(rows="real", measured="EASE")["value"]
-        axes.axhline(real[0], **REFERENCE, label="EASE, real rows")
-        axes.set_xscale("log")
-        ticks = [1, 2, 4, 8, 100, 400]
-        axes.set_xticks(ticks, labels=[f"{tick}" for tick in ticks])
-        axes.minorticks_off()
-        axes.set_xlabel("ε per person: of the release, or of one randomized row")
-        axes.set_ylabel("nDCG@100")
-        axes.legend(frameon=False, loc=(0.02, 0.12))
-        caption(drawing, f"{name}, likes, strong generalisation, δ = 1e-6", "20,000 synthetic people")
-        return svg(drawing, "Models that are trained on synthetic people, by ε")
 
 
 def facts(results: pl.DataFrame, name: str) -> str:
@@ -255,8 +183,8 @@ def facts(results: pl.DataFrame, name: str) -> str:
 def page(results: pl.DataFrame, text: str) -> str:
     """The page with its tables made anew: each stands between two marks."""
     for name in results["data"].unique(maintain_order=True):
-        for kind, make in (("table", table), ("facts", facts), ("others", others)):
-            text = placed(text, f"<!-- {kind}: {name} -->", make, results, name)
+        for kind, make in (("table", table), ("facts", facts)):
+            text = placed(text, f"<!-- {kind}: {name} -->", make(results, name))
     return text
 
 
@@ -270,8 +198,6 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--people", type=int, default=20_000)
     parser.add_argument("--held-out", type=int, default=protocol.HELD_OUT, help="people of each part")
-    parser.add_argument("--others", action="store_true", help="train hushrec's and LensKit's models alone")
-    parser.add_argument("--local", action="store_true", help="measure randomized rows alone")
     parser.add_argument("--page", action="store_true", help="write the tables")
     options = parser.parse_args()
     protocol.HELD_OUT = options.held_out

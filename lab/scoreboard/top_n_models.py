@@ -1,21 +1,23 @@
-"""hushrec's rankers on real likes: recall and nDCG at several ε, with EASE and popularity beside every row.
+"""hushrec's rankers on real likes, beside EASE, popularity and peers: recall and nDCG at several ε.
 
     python -m lab bench top_n_models [--data FILE --likes 4 --name NAME] [--items FILE]
                                       [--protocol people|interactions] [--unit user record]
                                       [--epsilon 1 4 inf] [--draws 5]
+    python -m lab bench top_n_models --peers
+    python -m lab bench top_n_models --page
 
 ``people`` is the protocol of ``top_n.protocol``; ``interactions`` trains on four fifths of everybody's items
 and looks for the others. ``--likes 0`` takes all ratings as interactions. Models have their default settings.
 ``--items`` names the public list of the items, whose titles and features models may then use. Rows are added
-to ``lab/scoreboard/top_n.csv``; the error is that over the people of a draw. Noise is seeded: no release here
-is private.
+to ``lab/scoreboard/top_n.csv``, or with ``--peers`` those of ``top_n.peers`` to ``top_n_peers.csv``. The
+error is that over the people of a draw. ``--page`` writes the tables of ``lab/scoreboard/top_n.md``. Noise is
+seeded: no release here is private.
 """
 
 import argparse
-import csv
 import math
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
@@ -23,16 +25,21 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_matrix, vstack
 from top_n import protocol
+from top_n.peers import EASE, EASE_PENALTY, methods
 from top_n.protocol import Fold, People, likes, measured, people
-from top_n_peers import EASE, EASE_PENALTY
+from top_n.stored import append
 
 import hushrec as hr
 from hushrec.testing import Seeded
+from lab.experiments.tables import placed
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA, RESULTS = ROOT.parent / "shared/data/ml-1m.parquet", ROOT / "lab/scoreboard/top_n.csv"
+PEERS, PAGE = RESULTS.with_name("top_n_peers.csv"), RESULTS.with_name("top_n.md")
 EPSILONS, DELTA = (0.5, 1.0, 2.0, 4.0, 8.0, 20.0, math.inf), 1e-6
-COLUMNS = "data", "protocol", "unit", "method", "epsilon", "draw", "metric", "value", "error", "seconds"
+MEASURED = "epsilon", "draw", "metric", "value", "error"
+COLUMNS = ("data", "protocol", "unit", "method", *MEASURED, "seconds")
+SHOWN = "recall@20", "nDCG@100"
 MOST_LISTS = 1000
 
 
@@ -88,64 +95,80 @@ def scores(release: hr.Release, given: csr_matrix) -> np.ndarray:
     return np.asarray(people @ factors.T * tensors["output_weights"])
 
 
-@dataclass
-class Draw:
-    """One draw of people, and what is measured on it."""
-
-    name: str
-    protocol: str
-    number: int
-    split: People
-    public: Texts
-
-    def rows(self, units: list[str], epsilons: list[float], *, references: bool) -> Iterator[list[object]]:
-        if references:
-            yield from self.references()
-        known = interactions(self.split.train, self.public)
-        for epsilon in epsilons:
-            for unit in units if epsilon < math.inf else units[-1:]:
-                yield from self.models(known, unit, epsilon)
-
-    def references(self) -> Iterator[list[object]]:
-        """EASE and popularity without noise."""
-        start = perf_counter()
-        weights = EASE(EASE_PENALTY).fit(self.split.train, seed=0)
-        took = perf_counter() - start
-        yield from self.row("", "EASE", math.inf, self.split.test.given @ weights, took)
-        counts = np.asarray(self.split.train.sum(0)).ravel()
-        yield from self.row("", "popularity", math.inf, np.tile(counts, (self.people, 1)), 0.0)
-
-    def models(self, known: hr.People, unit: str, epsilon: float) -> Iterator[list[object]]:
-        """hushrec's rankers at one ε."""
-        budget = None
-        if epsilon < math.inf:
+def ours(split: People, public: Texts, options: argparse.Namespace, draw: int) -> Iterator[tuple]:
+    """Unit, method, ε and scores of the test people: EASE and popularity without noise, then our models."""
+    given = split.test.given
+    yield "", "EASE", math.inf, given @ EASE(EASE_PENALTY).fit(split.train, seed=0)
+    counts = np.asarray(split.train.sum(0)).ravel()
+    yield "", "popularity", math.inf, np.tile(counts, (given.shape[0], 1))
+    known = interactions(split.train, public)
+    for epsilon in options.epsilon:
+        if epsilon == math.inf:
+            yield "", "PrivateEASE", epsilon, scores(hr.baseline(known, hr.PrivateEASE()), given)
+            continue
+        for unit in options.unit:
             budget = hr.Budget(epsilon=epsilon, delta=DELTA, unit=unit, adjacency="add-remove")
-            seed = 1000 * self.number + round(10 * epsilon)
-        for model in (hr.PrivateEASE(), hr.Popularity()) if budget else (hr.PrivateEASE(),):
+            for model in (hr.PrivateEASE(), hr.Popularity()):
+                entropy = Seeded(1000 * draw + round(10 * epsilon))
+                release = hr.testing.fit(known, model, budget, entropy=entropy)
+                yield unit, type(model).__name__, epsilon, scores(release, given)
+
+
+def peers(split: People, draw: int) -> Iterator[tuple]:
+    """The same of the peers."""
+    for method, epsilon, model, fit in methods():
+        yield "", method, epsilon, model.scores(fit(split.train, seed=draw), split.test.given)
+
+
+def lines(options: argparse.Namespace) -> Iterator[list[object]]:
+    liked, public = likes(options.data, options.likes), texts(options.data, options.items)
+    for draw in range(options.draws):
+        split = (people if options.protocol == "people" else held_out)(liked, draw)
+        made = peers(split, draw) if options.peers else ours(split, public, options, draw)
+        start = perf_counter()
+        for unit, method, epsilon, ranked in made:
+            seconds = round(perf_counter() - start, 2)
+            for metric, values in measured(ranked, split.test).items():
+                error = values.std(ddof=1) / len(values) ** 0.5
+                row = [epsilon, draw, metric, round(values.mean(), 5), round(error, 5)]
+                if options.peers:
+                    yield [method, *row]
+                else:
+                    yield [options.name, options.protocol, unit, method, *row, seconds]
             start = perf_counter()
-            if budget is None:
-                release = hr.baseline(known, model)
-            else:
-                release = hr.testing.fit(known, model, budget, entropy=Seeded(seed))
-            took = perf_counter() - start
-            ranked = scores(release, self.split.test.given)
-            yield from self.row(unit if budget else "", type(model).__name__, epsilon, ranked, took)
 
-    @property
-    def people(self) -> int:
-        return self.split.test.given.shape[0]
 
-    def row(
-        self, unit: str, method: str, epsilon: float, ranked: np.ndarray, seconds: float
-    ) -> Iterator[list[object]]:
-        found = measured(ranked, self.split.test)
-        line = "  ".join(f"{metric} {values.mean():.4f}" for metric, values in found.items())
-        title = f"{self.name} draw {self.number}  {unit:7} {method:12} ε {epsilon:4g}"
-        print(f"{title}  {line}  {seconds:5.1f} s", flush=True)
-        for metric, values in found.items():
-            error = values.std(ddof=1) / len(values) ** 0.5
-            numbers = round(values.mean(), 5), round(error, 5), round(seconds, 2)
-            yield [self.name, self.protocol, unit, method, epsilon, self.number, metric, *numbers]
+def table(rows: pl.DataFrame) -> str:
+    """A row for each method and unit, a column for each ε: recall@20 / nDCG@100, means over draws."""
+    means = rows.group_by("method", "unit", "epsilon", "metric").agg(
+        pl.mean("value"), draws=pl.len(), error=pl.std("value") / pl.len().sqrt()
+    )
+    found = {tuple(key): value for *key, value in means.select(means.columns[:5]).iter_rows()}
+    epsilons = sorted(rows["epsilon"].unique())
+    head = ["method", "unit", *(f"{epsilon:g}".replace("inf", "∞") for epsilon in epsilons)]
+    text = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for method, unit in sorted({key[:2] for key in found}):
+        cells = []
+        for epsilon in epsilons:
+            values = [found.get((method, unit, epsilon, metric)) for metric in SHOWN]
+            shown = (f"{value:.3f}".replace("0.", ".") for value in values if value is not None)
+            cells.append(" / ".join(shown))
+        text.append(f"| {method} | {unit or '–'} | {' | '.join(cells)} |")
+    largest = f"standard errors of these means are at most {means['error'].max():.3f}."
+    return "\n".join([*text, "", f"Means of {means['draws'].max()} draws; {largest}"])
+
+
+def page(text: str) -> str:
+    """The page with its tables made anew: each stands between two marks."""
+    for name, data, how in re.findall(r"<!-- table: (\S+?\.csv)(?:; (.+?); (\w+))? -->", text):
+        rows = pl.read_csv(RESULTS.with_name(name), schema_overrides={"epsilon": pl.Float64})
+        if data:
+            rows = rows.filter(data=data, protocol=how).with_columns(pl.col("unit").fill_null(""))
+        else:
+            rows = rows.with_columns(unit=pl.lit(""))
+        mark = f"<!-- table: {name}{f'; {data}; {how}' if data else ''} -->"
+        text = placed(text, mark, table(rows))
+    return text
 
 
 def main() -> None:
@@ -159,25 +182,18 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, nargs="+", default=EPSILONS)
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--people", type=int, default=500, help="how many people each part holds out")
-    parser.add_argument("--models-only", action="store_true", help="without EASE and exact popularity")
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--peers", action="store_true", help="the peers alone, of MovieLens 1M")
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--page", action="store_true", help="write the tables")
     options = parser.parse_args()
+    if options.page:
+        PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
+        return
     if not options.data.exists():
         raise SystemExit(f"there is no file {options.data}; name ratings as Parquet: --data")
     protocol.HELD_OUT = options.people
-    liked = likes(options.data, options.likes)
-    print(f"{liked.shape[0]:,} people, {liked.shape[1]:,} items, {liked.nnz:,} interactions")
-    public = texts(options.data, options.items)
-    fresh = not options.out.exists()
-    with options.out.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if fresh:
-            writer.writerow(COLUMNS)
-        for number in range(options.draws):
-            split = (people if options.protocol == "people" else held_out)(liked, number)
-            draw = Draw(options.name, options.protocol, number, split, public)
-            writer.writerows(draw.rows(options.unit, options.epsilon, references=not options.models_only))
-            file.flush()
+    usual = (PEERS, ("method", *MEASURED)) if options.peers else (RESULTS, COLUMNS)
+    append(options.out or usual[0], usual[1], lines(options))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ ratings included.
 import argparse
 import os
 import warnings
-from pathlib import Path
 from time import perf_counter, process_time
 
 THREADS = argparse.ArgumentParser(add_help=False)
@@ -26,7 +25,7 @@ os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": str(threads), "LK
 os.environ |= {"RAYON_NUM_THREADS": str(threads), "LK_NUM_BACKEND_THREADS": "1"}
 
 import numpy as np  # noqa: E402  (reads how many threads to use)
-from rows import report  # noqa: E402
+from rows import forget_peak, report, resident  # noqa: E402
 
 from hushrec.data.synthetic import netflix_like  # noqa: E402
 from hushrec.kernels.transpose import transpose  # noqa: E402
@@ -41,18 +40,6 @@ RANK = 64
 RANKS = 16, 32, 64, 128
 MARKS = {"lenskit": "≥ 3 ×", "implicit, CG": "≥ 1 ×"}
 REG = 0.05
-
-
-def memory(field: str) -> float:
-    """GB that the process holds (VmRSS) or has held at most (VmHWM); 0 where Linux does not tell."""
-    status = Path("/proc/self/status")
-    lines = status.read_text().splitlines() if status.exists() else []
-    return sum(int(line.split()[1]) for line in lines if line.startswith(field)) * 1024 / 1e9
-
-
-def forget_peak() -> None:
-    if Path("/proc/self/clear_refs").exists():
-        Path("/proc/self/clear_refs").write_text("5")
 
 
 def seconds(work):
@@ -191,7 +178,7 @@ def alone(name, ratings, rank, rounds):
     ours = Hushrec(*arguments)
     ours.epoch()
     taken = [timed(ours.epoch) for _ in range(rounds)]
-    (took, worked), n, peak = np.median(taken, axis=0), len(ratings.items), memory("VmHWM")
+    (took, worked), n, peak = np.median(taken, axis=0), len(ratings.items), resident("VmHWM")
     note = f"{worked:.2f} CPU s; peak {peak:.2f} GB"
     report(
         "ALS", f"an epoch, rank {rank}", f"{name} ratings", "M ratings/s", n / took / 1e6, amount=n, note=note

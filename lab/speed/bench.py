@@ -1,10 +1,10 @@
-"""Runs benchmarks one after the other, and prints all their rows as one table with exponents and marks.
+"""Runs benchmarks one after the other, and prints their rows, exponents and marks.
 
     python -m lab bench bench [SUITE ...] [--only SCRIPT ...] [--keep]
 
 The suites are in ``SUITES``. ``--keep`` puts the rows into lab/speed/speed.csv, in the place of those of
-the same work, size and peer, and writes lab/speed/speed.md from it. At the end, scripts that failed are
-named.
+the same work, size and peer, and writes the tables of lab/speed/speed.md from it. At the end, scripts that
+failed are named.
 """
 
 import argparse
@@ -21,21 +21,22 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
-from rows import COLUMNS, FILE, Row, heading, read
+from rows import COLUMNS, FILE, Row, read, shown
+
+from lab.experiments.tables import placed
 
 ROOT = Path(__file__).resolve().parents[2]
-KEPT = ROOT / "lab/speed/speed.csv"
+KEPT, PAGE = (ROOT / f"lab/speed/speed.{ending}" for ending in ("csv", "md"))
 SUITES = {
     "bench": (
         "covariance.py",
         "noise.py",
-        "sgd.py alone peers race",
+        "sgd.py alone peers",
         "als.py",
         "prediction.py",
         "slowed_browser.py",
         "recommend_all.py",
         "private_mf.py",
-        "neighbours.py",
     ),
     "scale": ("covariance.py --full", "sgd.py large", "netflix_scale.py"),
     "spark": ("spark.py",),
@@ -121,6 +122,49 @@ def keep(rows: list[tuple[Row, dict[str, str]]]) -> None:
         writer.writerows(lines)
 
 
+def table(rows: list[Row]) -> str:
+    """Rows of a kind, as Markdown."""
+    text = "| work | size | hushrec | peer | | ratio | to reach | |\n|---|---|---:|---|---:|---:|---:|---|\n"
+    for row in rows:
+        theirs = f"{shown(row.theirs)} {row.unit}" if row.theirs else ""
+        ratio = f"{shown(row.ratio)} ×" if row.ratio else ""
+        work = f"{row.work} ({row.note})" if row.note else row.work
+        said = {None: "", True: "yes", False: "**no**"}[row.met]
+        cells = work, row.size, f"{shown(row.ours)} {row.unit}", row.peer, theirs, ratio, row.mark, said
+        text += f"| {' | '.join(cells)} |\n"
+    return text
+
+
+def growth(rows: list[Row]) -> str:
+    """The exponents of works at three sizes, as Markdown."""
+    text = "| kind | work | seconds grow as | the peer's |\n|---|---|---:|---:|\n"
+    for kind, work, ours, theirs in exponents(rows):
+        text += f"| {kind} | {work} | amount^{ours:.2f} | {f'amount^{theirs:.2f}' if theirs else ''} |\n"
+    return text
+
+
+def machines(lines: list[dict[str, str]]) -> str:
+    """On what the rows were measured, and what else the machine did."""
+    loads = defaultdict(list)
+    for cells in lines:
+        loads[cells["machine"], cells["versions"]] += [float(cells["load"])] if cells["load"] else []
+    found = []
+    for (machine, versions), load in loads.items():
+        busy = " to ".join(f"{number:.1f}" for number in sorted({min(load), max(load)})) if load else ""
+        found.append(f"- {machine}; {versions}; load of the machine: {busy or 'not kept'}.\n")
+    return "".join(found)
+
+
+def written(text: str, lines: list[dict[str, str]]) -> str:
+    """The page with its tables as the rows make them."""
+    rows = [row_of(cells) for cells in lines]
+    made = {kind: table([row for row in rows if row.kind == kind]) for kind in {row.kind for row in rows}}
+    made |= {"growth": growth(rows), "machines": machines(lines)}
+    for name, part in made.items():
+        text = placed(text, f"<!-- table: {name} -->", part)
+    return text
+
+
 def ran(commands: list[str]) -> tuple[list[tuple[Row, dict[str, str]]], list[str]]:
     """Rows of scripts with what held when they ran, and the commands that failed."""
     found, failed = [], []
@@ -149,7 +193,7 @@ def main():
         commands = [command for command in commands if command.split()[0] in asked.only]
     found, failed = ran(commands)
     rows = [row for row, _ in found]
-    print(heading(), *rows, "", sep="\n")
+    print(*rows, "", sep="\n")
     for kind, work, ours, theirs in exponents(rows):
         print(f"{kind}: {work}: seconds ~ amount^{ours:.2f}{f', peer {theirs:.2f}' if theirs else ''}")
     about = facts()
@@ -158,7 +202,7 @@ def main():
     print(f"{sum(row.met for row in judged)} of {len(judged)} marks met")
     if asked.keep:
         keep(found)
-        subprocess.run([sys.executable, "-m", "lab.pages.speed"], cwd=ROOT, check=True)
+        PAGE.write_text(written(PAGE.read_text("utf-8"), kept()), "utf-8")
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")
 

@@ -12,12 +12,11 @@ included; ``added`` is what one Cov alone added, its result included. Seconds gr
 
 import argparse
 import sys
-from pathlib import Path
 from statistics import median
 from time import perf_counter
 
 import numpy as np
-from rows import report
+from rows import forget_peak, report, resident
 from scipy.sparse import csr_array
 
 from hushrec.data.synthetic import netflix_like
@@ -30,18 +29,6 @@ SIZES = {
     "10M": (69_878, 10_677, 10_000_000),
 }
 FULL = {"100M": (480_189, 17_770, 100_500_000)}
-
-
-def memory(field: str) -> float:
-    """GB that the process holds (VmRSS) or has held at most (VmHWM); 0 where Linux does not tell."""
-    status = Path("/proc/self/status")
-    lines = status.read_text().splitlines() if status.exists() else []
-    return sum(int(line.split()[1]) for line in lines if line.startswith(field)) * 1024 / 1e9
-
-
-def forget_peak() -> None:
-    if Path("/proc/self/clear_refs").exists():
-        Path("/proc/self/clear_refs").write_text("5")
 
 
 def seconds(work):
@@ -71,12 +58,12 @@ def measure(name, users, n_items, n_ratings, threads, *, with_scipy):
         sums = np.zeros(packed_size(n_items), np.int64)
         return weighted_gram(indptr, items, entries, weights, n_items, threads=threads, co_rating=sums)
 
-    before = memory("VmRSS")
+    before = resident("VmRSS")
     forget_peak()
     first, matrix = seconds(cov)
-    added = memory("VmHWM") - before
+    added = resident("VmHWM") - before
     together = [(first, seconds(both)[0])]
-    peak = memory("VmHWM")
+    peak = resident("VmHWM")
     if with_scipy:
         scaled = entries * np.repeat(np.sqrt(weights), counts)
         x = csr_array((scaled, items, indptr), shape=(users, n_items))

@@ -15,34 +15,12 @@ from statistics import median  # NumPy, below, reads how many threads to use
 from time import perf_counter, process_time
 
 import numpy as np
+from recommend_all import release
 from rows import report
 
 import hushrec as hr
-from hushrec.release.artefact import Release
-from hushrec.release.statement import placeholder_statement
 
-CATALOGUES, RANK, GIVEN, CALLS = (4_000, 17_770, 80_000), 20, 200, 30
-
-
-def release(n):
-    """A release of random numbers."""
-    rng = np.random.default_rng(0)
-    tensors = {
-        "item_effects": rng.uniform(2, 4, n),
-        "item_noise": rng.uniform(0.5, 1.5, n),
-        "item_popularity": rng.lognormal(3, 2, n),
-        "item_factors": rng.standard_normal((n, RANK)) / RANK**0.5,
-    }
-    return Release(
-        model="Generated",
-        settings={},
-        kind="factors",
-        items=tuple(f"i{k}" for k in range(n)),
-        scale=(1.0, 5.0, 1.0),
-        constants={"user_mean": 0.1, "user_variance": 0.2, "bias_noise": 0.8},
-        tensors={name: tensor.astype(np.float32) for name, tensor in tensors.items()},
-        statement=placeholder_statement(),
-    )
+CATALOGUES, GIVEN, CALLS = (4_000, 17_770, 80_000), 200, 30
 
 
 def milliseconds(work):
@@ -58,9 +36,9 @@ def milliseconds(work):
 def main():
     rng = np.random.default_rng(1)
     for n in CATALOGUES:
-        client = hr.Client(release(n))
-        own = {f"i{k}": float(rng.integers(1, 6)) for k in rng.choice(n, GIVEN, replace=False)}
-        ten = [f"i{k}" for k in range(10)]
+        client = hr.Client(release("factors", n))
+        own = {f"item-{k}": float(rng.integers(1, 6)) for k in rng.choice(n, GIVEN, replace=False)}
+        ten = [f"item-{k}" for k in range(10)]
         works = {"ten best": lambda c=client, o=own: c.recommend(o, 10)}
         works["ten ratings"] = lambda c=client, o=own, t=ten: c.predict(o, t)
         for name, work in works.items():

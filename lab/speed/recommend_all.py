@@ -1,12 +1,12 @@
-"""Lists for everybody: ours here and on Spark, beside implicit's ``recommend`` and a plain product of NumPy.
+"""Lists for everybody, beside implicit's ``recommend`` and a plain product of NumPy.
 
     python -m lab bench recommend_all [--users 4000]
 
 Made-up releases at rank 20 and users who gave 100 items each, at three sizes of the catalogue. Users per
 second of the CPU, because other work split the machine: with one core, and with two. What is measured has a
-process of its own. Figures on Spark count the CPU seconds of its Java as well. Only the speed of neighbours
-depends on the numbers, because a bound on their scores leaves most items out where popularity says more than
-taste: so a release that was fitted to made-up ratings is measured as well.
+process of its own. Only the speed of neighbours depends on the numbers, because a bound on their scores
+leaves most items out where popularity says more than taste: so a release that was fitted to made-up ratings
+is measured as well.
 
 Ours begin with what users gave and end with tables of ids, exact. *NumPy* begins with vectors of the users:
 a product in single precision, ``argpartition``, and a sort of what is left; *implicit* does as well, and with
@@ -15,7 +15,6 @@ fold-in it solves for the vectors first, as we do for *factors*. Neither looks i
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -23,7 +22,6 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
-import psutil
 from rows import report
 
 import hushrec as hr
@@ -131,39 +129,8 @@ def implicit(n_items: int, n_users: int, n: int, threads: int, fold_in: bool):
     return lambda: model.recommend(np.arange(n_users), matrix, N=n, recalculate_user=fold_in)
 
 
-def busy() -> float:
-    """CPU seconds of this process and of all that it started."""
-    own = psutil.Process()
-    times = [process.cpu_times() for process in (own, *own.children(recursive=True))]
-    return sum(time.user + time.system for time in times)
-
-
-def on_spark(kind: str, n_items: int, n_users: int, n: int, threads: int) -> tuple[float, float]:
-    from pyspark.sql import SparkSession
-
-    from hushrec.data.spark.records import load_spark
-
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master(f"local[{threads}]").config("spark.ui.enabled", "false")
-    session = builder.config("spark.driver.bindAddress", "127.0.0.1").getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    made, given = release(kind, n_items), people(kind, n_items, n_users)
-    records = session.createDataFrame(given.table())
-    with load_spark(records, given.domain, parts=4 * threads) as kept:
-        lists = hr.recommend_on_spark(made, kept, n)
-        found = []
-        for _ in range(1 + ROUNDS):
-            start, worked = perf_counter(), busy()
-            lists.write.format("noop").mode("overwrite").save()
-            found.append((perf_counter() - start, busy() - worked))
-    took, worked = np.min(found[1:], axis=0)
-    return n_users / took, n_users / worked
-
-
 def one(work: str, n_items: int, n_users: int, n: int, threads: int) -> tuple[float, float]:
     """Users a second of the clock, and of the CPU: the best of some rounds after one that warms up."""
-    if work.startswith("Spark: "):
-        return on_spark(work.removeprefix("Spark: "), n_items, n_users, n, threads)
     os.sched_setaffinity(0, [*os.sched_getaffinity(0)][:threads])
     if work == "NumPy":
         rank = numpy(n_items, n_users, n)
@@ -183,8 +150,7 @@ def one(work: str, n_items: int, n_users: int, n: int, threads: int) -> tuple[fl
 
 def measured(work: str, n_items: int, n_users: int, n: int, threads: int) -> tuple[float, float] | None:
     """``one``, in a process of its own; None without what it needs."""
-    needs = "implicit" if "implicit" in work else "pyspark" if "Spark" in work else "numpy"
-    if not find_spec(needs) or ("Spark" in work and not shutil.which("java")):
+    if "implicit" in work and not find_spec("implicit"):
         return None
     env = os.environ | {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
     command = [sys.executable, __file__, "--one", work, *map(str, (n_items, n_users, n, threads))]
@@ -212,8 +178,6 @@ def main() -> None:
                 tell(f"factors, {told}, beside {peer}", n_items, figures, **beside)
         for kind in KINDS if n_items == 17_770 and threads == 1 else ():
             tell(f"{kind}, {told}", n_items, measured(kind, *case))
-    if spark := measured("Spark: factors", 17_770, 5 * args.users, 10, 2):
-        tell("factors, n = 10, 2 cores, on Spark", 17_770, spark)
 
 
 def tell(work: str, n_items: int, figures: tuple[float, float], **more: Any) -> None:

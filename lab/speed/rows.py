@@ -1,7 +1,8 @@
-"""Rows of the bench table: a work at a size, what hushrec takes, a peer in the same run, a mark to reach.
+"""Rows of the tables of speed: a work at a size, what hushrec takes, a peer in the same run, a mark to reach.
 
 Every benchmark calls ``report`` once a row. The row is printed as it comes; under ``bench.py`` it is also a
-line of JSON in the file that ``BENCH_ROWS`` names, from which the table and lab/speed/speed.md are made.
+line of JSON in the file that ``BENCH_ROWS`` names, from which lab/speed/speed.md is made. ``resident`` and
+``forget_peak`` are what scripts share that measure memory.
 """
 
 import json
@@ -77,35 +78,14 @@ class Row:
         return self.kind, self.work, self.size, self.unit, self.peer
 
     def __str__(self) -> str:
-        """A line of the table."""
-        cells = (
-            self.kind,
-            self.work,
-            self.size,
-            f"{shown(self.ours)} {self.unit}",
-            self.beside,
-            self.verdict,
-        )
-        widths = WIDTHS.values()
-        line = "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
-        return f"{line}  {self.note}".rstrip()
-
-    @property
-    def beside(self) -> str:
-        """The peer, what it takes, and the ratio."""
-        if self.ratio is None:
-            return self.peer and f"{self.peer}: –"
-        return f"{self.peer}: {shown(self.theirs)}, {shown(self.ratio)} ×"
-
-    @property
-    def verdict(self) -> str:
-        """The mark, and whether it is met."""
+        beside = self.peer and f"{self.peer}: {shown(self.theirs) or '–'}, {shown(self.ratio) or '–'} ×"
         said = {None: "", True: "met", False: "NOT MET"}[self.met]
-        return f"{self.mark} {said}".strip()
+        ours = f"{shown(self.ours)} {self.unit}"
+        cells = self.kind, self.work, self.size, ours, beside, f"{self.mark} {said}".strip(), self.note
+        return "  ".join(filter(None, cells))
 
 
 COLUMNS = tuple(field.name for field in fields(Row))
-WIDTHS = {"kind": 14, "work": 34, "size": 30, "ours": 16, "beside, in the same run": 40, "mark": 18}
 _MARK = re.compile(r"[≥≤] [\d.,]+ \S+( \S+)*")
 
 
@@ -120,10 +100,6 @@ def shown(number: float | None) -> str:
     return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
 
 
-def heading() -> str:
-    return "  ".join(f"{title:<{width}}" for title, width in WIDTHS.items()).rstrip()
-
-
 def report(kind: str, work: str, size: str, unit: str, ours: float, **more) -> Row:
     """Print a row, and hand it to ``bench.py`` if that runs the script."""
     row = Row(kind, work, size, unit, float(ours), **more)
@@ -132,6 +108,19 @@ def report(kind: str, work: str, size: str, unit: str, ours: float, **more) -> R
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(row), ensure_ascii=False) + "\n")
     return row
+
+
+def resident(field: str) -> float:
+    """GB that the process holds (VmRSS) or has held at most (VmHWM); 0 where Linux does not tell."""
+    status = Path("/proc/self/status")
+    lines = status.read_text().splitlines() if status.exists() else []
+    return sum(int(line.split()[1]) for line in lines if line.startswith(field)) * 1024 / 1e9
+
+
+def forget_peak() -> None:
+    """Have Linux measure the largest resident size from here."""
+    if (clear := Path("/proc/self/clear_refs")).exists():
+        clear.write_text("5")
 
 
 def read(path: Path) -> list[Row]:

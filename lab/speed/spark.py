@@ -9,6 +9,7 @@ too. Bytes of the shuffle come from Spark's event log, peaks of memory from look
 of a second: in memory, the driver's is with the ratings.
 """
 
+import argparse
 import contextlib
 import json
 import os
@@ -221,7 +222,10 @@ def measured(spark, log, folder, n):
         fits.of(there, "Spark")
 
 
-def main(millions):
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("millions", type=float, nargs="*", default=[1, 10, 100], help="of ratings")
+    millions = parser.parse_args().millions
     with tempfile.TemporaryDirectory(prefix="hushrec-spark-") as folder:
         spark = session(folder)
         (log,) = (path for path in Path(folder).iterdir() if path.is_file())
@@ -234,4 +238,4 @@ def main(millions):
 
 
 if __name__ == "__main__":
-    main([float(given) for given in sys.argv[1:]] or [1, 10, 100])
+    main()

@@ -4,7 +4,6 @@ import dataclasses
 import importlib.util
 import json
 import sys
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,6 @@ from scipy.sparse import csr_matrix
 
 import hushrec as hr
 from hushrec.errors import DomainError
-from lab.pages import scale, speed
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -37,8 +35,9 @@ def script(name):
 
 rows = script("rows")
 bench, ratios = script("bench"), script("ratios")
-choice, crowds = script("choice"), script("crowds")
-synthetic = script("synthetic_people")
+synthetic, recommended, models = (
+    script(name) for name in ("synthetic_people", "recommended", "top_n_models")
+)
 ROW = {"kind": "covariance", "work": "one matrix", "size": "10 M ratings", "unit": "s", "ours": 2.0}
 
 
@@ -61,34 +60,19 @@ def test_a_row_is_judged_by_its_mark(changed, ratio, met):
     assert (row.ratio, row.met) == (ratio, met)
 
 
-@pytest.mark.parametrize("mark", ["10 ×", "≥ ten ×", "≥ 10", "≤ 5 ms"])
-def test_a_mark_that_nothing_can_judge_is_refused(mark):
-    with pytest.raises(ValueError, match="mark"):
-        rows.Row(**ROW, mark=mark)
-
-
 def test_a_row_is_printed_and_handed_on(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv(rows.FILE, str(tmp_path / "rows"))
     made = [rows.report(*ROW.values(), peer="scipy", theirs=theirs, mark="≥ 10 ×") for theirs in (20, 3)]
     assert rows.read(tmp_path / "rows") == made
     assert [json.loads(line)["theirs"] for line in (tmp_path / "rows").read_text().splitlines()] == [20, 3]
     first, second = capsys.readouterr().out.splitlines()
-    assert " ".join(first.split()).endswith("2 s scipy: 20, 10 × ≥ 10 × met")
+    assert first.endswith("2 s  scipy: 20, 10 ×  ≥ 10 × met")
     assert second.endswith("NOT MET")
 
 
 def test_the_page_is_what_its_rows_make_of_it():
-    before = speed.PAGE.read_text("utf-8")
-    assert speed.written(before, bench.kept()) == before, "run python -m lab.pages.speed"
-
-
-def test_the_page_follows_the_rows_and_lacks_no_table():
-    cells = [dict(cells) for cells in bench.kept()]
-    cells[0]["ours"] = "123456"
-    assert "123,456" in speed.written(speed.PAGE.read_text("utf-8"), cells)
-    cells[0]["kind"] = "unplaced"
-    with pytest.raises(SystemExit, match="unplaced"):
-        speed.written(speed.PAGE.read_text("utf-8"), cells)
+    before = bench.PAGE.read_text("utf-8")
+    assert bench.written(before, bench.kept()) == before
 
 
 def test_exponents_are_of_seconds_whether_a_row_is_a_time_or_a_rate():
@@ -110,23 +94,6 @@ def test_a_kept_row_takes_the_place_of_the_one_before(tmp_path, monkeypatch):
     bench.keep([(newer, {**about, "load": "0.2"})])
     assert [bench.row_of(cells) for cells in bench.kept()] == [newer, other]
     assert [cells["load"] for cells in bench.kept()] == ["0.2", "0.1"]
-
-
-def test_a_script_that_fails_is_named_and_its_rows_are_kept(tmp_path, monkeypatch):
-    (tmp_path / "lab/speed").mkdir(parents=True)
-    text = "import sys\nsys.path.insert(0, sys.argv[1])\nfrom rows import report\n"
-    (tmp_path / "lab/speed/one.py").write_text(text + "report('a', 'b', 'c', 's', 1)\nsys.exit(3)\n")
-    monkeypatch.setattr(bench, "ROOT", tmp_path)
-    found, failed = bench.ran([f"one.py {ROOT / 'speed'}"])
-    assert [row.kind for row, _ in found] == ["a"]
-    assert failed == [f"one.py {ROOT / 'speed'}"]
-    assert "cores" in found[0][1]["machine"]
-
-
-def test_every_script_of_the_suites_is_there():
-    later = {"netflix_scale.py", "spark.py", "recommend_all.py"}
-    named = {command.split()[0] for suite in bench.SUITES.values() for command in suite}
-    assert {name for name in named if not (ROOT / "speed" / name).is_file()} <= later
 
 
 SLOWED = {
@@ -172,38 +139,6 @@ def test_another_kind_of_processor_has_wider_floors():
     assert all(far.floor < near.floor / 2 for far, near in zip(other, same, strict=True))
 
 
-def test_the_page_of_scale_is_what_its_rows_make_of_it():
-    before = scale.PAGE.read_text("utf-8")
-    assert scale.written(before) == before, "run python -m lab.pages.scale"
-
-
-def test_costs_that_are_linear_are_found_and_foretold():
-    true, work = np.array([0.1, 2.0, 0.5, 0.03]), "a work"
-    made = [(1e6, 1e4, 1e3), (4e6, 1e4, 1e3), (1e6, 1e6, 1e3), (1e6, 1e4, 1e5)]
-    fits = [dict(zip(("ratings", "users", "items"), size, strict=True), work=work) for size in made]
-    fits = [fit | {"seconds": true @ scale.sizes(fit)} for fit in fits]
-    costs = scale.unit_costs(fits)
-    assert costs[work] == pytest.approx(true)
-    target = {"ratings": 1e9, "users": 1e8, "items": 1e6}
-    assert scale.predicted(costs, work, target) == pytest.approx(0.1 + 2000 + 50 + 30)
-
-
-def test_fits_at_a_tenth_took_what_was_foretold_and_no_more_memory_than_planned():
-    costs, checks = scale.unit_costs(scale.rows("unit costs")), scale.rows("check")
-    largest = [max(float(row[name]) for row in checks) for name in ("ratings", "users", "items")]
-    assert largest == pytest.approx([1e8, 1e7, 1e5], rel=0.25)  # the cap takes some ratings
-    for row in checks:
-        assert 2 / 3 < float(row["seconds"]) / scale.predicted(costs, row["work"], row) < 1.5
-        assert float(row["memory"]) <= float(row["planned"])
-
-
-def test_the_drivers_memory_is_that_of_a_plan():
-    domain = hr.Domain([f"i{n}" for n in range(3000)], scale=(1, 5, 1), max_users=100)
-    budget = hr.Budget(epsilon=4, delta=1e-10, unit="user", adjacency="add-remove")
-    config = hr.PosteriorMF(rank=scale.RANK, epochs=scale.ROUNDS)
-    assert scale.footprint(3000) == config.footprint(domain, budget)
-
-
 def test_the_covariance_takes_the_declared_users_of_the_page_and_not_one_more():
     assert "67,108,863 declared users" in (ROOT.parent / "docs/large.md").read_text("utf-8")
     budget = hr.Budget(epsilon=4, delta=1e-10, unit="user", adjacency="add-remove")
@@ -213,52 +148,6 @@ def test_the_covariance_takes_the_declared_users_of_the_page_and_not_one_more():
     hr.CovarianceSVD(rank=1).plan(largest, budget)
     with pytest.raises(DomainError, match="do not fit 64 bits"):
         hr.CovarianceSVD(rank=1).plan(more, budget)
-
-
-def crowds_of(loss):
-    """Rows of three crowds under four budgets, whose loss in per cent is a function of users and μ."""
-    lines = [(n, None, np.inf, np.inf, "PosteriorMF", 0.8, 1.0) for n in (1_000, 10_000, 100_000)]
-    for n, unit in product((1_000, 10_000, 100_000), ("record", "user")):
-        for epsilon, mu in ((0.5, 0.01), (1.0, 0.1), (4.0, 1.0), (8.0, 10.0)):
-            lines.append((n, unit, epsilon, mu, "GlobalEffects", 0.8 * (1 + loss(n, mu) / 100), 1.0))
-    return pl.DataFrame(lines, schema=crowds.SCHEMA, orient="row")
-
-
-@pytest.mark.parametrize("twice", [False, True])
-def test_crowds_are_compared_at_the_same_product_of_users_and_mu(twice):
-    def loss(users, mu):
-        return (30 - 2 * np.log(users * mu)) * (1 + twice * (users == 10_000))
-
-    found = list(crowds.apart(crowds.losses(crowds_of(loss)), "user"))
-    assert [pair[:2] for pair in found] == [(1_000, 10_000), (10_000, 100_000)]
-    for place, (_, _, first, further) in enumerate(found):
-        assert further == pytest.approx(twice * (first if place == 0 else -first / 2))
-
-
-def test_the_page_of_crowds_says_what_was_chosen_and_lost():
-    text = crowds.page(crowds_of(lambda users, mu: 2.5))
-    assert "| 10,000 | 2.50 | 2.50 | 2.50 | 2.50 | `GlobalEffects` |" in text
-    assert "| record | 1,000 | 10,000 | 2.50 | +0.00 |" in text
-
-
-def test_the_page_of_crowds_is_what_its_rows_make_of_it():
-    stored = ROOT / "scoreboard/crowds.csv"
-    assert crowds.page(crowds.stored(stored)) == (ROOT / "scoreboard/crowds.md").read_text("utf-8")
-
-
-def test_the_grid_of_choices_shows_each_models_loss_by_the_branch_that_was_taken(capsys):
-    line = (1_000, 500, 5_000, "user", 1.0)
-    rows = [
-        (*line, "GlobalEffects", "", None, 0.9, 1.0),
-        (*line, "PosteriorMF", "", None, 0.918, 1.0),
-        (*line, "CovarianceSVD", "", None, None, None),
-        (*line, "AdaptiveFactors", "effects", 3.0, 0.8991, 1.0),
-        (*line, "AdaptiveFactors, undeclared", "covariance", 40.0, 0.9045, 1.0),
-    ]
-    choice.show(pl.DataFrame(rows, schema=choice.SCHEMA, orient="row"))
-    shown = capsys.readouterr().out
-    cells = shown.splitlines()[-2].strip("│").split("┆")
-    assert [cell.strip() for cell in cells] == ["user", "effects", "0.00", "2.00", "-0.10", "0.50", "1"]
 
 
 def test_the_page_of_synthetic_people_is_made_of_its_rows():
@@ -283,3 +172,27 @@ def test_randomized_rows_without_noise_are_trained_on_as_real_ones():
     )
     assert synthetic.measured(free, fold)["nDCG@100"].mean() == pytest.approx(best, abs=0.01)
     assert synthetic.measured(noisy, fold)["nDCG@100"].mean() < best
+
+
+def test_pages_of_lists_and_of_every_set_are_made_of_their_rows():
+    text = models.PAGE.read_text("utf-8")
+    assert models.page(text) == text
+    rows, text = recommended.stored(recommended.ROWS), recommended.PAGE.read_text("utf-8")
+    assert recommended.page(rows, text) == text
+    assert recommended.page(rows.with_columns(rmse=pl.col("rmse") ** 2), text) != text
+
+
+def test_ratios_are_taken_over_the_splits_that_both_were_run_on():
+    lines = [
+        ("recommended", 0, 0.9),
+        ("recommended", 1, 1.1),
+        ("GlobalEffects", 0, 1.0),
+        ("item average", 0, 2),
+    ]
+    rows = pl.DataFrame(
+        [("ml-1m", "", "user", 1.0, name, split, "effects", float(rmse)) for name, split, rmse in lines],
+        schema=[*recommended.CASE, "chosen", "rmse"],
+        orient="row",
+    )
+    (line,) = recommended.ratios(rows).iter_rows(named=True)
+    assert (line["ratio"], line["average"], line["undeclared"]) == (pytest.approx(0.9), 2.0, None)

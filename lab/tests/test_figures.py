@@ -207,11 +207,10 @@ def test_the_page_on_epsilon_tells_the_story_and_the_figures_of_statements():
     assert f"a guess is right in at most {percent(choosing.gaussian(4).right_guess)} % of cases" in told
 
 
-@pytest.mark.parametrize("made", [choosing.meanings, choosing.costs, choosing.rules, choosing.measured])
+@pytest.mark.parametrize("made", [choosing.meanings, choosing.costs, choosing.rules])
 def test_tables_that_help_to_choose_are_made_of_the_stored_rows(made):
-    page = "lab/scoreboard/choice.md" if made is choosing.measured else "docs/choosing.md"
     table = "\n".join(made())
-    assert f"<!-- {made.__name__} -->\n{table}\n<!-- end" in text(page)
+    assert f"<!-- {made.__name__} -->\n{table}\n<!-- end" in text("docs/choosing.md")
 
 
 def test_what_popularity_reaches():

@@ -6,7 +6,7 @@ from typing import ClassVar
 import pytest
 
 import hushrec as hr
-from hushrec.errors import BudgetUnsupported, ConfigError
+from hushrec.errors import BudgetUnsupported
 from hushrec.privacy.accounting.measurement import Measurement
 from lab import published
 from lab.paper import PaperNoise, PublishedModel, SphericalRows
@@ -108,21 +108,6 @@ def test_every_published_model_claims_its_budget_for_every_unit_and_adjacency(ki
         assert set(config.claims(DOMAIN, allowed)) <= {*names, "global sum", "global count"}, (
             "claims of nothing"
         )
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_how_it_is_analysed_is_no_setting(kind):
-    assert (published.analysis(kind()), published.analysis(hr.GlobalEffects())) == ("published", "corrected")
-    with pytest.raises(ConfigError, match="analysis: Extra inputs are not permitted"):
-        kind(analysis="corrected")
-
-
-def test_a_claim_of_a_larger_bound_than_the_true_one_wastes_noise_and_nothing_else(budget):
-    class Wasteful(Toy):
-        def claims(self, domain, terms):
-            return {"first": 6.0, "second": 10.0}
-
-    assert cost(Wasteful(), DOMAIN, budget(2.0, "user", delta=0.0)).true == pytest.approx(1.0)
 
 
 def test_gaussian_noise_without_delta_and_another_unit_are_refused(budget):

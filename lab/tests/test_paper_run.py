@@ -6,15 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hushrec.errors import GrantError
 from hushrec.kernels.csr import CSR
 from hushrec.privacy.accounting.budget import Budget, Unprotected
-from hushrec.privacy.accounting.measurement import MECHANISMS, Measurement
+from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.grant import SEAL, Grant, WithoutNoise
+from hushrec.privacy.grant import SEAL, Grant
 from hushrec.privacy.noise.entropy import Seeded
 from hushrec.privacy.noisy import Cells
-from lab.paper import PaperNoise, PaperRun, SphericalRows, on_rows
+from lab.paper import PaperNoise, PaperRun, SphericalRows
 
 STEP = 2.0**-8
 NORMAL = Measurement("sums", 1.0, "l2", STEP, 6, noise=3.0)
@@ -61,12 +60,6 @@ def test_a_draw_gets_one_key_and_keys_follow_each_other():
     assert measured.noise(draw.listed) == 4.0
 
 
-def test_what_neighbours_agree_on_stays_exact():
-    found = run().measure(Measurement("sums", 0.0, "l1", STEP, 6), STEPS)
-    np.testing.assert_array_equal(found.values, STEPS * STEP)
-    assert found.measurement is None
-
-
 def test_every_row_gets_noise_of_its_own_scale():
     noise = PaperNoise(ROWS.name, 1.25, 2.0)
     noisy, again = (run(noise).measure_rows(ROWS, VALUES, scales) for scales in (SCALES, 2 * SCALES))
@@ -74,14 +67,3 @@ def test_every_row_gets_noise_of_its_own_scale():
     assert (noisy.values != VALUES).all()
     assert noisy.sigma == pytest.approx(math.sqrt(6 * np.mean(SCALES**2)))
     assert (run(noise, seed=4).measure_rows(ROWS, VALUES, SCALES).values != noisy.values).all()
-
-
-def test_no_grant_draws_noise_on_rows():
-    assert not ROWS.is_exact
-    assert ROWS.norm not in MECHANISMS
-    with pytest.raises(GrantError, match="not booked"):
-        grant(NORMAL).measure(ROWS, STEPS)
-
-
-def test_rows_without_noise_are_as_they_were():
-    assert on_rows(WithoutNoise(TERMS), ROWS, VALUES, SCALES) is VALUES

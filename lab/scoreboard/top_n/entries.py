@@ -14,9 +14,9 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from synthetic_people import randomized, synthetic, trained
 from top_n.descent import DPSGD
+from top_n.peers import DP_ALS, EASE, EASE_PENALTY, FACTORS, IALS
 from top_n.protocol import People
 from top_n_models import Texts, interactions, scores
-from top_n_peers import DP_ALS, EASE, EASE_PENALTY, FACTORS, IALS
 
 import hushrec as hr
 from hushrec.privacy.accounting.accountant import gaussian_epsilon, gaussian_mu

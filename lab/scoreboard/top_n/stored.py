@@ -1,7 +1,7 @@
-"""Rows that are kept as they are made, and pages whose tables are made of them."""
+"""Rows that are kept as they are made."""
 
 import csv
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 
@@ -16,11 +16,3 @@ def append(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]])
             writer.writerow(row)
             file.flush()
             print(*row, flush=True)
-
-
-def placed(text: str, mark: str, make: Callable[..., str], *of: object) -> str:
-    """A page with a table, made of some rows, between a mark and the next end; unchanged without the mark."""
-    if f"{mark}\n" not in text:
-        return text
-    start = text.index(f"{mark}\n") + len(mark) + 1
-    return f"{text[:start]}{make(*of)}\n{text[text.index('<!-- end of table -->', start) :]}"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hushrec.data.domain import Domain
-from lab.attacks.linkage import informed, linkage, response_channel, scoreboard
+from lab.attacks.linkage import informed, response_channel, scoreboard
 
 LEVELS = 5
 RAW = response_channel(LEVELS, math.inf)
@@ -39,16 +39,6 @@ def test_informed_scores_are_log_likelihood_ratios_to_what_others_hold(truth):
     lengths = [truth.counts[kinds == kind].mean() for kind in range(kinds.max() + 1)]
     assert (1 - nothing).sum(axis=0) == pytest.approx(lengths, abs=0.5)
     assert np.exp(odds[1, ..., 1]) == pytest.approx(0, abs=1e-6)  # another star is all but ruled out
-
-
-def test_rows_all_of_one_length_are_of_one_kind(published):
-    domain = Domain(range(6), scale=(1, 5, 1), max_users=600)
-    alike, rows = published(np.tile([1, 2, 3, 4, 5, 0], (600, 1)), domain)
-    assert set(informed(alike, RAW, 0.25)[0]) == {0}
-    result = linkage(alike, alike, rows, channel=RAW, known=3, wrong=1)
-    for attack in result.attacks:
-        assert attack.first == pytest.approx(1 / 600)
-        assert attack.named == attack.misnamed == 0
 
 
 def test_response_law_is_what_responses_do(truth, grid_of, responded):

@@ -62,25 +62,3 @@ def test_equal_scores_are_shared_and_name_nobody():
     _, ties, eccentricity, *_ = standings(*by_item(grid), kinds, items, tables, own)
     assert ties.tolist() == [holders] * 2
     assert eccentricity.tolist() == [0, 0]
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"items": np.full((2, 1), 20, np.int32)},
-        {"tables": np.zeros((2, 1, 1, 5))},
-        {"tables": np.full((2, 1, 1, 6), -np.inf)},
-        {"kinds": np.ones(60, np.uint8)},
-        {"own": np.array([0, 60])},
-        {"threads": 0},
-    ],
-)
-def test_standings_refuse_what_does_not_fit(wrong):
-    right = {
-        "kinds": np.zeros(60, np.uint8),
-        "items": np.zeros((2, 1), np.int32),
-        "tables": np.zeros((2, 1, 1, 6)),
-        "own": np.zeros(2, np.int64),
-    }
-    with pytest.raises(ValueError, match=r"."):
-        standings(*by_item(made_up()), **right | wrong)

@@ -32,23 +32,6 @@ def test_the_nearest_row_is_that_of_a_loop(rows):
     assert membership.nearest(rows, rows) == pytest.approx(np.ones(30), abs=1e-6)
 
 
-def test_differences_leave_out_what_people_have(rows, scores):
-    items = np.random.default_rng(3).normal(size=(40, 5))
-    found = membership.differences(scores, rows, items)
-    for person, difference in enumerate(found):
-        own = rows[person].indices
-        others = np.setdiff1d(np.argsort(-scores[person]), own, assume_unique=True)
-        listed = others[np.argsort(-scores[person, others])][: membership.LISTED]
-        assert difference == pytest.approx(items[own].mean(0) - items[listed].mean(0), abs=1e-6)
-
-
-def test_vectors_of_items_give_their_pairs_back():
-    rows = csr_matrix(np.eye(6, dtype=np.float32)[:, [0, 0, 1, 2, 3, 4]])
-    vectors = membership.item_vectors(rows, 6)
-    gram = (rows.T @ rows).toarray()
-    assert (vectors @ vectors.T) @ (vectors @ vectors.T) == pytest.approx(gram, abs=1e-6)
-
-
 def test_a_classifier_learns_what_a_shadow_shows():
     rng = np.random.default_rng(4)
     members = rng.random((2, 600)) < 0.5

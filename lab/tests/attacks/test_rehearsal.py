@@ -27,16 +27,3 @@ def test_rows_of_a_small_epsilon_do_not(ratings):
     """By chance 0.5 of 200 are first; 12 or more once in 1e13 releases, were people independent."""
     found = simulate_attack(ratings, hr.RandomizedResponse(), budget(0.01, ratings), targets=200)
     assert found.first < 12 / 200
-
-
-def test_replacing_items_hides_few(ratings):
-    method = hr.DistanceBased(keep_probability=0.9, group_probability=0.5, threshold=1.0, groups="ratings")
-    assert simulate_attack(ratings, method, targets=200).named > 0.7
-
-
-def test_a_roster_with_people_who_did_not_rate(ratings):
-    people = [*ratings.users.to_pylist(), "zzz", "000"]
-    domain = hr.Domain(ratings.domain.items, scale=(1, 5, 1), max_users=500, users=people)
-    listed = hr.load(ratings.table(), domain)
-    found = simulate_attack(listed, hr.RandomizedResponse(), budget(8.0, ratings), targets=200)
-    assert found.named > 0.9

@@ -6,8 +6,7 @@ import polars as pl
 import pytest
 
 from lab import reproduction
-from lab.experiments import datasets
-from lab.reproduction import Line, Reproduction, Trial, Trials
+from lab.reproduction import Reproduction, Trial, Trials
 
 TYPES = {"x": pl.Int64, "found": pl.Int64}
 
@@ -46,11 +45,7 @@ def bench(tmp_path, monkeypatch):
         found = reproduction.read(results, "squares")["squares"]["found"]
         (folder / "squares.md").write_text(f"{found.to_list()}")
 
-    def lines(data):
-        found = data["squares"]["found"].to_list()
-        return [Line("squares", "4 and 9", str(found), "the same", "they do not differ")]
-
-    made = Reproduction("Euclid", "squares", ("ml-1m",), 1, works(2, 3), works(2), page, lines)
+    made = Reproduction("Euclid", "squares", ("ml-1m",), 1, works(2, 3), page)
     monkeypatch.setattr(reproduction, "MODULES", {"squares": "none"})
     monkeypatch.setattr(reproduction, "named", lambda name: made)
     bench.folders = folders
@@ -61,8 +56,6 @@ def test_it_runs_tells_and_writes(bench, lab):
     bench.mended = True
     shown = lab("reproduce squares --data sets --results kept -o pages").out
     assert shown.startswith("NOT PRIVATE, not for publication")
-    assert "squares  4 and 9  [4, 9]" in shown
-    assert "· they do not differ" in shown
     assert Path("pages/squares.md").read_text() == "[4, 9]"
     assert bench.folders == [Path("sets").resolve()]
     assert bench.seen == ["x = 2", "x = 3"]
@@ -79,19 +72,6 @@ def test_failed_runs_are_named_and_tried_again_and_no_page_is_written_meanwhile(
     assert Path("reproduced/squares.md").read_text() == "[4, 9]"
 
 
-def test_a_small_part_says_so_and_leaves_the_whole_alone(bench, lab):
-    bench.mended = True
-    lab("reproduce squares")
-    shown = lab("reproduce squares --quick").out
-    assert "A SMALL PART of squares" in shown
-    assert Path("reproduced/squares.md").read_text() == "[4, 9]"
-    small = Path("reproduced/squares-quick.md").read_text("utf-8")
-    assert small.startswith("# Euclid: a small part\n\n**Not the results of the reproduction**")
-    assert "| squares | 4 and 9 | [4] | the same | they do not differ |" in small
-    assert pl.read_csv("reproduced/squares-quick-squares.csv")["found"].to_list() == [4]
-    assert pl.read_parquet("runs/squares.parquet")["found"].to_list() == [4, 9]
-
-
 def test_without_runs_the_page_alone_is_written(bench, refused, lab):
     wanted = "squares.parquet is not there; leave out --no-runs, and the runs are made first"
     assert wanted in refused("reproduce squares --no-runs")
@@ -100,16 +80,6 @@ def test_without_runs_the_page_alone_is_written(bench, refused, lab):
     lab("reproduce squares --no-runs")
     assert Path("reproduced/squares.md").read_text() == "[7]"
     assert bench.seen == []
-
-
-def test_only_on_request_is_anything_fetched(bench, lab, monkeypatch):
-    fetched = []
-    monkeypatch.setattr(datasets, "fetch", lambda name, folder: fetched.append((name, folder)))
-    bench.mended = True
-    lab("reproduce squares")
-    assert fetched == []
-    lab("reproduce squares --fetch --data sets")
-    assert fetched == [("ml-1m", Path("sets"))]
 
 
 def test_without_a_name_all_are_listed(lab, monkeypatch):

@@ -1,4 +1,3 @@
-import json
 import math
 from pathlib import Path
 
@@ -21,31 +20,10 @@ def trial(**settings):
     return Trial(run["release"], run)
 
 
-def test_every_release_once():
-    runs = [json.dumps(run, sort_keys=True) for run in randomizing.runs(10)]
-    assert len(set(runs)) == len(runs) == 1230
-    columns = {name for run in randomizing.runs(10) for name in run}
-    assert columns <= set(randomizing.TYPES)
-
-
 def test_of_a_slots_epsilon_the_chance_to_keep_is_right():
     """p* among 1,000 items, no groups: odds e^ε to 1 of the own item against each of the others."""
     keep = randomizing.kept_at(9.0, 0.0)
     assert keep / ((1 - keep) / 1000) == pytest.approx(np.exp(9.0) - 1)
-
-
-def test_raw_rows_cost_nothing_and_every_recommender_is_measured(bench):
-    rows = bench.measure(trial(release="raw"))
-    assert {row["by"] for row in rows} == {"users", "items", "factors", "users, holes as 0"}
-    assert all("user_epsilon" not in row and row["n"] == 40 and row["loss"] > 0 for row in rows)
-    assert rows == bench.measure(trial(release="raw"))
-
-
-def test_responses_say_what_they_cost(bench):
-    rows = bench.measure(trial(release="randomized response", analysis="corrected", epsilon=400))
-    assert {row["by"] for row in rows} >= {"means", "users", "items", "factors"}
-    assert [row["cell_epsilon"] for row in rows] == pytest.approx([10.0] * len(rows))  # of 40 cells
-    assert [row["user_epsilon"] for row in rows] == pytest.approx([400.0] * len(rows))
 
 
 def test_published_responses_are_measured_by_their_own_law(bench):
@@ -53,13 +31,6 @@ def test_published_responses_are_measured_by_their_own_law(bench):
     rows = bench.measure(trial(release="randomized response", analysis="published", epsilon=400))
     assert {row["by"] for row in rows} >= {"means", "users", "items", "factors"}
     assert [row["cell_epsilon"] for row in rows] == pytest.approx([10 + math.log(5)] * len(rows))
-
-
-def test_slots_of_the_median_user(bench):
-    rows = bench.measure(trial(**randomizing.alter_ego(0.8, 0.8)))
-    train, _ = randomizing.hidden(randomizing.block(Path("nowhere"), randomizing.FULL), 0)
-    each, whole = rows[0]["cell_epsilon"], rows[0]["user_epsilon"]
-    assert whole == pytest.approx(each * np.median(train.counts))
 
 
 def test_shared_representatives_are_measured_beside_fresh_ones_and_have_no_epsilon(bench):
@@ -71,15 +42,6 @@ def test_shared_representatives_are_measured_beside_fresh_ones_and_have_no_epsil
     assert [(row["by"], row.get("k")) for row in fresh] == [(row["by"], row.get("k")) for row in shared]
     assert [row["loss"] for row in fresh] != [row["loss"] for row in shared]
     assert {row["cell_epsilon"] for row in shared} == {row["user_epsilon"] for row in shared} == {math.inf}
-
-
-def test_one_neighbour_loses_far_more_than_many(monkeypatch):
-    """§IV.D: "varying K had almost no effect on accuracy"."""
-    monkeypatch.setattr(randomizing, "SIDE", 150)
-    rows = randomizing.Recommenders(Path("nowhere")).measure(trial(release="raw"))
-    usual = {"by": "users", "by_distance": "squared", "query": "own"}
-    by_k = {row["k"]: row["loss"] for row in rows if usual.items() <= row.items()}
-    assert by_k[1] > 1.5 * by_k[30]
 
 
 def test_one_rating_of_each_user_is_hidden():

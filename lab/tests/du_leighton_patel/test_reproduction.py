@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from hushrec.errors import ConfigError
 from lab.du_leighton_patel import attack, likelihood, randomizing, reproduction
 
 HIDDEN = 500
@@ -82,7 +81,6 @@ def folder(tmp_path_factory):
     found = {"attacker": "Scoreboard-RH", "epsilon": "12", "first": 900.0, "named": 800.0, "misnamed": 7.0}
     listed(attack.work(Path("nowhere")), found).write_parquet(folder / "du-linkage.parquet")
     listed(likelihood.work(), {"true": 1.5, "proven": 1.25}).write_parquet(folder / "du-likelihood.parquet")
-    (folder / "million.txt").write_text("\n1,000,000 users\n")
     reproduction.page(folder, folder / "pages")
     return folder
 
@@ -98,7 +96,6 @@ def test_page_figures_and_csv_from_finished_runs(folder, page):
     assert names == {"du.md", "du.csv", "du-epsilon.svg", "du-loss.svg"}
     assert "{{" not in page
     assert not re.search(r"\bnan\b", page)
-    assert "```text\n1,000,000 users\n```\n" in page
     assert "| raw | Scoreboard-RH | 12 | 900.0 | 800.0 | 7.0 |\n" in page
     assert "| published | 2 | 1.5000 | 1.2500 |\n" in page
 
@@ -129,43 +126,3 @@ def test_the_papers_table_is_recomputed_from_all_seeds(folder, page):
         more = [100 * (m / r - 1) for m, r in zip(made, raw, strict=True)]
         cells += [shown(made, 0), shown(more, 1)]
     assert f"| 0.9 | {' | '.join(cells)} | 14.6 |\n" in page
-
-
-def test_lines_name_what_is_printed_and_what_is_corrected_each_by_its_own_runs(folder):
-    usual = {"data": "MovieLens 1M", "by": "users", "by_distance": "squared", "k": 30, "query": "released"}
-    given = {
-        "share": 0.1,
-        "distance": "squared",
-        "groups": "ratings",
-        "slot": None,
-        "keep": 0.8,
-        "group": 0.8,
-    }
-    table = pl.read_parquet(folder / "du-releases.parquet")
-    (line,) = (line for line in reproduction.lines({"du-releases": table}) if "p* = 0.8" in line.what)
-    raw = losses(folder, 10, **usual, release="raw")
-    increases = []
-    for release in (randomizing.SHARED, "distance-based"):
-        made = losses(folder, 10, **usual, **given | {"release": release})
-        increases.append(shown([100 * (m / r - 1) for m, r in zip(made, raw, strict=True)], 1))
-    assert increases[0] != increases[1]
-    assert (line.published, line.corrected) == (increases[0], f"{increases[1]} (ε 8.0 a slot)")
-
-
-def test_a_recommender_is_shown_at_its_best_k_over_the_seeds_that_all_releases_have(folder, page):
-    who = {"data": "FilmTrust", "release": "raw", "by": "items", "by_distance": "cosine", "query": "own"}
-    by_k = {k: losses(folder, 5, **who, k=k) for k in randomizing.KS.tolist()}
-    k = min(by_k, key=lambda k: statistics.fmean(by_k[k]))
-    tables = page[page.index("**FilmTrust**") : page.index("**Anime**")]
-    assert f"| item-kNN, cosine | {shown(by_k[k], 0)} (K {k}) |" in tables
-    by_k = {k: losses(folder, 10, **who | {"data": randomizing.FULL}, k=k) for k in by_k}
-    k = min(by_k, key=lambda k: statistics.fmean(by_k[k]))
-    lines = pl.read_csv(folder / "pages" / "du.csv").filter(**who | {"data": randomizing.FULL})
-    assert lines.select("k", "seeds", "loss").rows() == [(k, 10, round(statistics.fmean(by_k[k]), 5))]
-
-
-def test_missing_runs_are_named_before_any_is_read(tmp_path):
-    for name in ("du-releases", "du-linkage", "du-likelihood"):
-        with pytest.raises(ConfigError, match=rf"{name}\.parquet is not there; leave out --no-runs"):
-            reproduction.page(tmp_path, tmp_path)
-        (tmp_path / f"{name}.parquet").touch()

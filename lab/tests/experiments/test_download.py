@@ -8,6 +8,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import polars as pl
 import pytest
 
+from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from lab.experiments import download
 from lab.experiments.download import SETS, DataSet, DownloadError, get
@@ -69,29 +70,12 @@ def test_fetched_files_load(tmp_path, server, toy):
     (folder / "toy.zip").write_bytes(ARCHIVE)
     toy([f"{address}/toy.zip"])
     fetched = get("toy", tmp_path / "home")
-    domain = fetched.domain(max_per_user=7)
-    assert (domain.items, domain.max_per_user, domain.max_users) == (("10", "20"), 7, 100)
+    domain = Domain.from_catalogue(fetched.catalogue, scale=(1, 5, 1), max_users=100)
     assert pl.DataFrame(load(fetched.ratings, domain).table()).rows() == [
         ("1", "10", 5.0, 978300760),
         ("2", "20", 3.0, 978300761),
     ]
     assert left_over(tmp_path / "home") == []
-
-
-def test_the_next_place_is_tried(tmp_path, server, toy):
-    """The first is not there, the second has another file: only the third counts."""
-    folder, address = server
-    (folder / "planted.zip").write_bytes(packed({**MEMBERS, "toy/ratings.dat": b"1::10::1::0\n"}))
-    (folder / "toy.zip").write_bytes(ARCHIVE)
-    toy([f"{address}/{name}.zip" for name in ("none", "planted", "toy")])
-    assert get("toy", tmp_path / "home").ratings.read_bytes() == MEMBERS["toy/ratings.dat"]
-
-
-def test_what_is_there_is_not_fetched_again(tmp_path, toy):
-    (tmp_path / "toy.zip").write_bytes(ARCHIVE)
-    toy(["https://127.0.0.1:9/toy.zip"])
-    first = get("toy", tmp_path / "home", source=tmp_path / "toy.zip")
-    assert get("toy", tmp_path / "home") == first
 
 
 @pytest.mark.parametrize("algorithm", ["sha256", "md5"])
@@ -107,18 +91,6 @@ def test_a_planted_archive_is_refused(tmp_path, server, toy, algorithm):
     assert not (tmp_path / "home" / "toy").exists()
 
 
-def test_without_a_network_the_error_says_what_to_do(tmp_path, toy):
-    """Nothing listens on port 9; the other name can never be resolved."""
-    toy(["https://127.0.0.1:9/toy.zip", "https://nowhere.invalid/toy.zip"])
-    with pytest.raises(DownloadError) as caught:
-        get("toy", tmp_path / "home")
-    said = str(caught.value)
-    assert "https://127.0.0.1:9/toy.zip" in said
-    assert "https://nowhere.invalid/toy.zip" in said
-    assert "lab data get toy --from toy.zip" in said
-    assert left_over(tmp_path / "home") == []
-
-
 def test_a_server_with_a_bad_certificate_is_not_trusted(tmp_path, server, toy):
     """Plain text where TLS is due: refused, never retried without TLS."""
     folder, address = server
@@ -126,13 +98,6 @@ def test_a_server_with_a_bad_certificate_is_not_trusted(tmp_path, server, toy):
     toy([f"{address.replace('http:', 'https:')}/toy.zip"])
     with pytest.raises(DownloadError, match="SSL"):
         get("toy", tmp_path / "home")
-
-
-def test_an_archive_at_hand_is_unpacked(tmp_path, toy):
-    (tmp_path / "somewhere.zip").write_bytes(ARCHIVE)
-    toy()
-    fetched = get("toy", tmp_path / "home", source=str(tmp_path / "somewhere.zip"))
-    assert sorted(path.name for path in fetched.ratings.parent.iterdir()) == ["movies.dat", "ratings.dat"]
 
 
 def test_paths_in_the_archive_do_not_matter(tmp_path, toy, monkeypatch):
@@ -163,35 +128,3 @@ def test_what_is_too_large_is_refused(tmp_path, server, toy, monkeypatch):
     with pytest.raises(DownloadError, match="over 50 bytes"):
         get("toy", tmp_path / "home")
     assert not (tmp_path / "home" / "toy").exists()
-
-
-@pytest.mark.parametrize(
-    "archive", [b"no zip", packed({"toy/ratings.dat": b""})], ids=["damaged", "incomplete"]
-)
-def test_an_archive_of_something_else_is_refused(tmp_path, toy, archive):
-    (tmp_path / "toy.zip").write_bytes(archive)
-    toy(archive=archive)
-    with pytest.raises(DownloadError, match="not a zip archive of this data set"):
-        get("toy", tmp_path / "home", source=tmp_path / "toy.zip")
-    assert left_over(tmp_path / "home") == []
-
-
-def test_wrong_requests_are_explained(tmp_path, toy):
-    toy()
-    with pytest.raises(DownloadError, match="the known ones are ml-100k, ml-1m"):
-        get("ml-2m", tmp_path)
-    with pytest.raises(DownloadError, match="No such file"):
-        get("toy", tmp_path, source=tmp_path / "none.zip")
-    (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(DownloadError, match="choose another directory"):
-        get("toy", tmp_path / "file" / "home")
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_known_sets_are_described_in_full(name):
-    described = SETS[name]
-    algorithm, _, digest = described.digest.partition(":")
-    assert len(digest) == {"sha256": 64, "md5": 32}[algorithm]
-    assert all(url.startswith("https://") and url.endswith(f"/{name}.zip") for url in described.urls)
-    names = [path.rpartition("/")[2] for path in (described.ratings, described.catalogue, *described.others)]
-    assert len(set(names)) == len(names)

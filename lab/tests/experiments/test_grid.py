@@ -1,6 +1,5 @@
 import math
 
-import polars as pl
 import pytest
 
 from hushrec.errors import ConfigError
@@ -66,20 +65,6 @@ def test_every_combination_is_run_on_every_split(grid):
     ]
 
 
-def test_the_noise_differs_by_split_and_seed_alone(grid):
-    seeds = {}
-    for case in grid().cases():
-        if case.budget:
-            seeds.setdefault((case.split, case.seed), set()).add(case.entropy)
-    assert all(len(found) == 1 for found in seeds.values())
-    assert len({found.pop() for found in seeds.values()}) == 6
-
-
-def test_some_splits_alone(grid):
-    cases = grid(PLAIN.replace("folds = 3", "folds = 3\nonly = [2]")).cases()
-    assert {case.split for case in cases} == {2}
-
-
 def test_splits_are_those_of_the_library(grid):
     from hushrec.data.split import holdout, kfold
 
@@ -93,36 +78,6 @@ def test_splits_are_those_of_the_library(grid):
     train, test = holdout(ratings, 0.2, 6)
     found = held.split.parts(ratings, 1)
     assert (found.train.digest(), found.test.digest()) == (train.digest(), test.digest())
-
-
-def test_a_file_and_its_domain_lie_beside_the_grid(grid, tmp_path):
-    made = grid().data.load()
-    pl.DataFrame(made.table()).write_csv(tmp_path / "films.csv")
-    made.domain.save(tmp_path / "films.json")
-    there = grid(PLAIN.replace("generated = { users = 60, items = 20, ratings = 600, seed = 3 }", FILE)).data
-    assert there.load().domain == made.domain
-    assert (there.load().values == made.values).all()
-    digest = there.digest()
-    with (tmp_path / "films.csv").open("a") as file:
-        file.write("\n")
-    assert there.digest() != digest
-
-
-FILE = 'ratings = "films.csv"\ndomain = "films.json"'
-RANGES = 'ratings = "x.csv"\ndomain = { items = [1, 12], scale = [1, 5, 1], max_users = 20, users = [1, 11] }'
-
-
-def test_a_domain_of_ranges(grid):
-    generated = "generated = { users = 60, items = 20, ratings = 600, seed = 3 }"
-    domain = grid(PLAIN.replace(generated, RANGES)).data.domain_of()
-    assert domain.items == tuple(str(n) for n in range(1, 13))
-    assert domain.n_users == 11
-    assert (tuple(domain.scale), domain.max_users, domain.max_per_user) == ((1, 5, 1), 20, 500)
-
-
-def test_made_up_people_are_known(grid):
-    ratings = grid().data.load()
-    assert ratings.domain.users == tuple(ratings.users.to_pylist())
 
 
 @pytest.mark.parametrize(
@@ -161,32 +116,6 @@ def test_errors_name_the_key(grid, old, new, message):
     assert message in str(caught.value)
 
 
-def test_a_unit_that_the_model_does_not_protect(grid):
-    text = PLAIN.replace('unit = "record"', 'unit = "user"')
-    with pytest.raises(ConfigError, match=r"run\[2\]: CovarianceSVD offers no guarantee for unit user under"):
-        grid(text)
-
-
-def test_the_same_run_twice_is_refused(grid):
-    again = PLAIN[PLAIN.index('[[run]]\nname = "svd"') : PLAIN.index('[[run]]\nname = "printed"')]
-    with pytest.raises(ConfigError, match="'other' repeats a run of 'svd'"):
-        grid(PLAIN + again.replace('"svd"', '"other"')).cases()
-
-
-SOURCE = {"data": "a", "domain": "b", "splits": "c"}
-
-
-def test_a_key_changes_with_what_changes_a_result_and_with_nothing_else(grid):
-    keys = {case.key(SOURCE) for case in grid().cases()}
-    assert len(keys) == len(grid().cases())
-    renamed = PLAIN.replace('"svd"', '"ours"').replace("epsilon = [10, 1, inf]", "epsilon = [1, 3, 10, inf]")
-    assert keys < {case.key(SOURCE) for case in grid(renamed).cases()}
-    for changed in ({"data": "x"}, {"domain": "x"}, {"splits": "x"}):
-        assert not keys & {case.key({**SOURCE, **changed}) for case in grid().cases()}
-    other = {case.key(SOURCE) for case in grid(PLAIN.replace("rank = 3", "rank = 4")).cases()}
-    assert len(keys - other) == 3
-
-
 ASKED = """
 [data]
 generated = { users = 3000, items = 20, ratings = 9000, seed = 3 }
@@ -220,11 +149,6 @@ def test_people_ask_for_an_epsilon_by_their_ids(grid):
     assert data.digest() != grid(ASKED.replace("0.3", "0.1").replace("0.2", "0.4")).data.digest()
 
 
-def test_shares_of_people_add_to_one(grid):
-    with pytest.raises(ConfigError, match="add to 1"):
-        grid(ASKED.replace("0.3", "0.1"))
-
-
 # -- interactions -----------------------------------------------------------------------------------------
 
 CLICKS = """
@@ -244,7 +168,6 @@ delta = 1e-6
 [[reference]]
 name = "popularity"
 """
-MEASURED = "[measure]\nmetrics = ['ndcg@5', 'recall@10']\n[[run]]"
 LIKED = """
 [data]
 generated = { users = 60, items = 20, ratings = 600, seed = 3 }
@@ -256,54 +179,6 @@ likes = 4
 [[reference]]
 name = "popularity"
 """
-
-
-def test_interactions_have_metrics_of_rankings_as_columns(grid):
-    made = grid(CLICKS)
-    assert made.metrics() == ("recall@20", "recall@50", "ndcg@100")
-    columns = list(made.columns())
-    at = columns.index("settings")
-    assert columns[at + 1 : at + 5] == ["recall@20", "recall@50", "ndcg@100", "true_epsilon"]
-    assert not {"rmse", "mae"} & set(columns)
-    assert made.source()["measured"] == "recall@20, recall@50, ndcg@100"
-    chosen = grid(CLICKS.replace("[[run]]", MEASURED))
-    assert chosen.metrics() == ("ndcg@5", "recall@10")
-    keys, others = ({case.key(of.source()) for case in of.cases()} for of in (made, chosen))
-    assert len(keys) == len(others) == 6
-    assert not keys & others
-
-
-def test_ratings_can_be_ranked_too(grid):
-    made = grid(LIKED)
-    assert {"rmse", "mae", "recall@10", "measured"} <= set(made.columns())
-    assert made.source()["measured"] == "recall@10, likes 4"
-    assert made.bench().likes == 4
-    assert "measured" not in grid().source()  # grids of errors alone keep their keys
-    assert "measured" not in grid().columns()
-
-
-def test_people_are_held_out_whole(grid):
-    from hushrec.data.split import held_out_people
-
-    made = grid(CLICKS.replace("splits = 2", "splits = 2\nseed = 4\nleast = 6"))
-    assert str(made.split) == "40 people with at least 6, 0.2 to be found, seed 4"
-    feedback = made.data.load()
-    expected = held_out_people(feedback, 40, 5, least=6)
-    assert [part.digest() for part in made.split.parts(feedback, 1)] == [part.digest() for part in expected]
-
-
-def test_a_file_of_interactions(grid, tmp_path):
-    made = grid(CLICKS).data.load()
-    pl.DataFrame(made.table()).write_csv(tmp_path / "films.csv")
-    made.domain.save(tmp_path / "films.json")
-    generated = "generated = { users = 200, items = 30, interactions = 2500, seed = 3 }"
-    there = grid(CLICKS.replace(generated, FILE))
-    assert there.data.feedback == "interactions"
-    assert there.data.load().digest() == made.digest()
-    liked = grid(CLICKS.replace(generated, RANGES.replace("max_users", "likes = 4, max_users")))
-    assert (liked.data.feedback, liked.data.domain_of().likes) == ("interactions", 4)
-    plain = grid(CLICKS.replace(generated, RANGES.replace("scale = [1, 5, 1]", "counts = 9")))
-    assert (plain.data.feedback, plain.data.domain_of().counts) == ("interactions", 9)
 
 
 @pytest.mark.parametrize(
@@ -337,18 +212,3 @@ def test_what_does_not_fit_what_people_give_is_refused(grid, text, old, new, mes
     with pytest.raises(ConfigError) as caught:
         grid(text.replace(old, new)).cases()
     assert message in str(caught.value)
-
-
-def test_a_model_without_noise_needs_no_budget(grid):
-    plain = PLAIN.partition("[[run]]")[0] + '[[run]]\nname = "plain"\nmodel = "MatrixFactorization"\n'
-    cases = grid(plain).cases()
-    assert [(case.budget, case.name) for case in cases] == [(None, "plain")] * 3
-    with pytest.raises(ConfigError, match=r"MatrixFactorization adds no noise; leave out epsilon"):
-        grid(plain + 'epsilon = 1\ndelta = 1e-6\nunit = "record"\nadjacency = "replace"\n')
-    with pytest.raises(ConfigError, match=r"needs epsilon"):
-        grid(plain.replace("MatrixFactorization", "GlobalEffects"))
-
-
-def test_a_run_and_a_reference_have_names_apart(grid):
-    with pytest.raises(ConfigError, match="a run and a reference are both named 'item average'; rename"):
-        grid(PLAIN.replace('"svd"', '"item average"'))

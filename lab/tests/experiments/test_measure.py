@@ -12,7 +12,6 @@ from hushrec.data.synthetic import interactions, netflix_like
 from hushrec.evaluation import baselines
 from hushrec.evaluation.compare import METRICS
 from hushrec.evaluation.protocol import evaluate
-from hushrec.evaluation.rankings import rank
 from hushrec.models.lists.popularity import Popularity
 from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.accounting.budget import Budget
@@ -54,23 +53,6 @@ def bench(watched):
     return Bench(watched, watched)
 
 
-def test_only_the_latest_split_is_kept_and_the_ratings_are_loaded_once(bench, watched):
-    bench.open()
-    for split in (0, 0, 1, 1, 0):
-        bench.measure(Case("item average", split))
-    assert watched.loads == 1
-    assert watched.divided == [0, 1, 0]  # not divided again while the split is the same
-    assert len(bench._latest) == 1
-
-
-def test_a_reference_gives_one_row_with_all_metrics(bench, watched):
-    (row,) = bench.measure(REFERENCE)
-    train, test = holdout(watched.load(), 0.2, 0)
-    predicted = baselines.item_average(train, test)
-    assert row.pop("predict_seconds") >= 0
-    assert row == {name: metric(test.numbers(), predicted) for name, metric in METRICS.items()}
-
-
 def test_a_model_gives_one_row_with_all_metrics_and_its_epsilons(bench, watched):
     (row,) = bench.measure(MODEL)
     times = {"fit_seconds", "predict_seconds"}
@@ -84,12 +66,6 @@ def test_a_model_gives_one_row_with_all_metrics_and_its_epsilons(bench, watched)
     (plain,) = bench.measure(Case("effects", 0, MODEL.config))
     assert plain["true_epsilon"] == math.inf
     assert plain["rmse"] < row["rmse"]
-
-
-def test_noise_comes_from_the_seed_of_the_case(bench):
-    again = Case("effects", 0, MODEL.config, BUDGET, entropy=8)
-    first, same, other = (bench.measure(case)[0]["rmse"] for case in (MODEL, MODEL, again))
-    assert first == same != other
 
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
@@ -132,27 +108,3 @@ def test_people_who_are_held_out_fold_in_and_novelty_counts_the_training_users()
     assert set(reference) == {*RANKED, "predict_seconds"}
     assert noisy["true_epsilon"] == pytest.approx(1)
     assert noisy["ndcg@5"] != exact["ndcg@5"]
-
-
-def test_ratings_are_predicted_and_ranked():
-    data = Data(generated={"users": 60, "items": 20, "ratings": 600, "seed": 3})
-    bench = Bench(data, Split(kind="holdout"), RANKED, likes=4)
-    (row,) = bench.measure(Case("effects", 0, GlobalEffects()))
-    assert {*RANKED, *METRICS} <= set(row)
-    (popular,), (average,) = (bench.measure(Case(name, 0)) for name in ("popularity", "item average"))
-    assert {*RANKED} < set(popular)
-    assert {*METRICS} < set(average)
-    assert not {*RANKED} & set(average)
-
-
-def test_scores_that_are_not_finite_are_an_error(monkeypatch):
-    """They leave nothing to list, which must not count as a list without a hit."""
-
-    def ranked(*release, **parts):
-        lists = rank(*release, **parts)
-        return dataclasses.replace(lists, items=np.full_like(lists.items, -1))
-
-    monkeypatch.setattr("lab.experiments.measure.rank", ranked)
-    bench = Bench(Data(generated=MADE), Split(kind="people", people=40), RANKED)
-    with pytest.raises(ArithmeticError, match="a score is not a finite number"):
-        bench.measure(Case("popularity", 0))

@@ -6,15 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hushrec.errors import ConfigError
 from lab.experiments import reading
 from lab.experiments.reading import (
     Curve,
     crossing,
-    curves,
-    labels,
-    metrics,
-    references,
     summary,
 )
 
@@ -73,24 +68,6 @@ def test_a_crossing_outside_the_grid_is_said_to_be(place, shown, value):
     assert found.value == value
 
 
-def shape(*errors):
-    rows = [level("average", split, 0.95) for split in range(3)]
-    rows += [row(OURS, e, s, r) for e, r in zip(EPSILONS, errors, strict=True) for s in range(3)]
-    return crossing(table(rows), OURS, "average")
-
-
-def test_a_curve_that_comes_up_again_has_not_crossed_yet():
-    assert shape(0.99, 0.94, 0.96, 0.94, 0.9).value == pytest.approx(math.sqrt(2))
-    assert str(shape(0.9, 0.9, 0.9, 0.9, 0.96)) == "> 10"
-    assert str(shape(0.94, 0.94, 0.95, 0.94, 0.94)) == "≤ 0.1"  # touching is not above
-
-
-def test_an_interval_may_be_open():
-    found = crossing(straight(9.0, noise=0.03, seed=2), OURS, "average")
-    assert math.isinf(found.high)
-    assert str(found).endswith("to > 10)")
-
-
 def test_summary_is_over_splits_of_means_over_seeds():
     rows = [
         row(OURS, 1.0, s, r, seed=k) for s, pair in enumerate([(1, 3), (4, 6)]) for k, r in enumerate(pair)
@@ -110,24 +87,6 @@ def test_one_split_has_no_interval():
     assert all(math.isnan(line[name]) for name in ("standard_error", "low", "high"))
     rows = straight(0.7, splits=1)
     assert str(crossing(rows, OURS, "average")) == "0.7"
-
-
-def test_the_difference_is_on_the_same_splits():
-    rows = straight(1.0).filter(~((pl.col("name") == "ours") & (pl.col("split") == 2)))
-    line = summary(rows, "average").filter(name="ours", epsilon=2.0).row(0, named=True)
-    assert line["difference"] == pytest.approx(-0.1 * math.log(2))  # though one split lacks the curve
-    assert line["difference_low"] == pytest.approx(line["difference_high"])
-    apart = summary(rows).filter(pl.col("epsilon").is_infinite())["rmse"][0] - line["rmse"]
-    assert apart != pytest.approx(0.1 * math.log(2), rel=0.02)  # comparing means would be wrong
-
-
-def test_paired_resampling_is_what_makes_differences_sharp():
-    rows = straight(1.0, noise=0.002)
-    line = summary(rows, "average").filter(name="ours", epsilon=2.0).row(0, named=True)
-    paired = line["difference_high"] - line["difference_low"]
-    sides = summary(rows).filter(pl.col("epsilon").is_in([2.0, math.inf]))
-    unpaired = math.hypot(*(sides["high"] - sides["low"]))  # were splits drawn anew for each side
-    assert unpaired > 10 * paired
 
 
 def covered(n, *ways, sims=4000):
@@ -176,34 +135,6 @@ def test_crossings_are_covered(monkeypatch):
     assert crossings_covered() < 165
 
 
-def test_what_is_not_there_or_is_several_is_an_error_with_its_fix():
-    rows = straight(1.0)
-    with pytest.raises(ConfigError, match=r"no curve theirs.*ours, record, replace, corrected"):
-        crossing(rows, OURS._replace(name="theirs"), "average")
-    with pytest.raises(ConfigError, match="neither a reference 'best'"):
-        crossing(rows, OURS, "best")
-    twice = [row(Curve("ours", None, None, how), math.inf, 0, 0.9) for how in ("published", "corrected")]
-    with pytest.raises(ConfigError, match="name each curve apart"):
-        crossing(pl.concat([rows, table(twice)], how="vertical_relaxed"), OURS, "ours")
-
-
-def test_a_curve_without_noise_is_a_level_too():
-    exact = table([row(Curve("ours", None, None, "corrected"), math.inf, s, 0.9) for s in range(6)])
-    rows = pl.concat([straight(1.0), exact], how="vertical_relaxed")
-    assert crossing(rows, OURS, "ours").value > 1.0
-    assert curves(rows) == [OURS]
-    assert references(rows) == ["average"]
-
-
-def test_labels_say_as_much_as_is_needed():
-    made = [OURS, OURS._replace(adjacency="add-remove"), OURS._replace(name="theirs")]
-    assert labels(table(row(curve, 1.0, 0, 0.9) for curve in made)) == {
-        "ours, replace": made[0],
-        "ours, add-remove": made[1],
-        "theirs": made[2],
-    }
-
-
 # -- rankings ---------------------------------------------------------------------------------------------
 
 
@@ -214,24 +145,6 @@ def ranked(rows):
     )
 
 
-def test_the_first_metric_of_the_columns_is_read():
-    errors, rankings = straight(0.7), ranked(straight(0.7))
-    assert metrics(errors) == ["rmse", "mae"]
-    assert metrics(rankings) == ["ndcg@10", "recall@5"]
-    assert curves(rankings) == [OURS]
-    assert references(rankings) == ["average"]
-    line = summary(rankings, against="average").row(1, named=True)
-    other = summary(errors, against="average").row(1, named=True)
-    assert line["ndcg@10"] == pytest.approx(2 - other["rmse"])
-    assert line["difference"] == pytest.approx(-other["difference"])
-    assert line["recall@5"] == pytest.approx(other["mae"])
-    named = summary(rankings, metric="recall@5").row(1, named=True)
-    assert named["recall@5"] == pytest.approx(line["recall@5"])
-    assert named["low"] <= named["recall@5"] <= named["high"]
-    with pytest.raises(ConfigError, match=r"do not have the metric 'rmse'; they have ndcg@10, recall@5"):
-        summary(rankings, metric="rmse")
-
-
 @pytest.mark.parametrize("place", [0.11, 0.7, 9.0])
 def test_a_ranking_crosses_from_below(place):
     """The planted fault, more taken for worse, would put every crossing at the last ε or nowhere."""
@@ -239,13 +152,3 @@ def test_a_ranking_crosses_from_below(place):
     assert found.value == pytest.approx(place)
     turned = ranked(straight(place)).with_columns((2 - pl.col("ndcg@10")).alias("ndcg@10"))
     assert crossing(turned, OURS, "average").value == math.inf
-
-
-def test_references_without_the_metric_are_passed_over():
-    rows = [level("item average", 0, 0.9), level("popularity", 0, None), row(OURS, 1.0, 0, 0.8)]
-    both = table(rows).with_columns(pl.Series("recall@5", [None, 0.2, 0.3]))
-    assert references(both) == ["item average"]
-    assert references(both, "recall@5") == ["popularity"]
-    line = summary(both, metric="recall@5").filter(name="popularity").row(0, named=True)
-    assert line["recall@5"] == 0.2
-    assert math.isnan(line["rmse"])

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from hushrec.errors import BudgetUnsupported
 from hushrec.privacy.accounting.measurement import EVERY_RATING
 from lab.paper import PaperNoise, PaperRun
 from lab.published import FriedmanBoundedSGD, FriedmanUnboundedSGD, cost, fit
@@ -52,12 +51,6 @@ def test_bounded_the_noise_is_fresh_and_on_the_same_ratings(monkeypatch, listed,
     assert all(abs(np.corrcoef(noises[0], other)[0, 1]) < 0.05 for other in noises[1:])
 
 
-def test_bounded_and_unbounded_are_for_one_adjacency_each(listed, budget):
-    for kind, other in ((FriedmanBoundedSGD, "add-remove"), (FriedmanUnboundedSGD, "replace")):
-        with pytest.raises(BudgetUnsupported, match=f"{kind.__name__} protects record under"):
-            kind().printed(listed[0].domain, budget(adjacency=other))
-
-
 def test_unbounded_every_vector_gets_the_noise_of_algorithm_5(monkeypatch, listed, budget):
     """s = γ(e_max q_max + λ p_max)/ε_k for users and γ(e_max p_max + λ q_max)/ε_k for items."""
     train = listed[0]
@@ -87,13 +80,3 @@ def test_what_is_released_is_within_the_bounds_on_norms(listed, budget, kind, ad
     products = release.tensors["user_factors"].astype(float) @ release.tensors["item_factors"].T.astype(float)
     assert np.abs(products).max() <= 0.3 * 0.2 * (1 + 1e-4)
     assert np.abs(products).max() > 0.3 * 0.2 * 0.9, "noise drives some of them there"
-
-
-@pytest.mark.parametrize(
-    ("kind", "adjacency"), [(FriedmanBoundedSGD, "replace"), (FriedmanUnboundedSGD, "add-remove")]
-)
-def test_all_epochs_get_equal_shares_after_the_averages(listed, budget, kind, adjacency):
-    split = kind(epochs=5).budget_split(listed[0].domain, budget(adjacency=adjacency))
-    rounds = [share for name, share in split.items() if "epoch" in name]
-    count = 5 if kind is FriedmanBoundedSGD else 10
-    assert rounds == pytest.approx([0.7 / count] * count)

@@ -1,23 +1,17 @@
 """Friedman, Berkovsky & Kaafar 2016, §5.4: the parts of ε, the covariance and predictions by hand, its Δ."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.errors import BudgetUnsupported, ConfigError, DomainError
 from hushrec.kernels.csr import unpack
-from hushrec.privacy.accounting.budget import Unprotected
 from hushrec.sums.population import Population
 from lab.friedman_berkovsky_kaafar.published_neighbours import listed_predictions
-from lab.paper import PaperRun
 from lab.published import FriedmanEffects, FriedmanKNN, cost, fit
 from support.runs import exact
-
-REPLACE = Unprotected("record", "replace")
 
 
 def rows(ratings):
@@ -97,19 +91,6 @@ def test_a_prediction_by_hand(listed):
         assert predicted[at] == pytest.approx(by_hand, abs=1e-6)
 
 
-def test_released_averages_are_what_is_predicted_from(listed):
-    """Where noise has moved them, predictions move along; a level from own ratings would not."""
-    train, test = listed
-    made = hr.baseline(train, FriedmanKNN(rank=3))
-    raised = replace(made, averages={user: average + 0.25 for user, average in made.averages.items()})
-    before, after = (listed_predictions(each, train=train, test=test) for each in (made, raised))
-    between = (before > 1.3) & (before < 4.7)
-    assert (after - before)[between].min() > 0.05
-    error = math.sqrt(np.mean((before - test.numbers()) ** 2))
-    plain = hr.evaluate(hr.baseline(train, FriedmanEffects()), train=train, test=test)["rmse"]
-    assert error < plain - 0.001
-
-
 @pytest.mark.parametrize(("adjacency", "norm"), [("replace", 4.0), ("add-remove", 3.0)])
 def test_one_rating_moves_one_residual(listed, adjacency, norm):
     """So Δ is far below the 11 of Theorem 5: the printed part of ε costs less than it claims."""
@@ -149,15 +130,3 @@ def test_no_neighbour_moves_the_covariance_by_more_than_its_bound(adjacency):
         largest = max(largest, float(np.abs(measured(ratings) - measured(neighbour)).sum()))
     assert largest <= bound
     assert largest > 0.85 * bound
-
-
-def test_a_roster_is_needed_and_what_is_not_in_the_paper_is_refused(world, listed, budget):
-    with pytest.raises(DomainError, match=r"declare it with Domain\(users="):
-        FriedmanKNN().printed(world[0].domain, budget(adjacency="replace"))
-    with pytest.raises(BudgetUnsupported, match="FriedmanKNN protects record under"):
-        FriedmanKNN().printed(listed[0].domain, budget(unit="user"))
-    with pytest.raises(ConfigError, match="is more than the"):
-        FriedmanKNN(rank=1000).printed(listed[0].domain, budget(adjacency="replace"))
-    made = fit(listed[0], FriedmanKNN(rank=3), budget(4.0, adjacency="replace"), 1)
-    assert str(made.statement).startswith("NOT PRIVATE")
-    assert PaperRun.of(FriedmanKNN(), listed[0].domain, budget(adjacency="replace"), 1)

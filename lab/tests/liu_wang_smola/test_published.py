@@ -31,26 +31,11 @@ def test_it_is_drawn_at_a_quarter_of_what_is_claimed(world, budget, adjacency, m
     assert model._target(domain, event.noise).scale == pytest.approx(8.0 / bound / 4)
 
 
-def test_a_temperature_is_paid_for(world, budget):
-    """A chain at T draws from exp(-s loss/T): as printed, a T of 1/8 costs twice what is claimed."""
-    chain, domain = {**QUICK, "temperature": 0.125}, world[0].domain
-    assert cost(printed(chain=chain), domain, pure(budget, 8.0)) == Cost(8.0, pytest.approx(16.0))
-    (event,) = printed(chain=chain).printed(domain, pure(budget, 8.0)).values()
-    scale = printed(chain=chain)._target(domain, event.noise).scale
-    assert scale == printed()._target(domain, 8 * event.noise).scale * 8 * 0.125
-
-
 def test_rejection_as_printed_is_for_replace_alone(world, budget):
     with pytest.raises(BudgetUnsupported, match="rejection is only for replace: how often"):
         printed(out_of_range="reject").printed(world[0].domain, pure(budget, 8.0))
     wide = printed(out_of_range="reject", margin=10.0)
     assert fit(world[0], wide, pure(budget, 8.0, "replace"), 1).kind == "factors"
-
-
-def test_clamped_or_rejected_is_what_the_chain_is_told(world):
-    domain = world[0].domain
-    assert printed()._target(domain, 1.0).clamped
-    assert not printed(out_of_range="reject")._target(domain, 1.0).clamped
 
 
 # -- §3.1 and eq. 4: constants that contradict each other, or that the text leaves open --------------------

@@ -2,8 +2,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hushrec.errors import ConfigError
-from lab.experiments.source import Data, Place
 from lab.mcsherry_mironov import over_time
 from lab.reproduction import Trial
 
@@ -23,7 +21,7 @@ def bench(tmp_path):
     (tmp_path / "ml-100k").mkdir()
     text = "\n".join("\t".join(map(str, row)) for row in rows)
     (tmp_path / "ml-100k" / "u.data").write_text(text)
-    return over_time.work(tmp_path, days=(30, 60), seeds=1).bench()
+    return over_time.work(tmp_path).bench()
 
 
 def measured(bench, **settings):
@@ -56,14 +54,6 @@ def test_the_probe_is_of_the_nine_latest(bench):
     train, test = over_time.probe(ratings, 0)
     assert train.n_entries + test.n_entries == ratings.n_entries
     assert 60 < test.n_entries < 60 * 9  # a third of 540: 180 ± 11
-
-
-def test_ratings_without_timestamps_are_refused(tmp_path):
-    rows = pl.DataFrame({"user": [1], "item": [2], "rating": [3.0]})
-    rows.write_parquet(tmp_path / "ml-100k.parquet")
-    data = Data.model_validate(over_time.DATA, context=Place(tmp_path, tmp_path))
-    with pytest.raises(ConfigError, match="loss over time needs ratings with timestamps"):
-        over_time.Growth(data).open()
 
 
 def test_losses_are_of_the_same_day_seed_and_model():

@@ -2,7 +2,6 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import polars as pl
 import pytest
 
 import hushrec as hr
@@ -73,35 +72,9 @@ def test_much_noise_asks_for_a_larger_ridge_and_forgives_a_raw_covariance():
     assert exact["true_epsilon"] == math.inf
 
 
-def test_both_beta_of_the_cleaning_are_chosen_too():
-    cleaned = row("SVD, cleaned", 4.0)
-    assert cleaned["looks"] >= 4
-    assert cleaned["diagonal"] in {10 * 4.0**k for k in refitting.BETAS[1]}
-    assert cleaned["rest"] in {100 * 4.0**k for k in refitting.BETAS[1]}
-    assert cleaned == row("SVD, cleaned", 4.0)  # seeded
-
-
 @pytest.mark.parametrize("name", CURVES)
 def test_the_test_part_chooses_nothing(name):
     usual, wrong = row(name, 10.0), row(name, 10.0, Made(wrong=True))
     for column in ("ridge", "diagonal", "rest", "looks", "held_rmse"):
         assert usual[column] == wrong[column]
     assert usual["rmse"] != wrong["rmse"]
-
-
-def test_rows_become_curves_over_theta_and_choices_are_told_as_ranges():
-    lines = [
-        {"name": "SVD, cleaned", "split": 0, "theta": 4.0, "ridge": 2.0, "diagonal": 10.0, "rest": 100.0},
-        {"name": "SVD, cleaned", "split": 1, "theta": 4.0, "ridge": 4.0, "diagonal": 10.0, "rest": 400.0},
-        {"name": "kNN, raw", "split": 0, "theta": None, "ridge": 1.0},
-    ]
-    rows = pl.DataFrame(
-        [{"rmse": 0.9, "true_epsilon": 1.0, **line} for line in lines],
-        schema={"name": pl.String, **refitting.TYPES},
-    )
-    assert refitting.as_curves(rows)["epsilon"].to_list() == [4.0, 4.0, math.inf]
-    assert refitting.as_curves(rows)["unit"].to_list() == ["record", "record", None]
-    assert refitting.chosen(rows) == {
-        ("SVD, cleaned", 4.0): "ridge × 2 to 4; β 10, 100 to 400",
-        ("kNN, raw", math.inf): "ridge × 1",
-    }

@@ -78,15 +78,14 @@ def test_noise_is_what_the_paper_says_at_theta(label):
 
 
 @pytest.mark.full
-def test_page_figures_and_csv_from_finished_runs(tables, tmp_path):
+def test_page_and_csv_from_finished_runs(tables, tmp_path):
     for name, rows in tables.items():
         rows.write_parquet(tmp_path / f"{name}.parquet")
     (tmp_path / "pages").mkdir()
     reproduction.page(tmp_path, tmp_path / "pages")
     names = {path.name for path in (tmp_path / "pages").iterdir()}
-    drawn = {"mm-fig1-record.svg", "mm-fig1-user.svg", "mm-fig2.svg"}
     written = {f"mcsherry-mironov{part}" for part in (".md", ".csv", "-time.csv", "-refit.csv")}
-    assert names == drawn | written
+    assert names == written
     page = (tmp_path / "pages" / "mcsherry-mironov.md").read_text("utf-8")
     claim = over_time.claimed(0.15)
     error = f"{0.85 + 0.1 / (1 + claim) + 0.001:.4f}"  # the mean of three splits
@@ -95,43 +94,7 @@ def test_page_figures_and_csv_from_finished_runs(tables, tmp_path):
     assert "| 10 | " in page
     assert "| θ = 4 | 0.8625 | 0.8625 | 0.8625 | 0.8625 |" in page  # refitted, MovieLens 1M
     assert "| θ = 4 | ridge × 2 to 4; β 10, 400 |" in page  # over three splits of MovieLens 100K
-    assert (
-        "At a *true* ε of 4 the corrected `CovarianceSVD` has 0.870, and the published SVD, cleaned" in page
-    )
     assert "nan" not in page
-
-
-@pytest.mark.parametrize(("raw", "said"), [(0.0, "at θ = 4 already"), (0.2, "not up to θ = 25")])
-def test_what_is_said_of_raw_curves_and_of_cleaning_follows_from_the_rows(tables, raw, said):
-    """The page's verdicts on the paper's facts: written from the rows, so that they turn where those do."""
-    work = reproduction.works(None)["mm-1m-refit"]
-    tables["mm-1m-refit"] = refits(work, lambda label, theta: 0.8 + raw * label.endswith("raw"))
-    assert f"kNN on MovieLens 1M from θ = 0.18, and refitted {said};" in reproduction.facts(tables)
-    line = "| MovieLens 1M, SVD, refitted |  | " + " | ".join([f"{-raw:+.3f}"] * 3) + " |"
-    assert line.replace("-0.000", "+0.000") in reproduction._cleaning(tables)
-
-
-@pytest.mark.parametrize(
-    ("name", "said"), [("mm-time", "Fig. 2"), ("mm-1m-refit", "MovieLens 1M"), ("mm-100k-refit", "100K")]
-)
-def test_rows_of_an_older_noise_are_named(tables, name, said):
-    assert reproduction.older(tables) == ""
-    rows = tables[name].with_columns(pl.col("true_epsilon") * 0.75)
-    found = reproduction.older({**tables, name: rows})
-    assert found.startswith("**Some rows are older than the others.**")
-    assert found.count(" in place of ") == 1
-    assert said in found
-
-
-def test_crossings_are_read_in_theta_and_in_true_epsilon(tables):
-    """RMSE is 0.9 at a claimed ε of 1, but for the second split's 0.001: θ is 1/claimed(1), true ε a half."""
-    rows = tables["mm-100k"].filter(pl.col("split") == 0)
-    at = reproduction.passes(reproduction.by_theta(rows), "SVD, cleaned").value
-    true = reproduction.passes(reproduction.by_truth(rows), "SVD, cleaned").value
-    assert at == pytest.approx(1 / over_time.claimed(1), rel=0.1)
-    assert true == pytest.approx(0.5, rel=0.1)
-    effects = reproduction.passes(reproduction.by_theta(rows), reproduction.EFFECTS).value
-    assert effects / at == pytest.approx(over_time.claimed(1) / over_time.claimed(1, 4), rel=0.05)
 
 
 def test_the_line_is_the_papers_own_effects_without_noise(tables):
@@ -148,21 +111,7 @@ def test_the_line_is_the_papers_own_effects_without_noise(tables):
     assert not {"global effects"} & set(rows["name"])
 
 
-def test_lines_say_what_is_not_netflix(tables):
-    lines = reproduction.lines(tables)
-    assert [line.paper for line in lines].count("θ 0.15, of Cinematch on Netflix") == 4
-    assert lines[-1].published == lines[-1].corrected == "3.3 % to 0.5 %"
-    few = reproduction.lines({name: tables[name] for name in reproduction.quick(None)})
-    assert len(few) == 3
-
-
 def test_claimed_epsilon_is_that_of_theorem_3():
     budget = hr.Budget(epsilon=over_time.claimed(1), delta=1e-6, unit="record", adjacency="add-remove")
     (first, *_) = McSherrySVD().printed(hr.Domain(range(9), scale=(1, 5, 1), max_users=9), budget).values()
     assert first.noise == pytest.approx(4 / 0.01)  # the global sum: α over its hundredth of θ
-
-
-def test_the_small_part_draws_published_and_corrected_curves(tables):
-    drawn = reproduction.REPRODUCTION.draw(tables["mm-100k"])
-    for said in ("kNN, cleaned", "CovarianceKNN", "true ε of a record", "MovieLens 100K"):
-        assert said in drawn

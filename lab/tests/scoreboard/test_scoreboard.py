@@ -146,20 +146,6 @@ def test_predictions_of_peers_are_in_the_order_of_the_test_part(table):
     assert np.sqrt(np.mean((made.scores - split.test.numbers()) ** 2)) < 0.5
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("ratings.dat", "1::122::5::838985046\n1::185::3.5::838983525"),
-        ("u.data", "1\t122\t5\t838985046\n1\t185\t3.5\t838983525\n"),
-        ("ratings.csv", "userId,movieId,rating,timestamp\r\n1,122,5,838985046\r\n1,185,3.5,838983525\r\n"),
-    ],
-)
-def test_files_of_movielens_are_read(name, text, tmp_path):
-    (tmp_path / name).write_bytes(text.encode())
-    found = sys.modules["top_n.protocol"].ratings(tmp_path / name)
-    assert found.to_dict(as_series=False) == {"user": [1, 1], "item": [122, 185], "rating": [5.0, 3.5]}
-
-
 def test_a_delta_that_is_too_large_for_the_crowd_is_met_by_equal_noise():
     """hushrec refuses δ = 1e-5 for 100,000 people; the release's noise is that of (ε, δ) all the same."""
     asked = ratings.Held(None, "user", 1.0, 1e-5, 0)

@@ -3,7 +3,6 @@
 import csv
 from dataclasses import replace
 
-import numpy as np
 import polars as pl
 import pyarrow.compute as pc
 import pytest
@@ -28,17 +27,6 @@ def of_users(people, users):
 def crowd(users=400, items=40, each=10):
     people = hr.synthetic.interactions(users, items, users * each, 0, 2)
     return module.parted(replace(people, domain=hr.Domain(range(items), max_users=users)), 0)
-
-
-def ratings():
-    made = hr.synthetic.netflix_like(300, 40, 3_000, seed=0)
-    return module.parted(made, 0)
-
-
-def test_a_crowd_that_stays_does_not_move():
-    parts = crowd()
-    year = module.stays(parts, FILMS, 0)
-    assert year.at(0) is year.at(1) is parts
 
 
 def test_a_fifth_of_the_films_enters_evenly():
@@ -87,20 +75,6 @@ def test_a_crowd_grows_and_its_histories_lengthen(times):
     assert year.at(0).known is parts.known
 
 
-def test_only_people_who_are_there_are_predicted():
-    parts = ratings()
-    year = module.grows(2)(parts, FILMS, 0)
-    week = year.at(0)
-    assert week.known is week.train
-    assert pc.all(pc.is_in(week.sought.users, week.train.users)).as_py()
-    assert 0 < week.sought.n_users < parts.sought.n_users
-
-
-def test_places_count_from_the_start_of_each_group():
-    groups, order = np.array([0, 1, 0, 1, 1, 1]), np.array([5.0, 4, 1, 3, 2, 1])
-    assert module.places(groups, order).tolist() == [0.5, 0.75, 0, 0.5, 0.25, 0]
-
-
 @pytest.mark.parametrize("ends", [module.ENDS, range(1, module.WEEKS + 1), (1, 52)])
 def test_all_shares_are_the_total(ends):
     found = module.shares(ends)
@@ -117,16 +91,6 @@ def rows(continued, metric="ndcg@100", draw=0, one=0.5):
         for week, value in zip((1, 2, 52), continued, strict=True)
     ]
     return pl.DataFrame(found, schema={name: module.TYPES[name] for name in (*module.CASE, *module.FOUND)})
-
-
-def test_each_end_weighs_as_much_as_the_weeks_beside_it():
-    # 51 weeks from 2 to 52 rise from .4 to .5, with the mean .45
-    expected = (0.3 + 51 * 0.45) / 52
-    assert module.means(rows((0.3, 0.4, 0.5)))["continued"] == pytest.approx(expected)
-    (found,) = module.losses(rows((0.3, 0.4, 0.5))).to_dicts()
-    assert found["loss"] == pytest.approx(100 * (expected / 0.5 - 1))
-    assert (found["worst"], found["worst_week"]) == (pytest.approx(-40), 1)
-    assert (found["alone"], found["popular"]) == (pytest.approx(-50), pytest.approx(-75))
 
 
 def test_a_larger_error_is_a_loss():
