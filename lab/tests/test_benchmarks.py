@@ -131,7 +131,7 @@ def test_every_script_of_the_suites_is_there():
 
 SLOWED = {
     "covariance": (ratios.gram, "weighted_gram"),
-    "exact noise": (ratios.sampler, "rounded_gaussian"),
+    "exact noise": (ratios.sampler, "rounded"),
     "gradient descent": (ratios.visits, "descend"),
     "least squares": (ratios.least_squares, "solve_rows"),
 }

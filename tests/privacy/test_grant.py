@@ -74,7 +74,7 @@ def test_the_sampler_is_never_asked_for_less_than_was_booked(
 ) -> None:
     asked = []
     monkeypatch.setattr(
-        grant_module.sampler(), "add_gaussian", lambda values, width, key: asked.append(width)
+        grant_module.sampler(), "add", lambda distribution, values, width, key: asked.append(width)
     )
     event = dataclasses.replace(make_plan().noisy[0], step=step)
     plan = dataclasses.replace(make_plan(), measurements=(event,))
@@ -235,7 +235,7 @@ def test_noise_has_one_door_and_grants_one_maker(tmp_path: Path) -> None:
     assert importers("hushrec.privacy.grant.SEAL", SOURCES) == {"ledger.py"}
     for number, planted in enumerate(
         (
-            "from hushrec.privacy.noise.sampler import rounded_gaussian",
+            "from hushrec.privacy.noise.sampler import rounded",
             "from hushrec.privacy.noise import sampler",
             "import hushrec.privacy.noise.sampler",
             "def f():\n    from hushrec.privacy.noise import sampler as s",

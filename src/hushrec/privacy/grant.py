@@ -32,6 +32,7 @@ from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.local.rows import RandomizedRows, Rows
 from hushrec.privacy.local.substitution import SubstitutionRandomizer
+from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE
 from hushrec.privacy.noise.entropy import Entropy, Unobserved, observer_of
 from hushrec.privacy.noise.geometric import beyond, require_threshold
 from hushrec.privacy.noisy import Cells, Noisy, NoisyMatrix, in_own_units
@@ -40,8 +41,8 @@ from hushrec.progress import advance
 
 MEASURING = "measuring"
 """The stage of a fit whose steps are the measurements of its plan."""
-DRAWS = {"l2": "add_gaussian", "l1": "add_laplace"}
-"""Norm → the sampler's function that draws its noise."""
+NOISE = {"l2": GAUSSIAN, "l1": LAPLACE}
+"""Norm → the distribution of its noise."""
 SEAL = object()
 """Passed by the ledger, so that no other code creates a grant by accident."""
 FAILED = "failed"
@@ -503,7 +504,7 @@ def _width(booked: Measurement) -> float:
 
 
 def _add_noise(steps: Ints, booked: Measurement, key: bytes) -> None:
-    getattr(sampler(), DRAWS[booked.norm])(steps, _width(booked), key)
+    sampler().add(NOISE[booked.norm], steps, _width(booked), key)
 
 
 def _weights(noisy: tuple[Measurement, ...], delta: float, personal_epsilon: Floats) -> Ints:
