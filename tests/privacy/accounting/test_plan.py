@@ -52,13 +52,6 @@ def test_noise_is_rounded_so_that_the_charge_fits(cost: int, sensitivity: float)
     assert price(scaled).units(0.0) <= cost
 
 
-def test_a_share_of_nothing_is_refused() -> None:
-    with pytest.raises(BudgetError, match="less than one unit"):
-        with_noise(Measurement("a", 1.0, "l2", 1.0, 1), 0, 1.0)
-    with pytest.raises(BudgetError, match="less than one unit"):
-        with_noise(Measurement("a", 1.0, "l1", 1.0, 1), 0, 0.0)
-
-
 @pytest.mark.parametrize("delta", [1e-6, 0.0])
 @pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0, 20.0])
 def test_a_split_plan_spends_its_budget_and_no_more(

@@ -133,8 +133,7 @@ class Plan:
     @cached_property
     def classes(self) -> tuple[Promised, ...]:
         """The promise to each class of users."""
-        promises = classes(self.noisy, self.budget.delta, self.personal_epsilon)
-        return tuple(Promised(of.name, of.personal_epsilon, of.weight, of.promised) for of in promises)
+        return classes(self.noisy, self.budget.delta, self.personal_epsilon)
 
     @property
     def pays_for_delta(self) -> bool:
