@@ -13,7 +13,6 @@ from hushrec.errors import (
     LedgerError,
     LedgerMissing,
     LedgerStale,
-    LedgerWarning,
 )
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
@@ -55,8 +54,6 @@ def test_a_missing_ledger_is_not_an_empty_one(path: Path, make_plan: MakePlan) -
             use()
     with pytest.raises(LedgerMissing):
         ledger.charge(make_plan())
-    with pytest.warns(LedgerWarning, match=r"other\.db is started next to toy\.safetensors"):
-        Ledger.create(path.with_name("other.db"), TOTAL)  # another population, another name
 
 
 def test_a_new_ledger_in_place_of_a_lost_one_is_refused(path: Path, make_plan: MakePlan) -> None:

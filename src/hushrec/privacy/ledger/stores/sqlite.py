@@ -30,15 +30,6 @@ _LOGS = ("-wal", "-shm", "-journal")
 """Suffixes of SQLite's auxiliary files, which hold its locks."""
 
 
-def others(path: Path) -> list[Path]:
-    """The other ledgers in the folder of a ledger, which need not exist, by their SQLite application id."""
-    try:
-        entries = sorted(path.parent.iterdir())
-    except OSError:
-        return []
-    return [entry for entry in entries if entry.name != path.name and _is_ledger(entry)]
-
-
 def _is_ledger(path: Path) -> bool:
     """Whether a file has the application id of a ledger. Only SQLite may open it: closing a file that was
     opened by other means drops all locks of this process on it, also those of a charge in another thread."""
@@ -189,7 +180,11 @@ class SqliteStore:
 
     def neighbours(self) -> "list[SqliteStore]":
         """The other ledgers in the folder of the file, which need not exist."""
-        return [SqliteStore(path) for path in others(self.path)] if self.path else []
+        try:
+            entries = sorted(self.path.parent.iterdir()) if self.path else []
+        except OSError:
+            return []
+        return [SqliteStore(entry) for entry in entries if entry != self.path and _is_ledger(entry)]
 
     def inspect(self) -> None:
         """Check every page of the file."""
