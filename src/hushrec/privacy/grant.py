@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from types import ModuleType
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from hushrec.privacy.local.rows import RandomizedRows, Rows
 from hushrec.privacy.local.substitution import SubstitutionRandomizer
 from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE
 from hushrec.privacy.noise.entropy import Entropy, Unobserved, observer_of
-from hushrec.privacy.noise.geometric import beyond, require_threshold
+from hushrec.privacy.noise.geometric import beyond
 from hushrec.privacy.noisy import Cells, Noisy, NoisyMatrix, in_own_units
 from hushrec.privacy.sums_on_disk import Arrays, ChargeSums
 from hushrec.progress import advance
@@ -49,12 +49,6 @@ FAILED = "failed"
 """Recorded in place of a SHA-256 where a chain failed; no file has it, so nothing resumes."""
 _ENTRY = 8
 """Bytes of a measured entry on disk."""
-
-
-class Record(Protocol):
-    """Records in the ledger, once, that a value was measured or a branch taken."""
-
-    def __call__(self, grant: "Grant", **facts: str) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -143,7 +137,7 @@ class Grant(Confined):
         charge: int = 0,
         taken: str = "",
         sums: ChargeSums | None = None,
-        record: Record | None = None,
+        record: Callable[..., None] | None = None,
         seal: object,
     ) -> None:
         if seal is not SEAL:
@@ -249,11 +243,11 @@ class Grant(Confined):
             raise GrantError(
                 f"{booked.name}: size is {cells.size}, booked was {booked.size}; plan and cells must agree"
             )
-        require_threshold(_width(booked), cells.threshold)
+        far = beyond(_width(booked), cells.threshold)  # refuses before anything is used
         from hushrec.privacy.noise.threshold import reaching  # compiled code, like the sampler
 
         def draw() -> Arrays:
-            listed = most_of(cells.size, math.exp(-beyond(_width(booked), cells.threshold)))
+            listed = most_of(cells.size, math.exp(-far))
             # 4 bytes for a column, 4 for its value.
             self._hold(_ENTRY * (cells.columns.size + listed + cells.indptr.size))
             steps = cells.values.astype(np.int64)  # a copy

@@ -60,6 +60,7 @@ def weight(measurements: tuple[Measurement, ...], delta: float, personal_epsilon
     else:
         part = allowed / whole.units(delta)
     step = min(math.floor(part * GRID), GRID - 1)
+    # Sensitivities of a part are rounded up, so the division may be a step too far: the price decides.
     while step and _spent(measurements, step).epsilon_units(delta) > allowed:
         step -= 1
     return step / GRID

@@ -165,6 +165,7 @@ def add(distribution: Distribution, values: Ints, scale: float, key: bytes, *, t
     table, cell_bits = quantiles(distribution), _cell_bits(scale)
 
     def slab(start: int) -> None:
+        # A draw's words are found by its number alone, so slabs and threads change no draw.
         part = flat[start : start + _SLAB]
         doubtful = np.empty(part.size, np.bool_)
         cells = math.ldexp(scale, -cell_bits)
