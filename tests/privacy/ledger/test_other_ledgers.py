@@ -1,12 +1,10 @@
 """One population, one ledger: what a wrong name, a lost ledger or a second one leaves in the folder."""
 
 import contextlib
-import json
 import os
 import shutil
 import signal
 import sqlite3
-import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,23 +15,14 @@ import pytest
 from hushrec.errors import LedgerError, LedgerMissing
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.history import extension
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.ledger.stores.sqlite import SqliteStore
+from support.ledgers import write_release
 
 MakePlan = Callable[..., Plan]
 TOTAL = Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
 SECOND = "would be a second ledger, next to "
-
-
-def saved(folder: Path, name: str, grant: Grant) -> Path:
-    """A release with nothing in it but what its ledger is told."""
-    said = {"statement": {"ledger": grant.ledger}}
-    header = json.dumps({"__metadata__": {"hushrec": json.dumps(said)}}).encode()
-    file = folder / f"{name}.safetensors"
-    file.write_bytes(struct.pack("<Q", len(header)) + header)
-    return file
 
 
 @pytest.fixture
@@ -81,7 +70,7 @@ def test_a_folder_holds_one_ledger(path: Path, other: Path, make_plan: MakePlan)
     for total in (TOTAL, replace):
         with pytest.raises(LedgerError, match=rf"other\.db {SECOND}ledger\.db\. One population has one"):
             Ledger.create(other, total)
-    saved(path.parent, "films", ledger.charge(make_plan(0.1)))
+    write_release(path.parent, "films", ledger.charge(make_plan(0.1)).ledger)
     with pytest.raises(
         LedgerError, match=rf"{SECOND}ledger\.db and films\.safetensors \(charged to ledger\.db\)"
     ):
@@ -95,7 +84,7 @@ def test_a_folder_holds_one_ledger(path: Path, other: Path, make_plan: MakePlan)
 def test_a_ledger_that_was_deleted_is_missed_under_another_name(
     path: Path, other: Path, make_plan: MakePlan
 ) -> None:
-    file = saved(path.parent, "films", Ledger.create(path, TOTAL).charge(make_plan()))
+    file = write_release(path.parent, "films", Ledger.create(path, TOTAL).charge(make_plan()).ledger)
     path.unlink()
     with pytest.raises(LedgerError, match=rf"{SECOND}films\.safetensors \(charged to ledger\.db\)"):
         Ledger.create(other, TOTAL)
