@@ -1,6 +1,5 @@
 import ast
 import dataclasses
-import os
 import threading
 from collections.abc import Callable
 from fractions import Fraction
@@ -17,6 +16,7 @@ from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import OperatingSystem, Seeded
+from support.forks import fork, status
 
 SOURCES = Path(grant_module.__file__).parents[1]
 MakePlan, MakeSum = Callable[..., Plan], Callable[..., tuple[Measurement, Ints]]
@@ -164,14 +164,12 @@ def test_nobody_makes_a_grant(make_plan: MakePlan) -> None:
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_forked_child_cannot_use_its_parents_grant(make_plan: MakePlan, make_sum: MakeSum) -> None:
     grant = grant_for(make_plan())
-    child = os.fork()
-    if child == 0:
-        try:
+
+    def work() -> None:
+        with pytest.raises(GrantError, match="stays in the process"):
             grant.measure(*make_sum())
-        except GrantError:
-            os._exit(7)
-        os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+    assert status(fork(work)) == 0
     grant.measure(*make_sum())
 
 
