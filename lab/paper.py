@@ -32,11 +32,12 @@ from hushrec.privacy.accounting.accountant import Spent, pure_cost, spent_of
 from hushrec.privacy.accounting.budget import Budget, Terms
 from hushrec.privacy.accounting.calibration import with_noise
 from hushrec.privacy.accounting.measurement import Measurement
-from hushrec.privacy.grant import MEASURING, Measures, WithoutNoise
+from hushrec.privacy.grant import MEASURING, NOISE, Measures, WithoutNoise
 from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.local.rows import Rows
 from hushrec.privacy.local.substitution import SubstitutionRandomizer
 from hushrec.privacy.noise import sampler
+from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE
 from hushrec.privacy.noise.entropy import Seeded
 from hushrec.privacy.noise.threshold import reaching
 from hushrec.privacy.noisy import Cells, Noisy, NoisyMatrix, in_own_units
@@ -303,8 +304,7 @@ class PaperRun(WithoutNoise):
         return replace(upper, values=mean, sigma=booked.deviation / math.sqrt(2))
 
     def _add(self, steps: Ints, booked: Measurement) -> None:
-        add = sampler.add_gaussian if booked.norm == "l2" else sampler.add_laplace
-        add(steps, _width(booked), self.keys.key())
+        sampler.add(NOISE[booked.norm], steps, _width(booked), self.keys.key())
 
 
 def unit_rows(shape: tuple[int, ...], direction: bytes, length: bytes) -> Floats:
@@ -315,8 +315,8 @@ def unit_rows(shape: tuple[int, ...], direction: bytes, length: bytes) -> Floats
         direction, length: keys of 32 bytes.
     """
     size = math.prod(shape)
-    rows = sampler.rounded_gaussian(size, _FINE, direction).reshape(shape).astype(np.float64)
-    norms = np.abs(sampler.rounded_laplace(size, _FINE, length)).reshape(shape).sum(axis=1) / _FINE
+    rows = sampler.rounded(GAUSSIAN, size, _FINE, direction).reshape(shape).astype(np.float64)
+    norms = np.abs(sampler.rounded(LAPLACE, size, _FINE, length)).reshape(shape).sum(axis=1) / _FINE
     rows *= (norms / np.maximum(np.sqrt((rows * rows).sum(axis=1)), 1.0))[:, None]
     return rows
 

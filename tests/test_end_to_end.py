@@ -53,7 +53,7 @@ def test_from_a_file_to_another_device(csv, domain, path, tmp_path, model, capfd
     declared = hr.Domain.open(tmp_path / "domain.json")
     ratings = hr.load(csv, declared)
     planned = hr.plan(declared, model, BUDGET)
-    hr.Ledger.create(path, BUDGET, domain=declared.digest)
+    hr.Ledger.create(path, BUDGET)
     release = hr.fit(ratings, model, BUDGET, ledger=path)
     file = release.save(tmp_path / "films.safetensors")
 

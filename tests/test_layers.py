@@ -26,7 +26,7 @@ PLANTS = {
     ),
     "noise drawn inside a function": (
         "privacy/ledger/ledger.py",
-        "def charge():\n    from hushrec.privacy.noise.sampler import rounded_gaussian",
+        "def charge():\n    from hushrec.privacy.noise.sampler import rounded",
         "noise",
     ),
     "its loops passed by": ("data/split.py", "from hushrec.privacy.noise.kernels import add", "draws"),

@@ -34,7 +34,7 @@ def write_page(folder, size=FULL):
     """Write the page of a release at ε = 1 of the demo's clicks; return its folder and titles to like."""
     clicks = size.make_clicks()
     budget = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
-    ledger = hr.Ledger.create(folder / "ledger.db", budget, domain=clicks.domain.digest)
+    ledger = hr.Ledger.create(folder / "ledger.db", budget)
     hr.fit(clicks, hr.PrivateEASE(), budget, ledger=ledger).save(folder / "films.safetensors")
     site.write(folder / "films.safetensors", folder / "page")
     return folder / "page", two_tastes(clicks)[0]

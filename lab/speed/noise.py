@@ -12,6 +12,7 @@ import numpy as np
 from rows import report
 
 from hushrec.privacy.noise import sampler
+from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE
 
 KEY = bytes(range(32))
 SCALES = {"3": 3.0, "1000": 1000.0, "10^4": 1e4, "2^20": 2.0**20, "2^45": 2.0**45}
@@ -54,7 +55,7 @@ def main() -> None:
     sampler.self_test()
     print(f"load or compile, tables and self-test: {time.perf_counter() - start:.2f} s")
     for name, sigma in SCALES.items():
-        work, draw = f"rounded Gaussian, {name}", partial(sampler.rounded_gaussian, sigma=sigma, key=KEY)
+        work, draw = f"rounded Gaussian, {name}", partial(sampler.rounded, GAUSSIAN, scale=sigma, key=KEY)
         sizes = SIZES if name == "1000" else SIZES[-1:]
         for size in sizes:
             ours = rate(draw, size)
@@ -63,9 +64,9 @@ def main() -> None:
         if theirs:
             beside = {"peer": f"OpenDP's integer Gaussian, {FEW:,} draws", "theirs": rate(theirs, FEW, 2)}
             report("noise", f"{work}, beside", f"{size:,} draws", "M draws/s", ours, **beside, mark="≥ 500 ×")
-    draw = partial(sampler.rounded_laplace, scale=1e3, key=KEY)
+    draw = partial(sampler.rounded, LAPLACE, scale=1e3, key=KEY)
     report("noise", "rounded Laplace, 1000", f"{size:,} draws", "M draws/s", rate(draw, size))
-    draw = partial(sampler.rounded_gaussian, sigma=1e3, key=KEY, threads=1)
+    draw = partial(sampler.rounded, GAUSSIAN, scale=1e3, key=KEY, threads=1)
     beside = {"peer": "NumPy's normals, neither exact nor secure"}
     beside |= {"theirs": rate(np.random.default_rng(0).standard_normal, size)}
     report(
@@ -79,7 +80,7 @@ def main() -> None:
 
     values = np.zeros(PAIRS, np.int64)
     for name in ("1000", "2^45"):
-        wall, processor = seconds(lambda name=name: sampler.add_gaussian(values, SCALES[name], KEY), 2)
+        wall, processor = seconds(lambda name=name: sampler.add(GAUSSIAN, values, SCALES[name], KEY), 2)
         work, note = f"rounded Gaussian, {name}, added in place", f"{processor:.2f} CPU s"
         report("noise", work, f"{PAIRS:,} draws", "s", wall, mark="≤ 2 s", note=note)
 

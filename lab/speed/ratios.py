@@ -34,6 +34,7 @@ from hushrec.kernels.csr import packed_size
 from hushrec.models.factorization.kernels import least_squares, visits
 from hushrec.models.factorization.kernels.visits import padded
 from hushrec.privacy.noise import sampler
+from hushrec.privacy.noise.distributions import GAUSSIAN
 from hushrec.sums.kernels import gram
 
 RANK, REG = 64, 0.05
@@ -80,7 +81,7 @@ def covariance() -> tuple[Run, Run]:
 
 def noise() -> tuple[Run, Run]:
     key, rng, size = bytes(range(32)), np.random.default_rng(0), 2_000_000
-    ours = lambda: sampler.rounded_gaussian(size, 1e3, key, threads=1)  # noqa: E731
+    ours = lambda: sampler.rounded(GAUSSIAN, size, 1e3, key, threads=1)  # noqa: E731
     return ours, lambda: rng.standard_normal(size)
 
 

@@ -98,7 +98,7 @@ def test_a_kept_row_takes_the_place_of_the_one_before(tmp_path, monkeypatch):
 
 SLOWED = {
     "covariance": (ratios.gram, "weighted_gram"),
-    "exact noise": (ratios.sampler, "rounded_gaussian"),
+    "exact noise": (ratios.sampler, "rounded"),
     "gradient descent": (ratios.visits, "descend"),
     "least squares": (ratios.least_squares, "solve_rows"),
 }

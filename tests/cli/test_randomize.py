@@ -73,7 +73,7 @@ def test_a_ledger_is_started_on_purpose(here, hushrec, refused):
     assert shown.startswith("Started ledger.db: ε = 30 at δ = 0 per user, replace, for one release\n")
     again = command(out="second.parquet").replace("ledger.db", "ledger.db --new-ledger")
     assert "there is a ledger already" in refused(again)
-    assert "second ledger of one population" in refused(again.replace("ledger.db", "other.db"))
+    assert "would be a second ledger, next to ledger.db" in refused(again.replace("ledger.db", "other.db"))
     assert not Path("other.db").exists()
 
 
@@ -110,15 +110,16 @@ def test_a_plan_shows_the_groups_of_the_columns_that_are_taken(here, hushrec, re
 
 
 def test_groups_of_a_release_and_groups_of_the_ratings(here, hushrec, release):
+    (here / "own").mkdir()  # of another adjacency, so in a ledger of its own
     hushrec(
         f"randomize train.csv --domain domain.json --method distance-based {NEAR} "
-        f"--groups-from {release} --ledger two.db --new-ledger --accept weak -o covered.parquet"
+        f"--groups-from {release} --ledger own/two.db --new-ledger --accept weak -o covered.parquet"
     )
     assert ReleasedData.open("covered.parquet").statement.private
-    hushrec("ledger extend two.db --epsilon 5000 --max-releases 2")
+    hushrec("ledger extend own/two.db --epsilon 5000 --max-releases 2")
     shown = hushrec(
         f"randomize train.csv --domain domain.json --method distance-based {NEAR} "
-        "--set groups=ratings --ledger two.db --accept weak -o open.parquet"
+        "--set groups=ratings --ledger own/two.db --accept weak -o open.parquet"
     ).out
     assert shown.startswith("Wrote open.parquet, with its statement next to it.\nGROUPS NOT COVERED: ")
     assert "holds only against readers who learn nothing from the groups" in " ".join(shown.split())

@@ -1,10 +1,6 @@
 """Real processes, really killed."""
 
 import contextlib
-import os
-import sys
-import traceback
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,32 +11,12 @@ from hushrec.privacy.accounting.calibration import calibrated
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.ledger.ledger import Ledger
+from support.forks import fork, status
 
 BUDGET = Budget(epsilon=0.5, delta=1e-6, unit="user", adjacency="add-remove")
 TOTAL = BUDGET.model_copy(update={"epsilon": 2.0})
 SUMS = calibrated([Measurement("sums", 1.0, "l2", 2**-6, 16)], {"sums": 1.0}, BUDGET)
 PLAN = Plan("toy", {}, "d" * 64, 1000, BUDGET, SUMS)
-
-
-def fork(work: Callable[[], object]) -> int:
-    """Run something in a child process; returns its process number."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            work()
-            code = 0
-        except BaseException:
-            traceback.print_exc()
-            sys.stderr.flush()
-        finally:
-            os._exit(code)
-    return child
-
-
-def status(child: int) -> int:
-    """Exit status of a child; minus the signal that killed it."""
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def started(path: Path) -> Ledger:

@@ -5,7 +5,6 @@ import itertools
 import json
 import math
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -18,7 +17,7 @@ from hushrec.audit.worlds import choices
 from hushrec.curator.charging import charged
 from hushrec.curator.fit import recipe
 from hushrec.curator.stopped_fits import stopped_fits, sums_of
-from hushrec.errors import ChargeUnpublished, GrantError, HushrecError, ShareExceeded, SumsError, WeakBudget
+from hushrec.errors import ChargeUnpublished, GrantError, HushrecError, ShareExceeded, SumsError
 from hushrec.estimation.head import Head
 from hushrec.estimation.yearly import YearlySums
 from hushrec.models.lists.sums import ItemWeights, PairSums
@@ -258,54 +257,6 @@ def test_nothing_is_taken_over_but_what_the_ledger_knows(kept, how, tmp_path, pe
     assert states(kept, kept.fit(), (0, 1))
 
 
-def lie(kept, **wrong):
-    """A plan whose year is not as the ledger has it."""
-    first = kept.charge(0).year
-    facts = {"whole": first.whole, "sums": first.sums, "releases": (0, 1), "spent": kept.spent(0, 1)}
-    return MODEL.plan_in_year(kept.people.domain, kept.budget(0.2), Year(**(facts | wrong)))
-
-
-def test_the_ledger_grants_no_plan_that_takes_over_something_else(kept):
-    kept.fit()
-    kept.fit()
-    kept.ledger.charge(lie(kept), accept="share")  # an open charge
-    spent = kept.spent(0, 1)
-    lies = {
-        "less": {"spent": spent - 1},
-        "nothing": {"spent": 0},
-        "of open charges": {"releases": (0, 1, 2)},
-        "of no charge": {"releases": (0, 1, 7)},
-        "of other sums": {"sums": "f" * 64},
-    }
-    before = without_year(kept)
-    for what, wrong in lies.items():
-        with pytest.raises(GrantError, match="take over sums that the ledger does not know"):
-            kept.ledger.charge(lie(kept, **wrong), accept="share")
-        assert without_year(kept) == before, what
-    opened = kept.ledger.state().latest(2)
-    planned = lie(kept, releases=(0, 1, 2), spent=spent + opened.cost)
-    with pytest.raises(GrantError, match="take over sums that the ledger does not know"):
-        kept.ledger.charge(planned, entropy=Seeded(1))
-
-
-def test_the_ledger_grants_no_plan_that_takes_over_what_was_not_handed_over(kept):
-    """It was made by code that handed nothing over, so nobody can hold what the ledger knows of it."""
-    kept.fit()
-    first = kept.charge(0)
-    grant = kept.ledger.charge(lie(kept, releases=(0,), spent=first.cost), accept="share")
-    kept.ledger.finish(grant, b"made")
-    with pytest.raises(GrantError, match="take over sums that the ledger does not know"):
-        kept.ledger.charge(lie(kept, spent=first.cost + kept.charge(1).cost), accept="share")
-
-
-def test_the_ledger_asks_for_all_that_is_inside_what_is_taken_over(kept):
-    """Release 1 holds the sums of release 0, so a year of it alone costs both."""
-    kept.fit()
-    kept.fit()
-    with pytest.raises(GrantError):
-        kept.ledger.charge(lie(kept, releases=(1,), spent=kept.charge(1).cost), accept="share")
-
-
 def test_what_claims_nothing_is_taken_over_by_none(kept):
     kept.fit()
     seeded = hr.testing.fit(kept.people, MODEL, kept.budget(0.2), entropy=Seeded(1), ledger=kept.ledger)
@@ -347,34 +298,6 @@ def test_the_first_release_takes_half_of_the_ledger_and_no_more_unless_it_is_acc
     hr.fit(kept.people, MODEL, "auto", ledger=kept.ledger)
     allowed = kept.ledger.state().allowed
     assert 0.99 * allowed / 2 < kept.charge(0).cost <= allowed / 2
-
-
-def test_an_epsilon_that_is_weak_with_all_that_is_inside_is_asked_about(tmp_path, people):
-    kept = Kept(tmp_path, people, total_of(USER, 12.0))
-    kept.fit(budget=kept.budget(7.5))
-    with pytest.raises(WeakBudget, match="too weak"):
-        kept.fit(budget=kept.budget(4.0))
-    assert without_year(kept) == [(0, "made")]
-
-
-def test_a_plan_of_another_year_is_another_plan(kept):
-    """What all of a year may cost shapes its sums; what it holds decides what it states."""
-    kept.fit()
-    kept.fit()
-    planned, others = (
-        lie(kept),
-        [
-            {},
-            {"whole": kept.budget(3.9)},
-            {"releases": (0,)},
-            {"spent": 1},
-            {"sums": "f" * 64},
-            {"left_out": (7,)},
-        ],
-    )
-    years = [replace(planned.year, **other) for other in others]
-    keys = {replace(planned, year=other).key(kept.ledger.id) for other in years}
-    assert len(keys) == len(others)
 
 
 # -- going on, and otherwise than before ------------------------------------------------------------------

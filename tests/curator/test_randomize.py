@@ -84,7 +84,7 @@ def test_a_device_reports_and_whoever_collects_only_post_processes(tmp_path):
         own = hr.load(_table([(person, *cell) for cell in cells]), mine)
         device = tmp_path / person
         device.mkdir()
-        ledger = Ledger.create(device / "ledger.db", budget(60.0), domain=mine.digest)
+        ledger = Ledger.create(device / "ledger.db", budget(60.0))
         reports.append(hr.randomize(own, hr.RandomizedResponse(), budget(60.0), ledger=ledger, accept="weak"))
         assert ledger.state().remaining < 1e-6
         assert mine.digest.encode() in ledger.path.read_bytes()

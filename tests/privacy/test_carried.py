@@ -185,8 +185,9 @@ def test_a_charge_that_is_open_or_was_given_up_is_not_taken_over(ledger):
     for give_up in (False, True):
         if give_up:
             ledger.forfeit(grant)
-        with pytest.raises(GrantError, match="plan it anew"):
-            ledger.charge(plan((0,), cost), accept=["share"])
+        for entropy in (None, Seeded(0)):  # also by what claims nothing
+            with pytest.raises(GrantError, match="plan it anew"):
+                ledger.charge(plan((0,), cost), accept=["share"], entropy=entropy)
     assert len(ledger.state().charges) == 1
 
 

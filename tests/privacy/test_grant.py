@@ -1,7 +1,5 @@
 import ast
-import copy
 import dataclasses
-import os
 import threading
 from collections.abc import Callable
 from fractions import Fraction
@@ -18,6 +16,7 @@ from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import OperatingSystem, Seeded
+from support.forks import fork, status
 
 SOURCES = Path(grant_module.__file__).parents[1]
 MakePlan, MakeSum = Callable[..., Plan], Callable[..., tuple[Measurement, Ints]]
@@ -74,7 +73,7 @@ def test_the_sampler_is_never_asked_for_less_than_was_booked(
 ) -> None:
     asked = []
     monkeypatch.setattr(
-        grant_module.sampler(), "add_gaussian", lambda values, width, key: asked.append(width)
+        grant_module.sampler(), "add", lambda distribution, values, width, key: asked.append(width)
     )
     event = dataclasses.replace(make_plan().noisy[0], step=step)
     plan = dataclasses.replace(make_plan(), measurements=(event,))
@@ -110,13 +109,6 @@ def test_the_same_seed_gives_the_same_release_and_the_system_never_does(
 
     assert released(Seeded(5)) == released(Seeded(5)) != released(Seeded(6))
     assert released(OperatingSystem()) != released(OperatingSystem())
-
-
-def test_a_measurement_is_made_once(make_plan: MakePlan, make_sum: MakeSum) -> None:
-    grant = grant_for(make_plan())
-    grant.measure(*make_sum())
-    with pytest.raises(GrantError, match="already made"):
-        grant.measure(*make_sum())
 
 
 def test_a_measurement_is_made_once_by_many_threads(make_plan: MakePlan, make_sum: MakeSum) -> None:
@@ -164,33 +156,20 @@ def test_what_was_not_booked_is_refused_and_spends_nothing(
     grant.measure(*make_sum())  # the booking is still there for the right sum
 
 
-def test_a_closed_grant_releases_nothing(make_plan: MakePlan, make_sum: MakeSum) -> None:
-    grant = grant_for(make_plan())
-    grant.close()
-    with pytest.raises(GrantError):
-        grant.measure(*make_sum())
-
-
-def test_nobody_makes_or_copies_a_grant(make_plan: MakePlan) -> None:
+def test_nobody_makes_a_grant(make_plan: MakePlan) -> None:
     with pytest.raises(GrantError, match=r"Ledger\.charge"):
         Grant(make_plan(), OperatingSystem(), seal=None)
-    grant = grant_for(make_plan())
-    for duplicate in (copy.copy, copy.deepcopy, lambda twin: twin.__reduce_ex__(5)):
-        with pytest.raises(GrantError, match="copied"):
-            duplicate(grant)
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_forked_child_cannot_use_its_parents_grant(make_plan: MakePlan, make_sum: MakeSum) -> None:
     grant = grant_for(make_plan())
-    child = os.fork()
-    if child == 0:
-        try:
+
+    def work() -> None:
+        with pytest.raises(GrantError, match="stays in the process"):
             grant.measure(*make_sum())
-        except GrantError:
-            os._exit(7)
-        os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+    assert status(fork(work)) == 0
     grant.measure(*make_sum())
 
 
@@ -235,7 +214,7 @@ def test_noise_has_one_door_and_grants_one_maker(tmp_path: Path) -> None:
     assert importers("hushrec.privacy.grant.SEAL", SOURCES) == {"ledger.py"}
     for number, planted in enumerate(
         (
-            "from hushrec.privacy.noise.sampler import rounded_gaussian",
+            "from hushrec.privacy.noise.sampler import rounded",
             "from hushrec.privacy.noise import sampler",
             "import hushrec.privacy.noise.sampler",
             "def f():\n    from hushrec.privacy.noise import sampler as s",

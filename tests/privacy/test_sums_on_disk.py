@@ -22,6 +22,7 @@ from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Seeded
 from hushrec.privacy.sums_on_disk import ChargeSums, SumsFolder
+from support.forks import fork, status
 
 MakePlan, MakeSum = Callable[..., Plan], Callable[..., tuple[Measurement, Ints]]
 TOTAL = Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
@@ -49,18 +50,6 @@ def again(sums: ChargeSums) -> ChargeSums:
 
 def names(sums: ChargeSums) -> list[str]:
     return sorted(file.name for file in sums.path.rglob("*") if file.is_file())
-
-
-def in_child(work: Callable[[], object]) -> int:
-    """The exit status of a child that does this: 0, or 1 if it raises."""
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-            os._exit(0)
-        except BaseException:
-            os._exit(1)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 # -- values -----------------------------------------------------------------------------------------------
@@ -246,7 +235,7 @@ def test_nothing_is_drawn_where_there_is_no_room(
             grant.measure(*bounded)
 
     sums.close()
-    assert in_child(work) == 0
+    assert status(fork(work)) == 0
     charge = ledger.state().under(sums.token)
     assert charge is not None
     assert not charge.measured

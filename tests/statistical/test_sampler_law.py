@@ -22,8 +22,7 @@ distributions = pytest.mark.parametrize("distribution", [GAUSSIAN, LAPLACE])
 
 
 def draws_of(distribution: Distribution, scale: float, size: int, seed: int = 0) -> Ints:
-    draw = sampler.rounded_gaussian if distribution is GAUSSIAN else sampler.rounded_laplace
-    return draw(size, scale, Seeded(seed).key())
+    return sampler.rounded(distribution, size, scale, Seeded(seed).key())
 
 
 def continuous(distribution: Distribution, scale: float) -> stats.rv_continuous:

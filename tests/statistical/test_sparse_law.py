@@ -16,6 +16,7 @@ from scipy import stats
 
 from hushrec.arrays import Ints, Ints32
 from hushrec.privacy.noise import sampler, threshold
+from hushrec.privacy.noise.distributions import LAPLACE
 from hushrec.privacy.noise.entropy import Seeded
 
 ALARM = 1e-10
@@ -49,7 +50,7 @@ def by_gaps(world: World, seed: int, scale: float = SCALE, **changed: Callable[[
     keys = Seeded(seed)
     starts, columns, values = world.cells
     steps = values.copy()
-    sampler.add_laplace(steps, scale, keys.key())
+    sampler.add(LAPLACE, steps, scale, keys.key())
     right = functools.partial(sampler.count_draws, keys.key())
 
     def draw(distribution: sampler.Count, sequence: tuple[int, int], start: int, size: int) -> Ints:
@@ -73,7 +74,7 @@ def densely(world: World, seed: int) -> Rows:
         block = np.zeros((last - first, world.columns), np.int64)
         there = slice(starts[first], starts[last])
         block[np.repeat(np.arange(last - first), world.each), columns[there]] = values[there]
-        sampler.add_laplace(block, SCALE, keys.key())
+        sampler.add(LAPLACE, block, SCALE, keys.key())
         rows, kept = np.nonzero(np.abs(block) >= THRESHOLD)
         found.append((np.bincount(rows, minlength=last - first), kept, block[rows, kept]))
     counts, kept, cells = (np.concatenate(part) for part in zip(*found, strict=True))

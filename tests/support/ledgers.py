@@ -1,4 +1,8 @@
-"""What people do with a ledger: finish a release, and raise the total."""
+"""What people do with a ledger: finish a release, keep what shows it, and raise the total."""
+
+import json
+import struct
+from pathlib import Path
 
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.grant import Grant
@@ -7,6 +11,22 @@ from hushrec.privacy.ledger.ledger import Ledger
 
 def finish(ledger: Ledger, grant: Grant, artefact: bytes = b"factors") -> None:
     ledger.finish(grant, artefact)
+
+
+def write_release(folder: Path, name: str, ledger: object) -> Path:
+    """A release with nothing in its header but what it says of its ledger."""
+    statement = json.dumps({"statement": {"ledger": ledger}})
+    header = json.dumps({"__metadata__": {"hushrec": statement}}).encode()
+    file = folder / f"{name}.safetensors"
+    file.write_bytes(struct.pack("<Q", len(header)) + header)
+    return file
+
+
+def write_facts(folder: Path, name: str, ledger: object) -> Path:
+    """What stands beside a data set, with nothing in it but its ledger."""
+    file = folder / f"{name}.parquet.statement.json"
+    file.write_text(json.dumps({"statement": {"ledger": ledger}}))
+    return file
 
 
 def raise_total(place: str, total: Budget, max_releases: int | None = None) -> None:

@@ -93,7 +93,7 @@ def demo(
     console.show_blocks(measured)
     screen.print("\nNOT PRIVATE: the noise is seeded, and accuracy is measured on held-out data.\n")
     with console.working("making the release"):
-        ledger = hr.Ledger.create(out / LEDGER, _budget(1), domain=clicks.domain.digest)
+        ledger = hr.Ledger.create(out / LEDGER, _budget(1))
         release = hr.fit(clicks, hr.PrivateEASE(), _budget(1), ledger=ledger)
         release.save(out / RELEASE)
     site.write(out / RELEASE, out / PAGE)

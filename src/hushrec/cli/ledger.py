@@ -68,7 +68,7 @@ def create(
     max_releases: _MaxReleases = 1,
     domain: Annotated[
         Path | None,
-        typer.Option(help="The domain that will be charged; a second ledger for its users is refused."),
+        typer.Option(help="The domain that will be charged, for the usual δ and the command to plan it."),
     ] = None,
     releases: _Releases = None,
     owner: Declared,
@@ -90,8 +90,7 @@ def create(
     declared = None if domain is None else Domain.open(domain)
     total = terms.with_epsilon(epsilon, options.usual_delta(declared))
     assert total is not None  # ε is given
-    people = None if declared is None else declared.digest
-    created = Ledger.create(path, total, max_releases, domain=people, releases=releases, **asdict(owner))
+    created = Ledger.create(path, total, max_releases, releases=releases, **asdict(owner))
     console.print_ledger(created)
     if max_releases > 1:
         console.show_blocks([_plan_of(total, max_releases, domain)])

@@ -151,11 +151,10 @@ def starting(
         releases: the folder of releases that know of a ledger in a database, which has no folder of its own.
     """
     store = store_of(place)
-    around = anchors.among(*folders(store, releases))
-    anchors.require_startable(store, plan.budget, plan.domain_digest, around)
+    anchors.require_new(store, anchors.among(*folders(store, releases)))
     if "weak" not in accept:  # last: whoever is asked about it is refused nothing else
         require_strong(plan)
-    return partial(Ledger.create, place, plan.budget, domain=plan.domain_digest, releases=releases)
+    return partial(Ledger.create, place, plan.budget, releases=releases)
 
 
 _CHANGED = (

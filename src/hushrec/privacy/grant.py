@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from types import ModuleType
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,136 +32,23 @@ from hushrec.privacy.failpoints import failpoint
 from hushrec.privacy.local.response import ResponseRandomizer
 from hushrec.privacy.local.rows import RandomizedRows, Rows
 from hushrec.privacy.local.substitution import SubstitutionRandomizer
+from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE
 from hushrec.privacy.noise.entropy import Entropy, Unobserved, observer_of
-from hushrec.privacy.noise.geometric import beyond, require_threshold
+from hushrec.privacy.noise.geometric import beyond
 from hushrec.privacy.noisy import Cells, Noisy, NoisyMatrix, in_own_units
 from hushrec.privacy.sums_on_disk import Arrays, ChargeSums
 from hushrec.progress import advance
 
 MEASURING = "measuring"
 """The stage of a fit whose steps are the measurements of its plan."""
-DRAWS = {"l2": "add_gaussian", "l1": "add_laplace"}
-"""Norm → the sampler's function that draws its noise."""
+NOISE = {"l2": GAUSSIAN, "l1": LAPLACE}
+"""Norm → the distribution of its noise."""
 SEAL = object()
 """Passed by the ledger, so that no other code creates a grant by accident."""
 FAILED = "failed"
 """Recorded in place of a SHA-256 where a chain failed; no file has it, so nothing resumes."""
 _ENTRY = 8
 """Bytes of a measured entry on disk."""
-
-
-class Record(Protocol):
-    """Records in the ledger, once, that a value was measured or a branch taken."""
-
-    def __call__(self, grant: "Grant", **facts: str) -> None: ...
-
-
-class Measures(Protocol):
-    """What a model measures with: a grant, or the baseline's, which adds no noise.
-
-    Attributes:
-        terms: unit, adjacency and ε that shape the sums: of the fit, or of the whole year.
-        prior: what is publicly known about the items.
-        yearly: whether later releases may take over its sums.
-        earlier: what the release before handed over; None in the first of a year, and without one.
-
-    Privacy: public itself.
-    """
-
-    @property
-    def terms(self) -> Terms: ...
-    @property
-    def prior(self) -> ItemPrior: ...
-    @property
-    def yearly(self) -> bool: ...
-    @property
-    def earlier(self) -> Carried | None: ...
-
-    def hand_over(self, carried: Callable[[], Carried]) -> None:
-        """Keep what the next release of the year takes over, if there is a year.
-
-        Args:
-            carried: makes it from what was released, in this fit and before.
-
-        Privacy: public.
-        """
-        ...
-
-    def measure(self, measurement: Measurement, values: Ints | Callable[[], Ints]) -> Noisy:
-        """The sum plus the booked noise, once; the sum itself where it is public.
-
-        Args:
-            measurement: as the plan lists it.
-            values: the sum in grid steps, int64, or a function that computes it and keeps nothing of it; not
-                called if it was measured before the fit was stopped.
-
-        Privacy: charged (``measurement``).
-        """
-        ...
-
-    def measure_cells(self, measurement: Measurement, cells: Cells) -> NoisyMatrix:
-        """Add the booked Laplace noise to every cell, and list the cells that reach the threshold.
-
-        Privacy: charged (``measurement``).
-        """
-        ...
-
-    def sample_posterior(self, measurement: Measurement, draw: Callable[[bytes], Arrays]) -> Arrays:
-        """Return one draw from a posterior, once: the draw itself is the value.
-
-        Args:
-            measurement: as the plan lists it.
-            draw: makes the draw, and whatever else is published with it, from a key of 32 bytes.
-
-        Privacy: charged (``measurement``), as far as the chain has converged.
-        """
-        ...
-
-    def fixed(self, name: str, arrays: Arrays) -> Arrays:
-        """Keep what later sums are measured under, before the first of them: which items, and their weights.
-
-        Args:
-            name: of what it is.
-            arrays: made from released values.
-
-        Returns:
-            The arrays; or those that a stopped fit kept, on whatever machine it ran.
-
-        Privacy: public.
-        """
-        ...
-
-    def take(self, branch: str, reason: Clause) -> str:
-        """Take a branch of the plan, because of what was released.
-
-        Args:
-            branch: the branch, whose measurements alone may be made from here on, and those of none.
-            reason: why, for the statement; its figures are released ones.
-
-        Returns:
-            The branch that is taken: the one that a stopped fit took before, if it did.
-
-        Privacy: public.
-        """
-        ...
-
-    def decide(self, reason: Clause) -> None:
-        """Note a decision that follows from what was released, for the statement. Privacy: public."""
-        ...
-
-    def noise(self, measurement: Measurement) -> float:
-        """Noise parameter that is booked for a measurement; 0 without noise. Privacy: public."""
-        ...
-
-    @property
-    def weights(self) -> Callable[[Floats], Ints]:
-        """A function from the ε that users ask for to their weights, in steps of 1/GRID.
-
-        It holds nothing of the grant, so that it may be sent to where the ratings are.
-
-        Privacy: private in, private out; a user's weight depends only on the ε that they ask for.
-        """
-        ...
 
 
 @dataclass(frozen=True)
@@ -250,7 +137,7 @@ class Grant(Confined):
         charge: int = 0,
         taken: str = "",
         sums: ChargeSums | None = None,
-        record: Record | None = None,
+        record: Callable[..., None] | None = None,
         seal: object,
     ) -> None:
         if seal is not SEAL:
@@ -276,7 +163,13 @@ class Grant(Confined):
         return self.plan.year is not None
 
     def hand_over(self, carried: Callable[[], Carried]) -> None:
-        """Keep what the next release of the year takes over, if there is a year. Privacy: public."""
+        """Keep what the next release of the year takes over, if there is a year.
+
+        Args:
+            carried: makes it from what was released, in this fit and before.
+
+        Privacy: public.
+        """
         if self.yearly:
             self.later = carried()
 
@@ -350,11 +243,11 @@ class Grant(Confined):
             raise GrantError(
                 f"{booked.name}: size is {cells.size}, booked was {booked.size}; plan and cells must agree"
             )
-        require_threshold(_width(booked), cells.threshold)
+        far = beyond(_width(booked), cells.threshold)  # refuses before anything is used
         from hushrec.privacy.noise.threshold import reaching  # compiled code, like the sampler
 
         def draw() -> Arrays:
-            listed = most_of(cells.size, math.exp(-beyond(_width(booked), cells.threshold)))
+            listed = most_of(cells.size, math.exp(-far))
             # 4 bytes for a column, 4 for its value.
             self._hold(_ENTRY * (cells.columns.size + listed + cells.indptr.size))
             steps = cells.values.astype(np.int64)  # a copy
@@ -442,7 +335,17 @@ class Grant(Confined):
         return self._once(booked, drawn)
 
     def fixed(self, name: str, arrays: Arrays) -> Arrays:
-        """Keep what later sums are measured under, and return what a stopped fit kept. Privacy: public."""
+        """Keep what later sums are measured under, before the first of them: which items, and their weights.
+
+        Args:
+            name: of what it is.
+            arrays: made from released values.
+
+        Returns:
+            The arrays; or those that a stopped fit kept, on whatever machine it ran.
+
+        Privacy: public.
+        """
         return self._sums.fixed(name, arrays) if self._sums else arrays
 
     def take(self, branch: str, reason: Clause | None = None) -> str:
@@ -477,7 +380,7 @@ class Grant(Confined):
         return self.taken
 
     def decide(self, reason: Clause) -> None:
-        """Note a decision that follows from what was released. Privacy: public."""
+        """Note a decision that follows from what was released, for the statement. Privacy: public."""
         self.reasons.append(reason)
 
     def noise(self, measurement: Measurement) -> float:
@@ -486,9 +389,12 @@ class Grant(Confined):
 
     @property
     def weights(self) -> Callable[[Floats], Ints]:
-        """The largest weights at which the plan costs each user at most the ε that they ask for.
+        """A function from the ε that users ask for to their weights, in steps of 1/GRID.
 
-        Privacy: private in, private out.
+        A weight is the largest at which the plan costs a user at most that ε. The function holds nothing of
+        the grant, so that it may be sent to where the ratings are.
+
+        Privacy: private in, private out; a user's weight depends only on the ε that they ask for.
         """
         return functools.partial(_weights, self.plan.noisy, self.plan.budget.delta)
 
@@ -551,6 +457,10 @@ class Grant(Confined):
             self._record(self, kind="measured", name=name, sha256=sha256)
 
 
+Measures = Grant | WithoutNoise
+"""What a model measures with: the right that was charged, or the baseline's, which adds no noise."""
+
+
 @functools.cache
 def sampler() -> ModuleType:
     """The exact sampler, loaded and self-tested once per process, before anything is charged."""
@@ -588,7 +498,7 @@ def _width(booked: Measurement) -> float:
 
 
 def _add_noise(steps: Ints, booked: Measurement, key: bytes) -> None:
-    getattr(sampler(), DRAWS[booked.norm])(steps, _width(booked), key)
+    sampler().add(NOISE[booked.norm], steps, _width(booked), key)
 
 
 def _weights(noisy: tuple[Measurement, ...], delta: float, personal_epsilon: Floats) -> Ints:

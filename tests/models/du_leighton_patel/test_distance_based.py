@@ -49,7 +49,7 @@ def test_public_features_are_covered_and_a_slot_costs_what_its_law_says(ratings,
     plan = method.plan(ratings.domain)
     randomizer = method.randomizer(plan, ratings)
     assert plan.noisy[0].per_slot == randomizer.per_slot
-    ledger = hr.Ledger.create(tmp_path / "l.db", plan.budget, domain=plan.domain_digest)
+    ledger = hr.Ledger.create(tmp_path / "l.db", plan.budget)
     data = hr.randomize(ratings, method, ledger=ledger, accept="weak")
     assert data.statement.private
     assert data.statement.epsilon_per_slot == randomizer.per_slot
@@ -60,16 +60,14 @@ def test_public_features_are_covered_and_a_slot_costs_what_its_law_says(ratings,
         method.plan(ratings.domain, budget(5.0, adjacency="replace-items"))
 
 
-@pytest.mark.filterwarnings("ignore:a new ledger:hushrec.errors.LedgerWarning")
 def test_groups_of_a_charged_release_are_covered_and_of_a_seeded_one_are_not(ratings, tmp_path):
     away = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
     ledger = Ledger.create(tmp_path / "covariance.db", away)
     paid = hr.fit(ratings, hr.CovarianceSVD(), away, ledger=ledger)
     method = hr.DistanceBased(**{**ALTER, "groups": paid})
     # Of another adjacency, so in a ledger of its own: such losses do not add.
-    other = hr.Ledger.create(
-        tmp_path / "l.db", method.plan(ratings.domain).budget, domain=ratings.domain.digest
-    )
+    (tmp_path / "released").mkdir()
+    other = hr.Ledger.create(tmp_path / "released" / "l.db", method.plan(ratings.domain).budget)
     said = hr.randomize(ratings, method, ledger=other, accept="weak").statement
     assert said.private
     assert said.beside.values == {

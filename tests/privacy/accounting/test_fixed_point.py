@@ -32,12 +32,6 @@ def test_costs_are_rounded_up_and_allowances_down() -> None:
         )
 
 
-def test_floats_beside_a_number_lie_on_the_side_that_they_say() -> None:
-    for count in COUNTS:
-        exact = Fraction(count, 3)
-        assert exact <= Fraction(fixed_point.float_above(exact))
-
-
 def test_a_root_is_not_below_it() -> None:
     for count in COUNTS:
         assert fixed_point.as_written(fixed_point.root_above(count)) ** 2 * fixed_point.PER_ONE >= count

@@ -8,16 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hushrec.errors import BudgetError, GrantError, SumsError
+from hushrec.errors import BudgetError, GrantError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import price, pure_cost
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.grant import FAILED
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.privacy.noise.entropy import Seeded
-from hushrec.privacy.sums_on_disk import Arrays, SumsFolder
+from hushrec.privacy.sums_on_disk import Arrays
 
 BUDGET = Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
 SAMPLE = Measurement("item factors", 5.0, "loss", 2**-20, 12, noise=10.0)
@@ -123,24 +122,6 @@ def test_a_seeded_key_is_repeatable() -> None:
         grant = Ledger.ephemeral(BUDGET).charge(plan(SAMPLE), entropy=Seeded(seed))
         grant.sample_posterior(SAMPLE.listed, draw)
     assert keys[0] == keys[1] != keys[2]
-
-
-def test_a_chain_that_fails_is_a_value_and_is_not_drawn_again(path: Path) -> None:
-    """A choice among samples, by whether they failed, would be charged for one."""
-    ledger = Ledger.create(path, BUDGET)
-
-    def failing(key: bytes) -> Arrays:
-        raise ArithmeticError("planted: it diverged")
-
-    with SumsFolder(path.with_suffix(".sums"), ledger.id).new() as sums:
-        grant = ledger.charge(plan(SAMPLE), sums=sums)
-        with pytest.raises(ArithmeticError):
-            grant.sample_posterior(SAMPLE.listed, failing)
-        assert ledger.state().charges[0].measured == {SAMPLE.name: FAILED}
-        with pytest.raises(GrantError, match="already made"):
-            grant.sample_posterior(SAMPLE.listed, failing)
-        with pytest.raises(SumsError, match="no second one is drawn"):
-            ledger.charge(plan(SAMPLE), sums=sums)
 
 
 def test_a_plan_lists_its_temperature_and_its_condition() -> None:

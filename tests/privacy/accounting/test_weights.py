@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hushrec.documents.measured import Promised
 from hushrec.errors import BudgetError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting import weights as weights_module
@@ -18,7 +19,7 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.calibration import calibrated
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.privacy.accounting.plan import Plan
-from hushrec.privacy.accounting.weights import GRID, Promise, classes, promised, weight, weights
+from hushrec.privacy.accounting.weights import GRID, classes, promised, weight, weights
 
 DELTA = 1e-6
 BUDGET = Budget(epsilon=4.0, delta=DELTA, unit="user", adjacency="add-remove")
@@ -140,7 +141,7 @@ def test_an_asked_epsilon_is_the_decimal_that_was_written() -> None:
     assert weight(one, 0.0, 0.3) == 1.0
     assert weight((Measurement("b", 3.0, "l1", 2**-8, 1, noise=10.0),), 0.0, 0.3) == 1.0
     (level,) = classes((Measurement("b", 3.0, "l1", 2**-8, 1, noise=10.0),), 0.0, {"all": 0.3})
-    assert level == Promise("all", 0.3, 1.0, 0.3)
+    assert level == Promised("all", 0.3, 1.0, 0.3)
 
 
 def test_what_a_person_adds_is_never_priced_below_their_part_of_it() -> None:

@@ -125,8 +125,11 @@ def test_a_chain_that_failed_is_not_run_again(ledger: Ledger, folder: SumsFolder
         return draw
 
     for error in (MemoryError(), FloatingPointError()):  # the first comes whatever the sample is
+        grant = ledger.charge(plan, sums=sums)
         with pytest.raises(type(error)):
-            ledger.charge(plan, sums=sums).sample_posterior(sample.listed, diverges(error))
+            grant.sample_posterior(sample.listed, diverges(error))
+        with pytest.raises(GrantError, match="already made"):
+            grant.sample_posterior(sample.listed, diverges(error))
         sums = stopped(sums)
     assert ledger.state().charges[0].measured == {"sample": "failed"}
     with pytest.raises(SumsError, match="hushrec ledger forfeit"):

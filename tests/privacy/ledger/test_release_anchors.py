@@ -15,38 +15,10 @@ from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan
 from hushrec.privacy.ledger import anchors
 from hushrec.privacy.ledger.ledger import Ledger
+from support.ledgers import write_facts
 
 MakePlan = Callable[..., Plan]
 TOTAL = Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
-
-
-def write_facts(folder: Path, name: str, ledger: object) -> Path:
-    """What stands beside a data set, with nothing in it but its ledger."""
-    file = folder / f"{name}.parquet.statement.json"
-    file.write_text(json.dumps({"statement": {"ledger": ledger}}))
-    return file
-
-
-def test_a_missing_ledger_is_missed_by_a_data_set(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL)
-    grant = ledger.charge(make_plan())
-    ledger.finish(grant, b"")
-    write_facts(path.parent, "ratings", grant.ledger)
-    Ledger.open(path)
-    path.unlink()
-    with pytest.raises(LedgerMissing, match=r"ratings\.parquet\.statement\.json was charged to ledger\.db"):
-        Ledger.open(path)
-
-
-def test_a_restored_backup_is_noticed_by_a_data_set(path: Path, make_plan: MakePlan) -> None:
-    ledger = Ledger.create(path, TOTAL, max_releases=9)
-    backup = path.read_bytes()
-    facts = write_facts(path.parent, "ratings", ledger.charge(make_plan(0.1)).ledger)
-    path.write_bytes(backup)
-    with pytest.raises(LedgerStale, match=r"ratings\.parquet"):
-        Ledger.open(path)
-    facts.unlink()
-    Ledger.open(path)  # what nothing names, nobody can miss
 
 
 def test_a_backup_of_a_moment_inside_the_fit_is_noticed_by_its_release(

@@ -69,7 +69,7 @@ def test_bad_floating_point_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_threshold_out_of_reach_is_refused() -> None:
     gaps(1.0, 300, 100)
-    for refuse in (lambda: gaps(1.0, 301, 100), lambda: geometric.require_threshold(1.0, 301)):
+    for refuse in (lambda: gaps(1.0, 301, 100), lambda: geometric.beyond(1.0, 301)):
         with pytest.raises(SamplerError, match="choose one of at most 300 steps"):
             refuse()
 

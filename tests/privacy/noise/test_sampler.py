@@ -2,14 +2,12 @@
 
 import itertools
 import tracemalloc
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from hushrec.arrays import Ints
 from hushrec.errors import SamplerError
 from hushrec.privacy.noise import geometric, sampler
 from hushrec.privacy.noise.distributions import GAUSSIAN, LAPLACE, Distribution
@@ -18,17 +16,13 @@ from hushrec.privacy.noise.exact import Uniform
 
 KEY = Seeded(1).key()
 SCALES = [0.1, 0.6, 3.0, 10_000.0, 2.0**26, 2.0**45 / 3, 2.0**50]
-DRAW: dict[Distribution, Callable[..., Ints]] = {
-    GAUSSIAN: sampler.rounded_gaussian,
-    LAPLACE: sampler.rounded_laplace,
-}
 distributions = pytest.mark.parametrize("distribution", [GAUSSIAN, LAPLACE])
 
 
 @distributions
 @pytest.mark.parametrize("scale", SCALES)
 def test_draws_are_the_exact_ones(distribution: Distribution, scale: float) -> None:
-    draws = DRAW[distribution](1200, scale, KEY)
+    draws = sampler.rounded(distribution, 1200, scale, KEY)
     for i in [*range(15), 511, 512, 1199]:
         assert draws[i] == sampler.exact_draw(distribution, scale, KEY, i)
 
@@ -39,14 +33,14 @@ def test_draws_are_the_exact_ones(distribution: Distribution, scale: float) -> N
 def test_doubt_costs_time_but_changes_nothing(
     distribution: Distribution, scale: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    draws = DRAW[distribution](3000, scale, KEY)
+    draws = sampler.rounded(distribution, 3000, scale, KEY)
     table = sampler.quantiles(distribution).copy()
     table[:, 7] += 0.05 / (scale / 2 ** max(0, np.frexp(scale)[1] - 26))  # a tenth of all draws
     refined = []
     exact_draw = sampler.exact_draw
     monkeypatch.setattr(sampler, "quantiles", lambda distribution: table)
     monkeypatch.setattr(sampler, "exact_draw", lambda *args: refined.append(args[3]) or exact_draw(*args))
-    np.testing.assert_array_equal(DRAW[distribution](3000, scale, KEY), draws)
+    np.testing.assert_array_equal(sampler.rounded(distribution, 3000, scale, KEY), draws)
     assert 10 < len(refined) < 1000
 
 
@@ -56,11 +50,13 @@ def test_threads_slabs_and_sizes_change_nothing(
     distribution: Distribution, scale: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = 3 * sampler._SLAB // 2 + 17
-    draws = DRAW[distribution](size, scale, KEY, threads=1)
-    np.testing.assert_array_equal(DRAW[distribution](size, scale, KEY, threads=2), draws)
-    np.testing.assert_array_equal(DRAW[distribution](1003, scale, KEY), draws[:1003])
+    draws = sampler.rounded(distribution, size, scale, KEY, threads=1)
+    np.testing.assert_array_equal(sampler.rounded(distribution, size, scale, KEY, threads=2), draws)
+    np.testing.assert_array_equal(sampler.rounded(distribution, 1003, scale, KEY), draws[:1003])
     monkeypatch.setattr(sampler, "_SLAB", 3 * 512)
-    np.testing.assert_array_equal(DRAW[distribution](20_011, scale, KEY, threads=2), draws[:20_011])
+    np.testing.assert_array_equal(
+        sampler.rounded(distribution, 20_011, scale, KEY, threads=2), draws[:20_011]
+    )
 
 
 def test_every_draw_has_further_words_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,8 +83,8 @@ def test_every_draw_has_further_words_of_its_own(monkeypatch: pytest.MonkeyPatch
 
 def test_keys_and_laws_and_scales_give_other_draws() -> None:
     draws = [
-        tuple(draw(50, scale, key))
-        for draw in DRAW.values()
+        tuple(sampler.rounded(distribution, 50, scale, key))
+        for distribution in (GAUSSIAN, LAPLACE)
         for scale in (1000.0, 1010.0)
         for key in (KEY, Seeded(2).key())
     ]
@@ -97,37 +93,38 @@ def test_keys_and_laws_and_scales_give_other_draws() -> None:
 
 @distributions
 def test_noise_is_added_where_the_values_lie(distribution: Distribution) -> None:
-    add = sampler.add_gaussian if distribution is GAUSSIAN else sampler.add_laplace
     values = np.arange(600, dtype=np.int64).reshape(20, 30) << 40
-    add(values, 50.0, KEY)
-    np.testing.assert_array_equal(values.ravel() - (np.arange(600) << 40), DRAW[distribution](600, 50.0, KEY))
+    sampler.add(distribution, values, 50.0, KEY)
+    np.testing.assert_array_equal(
+        values.ravel() - (np.arange(600) << 40), sampler.rounded(distribution, 600, 50.0, KEY)
+    )
 
 
 def test_no_second_array_is_needed() -> None:
     values = np.zeros(6 * sampler._SLAB, np.int64)
-    sampler.add_gaussian(values[:1], 3.0, KEY)
+    sampler.add(GAUSSIAN, values[:1], 3.0, KEY)
     tracemalloc.start()
-    sampler.add_gaussian(values, 3.0, KEY)
+    sampler.add(GAUSSIAN, values, 3.0, KEY)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < values.nbytes / 10
 
 
 def test_nothing_to_add_to_is_fine() -> None:
-    assert sampler.rounded_gaussian(0, 3.0, KEY).shape == (0,)
+    assert sampler.rounded(GAUSSIAN, 0, 3.0, KEY).shape == (0,)
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, 0.0999, 2.0**50 * 1.01, float("nan"), float("inf")])
 def test_scales_that_cannot_be_drawn_are_refused(scale: float) -> None:
-    for draw in DRAW.values():
+    for distribution in (GAUSSIAN, LAPLACE):
         with pytest.raises(SamplerError, match="choose a grid"):
-            draw(3, scale, KEY)
+            sampler.rounded(distribution, 3, scale, KEY)
 
 
 @pytest.mark.parametrize("key", [b"", bytes(31), bytes(33)])
 def test_keys_of_another_length_are_refused(key: bytes) -> None:
     with pytest.raises(SamplerError, match="32 bytes"):
-        sampler.rounded_gaussian(3, 1.0, key)
+        sampler.rounded(GAUSSIAN, 3, 1.0, key)
 
 
 def test_arrays_that_would_be_copied_are_refused() -> None:
@@ -135,7 +132,7 @@ def test_arrays_that_would_be_copied_are_refused() -> None:
     fixed.flags.writeable = False
     for values in (np.zeros(10, np.int64)[::2], np.zeros((4, 5), np.int64).T, np.zeros(10), fixed):
         with pytest.raises(SamplerError, match="contiguous"):
-            sampler.add_gaussian(values, 1.0, KEY)  # type: ignore[arg-type]
+            sampler.add(GAUSSIAN, values, 1.0, KEY)  # type: ignore[arg-type]
 
 
 def test_numpy_generators_are_never_touched(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,9 +143,9 @@ def test_numpy_generators_are_never_touched(monkeypatch: pytest.MonkeyPatch) -> 
 
     for name in ("default_rng", "normal", "standard_normal", "laplace", "randint", "random", "SeedSequence"):
         monkeypatch.setattr(np.random, name, forbidden)
-    for draw in DRAW.values():
-        draw(2000, 3.0, KEY)
-        draw(2000, 2.0**40, KEY)
+    for distribution in (GAUSSIAN, LAPLACE):
+        sampler.rounded(distribution, 2000, 3.0, KEY)
+        sampler.rounded(distribution, 2000, 2.0**40, KEY)
     np.testing.assert_array_equal(np.random.get_state()[1], before)
 
 
@@ -224,9 +221,9 @@ def test_the_self_test_catches_a_kernel_that_exact_arithmetic_contradicts(
 
 
 def test_the_self_test_catches_a_misfit(monkeypatch: pytest.MonkeyPatch) -> None:
-    draw = sampler.rounded_gaussian
+    draw = sampler.rounded
     monkeypatch.setattr(
-        sampler, "rounded_gaussian", lambda size, sigma, key, **kw: draw(size, 1.04 * sigma, key, **kw)
+        sampler, "rounded", lambda law, size, scale, key, **kw: draw(law, size, 1.04 * scale, key, **kw)
     )
     with pytest.raises(SamplerError, match="do not fit"):
         sampler.self_test()

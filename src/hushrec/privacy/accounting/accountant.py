@@ -175,6 +175,7 @@ def largest_cost(budget: Budget) -> int:
     most = min(most, 2 * fixed_point.LARGEST - 1)
     spare = max(most.bit_length() - _BITS, 0)
     most = most >> spare << spare
+    # ε of μ² is rounded up as well, so the last steps may be one too many.
     while most and epsilon_of(most, budget.delta) > budget.epsilon_units:
         most -= 1 << spare
     return most

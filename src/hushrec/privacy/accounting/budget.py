@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -12,26 +12,6 @@ from hushrec.text import above
 
 Unit = Literal["record", "user"]
 Adjacency = Literal["add-remove", "replace", "replace-items"]
-
-
-class Terms(Protocol):
-    """The terms of a guarantee: the part of a budget that decides what is measured.
-
-    Attributes:
-        unit: the privacy unit.
-        adjacency: the adjacency.
-        epsilon: ε; infinite for the non-private baseline.
-        delta: δ; 0 for the non-private baseline.
-    """
-
-    @property
-    def unit(self) -> str: ...
-    @property
-    def adjacency(self) -> str: ...
-    @property
-    def epsilon(self) -> float: ...
-    @property
-    def delta(self) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +73,7 @@ class Budget(BaseModel):
 
     def __str__(self) -> str:
         return f"ε = {above(self.epsilon)} at δ = {above(self.delta)} per {self.unit}, {self.adjacency}"
+
+
+Terms = Budget | Unprotected
+"""The terms of a guarantee, which decide what is measured; those of the non-private baseline have ε = ∞."""

@@ -72,7 +72,7 @@ def with_noise(measurement: Measurement, cost: int, delta: float) -> Measurement
     else:
         loss = cost / fixed_point.PER_ONE
     noise = measurement.sensitivity / loss
-    more = math.ulp(noise)
+    more = math.ulp(noise)  # the inverses are rounded; noise grows until the price itself, rounded up, fits
     while price(replace(measurement, noise=noise)).units(delta) > cost:
         noise, more = noise + more, 2 * more
     return replace(measurement, noise=noise)

@@ -133,13 +133,7 @@ class Plan:
     @cached_property
     def classes(self) -> tuple[Promised, ...]:
         """The promise to each class of users."""
-        promises = classes(self.noisy, self.budget.delta, self.personal_epsilon)
-        return tuple(Promised(of.name, of.personal_epsilon, of.weight, of.promised) for of in promises)
-
-    @property
-    def pays_for_delta(self) -> bool:
-        """Whether it would add less noise at δ = 0: it measures without Gaussian noise."""
-        return self.budget.delta > 0 and self.spent.epsilon is not None
+        return classes(self.noisy, self.budget.delta, self.personal_epsilon)
 
     @property
     def claim(self) -> Clause | None:
@@ -238,13 +232,15 @@ class Plan:
         ]
         guarantee = self.guarantee
         covered = guarantee.covered()
+        # Without Gaussian noise, δ = 0 would give less noise at the same ε.
+        pays_for_delta = self.budget.delta > 0 and self.spent.epsilon is not None
         blocks: list[Block] = [
             *first,
             *(Paragraph(line, "caution") for line in cautions),
             Paragraph(words.say("plan.loss", model=self.model, loss=guarantee.loss()), "strong"),
             *([Paragraph(covered)] if covered else []),
             *extra,
-            *([Paragraph(words.say("plan.pure"))] if self.pays_for_delta else []),
+            *([Paragraph(words.say("plan.pure"))] if pays_for_delta else []),
             *(Paragraph(words.say("plan.beforehand", known=words.clause(one))) for one in self.beforehand),
             *([Paragraph(f"A fit {self.needs}.")] if self.needs else []),
             guarantee.section(),

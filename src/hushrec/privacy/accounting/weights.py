@@ -12,13 +12,13 @@ Laplace noise or of a posterior sample is not, so there personal ε are refused.
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
 from hushrec.arrays import Floats
+from hushrec.documents.measured import Promised
 from hushrec.errors import BudgetError
 from hushrec.privacy.accounting import fixed_point
 from hushrec.privacy.accounting.accountant import Spent, dearest, gaussian_mu, price
@@ -27,22 +27,6 @@ from hushrec.text import is_number
 
 GRID = 2**16
 """Weights are multiples of 1/GRID."""
-
-
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """The promise to one privacy class of users.
-
-    Attributes:
-        personal_epsilon: the ε that its members ask for.
-        weight: the weight of each member.
-        promised: bound on the ε that each member loses; at most ``personal_epsilon``.
-    """
-
-    name: str
-    personal_epsilon: float
-    weight: float
-    promised: float
 
 
 @lru_cache(maxsize=2**18, typed=True)
@@ -76,6 +60,7 @@ def weight(measurements: tuple[Measurement, ...], delta: float, personal_epsilon
     else:
         part = allowed / whole.units(delta)
     step = min(math.floor(part * GRID), GRID - 1)
+    # Sensitivities of a part are rounded up, so the division may be a step too far: the price decides.
     while step and _spent(measurements, step).epsilon_units(delta) > allowed:
         step -= 1
     return step / GRID
@@ -119,20 +104,19 @@ def promised(measurements: tuple[Measurement, ...], delta: float, weight: float)
 
 
 def classes(
-    measurements: tuple[Measurement, ...], delta: float, personal_epsilon: Mapping[str, float] | None
-) -> tuple[Promise, ...]:
+    measurements: tuple[Measurement, ...], delta: float, personal_epsilon: Mapping[str, float]
+) -> tuple[Promised, ...]:
     """A plan's promise to each privacy class of users.
 
     Args:
         personal_epsilon: name of each class → the ε that its members ask for.
     """
     promises = []
-    for name, epsilon in (personal_epsilon or {}).items():
+    for name, epsilon in personal_epsilon.items():
         part = weight(measurements, delta, epsilon)
         # The loss is at most the ε asked for; only rounding up its decimals could exceed it.
-        promises.append(
-            Promise(name, float(epsilon), part, min(float(epsilon), promised(measurements, delta, part)))
-        )
+        most = min(float(epsilon), promised(measurements, delta, part))
+        promises.append(Promised(name, float(epsilon), part, most))
     return tuple(promises)
 
 

@@ -1,14 +1,14 @@
-"""Witnesses of a ledger in its place: releases, and other ledgers perhaps of the same people.
+"""Witnesses of a ledger in its folder: its releases, and whatever belongs to another ledger.
 
 A ledger that is deleted, or restored from a backup, has lost what was spent since. The releases still show
-it: each names the ledger's id, its file, the head of its history, and its population. Only the JSON header of
-a release is read (8 bytes of length, little endian, then JSON: the safetensors format). For a released data
-set the JSON file next to it is read. An unreadable file is skipped, with a warning that names it.
+it: each names the ledger's id, its file, and the head of its history. Only the JSON header of a release is
+read (8 bytes of length, little endian, then JSON: the safetensors format). For a released data set the JSON
+file next to it is read. An unreadable file is skipped, with a warning that names it.
 
 A second ledger for the same people would allow the first one's total once more. A single ledger cannot show
-this. But a wrong name, a lost ledger, or a ledger created for a fresh budget leaves traces in its place.
-Ledgers and releases are of the same people if domain, unit and adjacency are equal. (Losses under two
-adjacencies do not add, so people who lose under both need a ledger for each.)
+this. So a folder holds one ledger with its releases, and none is created beside another ledger, or beside a
+release of one. In a database, which is no folder, the database itself refuses a charge for people whom
+another of its ledgers was charged for (``postgres.sql``).
 """
 
 import json
@@ -21,7 +21,6 @@ from typing import Any
 
 from hushrec.errors import LedgerError, LedgerMissing, LedgerStale, LedgerWarning
 from hushrec.files import opened
-from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.ledger.history import Head, History
 from hushrec.privacy.ledger.stores.sqlite import TAKEN
 from hushrec.privacy.ledger.stores.store import Store
@@ -41,8 +40,6 @@ class ReleaseAnchor:
     ledger_id: str
     ledger_file: str
     head: Head
-    population: tuple[object, ...] = ()
-    """Domain (its digest), unit and adjacency."""
 
 
 def among(*places: Path) -> list[ReleaseAnchor]:
@@ -62,9 +59,9 @@ def among(*places: Path) -> list[ReleaseAnchor]:
     ]
 
 
-def require_new(anchors: list[ReleaseAnchor], store: Store) -> None:
-    """Refuse to create a ledger under a name that a release mentions."""
-    for anchor in anchors:
+def require_not_lost(store: Store, releases: list[ReleaseAnchor]) -> None:
+    """Refuse a ledger that is not there, under a name that a release mentions."""
+    for anchor in releases:
         if anchor.ledger_file == store.name:
             elsewhere = "choose another folder" if store.path else "choose another name (?ledger=NAME)"
             raise LedgerMissing(
@@ -109,13 +106,7 @@ def _anchor(path: Path, read: Callable[[Path], Any]) -> Iterator[ReleaseAnchor]:
         if not ledger:  # another kind of file, or made without a ledger
             return
         # Malformed values are kept: they match no history, so a ledger that they name stays closed.
-        yield ReleaseAnchor(
-            path.name,
-            ledger["id"],
-            ledger["file"],
-            Head(ledger["seq"], ledger["head"]),
-            (ledger.get("domain"), statement.get("unit"), statement.get("adjacency")),
-        )
+        yield ReleaseAnchor(path.name, ledger["id"], ledger["file"], Head(ledger["seq"], ledger["head"]))
     except OSError as error:
         _skip(path, error.strerror or str(error))
     except _Large as error:
@@ -167,12 +158,6 @@ _RELEASES = (".safetensors", ".statement.json")
 _LISTED = 4  # names that a message lists at most; chosen by hand
 
 
-def beside(store: Store, releases: list[ReleaseAnchor]) -> str:
-    """Name the ledgers and releases next to a ledger, as part of a sentence; empty without any."""
-    ledgers = [shown(other.name) for other in store.neighbours()]
-    return _listed(ledgers + [shown(anchor.release) for anchor in releases])
-
-
 def missing(store: Store) -> LedgerError:
     """The error for a missing ledger, with the two remedies and similar names. Of a file it shows only the
     last two parts of its path."""
@@ -190,13 +175,11 @@ def missing(store: Store) -> LedgerError:
     )
 
 
-def require_startable(store: Store, total: Budget, domain: str | None, releases: list[ReleaseAnchor]) -> None:
-    """Refuse to create a ledger that exists, that existed before, or whose people have another one.
+def require_new(store: Store, releases: list[ReleaseAnchor]) -> None:
+    """Refuse to create a ledger that exists or existed, or that another ledger may make a second one.
 
     Args:
         store: where it would be kept.
-        total: its total.
-        domain: digest of its domain; None if unknown.
         releases: the releases in its folder, or wherever the caller keeps them.
     """
     if store.exists():
@@ -205,52 +188,16 @@ def require_startable(store: Store, total: Budget, domain: str | None, releases:
         raise LedgerError(
             f"{shown(store.name)} is the name of a release; choose another for the ledger, such as .db"
         )
-    require_new(releases, store)
-    if domain is not None:
-        require_alone(store, domain, total, releases)
-
-
-def require_alone(store: Store, domain: str, total: Budget, releases: list[ReleaseAnchor]) -> None:
-    """Refuse a ledger if another ledger, or its releases, in the same place are of the same people.
-
-    Args:
-        store: the ledger, which need not exist.
-        domain: digest of a domain that this ledger was never charged for, so that a release for it must
-            belong to another ledger.
-        total: the ledger's total, with unit and adjacency.
-        releases: the releases in its folder, or wherever the caller keeps them.
-    """
-    population = (domain, total.unit, total.adjacency)
-    conflicts = [shown(other.name) for other in store.neighbours() if population in _populations(other)]
-    conflicts += [
-        f"{shown(anchor.release)} (charged to {shown(anchor.ledger_file)})"
-        for anchor in releases
-        if anchor.population == population
-    ]
-    if conflicts:
+    require_not_lost(store, releases)
+    others = [shown(other.name) for other in store.neighbours()] if store.path else []
+    others += [f"{shown(one.release)} (charged to {shown(one.ledger_file)})" for one in releases]
+    if others:
         raise LedgerError(
-            f"{shown(store.name)} would be a second ledger of one population: in its {_kind(store)} lies "
-            f"{_listed(conflicts)}, charged for the same domain, unit and adjacency. Charge that ledger (its "
-            "owner can raise the total: hushrec ledger extend), or put it back if it was lost; keep ledgers "
-            f"and releases of other people in another {_kind(store)}"
+            f"{shown(store.name)} would be a second ledger, next to {_listed(others)}. One population has "
+            "one ledger: if these are of the same people, charge theirs (its owner can raise the total: "
+            "hushrec ledger extend), or put it back if it was lost; if not, keep this one, with its "
+            "releases, in a folder of its own"
         )
-
-
-def _populations(store: Store) -> set[tuple[object, ...]]:
-    try:
-        with store.reading() as session:
-            history = session.history
-    except LedgerError as error:
-        raise LedgerError(
-            f"{shown(store.name)}, another ledger in the {_kind(store)}, cannot be read, so it may be of the "
-            f"same people ({error}); restore it, or move it away if it is of other people"
-        ) from None
-    about = history.total.unit, history.total.adjacency
-    return {(charge.domain, *about) for charge in history.charges.values()}
-
-
-def _kind(store: Store) -> str:
-    return "folder" if store.path else "database"
 
 
 def _listed(names: list[str], last: str = " and ") -> str:

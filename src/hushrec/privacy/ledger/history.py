@@ -131,11 +131,6 @@ class State:
         return budget_of(self.left, self.total).epsilon
 
     @property
-    def spent_epsilon(self) -> float:
-        """ε of the cost so far, at the ledger's δ, rounded up."""
-        return fixed_point.shown(min(epsilon_of(self.spent, self.total.delta), self.total.epsilon_units))
-
-    @property
     def indexes(self) -> set[int]:
         """The release indexes that a charge holds; a forfeited one holds none."""
         return {charge.release_index for charge in self.charges if charge.state != "forfeited"}

@@ -7,7 +7,6 @@ restored ledger grants nothing. The day of a charge is written down; nothing is 
 
 import hashlib
 import os
-import warnings
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 from hushrec.documents import html
 from hushrec.documents.document import Document
 from hushrec.documents.words import Clause
-from hushrec.errors import BudgetError, GrantError, LedgerError, LedgerStale, LedgerWarning, SumsError
+from hushrec.errors import BudgetError, GrantError, LedgerError, LedgerStale, SumsError
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.accounting.plan import Plan, require_same_population
 from hushrec.privacy.confined import Confined
@@ -68,7 +67,6 @@ class Ledger(Confined):
         total: Budget,
         max_releases: int = 1,
         *,
-        domain: str | None = None,
         population: str = "",
         controller: str = "",
         contact: str = "",
@@ -77,37 +75,25 @@ class Ledger(Confined):
         """Create a population's ledger. Do this once; nothing else creates one.
 
         Args:
-            path: a file that does not exist, on a local disk; only its owner may read it (0600). Or the URL
-                of a PostgreSQL database, as text: ``postgresql://host/database[?ledger=NAME]``.
+            path: a file that does not exist, on a local disk, in a folder without another ledger; only its
+                owner may read it (0600). Or the URL of a PostgreSQL database, as text:
+                ``postgresql://host/database[?ledger=NAME]``.
             total: what the population may lose over all releases.
             max_releases: largest number of releases.
-            domain: ``Domain.digest`` of what will be charged, so that a ledger or release of the same people
-                in the same folder is refused at once. Without it, the first charge is refused. People whose
-                domain differs cannot be recognized, so a ``LedgerWarning`` names what is in the folder.
             population: whose data they are; this and the next two stand in every statement.
             controller: who answers for the data.
             contact: whom to ask.
             releases: where releases lie that may be of the same people, in addition to the folder of a file.
 
         Raises:
-            LedgerError: It exists already, or a ledger or release in its folder is of the same people.
+            LedgerError: It exists already, or its folder holds another ledger, or a release of one.
             LedgerMissing: A release in the folder names a ledger of this file name, which was lost.
         """
         store = store_of(path)
         declared = _declared(population=population, controller=controller, contact=contact)
         first = opening(total, max_releases) | ({"declared": declared} if declared else {})
-        told_of = anchors.among(*folders(store, releases))
-        anchors.require_startable(store, total, domain, told_of)
-        beside = anchors.beside(store, told_of)
+        anchors.require_new(store, anchors.among(*folders(store, releases)))
         store.create(first)
-        if beside:
-            warnings.warn(
-                f"a new ledger {store.name} is started next to {beside}. One population has one ledger: if "
-                "these are of the same people, also with a catalogue that grew, charge their ledger and "
-                f"{'delete the new one' if store.path else 'never charge the new one'}",
-                LedgerWarning,
-                stacklevel=2,
-            )
         return cls.open(path, releases)
 
     @classmethod
@@ -128,7 +114,7 @@ class Ledger(Confined):
         """
         store = store_of(path)
         if not store.exists():
-            anchors.require_new(anchors.among(*folders(store, releases)), store)
+            anchors.require_not_lost(store, anchors.among(*folders(store, releases)))
             raise anchors.missing(store)
         store.inspect()
         return cls(store, releases)
@@ -200,9 +186,8 @@ class Ledger(Confined):
                 only for seeded experiments.
             GrantError: The folder is of a charge that is no longer open, or of another plan; or one is given
                 for a seeded experiment, whose values a private release could then go on from.
-            LedgerError: This would be the ledger's first charge for a domain that another ledger in the
-                folder, or a release of another ledger, was charged for. Seeded charges claim nothing and are
-                not refused. Or the ledger is not reliable, or could not be written.
+            LedgerError: The ledger is not reliable, or could not be written; or another ledger of its
+                database was charged for the same people.
             LedgerStale: The folder knows a later state of the ledger: a backup was restored.
             SumsError: A value that the ledger has recorded is not in the folder.
 
@@ -219,17 +204,14 @@ class Ledger(Confined):
             raise GrantError("a seeded experiment keeps no sums; leave sums= out, or entropy=")
         sampler()
         failpoint("before-charge")
+        # One transaction: what is left is read under the lock under which it is spent, so no two charges
+        # take the same rest. It ends on disk, or nothing was charged; the grant exists only after it.
         with self._writing() as session:
             history = session.history
             require_same_population(plan, history.total)
             _require_marks(history, sums.folder.marks() if sums else ())
             charges = [*history.charges.values()]
-            caveats = inherited(caveats, charges)
-            covered = any(charge.domain == plan.domain_digest for charge in charges)
-            if self.name and not caveats and not covered:
-                around = self._anchors()
-                anchors.require_alone(self._store, plan.domain_digest, history.total, around)
-            caveats = conditional(caveats, plan, charges)
+            caveats = conditional(inherited(caveats, charges), plan, charges)
             charge = resume(session, plan, token) or book(
                 session, plan, caveats, token, kept=bool(self.name), accept=accept
             )

@@ -112,6 +112,7 @@ def _locate(uniform: Uniform, reaches: Callable[[int, int], tuple[int, int]], gu
         low, high = uniform.prefix << _GUARD, uniform.prefix + 1 << _GUARD  # low ≤ 2^bits · U < high
         here_low, here_high = reaches(k, bits)
         next_low, next_high = reaches(k + 1, bits)
+        # Moved only if certain of the side; where the bounds overlap U's interval, more of U is read.
         if next_low >= high:
             k += 1
         elif here_high <= low:

@@ -121,16 +121,11 @@ def threshold_passes(
             return drawn, n_ends
 
 
-def require_threshold(scale: float, threshold: int) -> None:
-    """Refuse a threshold that the noise practically never reaches.
+def beyond(scale: float, threshold: int) -> Fraction:
+    """−ln of the chance that noise has at least this absolute value; refused where it practically never has.
 
     Privacy: public.
     """
-    beyond(scale, threshold)
-
-
-def beyond(scale: float, threshold: int) -> Fraction:
-    """−ln of the chance that noise has at least this absolute value. Privacy: public."""
     far = (threshold - Fraction(1, 2)) / Fraction(scale)
     if not 0 < far <= FARTHEST:
         raise SamplerError(

@@ -122,13 +122,15 @@ _COUNTED_ANSWER = "f82fbcdb993a26fae8c883841d80b9b848d74c319ba982f974926dac1f012
 _SLAB = kernels.WORDS * 2048  # cells that a thread draws at a time; chosen by hand
 
 
-def rounded_gaussian(size: int, sigma: float, key: bytes, *, threads: int = 2) -> Ints:
-    """Independent draws of round(X), X ~ N(0, σ²).
+def rounded(distribution: Distribution, size: int, scale: float, key: bytes, *, threads: int = 2) -> Ints:
+    """Independent draws of round(X), with X = scale · Z.
 
-    P(K = k) = Φ((k + ½)/σ) − Φ((k − ½)/σ)
+    P(K = k) = F((k + ½)/scale) − F((k − ½)/scale), with F the distribution function of Z.
 
     Args:
-        sigma: σ in integers (steps of the grid), from 0.1 to 2⁵⁰.
+        distribution: ``distributions.GAUSSIAN``, of scale σ, or ``LAPLACE``, of density e^(−|x|/b) / 2b and
+            scale b.
+        scale: in integers (steps of the grid), from 0.1 to 2⁵⁰.
         key: 32 bytes that were never used before.
         threads: number of threads; the draws do not depend on it.
 
@@ -138,43 +140,19 @@ def rounded_gaussian(size: int, sigma: float, key: bytes, *, threads: int = 2) -
     Privacy: private until added to something and released.
     """
     values = np.zeros(size, np.int64)
-    add_gaussian(values, sigma, key, threads=threads)
+    add(distribution, values, scale, key, threads=threads)
     return values
 
 
-def rounded_laplace(size: int, scale: float, key: bytes, *, threads: int = 2) -> Ints:
-    """Independent draws of round(X), X ~ Laplace(0, b), of density e^(−|x|/b) / 2b.
-
-    Arguments, shape and errors are those of ``rounded_gaussian``, with b for σ.
-
-    Privacy: private until added to something and released.
-    """
-    values = np.zeros(size, np.int64)
-    add_laplace(values, scale, key, threads=threads)
-    return values
-
-
-def add_gaussian(values: Ints, sigma: float, key: bytes, *, threads: int = 2) -> None:
-    """Add ``rounded_gaussian`` to an array in place. Needs one more megabyte per thread.
+def add(distribution: Distribution, values: Ints, scale: float, key: bytes, *, threads: int = 2) -> None:
+    """Add ``rounded`` to an array in place. Needs one more megabyte per thread.
 
     Args:
         values: contiguous, any shape.
-        sigma, key, threads: as for ``rounded_gaussian``.
+        distribution, scale, key, threads: as for ``rounded``.
 
     Privacy: charged by the caller; if it raises, only part of the array has noise: never release it.
     """
-    _add(GAUSSIAN, values, sigma, key, threads)
-
-
-def add_laplace(values: Ints, scale: float, key: bytes, *, threads: int = 2) -> None:
-    """Add ``rounded_laplace`` to an array in place; otherwise as ``add_gaussian``.
-
-    Privacy: charged by the caller; if it raises, only part of the array has noise: never release it.
-    """
-    _add(LAPLACE, values, scale, key, threads)
-
-
-def _add(distribution: Distribution, values: Ints, scale: float, key: bytes, threads: int) -> None:
     if not FINEST <= scale <= COARSEST:
         raise SamplerError(f"noise of {scale:.3g} grid steps cannot be drawn; choose a grid with 0.1 to 2^50")
     if len(key) != 32:
@@ -187,6 +165,7 @@ def _add(distribution: Distribution, values: Ints, scale: float, key: bytes, thr
     table, cell_bits = quantiles(distribution), _cell_bits(scale)
 
     def slab(start: int) -> None:
+        # A draw's words are found by its number alone, so slabs and threads change no draw.
         part = flat[start : start + _SLAB]
         doubtful = np.empty(part.size, np.bool_)
         cells = math.ldexp(scale, -cell_bits)
@@ -297,7 +276,7 @@ def self_test() -> None:
     key = bytes(range(32))
     for distribution, scale, answer in _ANSWERS:
         draws = np.zeros(_TESTED, np.int64)
-        _add(distribution, draws, scale, key, 1)
+        add(distribution, draws, scale, key, threads=1)
         if hashlib.sha256(draws.astype("<i8").tobytes()).hexdigest() != answer:
             raise SamplerError(
                 f"draws of scale {scale:.6g} are not the known ones; release nothing from this machine"
@@ -311,7 +290,7 @@ def self_test() -> None:
         raise SamplerError("draws of counts are not the known ones; release nothing from this machine")
     if any(counted[i] != exact_count(key, _COUNTED, (0, 1), i) for i in range(0, _TESTED, _TESTED // 4)):
         raise SamplerError("draws of counts are not the exact ones; release nothing from this machine")
-    if _misfit(rounded_gaussian(_TESTED, 3.0, key, threads=1), 3.0) > _MISFIT:
+    if _misfit(rounded(GAUSSIAN, _TESTED, 3.0, key, threads=1), 3.0) > _MISFIT:
         raise SamplerError("draws do not fit their law; release nothing from this machine")
 
 

@@ -44,13 +44,6 @@ def test_of_two_that_start_a_ledger_at_once_one_does(path: Path, monkeypatch: py
     assert Ledger.open(path).state().total == other
 
 
-def test_there_is_one_ledger_under_a_name(path: Path) -> None:
-    Ledger.create(path, TOTAL)
-    with pytest.raises(LedgerError, match="open it"):
-        Ledger.create(path, TOTAL)
-    assert [file.name for file in path.parent.iterdir()] == ["ledger.db"]
-
-
 @pytest.mark.parametrize("mask", [0o000, 0o022, 0o077, 0o777])
 def test_a_ledger_is_its_owners_alone(path: Path, make_plan: MakePlan, mask: int) -> None:
     """The file, what SQLite keeps beside it, and the draft that a kill may leave."""

@@ -46,12 +46,10 @@ class PostgresSession(Session):
         super().__init__(known)
 
     def rows(self, first: int = 0) -> Iterator[tuple[Any, Any, Any]]:
-        """Number, text and hash of every record from this one on, in order, as they are stored."""
         query = "SELECT seq, body, hash FROM hushrec.log WHERE ledger = %s AND seq >= %s ORDER BY seq"
         return iter(self._database.execute(query, (self._name, first), binary=True).fetchall())
 
     def account(self) -> list[tuple[Any, ...]]:
-        """The account, as ``totals`` gives it from the records."""
         query = "SELECT seq, head, spent, allowed, max_releases FROM hushrec.account WHERE ledger = %s"
         accounts = self._database.execute(query, (self._name,), binary=True).fetchall()
         return [account[:-1] for account in accounts if account[-1] == self.history.max_releases]
@@ -75,7 +73,6 @@ class PostgresSession(Session):
         )
 
     def content(self, charge: int) -> object:
-        """The stored artefact of a charge; None if there is none."""
         query = "SELECT content FROM hushrec.artefact WHERE ledger = %s AND charge = %s"
         row = self._database.execute(query, (self._name, charge), binary=True).fetchone()
         return row[0] if row else None

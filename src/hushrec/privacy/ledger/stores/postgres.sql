@@ -174,7 +174,8 @@ BEGIN
         held.head := hashes[place];
         IF facts ->> 'kind' = 'charged' THEN
             held.spent := held.spent + (facts ->> 'cost')::bigint;
-            IF facts -> 'caveats' = '[]' THEN
+            -- Whatever claims an ε, if only under a condition, is of people whom one ledger was charged for.
+            IF NOT jsonb_path_exists(facts -> 'caveats', '$[*].name ? (@ starts with "unprotected")') THEN
                 INSERT INTO hushrec.population VALUES (
                     facts ->> 'domain', held.total ->> 'unit', held.total ->> 'adjacency', name
                 ) ON CONFLICT DO NOTHING;

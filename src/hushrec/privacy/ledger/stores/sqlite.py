@@ -30,15 +30,6 @@ _LOGS = ("-wal", "-shm", "-journal")
 """Suffixes of SQLite's auxiliary files, which hold its locks."""
 
 
-def others(path: Path) -> list[Path]:
-    """The other ledgers in the folder of a ledger, which need not exist, by their SQLite application id."""
-    try:
-        entries = sorted(path.parent.iterdir())
-    except OSError:
-        return []
-    return [entry for entry in entries if entry.name != path.name and _is_ledger(entry)]
-
-
 def _is_ledger(path: Path) -> bool:
     """Whether a file has the application id of a ledger. Only SQLite may open it: closing a file that was
     opened by other means drops all locks of this process on it, also those of a charge in another thread."""
@@ -114,16 +105,13 @@ class SqliteSession(Session):
         super().__init__(known)
 
     def rows(self, first: int = 0) -> Iterator[tuple[Any, Any, Any]]:
-        """Number, text and hash of every record from this one on, in order, as they are stored."""
         return self._database.execute("SELECT seq, body, hash FROM log WHERE seq >= ? ORDER BY seq", (first,))
 
     def account(self) -> list[tuple[Any, ...]]:
-        """The account, as ``totals`` gives it from the records."""
         accounts = self._database.execute("SELECT * FROM account").fetchall()
         return [account[1:] if account[0] == 1 else account for account in accounts]
 
     def add(self, record: Record, facts: dict[str, Any]) -> None:
-        """Write a record that was replayed, and what it makes of its charge."""
         run, kind, charge = self._database.execute, facts["kind"], facts.get("charge")
         run("INSERT INTO log VALUES (?, ?, ?)", record)
         if kind == "charged" and charge == record[0]:
@@ -136,7 +124,6 @@ class SqliteSession(Session):
             run("UPDATE charge SET state = ? WHERE number = ?", (kind, charge))
 
     def settle(self) -> None:
-        """Update the account from the records; the database refuses what exceeds the total."""
         self._database.execute(
             "UPDATE account SET (seq, head, spent, allowed) = (?, ?, ?, ?)", totals(self.history)
         )
@@ -145,7 +132,6 @@ class SqliteSession(Session):
         self._database.execute("INSERT INTO artefact VALUES (?, ?)", (charge, artefact))
 
     def content(self, charge: int) -> object:
-        """The stored artefact of a charge; None if there is none."""
         rows = self._database.execute("SELECT content FROM artefact WHERE charge = ?", (charge,)).fetchall()
         return rows[0][0] if rows else None
 
@@ -189,7 +175,11 @@ class SqliteStore:
 
     def neighbours(self) -> "list[SqliteStore]":
         """The other ledgers in the folder of the file, which need not exist."""
-        return [SqliteStore(path) for path in others(self.path)] if self.path else []
+        try:
+            entries = sorted(self.path.parent.iterdir()) if self.path else []
+        except OSError:
+            return []
+        return [SqliteStore(entry) for entry in entries if entry != self.path and _is_ledger(entry)]
 
     def inspect(self) -> None:
         """Check every page of the file."""
