@@ -17,8 +17,6 @@ def test_every_one_is_listed_once_under_what_it_is(hushrec, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     listed = hushrec("models").out
     assert max(map(len, listed.splitlines())) <= 80
-    assert "…" not in listed
-    assert "Steck 2019" not in listed
     names = [line.split()[0] for line in listed.splitlines() if line.strip()]
     assert [names.count(models.command_name(name)) for name in EVERY] == [1] * len(EVERY)
     places = {name: names.index(name) for name in ("covariance-svd", "private-ease", "item-knn")}

@@ -5,7 +5,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -14,14 +14,9 @@ from hushrec.cli import console, options
 from hushrec.errors import HushrecError
 from hushrec.models import METHODS, MODELS, class_of, command_name, file_name
 
-if TYPE_CHECKING:
-    from hushrec.settings import Setting
-
 _ITEMS, _USERS, _DELTA = 1000, 100_000, 1e-8
 """The public facts under which default splits are shown."""
 _AT_A_GLANCE = ("predicts by", "releases", "paper")
-_WIDE = 110
-"""Columns of a terminal from which on the list has room for papers."""
 
 
 def models(
@@ -59,9 +54,9 @@ def facts(name: str) -> dict[str, Any]:
         "supports": _supports(kind),
         "needs_roster": _needs_roster(kind),
         **{fact.replace(" ", "_"): glance.get(fact, "").replace("`", "") for fact in _AT_A_GLANCE},
-        "settings": [_said(setting) for setting in kind.listed()],
+        "settings": [{**one._asdict(), "meaning": one.meaning.replace("``", "")} for one in kind.listed()],
         "default_split": list(_splits(kind)),
-        "page": _page(public_name),
+        "page": f"docs/models/{file_name(public_name)}.md" if public_name else "",
     }
 
 
@@ -82,16 +77,6 @@ def _groups() -> dict[str, tuple[str, ...]]:
 
 def _supports(kind: Any) -> list[list[str]]:
     return [list(pair) for pair in sorted(kind.supports, reverse=True)]
-
-
-def _page(public_name: str | None) -> str:
-    if public_name is None:
-        return ""
-    return f"docs/models/{file_name(public_name)}.md"
-
-
-def _said(setting: "Setting") -> dict[str, Any]:
-    return {**setting._asdict(), "meaning": setting.meaning.replace("``", "")}
 
 
 def _domain(feedback: str, *, roster: bool) -> Any:
@@ -146,39 +131,29 @@ def _adjacencies(supports: list[list[str]]) -> dict[str, str]:
 
 
 def _print_all(groups: Mapping[str, list[dict[str, Any]]]) -> None:
-    screen = console.out()
-    papers = screen.width >= _WIDE
+    from hushrec.documents.document import Block, Paragraph, Section, Table
+
+    heads = ["name", "unit user", "unit record", "roster", "predicts by, or releases"]
+    blocks: list[Block] = []
     for title, listed in groups.items():
-        screen.print(title, style="bold")
-        columns = ["name", "unit user", "unit record", "roster", "predicts by, or releases"]
-        shown = console.table(*columns, *["paper"] * papers, left=6)
-        for column in shown.columns[:4]:
-            column.no_wrap = True
-        for model in listed:
-            row = [
+        rows = [
+            (
                 model["name"],
                 *_adjacencies(model["supports"]).values(),
                 "needed" if model["needs_roster"] else "",
                 model["predicts_by"] or model["releases"],
-                *[model["paper"]] * papers,
-            ]
-            shown.add_row(*row)
-        screen.print(shown)
-        screen.print()
-    screen.print(
-        "Under a unit: the adjacencies that are protected; both are add-remove and replace. hushrec models "
-        "NAME shows one with its paper and its settings."
-    )
+            )
+            for model in listed
+        ]
+        blocks.append(Section(title, [Table(title, heads, rows, left=len(heads))]))
+    told = "Under a unit: the adjacencies that are protected; both are add-remove and replace. "
+    told += "hushrec models NAME shows one with its paper and its settings."
+    console.show_blocks([*blocks, Paragraph(told)])
 
 
 def _print_one(model: Mapping[str, Any]) -> None:
-    screen = console.out()
-    screen.print(f"{model['name']} ({model['class']})", style="bold", soft_wrap=True)
-    screen.print()
-    for paragraph in model["description"].split("\n\n"):
-        form = paragraph if paragraph.startswith(" ") else " ".join(paragraph.split())
-        screen.print(form)
-        screen.print()
+    from hushrec.documents.document import Block, Facts, Paragraph, Table
+
     pairs = "; ".join(f"unit {unit} under {adjacency}" for unit, adjacency in model["supports"])
     about = {
         "learns from": model["feedback"],
@@ -187,27 +162,32 @@ def _print_one(model: Mapping[str, Any]) -> None:
         **{fact: model[fact.replace(" ", "_")] for fact in _AT_A_GLANCE},
         "page": model["page"],
     }
-    lines = console.table("", "", left=2)
-    lines.show_header = False
-    for fact, value in about.items():
-        if value:
-            lines.add_row(fact, value)
-    screen.print(lines)
-    screen.print()
-    shown = console.table("setting", "type", "default", "meaning", left=4)
+    settings = []
     for setting in model["settings"]:
-        only = f" (only with {setting['only']})" if setting["only"] else ""
         default = json.dumps(setting["default"], ensure_ascii=False).strip('"').replace("null", "none")
-        default = "required" if setting["required"] else default
-        shown.add_row(setting["setting"], setting["type"], default, f"{setting['meaning']}{only}")
-    screen.print(shown)
-    for default in model["default_split"]:
-        screen.print()
-        parts = ", ".join(_parts(default["split"]))
-        screen.print(
-            f"Default split of ε = 1 per {default['unit']}, {default['adjacency']}, for {_ITEMS:,} items and "
-            f"up to {_USERS:,} users: {parts}."
+        settings.append(
+            (
+                setting["setting"],
+                setting["type"],
+                "required" if setting["required"] else default,
+                setting["meaning"] + (f" (only with {setting['only']})" if setting["only"] else ""),
+            )
         )
+    blocks: list[Block] = [
+        Paragraph(f"{model['name']} ({model['class']})"),
+        *(Paragraph(" ".join(text.split())) for text in model["description"].split("\n\n")),
+        Facts([(fact, value) for fact, value in about.items() if value]),
+        Table("Settings", ("setting", "type", "default", "meaning"), settings, left=4),
+    ]
+    for default in model["default_split"]:
+        parts = ", ".join(_parts(default["split"]))
+        blocks.append(
+            Paragraph(
+                f"Default split of ε = 1 per {default['unit']}, {default['adjacency']}, for {_ITEMS:,} items "
+                f"and up to {_USERS:,} users: {parts}."
+            )
+        )
+    console.show_blocks(blocks)
 
 
 def _parts(split: Mapping[str, float]) -> Iterator[str]:
