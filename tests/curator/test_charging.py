@@ -2,7 +2,6 @@
 
 from functools import partial
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -17,7 +16,6 @@ from hushrec.errors import (
     ConfigError,
     LedgerError,
     LedgerMissing,
-    LedgerWarning,
     MemoryExceeded,
     RecordsDropped,
     ShareExceeded,
@@ -55,25 +53,6 @@ def test_a_fit_starts_no_ledger(small, budget, tmp_path, monkeypatch):
     with pytest.raises(LedgerMissing, match=f"no ledger ledger.db in the folder {tmp_path.name};"):
         hr.fit(small, GlobalEffects(), budget(1.0), ledger="ledger.db")
     assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_a_second_ledger_for_the_same_ratings_is_refused(small, budget, tmp_path):
-    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(1.0))
-    hr.fit(small, GlobalEffects(), budget(1.0), ledger=ledger).save(tmp_path / "films.safetensors")
-    with pytest.raises(
-        LedgerError, match=r"lies ledger\.db and films\.safetensors \(charged to ledger\.db\)"
-    ):
-        hr.Ledger.create(tmp_path / "second.db", budget(1.0), domain=small.domain.digest)
-    with pytest.warns(LedgerWarning, match=r"next to ledger\.db and films\.safetensors"):
-        second = hr.Ledger.create(tmp_path / "second.db", budget(1.0))
-    ledger.path.unlink()
-    for renamed in (small, small.select(np.arange(small.n_entries) != 3)):
-        with pytest.raises(LedgerError, match=r"lies films\.safetensors \(charged to ledger\.db\), charged"):
-            hr.fit(renamed, GlobalEffects(), budget(1.0), ledger=second)
-    assert not second.state().charges
-    assert not hr.testing.fit(
-        small, GlobalEffects(), budget(1.0), ledger=second, entropy=hr.testing.Seeded(1)
-    ).statement.private
 
 
 def test_a_new_ledger_has_the_plans_budget_for_one_release(small, budget, tmp_path):
