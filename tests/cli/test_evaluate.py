@@ -39,19 +39,6 @@ def test_against_another_release(release, hushrec, budget):
     assert "+0.0000 (95 %: +0.0000 to +0.0000)" in same
 
 
-@pytest.mark.parametrize(
-    ("parts", "message"),
-    [
-        (PARTS.replace("test.csv", "train.csv"), "split the ratings first"),
-        (PARTS.replace("domain.json", "other.json"), "release's domain"),
-        (PARTS.replace("train.csv", "missing.csv"), "does not exist"),
-    ],
-)
-def test_refusals(release, hushrec, refused, parts, message):
-    hushrec("domain --items catalogue.csv --scale 0 5 1 --max-users 200 -o other.json")
-    assert message in refused(f"evaluate films.safetensors {parts}")
-
-
 def test_at_home_listed_people_fold_in(listing, hushrec):
     domain = hr.Domain.open("domain.json")
     parts = {"train": hr.load("train.csv", domain), "test": hr.load("test.csv", domain)}

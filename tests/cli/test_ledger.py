@@ -70,34 +70,11 @@ def test_the_sql_of_a_database_needs_no_other_option(hushrec):
     assert "CREATE SCHEMA hushrec" in printed
 
 
-def test_no_ledger(here, refused):
-    assert "there is no ledger none.db in the folder" in refused("ledger show none.db")
-
-
 def test_a_ledger_beside_another_is_named(here, hushrec, budget):
     assert hushrec(f"ledger create owner.db {budget}").err == ""
     warned = hushrec(f"ledger create second.db {budget}").err
     assert warned.startswith("hushrec: warning: a new ledger second.db is started next to owner.db. ")
     assert len(warned.splitlines()) == 1
-
-
-def test_a_second_ledger_of_a_domain_is_refused(release, hushrec, refused, budget):
-    line = f"ledger create second.db {budget} --domain domain.json"
-    assert "second.db would be a second ledger of one population: in its folder lies ledger.db" in refused(
-        line
-    )
-    assert not (release.parent / "second.db").exists()
-    hushrec("domain --items catalogue.csv --scale 1 5 1 --max-users 300 -o other.json")
-    hushrec(f"ledger create second.db {budget} --domain other.json")
-
-
-def test_a_strange_file_beside_a_ledger_is_named(release, hushrec):
-    (release.parent / "weights.safetensors").write_bytes(b"no release")
-    result = hushrec("ledger show ledger.db")
-    assert result.err.startswith(
-        "hushrec: warning: weights.safetensors lies next to the ledger and cannot be read"
-    )
-    assert " made " in result.out
 
 
 def test_a_ledger_that_others_may_read_says_so(release, hushrec):

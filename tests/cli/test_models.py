@@ -80,26 +80,6 @@ def test_every_setting_is_explained(name):
     assert (ROOT / known["page"]).is_file()
 
 
-OTHER_BRANCH = {
-    "PrivateEASE": ["item counts again"],
-    "AdaptiveFactors": [
-        *("item sums with covariance", "covariance", "co-rating weights"),
-        *(f"items, epoch {t}" for t in range(1, 33)),
-    ],
-}
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_the_split_is_shown_for_every_supported_pair(name):
-    known = facts(name)
-    assert [[split["unit"], split["adjacency"]] for split in known["default_split"]] == known["supports"]
-    for split in known["default_split"]:
-        parts = {
-            part: share for part, share in split["split"].items() if part not in OTHER_BRANCH.get(name, ())
-        }
-        assert sum(parts.values()) == pytest.approx(1), "of one branch"
-
-
 def test_a_roster_is_needed_where_the_page_says_that_users_are_listed():
     needing = {name for name in models.MODELS if facts(name)["needs_roster"]}
     assert needing == {"InputPerturbationMF", "PrivateSGD", "PrivateALS"}

@@ -95,19 +95,6 @@ def test_a_plan_is_of_one_release_or_of_several(here, refused, given):
     assert "give --epsilon for one release, or --releases and --total for several" in text
 
 
-def test_the_facts_of_a_plan_are_one_object(here, hushrec, budget):
-    facts = json.loads(
-        hushrec(f"plan --domain domain.json {budget} --model covariance-svd --set rank=3 --json").out
-    )
-    allowed = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
-    plan = hr.plan(hr.Domain.open("domain.json"), hr.CovarianceSVD(rank=3), allowed)
-    assert facts["epsilon"] == plan.epsilon
-    assert facts["settings"] == plan.settings
-    assert {line["name"] for line in facts["measurements"]} >= {event.name for event in plan.noisy}
-    assert facts["reading"]["odds"] >= 2.71
-    assert facts["foreign"] == []
-
-
 MINE = """
 import hushrec as hr
 

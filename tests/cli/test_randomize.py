@@ -9,7 +9,6 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import LedgerError
-from hushrec.files import sha256
 from hushrec.models.du_leighton_patel.released_data import ReleasedData
 
 BUDGET = "--epsilon 30 --delta 0 --unit user --adjacency replace"
@@ -56,24 +55,6 @@ def test_nobody_is_named_anywhere(here, hushrec):
     result = hushrec(command(out="released.csv"))
     assert "secret" not in result.out + result.err
     assert "secret" not in Path("released.csv").read_text() + Path("released.csv.statement.json").read_text()
-
-
-@pytest.mark.full
-def test_distance_based_by_public_features_needs_no_budget(here, hushrec, features):
-    hushrec(command("distance-based", more=f"{NEAR} --features {features}"))
-    data = ReleasedData.open("released.parquet")
-    assert data.statement.private
-    assert data.statement.adjacency == "replace-items"
-    assert data.statement.epsilon_per_slot > 0
-    total = hr.Ledger.open("ledger.db").state().total
-    assert (total.unit, total.adjacency) == ("user", "replace-items")
-    limit = "--epsilon 1 --delta 0 --unit user --adjacency replace-items"
-    shown = hushrec(f"show {data.save('kept.csv')}").out
-    assert "per user, replace-items\n" in shown
-    Path("ledger.db").rename(here / "away.db")
-    result = hushrec(command("distance-based", out="x.csv", more=f"{NEAR} --features {features} {limit}"), 2)
-    assert "more than the budget of ε = 1;" in result.err
-    assert not Path("ledger.db").exists()
 
 
 def test_a_plan_shows_the_groups_of_the_columns_that_are_taken(here, hushrec, refused, features):
@@ -180,19 +161,6 @@ def test_the_same_number_of_people_gives_the_same_public_output(here, hushrec):
 # -- show -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", ["parquet", "csv"])
-def test_show_tells_people_cells_items_and_the_statement(here, hushrec, form):
-    hushrec(command(out=f"released.{form}"))
-    cells = ReleasedData.open(f"released.{form}").ratings.n_entries
-    shown = hushrec(f"show released.{form}").out
-    assert shown.startswith(
-        f"released.{form}: Data set by RandomizedResponse\nSHA-256 {sha256(Path(f'released.{form}'))}\n"
-        f"120 people, 30 items, {cells:,} cells\nε = 30 at δ = 0 per user, replace\n"
-    )
-    assert "randomized response" in shown
-    assert "An answered cell differs from the truth with probability" in shown
-
-
 def test_a_data_set_is_fitted_free_of_charge(here, hushrec, refused):
     hushrec(command())
     result = hushrec("fit released.parquet --model item-knn -o model.safetensors")
@@ -209,22 +177,6 @@ def test_a_data_set_is_fitted_free_of_charge(here, hushrec, refused):
     assert "hushrec fit" in refused("recommend released.parquet")
     Path("cut.parquet").write_bytes(Path("released.parquet").read_bytes()[:-9])
     assert "or is damaged: try hushrec show" in refused("fit cut.parquet -o m.safetensors")
-
-
-def test_the_facts_of_a_plan_are_one_object(here, hushrec, refused, features):
-    line = f"randomize --domain domain.json --method randomized-response {BUDGET} --plan --json"
-    facts = json.loads(hushrec(line).out)
-    allowed = hr.Budget(epsilon=30.0, delta=0.0, unit="user", adjacency="replace")
-    domain = hr.Domain.open("domain.json")
-    planned = hr.RandomizedResponse().plan(domain, allowed)
-    assert (facts["kind"], facts["version"], facts["beside"]) == ("plan", 3, None)
-    assert (facts["model"], facts["epsilon"]) == ("RandomizedResponse", planned.epsilon)
-    assert facts["settings"] == planned.settings
-    assert [of["name"] for of in facts["measurements"]] == [one.name for one in planned.noisy]
-    assert facts["local"]["epsilon"] == hr.RandomizedResponse().local(planned, domain).epsilon
-    near = f"randomize --domain domain.json --method distance-based {NEAR} --features {features}"
-    assert "groups of" in json.loads(hushrec(f"{near} --plan --json").out)["groups"]
-    assert "give --plan as well" in refused(f"{command()} --json")
 
 
 class Response(hr.RandomizedResponse):

@@ -85,12 +85,14 @@ class Command(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help, with the library's where an option has none."""
-        homes = (*getattr(self.callback, "homes", ()), *SHARED)
-        told = {name: text for home in reversed(homes) for name, text in arguments(home)}
-        for option in map(vars, self.params):
-            if "help" in option and not option["help"]:
-                name = option["name"]
-                option["help"] = told.get(name) or told[f"{name}s"]  # --metric may be given several times
+        lacking = {one["name"]: one for one in map(vars, self.params) if not one.get("help", "none to give")}
+        for home in (*getattr(self.callback, "homes", ()), *SHARED):
+            for name, text in arguments(home) if lacking else ():
+                # An option that may be given several times, such as --feature, is one of the features.
+                option = lacking.pop(name, None) or lacking.pop(name.removesuffix("s"), None)
+                if option:
+                    option["help"] = text
+        assert not lacking, f"nothing explains {', '.join(lacking)}"
         super().format_help(ctx, formatter)
 
 
