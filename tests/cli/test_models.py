@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+import hushrec as hr
 from hushrec import models
 from hushrec.cli.models import facts
+from hushrec.errors import DomainError
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = models.MODELS
@@ -22,7 +24,7 @@ def test_every_one_is_listed_once_under_what_it_is(hushrec, monkeypatch):
     places = {name: names.index(name) for name in ("covariance-svd", "private-ease", "item-knn")}
     assert sorted(places, key=places.get) == ["covariance-svd", "private-ease", "item-knn"]
     line = next(line for line in listed.splitlines() if line.startswith("private-als"))
-    assert line.split()[:4] == ["private-als", "both", "needed", "user"]
+    assert line.split()[:3] == ["private-als", "both", "user"]
 
 
 def test_json_has_every_one(hushrec):
@@ -35,7 +37,7 @@ def test_json_has_every_one(hushrec):
     assert json.loads(hushrec("models private-ease --json").out) == clicks[1]
 
 
-def test_one_is_shown_with_settings_and_split(hushrec, monkeypatch):
+def test_one_is_shown_with_its_settings(hushrec, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     shown = hushrec("models covariance-svd").out
     for part in (
@@ -47,7 +49,6 @@ def test_one_is_shown_with_settings_and_split(hushrec, monkeypatch):
         "(only with unit user)",
     ):
         assert part in shown
-    assert "Default split of ε = 1 per user, add-remove, for 1,000 items and up to 100,000 users: " in shown
     assert shown == hushrec("models CovarianceSVD").out
 
 
@@ -80,6 +81,10 @@ def test_every_setting_is_explained(name):
     assert (ROOT / known["page"]).is_file()
 
 
-def test_a_roster_is_needed_where_the_page_says_that_users_are_listed():
-    needing = {name for name in models.MODELS if facts(name)["needs_roster"]}
-    assert needing == {"InputPerturbationMF", "PrivateSGD", "PrivateALS"}
+@pytest.mark.parametrize("name", [name for name in MODELS if facts(name)["lists_users"] == "yes"])
+def test_who_lists_users_needs_a_roster(name):
+    kind, domain = models.class_of(name), hr.Domain(range(9), scale=(1, 5, 1), max_users=50)
+    unit, adjacency = min(kind.supports)
+    budget = hr.Budget(epsilon=1.0, delta=1e-6, unit=unit, adjacency=adjacency)
+    with pytest.raises(DomainError):
+        hr.plan(domain, kind(), budget)

@@ -2,21 +2,16 @@
 
 import inspect
 import json
-import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 
 import hushrec as hr
 from hushrec.cli import console, options
-from hushrec.errors import HushrecError
 from hushrec.models import METHODS, MODELS, class_of, command_name, file_name
 
-_ITEMS, _USERS, _DELTA = 1000, 100_000, 1e-8
-"""The public facts under which default splits are shown."""
-_AT_A_GLANCE = ("predicts by", "releases", "paper")
+_AT_A_GLANCE = ("predicts by", "releases", "lists users", "paper")
 
 
 def models(
@@ -52,10 +47,8 @@ def facts(name: str) -> dict[str, Any]:
         "description": (inspect.getdoc(kind) or "").replace("``", ""),
         "feedback": getattr(kind, "feedback", "ratings"),
         "supports": _supports(kind),
-        "needs_roster": _needs_roster(kind),
         **{fact.replace(" ", "_"): glance.get(fact, "").replace("`", "") for fact in _AT_A_GLANCE},
         "settings": [{**one._asdict(), "meaning": one.meaning.replace("``", "")} for one in kind.listed()],
-        "default_split": list(_splits(kind)),
         "page": f"docs/models/{file_name(public_name)}.md" if public_name else "",
     }
 
@@ -79,50 +72,6 @@ def _supports(kind: Any) -> list[list[str]]:
     return [list(pair) for pair in sorted(kind.supports, reverse=True)]
 
 
-def _domain(feedback: str, *, roster: bool) -> Any:
-    from hushrec.data.domain import Domain
-
-    users = range(_USERS) if roster else None
-    scale = (1, 5, 1) if feedback == "ratings" else None
-    return Domain(range(_ITEMS), scale=scale, max_users=_USERS, users=users)
-
-
-def _budgets(kind: Any) -> Iterator[Any]:
-    from hushrec.privacy.accounting.budget import Budget
-
-    for unit, adjacency in _supports(kind):
-        yield Budget(epsilon=1.0, delta=_DELTA, unit=unit, adjacency=adjacency)  # type: ignore[arg-type]
-
-
-def _needs_roster(kind: Any) -> bool:
-    """Whether the model, at its defaults, asks the domain for the list of users."""
-    from hushrec.errors import DomainError
-
-    if not (kind.supports and hasattr(kind, "queries")):
-        return False
-    domain, budget = _domain(kind.feedback, roster=False), next(_budgets(kind))
-    try:
-        kind().queries(domain, budget)
-    except DomainError:
-        return True
-    except HushrecError:  # says nothing of a roster
-        return False
-    return False
-
-
-def _splits(kind: Any) -> Iterator[dict[str, Any]]:
-    """The default split of the budget at ε = 1, for each unit and adjacency that a model supports."""
-    if not (kind.supports and hasattr(kind, "queries")):
-        return
-    domain, model = _domain(kind.feedback, roster=_needs_roster(kind)), kind()
-    for budget in _budgets(kind):
-        try:
-            split = model.budget_split(domain, budget)
-        except HushrecError:  # the defaults do not go with this pair
-            continue
-        yield {"unit": budget.unit, "adjacency": budget.adjacency, "split": split}
-
-
 def _adjacencies(supports: list[list[str]]) -> dict[str, str]:
     by_unit = {
         unit: sorted(adjacency for of, adjacency in supports if of == unit) for unit in ("user", "record")
@@ -133,14 +82,13 @@ def _adjacencies(supports: list[list[str]]) -> dict[str, str]:
 def _print_all(groups: Mapping[str, list[dict[str, Any]]]) -> None:
     from hushrec.documents.document import Block, Paragraph, Section, Table
 
-    heads = ["name", "unit user", "unit record", "roster", "predicts by, or releases"]
+    heads = ["name", "unit user", "unit record", "predicts by, or releases"]
     blocks: list[Block] = []
     for title, listed in groups.items():
         rows = [
             (
                 model["name"],
                 *_adjacencies(model["supports"]).values(),
-                "needed" if model["needs_roster"] else "",
                 model["predicts_by"] or model["releases"],
             )
             for model in listed
@@ -158,7 +106,6 @@ def _print_one(model: Mapping[str, Any]) -> None:
     about = {
         "learns from": model["feedback"],
         "protects": pairs,
-        "roster": "needed: the list of users must be public" if model["needs_roster"] else "not needed",
         **{fact: model[fact.replace(" ", "_")] for fact in _AT_A_GLANCE},
         "page": model["page"],
     }
@@ -179,19 +126,4 @@ def _print_one(model: Mapping[str, Any]) -> None:
         Facts([(fact, value) for fact, value in about.items() if value]),
         Table("Settings", ("setting", "type", "default", "meaning"), settings, left=4),
     ]
-    for default in model["default_split"]:
-        parts = ", ".join(_parts(default["split"]))
-        blocks.append(
-            Paragraph(
-                f"Default split of ε = 1 per {default['unit']}, {default['adjacency']}, for {_ITEMS:,} items "
-                f"and up to {_USERS:,} users: {parts}."
-            )
-        )
     console.show_blocks(blocks)
-
-
-def _parts(split: Mapping[str, float]) -> Iterator[str]:
-    """Say what each measurement gets; equal epochs are one part."""
-    alike = Counter((re.sub(r" \d+$", "", name), f"{part:.1%}") for name, part in split.items())
-    for (name, part), times in alike.items():
-        yield f"{name} {part}" if times == 1 else f"{name} 1 to {times} {part} each"
