@@ -131,13 +131,14 @@ def charged(
 
         result = confirmed(accept, make)
     ledger = Ledger.open(place, releases)
-    state = ledger.state()
     with console.publication(out):
         if resumes:
             console.say(RESUMED)
         if charge.new_ledger:
-            console.say(f"Started {place if ledger.path else ledger.place}: {state.total}, for one release")
+            total = ledger.state().total
+            console.say(f"Started {place if ledger.path else ledger.place}: {total}, for one release")
     with console.publication(out):  # of its own: what is lost above leaves this to be tried
+        state = ledger.state()
         lines = [words.say("ledger.left", n=state.releases_left, left=left(state.remaining))]
         if result.repeated:
             index = result.statement.ledger["release_index"]
