@@ -2,8 +2,7 @@
 
 import pytest
 
-from hushrec.audit.findings import COLUMNS, Audit
-from hushrec.documents.document import Finding
+from hushrec.audit.findings import COLUMNS, Audit, Finding
 
 FINDINGS = {
     True: Finding("search", 9, 0.9, noticed=10.0),
@@ -34,3 +33,16 @@ def test_the_table_says_it_in_words():
     for row, verdict in zip(rows, ("holds", "EXCEEDED", "not audited"), strict=True):
         assert verdict in row
         assert row.startswith("search, 9 pairs")
+
+
+@pytest.mark.parametrize(
+    "finding",
+    [
+        Finding("canary", 1000, 1.26, mistaken=5e-7, noticed=30.0),
+        Finding("search", 12, 1.01, noticed=0.1),
+        Finding("search", 12, differs="a table differs"),
+        Finding("replay", 9, differs="a table differs"),
+    ],
+)
+def test_what_exceeds_the_claim_is_told(finding):
+    assert finding.cells(1.25)[3] == "EXCEEDED"

@@ -36,18 +36,3 @@ def test_it_prints_json(films, hushrec):
     Path("new.csv").write_text("id,genres\nx,Wra\n")
     facts = json.loads(hushrec("add-items old.safetensors new.csv -o new.safetensors --json").out)
     assert facts == {"file": "new.safetensors", "n_added": 1, "n_items": 5, "unknown": {"genres: Wra": 1}}
-
-
-def test_what_cannot_be_added_is_refused(films, refused):
-    Path("new.csv").write_text("id,genres,colour\nx,War,red\n")
-    Path("again.csv").write_text("id,genres\na,War\n")
-    assert "'a' is in the release already" in refused(
-        "add-items old.safetensors again.csv -o new.safetensors"
-    )
-    assert "no feature 'colour'" in refused(
-        "add-items old.safetensors new.csv -o new.safetensors --feature colour"
-    )
-    assert "exists; choose another file" in refused("add-items old.safetensors new.csv -o old.safetensors")
-    ranker(tuple("pq")).save(Path("popular.safetensors"))
-    assert "does not say what features" in refused("add-items popular.safetensors new.csv -o new.safetensors")
-    assert not Path("new.safetensors").exists()

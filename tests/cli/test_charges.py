@@ -7,7 +7,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.cli import charges
-from hushrec.errors import ShareExceeded, WeakBudget
+from hushrec.errors import ShareExceeded
 from support.commands import fit
 
 
@@ -44,17 +44,6 @@ def test_a_ledger_that_is_there_is_not_started_again(release, refused, budget, m
     )
     assert "there is a ledger already; open it (without --new-ledger)" in refused(line)
     assert Path("ledger.db").read_bytes() == before
-
-
-def test_a_second_ledger_for_the_same_people_is_refused(release, refused, budget):
-    line = (
-        f"fit train.csv --domain domain.json {budget} --ledger second.db --new-ledger -o second.safetensors"
-    )
-    assert "second.db would be a second ledger, next to ledger.db and films.safetensors" in refused(line)
-    Path("ledger.db").rename("../away.db")
-    assert "next to films.safetensors (charged to ledger.db)" in refused(line)
-    assert "films.safetensors was charged to ledger.db" in refused(line.replace("second.db", "ledger.db"))
-    assert not Path("second.db").exists()
 
 
 # -- shares -----------------------------------------------------------------------------------------------
@@ -151,23 +140,6 @@ def test_a_new_ledger_asks_once_before_it_takes_a_weak_budget(here, hushrec, mon
     assert len(asked) == 1
     assert Path("ledger.db").exists() == answer
     assert "too weak to promise much" in shown.err
-
-
-def test_a_charge_beyond_its_share_and_weak_asks_for_each(monkeypatch):
-    asked, charged, accept = [], [], set()
-
-    def charge():
-        if "share" not in accept:
-            raise ShareExceeded("more than an equal share")
-        if "weak" not in accept:
-            raise WeakBudget("too weak")
-        charged.append(accept)
-
-    terminal = SimpleNamespace(isatty=lambda: True)
-    monkeypatch.setattr(charges, "sys", SimpleNamespace(stdin=terminal, stderr=terminal))
-    monkeypatch.setattr(charges.typer, "confirm", lambda text, err: not asked.append(text))
-    charges.confirmed(accept, charge)
-    assert (len(asked), charged) == (2, [{"share", "weak"}])
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import pytest
 
 import hushrec as hr
 from hushrec.cli import demo
-from hushrec.testing import Seeded
 
 
 def test_the_whole_demo_twice(tmp_path, monkeypatch, hushrec):
@@ -20,43 +19,28 @@ def test_the_whole_demo_twice(tmp_path, monkeypatch, hushrec):
         shown = hushrec("demo --quick").out
         assert {entry.name for entry in Path("demo").iterdir()} == {demo.MARKER, demo.SUMS, *demo.WRITTEN}
     lines = shown.splitlines()
-    typed = "The full statement: ", "The page: ", "The list of user A: "
+    typed = "The full statement: ", "The page, ", "The list of user A: "
     assert max(len(line) for line in lines if not line.startswith(typed)) <= 80
     assert [line.split()[0] for line in lines if line[:1] in ("1", "8", "∞")][:3] == ["1", "8", "∞"]
     assert "NOT PRIVATE" in shown
-    report = Path("demo/report.html").read_text("utf-8")
-    for line in (line for line in lines[:12] if line[:1] in ("1", "8", "∞")):
-        epsilon, own, popular, *others = re.split(r"\s{2,}", line)
-        assert f'<th scope="row">{epsilon}</th>' in report
-        assert all(f'<td class="number">{cell}</td>' in report for cell in (own, popular, *others))
-        assert all(f'<text class="value" x="364" y="{y}">' in report for y in (10, 24))
-        for kind, value in (("own", own), ("popular", popular)):
-            assert re.search(rf'<rect class="{kind}" x="60" y="\d+" width="{296 * float(value):.1f}"', report)
     release = hr.Release.open("demo/release-eps1.safetensors")
     assert (release.model, release.statement.private, release.statement.unit) == ("PrivateEASE", True, "user")
     assert release.statement.epsilon == pytest.approx(1)
     assert hr.Ledger.open("demo/ledger.db").state().remaining < 1e-6
     (command,) = (line for line in lines if line.startswith("The list of user A: hushrec "))
     listed = hushrec(command.removeprefix("The list of user A: hushrec ")).out
-    assert "score" in listed
-    assert release.taste in " ".join(shown.split())
-    assert release.taste in report
-    assert release.statement.sentence in " ".join(shown.split())
-    assert release.statement.sentence in report
-    assert demo._SHOWN.replace("'", "&#x27;") in report
-    assert not re.search(r"<script|<link|https?://", report)
+    told = " ".join(shown.split())
+    assert release.taste in told
+    assert release.statement.sentence in told
     assert "http.server -d demo/page 8000" in shown
     facts = json.loads(Path("demo/page/contents.json").read_text("utf-8"))
     assert (
         Path("demo/page", facts["release"]).read_bytes() == Path("demo/release-eps1.safetensors").read_bytes()
     )
-    assert set(release.features) == {"year", "genres"}  # which the page shows with the ids, which are titles
     (header,) = (place for place, line in enumerate(lines) if line.startswith("rank"))
     rows = [re.split(r"\s{2,}", line.strip()) for line in lines[header + 2 : header + 12]]
-    assert {title for _, *listed_titles in rows for title in listed_titles} <= set(release.items)
     own = [re.split(r"\s{2,}", line.strip())[1] for line in listed.splitlines()[2:]]
     assert own == [row[2] for row in rows] != [row[1] for row in rows]
-    assert all(f"<td>{title}</td>" in report for title in own)
 
 
 def test_the_next_command_names_the_program_by_its_path_if_the_shell_does_not_find_it(monkeypatch):
@@ -86,7 +70,7 @@ def test_nor_is_anything_else_in_it_deleted_then(tmp_path, refused, mine):
 def test_its_own_folder_is_cleared(tmp_path):
     folder = tmp_path / "deep" / "demo"
     demo._prepare(folder)
-    for name in (demo.LEDGER, f"{demo.LEDGER}-wal", demo.RELEASE, f"{demo.RELEASE}.part", demo.REPORT):
+    for name in (demo.LEDGER, f"{demo.LEDGER}-wal", demo.RELEASE, f"{demo.RELEASE}.part"):
         (folder / name).write_text("old")
     demo._prepare(folder)
     assert [entry.name for entry in folder.iterdir()] == [demo.MARKER]
@@ -121,18 +105,3 @@ def test_each_user_has_items_that_go_together_and_not_with_the_other_users():
     first, second = demo.two_tastes(hr.People(domain, users, indptr, np.concatenate(rows).astype(np.int32)))
     assert sorted(first) == ["i00", "i01", "i02"]
     assert sorted(second) == ["i05", "i06", "i07"]
-
-
-def test_popular_items_are_those_that_most_users_give_and_each_users_list_is_their_own():
-    clicks = demo.QUICK.make_clicks()
-    tastes = demo.two_tastes(clicks)
-    assert len({*tastes[0], *tastes[1]}) == 6
-    release = hr.testing.fit(clicks, hr.PrivateEASE(), demo._budget(1), entropy=Seeded(0))
-    ranks, *lists = zip(*demo.side_by_side(release, tastes), strict=True)
-    assert ranks == tuple(map(str, range(1, 11)))
-    popular, own, other = map(set, lists)
-    assert not own & set(tastes[0])
-    assert not other & set(tastes[1])
-    assert own != popular != other != own
-    counts = np.bincount(clicks.items)
-    assert counts[[clicks.domain.items.index(item) for item in popular]].min() >= np.sort(counts)[-20]

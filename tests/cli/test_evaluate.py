@@ -6,7 +6,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.evaluation import baselines
-from hushrec.evaluation.rankings import AtK, rank
+from hushrec.evaluation.rankings import rank
 
 PARTS = "--train train.csv --test test.csv --domain domain.json"
 
@@ -37,19 +37,6 @@ def test_against_another_release(release, hushrec, budget):
     assert "RMSE of films.safetensors minus that of other.safetensors: " in shown
     same = hushrec(f"evaluate films.safetensors --against films.safetensors {PARTS}").out
     assert "+0.0000 (95 %: +0.0000 to +0.0000)" in same
-
-
-@pytest.mark.parametrize(
-    ("parts", "message"),
-    [
-        (PARTS.replace("test.csv", "train.csv"), "split the ratings first"),
-        (PARTS.replace("domain.json", "other.json"), "release's domain"),
-        (PARTS.replace("train.csv", "missing.csv"), "does not exist"),
-    ],
-)
-def test_refusals(release, hushrec, refused, parts, message):
-    hushrec("domain --items catalogue.csv --scale 0 5 1 --max-users 200 -o other.json")
-    assert message in refused(f"evaluate films.safetensors {parts}")
 
 
 def test_at_home_listed_people_fold_in(listing, hushrec):
@@ -110,28 +97,6 @@ def test_rankings_of_ratings_and_their_differences(release, ranking, hushrec):
     assert values(shown, "films.safetensors")[0] == str(expected)
 
 
-def test_what_the_release_was_fitted_to(clicks, hushrec):
-    shown = hushrec(f"evaluate plain.safetensors {CLICKS} --metric recall@5 --fitted test.csv").out
-    of_train, of_test = (
-        rank(baselines.popularity(clicks[name]), **clicks, n=5) for name in ("train", "test")
-    )
-    scores = [str(AtK("recall", 5).score(lists)) for lists in (of_train, of_test)]
-    assert scores[0] != scores[1] == values(shown, "popularity")[0]
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ("--metric rmse", "rmse is an error of predicted ratings"),
-        ("--metric hits@3", "unknown metric 'hits@3'; choose from"),
-        ("--likes 4", "leave out likes"),
-    ],
-)
-@pytest.mark.full
-def test_refusals_of_rankings(clicks, refused, more, message):
-    assert message in refused(f"evaluate plain.safetensors {CLICKS} {more}")
-
-
 def test_the_scores_are_one_object(release, hushrec):
     more = "--likes 4 --metric recall@5 --metric rmse --metric coverage@5"
     shown = hushrec(f"evaluate films.safetensors {PARTS} --against films.safetensors {more} --json").out
@@ -158,9 +123,3 @@ def test_the_scores_are_one_object(release, hushrec):
     assert facts["differences"][0]["low"] == facts["differences"][0]["high"] == 0
     counts = expected.n_users, expected.n_held_out, expected.n_ranked, expected.n_left_out
     assert tuple(facts[name] for name in ("n_users", "n_held_out", "n_ranked", "n_left_out")) == counts
-
-
-def test_evaluate_measures_no_interactions(release, hushrec, refused):
-    hushrec("domain --items catalogue.csv --interactions --max-users 200 -o clicks.json")
-    line = "evaluate films.safetensors --train train.csv --test test.csv --domain clicks.json"
-    assert "this release works on ratings, and this domain declares interactions" in refused(line)

@@ -70,25 +70,12 @@ def test_the_sql_of_a_database_needs_no_other_option(hushrec):
     assert "CREATE SCHEMA hushrec" in printed
 
 
-def test_no_ledger(here, refused):
-    assert "there is no ledger none.db in the folder" in refused("ledger show none.db")
-
-
 def test_a_second_ledger_in_a_folder_is_refused(here, hushrec, refused, budget):
     assert hushrec(f"ledger create owner.db {budget}").err == ""
     assert "second.db would be a second ledger, next to owner.db. " in refused(
         f"ledger create second.db {budget}"
     )
     assert not (here / "second.db").exists()
-
-
-def test_a_strange_file_beside_a_ledger_is_named(release, hushrec):
-    (release.parent / "weights.safetensors").write_bytes(b"no release")
-    result = hushrec("ledger show ledger.db")
-    assert result.err.startswith(
-        "hushrec: warning: weights.safetensors lies next to the ledger and cannot be read"
-    )
-    assert " made " in result.out
 
 
 def test_a_ledger_that_others_may_read_says_so(release, hushrec):

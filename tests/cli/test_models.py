@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+import hushrec as hr
 from hushrec import models
 from hushrec.cli.models import facts
+from hushrec.errors import DomainError
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = models.MODELS
@@ -17,14 +19,12 @@ def test_every_one_is_listed_once_under_what_it_is(hushrec, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     listed = hushrec("models").out
     assert max(map(len, listed.splitlines())) <= 80
-    assert "…" not in listed
-    assert "Steck 2019" not in listed
     names = [line.split()[0] for line in listed.splitlines() if line.strip()]
     assert [names.count(models.command_name(name)) for name in EVERY] == [1] * len(EVERY)
     places = {name: names.index(name) for name in ("covariance-svd", "private-ease", "item-knn")}
     assert sorted(places, key=places.get) == ["covariance-svd", "private-ease", "item-knn"]
     line = next(line for line in listed.splitlines() if line.startswith("private-als"))
-    assert line.split()[:4] == ["private-als", "both", "needed", "user"]
+    assert line.split()[:3] == ["private-als", "both", "user"]
 
 
 def test_json_has_every_one(hushrec):
@@ -37,7 +37,7 @@ def test_json_has_every_one(hushrec):
     assert json.loads(hushrec("models private-ease --json").out) == clicks[1]
 
 
-def test_one_is_shown_with_settings_and_split(hushrec, monkeypatch):
+def test_one_is_shown_with_its_settings(hushrec, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     shown = hushrec("models covariance-svd").out
     for part in (
@@ -49,7 +49,6 @@ def test_one_is_shown_with_settings_and_split(hushrec, monkeypatch):
         "(only with unit user)",
     ):
         assert part in shown
-    assert "Default split of ε = 1 per user, add-remove, for 1,000 items and up to 100,000 users: " in shown
     assert shown == hushrec("models CovarianceSVD").out
 
 
@@ -82,26 +81,10 @@ def test_every_setting_is_explained(name):
     assert (ROOT / known["page"].partition("#")[0]).is_file()
 
 
-OTHER_BRANCH = {
-    "PrivateEASE": ["item counts again"],
-    "AdaptiveFactors": [
-        *("item sums with covariance", "covariance", "co-rating weights"),
-        *(f"items, epoch {t}" for t in range(1, 33)),
-    ],
-}
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_the_split_is_shown_for_every_supported_pair(name):
-    known = facts(name)
-    assert [[split["unit"], split["adjacency"]] for split in known["default_split"]] == known["supports"]
-    for split in known["default_split"]:
-        parts = {
-            part: share for part, share in split["split"].items() if part not in OTHER_BRANCH.get(name, ())
-        }
-        assert sum(parts.values()) == pytest.approx(1), "of one branch"
-
-
-def test_a_roster_is_needed_where_the_page_says_that_users_are_listed():
-    needing = {name for name in models.MODELS if facts(name)["needs_roster"]}
-    assert needing == {"InputPerturbationMF", "PrivateSGD", "PrivateALS"}
+@pytest.mark.parametrize("name", [name for name in MODELS if facts(name)["lists_users"] == "yes"])
+def test_who_lists_users_needs_a_roster(name):
+    kind, domain = models.class_of(name), hr.Domain(range(9), scale=(1, 5, 1), max_users=50)
+    unit, adjacency = min(kind.supports)
+    budget = hr.Budget(epsilon=1.0, delta=1e-6, unit=unit, adjacency=adjacency)
+    with pytest.raises(DomainError):
+        hr.plan(domain, kind(), budget)

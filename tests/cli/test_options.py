@@ -80,3 +80,14 @@ def test_a_method_takes_one_source_of_groups(tmp_path):
     ):
         with pytest.raises(ConfigError):
             options.MethodOptions(**given).build(domain)
+
+
+def test_the_first_source_stands_for_all():
+    assert options.Given().described(["ratings/a.csv"]) == "a.csv"
+    assert options.Given().described(["ratings/a.csv", "b/*.csv", "c"]) == "a.csv and 2 more"
+
+
+def test_an_address_is_refused_without_its_password():
+    with pytest.raises(DataError, match="an address with :// is not read") as caught:
+        options.Given().load(["postgresql://ann:hunter2@host/db"], None)
+    assert "hunter2" not in str(caught.value)

@@ -79,7 +79,7 @@ def test_every_column_may_have_a_name_of_its_own(tmp_path, hushrec, refused, mon
     assert "--column rating: a page shows no such column" in refused(f"{line} --column rating=Jahr")
 
 
-@pytest.mark.parametrize("separator", [";", "|", "\t"])
+@pytest.mark.parametrize("separator", [";", "\t"])
 def test_titles_are_read_with_their_separator(tmp_path, hushrec, refused, monkeypatch, separator):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "300")

@@ -56,16 +56,10 @@ def test_without_a_model_it_says_which_and_why(here, hushrec, refused, budget):
     ("options", "message"),
     [
         ("--model covariance-svd --set rank", "for example --set rank=20"),
-        ("--model covariance-svd --set rank=0", "rank: Input should be greater than or equal to 1"),
-        ("--model covariance-svd --set rank=many", "rank: give a number, not text"),
         ("--model covariance-svd --set rank=5 --set rank.x=5", "rank holds one value"),
-        ("--model covariance-svd --set nosuch=1", "nosuch"),
-        ("--model private-als --set noise=laplace", "invalid settings for PrivateALS: noise"),
         ("--model item-knn", "takes no budget"),
         ("--analysis published", "No such option"),
         ("--delta 1e-3", "choose one below 0.0005"),
-        ("--model covariance-svd --delta 0", "delta > 0"),
-        ("--model covariance-svd --adjacency replace", "change the budget's unit or adjacency"),
     ],
 )
 def test_refusals_name_the_fix(here, refused, budget, options, message):
@@ -99,19 +93,6 @@ def test_a_plan_is_of_one_release_or_of_several(here, refused, given):
     kind = "--delta 1e-6 --unit user --adjacency add-remove"
     text = refused(f"plan --domain domain.json {given} {kind}")
     assert "give --epsilon for one release, or --releases and --total for several" in text
-
-
-def test_the_facts_of_a_plan_are_one_object(here, hushrec, budget):
-    facts = json.loads(
-        hushrec(f"plan --domain domain.json {budget} --model covariance-svd --set rank=3 --json").out
-    )
-    allowed = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
-    plan = hr.plan(hr.Domain.open("domain.json"), hr.CovarianceSVD(rank=3), allowed)
-    assert facts["epsilon"] == plan.epsilon
-    assert facts["settings"] == plan.settings
-    assert {line["name"] for line in facts["measurements"]} >= {event.name for event in plan.noisy}
-    assert facts["reading"]["odds"] >= 2.71
-    assert facts["foreign"] == []
 
 
 MINE = """
@@ -194,7 +175,6 @@ def test_a_ledger_of_several_releases_leads_to_the_plan_that_says_so(here, hushr
     (line,) = (line for line in shown.splitlines() if "hushrec plan" in line)
     assert line.startswith("What each release may cost, and whether its lists hold taste: hushrec plan")
     assert "Every user gets the same list" in hushrec(line.partition(": hushrec ")[2]).out
-    assert (
-        "hushrec plan"
-        not in hushrec(f"ledger create one.db --epsilon 1 {kind.partition(' --domain')[0]}").out
-    )
+    (here / "one").mkdir()
+    of_one = f"ledger create one/ledger.db --epsilon 1 {kind.partition(' --domain')[0]}"
+    assert "hushrec plan" not in hushrec(of_one).out

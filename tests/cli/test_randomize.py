@@ -8,9 +8,7 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.cli.charges import RESUMED
 from hushrec.errors import LedgerError
-from hushrec.files import sha256
 from hushrec.models.du_leighton_patel.released_data import ReleasedData
 
 BUDGET = "--epsilon 30 --delta 0 --unit user --adjacency replace"
@@ -57,48 +55,6 @@ def test_nobody_is_named_anywhere(here, hushrec):
     result = hushrec(command(out="released.csv"))
     assert "secret" not in result.out + result.err
     assert "secret" not in Path("released.csv").read_text() + Path("released.csv.statement.json").read_text()
-
-
-def test_a_second_release_is_refused(here, hushrec, refused):
-    hushrec(command())
-    assert "hushrec ledger extend" in refused(command(out="second.parquet"))
-    assert not Path("second.parquet").exists()
-
-
-def test_a_ledger_is_started_on_purpose(here, hushrec, refused):
-    line = command().replace("--new-ledger", "")
-    assert "there is no ledger ledger.db in the folder" in refused(line)
-    assert not Path("ledger.db").exists()
-    shown = hushrec(command()).out
-    assert shown.startswith("Started ledger.db: ε = 30 at δ = 0 per user, replace, for one release\n")
-    again = command(out="second.parquet").replace("ledger.db", "ledger.db --new-ledger")
-    assert "there is a ledger already" in refused(again)
-    assert "would be a second ledger, next to ledger.db" in refused(again.replace("ledger.db", "other.db"))
-    assert not Path("other.db").exists()
-
-
-def test_a_lost_ledger_is_missed(here, hushrec, refused):
-    hushrec(command(out="released.csv"))
-    Path("ledger.db").unlink()
-    assert "released.csv.statement.json was charged to ledger.db" in refused(command(out="second.csv"))
-
-
-@pytest.mark.full
-def test_distance_based_by_public_features_needs_no_budget(here, hushrec, features):
-    hushrec(command("distance-based", more=f"{NEAR} --features {features}"))
-    data = ReleasedData.open("released.parquet")
-    assert data.statement.private
-    assert data.statement.adjacency == "replace-items"
-    assert data.statement.epsilon_per_slot > 0
-    total = hr.Ledger.open("ledger.db").state().total
-    assert (total.unit, total.adjacency) == ("user", "replace-items")
-    limit = "--epsilon 1 --delta 0 --unit user --adjacency replace-items"
-    shown = hushrec(f"show {data.save('kept.csv')}").out
-    assert "per user, replace-items\n" in shown
-    Path("ledger.db").rename(here / "away.db")
-    result = hushrec(command("distance-based", out="x.csv", more=f"{NEAR} --features {features} {limit}"), 2)
-    assert "more than the budget of ε = 1;" in result.err
-    assert not Path("ledger.db").exists()
 
 
 def test_a_plan_shows_the_groups_of_the_columns_that_are_taken(here, hushrec, refused, features):
@@ -148,11 +104,8 @@ def test_a_plan_opens_no_ratings(here, hushrec, features, line, expected):
     ("line", "message"),
     [
         (command(more=""), "needs a budget: Budget("),
-        (command(more=BUDGET.replace("replace", "add-remove")), "so who takes part is known"),
         (command(more="--epsilon 1 --delta 0"), "give --unit and --adjacency as well"),
-        (command(more=BUDGET.replace("replace", "replace-items")), "under replace"),
         (command(more=f"{BUDGET} --set nosuch=1"), "nosuch"),
-        (command(more=f"{BUDGET} --set sample=31"), "more than the 30 items"),
         (command(more=f"{BUDGET} --features catalogue.csv"), "need --method distance-based"),
         (
             command("distance-based", more=f"{NEAR} --features a --groups-from b"),
@@ -162,11 +115,8 @@ def test_a_plan_opens_no_ratings(here, hushrec, features, line, expected):
         (command(more=f"{BUDGET} --groups-from b"), "need --method distance-based"),
         (command("distance-based", more=f"{NEAR} --groups-from no.safetensors"), "cannot be read"),
         (command("distance-based", more=f"{NEAR} --features no.csv"), "no.csv"),
-        (command("distance-based", more="--set groups=ratings"), "keep_probability"),
         (command(out="released.txt"), "released.txt.parquet or released.txt.csv"),
         (command(out="no/released.csv"), "is not a writable folder"),
-        (command(out="train.csv"), "exists; choose another file"),
-        (command(source="missing.csv"), "missing.csv does not exist"),
         (
             f"randomize train.csv --domain domain.json --method randomized-response {BUDGET}",
             "give --plan instead",
@@ -176,19 +126,6 @@ def test_a_plan_opens_no_ratings(here, hushrec, features, line, expected):
 def test_refusals_charge_nothing(here, refused, line, message):
     assert message in refused(line)
     assert not Path("ledger.db").exists()
-
-
-def test_data_that_were_charged_are_not_lost_with_the_disk(here, hushrec, refused, monkeypatch):
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    hushrec(f"ledger create ledger.db {BUDGET}")
-    with monkeypatch.context() as patch:
-        patch.setattr("hushrec.models.du_leighton_patel.released_data.write", full)
-        assert "run the same command with another file, without --new-ledger" in refused(command())
-    said = hushrec(command()).out
-    assert "Wrote" in said
-    assert "Release index 0 was made before: its stored bytes were returned, and nothing was" in said
 
 
 def test_large_data_that_could_not_be_written_are_lost_and_it_is_said(here, hushrec, refused, monkeypatch):
@@ -225,19 +162,6 @@ def test_the_same_number_of_people_gives_the_same_public_output(here, hushrec):
 # -- show -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", ["parquet", "csv"])
-def test_show_tells_people_cells_items_and_the_statement(here, hushrec, form):
-    hushrec(command(out=f"released.{form}"))
-    cells = ReleasedData.open(f"released.{form}").ratings.n_entries
-    shown = hushrec(f"show released.{form}").out
-    assert shown.startswith(
-        f"released.{form}: Data set by RandomizedResponse\nSHA-256 {sha256(Path(f'released.{form}'))}\n"
-        f"120 people, 30 items, {cells:,} cells\nε = 30 at δ = 0 per user, replace\n"
-    )
-    assert "randomized response" in shown
-    assert "An answered cell differs from the truth with probability" in shown
-
-
 def test_a_data_set_is_fitted_free_of_charge(here, hushrec, refused):
     hushrec(command())
     result = hushrec("fit released.parquet --model item-knn -o model.safetensors")
@@ -254,37 +178,6 @@ def test_a_data_set_is_fitted_free_of_charge(here, hushrec, refused):
     assert "hushrec fit" in refused("recommend released.parquet")
     Path("cut.parquet").write_bytes(Path("released.parquet").read_bytes()[:-9])
     assert "or is damaged: try hushrec show" in refused("fit cut.parquet -o m.safetensors")
-
-
-def test_ctrl_c_says_what_became_of_the_charge(here, hushrec, monkeypatch):
-    def stopped(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr("hushrec.curator.randomize.numbered", stopped)
-        result = hushrec(command(), 130)
-    assert "hushrec: stopped.\nThe charge stays open: the same call goes on, at no further" in result.err
-    again = command().replace(" --new-ledger", "")
-    said = hushrec(again).out
-    assert RESUMED in " ".join(said.split())
-    assert "Wrote" in said
-    assert len(hr.Ledger.open("ledger.db").state().charges) == 1
-
-
-def test_the_facts_of_a_plan_are_one_object(here, hushrec, refused, features):
-    line = f"randomize --domain domain.json --method randomized-response {BUDGET} --plan --json"
-    facts = json.loads(hushrec(line).out)
-    allowed = hr.Budget(epsilon=30.0, delta=0.0, unit="user", adjacency="replace")
-    domain = hr.Domain.open("domain.json")
-    planned = hr.RandomizedResponse().plan(domain, allowed)
-    assert (facts["kind"], facts["version"], facts["beside"]) == ("plan", 3, None)
-    assert (facts["model"], facts["epsilon"]) == ("RandomizedResponse", planned.epsilon)
-    assert facts["settings"] == planned.settings
-    assert [of["name"] for of in facts["measurements"]] == [one.name for one in planned.noisy]
-    assert facts["local"]["epsilon"] == hr.RandomizedResponse().local(planned, domain).epsilon
-    near = f"randomize --domain domain.json --method distance-based {NEAR} --features {features}"
-    assert "groups of" in json.loads(hushrec(f"{near} --plan --json").out)["groups"]
-    assert "give --plan as well" in refused(f"{command()} --json")
 
 
 class Response(hr.RandomizedResponse):

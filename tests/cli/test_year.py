@@ -61,11 +61,3 @@ def test_lost_sums_are_said_before_the_ratings_are_read(year, run, refused, monk
     assert "--fresh" in text
     run("two", "--fresh")
     assert statement("two").year["left_out"] == [0]
-
-
-def test_sums_in_another_folder_are_named_in_every_call(year, run, refused):
-    run("one", "--sums kept")
-    assert "(--sums)" in refused(f"{FIT} -o two.safetensors")
-    run("two", "--sums kept")
-    assert list(statement("two").earlier) == [0]
-    assert not Path("ledger.db.sums").exists()

@@ -1,7 +1,5 @@
 """What the records must be like: more than a tenth dropped, or nobody, is not charged."""
 
-import logging
-
 import polars as pl
 import pytest
 
@@ -92,48 +90,8 @@ def test_more_than_a_tenth_is_not_charged_and_nothing_is_left(many, ledger, tmp_
     assert 'accept="dropped", or --accept dropped' in str(error.value)
 
 
-def test_a_ledger_without_a_file_is_worth_as_much(many, ledger, tmp_path, monkeypatch):
-    """One in a database has none, and outlives the process."""
-    monkeypatch.chdir(tmp_path)
-    ledger.path = None
-    with pytest.raises(RecordsDropped, match=TENTH):
-        hr.fit(many, MODEL, BUDGET, ledger=ledger)
-    assert not hr.fit(many, MODEL, BUDGET, ledger=Ledger.ephemeral(BUDGET)).statement.private
-
-
 def test_a_tenth_is_charged(few, ledger):
     assert hr.fit(few, MODEL, BUDGET, ledger=ledger).statement.private
-
-
-def test_what_is_accepted_is_charged(many, ledger):
-    assert hr.fit(many, MODEL, BUDGET, ledger=ledger, accept="dropped").statement.private
-
-
-def test_nobody_is_never_charged_accepted_or_not(nobody, ledger, tmp_path):
-    before = same(tmp_path)
-    for accepted in ((), "dropped", ("dropped", "users", "share", "weak")):
-        with pytest.raises(RecordsDropped, match="no one has an item left"):
-            hr.fit(nobody, MODEL, BUDGET, ledger=ledger, accept=accepted)
-    assert same(tmp_path) == before
-
-
-def test_an_empty_file_is_charged_only_if_that_is_accepted(domain, ledger):
-    empty = hr.load(table(0).clear(), domain)
-    with pytest.raises(RecordsDropped, match=r'there is no record.*accept="dropped"'):
-        hr.fit(empty, MODEL, BUDGET, ledger=ledger)
-    assert not ledger.state().charges
-    assert hr.fit(empty, MODEL, BUDGET, ledger=ledger, accept="dropped").statement.private
-
-
-def test_blocks_are_refused_like_ratings(domain, ledger, tmp_path):
-    for bad, name in ((11, "many"), (10, "few")):
-        blocks = hr.load(table(bad), domain, where=tmp_path / name)
-        assert blocks.dropped.records == 100
-        if bad == 11:
-            with pytest.raises(RecordsDropped, match=TENTH):
-                hr.fit(hr.People.open(tmp_path / name, domain), MODEL, BUDGET, ledger=ledger)
-    assert not ledger.state().charges
-    assert hr.fit(blocks, MODEL, BUDGET, ledger=ledger).statement.private
 
 
 def test_parts_of_ratings_are_refused_like_the_whole(many):
@@ -160,17 +118,6 @@ def test_a_ledger_without_a_file_asks_if_it_is_kept(many, ledger, tmp_path, monk
         hr.fit(many, MODEL, BUDGET, ledger=ledger)
 
 
-def test_a_data_set_is_refused_too(many, nobody, tmp_path):
-    ledger = Ledger.create(tmp_path / "ledger.db", ROWS)
-    method, before = hr.RandomizedResponse(), same(tmp_path)
-    for ratings, accepted in ((many, ()), (nobody, ()), (nobody, "dropped")):
-        with pytest.raises(RecordsDropped):
-            hr.randomize(ratings, method, ROWS, ledger=ledger, accept=accepted)
-    assert same(tmp_path) == before
-    assert not hr.testing.randomize(many, method, ROWS, entropy=Seeded(0)).statement.private
-    assert hr.randomize(many, method, ROWS, ledger=ledger, accept="dropped").statement.private
-
-
 @pytest.mark.parametrize("bad", [0, 5])
 @pytest.mark.parametrize("item", ["0", "nosuch"])
 def test_whether_a_device_reports_does_not_depend_on_what_its_user_rated(tmp_path, bad, item):
@@ -178,16 +125,3 @@ def test_whether_a_device_reports_does_not_depend_on_what_its_user_rated(tmp_pat
     own = hr.load(table(bad, 5).with_columns(user_id=pl.lit("secret-0"), item_id=pl.lit(item)), device)
     ledger = Ledger.create(tmp_path / "ledger.db", ROWS)
     assert hr.randomize(own, hr.RandomizedResponse(), ROWS, ledger=ledger).n_people == 1
-
-
-def test_no_number_and_no_value_reaches_the_error_or_a_log(domain, ledger, caplog):
-    told = set()
-    with caplog.at_level(logging.DEBUG):
-        for bad in (11, 83):
-            with pytest.raises(RecordsDropped) as error:
-                hr.fit(hr.load(table(bad), domain), MODEL, BUDGET, ledger=ledger)
-            told.add(str(error.value))
-    (message,) = told  # the same, however much was dropped
-    assert not any(character.isdigit() for character in message)
-    assert "secret" not in message
-    assert not caplog.records

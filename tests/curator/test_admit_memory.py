@@ -11,9 +11,7 @@ from hushrec.curator.admit import require_memory
 from hushrec.data.dropped import Dropped
 from hushrec.data.spark.people import SparkPeople, StoredBlock
 from hushrec.errors import HushrecError, MemoryExceeded
-from hushrec.models.base import PrivateModel
 from hushrec.models.du_leighton_patel.groups import Groups
-from hushrec.models.du_leighton_patel.method import Method
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.sums.footprint import Footprint
 from support.packed import packed
@@ -73,13 +71,6 @@ def test_whatever_grows_is_refused(tmp_path, small, model, items, users):
     assert not ledger.state().charges
 
 
-def test_rows_of_released_data_are_refused_as_well(tmp_path, small):
-    ledger = Ledger.create(tmp_path / "ledger.db", REPLACE)
-    with pytest.raises(MemoryExceeded):
-        hr.randomize(of(2_000, 10_000), hr.RandomizedResponse(), REPLACE, ledger=ledger)
-    assert not ledger.state().charges
-
-
 def test_groups_of_items_are_made_before_the_charge(tmp_path, monkeypatch):
     """Of ratings they may be as many as pairs of items, and no public fact tells."""
     monkeypatch.setattr(Groups, "of_ratings", lambda *_: (_ for _ in ()).throw(MemoryError("too many")))
@@ -89,11 +80,6 @@ def test_groups_of_items_are_made_before_the_charge(tmp_path, monkeypatch):
     with pytest.raises(MemoryError):
         hr.randomize(of(10), hr.DistanceBased(**groups), budget, ledger=ledger)
     assert not ledger.state().charges
-
-
-def test_what_fits_is_charged_and_released(tmp_path, small):
-    ledger = Ledger.create(tmp_path / "ledger.db", BUDGET)
-    assert hr.fit(of(40), hr.CovarianceSVD(rank=2), BUDGET, ledger=ledger).statement.private
 
 
 def test_the_error_tells_no_private_number(monkeypatch):
@@ -176,11 +162,3 @@ def test_a_plan_says_what_a_fit_needs_and_asks_no_machine(monkeypatch):
     told = str(hr.plan(of(17_770).domain, hr.CovarianceSVD(), BUDGET))
     assert "A fit needs about 4 GB of memory besides the ratings, and 20 bytes for each of them" in told
     assert "takes roughly" in told
-
-
-def test_every_model_that_charges_says():
-    for name in hr.__all__:
-        kind = getattr(hr, name)
-        if isinstance(kind, type) and issubclass(kind, PrivateModel | Method):
-            default = getattr(PrivateModel if issubclass(kind, PrivateModel) else Method, "footprint", None)
-            assert kind.footprint is not default, name

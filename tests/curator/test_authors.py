@@ -1,7 +1,6 @@
 """What a model declares that is not hushrec's is its author's claim, and the release says so first."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ from hushrec.models.du_leighton_patel.randomized_response import RandomizedRespo
 from hushrec.models.friedman_berkovsky_kaafar.input_perturbation_mf import InputPerturbationMF
 from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.accounting.measurement import Measurement
-from hushrec.privacy.ledger.caveats import conditional
 from hushrec.release.artefact import Release
 from hushrec.release.statement import Statement
 
@@ -114,14 +112,6 @@ def test_later_releases_of_the_ledger_say_that_its_total_rests_on_the_claim(rele
     assert [charge.caveats for charge in ledger.state().charges] == [(), (CLAIM,), (LATER,)]
 
 
-def test_a_claim_behind_another_condition_is_not_forgotten(world, ledger, releases):
-    """A stranger's posterior sample: the ledger's record begins with the chain, and ends with the claim."""
-    plan = hr.plan(world.domain, hr.GlobalEffects(), budget())
-    both = replace(ledger.state().charges[0], caveats=(CHAIN, CLAIM))
-    assert conditional((), plan, [both]) == (LATER,)
-    assert not conditional((), plan, [replace(both, caveats=())])
-
-
 def test_files_and_ledgers_keep_the_claim(releases, ledger):
     for release in releases[1:]:
         read = Release.from_bytes(release.to_bytes()).statement
@@ -153,15 +143,6 @@ def test_a_released_data_set_says_so_too(world, tmp_path):
     assert not data.statement.private
     made = hr.fit_released(data, hr.ItemKNN())  # post-processing adds no claim, and takes none away
     assert made.statement == data.statement
-
-
-def test_two_conditions_are_both_said(releases):
-    """Each on a line of its own, and neither is mistaken for the other."""
-    both = replace(releases[1].statement, caveats=(CHAIN, CLAIM))
-    first, second, *_ = str(both).splitlines()
-    assert first.startswith("CONDITIONAL ON CONVERGENCE: a posterior sample (factors) keeps its ε only if")
-    assert second == WORD
-    assert Statement.from_json(both.to_json()) == both
 
 
 def test_seeded_noise_is_worse_than_a_claim(world):

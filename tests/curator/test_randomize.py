@@ -16,7 +16,6 @@ from hushrec.errors import (
     ConfigError,
     DataError,
     LedgerError,
-    LedgerMissing,
 )
 from hushrec.privacy.ledger.ledger import Ledger
 from hushrec.testing import Seeded
@@ -124,12 +123,6 @@ def test_what_cannot_be_promised_is_refused_before_it_is_charged(ratings, tmp_pa
     with pytest.raises(error):
         hr.randomize(ratings, method, paid, ledger=ledger)
     assert not ledger.state().charges
-
-
-def test_a_release_starts_no_ledger(ratings, tmp_path):
-    with pytest.raises(LedgerMissing, match=r"there is no ledger l\.db in the folder"):
-        hr.randomize(ratings, hr.RandomizedResponse(), budget(), ledger=tmp_path / "l.db", accept="weak")
-    assert not [*tmp_path.iterdir()]
 
 
 def test_a_release_that_fails_goes_on(ratings, tmp_path, monkeypatch):

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
@@ -15,7 +14,7 @@ from pyarrow import csv, parquet
 import hushrec as hr
 from hushrec.curator.recommend_all import recommend_all, write_lists
 from hushrec.data.synthetic import interactions, netflix_like
-from hushrec.errors import ConfigError, DataError
+from hushrec.errors import DataError
 from hushrec.release import top_n
 from support.releases import ranker
 
@@ -190,11 +189,6 @@ def test_a_release_of_another_kind_of_feedback(release, rated, likes):
         next(recommend_all(replace(popular, counts=9), given))
 
 
-def test_a_list_has_an_item(release, rated):
-    with pytest.raises(ConfigError, match="n must be a whole number, 1 or more"):
-        next(recommend_all(release, rated, 0))
-
-
 @pytest.mark.parametrize("name", ["lists.parquet", "lists.csv"])
 def test_the_file_holds_the_tables_for_its_owner_alone(release, rated, tmp_path, name):
     path = tmp_path / name
@@ -202,19 +196,6 @@ def test_the_file_holds_the_tables_for_its_owner_alone(release, rated, tmp_path,
     assert by_user([read(path)]) == by_user(recommend_all(release, rated, 4))
     assert path.stat().st_mode & 0o777 == 0o600
     assert [*tmp_path.iterdir()] == [path]
-
-
-@pytest.mark.parametrize("name", ["lists.parquet", "lists.csv"])
-def test_nobody_has_a_file_too(release, rated, tmp_path, name):
-    write_lists(recommend_all(release, rated.slice(0, 0)), tmp_path / name)
-    table = read(tmp_path / name)
-    assert table.column_names == ["user_id", "item_id", "score", "rank"]
-    assert len(table) == 0
-
-
-def test_tables_go_to_polars_and_pandas(release, rated):
-    table = next(recommend_all(release, rated, 4))
-    assert pl.from_arrow(table).to_dicts() == table.to_pandas().to_dict("records") == table.to_pylist()
 
 
 @pytest.mark.parametrize("name", ["lists.parquet", "lists.csv"])

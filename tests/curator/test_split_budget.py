@@ -60,30 +60,6 @@ def test_the_first_of_a_year_takes_half_and_each_later_one_an_equal_share(small,
     assert hr.split_budget(total, 1, first=True) == total
 
 
-@pytest.mark.parametrize(
-    ("model", "named"),
-    [
-        (ALONE, r"An equal share is ε = 0\.4659: --epsilon auto takes it"),
-        (MODEL, r"more than half .* Its share is ε = 2\.717: --epsilon auto takes it"),
-    ],
-)
-def test_more_than_a_share_is_refused_and_the_share_is_named(small, ledger, total, model, named):
-    """The fault that was seen: a ledger for 52 releases lets the first take all of it."""
-    with pytest.raises(ShareExceeded, match=named):
-        hr.fit(small, model, total, ledger=ledger)
-    assert not ledger.state().charges
-    hr.fit(small, model, total, ledger=ledger, accept="share")
-    assert ledger.state().remaining == pytest.approx(0.0, abs=1e-9)
-
-
-def test_released_data_is_held_to_its_share_too(small, tmp_path):
-    budget = hr.Budget(epsilon=8.0, delta=0.0, unit="user", adjacency="replace")
-    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget, max_releases=2)
-    with pytest.raises(ShareExceeded, match=r"An equal share is ε = 4:"):
-        hr.randomize(small, hr.RandomizedResponse(), budget, ledger=ledger)
-    hr.randomize(small, hr.RandomizedResponse(), budget, ledger=ledger, accept="share")
-
-
 def test_settings_that_decide_the_cost_are_held_to_an_equal_share_too(small, tmp_path):
     method = hr.DistanceBased(groups="ratings", keep_probability=0.5, group_probability=0.5, threshold=4.0)
     cost = method.plan(small.domain).epsilon

@@ -8,7 +8,7 @@ import pytest
 import hushrec as hr
 from hushrec.curator import suggest_model as module
 from hushrec.curator.suggest_model import choice, same_list
-from hushrec.errors import BudgetUnsupported, ConfigError, DataError, MemoryExceeded
+from hushrec.errors import BudgetUnsupported, DataError, MemoryExceeded
 
 ITEMS = range(500)
 MANY = {"max_users": 200_000, "expected_users": 100_000, "expected_records": 5_000_000}
@@ -92,15 +92,6 @@ def test_what_no_model_supports_is_refused_and_charges_nothing(domain, asked, to
         with pytest.raises(BudgetUnsupported, match=told):
             hr.fit(make(20, 6, 60, 1), budget=given, ledger=ledger)
     assert not ledger.state().charges
-
-
-def test_a_task_needs_its_kind_of_feedback(budget):
-    with pytest.raises(ConfigError, match="declare the lowest rating that is a like"):
-        hr.suggest_model(stars(**MANY), budget(), task="lists")
-    with pytest.raises(ConfigError, match="only where people rate"):
-        hr.suggest_model(clicks(**MANY), budget(), task="ratings")
-    likes = hr.Domain(ITEMS, scale=(1, 5, 1), likes=4, **MANY)
-    assert hr.suggest_model(likes, budget(delta=1e-7), task="lists") == hr.PrivateEASE()
 
 
 def test_a_small_catalogue_has_a_small_rank(budget):

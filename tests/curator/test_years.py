@@ -6,7 +6,6 @@ are fixed.
 
 import contextlib
 import functools
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -83,19 +82,6 @@ def files(ledger, sums=None):
 # -- what is stated ---------------------------------------------------------------------------------------
 
 
-def test_a_release_states_the_epsilon_of_every_charge_inside_and_of_its_own(call, ledger):
-    for index in range(4):
-        release, spent = call(index), [charge.cost for charge in ledger.state().charges]
-        assert held(release) == ([*range(index)], [])
-        assert release.statement.epsilon == fixed_point.shown(epsilon_of(sum(spent), 1e-6))
-        alone = fixed_point.shown(epsilon_of(spent[-1], 1e-6))
-        assert release.statement.year.get("own_epsilon", release.statement.epsilon) == pytest.approx(alone)
-        assert release.statement.reading.mu == pytest.approx((sum(spent) / 1e12) ** 0.5, rel=1e-6)
-        assert release.statement.ledger["spent_epsilon"] >= release.statement.epsilon
-    assert "the sums of earlier releases of this ledger (0–2) are inside" in str(release.statement)
-    assert "who has left since is still counted in them" in str(release.statement)
-
-
 def test_charges_of_other_models_are_not_inside(call, ledger):
     call()
     other = call(model=hr.PrivateEASE(rank=2))
@@ -127,19 +113,6 @@ def test_an_explicit_budget_continues_the_year_too(call, ledger):
     assert largest_cost(years[0].whole) < ledger.state().allowed
 
 
-def test_a_pure_ledger_adds_up_epsilon(tmp_path):
-    ratings = hr.synthetic.netflix_like(20, 6, 60, 1)
-    total = budget(4.0, delta=0.0)
-    ledger = hr.Ledger.create(tmp_path / "ledger.db", total, max_releases=3)
-    model = hr.GlobalEffects(noise="laplace")
-    hr.fit(ratings, model, "auto", ledger=ledger)
-    second = hr.fit(ratings, model, "auto", ledger=ledger)
-    assert held(second) == ([0], [])
-    costs = [charge.cost for charge in ledger.state().charges]
-    assert second.statement.epsilon == fixed_point.shown(sum(costs))
-    assert sum(costs) / 1e12 == pytest.approx(3.0, rel=0.01)
-
-
 def test_a_ledger_for_one_release_has_no_year(tmp_path):
     """Its plan is that of before there were years, to the key that a stopped fit goes on by."""
     ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(1.0))
@@ -157,42 +130,7 @@ def test_the_last_release_begins_no_year_of_its_own(tmp_path):
     assert [charge.year is None for charge in ledger.state().charges] == [False, True]
 
 
-def test_the_last_release_of_a_year_holds_all_before(tmp_path):
-    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(4.0), max_releases=2)
-    hr.fit(given(), MODEL, "auto", ledger=ledger)
-    assert held(hr.fit(given(), MODEL, "auto", ledger=ledger)) == ([0], [])
-
-
 # -- whose sums are taken over ----------------------------------------------------------------------------
-
-
-def test_only_what_was_made_is_taken_over(call, ledger):
-    with stop():
-        call()
-    ledger.forfeit(0)
-    assert held(call()) == ([], [])
-    assert held(call(1)) == ([0], [])
-    assert charges(ledger) == [(0, "forfeited"), (0, "made"), (1, "made")]
-
-
-@pytest.mark.parametrize("caveat", ["seeded", "an author's"])
-def test_what_has_a_caveat_is_never_taken_over(call, ledger, caveat):
-    class Mine(hr.Popularity):
-        """A model of somebody's own."""
-
-    for seed in range(2):
-        if caveat == "seeded":
-            release = hr.testing.fit(given(), MODEL, "auto", ledger=ledger, entropy=hr.testing.Seeded(seed))
-        else:
-            release = call(model=Mine())
-        assert release.statement.caveats
-        assert held(release) == ([], [])
-    assert not any(charge.carried for charge in ledger.state().charges)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LedgerWarning)
-        assert held(call()) == ([], [])
-        assert held(call()) == ([], [])
-    assert files(ledger) == [] or caveat != "seeded"
 
 
 def test_where_every_later_release_has_a_caveat_there_is_no_year(call, ledger, recwarn):
@@ -214,16 +152,6 @@ def test_changed_settings_begin_anew_with_a_warning(call, ledger):
     with pytest.warns(LedgerWarning, match=r"first release of a year: the sums of release 0–1 are of other"):
         assert held(call(model=hr.Popularity(contribution_cap=7))) == ([], [])
     assert held(call(2)) == ([0, 1], [])
-
-
-def test_a_catalogue_that_grows_continues(call, ledger):
-    """Another domain of the same ledger, with more items."""
-    call()
-    more = given(items=15)
-    second = call(data=more)
-    assert given().domain.digest != more.domain.digest
-    assert held(second) == ([0], [])
-    assert len(second.items) == 15
 
 
 def test_another_cap_per_person_begins_anew(call):
@@ -248,28 +176,6 @@ def test_the_suggested_model_stays_the_same_through_a_year(tmp_path):
 # -- what the curator leaves out --------------------------------------------------------------------------
 
 
-def test_fresh_takes_over_nothing_and_says_so(call, ledger):
-    call()
-    call(1)
-    release = call(2, fresh=True)
-    assert held(release) == ([], [0, 1])
-    own = fixed_point.shown(epsilon_of(ledger.state().charges[-1].cost, 1e-6))
-    assert release.statement.epsilon == release.statement.year["own_epsilon"] == pytest.approx(own)
-    assert "the sums of releases 0–1 of this ledger, which measured the same, are left out" in str(
-        release.statement
-    )
-    after = call(3)
-    assert held(after) == ([2], [0, 1]), "what was left out stays out, and is still said"
-
-
-def test_without_a_release_leaves_out_all_that_hold_it(call):
-    for index in range(3):
-        call(index)
-    assert held(call(3, without=[1])) == ([0], [1, 2])
-    assert held(call(4)) == ([0, 3], [1, 2])
-    assert held(call(5, without=[0])) == ([], [0, 1, 2, 3, 4])
-
-
 @pytest.mark.parametrize("unknown", [[5], [-1], [0, 7], [1]])
 def test_without_what_was_not_made_is_refused(call, ledger, unknown):
     call()
@@ -289,23 +195,6 @@ def test_a_model_without_a_year_has_nothing_to_leave_out(call, ledger):
 
 
 # -- what is handed over ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("damage", ["altered", "missing"])
-def test_sums_that_are_not_here_as_the_ledger_knows_them_are_refused_before_any_charge(call, ledger, damage):
-    call()
-    (file,) = files(ledger)
-    if damage == "altered":
-        content = bytearray(file.read_bytes())
-        content[-1] ^= 1
-        file.write_bytes(content)
-    else:
-        file.unlink()
-    head = ledger.state().head
-    with pytest.raises(SumsError, match=r"what release 0 handed over .*fresh=True \(--fresh\)"):
-        call(1)
-    assert ledger.state().head == head
-    assert held(call(1, fresh=True)) == ([], [0])
 
 
 def test_what_a_charge_that_was_given_up_handed_over_is_dropped(call, ledger):

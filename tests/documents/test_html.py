@@ -16,7 +16,6 @@ def test_every_text_is_escaped(given):
     shown = read(made)
     assert harmless(shown)
     assert shown.count(SHOWN) == AROUND + 2 + 2 * EACH  # title and label once more, in the title of the page
-    assert made.count("<svg") == 2
     assert len(addresses(made)) == (3 if given else 0)
 
 

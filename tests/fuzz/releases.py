@@ -152,16 +152,14 @@ def used(path, random):
             made = Release.open(path)
             print(repr(made).replace("\n", " "))
             client = Client(made)
-            listed = console.table("rank", "item")
             for item, score, rank, _ in client.recommend({made.items[0]: 5} if made.items else {}, 3):
-                listed.add_row(str(rank), item, f"{score:.2f}")
-            console.out().print(listed)
+                console.say(f"{rank} {item} {score:.2f}")
             if made.users:
                 client.predict(user=made.users[0])
         else:
             made = ReleasedData.open(path)
             print(escaped(repr(made)))
-            console.out().print(escaped(path.name))
+            console.say(path.name)
         console.show(made.statement.document())
         made.statement._repr_html_()
     return printed.getvalue()

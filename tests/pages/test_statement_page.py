@@ -28,10 +28,10 @@ def test_every_word_of_the_statement_stands_on_the_page(changes):
 
 
 @pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
-def test_an_attack_is_drawn_where_something_is_promised(changes):
+def test_a_story_is_told_where_something_is_promised(changes):
     said = statement(**changes)
     page = shown(of=said)
-    assert page.count("<figure>") == (said.private and bool(said.measurements))
+    assert ("What that means for Alice" in page) == (said.private and bool(said.measurements))
     assert page.count("☐") == 10
 
 

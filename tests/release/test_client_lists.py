@@ -7,8 +7,6 @@ import unicodedata
 import numpy as np
 import pytest
 
-import hushrec as hr
-from hushrec.data.synthetic import netflix_like
 from hushrec.errors import ReleaseError
 from hushrec.release.client import Client
 from hushrec.release.fold_in import predictor
@@ -188,45 +186,7 @@ def test_a_varied_list_has_the_same_scores_in_another_order(client):
     assert client.recommend(own, allowed=[], diversity=1) == []
 
 
-def test_listed_people_get_varied_lists_too(release):
-    client = Client(release("factors and people", n=N))
-    user = client.release.users[1]
-    assert len(client.recommend(user=user, n=4, diversity=0.5)) == 4
-
-
 @pytest.mark.parametrize("diversity", [-0.1, 1.1, math.nan])
 def test_diversity_is_a_share(client, diversity):
     with pytest.raises(ReleaseError, match="diversity must be between 0 and 1"):
         client.recommend({A: 5}, diversity=diversity)
-
-
-def test_more_diversity_makes_lists_less_alike_and_little_worse():
-    """On generated ratings: over 40 people, lists of ten by item factors."""
-    ratings = netflix_like(400, 300, 20_000, seed=3, rank=5)
-    client = Client(hr.baseline(ratings, hr.MatrixFactorization(rank=5)))
-    everything = np.arange(300)
-    users = np.flatnonzero(np.diff(ratings.indptr) < 100)[:40]
-    alike = client._predictor.similarity(everything, everything)
-    lengths = np.sqrt(np.diagonal(alike))
-    cosines = alike / np.outer(lengths, lengths)
-    counts = np.bincount(ratings.items, minlength=300)
-    place = {item: i for i, item in enumerate(client.release.items)}
-    likeness, quality, fame = [], [], []
-    for diversity in (0, 0.25, 0.5, 0.75):
-        within, scores, listed = [], [], []
-        for user in users:
-            row = slice(*ratings.indptr[user : user + 2])
-            names = [ratings.domain.items[i] for i in ratings.items[row]]
-            own = dict(zip(names, ratings.numbers()[row].tolist(), strict=True))
-            found = client.recommend(own, 10, diversity=diversity)
-            items = [place[name] for name in ids(found)]
-            within.append((cosines[np.ix_(items, items)].sum() - 10) / 90)
-            scores.append(np.mean([r.score for r in found]))
-            listed.append(np.log1p(counts[items]).mean())
-        likeness.append(np.mean(within))
-        quality.append(np.mean(scores))
-        fame.append(np.mean(listed))
-    print(likeness, quality, fame)
-    assert all(np.diff(likeness) < -0.003)
-    assert likeness[0] - likeness[1] > 0.05
-    assert quality[0] - quality[1] < 0.05

@@ -11,15 +11,13 @@ from hushrec.documents import terminal, words
 from hushrec.documents.measured import Odds
 from hushrec.documents.words import Clause
 from hushrec.errors import ReleaseError
-from hushrec.release.statement import Measured, Promised, Statement, placeholder_statement
+from hushrec.release.statement import Measured, Statement, placeholder_statement
 from support.statements import (
     CLAIMED,
     CONDITIONAL,
     KINDS,
-    LEVELS,
     POSTERIOR,
     PROMISE,
-    ROUND,
     UNPROTECTED,
     first,
 )
@@ -263,42 +261,6 @@ def test_fits_write_what_they_are(world, budget, model, tmp_path):
 
 
 # -- JSON -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"epsilon": math.inf, "delta": 0.0, "caveats": (EXACT,), "measurements": ()},
-        {"epsilon": 1e-12, "unit": "record", "adjacency": "replace"},
-        {"epsilon": 0.1 + 0.2},
-        {"ledger": {}, "assumes": ()},
-        {
-            "diagnostics": {"R̂": 1.01, "chains": "4, of 500 rounds"},
-            "classes": LEVELS,
-            "personal_epsilon": True,
-        },
-        {"measurements": (ROUND,)},
-        {"measurements": (POSTERIOR,), "caveats": (CONDITIONAL,)},
-        {"measurements": (POSTERIOR,), "caveats": (CONDITIONAL, CLAIMED)},
-        {"measurements": (POSTERIOR,), "caveats": (UNPROTECTED,)},
-        SEVERAL,
-        {"classes": LEVELS},
-        {
-            "classes": (Promised("absent", 0, 0.0, 0.0), Promised("exactly", 1.25, 1.0, 1.25)),
-            "personal_epsilon": True,
-        },
-        {"classes": (Promised("tiny", 1e-13, 0.0, 0.0),), "epsilon": 0.0, "personal_epsilon": True},
-    ],
-)
-def test_json_keeps_everything(statement, changes):
-    made = statement(**changes)
-    text = json.dumps(made.to_json(), allow_nan=False)
-    read = Statement.from_json(json.loads(text))
-    assert read == made
-    assert str(read) == str(made)
-    assert json.dumps(read.to_json(), allow_nan=False) == text
-    assert (json.loads(text)["epsilon"] is None) == math.isinf(made.epsilon)
 
 
 def test_of_interactions_no_word_is_about_ratings(statement):

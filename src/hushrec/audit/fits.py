@@ -5,14 +5,13 @@ from collections.abc import Callable, Sequence
 
 from hushrec.audit import draws
 from hushrec.audit.canary import MISTAKEN, RUNS, Heard, listen
-from hushrec.audit.findings import Audit
+from hushrec.audit.findings import LARGEST, Audit, Finding
 from hushrec.audit.recorder import UNCHANGED, Factors, Leak
 from hushrec.audit.replay import compare, record
 from hushrec.audit.search import RANDOM, ROUNDS, Found, leads, most, search, widen
 from hushrec.audit.worlds import Pair, World, choices
 from hushrec.curator.fit import plan
 from hushrec.data.domain import Domain
-from hushrec.documents.document import LARGEST, Finding
 from hushrec.models.base import Model
 from hushrec.models.liu_wang_smola.posterior_sample_mf import PosteriorSampleMF
 from hushrec.privacy.accounting.budget import Budget

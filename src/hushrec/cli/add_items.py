@@ -15,8 +15,8 @@ def add_items(
         typer.Argument(help="The new items alone: csv, tsv, parquet, movies.dat, u.item, or a list."),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The release to write, .safetensors.")],
-    column: options.Column = None,
-    titles: options.Titles = None,
+    column: str | None = None,
+    titles: str | None = None,
     feature: Annotated[
         list[str] | None,
         typer.Option(
@@ -24,7 +24,7 @@ def add_items(
             help="A column of features; those that the release has by default; may be repeated.",
         ),
     ] = None,
-    separator: options.Separator = None,
+    separator: str | None = None,
     json: options.Json = False,
 ) -> None:
     """Add new items to a release, by their features.
@@ -47,6 +47,6 @@ def add_items(
         facts = {"file": out.name, "n_added": len(read.ids), "n_items": len(longer.items)}
         console.print_json({**facts, "unknown": dict(unknown)})
         return
-    console.out().print(f"Wrote {out}: {len(read.ids):,} items added, {len(longer.items):,} in all")
+    console.say(f"Wrote {out}: {len(read.ids):,} items added, {len(longer.items):,} in all")
     for value, n in sorted(unknown.items(), key=lambda each: (-each[1], each[0])):
-        console.err().print(f"Ignored, not in the release: {value} (of {n:,} items)", soft_wrap=True)
+        console.tell(f"Ignored, not in the release: {value} (of {n:,} items)")

@@ -5,7 +5,7 @@ Nothing heavy is imported before a command runs, so ``hushrec --help`` answers a
 
 import sys
 import warnings
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -84,14 +84,7 @@ class Commands(TyperGroup):
             raise typer.Exit(STOPPED) from None
 
 
-def _warn(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _warn(message: Warning | str, *_: object, **__: object) -> None:
     """Print a warning as one line, without its line of source."""
     print(f"hushrec: warning: {message}", file=sys.stderr)
 
@@ -115,7 +108,7 @@ for name, command in COMMANDS.items():
     if isinstance(command, typer.Typer):
         app.add_typer(command, name=name)
     else:
-        app.command(name)(command)
+        app.command(name, cls=options.Command)(command)
 
 
 @app.callback(invoke_without_command=True)
@@ -126,16 +119,16 @@ def _root(
         bool,
         typer.Option("--verbose", help="With --version: check the installation; exits with 1 if it fails."),
     ] = False,
-    json: options.Json = False,
 ) -> None:
     """Recommender systems under differential privacy.
 
-    Start with: hushrec demo
+    In this order: domain declares what is public, check looks at the data, plan shows what a release costs,
+    fit makes it, and recommend lists from it. To see all of it on made-up clicks: hushrec demo
     """
-    if (verbose and not version) or (json and not verbose):
-        raise ConfigError("--verbose goes with --version, and --json with both")
+    if verbose and not version:
+        raise ConfigError("--verbose goes with --version")
     if version:
-        version_(verbose=verbose, json=json)
+        version_(verbose=verbose)
         raise typer.Exit
     if ctx.invoked_subcommand is None:
         ctx.fail("Missing command.")

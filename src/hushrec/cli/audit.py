@@ -6,27 +6,20 @@ from typing import Annotated
 import typer
 
 from hushrec.cli import console, options
-from hushrec.cli.options import grouped
+from hushrec.cli.options import explained, grouped
 
 
+@explained("hushrec.audit.fits:audit")
 @grouped
 def audit(
     model: Annotated[
-        str,
-        typer.Argument(
-            help="The algorithm, by name, or a model of your own, as module:Class.",
-        ),
+        str, typer.Argument(help="The algorithm, by name, or a model of your own, as module:Class.")
     ],
     epsilon: options.Epsilon,
     terms: options.BudgetOptions,
-    domain: Annotated[
-        Path | None,
-        typer.Option(help="A domain whose scale, cap and first items the made-up ratings take over."),
-    ] = None,
-    runs: Annotated[
-        int, typer.Option(min=100, max=100_000_000, help="Releases that the canary hears of either world.")
-    ] = 500_000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the made-up ratings and of the noise.")] = 0,
+    domain: Path | None = None,
+    runs: Annotated[int, typer.Option(min=100, max=100_000_000)] = 500_000,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
     settings: options.Settings = None,
     json: options.Json = False,
 ) -> None:

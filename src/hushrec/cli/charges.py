@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from hushrec.data.domain import Domain
     from hushrec.data.people import PublicFacts
     from hushrec.data.reading import Columns
-    from hushrec.privacy.accounting.plan import Plan
-    from hushrec.privacy.ledger.ledger import Ledger
 
 Result = TypeVar("Result")
 
@@ -35,18 +33,11 @@ LedgerArgument = Annotated[
         help="The ledger: its file, or postgresql://host/database[?ledger=NAME].",
     ),
 ]
-LedgerOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="LEDGER",
-        help="The population's ledger: its file, or postgresql://host/database[?ledger=NAME].",
-    ),
-]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Charge(Group):
-    """How a release is charged, with the words of ``hushrec.fit``."""
+    """How a release is charged, with the words of ``hushrec.fit``, to a ledger that is there or a new one."""
 
     accept: Annotated[
         list[str] | None,
@@ -58,21 +49,14 @@ class Charge(Group):
             "share, later releases would have less than an equal share; weak, ε is above 8. May be repeated.",
         ),
     ] = None
-    sums: Annotated[
-        Path | None,
+    sums: Path | None = None
+    ledger: Annotated[
+        str | None,
         typer.Option(
-            help="Where what is measured is kept until the release is made, so that the same command goes on "
-            "at no cost if it is stopped; as private as the ratings. By default LEDGER.sums, next to the "
-            "ledger."
+            metavar="LEDGER",
+            help="The population's ledger: its file, or postgresql://host/database[?ledger=NAME].",
         ),
     ] = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ChargeOfAny(Charge):
-    """The same, for a ledger that is there or a new one."""
-
-    ledger: LedgerOption = None
     new_ledger: Annotated[
         bool,
         typer.Option(
@@ -90,16 +74,16 @@ def facts(domain: "Domain", columns: "Columns | None", spark: bool = False) -> "
 
 
 class Charged(NamedTuple):
-    """What a command made: the recipe, the result, and the ledger as it is now."""
+    """What a command made, why that model, and what it costs: lines to print."""
 
-    recipe: "Recipe[Any]"
     result: Any
-    ledger: "Ledger"
+    because: str
+    lines: list[str]
 
 
 @contextmanager
 def charged(
-    charge: ChargeOfAny,
+    charge: Charge,
     out: Path,
     plan: "Callable[[StoppedFits], Recipe[Any]]",
     load: "Callable[[Recipe[Any]], AnyPeople]",
@@ -118,7 +102,9 @@ def charged(
     """
     from hushrec.curator import charging
     from hushrec.curator.stopped_fits import stopped_fits
+    from hushrec.documents import words
     from hushrec.privacy.ledger.ledger import Ledger
+    from hushrec.text import left
 
     place, accept = str(charge.ledger), set(charge.accept or ())
     releases = out.parent if "://" in place else None  # a database has no folder of its own
@@ -130,7 +116,8 @@ def charged(
             if charge.new_ledger
             else None
         )
-        warn_of_claim(recipe.plan)
+        if recipe.plan.claim:
+            console.tell(f"{words.say('caveat.author')}: {words.clause(recipe.plan.claim)}")
         resumes = stopped.resumes(recipe.plan)
         with console.bars():
             people = load(recipe)
@@ -146,14 +133,21 @@ def charged(
     ledger = Ledger.open(place, releases)
     with console.publication(out):
         if resumes:
-            console.out().print(RESUMED)
+            console.say(RESUMED)
         if charge.new_ledger:
-            console.out().print(
-                f"Started {place if ledger.path else ledger.place}: {ledger.state().total}, for one release",
-                soft_wrap=True,
+            total = ledger.state().total
+            console.say(f"Started {place if ledger.path else ledger.place}: {total}, for one release")
+    with console.publication(out):  # of its own: what is lost above leaves this to be tried
+        state = ledger.state()
+        lines = [words.say("ledger.left", n=state.releases_left, left=left(state.remaining))]
+        if result.repeated:
+            index = result.statement.ledger["release_index"]
+            lines.insert(
+                0,
+                f"Release index {index} was made before: its stored bytes were returned, and nothing was "
+                "charged",
             )
-    with console.publication(out):
-        yield Charged(recipe, result, ledger)
+        yield Charged(result, recipe.because, lines)
 
 
 def saving(out: Path) -> "Callable[[Any], None]":
@@ -174,15 +168,6 @@ def saving(out: Path) -> "Callable[[Any], None]":
     return save
 
 
-def warn_of_claim(plan: "Plan") -> None:
-    """Say on standard error that an ε rests on code outside hushrec."""
-    from hushrec.documents import words
-
-    if plan.claim:
-        claim = f"{words.say('caveat.author')}: {words.clause(plan.claim)}"
-        console.err().print(claim, soft_wrap=True)
-
-
 def confirmed(accept: set[str], step: Callable[[], Result]) -> Result:
     """The result of a step; beyond its share or at a weak ε, refuse it or ask at the terminal.
 
@@ -195,24 +180,7 @@ def confirmed(accept: set[str], step: Callable[[], Result]) -> Result:
         except (ShareExceeded, WeakBudget) as error:
             if not (sys.stdin.isatty() and sys.stderr.isatty()):
                 raise
-            console.err().print(str(error), soft_wrap=True)
+            console.tell(str(error))
             if not typer.confirm("Charge it all the same?", err=True):
                 raise
             accept.add("share" if isinstance(error, ShareExceeded) else "weak")
-
-
-def left(ledger: "Ledger") -> str:
-    """Say in one line how much a ledger has left."""
-    from hushrec.documents import words
-    from hushrec.text import left
-
-    state = ledger.state()
-    return words.say("ledger.left", n=state.releases_left, left=left(state.remaining))
-
-
-def repeated(release_index: int) -> str:
-    """Say that nothing was charged, because the release was made before."""
-    return (
-        f"Release index {release_index} was made before: its stored bytes were returned, and nothing was "
-        "charged"
-    )

@@ -7,7 +7,6 @@ reaches the terminal, and a table cell is one line.
 """
 
 import codecs
-import errno
 import io
 import json
 import os
@@ -98,25 +97,24 @@ def _spelled(error: UnicodeError) -> tuple[str | bytes, int]:
 codecs.register_error(_ERRORS, _spelled)
 
 
+def say(text: str) -> None:
+    """Print lines to standard output."""
+    print("\n".join(map(escaped, text.split("\n"))))
+
+
+def tell(text: str) -> None:
+    """Print lines to standard error."""
+    print("\n".join(map(escaped, text.split("\n"))), file=sys.stderr)
+
+
 def out() -> "Console":
-    """Standard output: no markup, no emoji, control characters escaped."""
+    """Standard output for tables of Rich, which the laboratory prints: control characters escaped."""
     return _printers()[0]()
 
 
 def err() -> "Console":
+    """Standard error, for what moves."""
     return _printers()[0](stderr=True)
-
-
-def bars() -> AbstractContextManager[object]:
-    """Bars for the stages of the library's calls inside; nothing if standard error is not a terminal."""
-    from hushrec.progress import progress_bar, telling
-
-    return telling(progress_bar(err()))
-
-
-def working(on: str) -> AbstractContextManager[object]:
-    """A spinner next to a public description; nothing if standard error is not a terminal."""
-    return err().status(on)
 
 
 def table(*columns: str, left: int = 1) -> "Table":
@@ -142,10 +140,6 @@ def _printers() -> "tuple[type[Console], type[Table]]":
         def __init__(self, **settings: Any) -> None:
             super().__init__(markup=False, emoji=False, highlight=False, **settings)
 
-        def on_broken_pipe(self) -> None:
-            """Fail as for any other reason; Rich ends the process, with exit code 1."""
-            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
-
         def render_str(self, text: str, **options: Any) -> Text:
             return super().render_str("\n".join(map(escaped, text.split("\n"))), **options)
 
@@ -154,6 +148,25 @@ def _printers() -> "tuple[type[Console], type[Table]]":
             super().add_row(*(escaped(c) if isinstance(c, str) else c for c in cells), **options)
 
     return Shown, Lines
+
+
+def progress() -> "Progress":
+    """A progress bar over public steps; it disappears at the end."""
+    from rich.progress import Progress
+
+    return Progress(console=err(), transient=True)
+
+
+def bars() -> AbstractContextManager[object]:
+    """Bars for the stages of the library's calls inside; nothing if standard error is not a terminal."""
+    from hushrec.progress import progress_bar, telling
+
+    return telling(progress_bar(err()))
+
+
+def working(on: str) -> AbstractContextManager[object]:
+    """A spinner next to a public description; nothing if standard error is not a terminal."""
+    return err().status(on)
 
 
 def print_json(facts: "Mapping[str, Any]") -> None:
@@ -184,9 +197,8 @@ def print_ledger(ledger: "Ledger") -> None:
     show(ledger.document())
     mode = ledger.path.stat().st_mode & 0o777 if ledger.path and os.name == "posix" else 0
     if mode & 0o077:
-        name = escaped(ledger.name)
-        out().print(
-            f"Users other than the owner can access {name} (mode {mode:o}): chmod 600, unless intended"
+        say(
+            f"Users other than the owner can access {ledger.name} (mode {mode:o}): chmod 600, unless intended"
         )
 
 
@@ -194,27 +206,18 @@ def print_confidential(name: str, people: "AnyPeople") -> None:
     """Print what loading dropped or changed, to standard error, for the curator only."""
     from hushrec.data.dropped import fraction
 
-    console, name, dropped = err(), escaped(name), people.dropped
-    console.print("Confidential, for the curator only: do not publish, do not log", style="bold")
+    dropped = people.dropped
     losses = dropped.losses(people.domain)
     what = "dropped or changed:" if losses else "none dropped or changed"
-    console.print(f"  {name}: {dropped.records:,} records, {what}", soft_wrap=True)
+    tell("Confidential, for the curator only: do not publish, do not log")
+    tell(f"  {name}: {dropped.records:,} records, {what}")
     for loss in losses:
-        console.print(
-            f"    {loss.count:,} ({fraction(loss.count, dropped.records)}) {loss.text}", soft_wrap=True
-        )
+        tell(f"    {loss.count:,} ({fraction(loss.count, dropped.records)}) {loss.text}")
     if people.n_users > people.domain.max_users:
-        console.print(
+        tell(
             f"  {name}: more users than the domain declares; the guarantee's δ is chosen for at most that "
             "many: declare a larger bound from public knowledge"
         )
-
-
-def progress() -> "Progress":
-    """A progress bar over public steps; it disappears at the end."""
-    from rich.progress import Progress
-
-    return Progress(console=err(), transient=True)
 
 
 def still_progress() -> "Progress":

@@ -1,9 +1,7 @@
 """``hushrec demo``: the whole workflow once, on made-up clicks, as a user of the library would write it."""
 
 import shutil
-import statistics
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
@@ -14,45 +12,25 @@ import typer
 import hushrec as hr
 from hushrec import files
 from hushrec.cli import console
-from hushrec.documents import html
-from hushrec.documents.document import Block, Commands, Document, Figure, Paragraph, Section, Table
+from hushrec.documents.document import Block, Commands, Paragraph, Section, Table
 from hushrec.errors import ConfigError
 from hushrec.text import above
 
 MARKER, RELEASE, LEDGER = ".hushrec-demo", "release-eps1.safetensors", "ledger.db"
-REPORT, PAGE, SUMS = "report.html", "page", f"{LEDGER}.sums"
-WRITTEN = (REPORT, RELEASE, LEDGER, PAGE)
-HEADS = ("ε", "recall@20", "of popularity", "nDCG@100 ± over seeds", "of popularity", "seconds")
-_TITLE = "Recommendations under differential privacy: what ε costs"
-_ABOUT = (
-    "A curator measures clicks with noise and publishes one file. Each user's device turns it into a "
-    "personal list."
-)
-_SHOWN = (
-    "Accuracy on held-out data is not private. It is shown here because the clicks are made up; with real "
-    "clicks it stays with the curator."
-)
-_CAPTION = (
-    "recall@20 at each ε. Upper bars: this model's lists. Lower bars: the most popular titles for everybody. "
-    "A full bar would find everything."
-)
-_KEPT = (
-    "This release was made from all clicks, with noise from the operating system, and charged to a ledger."
-)
-_STEP, _LEFT, _WIDTH = 36, 60, 296
-"""Of the drawing: height of an ε, where bars begin, and length of a full bar."""
+PAGE, SUMS = "page", f"{LEDGER}.sums"
+WRITTEN = (RELEASE, LEDGER, PAGE)
+HEADS = ("ε", "recall@20", "of popularity", "nDCG@100", "of popularity")
 _FIX = "choose another folder with --out"
 _DATA_SEED, _OWN, _LENGTH = 7, 3, 10  # chosen by hand
 
 
 class Size(NamedTuple):
-    """How large the demonstration is: users, items, clicks, held-out users, seeds, and the ε."""
+    """How large the demonstration is: users, items, clicks, held-out users, and the ε."""
 
     users: int
     items: int
     clicks: int
     held_out: int
-    seeds: int
     epsilons: tuple[float, ...]
 
     def make_clicks(self) -> "hr.People":
@@ -60,16 +38,8 @@ class Size(NamedTuple):
         return hr.synthetic.interactions(self.users, self.items, self.clicks, _DATA_SEED, titles=True)
 
 
-FULL = Size(6_000, 800, 300_000, held_out=1_000, seeds=3, epsilons=(0.5, 1, 4, 8))
-QUICK = Size(2_000, 200, 40_000, held_out=200, seeds=2, epsilons=(1, 8))
-
-
-class Found(NamedTuple):
-    """The held-out clicks that the lists of one fit find. Privacy: private."""
-
-    recall: float
-    ndcg: float
-    seconds: float
+FULL = Size(6_000, 800, 300_000, held_out=1_000, epsilons=(0.5, 1, 4, 8))
+QUICK = Size(2_000, 200, 40_000, held_out=200, epsilons=(1, 8))
 
 
 def demo(
@@ -80,45 +50,65 @@ def demo(
 ) -> None:
     """See what privacy costs, on made-up clicks.
 
-    Fits a model at several ε, makes one private release, lists titles for two users, and writes a report and
-    a page. Offline, in under a minute.
+    Fits a model at several ε, makes one private release, lists titles for two users, and writes a page.
+    Offline, in under a minute.
     """
     from hushrec.pages import site
 
     size = QUICK if quick else FULL
     _prepare(out)
-    clicks, screen = size.make_clicks(), console.out()
-    rows = _measure(clicks, size)
-    measured = _measured(clicks, size, rows)
-    console.show_blocks(measured)
-    screen.print("\nNOT PRIVATE: the noise is seeded, and accuracy is measured on held-out data.\n")
+    clicks = size.make_clicks()
+    with console.working("fitting clicks at several ε"):
+        found = _measure(clicks, size)
+    console.show_blocks(
+        [
+            Paragraph(
+                f"{clicks.n_entries:,} made-up clicks by {size.users:,} people on {size.items:,} titles"
+            ),
+            Paragraph(f"PrivateEASE, unit user, adjacency add-remove, δ = {above(_budget(1).delta)}"),
+            Table("What lists find", HEADS, found),
+            Paragraph(
+                f"Lists of {size.held_out:,} people whose clicks the fit did not see; higher is better. "
+                "Popularity: the most popular titles for everybody, at the same ε. NOT PRIVATE: the noise is "
+                "seeded, and accuracy is measured on held-out data."
+            ),
+        ]
+    )
     with console.working("making the release"):
         ledger = hr.Ledger.create(out / LEDGER, _budget(1))
         release = hr.fit(clicks, hr.PrivateEASE(), _budget(1), ledger=ledger)
         release.save(out / RELEASE)
     site.write(out / RELEASE, out / PAGE)
     tastes = two_tastes(clicks)
-    lists = _lists(release, tastes)
-    screen.print("A private release at ε = 1 makes these lists for everybody and for two users:\n")
-    console.show_blocks(lists)
-    screen.print("\nIt promises every user:\n")
-    console.show_blocks(release.statement.document().blocks[:2])
+    rows = side_by_side(release, tastes)
+    popular, first, second = (set(column) for column in list(zip(*rows, strict=True))[1:])
+    place = quote(str(out / RELEASE))
     options = " ".join(f"--item {quote(item)}" for item in tastes[0])
-    listing = f"{_program()} recommend {quote(str(out / RELEASE))} {options}"
-    serving = f"python3 -m http.server -d {quote(str(out / PAGE))} 8000"
-    report = _report(
-        Section("What lists find", [*measured, _bars(rows)]),
-        Section("Two users, two lists", lists),
-        Section("What the saved release promises", [Paragraph(_KEPT), *release.statement.document().blocks]),
-        Section("Next", [Commands("Next", [listing, serving])]),
+    listed: list[Block] = [
+        *(
+            Paragraph(f"User {user} clicked: {', '.join(taste)}.")
+            for user, taste in zip("AB", tastes, strict=True)
+        ),
+        Table("Two users, two lists", ("rank", "most popular", "user A", "user B"), rows, left=4),
+        Paragraph(
+            f"The lists of A and B share {len(first & second)} of {_LENGTH} titles. Of the most popular "
+            f"titles, A's list has {len(first & popular)}, and B's {len(second & popular)}. {release.taste}"
+        ),
+    ]
+    console.say("")
+    console.show_blocks(
+        [
+            Section("A private release at ε = 1 makes these lists for everybody and for two users", listed),
+            Section("It promises every user", release.statement.document().blocks[:2]),
+            Commands("Wrote", [str(out / name) for name in WRITTEN]),
+            Commands("The full statement", [f"{_program()} show {place}"]),
+            Commands(
+                "The page, at http://localhost:8000",
+                [f"python3 -m http.server -d {quote(str(out / PAGE))} 8000"],
+            ),
+            Commands("The list of user A", [f"{_program()} recommend {place} {options}"]),
+        ]
     )
-    files.write(out / REPORT, html.page(report), ConfigError, fix=_FIX)
-    screen.print("\nWrote")
-    for name in WRITTEN:
-        screen.print(f"  {out / name}  ({_size(out / name) / 1000:,.0f} kB)", soft_wrap=True)
-    screen.print(f"\nThe full statement: {_program()} show {quote(str(out / RELEASE))}", soft_wrap=True)
-    screen.print(f"The page: {serving}, then open http://localhost:8000", soft_wrap=True)
-    screen.print(f"The list of user A: {listing}", soft_wrap=True)
 
 
 def two_tastes(clicks: "hr.People") -> list[list[str]]:
@@ -164,99 +154,24 @@ def _budget(epsilon: float) -> "hr.Budget":
 
 
 def _measure(clicks: "hr.People", size: Size) -> list[tuple[str, ...]]:
-    """Measure lists on held-out users: a row of text for every ε and for no noise, means over the seeds."""
+    """Measure lists on held-out users: a row of text for every ε, and for no noise."""
     from hushrec.data.split import held_out_people
 
-    with console.working("compiling kernels (once)"):  # so that no fit's seconds hold it
-        few = hr.synthetic.interactions(300, 20, 1_500, 0)
-        hr.testing.fit(few, hr.PrivateEASE(rank=2), _budget(1), entropy=hr.testing.Seeded(0))
-    budgets = [*map(_budget, size.epsilons), None]
-    results: list[list[tuple[Found, Found]]] = [[] for _ in budgets]
-    with console.progress() as progress:
-        task = progress.add_task("fitting clicks, ε × seeds", total=len(budgets) * size.seeds)
-        for seed in range(size.seeds):
-            train, fold_in, test = held_out_people(clicks, size.held_out, seed)
-            for budget, runs in zip(budgets, results, strict=True):
-                both = []
-                for model in (hr.PrivateEASE(), hr.Popularity()):
-                    start = time.perf_counter()
-                    if budget is None:
-                        release = hr.baseline(train, model)
-                    else:
-                        release = hr.testing.fit(train, model, budget, entropy=hr.testing.Seeded(seed))
-                    seconds = time.perf_counter() - start
-                    scores = hr.evaluate(release, train=fold_in, test=test, metrics=("recall@20", "ndcg@100"))
-                    both.append(Found(scores["recall@20"], scores["ndcg@100"], seconds))
-                runs.append((both[0], both[1]))
-                progress.advance(task)
-    return [_row(budget, runs) for budget, runs in zip(budgets, results, strict=True)]
-
-
-def _row(budget: "hr.Budget | None", runs: Sequence[tuple[Found, Found]]) -> tuple[str, ...]:
-    ease, popular = (
-        Found(*map(statistics.fmean, zip(*column, strict=True))) for column in zip(*runs, strict=True)
-    )
-    spread = statistics.stdev(run.ndcg for run, _ in runs)
-    return (
-        above(budget.epsilon) if budget else "∞",
-        f"{ease.recall:.3f}",
-        f"{popular.recall:.3f}",
-        f"{ease.ndcg:.3f} ± {spread:.3f}",
-        f"{popular.ndcg:.3f}",
-        f"{ease.seconds:.1f}",
-    )
-
-
-def _measured(clicks: "hr.People", size: Size, rows: Sequence[Sequence[str]]) -> list[Block]:
-    """Report the measurement, its data and its result."""
-    return [
-        Paragraph(f"{clicks.n_entries:,} made-up clicks by {size.users:,} people on {size.items:,} titles"),
-        Paragraph(f"PrivateEASE, unit user, adjacency add-remove, δ = {above(_budget(1).delta)}"),
-        Table("What lists find", HEADS, rows),
-        Paragraph(
-            f"Lists of {size.held_out:,} people whose clicks the fit did not see; higher is better. "
-            "Popularity: the most popular titles for everybody, at the same ε."
-        ),
-    ]
-
-
-def _bars(rows: Sequence[Sequence[str]]) -> Figure:
-    """Draw recall@20: at each ε a bar for the model's lists, and one for popularity below it."""
-    drawn = []
-    for place, (epsilon, ease, popular, *_) in enumerate(rows):
-        top = _STEP * place
-        drawn.append(f'<text x="0" y="{top + 20}">ε = {epsilon}</text>')
-        for name, value, y in (("own", ease, top), ("popular", popular, top + 14)):
-            drawn.append(f'<rect class="track" x="{_LEFT}" y="{y}" width="{_WIDTH}" height="12"/>')
-            drawn.append(
-                f'<rect class="{name}" x="{_LEFT}" y="{y}" width="{_WIDTH * float(value):.1f}" height="12"/>'
-            )
-            drawn.append(f'<text class="value" x="{_LEFT + _WIDTH + 8}" y="{y + 10}">{value}</text>')
-    view = f"0 0 {_LEFT + _WIDTH + 44} {_STEP * len(rows)}"
-    return Figure(f'<svg class="bars" viewBox="{view}" aria-hidden="true">{"".join(drawn)}</svg>', _CAPTION)
-
-
-def _lists(release: "hr.Release", tastes: Sequence[Sequence[str]]) -> list[Block]:
-    """Show the lists for everyone and for two users, and how much they have in common."""
-    rows = side_by_side(release, tastes)
-    popular, first, second = (set(column) for column in list(zip(*rows, strict=True))[1:])
-    clicked = (f"User {user} clicked: {', '.join(taste)}." for user, taste in zip("AB", tastes, strict=True))
-    return [
-        *map(Paragraph, clicked),
-        Table("Two users, two lists", ("rank", "most popular", "user A", "user B"), rows, left=4),
-        Paragraph(
-            f"The lists of A and B share {len(first & second)} of {_LENGTH} titles. Of the most popular "
-            f"titles, A's list has {len(first & popular)}, and B's {len(second & popular)}. {release.taste}"
-        ),
-    ]
-
-
-def _report(*sections: Section) -> Document:
-    """Make the report, complete in itself."""
-    version = Paragraph(f"hushrec {hr.__version__}")
-    return Document(
-        "", _TITLE, [Paragraph(_SHOWN, "caution"), *sections, version], about=_ABOUT, label="hushrec demo"
-    )
+    train, fold_in, test = held_out_people(clicks, size.held_out, 0)
+    rows: list[tuple[str, ...]] = []
+    for budget in (*map(_budget, size.epsilons), None):
+        figures = []
+        for model in (hr.PrivateEASE(), hr.Popularity()):
+            if budget is None:
+                release = hr.baseline(train, model)
+            else:
+                release = hr.testing.fit(train, model, budget, entropy=hr.testing.Seeded(0))
+            found = hr.evaluate(release, train=fold_in, test=test, metrics=("recall@20", "ndcg@100"))
+            figures.append([f"{found[name]:.3f}" for name in ("recall@20", "ndcg@100")])
+        (recall, ndcg), (popular_recall, popular_ndcg) = figures
+        epsilon = above(budget.epsilon) if budget else "∞"
+        rows.append((epsilon, recall, popular_recall, ndcg, popular_ndcg))
+    return rows
 
 
 def _prepare(folder: Path) -> None:
@@ -283,11 +198,6 @@ def _prepare(folder: Path) -> None:
             elif name != PAGE:
                 (folder / name).unlink()
         (folder / MARKER).write_text("hushrec demo wrote this folder and clears it when it runs again\n")
-
-
-def _size(path: Path) -> int:
-    """Count the bytes in a file, or in all files of a folder."""
-    return sum(file.stat().st_size for file in ([path] if path.is_file() else path.rglob("*")))
 
 
 def _program() -> str:

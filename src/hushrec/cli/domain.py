@@ -11,58 +11,29 @@ if TYPE_CHECKING:
     from hushrec.data.domain import Domain
 
 
+@options.explained("hushrec.data.domain:Domain.from_catalogue", "hushrec.data.domain:Domain")
 def domain(
     items: Annotated[
         Path,
         typer.Option(help="The public catalogue: csv, tsv, parquet, movies.dat, u.item, or a list."),
     ],
-    max_users: Annotated[int, typer.Option(help="A public upper bound on the number of users.")],
-    expected_users: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="About how many users there are, from public knowledge, never from the data."
-        ),
-    ] = None,
-    expected_records: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="About how many ratings, or interactions, they give in all; likewise."
-        ),
-    ] = None,
-    scale: Annotated[
-        tuple[float, float, float] | None,
-        typer.Option(help="People rate: lowest rating, highest rating, step.", metavar="LO HI STEP"),
-    ] = None,
-    likes: Annotated[
-        float | None,
-        typer.Option(help="Only likes are used: ratings on --scale of at least this much.", metavar="RATING"),
-    ] = None,
+    max_users: Annotated[int, typer.Option()],
+    expected_users: int | None = None,
+    expected_records: int | None = None,
+    scale: Annotated[tuple[float, float, float] | None, typer.Option(metavar="LO HI STEP")] = None,
+    likes: float | None = None,
     interactions: Annotated[
         bool, typer.Option("--interactions", help="People give items without ratings: clicks, purchases.")
     ] = False,
-    counts: Annotated[
-        int | None,
-        typer.Option(help="How often an item is given counts, up to this often (with --interactions)."),
-    ] = None,
+    counts: int | None = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path("domain.json"),
-    max_per_user: Annotated[
-        int, typer.Option(help="The largest number of items of one user that count (unit user).")
-    ] = 500,
-    column: options.Column = None,
-    titles: options.Titles = None,
-    feature: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="A column of public texts to take along; genres and year by default; may be repeated.",
-        ),
-    ] = None,
-    separator: options.Separator = None,
-    users: Annotated[
-        Path | None,
-        typer.Option(help="The public list of accounts, if any: csv, users.dat, u.user, or a list."),
-    ] = None,
-    user_column: Annotated[str | None, typer.Option(help="Column of the ids in --users.")] = None,
+    max_per_user: int = 500,
+    column: str | None = None,
+    titles: str | None = None,
+    feature: Annotated[list[str] | None, typer.Option(metavar="COLUMN")] = None,
+    separator: str | None = None,
+    users: Path | None = None,
+    user_column: str | None = None,
     personal_epsilon: Annotated[
         list[str] | None,
         typer.Option(
@@ -105,18 +76,15 @@ def domain(
     if json:
         console.print_json({"file": out.name, **_facts(declared)})
         return
-    console.out().print(f"Wrote {out}: {declared}")
+    console.say(f"Wrote {out}: {declared}")
     first = " and ".join(declared.items[:2])
-    console.out().print(f"{declared.n_items:,} items; the first ids: {first}", soft_wrap=True)
+    console.say(f"{declared.n_items:,} items; the first ids: {first}")
     if declared.titles is None and (names := read_list(items, column, separator).names):
-        console.out().print(
-            f"No titles: the columns are {', '.join(names)}; --titles COLUMN takes one", soft_wrap=True
-        )
+        console.say(f"No titles: the columns are {', '.join(names)}; --titles COLUMN takes one")
     delta = min(1e-2 / max_users, 1e-6)
-    console.out().print(
+    console.say(
         f"Next: hushrec plan --domain {out} --epsilon 1 --delta {delta:.0e} --unit user "
         "--adjacency add-remove",
-        soft_wrap=True,
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from hushrec.cli import console, options
-from hushrec.cli.options import Given, grouped
+from hushrec.cli.options import Given, explained, grouped
 from hushrec.files import sha256
 
 if TYPE_CHECKING:
@@ -24,15 +24,12 @@ class _Row(NamedTuple):
     scores: "Mapping[str, Score]"
 
 
+@explained("hushrec.evaluation.protocol:evaluate")
 @grouped
 def evaluate(
     release: Annotated[Path, typer.Argument(help="A release.")],
-    train: Annotated[
-        str, typer.Option(metavar="RATINGS", help="The ratings or interactions that users fold in.")
-    ],
-    test: Annotated[
-        str, typer.Option(metavar="RATINGS", help="The records to predict or find; none may be in --train.")
-    ],
+    train: Annotated[str, typer.Option(metavar="RATINGS")],
+    test: Annotated[str, typer.Option(metavar="RATINGS")],
     domain: options.DomainFile,
     *,
     against: Annotated[Path | None, typer.Option(help="Another release, to compare with.")] = None,
@@ -44,16 +41,8 @@ def evaluate(
             "mrr@K, map@K, novelty@K, coverage@K; may be repeated.",
         ),
     ] = None,
-    likes: Annotated[
-        float | None, typer.Option(help="For rankings of ratings: the lowest rating of an item to be found.")
-    ] = None,
-    fitted: Annotated[
-        str | None,
-        typer.Option(
-            metavar="RATINGS",
-            help="The data that the release was fitted to, if not --train, for the popularity of items.",
-        ),
-    ] = None,
+    likes: float | None = None,
+    fitted: Annotated[str | None, typer.Option(metavar="RATINGS")] = None,
     fold_in: Annotated[
         bool, typer.Option("--fold-in", help="Users whom the release lists fold in their own ratings too.")
     ] = False,

@@ -46,25 +46,10 @@ def fit(
         ),
     ] = None,
     terms: options.BudgetOptions,
-    charge: charges.ChargeOfAny,
-    prior: Annotated[
-        Path | None,
-        typer.Option(
-            help="A release of other people's ratings, private or declared public, that says what is "
-            "expected of the items it shares with the catalogue."
-        ),
-    ] = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Take over no sums of earlier releases of this ledger.")
-    ] = False,
-    without: Annotated[
-        list[int] | None,
-        typer.Option(
-            metavar="RELEASE",
-            help="Leave out the sums of this release, by its number in the ledger, and of those that hold "
-            "them. May be repeated.",
-        ),
-    ] = None,
+    charge: charges.Charge,
+    prior: Path | None = None,
+    fresh: Annotated[bool, typer.Option("--fresh")] = False,
+    without: Annotated[list[int] | None, typer.Option(metavar="RELEASE")] = None,
     model: options.ModelOptions,
     where: Where = "auto",
     source: Given,
@@ -76,14 +61,14 @@ def fit(
     from hushrec.models.du_leighton_patel.released_data import recognised
     from hushrec.release.artefact import Release
 
-    chosen = model.build()
+    named = model.build()
     if where != "spark" and len(ratings) == 1 and recognised(Path(ratings[0])):
         if options.others(ctx, "ratings model settings out"):
             raise ConfigError(
                 f"{ratings[0]} is a released data set: models of it cost nothing and take no options but "
                 "--model, --set and -o"
             )
-        _fit_released(Path(ratings[0]), chosen, out)
+        _fit_released(Path(ratings[0]), named, out)
         return
     declared = None if domain is None else Domain.open(domain)
     spending = _spending(declared, epsilon, terms)
@@ -97,7 +82,7 @@ def fit(
     facts = charges.facts(declared, source.reading.columns, where == "spark")
 
     def plan(stopped: "StoppedFits") -> "Recipe[Release]":
-        return recipe(facts, chosen, spending, public, stopped, fresh=fresh, without=without or ())
+        return recipe(facts, named, spending, public, stopped, fresh=fresh, without=without or ())
 
     def load(recipe: "Recipe[Release]") -> "AnyPeople":
         if spending == "auto":
@@ -107,11 +92,9 @@ def fit(
         return people
 
     with charges.charged(charge, out, plan, load, source.described(ratings)) as made:
-        release, because = made.result, made.recipe.because
-        index = release.statement.ledger["release_index"]
-        repeated = charges.repeated(index) if release.repeated else ""
-        chosen_as = f"Model: {release.model}, because {because}." if because else ""
-        _print_made(release, out, repeated, chosen_as, charges.left(made.ledger))
+        release = made.result
+        chosen = [f"Model: {release.model}, because {made.because}."] if made.because else []
+        _print_made(release, out, *chosen, *made.lines)
 
 
 def _spending(
@@ -163,7 +146,7 @@ def _print_made(release: "Release", out: Path, *lines: str) -> None:
         Paragraph(f"Wrote {out}. {release.taste}"),
         *([Paragraph(helps)] if helps else []),
         *statement.summary(),
-        *(Paragraph(line) for line in lines if line),
+        *map(Paragraph, lines),
         Commands("The whole statement", [f"hushrec show {place}"]),
         Commands("Next", [f"hushrec recommend {place} {example}"]),
     ]

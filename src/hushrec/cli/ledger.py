@@ -10,7 +10,7 @@ import typer
 
 from hushrec import files
 from hushrec.cli import charges, console, options
-from hushrec.cli.options import Group, grouped
+from hushrec.cli.options import Command, Group, explained, grouped
 from hushrec.errors import ConfigError, LedgerError
 
 if TYPE_CHECKING:
@@ -20,22 +20,15 @@ if TYPE_CHECKING:
 app = typer.Typer(
     rich_markup_mode=None, no_args_is_help=True, help="Show, create, extend or export a ledger."
 )
-_MaxReleases = Annotated[int, typer.Option(min=1, help="How many releases the owner plans to make.")]
-_Releases = Annotated[
-    Path | None,
-    typer.Option(
-        help="A folder of releases that may be of the same people, in addition to that of the file."
-    ),
-]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Declared(Group):
     """The owner's declaration."""
 
-    population: Annotated[str, typer.Option(help="Whose data they are; stands in every statement.")] = ""
-    controller: Annotated[str, typer.Option(help="Who answers for the data; stands in every statement.")] = ""
-    contact: Annotated[str, typer.Option(help="Whom to ask; stands in every statement.")] = ""
+    population: str = ""
+    controller: str = ""
+    contact: str = ""
 
 
 def _print_sql(value: bool) -> None:
@@ -46,7 +39,7 @@ def _print_sql(value: bool) -> None:
         raise typer.Exit
 
 
-@app.command()
+@app.command(cls=Command)
 def show(path: charges.LedgerArgument, json: options.Json = False) -> None:
     """Show a population's total ε, what is spent, and on which releases."""
     from hushrec.privacy.ledger.ledger import Ledger
@@ -58,19 +51,20 @@ def show(path: charges.LedgerArgument, json: options.Json = False) -> None:
         console.print_ledger(opened)
 
 
-@app.command()
+@app.command(cls=Command)
+@explained("hushrec.privacy.ledger.ledger:Ledger.create")
 @grouped
 def create(
     path: charges.LedgerArgument,
     *,
     epsilon: options.Epsilon,
     terms: options.BudgetOptions,
-    max_releases: _MaxReleases = 1,
+    max_releases: Annotated[int, typer.Option(min=1)] = 1,
     domain: Annotated[
         Path | None,
         typer.Option(help="The domain that will be charged, for the usual δ and the command to plan it."),
     ] = None,
-    releases: _Releases = None,
+    releases: Path | None = None,
     owner: Declared,
     print_sql: Annotated[
         bool,
@@ -95,10 +89,9 @@ def create(
     if max_releases > 1:
         console.show_blocks([_plan_of(total, max_releases, domain)])
     if not owner.controller:
-        console.out().print(
+        console.say(
             "Statements will not say who answers for the data: hushrec ledger extend LEDGER "
             "--controller NAME --contact ADDRESS",
-            soft_wrap=True,
         )
 
 
@@ -114,7 +107,7 @@ def _plan_of(total: "Budget", releases: int, domain: Path | None) -> "Block":
     return Commands("What each release may cost, and whether its lists hold taste", [command])
 
 
-@app.command()
+@app.command(cls=Command)
 def export(
     path: charges.LedgerArgument,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The file to write; else printed.")] = None,
@@ -128,10 +121,11 @@ def export(
         return
     fix = "choose another file with -o"
     files.write(out, dumps(facts, indent=2) + "\n", LedgerError, fix=fix, new=True)
-    console.out().print(f"Wrote {out}: {len(facts['records']):,} records", soft_wrap=True)
+    console.say(f"Wrote {out}: {len(facts['records']):,} records")
 
 
-@app.command()
+@app.command(cls=Command)
+@explained("hushrec.privacy.ledger.ledger:Ledger.create")
 @grouped
 def extend(
     path: charges.LedgerArgument,
@@ -179,7 +173,7 @@ def extend(
     console.print_ledger(opened)
 
 
-@app.command()
+@app.command(cls=Command)
 def fetch(
     path: charges.LedgerArgument,
     release_index: Annotated[int, typer.Argument(help="The release index, as hushrec ledger show lists it.")],
@@ -201,10 +195,10 @@ def fetch(
     else:
         Release.from_bytes(content)
         files.write(out, content, LedgerError, fix=fix, new=True)
-    console.out().print(f"Wrote {out}: release {release_index}; nothing was charged", soft_wrap=True)
+    console.say(f"Wrote {out}: release {release_index}; nothing was charged")
 
 
-@app.command()
+@app.command(cls=Command)
 def forfeit(
     path: charges.LedgerArgument,
     release_index: Annotated[int, typer.Argument(help="The release index, as hushrec ledger show lists it.")],
@@ -215,5 +209,5 @@ def forfeit(
 
     opened = Ledger.open(path)
     opened.forfeit(release_index)
-    console.out().print(f"Release {release_index} is forfeited: its ε stays spent", soft_wrap=True)
+    console.say(f"Release {release_index} is forfeited: its ε stays spent")
     console.print_ledger(opened)

@@ -23,7 +23,7 @@ def lists(
     domain: options.DomainFile,
     *,
     out: Annotated[Path, typer.Option("--out", "-o", help="The private lists to write, .parquet or .csv.")],
-    n: Annotated[int, typer.Option("-n", min=1, help="Length of each list.")] = 10,
+    n: options.Length = 10,
     allowed: options.Allowed = None,
     where: Where = "auto",
     source: Given,
@@ -42,7 +42,7 @@ def lists(
     opened, declared = Release.open(release), Domain.open(domain)
     ids = None if allowed is None else read_list(allowed).ids
     if ids is not None and (unknown := set(ids) - set(opened.items)):
-        console.err().print(f"Ignored, not in this release's catalogue: {len(unknown):,} ids of {allowed}")
+        console.tell(f"Ignored, not in this release's catalogue: {len(unknown):,} ids of {allowed}")
     if where == "spark":
         from hushrec.curator.recommend_all import recommend_on_spark, write_folder
 
@@ -60,10 +60,9 @@ def lists(
             people = source.load([ratings], rated, where)
         console.print_confidential(source.described([ratings]), people)
         write_lists(recommend_all(opened, people, n, allowed=ids, progress=progress_bar(console.err())), out)
-    console.out().print(
+    console.say(
         f"Wrote {out}, for you alone: each list is made of its user's own rows, and no guarantee covers it. "
         f"Show each user their own list; never publish the {'folder' if out.is_dir() else 'file'}.",
-        soft_wrap=True,
     )
 
 

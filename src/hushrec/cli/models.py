@@ -2,26 +2,16 @@
 
 import inspect
 import json
-import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
 import hushrec as hr
 from hushrec.cli import console, options
-from hushrec.errors import HushrecError
 from hushrec.models import METHODS, MODELS, class_of, command_name, page
 
-if TYPE_CHECKING:
-    from hushrec.settings import Setting
-
-_ITEMS, _USERS, _DELTA = 1000, 100_000, 1e-8
-"""The public facts under which default splits are shown."""
-_AT_A_GLANCE = ("predicts by", "releases", "paper")
-_WIDE = 110
-"""Columns of a terminal from which on the list has room for papers."""
+_AT_A_GLANCE = ("predicts by", "releases", "lists users", "paper")
 
 
 def models(
@@ -57,11 +47,9 @@ def facts(name: str) -> dict[str, Any]:
         "description": (inspect.getdoc(kind) or "").replace("``", ""),
         "feedback": getattr(kind, "feedback", "ratings"),
         "supports": _supports(kind),
-        "needs_roster": _needs_roster(kind),
         **{fact.replace(" ", "_"): glance.get(fact, "").replace("`", "") for fact in _AT_A_GLANCE},
-        "settings": [_said(setting) for setting in kind.listed()],
-        "default_split": list(_splits(kind)),
-        "page": _page(public_name),
+        "settings": [{**one._asdict(), "meaning": one.meaning.replace("``", "")} for one in kind.listed()],
+        "page": f"docs/models/{page(public_name)}" if public_name else "",
     }
 
 
@@ -84,60 +72,6 @@ def _supports(kind: Any) -> list[list[str]]:
     return [list(pair) for pair in sorted(kind.supports, reverse=True)]
 
 
-def _page(public_name: str | None) -> str:
-    if public_name is None:
-        return ""
-    return f"docs/models/{page(public_name)}"
-
-
-def _said(setting: "Setting") -> dict[str, Any]:
-    return {**setting._asdict(), "meaning": setting.meaning.replace("``", "")}
-
-
-def _domain(feedback: str, *, roster: bool) -> Any:
-    from hushrec.data.domain import Domain
-
-    users = range(_USERS) if roster else None
-    scale = (1, 5, 1) if feedback == "ratings" else None
-    return Domain(range(_ITEMS), scale=scale, max_users=_USERS, users=users)
-
-
-def _budgets(kind: Any) -> Iterator[Any]:
-    from hushrec.privacy.accounting.budget import Budget
-
-    for unit, adjacency in _supports(kind):
-        yield Budget(epsilon=1.0, delta=_DELTA, unit=unit, adjacency=adjacency)  # type: ignore[arg-type]
-
-
-def _needs_roster(kind: Any) -> bool:
-    """Whether the model, at its defaults, asks the domain for the list of users."""
-    from hushrec.errors import DomainError
-
-    if not (kind.supports and hasattr(kind, "queries")):
-        return False
-    domain, budget = _domain(kind.feedback, roster=False), next(_budgets(kind))
-    try:
-        kind().queries(domain, budget)
-    except DomainError:
-        return True
-    except HushrecError:  # says nothing of a roster
-        return False
-    return False
-
-
-def _splits(kind: Any) -> Iterator[dict[str, Any]]:
-    """The default split of the budget at ε = 1, for each unit and adjacency that a model supports."""
-    if not (kind.supports and hasattr(kind, "queries")):
-        return
-    domain, model = _domain(kind.feedback, roster=_needs_roster(kind)), kind()
-    for budget in _budgets(kind):
-        try:
-            split = model.budget_split(domain, budget)
-        except HushrecError:  # the defaults do not go with this pair
-            continue
-        yield {"unit": budget.unit, "adjacency": budget.adjacency, "split": split}
-
-
 def _adjacencies(supports: list[list[str]]) -> dict[str, str]:
     by_unit = {
         unit: sorted(adjacency for of, adjacency in supports if of == unit) for unit in ("user", "record")
@@ -146,72 +80,50 @@ def _adjacencies(supports: list[list[str]]) -> dict[str, str]:
 
 
 def _print_all(groups: Mapping[str, list[dict[str, Any]]]) -> None:
-    screen = console.out()
-    papers = screen.width >= _WIDE
+    from hushrec.documents.document import Block, Paragraph, Section, Table
+
+    heads = ["name", "unit user", "unit record", "predicts by, or releases"]
+    blocks: list[Block] = []
     for title, listed in groups.items():
-        screen.print(title, style="bold")
-        columns = ["name", "unit user", "unit record", "roster", "predicts by, or releases"]
-        shown = console.table(*columns, *["paper"] * papers, left=6)
-        for column in shown.columns[:4]:
-            column.no_wrap = True
-        for model in listed:
-            row = [
+        rows = [
+            (
                 model["name"],
                 *_adjacencies(model["supports"]).values(),
-                "needed" if model["needs_roster"] else "",
                 model["predicts_by"] or model["releases"],
-                *[model["paper"]] * papers,
-            ]
-            shown.add_row(*row)
-        screen.print(shown)
-        screen.print()
-    screen.print(
-        "Under a unit: the adjacencies that are protected; both are add-remove and replace. hushrec models "
-        "NAME shows one with its paper and its settings."
-    )
+            )
+            for model in listed
+        ]
+        blocks.append(Section(title, [Table(title, heads, rows, left=len(heads))]))
+    told = "Under a unit: the adjacencies that are protected; both are add-remove and replace. "
+    told += "hushrec models NAME shows one with its paper and its settings."
+    console.show_blocks([*blocks, Paragraph(told)])
 
 
 def _print_one(model: Mapping[str, Any]) -> None:
-    screen = console.out()
-    screen.print(f"{model['name']} ({model['class']})", style="bold", soft_wrap=True)
-    screen.print()
-    for paragraph in model["description"].split("\n\n"):
-        form = paragraph if paragraph.startswith(" ") else " ".join(paragraph.split())
-        screen.print(form)
-        screen.print()
+    from hushrec.documents.document import Block, Facts, Paragraph, Table
+
     pairs = "; ".join(f"unit {unit} under {adjacency}" for unit, adjacency in model["supports"])
     about = {
         "learns from": model["feedback"],
         "protects": pairs,
-        "roster": "needed: the list of users must be public" if model["needs_roster"] else "not needed",
         **{fact: model[fact.replace(" ", "_")] for fact in _AT_A_GLANCE},
         "page": model["page"],
     }
-    lines = console.table("", "", left=2)
-    lines.show_header = False
-    for fact, value in about.items():
-        if value:
-            lines.add_row(fact, value)
-    screen.print(lines)
-    screen.print()
-    shown = console.table("setting", "type", "default", "meaning", left=4)
+    settings = []
     for setting in model["settings"]:
-        only = f" (only with {setting['only']})" if setting["only"] else ""
         default = json.dumps(setting["default"], ensure_ascii=False).strip('"').replace("null", "none")
-        default = "required" if setting["required"] else default
-        shown.add_row(setting["setting"], setting["type"], default, f"{setting['meaning']}{only}")
-    screen.print(shown)
-    for default in model["default_split"]:
-        screen.print()
-        parts = ", ".join(_parts(default["split"]))
-        screen.print(
-            f"Default split of ε = 1 per {default['unit']}, {default['adjacency']}, for {_ITEMS:,} items and "
-            f"up to {_USERS:,} users: {parts}."
+        settings.append(
+            (
+                setting["setting"],
+                setting["type"],
+                "required" if setting["required"] else default,
+                setting["meaning"] + (f" (only with {setting['only']})" if setting["only"] else ""),
+            )
         )
-
-
-def _parts(split: Mapping[str, float]) -> Iterator[str]:
-    """Say what each measurement gets; equal epochs are one part."""
-    alike = Counter((re.sub(r" \d+$", "", name), f"{part:.1%}") for name, part in split.items())
-    for (name, part), times in alike.items():
-        yield f"{name} {part}" if times == 1 else f"{name} 1 to {times} {part} each"
+    blocks: list[Block] = [
+        Paragraph(f"{model['name']} ({model['class']})"),
+        *(Paragraph(" ".join(text.split())) for text in model["description"].split("\n\n")),
+        Facts([(fact, value) for fact, value in about.items() if value]),
+        Table("Settings", ("setting", "type", "default", "meaning"), settings, left=4),
+    ]
+    console.show_blocks(blocks)

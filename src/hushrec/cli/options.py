@@ -1,18 +1,23 @@
-"""Options that several commands share, named as in the library.
+"""Options that several commands share, named and explained as in the library.
 
-Options that go together are one value to a command, and one option each on its command line.
+Options that go together are one value to a command, and one option each on its command line. An option
+without a help of its own has that of the library's argument of the same name.
 """
 
 import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from functools import wraps
-from inspect import Parameter, Signature, signature
+from importlib import import_module
+from inspect import Parameter, Signature, getdoc, signature
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from hushrec import models
 from hushrec.errors import ConfigError, DataError, DomainError
@@ -63,6 +68,56 @@ def _taken(values: dict[str, Any], kind: type[Group]) -> dict[str, Any]:
     return {field.name: values.pop(field.name) for field in fields(kind)}
 
 
+SHARED = (
+    "hushrec.curator.fit:fit",
+    "hushrec.privacy.accounting.budget:Budget",
+    "hushrec.data.reading:Reading",
+    "hushrec.data.domain:Domain.from_catalogue",
+)
+"""What explains options of several commands, where nothing of a command's own does."""
+
+
+class Command(TyperCommand):
+    """A command whose options are explained where the library explains its arguments.
+
+    That is read only when the help is asked for, so no other call imports what it does not need.
+    """
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help, with the library's where an option has none."""
+        lacking = {one["name"]: one for one in map(vars, self.params) if not one.get("help", "none to give")}
+        for home in (*getattr(self.callback, "homes", ()), *SHARED):
+            for name, text in arguments(home) if lacking else ():
+                # An option that may be given several times, such as --feature, is one of the features.
+                option = lacking.pop(name, None) or lacking.pop(name.removesuffix("s"), None)
+                if option:
+                    option["help"] = text
+        assert not lacking, f"nothing explains {', '.join(lacking)}"
+        super().format_help(ctx, formatter)
+
+
+def explained(*homes: str) -> Callable[[Callable[..., Returned]], Callable[..., Returned]]:
+    """Name the functions and classes, as ``module:name``, whose arguments a command offers as options."""
+
+    def marked(command: Callable[..., Returned]) -> Callable[..., Returned]:
+        vars(command)["homes"] = homes
+        return command
+
+    return marked
+
+
+def arguments(home: str) -> Iterator[tuple[str, str]]:
+    """Yield the arguments of a function or class, each with what its docstring says of it."""
+    module, _, name = home.partition(":")
+    documented = getdoc(attrgetter(name)(import_module(module))) or ""
+    section = re.search(r"^Args:\n((?: {4}.*\n?|\n)+)", documented, re.MULTILINE)
+    entries = re.findall(r"^ {4}(\w[\w, ]*): (.*(?:\n {8}.*)*)", section[1] if section else "", re.MULTILINE)
+    for names, text in entries:
+        line = " ".join(text.replace("``", "").split())
+        for one in names.split(", "):
+            yield one, line[0].upper() + line[1:]
+
+
 METHOD_NAMES = tuple(map(models.command_name, models.METHODS))
 
 
@@ -81,18 +136,13 @@ Settings = Annotated[
         help="A setting of the model, such as rank=20, noise=laplace, covariance.clip=0.2; may be repeated.",
     ),
 ]
-Separator = Annotated[str | None, typer.Option(help="Separator of csv and tsv, one character.")]
-Column = Annotated[str | None, typer.Option(help="Column of the ids; the first one by default.")]
-Titles = Annotated[
-    str | None, typer.Option(help="Column of the titles; title or name by default, if there is one.")
-]
 Key = Annotated[
     Path | None,
     typer.Option(
         "--key", metavar="PUB", help="The owner's public key: refuse a release that it did not sign."
     ),
 ]
-Epsilon = Annotated[float, typer.Option(help="ε, the largest privacy loss.")]
+Epsilon = Annotated[float, typer.Option()]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,20 +233,9 @@ class MethodOptions(Group):
 class BudgetOptions(Group):
     """All of a budget but its ε."""
 
-    delta: Annotated[
-        float | None, typer.Option(help="δ, below 1/(10 · users); 0 with Laplace noise, or for a pure ε.")
-    ] = None
-    unit: Annotated[
-        Literal["user", "record"] | None,
-        typer.Option(help="The protected unit: all that one user gave, or one record."),
-    ] = None
-    adjacency: Annotated[
-        Literal["add-remove", "replace", "replace-items"] | None,
-        typer.Option(
-            help="add-remove hides whether the unit is present; replace hides only its content; "
-            "replace-items hides only which items the ratings are of."
-        ),
-    ] = None
+    delta: float | None = None
+    unit: Literal["user", "record"] | None = None
+    adjacency: Literal["add-remove", "replace", "replace-items"] | None = None
 
     def with_epsilon(self, epsilon: float | None, usual: str) -> "Budget | None":
         """The budget, or None if no option names any part of it.
@@ -357,7 +396,6 @@ class Given(Group):
     column: Annotated[
         list[str] | None,
         typer.Option(
-            "--column",
             metavar="NAME=COLUMN",
             help="The column of user_id, item_id, rating, count, timestamp or personal_epsilon (each user's "
             "own): a name, or a position from 0.",
@@ -366,15 +404,13 @@ class Given(Group):
     format: Annotated[
         str | None, typer.Option(help="File format, if the name does not tell: csv, dat, …")
     ] = None
-    separator: Separator = None
-    decimal: Annotated[str, typer.Option(help="Decimal sign of csv and tsv, . or ,")] = "."
-    quotes: Annotated[
-        bool, typer.Option("--quotes/--no-quotes", help="Whether double quotes enclose cells of csv and tsv.")
-    ] = True
+    separator: str | None = None
+    decimal: str = "."
+    quotes: bool = True
 
     @property
     def reading(self) -> "Reading":
-        """The same, as the library takes it."""
+        """What ``hushrec.load`` takes."""
         from hushrec.data.reading import Reading
 
         columns = named_columns(self.column) or {}

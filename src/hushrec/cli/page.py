@@ -34,7 +34,7 @@ def page(
             help="The column of id, title, year, genres or picture in --titles, if it has another name.",
         ),
     ] = None,
-    separator: options.Separator = None,
+    separator: str | None = None,
     key: Annotated[
         Path | None,
         typer.Option(
@@ -68,13 +68,10 @@ def page(
     if not written.release.personal:
         warnings.append("this release holds no taste: everybody gets the same list")
     for warning in warnings:
-        console.err().print(f"Warning: {warning}", soft_wrap=True, highlight=False)
+        console.tell(f"Warning: {warning}")
     size = sum(path.stat().st_size for path in written.files)
-    screen = console.out()
-    screen.print(f"Wrote {out}: {len(written.files):,} files, {size / 1e6:,.1f} MB", soft_wrap=True)
-    screen.print(
-        f"Look at it: python3 -m http.server -d {out} 8000, then http://localhost:8000", soft_wrap=True
-    )
+    console.say(f"Wrote {out}: {len(written.files):,} files, {size / 1e6:,.1f} MB")
+    console.say(f"Look at it: python3 -m http.server -d {out} 8000, then http://localhost:8000")
 
 
 def title_table(
@@ -117,9 +114,7 @@ def title_table(
             f"titles of {chosen.get('title') or table.titles_column()}",
             *named.values(),
         ]
-        console.err().print(
-            f"Taken from {path}: {escaped(', '.join(taken))}", soft_wrap=True, highlight=False
-        )
+        console.tell(f"Taken from {path}: {escaped(', '.join(taken))}")
     texts = {name: features.get(named.get(name, name), ()) for name in _SHOWN}
     return ItemTable(
         table.ids,

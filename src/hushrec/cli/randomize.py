@@ -33,9 +33,9 @@ def randomize(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The data set to write, .parquet or .csv.")
     ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="ε, the largest privacy loss of a user.")] = None,
+    epsilon: float | None = None,
     terms: options.BudgetOptions,
-    charge: charges.ChargeOfAny,
+    charge: charges.Charge,
     plan: Annotated[bool, typer.Option("--plan", help="Show the cost, and read no ratings.")] = False,
     collect: Annotated[
         bool,
@@ -86,9 +86,7 @@ def randomize(
         lambda _: source.load(records, declared, "memory"),
         source.described(records),
     ) as made:
-        data, index = made.result, made.result.statement.ledger["release_index"]
-        repeated = charges.repeated(index) if data.repeated else ""
-        _print_made(data, following, written, repeated, charges.left(made.ledger))
+        _print_made(made.result, following, written, *made.lines)
 
 
 def _collect(reports: list[str] | None, out: Path | None) -> None:
@@ -114,7 +112,7 @@ def _print_made(data: "ReleasedData", following: str, written: str, *lines: str)
     statement = data.statement
     blocks: list[Block] = [Paragraph(written), *statement.first()]
     blocks += (block for block in statement.plain() if isinstance(block, Paragraph))
-    blocks += (Paragraph(line) for line in lines if line)
+    blocks += map(Paragraph, lines)
     console.show_blocks([*blocks, Commands("Next", [following])])
 
 

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hushrec.cli import console, options
-from hushrec.cli.options import Group, grouped
+from hushrec.cli.options import Group, explained, grouped
 from hushrec.errors import DataError
 from hushrec.text import escaped
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from hushrec.release.client import Client, Recommendation
     from hushrec.release.lists import Reason
 
@@ -59,6 +57,7 @@ class OwnOptions(Group):
         return numbers or items or None
 
 
+@explained("hushrec.release.client:Client.recommend")
 @grouped
 def recommend(
     ctx: typer.Context,
@@ -72,17 +71,13 @@ def recommend(
             help="List the items most like this one instead, the same for everybody; no ratings are needed.",
         ),
     ] = None,
-    user: Annotated[
-        str | None, typer.Option(metavar="ID", help="A user whom the release lists, instead of ratings.")
-    ] = None,
+    user: Annotated[str | None, typer.Option(metavar="ID")] = None,
     n: options.Length = 10,
     exclude: Annotated[
         list[str] | None, typer.Option(metavar="ITEM", help="An item not to recommend; may be repeated.")
     ] = None,
     allowed: options.Allowed = None,
-    diversity: Annotated[
-        float, typer.Option(min=0, max=1, help="0: the best items; above: items less like each other.")
-    ] = 0,
+    diversity: Annotated[float, typer.Option(min=0, max=1)] = 0,
     why: Annotated[
         bool, typer.Option("--why", help="Show which items of yours, or features of them, moved each most.")
     ] = False,
@@ -126,7 +121,7 @@ def recommend(
         return
     _print(client, rows, reasons)
     if not client.release.personal:
-        console.err().print(words.say("taste.this_same", why=client.release.why_same), soft_wrap=True)
+        console.tell(words.say("taste.this_same", why=client.release.why_same))
 
 
 def _ids_of(path: Path) -> list[str]:
@@ -149,13 +144,11 @@ def _item_ids(client: "Client", names: Iterable[str]) -> dict[str, str]:
             raise DataError(f"{name!r} may be {', '.join(choices)}: give another id, or a title in full")
         (ids_by_name[name],) = ids
         if ids[0] != name:
-            console.err().print(f"{escaped(name)}: {client.title(ids[0])} ({ids[0]})", soft_wrap=True)
+            console.tell(f"{escaped(name)}: {client.title(ids[0])} ({ids[0]})")
         elif not client.find(name):
             unknown.append(name)
     if unknown:
-        console.err().print(
-            f"Ignored, not in this release's catalogue: {escaped(', '.join(sorted(unknown)))}", soft_wrap=True
-        )
+        console.tell(f"Ignored, not in this release's catalogue: {escaped(', '.join(sorted(unknown)))}")
     return ids_by_name
 
 
@@ -175,19 +168,16 @@ def _print_similar(client: "Client", item: str, n: int, json: bool) -> None:
         console.print_json({"item": item, "similar": alike})
         return
     titles = bool(client.release.titles)
-    listed = _table(["rank", "item", *["title"] * titles, "similarity"])
-    for name, score, rank in rows:  # the similarity has no unit
-        listed.add_row(str(rank), name, *[client.title(name)] * titles, f"{score:.2f}")
-    console.out().print(listed)
+    _show(
+        ["rank", "item", *["title"] * titles, "similarity"],  # which has no unit
+        [(str(rank), name, *[client.title(name)] * titles, f"{score:.2f}") for name, score, rank in rows],
+    )
 
 
-def _table(columns: list[str]) -> "Table":
-    """An empty table of items, whose texts stand on the left."""
-    listed = console.table(*columns, left=0)
-    for column, name in zip(listed.columns, columns, strict=True):
-        if name in ("item", "title", "why"):
-            column.justify = "left"
-    return listed
+def _show(heads: list[str], rows: list[tuple[str, ...]]) -> None:
+    from hushrec.documents.document import Table
+
+    console.show_blocks([Table("List", heads, rows, left=len(heads))])
 
 
 def _facts(
@@ -221,8 +211,7 @@ def _print(
     client: "Client", rows: "Iterable[Recommendation]", reasons: "Mapping[str, Iterable[Reason]]"
 ) -> None:
     stars, titles, why = client.release.feedback == "ratings", bool(client.release.titles), bool(reasons)
-    columns = ["rank", "item", *["title"] * titles, "score", *["rating"] * stars, *["why"] * why]
-    listed = _table(columns)
+    listed = []
     for item, score, rank, rating in rows:
         because = "; ".join(
             f"{'pulled up' if why.contribution > 0 else 'pushed down'} by {_cause(client, why)} "
@@ -231,8 +220,8 @@ def _print(
         )
         title = [client.title(item)] * titles
         predicted = [f"{rating:.2f}"] if rating is not None else []
-        listed.add_row(str(rank), item, *title, _figure(score, stars), *predicted, *[because] * why)
-    console.out().print(listed)
+        listed.append((str(rank), item, *title, _figure(score, stars), *predicted, *[because] * why))
+    _show(["rank", "item", *["title"] * titles, "score", *["rating"] * stars, *["why"] * why], listed)
 
 
 def _cause(client: "Client", why: "Reason") -> str:

@@ -97,7 +97,7 @@ def _sign(release: Path, key: Path, new_key: bool) -> None:
         secret = _passphrase("Passphrase") if signature.is_encrypted(key) else ""
     said.append(f"Wrote {signature.sign(release, key, passphrase=secret)}: publish it next to {release.name}")
     for line in said:
-        console.err().print(line, soft_wrap=True)
+        console.tell(line)
 
 
 def _passphrase(asked: str, *, new: bool = False) -> str:
@@ -150,4 +150,4 @@ def _write_page(release: Path, key: Path | None, out: Path) -> None:
     statement = _opened(release, key).statement
     page = statement_html(statement, f"{release.name}, SHA-256 {sha256(release)}")
     write(out, page, ReleaseError, fix="choose another file with --html")
-    console.out().print(f"Wrote {out}", soft_wrap=True)
+    console.say(f"Wrote {out}")

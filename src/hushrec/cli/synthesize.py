@@ -5,19 +5,17 @@ from typing import Annotated
 
 import typer
 
-from hushrec.cli import console
+from hushrec.cli import console, options
 
 
+@options.explained("hushrec.release.synthesis.synthetic_people:SyntheticPeople")
 def synthesize(
     release: Annotated[Path, typer.Argument(help="A release.")],
     *,
     n: Annotated[
         int, typer.Option("-n", min=1, help="Number of people; take several times that of the real ones.")
     ] = 20_000,
-    mean_items: Annotated[
-        float | None,
-        typer.Option(min=1, help="Mean number of items each; by default what the release says, or 50."),
-    ] = None,
+    mean_items: Annotated[float | None, typer.Option(min=1)] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same people.")] = 0,
     out: Annotated[Path, typer.Option("--out", "-o", help="The table to write, .parquet or .csv.")],
 ) -> None:
@@ -34,10 +32,8 @@ def synthesize(
     with console.bars():
         people = Release.open(release).synthesize(n, seed=seed, mean_items=mean_items)
     write_people(people, out, progress=progress_bar(console.err()))
-    screen = console.out()
-    screen.print(
+    console.say(
         f"Wrote {out}: {n:,} synthetic people with {people.lengths.mean:,.1f} items each on average",
-        soft_wrap=True,
     )
     for sentence in people.sayings():
-        screen.print(f"  {sentence}", soft_wrap=True, highlight=False)
+        console.say(f"  {sentence}")

@@ -1,11 +1,9 @@
 """``hushrec --version``: which hushrec this is, and whether this machine has what releases need."""
 
-import os
-import platform
 import sqlite3
 import tempfile
 import time
-from importlib import metadata, util
+from importlib import metadata
 from pathlib import Path
 
 import typer
@@ -15,44 +13,27 @@ from hushrec.cli import console
 from hushrec.errors import SamplerError
 
 _PARTS = ("numpy", "scipy", "numba", "pyarrow", "duckdb", "pydantic", "safetensors", "cryptography")
-_EXTRAS = {
-    "postgres": ("psycopg",),
-}
 
 
-def version(*, verbose: bool, json: bool) -> None:
-    """Print the version, or check this installation.
-
-    Versions, noise sampler, processors, memory, compiled loops, SQLite, extras. Exits with 1 if one fails.
-    """
+def version(*, verbose: bool) -> None:
+    """Print the version, or check this installation. Exits with 1 if a check fails."""
     if not verbose:
         print(f"hushrec {hushrec.__version__}")
         return
+    from hushrec.documents.document import Facts
+
     with console.working("testing the noise sampler"):
         noise = _sampler()
     sqlite = _sqlite()
-    facts = {
-        "hushrec": f"{hushrec.__version__}, Python {platform.python_version()}",
-        "parts": ", ".join(f"{part} {metadata.version(part)}" for part in _PARTS),
-        "noise sampler": noise,
-        "processors": str(os.cpu_count()),
-        "memory": _memory(),
-        "compiled loops": _loops(),
-        "SQLite": sqlite,
-    }
-    for extra, modules in _EXTRAS.items():
-        missing = [module for module in modules if util.find_spec(module) is None]
-        facts[f"extra {extra}"] = (
-            f"missing {', '.join(missing)}: pip install 'hushrec[{extra}]'" if missing else "present"
-        )
-    if json:
-        console.print_json(facts)
-    else:
-        listed = console.table("", "", left=2)
-        listed.show_header = False
-        for row in facts.items():
-            listed.add_row(*row)
-        console.out().print(listed)
+    facts = [
+        ("hushrec", hushrec.__version__),
+        ("parts", ", ".join(f"{part} {metadata.version(part)}" for part in _PARTS)),
+        ("noise sampler", noise),
+        ("memory", _memory()),
+        ("compiled loops", _loops()),
+        ("SQLite", sqlite),
+    ]
+    console.show_blocks([Facts(facts)])
     if "FAILED" in noise + sqlite:
         raise typer.Exit(1)
 
@@ -91,11 +72,7 @@ def _sqlite() -> str:
     """Ledgers need STRICT tables (SQLite 3.37) and a write-ahead log."""
     if sqlite3.sqlite_version_info < (3, 37):
         return f"FAILED: {sqlite3.sqlite_version} is older than 3.37; install a newer Python"
-    try:
-        place = tempfile.TemporaryDirectory()
-    except OSError:
-        return f"{sqlite3.sqlite_version}, log not tried: there is no folder for temporary files"
-    with place as folder:
+    with tempfile.TemporaryDirectory() as folder:
         connection = sqlite3.connect(Path(folder) / "test.db")
         (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
         connection.close()

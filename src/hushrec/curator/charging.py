@@ -4,8 +4,8 @@ A verb plans a *recipe* from public facts alone, and ``charged`` does the rest. 
 refused here or by the ledger, before the charge, for every verb, and every store of ledgers and people.
 """
 
-from collections.abc import Callable, Collection
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -24,9 +24,11 @@ from hushrec.errors import (
 from hushrec.privacy.accounting.plan import Plan, require_strong
 from hushrec.privacy.grant import Grant
 from hushrec.privacy.ledger import anchors
+from hushrec.privacy.ledger.history import Charge
 from hushrec.privacy.ledger.ledger import Ledger, folders
 from hushrec.privacy.ledger.stores.places import store_of
 from hushrec.privacy.noise.entropy import Entropy
+from hushrec.privacy.sums_on_disk import ChargeSums
 from hushrec.sums.footprint import Footprint
 from hushrec.text import above
 
@@ -84,21 +86,12 @@ def charged(
     Privacy: charged (every measurement of the plan).
     """
     ledger, plan, seeded = stopped.ledger, recipe.plan, entropy is not None
-    accept = accepted(accept)
-    digest = cache(people.digest)
+    accept, digest = accepted(accept), cache(people.digest)
     found = None if seeded or ledger is None else stopped.under(plan.key(ledger.id), digest)
-    if ledger is not None and found and found[0].state == "made":  # the same bytes, at no cost
-        charge, sums = found
-        try:
-            result = recipe.read(ledger.artefact(charge.release_index))
-        except ReleaseError as error:  # of a data set this large the ledger keeps the facts alone
-            sums.remove()
-            error.add_note("If no file was saved, its charge is spent, and the same call makes another.")
-            raise
-        if save:
-            save(result)
-        sums.remove()
-        return result
+    if ledger is not None and found and found[0].state == "made":
+        return _made_before(ledger, *found, recipe, save)
+
+    # Whatever may be refused, or fail, does so here, before the charge.
     claims = not seeded and (ledger.kept if ledger else True)
     flaws = accept if claims and not recipe.awaited else None
     verified = digest if claims or recipe.public_people else None
@@ -106,39 +99,75 @@ def charged(
     measure = recipe.prepare(people)
     if ledger is None:
         if start is None:
-            raise LedgerError(
-                'a private release is charged to a ledger: pass ledger="ledger.db"; to create it, once, call '
-                "hushrec.Ledger.create(path, total)"
-            )
+            raise LedgerError(_NO_LEDGER)
         ledger = start()
     kept = found[1] if found else stopped.new(ledger) if claims else None
     if kept and not found:
         kept.set_people(digest())
     elif kept and not kept.is_of(digest()) and "changed" not in accept:
         raise ChargeUnpublished(_CHANGED)
+
+    # The charge is on disk, or is that of the stopped fit, when the grant is here.
     try:
         grant = ledger.charge(plan, sums=kept, entropy=entropy, accept=accept)
     except BaseException:
         if kept:
             drop_uncharged(ledger, kept)
         raise
-    try:
+
+    # Measured, and stated, through the grant alone; then the ledger keeps what was made.
+    with _loss_told(grant, plan, ledger):
         result = measure(grant)
         carried = kept.hand_over(grant.later) if kept and grant.later else ""
         ledger.finish(grant, recipe.content(result), carried)
-    except BaseException as error:
-        note = _loss(grant, plan, ledger)
-        if isinstance(error, MemoryError):
-            exceeded = MemoryExceeded("there is too little memory for this release; free some memory")
-            exceeded.add_note(note)
-            raise exceeded from None
-        error.add_note(note)
-        raise
     if save:
         save(result)
     if kept:
         kept.remove()
     return result
+
+
+def _made_before(
+    ledger: Ledger,
+    charge: Charge,
+    sums: ChargeSums,
+    recipe: Recipe[Made],
+    save: Callable[[Made], object] | None,
+) -> Made:
+    """Read the bytes that the ledger keeps of a charge whose file was perhaps never written, at no cost."""
+    try:
+        result = recipe.read(ledger.artefact(charge.release_index))
+    except ReleaseError as error:  # of a data set this large the ledger keeps the facts alone
+        sums.remove()
+        error.add_note("If no file was saved, its charge is spent, and the same call makes another.")
+        raise
+    if save:
+        save(result)
+    sums.remove()
+    return result
+
+
+@contextmanager
+def _loss_told(grant: Grant, plan: Plan, ledger: Ledger) -> Iterator[None]:
+    """Say of an error inside what it costs: nothing where the sums are kept, else the charge."""
+    try:
+        yield
+    except BaseException as error:
+        told: BaseException = error
+        if isinstance(error, MemoryError):
+            told = MemoryExceeded("there is too little memory for this release; free some memory")
+        if grant.kept:
+            told.add_note("The charge stays open: the same call goes on, at no further cost.")
+        else:
+            with suppress(HushrecError):  # what failed comes first
+                ledger.forfeit(grant)
+            told.add_note(
+                f"The charge stays spent, ε = {above(plan.epsilon)} at δ = {above(plan.budget.delta)}: noise "
+                "is never drawn twice under one charge."
+            )
+        if told is error:
+            raise
+        raise told from None
 
 
 def starting(
@@ -164,14 +193,7 @@ _CHANGED = (
     'go on with these rows, accept it: accept="changed", or --accept changed'
 )
 
-
-def _loss(grant: Grant, plan: Plan, ledger: Ledger) -> str:
-    """What a failure after the charge costs: nothing where the sums are kept, else the charge."""
-    if grant.kept:
-        return "The charge stays open: the same call goes on, at no further cost."
-    with suppress(HushrecError):  # what failed comes first
-        ledger.forfeit(grant)
-    return (
-        f"The charge stays spent, ε = {above(plan.epsilon)} at δ = {above(plan.budget.delta)}: noise is "
-        "never drawn twice under one charge."
-    )
+_NO_LEDGER = (
+    'a private release is charged to a ledger: pass ledger="ledger.db"; to create it, once, call '
+    "hushrec.Ledger.create(path, total)"
+)

@@ -155,6 +155,7 @@ def recipe(
     state = account.state() if account and account.kept else None
     held = stopped.waiting if named in (None, stopped.waiting and stopped.waiting.budget) else None
 
+    # The model: as named, or suggested by what its year may cost; one that takes nothing over, by its share.
     because = ""
     if model is None:
         whole = held.year.whole if held and held.year else state and whole_of(state, named, fresh=fresh)
@@ -164,11 +165,13 @@ def recipe(
             alone = _spent(named, account, held, None)
             model, because = choice(domain, alone, personal_epsilon=facts.has_personal_epsilon)
     model.require_feedback(domain)
+    # The year: a stopped fit's own, if it goes on; else what the ledger lets this release take over.
     year = None
     if state and isinstance(model, PrivateModel):
         goes_on = held is not None and _goes_on(held, model, domain, fresh, without)
         anew = None if goes_on else year_of(model, domain, state, named, fresh=fresh, without=without)
         year = held.year if held and goes_on else anew
+    # The budget, and the measurements that the model lists under it, with what is public about items.
     spent = _spent(named, account, held, year)
     _require_suitable(model, spent, facts)
     public, earlier = item_prior(model, domain, prior), None

@@ -198,17 +198,13 @@ def _declared(domain: Domain) -> Clause:
         "max_users": domain.max_users,
         "given": domain.feedback,
     }
-    name = "assumes.catalogue"
     if domain.rating_scale is not None:
         facts |= dict(zip(("lo", "hi", "step"), domain.rating_scale, strict=True))
-        name = "assumes.catalogue_scale"
-    if domain.likes is not None:
-        facts["likes"] = domain.likes
-        name = "assumes.catalogue_likes"
     if domain.counts is not None:
-        facts["counts"] = domain.counts
-        name = "assumes.catalogue_counts"
-    return Clause(name, facts)
+        return Clause("assumes.catalogue_counts", {**facts, "counts": domain.counts})
+    if domain.likes is not None:
+        return Clause("assumes.catalogue_likes", {**facts, "likes": domain.likes})
+    return Clause("assumes.catalogue" if domain.rating_scale is None else "assumes.catalogue_scale", facts)
 
 
 def _expected(domain: Domain) -> Clause | None:

@@ -20,6 +20,9 @@ from hushrec.text import above
 class StoppedFits:
     """The charges whose fit was stopped and can go on here, each with its folder, held by this process.
 
+    Folders that nothing goes on from are removed: those of fits that were stopped before their charge, or
+    that were given up. Those that another process holds are passed over.
+
     Args:
         ledger: the ledger; None for a new one, or none.
         sums: where its sums are kept, as for ``stopped_fits``.
@@ -32,24 +35,30 @@ class StoppedFits:
         self.ledger, self._sums, self._stack = ledger, sums, stack
         self._held: dict[str, ChargeSums] = {}
         """The folders of open and made charges, by their token."""
+        if ledger is None or not ledger.kept:
+            return
+        folder = sums_of(ledger, sums)
+        ledger.require_known(folder.marks())
+        for held in folder.free():
+            stack.enter_context(held)
+            if _given_up(ledger.state().under(held.token)):
+                held.remove()
+            else:
+                self._held[held.token] = held
+        handed_over = folder.carrieds()  # before the ledger is asked: what is written meanwhile stays
+        state = ledger.state()
+        for token, place in handed_over.items():
+            if _given_up(state.under(token)):
+                place.unlink(missing_ok=True)
+        _name_others(ledger, folder)
 
     def new(self, ledger: Ledger) -> ChargeSums:
         """The folder of a new charge."""
-        return self._stack.enter_context(self.folder(ledger).new())
+        return self._stack.enter_context(sums_of(ledger, self._sums).new())
 
     def folder(self, ledger: Ledger) -> SumsFolder:
         """The folder of all charges of a ledger that are made from here."""
         return sums_of(ledger, self._sums)
-
-    def hold(self, folder: SumsFolder, ledger: Ledger) -> None:
-        """Hold every folder that a fit can go on from, and remove those that none can."""
-        for sums in folder.free():
-            self._stack.enter_context(sums)
-            charge = ledger.state().under(sums.token)
-            if charge is None or charge.state == "forfeited":
-                sums.remove()
-            else:
-                self._held[sums.token] = sums
 
     @property
     def waiting(self) -> Charge | None:
@@ -128,9 +137,6 @@ class StoppedFits:
 def stopped_fits(place: Ledger | str | Path | None, sums: str | Path | None) -> Iterator[StoppedFits]:
     """Hold the sums of every stopped fit of a ledger that can go on here.
 
-    Folders that nothing goes on from are removed: those of fits that were stopped before their charge, or
-    that were given up. Those that another process holds are passed over.
-
     Args:
         place: the ledger, or where it is; None for a new one, or none.
         sums: the folder of its sums; by default ``NAME.sums``, next to its file, or in the current folder if
@@ -139,16 +145,8 @@ def stopped_fits(place: Ledger | str | Path | None, sums: str | Path | None) -> 
     Raises:
         LedgerStale: The folder knows a charge that the ledger does not: a backup was restored.
     """
-    ledger = None if place is None else Ledger.of(place)
     with ExitStack() as stack:
-        stopped = StoppedFits(ledger, sums, stack)
-        if ledger is not None and ledger.kept:
-            folder = sums_of(ledger, sums)
-            ledger.require_known(folder.marks())
-            stopped.hold(folder, ledger)
-            _drop_given_up(ledger, folder)
-            _name_others(ledger, folder)
-        yield stopped
+        yield StoppedFits(None if place is None else Ledger.of(place), sums, stack)
 
 
 def sums_of(ledger: Ledger, sums: str | Path | None = None) -> SumsFolder:
@@ -170,14 +168,9 @@ def drop_uncharged(ledger: Ledger, sums: ChargeSums) -> None:
             sums.remove()
 
 
-def _drop_given_up(ledger: Ledger, folder: SumsFolder) -> None:
-    """Remove what charges would have handed over that were given up."""
-    written = folder.carrieds()  # before the ledger is asked: what is written meanwhile stays
-    state = ledger.state()
-    for token, place in written.items():
-        charge = state.under(token)
-        if charge is None or charge.state == "forfeited":
-            place.unlink(missing_ok=True)
+def _given_up(charge: Charge | None) -> bool:
+    """Whether nothing goes on from a charge: it was never made, or was forfeited."""
+    return charge is None or charge.state == "forfeited"
 
 
 def _name_others(ledger: Ledger, folder: SumsFolder) -> None:
@@ -190,7 +183,7 @@ def _name_others(ledger: Ledger, folder: SumsFolder) -> None:
                 f"stopped: repeat it where its sums are, or give it up, so that its ε stays spent (hushrec "
                 f"ledger forfeit {ledger.place} {charge.release_index})",
                 LedgerWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
 
 

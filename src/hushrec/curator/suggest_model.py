@@ -5,7 +5,7 @@ more than item effects.
 """
 
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from hushrec.curator.public_items import item_prior
 from hushrec.data.domain import Domain
@@ -23,8 +23,6 @@ from hushrec.privacy.accounting.budget import Budget
 
 AVERAGES = frozenset({*EFFECTS_SPLIT, "user sums", "user counts"})
 """Measurements of averages: of items, of users, and over all."""
-Task = Literal["ratings", "lists"]
-"""The purpose of a release: predicted ratings, or lists of items that people may like."""
 
 
 class Choice(NamedTuple):
@@ -38,7 +36,7 @@ class Choice(NamedTuple):
     reason: str
 
 
-def suggest_model(domain: Domain, budget: Budget | None = None, task: Task | None = None) -> Model:
+def suggest_model(domain: Domain, budget: Budget | None = None) -> Model:
     """The model to fit, with its settings, from public facts alone.
 
     They are the declared crowd (``expected_users``, ``expected_records``, or else the bound on users), the
@@ -47,26 +45,20 @@ def suggest_model(domain: Domain, budget: Budget | None = None, task: Task | Non
     Args:
         domain: the public domain.
         budget: what may be spent; None for the non-private baseline.
-        task: ``ratings`` (predicted ratings) or ``lists``; by default ``ratings`` where people rate, and
-            ``lists`` where they give interactions.
 
     Raises:
         BudgetUnsupported: No model protects this unit under this adjacency, or at this δ.
-        ConfigError: The task needs another kind of feedback than the domain declares.
     """
-    return choice(domain, budget, task).model
+    return choice(domain, budget).model
 
 
-def choice(
-    domain: Domain, budget: Budget | None = None, task: Task | None = None, *, personal_epsilon: bool = False
-) -> Choice:
+def choice(domain: Domain, budget: Budget | None = None, *, personal_epsilon: bool = False) -> Choice:
     """As ``suggest_model``, with the reason.
 
     Args:
-        domain, budget, task: as for ``suggest_model``.
+        domain, budget: as for ``suggest_model``.
         personal_epsilon: whether people ask for their own ε.
     """
-    _require_task(domain, task)
     personal_epsilon = personal_epsilon or bool(domain.personal_epsilon)
     able = [
         one
@@ -162,19 +154,6 @@ def _has_room(model: Model, domain: Domain, budget: Budget | None) -> bool:
     whole, _ = machine()
     crowd = domain.crowd
     return model.footprint(domain, budget).bytes_held(int(crowd.ratings), int(crowd.users)) <= whole
-
-
-def _require_task(domain: Domain, task: Task | None) -> None:
-    if task == "lists" and domain.feedback == "ratings":
-        raise ConfigError(
-            "lists are learned from what people like: declare the lowest rating that is a like (likes=, or "
-            "hushrec domain --likes), or ask for task='ratings'"
-        )
-    if task == "ratings" and domain.feedback == "interactions":
-        raise ConfigError(
-            "ratings can be predicted only where people rate: declare a domain with a scale and without "
-            "likes, or ask for task='lists'"
-        )
 
 
 def _none_supports(domain: Domain, budget: Budget | None, personal_epsilon: bool) -> str:

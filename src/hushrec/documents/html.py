@@ -10,7 +10,6 @@ from hushrec.documents.document import (
     Commands,
     Document,
     Facts,
-    Figure,
     Paragraph,
     Points,
     Section,
@@ -107,8 +106,6 @@ class _Writer:
                 shown = "\n".join(map(_text, lines))
                 label = f'role="group" tabindex="0" aria-label="{_text(title)}"'
                 yield f'<pre class="wide" {label}>{shown}</pre>'
-            case Figure(svg, text):
-                yield f"<figure>{svg}<figcaption>{_text(text)}</figcaption></figure>"
             case Section():
                 yield from self._section(block, level)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from textwrap import wrap
 
-from hushrec.documents.document import Block, Commands, Facts, Figure, Paragraph, Points, Section, Table
+from hushrec.documents.document import Block, Commands, Facts, Paragraph, Points, Section, Table
 from hushrec.text import escaped
 
 _NARROWEST = 12
@@ -53,8 +53,6 @@ def _block(block: Block, width: int | None) -> Iterator[str]:
             yield f"{escaped(title)}: {escaped(line)}"
         case Commands(title, lines):
             yield from (f"{escaped(title)}:", *(f"  {escaped(line)}" for line in lines))
-        case Figure(_, text):
-            yield from _filled(escaped(text), width)
         case Section(title, blocks):
             yield f"{escaped(title)}:"
             yield from _lines(blocks, width)

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
@@ -58,11 +58,6 @@ _NAMED = (("ledger", "id"), ("head", "head"), *((name, name) for name in DECLARE
 """The rows of the ledger's facts: their heading among the words, and their field."""
 CAVEATS = "unprotected", "convergence", "groups", "author"
 """The kinds of caveats, the gravest first."""
-
-
-def _nothing(odds: Odds) -> Sequence[Block]:
-    """Draw nothing, where a document has no pictures."""
-    return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,9 +225,9 @@ class Statement:
             shown["together"] = words.join(parts if self.private else parts[:1])
         return shown
 
-    def document(self, drawn: Callable[[Odds], Sequence[Block]] = _nothing) -> Document:
-        """The whole statement; ``drawn`` shows the best attack."""
-        blocks = [*self.first(), *self.plain(drawn), *self.proof(), *self.charged()]
+    def document(self) -> Document:
+        """The whole statement."""
+        blocks = [*self.first(), *self.plain(), *self.proof(), *self.charged()]
         title, label = words.say("statement.title"), words.say("statement.label")
         return Document("statement", title, blocks, label=label, facts=self.to_json())
 
@@ -427,24 +422,21 @@ class Statement:
             return self.guarantee.loss("alone")
         return self.guarantee.loss("held", n=len(self.earlier), own=above(self.year["own_epsilon"]))
 
-    def plain(self, drawn: Callable[[Odds], Sequence[Block]] = _nothing) -> list[Block]:
+    def plain(self) -> list[Block]:
         """The promise in plain words, and what it means for one person; nothing where nothing is promised.
 
         Of one of several releases, it is first that of all of them together.
-
-        Args:
-            drawn: shows the best attack, beside the story that comes first.
         """
         if not (self.private and self.measurements):
             return []
         single, together = self.guarantee, self.together
         if together is None:
-            return [Paragraph(single.promise()), *drawn(single.odds), single.section()]
+            return [Paragraph(single.promise()), single.section()]
         gaussian = all(line.mechanism in ("gaussian", "exact") for line in self.measurements)
         why = together.any_noise(gaussian=gaussian)
         alone = Paragraph(self._alone(), "strong"), Paragraph(single.promise())
-        whole = [*drawn(together.odds), together.section(more=why)]
-        return [Paragraph(together.promise()), *whole, *alone, single.section(alone=True)]
+        whole = Paragraph(together.promise()), together.section(more=why)
+        return [*whole, *alone, single.section(alone=True)]
 
     def proof(self) -> list[Block]:
         """Describe the basis of the figures: measurements, people and assumptions."""

@@ -1,0 +1,5 @@
+"""``python -m hushrec``: the command line."""
+
+from hushrec.cli import main
+
+main()
