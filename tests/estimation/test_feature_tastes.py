@@ -30,15 +30,6 @@ def test_each_kind_of_feature_explains_as_much():
     assert total == pytest.approx(2 * 0.002 * SPAN**2)
 
 
-def test_of_many_features_the_directions_that_explain_most_remain():
-    prior, popularity = known(n=300, columns=(90,)), np.ones(300)
-    found = feature_tastes(prior, popularity, SPAN)
-    assert found.shape == (300, 32)
-    whole = prior.design @ prior.design.T / (prior.design**2).sum() * 300 * 0.002 * SPAN**2
-    best = np.linalg.eigvalsh(whole)[::-1][:32]
-    np.testing.assert_allclose(np.linalg.eigvalsh(found.T @ found)[::-1], best, rtol=1e-9)
-
-
 def test_without_features_there_is_nothing():
     assert feature_tastes(NOTHING_KNOWN, np.ones(4), SPAN).shape == (4, 0)
     silent = ItemPrior(design=np.zeros((4, 2)), groups=np.zeros(2, dtype=np.int64))

@@ -149,16 +149,6 @@ def test_a_drift_outside_the_directions_of_the_factors_is_none():
     assert abs(found[1]) < 10
 
 
-def test_two_equal_measurements_count_alike_and_halve_the_variance():
-    rng, n = np.random.default_rng(4), 6
-    before = matrix_of(rng, range(n), n)._replace(variance=np.full(n, 4.0))
-    measured = symmetric(rng, n)
-    after = before._replace(matrix=before.matrix.copy()).and_measured(measured.copy(), 4.0, np.zeros((n, 0)))
-    np.testing.assert_allclose(after.matrix, (before.matrix + measured) / 2, rtol=1e-5)
-    np.testing.assert_allclose(after.variance, 2.0)
-    np.testing.assert_allclose(after.sigma, math.sqrt(2))
-
-
 @pytest.mark.parametrize("shares", [(1.0, 1.0, 1.0), (1.0, 25.0, 25.0), (25.0, 1.0, 4.0)])
 def test_the_noise_of_an_entry_is_never_understated(shares):
     """Of old items, of a new one beside an old one, and of new ones, over three releases that add some.

@@ -243,13 +243,6 @@ def test_without_delta_laplace_noise_is_advised_where_it_may_be_had(small, confi
     assert ('noise="laplace"' in str(refused.value)) == free
 
 
-def test_a_setting_that_does_nothing_under_a_budget_is_refused_by_its_plan(small) -> None:
-    config = GlobalEffects(effects={"contribution_cap": 3.0})
-    assert hr.plan(small.domain, config, BUDGET).noisy
-    with pytest.raises(ConfigError, match=r"effects\.contribution_cap has no effect with unit 'record'"):
-        hr.plan(small.domain, config, BUDGET.model_copy(update={"unit": "record"}))
-
-
 def test_a_plan_names_what_a_fit_needs_and_the_settings_that_count(small) -> None:
     planned = hr.plan(small.domain, GlobalEffects(), BUDGET)
     assert planned.model == "GlobalEffects"

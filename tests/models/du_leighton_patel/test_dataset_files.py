@@ -2,12 +2,8 @@
 
 import json
 import os
-import resource
 
-import duckdb
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow.parquet
 import pytest
 
@@ -18,19 +14,7 @@ from hushrec.data.people import People
 from hushrec.errors import ReleaseError
 from hushrec.models.du_leighton_patel import released_data
 from hushrec.models.du_leighton_patel.released_data import ReleasedData
-from support.released_data import FORMS, SCALE, SETTINGS, data, same
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_rows_are_written_a_part_at_a_time(tmp_path, form, monkeypatch):
-    monkeypatch.setattr(released_data, "_ROWS", 9)
-    monkeypatch.setattr(tables, "_ROWS", 20)
-    made = data()
-    path = made.save(tmp_path / f"released.{form}")
-    assert same(ReleasedData.open(path), made)
-    if form == "parquet":
-        file = pyarrow.parquet.ParquetFile(path)
-        assert made.ratings.n_entries / 29 <= file.num_row_groups <= made.ratings.n_entries / 20
+from support.released_data import FORMS, SCALE, data, same
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -63,13 +47,6 @@ def test_what_unpacks_to_too_much_is_not_read_to_its_end(tmp_path, form, limit, 
         ReleasedData.open(path)
 
 
-def test_saving_again_replaces_the_data_and_their_facts(tmp_path):
-    path = tmp_path / "released.csv"
-    data().save(path)
-    data(50, seed=3).save(path)
-    assert same(ReleasedData.open(path), data(50, seed=3))
-
-
 def test_the_statement_is_there_before_the_data(tmp_path, monkeypatch):
     """A ledger must know of every data set that lies beside it."""
     order, rename = [], os.replace
@@ -96,20 +73,6 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path, form, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         data(seed=1).save(path)
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_disk_without_room_is_named(tmp_path, form):
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    made = data(500)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
-        with pytest.raises(OSError, match=r"is the disk full|File too large") as refusal:
-            made.save(tmp_path / f"released.{form}")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert refusal.value.strerror
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_other_names_are_refused(tmp_path):
@@ -146,30 +109,6 @@ def test_other_readers_find_text_and_numbers(tmp_path):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_another_writers_file_of_the_same_rows_is_as_good(tmp_path, form):
-    path = data().save(tmp_path / f"released.{form}")
-    if form == "csv":
-        pd.read_csv(path, dtype=str, keep_default_na=False).to_csv(path, index=False)
-    else:
-        note = (tmp_path / "released.parquet.statement.json").read_text().replace("'", "''")
-        connection = duckdb.connect()
-        connection.register("rows", data().table)
-        connection.execute(f"COPY rows TO '{path}' (FORMAT parquet, KV_METADATA {{hushrec: '{note}'}})")
-    assert same(ReleasedData.open(path), data())
-
-
-def test_tables_go_to_polars_and_pandas():
-    made = data(settings=SETTINGS | {"answered": None})
-    for table in (made.table, made.estimates()):
-        rows = table.to_pylist()
-        assert rows
-        assert pl.from_arrow(table).to_dicts() == rows
-        assert table.to_pandas().columns.tolist() == table.column_names
-        assert len(table.to_pandas()) == len(rows)
-    assert made.table.to_pandas()["rating"].tolist() == made.ratings.numbers().tolist()
-
-
 def test_damage_anywhere_is_noticed(tmp_path):
     """Every 97th byte of the file, set to another value, and every 997th length."""
     path = data().save(tmp_path / "released.parquet")
@@ -196,18 +135,6 @@ def test_foreign_files_are_refused(tmp_path, content):
             ReleasedData.open(tmp_path / name)
     with pytest.raises(ReleaseError):
         ReleasedData.from_bytes(content)
-
-
-def test_foreign_notes_are_refused(tmp_path, monkeypatch):
-    path = data().save(tmp_path / "released.csv")
-    note = tmp_path / "released.csv.statement.json"
-    for content in (b"", b"{", b"[1]", b"null", b"\xff", b"[" * 200_000, b'{"kind": "data set"}'):
-        note.write_bytes(content)
-        with pytest.raises(ReleaseError):
-            ReleasedData.open(path)
-    monkeypatch.setattr(released_data, "LARGEST", 3)
-    with pytest.raises(ReleaseError, match="larger than"):
-        ReleasedData.open(path)
 
 
 def test_what_is_missing_is_named(tmp_path):

@@ -152,15 +152,6 @@ def test_groups_are_those_of_the_distances(distance, fraction, releases):
         np.testing.assert_array_equal(relation(found), distances < threshold)
 
 
-@pytest.mark.parametrize("distance", DISTANCES)
-def test_another_distance_would_be_noticed(distance):
-    given = features()
-    threshold = between(of_vectors(given.matrix.toarray(), distance), 0.3)
-    found = relation(Groups.of_features(given, domain(), distance, threshold))
-    for other in set(DISTANCES) - {distance}:
-        assert not np.array_equal(found, of_vectors(given.matrix.toarray(), other) < threshold)
-
-
 @pytest.mark.parametrize("filled", [0.0, 2.0])
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_blocks_and_sparse_products_change_nothing(distance, filled, monkeypatch, releases):
@@ -202,14 +193,6 @@ def test_vectors_that_are_constant_but_for_rounding_have_no_correlation():
     given = ItemFeatures(np.vstack([varied, constant]), tuple("abcdefghi"))
     found = Groups.of_features(given, domain(), "pearson", 3.0)
     np.testing.assert_array_equal(found.sizes, [N - 6] * (N - 5) + [0] * 5)
-
-
-def test_what_groups_say_of_themselves():
-    public = Groups.of_features(features(), domain(), "squared", 4)
-    assert public.summary.startswith("24 groups of 0 to ")
-    assert repr(Groups.of_ratings(ratings(), "d2p", 1.5)) == "Groups()"
-    assert not public.indptr.flags.writeable
-    assert not public.members.flags.writeable
 
 
 @pytest.mark.parametrize("threshold", [0.0, -1.0, math.nan])

@@ -45,19 +45,6 @@ def test_bytes_are_the_same_for_the_same_data_and_for_no_other():
     assert len({stored, *(other.to_bytes() for other in others)}) == 5
 
 
-def test_the_file_is_small_and_says_what_it_holds():
-    rng = np.random.default_rng(0)
-    n, m = 4000, 100
-    frame = Domain(range(m), scale=(1, 5, 1), max_users=n, max_per_user=m)
-    users = released_data.anonymous_ids(n)
-    rows = People(frame, users, np.arange(n + 1) * m, np.tile(np.arange(m), n), rng.integers(0, 5, n * m))
-    made = data(n_people=n, ratings=rows)
-    assert len(made.to_bytes()) < n * m
-    assert repr(made).startswith(
-        "ReleasedData(RandomizedResponse, 4,000 people, 100 items, 400,000 cells, ε = 2"
-    )
-
-
 # -- what is none -----------------------------------------------------------------------------------------
 
 
@@ -305,16 +292,6 @@ def test_what_was_collected_is_not_collected_again():
     for again in ([once, one], [once, three], [once, once]):
         with pytest.raises(ReleaseError, match="collected before"):
             ReleasedData.collect(again)
-
-
-def test_reports_of_devices_are_one_persons_each(tmp_path):
-    paths = [
-        data(1, seed=n, density=0.9, statement=statement(ledger=ledger(n))).save(tmp_path / f"{n}.parquet")
-        for n in range(2)
-    ]
-    together = ReleasedData.collect(paths)
-    assert together.n_people == 2
-    assert together.statement.assumes == (Clause("assumes.rows"), Clause("assumes.once"))
 
 
 def test_whoever_reports_twice_is_noticed():

@@ -138,15 +138,6 @@ def test_a_roster_is_listed_of_blocks_too(listed, tmp_path):
     assert all((found.tensors[name] == tensor).all() for name, tensor in wanted.tensors.items())
 
 
-def test_without_a_roster_items_are_those_of_ratings_in_memory(ratings, tmp_path):
-    config = hr.MatrixFactorization(rank=70, solver="sgd", epochs=2, reg=0.05)
-    found, wanted = (hr.baseline(r, config) for r in (packed(ratings, tmp_path / "p"), ratings))
-    for name in ("item_effects", "item_noise", "item_factors"):
-        np.testing.assert_allclose(found.tensors[name], wanted.tensors[name], rtol=1e-4, atol=1e-5)
-    for name, value in found.constants.items():
-        assert value == pytest.approx(wanted.constants[name])
-
-
 def test_which_settings_go_together(blocks):
     with pytest.raises(ConfigError, match="more than the 80 items"):
         hr.baseline(blocks, hr.MatrixFactorization(rank=81, solver="sgd"))
@@ -155,26 +146,3 @@ def test_which_settings_go_together(blocks):
     assert hr.MatrixFactorization(rank=2048, solver="sgd").rank == 2048
     with pytest.raises(ConfigError, match="rank"):
         hr.MatrixFactorization(rank=2049, solver="sgd")
-
-
-@pytest.mark.full
-def test_settings_bear_on_the_result(listed):
-    train, test = listed
-
-    def fitted(**settings):
-        release = hr.baseline(
-            train, hr.MatrixFactorization(**{"rank": 4, "solver": "sgd", "reg": 0.05, **settings})
-        )
-        return release.to_bytes(), hr.evaluate(release, train=train, test=test)["rmse"]
-
-    plain, rmse = fitted()
-    for settings in ({"schedule": "inverse"}, {"reg_decay": 0.8}, {"threads": 2}, {"rank": 130}):
-        other, error = fitted(**settings)
-        assert other != plain, settings
-        assert error == pytest.approx(rmse, abs=0.02), settings
-
-
-def test_no_ratings_are_no_trouble(ratings, tmp_path):
-    config = hr.MatrixFactorization(rank=3, solver="sgd", epochs=2)
-    empty = hr.baseline(packed(ratings.slice(0, 0), tmp_path / "p"), config)
-    assert (empty.tensors["item_effects"] == 3).all()

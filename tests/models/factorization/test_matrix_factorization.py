@@ -5,20 +5,8 @@ import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.errors import BudgetUnsupported
 from hushrec.models.factorization.factorizers import Sparse
 from support.least_squares import als_wr
-
-
-def test_it_takes_no_budget_and_names_those_that_do(listed, budget):
-    for call in (
-        lambda: hr.plan(listed[0].domain, hr.MatrixFactorization(), budget()),
-        lambda: hr.testing.fit(listed[0], hr.MatrixFactorization(), budget(), entropy=hr.testing.Seeded(1)),
-    ):
-        with pytest.raises(BudgetUnsupported, match="use InputPerturbationMF, PrivateSGD or PrivateALS"):
-            call()
-    release = hr.baseline(listed[0], hr.MatrixFactorization(rank=3))
-    assert str(release.statement).startswith("NOT PRIVATE: no noise was added")
 
 
 @pytest.mark.parametrize(

@@ -112,12 +112,6 @@ def test_users_take_turns(rank, together):
         assert places == sorted(places)
 
 
-def test_one_thread_repeats_bit_for_bit():
-    case = random_case(20, effects=True)
-    first = after(descend, case)
-    assert all(np.array_equal(a, b) for a, b in zip(first, after(descend, case), strict=True))
-
-
 @pytest.mark.parametrize("rank", COMPILED)
 def test_padded_factors_are_changed_where_they_lie(rank):
     case = random_case(rank, effects=True)
@@ -135,17 +129,6 @@ def test_padded_factors_are_changed_where_they_lie(rank):
     assert np.array_equal(found["item_effects"], effects[1])
     assert np.count_nonzero(buffer) <= items.size  # what pads the rows is still 0
     assert not np.array_equal(buffer, before)
-
-
-def test_nothing_is_copied_of_padded_factors(monkeypatch):
-    case = random_case(40, effects=True)
-    made = padded(*case["item_factors"].shape)
-    monkeypatch.setattr(
-        "hushrec.models.factorization.kernels.visits.padded", lambda *_: pytest.fail("copied")
-    )
-    descend(**(case | {"item_factors": made}))
-    with pytest.raises(pytest.fail.Exception, match="copied"):
-        descend(**case)
 
 
 def test_columns_of_a_wider_array_are_not_taken_for_padded():

@@ -89,13 +89,6 @@ def test_spare_factors_change_little(planted):
     assert error(found[1], factors) < 1.2 * error(found[0], factors)
 
 
-@pytest.mark.parametrize("n", [2, 3, 5])
-def test_few_items_and_no_pairs_are_no_trouble(n):
-    found = pair_factors(np.zeros((n, n), np.float32), np.ones(n), np.zeros((n, 0)), n - 1)[0]
-    assert found.shape == (n, n - 1)
-    assert np.abs(found).max() < 1e-3
-
-
 # -- muting -----------------------------------------------------------------------------------------------
 
 
@@ -155,15 +148,6 @@ def test_a_crowd_that_is_small_for_its_noise_is_given_fewer_factors_and_items():
         unpacked(triangle, len(variance)), np.ones(len(variance)), weights, crowd(1e4, 600.0), [], 64
     ).factors
     assert few.shape[1] == 6, "what the pairs stand, / 100"
-
-
-def test_there_are_fewer_factors_than_items():
-    for n in (2, 5):
-        weights = Muting(np.ones(n), np.full(n, n**-0.5), np.ones(n))
-        found = cleaned(
-            np.ones((n, n)) - np.eye(n), np.full(n, 0.1), weights, crowd(math.inf, math.inf), [], 128
-        ).factors
-        assert found.shape == (n, n - 1)
 
 
 # -- EASE -------------------------------------------------------------------------------------------------

@@ -51,32 +51,6 @@ def test_less_noise_finds_more_of_the_best(given, best, budget, unit):
     assert split[2] >= 0.9
 
 
-def test_a_release_recommends_to_everybody_what_they_did_not_give(given, budget, tmp_path):
-    release = hr.fit(
-        given, hr.Popularity(), budget(4.0, "user"), ledger=started(tmp_path, budget(4.0, "user"))
-    )
-    client = hr.Client(release.save(tmp_path / "popular.safetensors"))
-    everything = [line.item_id for line in client.recommend([], 3)]
-    assert [line.item_id for line in client.recommend([everything[0]], 2)] == everything[1:]
-    scores = [line.score for line in client.recommend([], 100)]
-    assert scores == sorted(scores, reverse=True)
-
-
-def started(folder, total):
-    hr.Ledger.create(folder / "ledger.db", total)
-    return folder / "ledger.db"
-
-
-def test_the_statement_speaks_of_interactions(given, budget, tmp_path):
-    total = budget(1.0, "record")
-    made = hr.fit(given, hr.Popularity(), total, ledger=started(tmp_path, total))
-    text = str(hr.Release.from_bytes(made.to_bytes()).statement)
-    assert "any single interaction of yours" in text
-    assert "all your interactions together" in text
-    assert "star" not in text
-    assert text.replace("per record", "").count("rating") == 0
-
-
 def test_likes_and_counts_are_interactions_too(budget):
     items, pairs = ["a", "b", "c"], {"user_id": ["x", "y", "y"], "item_id": ["b", "b", "a"]}
     likes = hr.Domain(items, scale=(1, 5, 1), likes=4, max_users=10)

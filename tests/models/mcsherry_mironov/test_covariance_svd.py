@@ -5,7 +5,6 @@ import pytest
 
 import hushrec as hr
 from hushrec.data.split import holdout
-from hushrec.errors import ConfigError
 
 
 def test_factors_find_what_global_effects_leave(rmse, budget):
@@ -59,28 +58,3 @@ def test_public_tastes_that_are_others_do_not_displace_those_of_the_people(budge
         return hr.evaluate(made, train=train, test=test)["rmse"]
 
     assert error(public) < 1.002 * error(None)
-
-
-def test_after_a_seeded_release_a_ledger_promises_nothing(world, budget, tmp_path):
-    """Who knows the seed has the exact sums, so what is released from them later is not private either."""
-    train, _ = world
-    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(9.0), max_releases=2)
-    seeded = hr.testing.fit(
-        train, hr.GlobalEffects(), budget(1.0), ledger=ledger, entropy=hr.testing.Seeded(1)
-    )
-    later = hr.fit(train, hr.GlobalEffects(), budget(1.0), ledger=ledger)
-    assert str(seeded.statement).startswith("NOT PRIVATE: the noise was drawn from a seed")
-    assert str(later.statement).startswith("NOT PRIVATE")
-
-
-def test_entropy_cannot_vouch_for_itself(world, budget, tmp_path):
-    class Zero:
-        private = True
-
-        def key(self):
-            return bytes(32)
-
-    ledger = hr.Ledger.create(tmp_path / "l.db", budget())
-    with pytest.raises(ConfigError, match="takes noise that can be repeated"):
-        hr.testing.fit(world[0], hr.GlobalEffects(), budget(), ledger=ledger, entropy=Zero())
-    assert not ledger.state().charges
