@@ -98,21 +98,6 @@ def test_a_full_disk_leaves_what_was_there(
     assert names(tmp_path) == {"file", "folder"}
 
 
-def test_a_folder_that_cannot_take_its_place_leaves_the_earlier_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise FULL
-
-    put_folder(tmp_path / "folder")
-    (tmp_path / "folder" / "old").touch()
-    monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(OSError, match="No space left"):
-        put_folder(tmp_path / "folder")
-    assert names(tmp_path / "folder") == {"inner", "old"}
-    assert names(tmp_path) == {"folder"}
-
-
 def test_what_is_private_is_so_from_its_first_byte(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
@@ -188,14 +173,6 @@ def test_a_folder_that_is_read_only_is_an_error(tmp_path: Path) -> None:
         tmp_path.chmod(0o700)
 
 
-def test_so_is_one_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ReleaseError, match="cannot be written: No such file or directory; choose another"):
-        put(tmp_path / "nowhere" / "file")
-    put(tmp_path / "file")
-    with pytest.raises(ReleaseError, match="cannot be written: Not a directory; choose another"):
-        put(tmp_path / "file" / "file")
-
-
 # -- on the disk -------------------------------------------------------------------------------------------
 
 
@@ -241,19 +218,6 @@ def test_so_is_a_folder_with_all_that_is_in_it(tmp_path: Path, monkeypatch: pyte
     assert done[0] == ("move", "folder"), "the earlier one is moved aside"
     assert {*done[1:4]} == {("sync", "inner"), ("sync", "file"), ("sync", "new")}
     assert done[4:] == [("move", "folder"), ("sync", tmp_path.name)]
-
-
-def test_a_file_system_that_syncs_no_folder_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = os.fsync
-
-    def files_alone(handle: int) -> None:
-        if stat.S_ISDIR(os.fstat(handle).st_mode):
-            raise OSError(errno.EINVAL, "Invalid argument")
-        real(handle)
-
-    monkeypatch.setattr(os, "fsync", files_alone)
-    put(tmp_path / "file")
-    assert (tmp_path / "file").read_bytes() == b"new"
 
 
 # -- drafts ------------------------------------------------------------------------------------------------
@@ -403,9 +367,3 @@ def test_a_file_that_becomes_a_pipe_meanwhile_is_not_waited_for(
     monkeypatch.setattr(files.stat, "S_ISREG", lambda mode: True)
     with opened(tmp_path / "pipe") as pipe:
         assert not pipe.read()
-
-
-def test_a_reason_is_found_where_the_system_names_none() -> None:
-    again = files.refusing("x", "written", DataError, "again")
-    with pytest.raises(DataError, match="x cannot be written: Input/output error; again"), again:
-        raise OSError

@@ -9,8 +9,6 @@ import pytest
 import hushrec as hr
 from hushrec.errors import ConfigError, DataError
 from hushrec.evaluation.compare import (
-    ERROR_SCORES,
-    METRICS,
     Score,
     difference,
     mae,
@@ -65,23 +63,6 @@ def test_the_difference_is_that_of_the_metrics(world):
             metric(test.numbers(), first) - metric(test.numbers(), second)
         )
         assert apart(test, second, first, score).difference == pytest.approx(-found.difference)
-
-
-def test_ratings_taken_as_independent_would_give_an_interval_too_narrow(world):
-    """The planted fault: every rating a person of its own."""
-    test, first, second = world
-    squares = [(test.numbers() - guess) ** 2 for guess in (first, second)]
-    moves = [(s - s.mean()) / (2 * len(s) * np.sqrt(s.mean())) for s in squares]
-    naive = 2 * 1.96 * np.sqrt(((moves[0] - moves[1]) ** 2).sum())
-    low, high = bootstrap(*world)
-    assert naive < 0.85 * (high - low)
-
-
-def test_every_error_has_a_score_of_the_same_value(world):
-    test, first, _ = world
-    assert ERROR_SCORES.keys() == METRICS.keys()
-    for name, score in ERROR_SCORES.items():
-        assert score(test, first).value == METRICS[name](test.numbers(), first)
 
 
 def test_the_standard_error_of_a_mean_is_the_textbooks():

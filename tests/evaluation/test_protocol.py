@@ -12,7 +12,6 @@ from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.split import holdout
 from hushrec.errors import ConfigError, DataError, ReleaseError
-from hushrec.evaluation import protocol
 from hushrec.evaluation.protocol import DEFAULT_METRICS, evaluate, predictions
 from support.releases import ranker
 
@@ -42,11 +41,6 @@ def test_nothing_of_the_test_part_is_folded_in(release, ratings):
         predictions(release, train=peeking, test=other)
 
 
-def test_people_who_share_no_rating_but_an_item_are_apart(release, ratings):
-    train, test = ratings({"u": {"a": 3}, "v": {"b": 2}}), ratings({"u": {"b": 1}, "v": {"a": 4}})
-    assert len(predictions(release, train=train, test=test)) == 2
-
-
 @pytest.fixture(scope="module")
 def checkerboard():
     """Even users give even items 5 and odd ones 1, odd users the reverse: one factor explains all of it."""
@@ -68,16 +62,6 @@ def test_a_world_whose_answer_is_known(checkerboard):
     factors = evaluate(hr.baseline(train, hr.CovarianceSVD(rank=1)), train=train, test=test)
     assert effects["rmse"] == pytest.approx(2, abs=0.15)  # 1s and 5s, predicted by their mean
     assert factors["rmse"] < 0.5
-
-
-def test_folding_in_somebody_elses_ratings_would_be_noticed(checkerboard, monkeypatch):
-    train, test = checkerboard
-    release = hr.baseline(train, hr.CovarianceSVD(rank=1))
-    monkeypatch.setattr(protocol, "require_apart", lambda train, test: None)
-    monkeypatch.setattr(
-        protocol, "rows_of", lambda train, test: (np.arange(test.n_users) + 1) % train.n_users
-    )
-    assert evaluate(release, train=train, test=test)["rmse"] > 3
 
 
 def test_evaluation_is_a_mapping_that_says_it_is_not_private(release, ratings):

@@ -13,7 +13,7 @@ import hushrec as hr
 from hushrec.curator.fit import baseline, fit
 from hushrec.curator.statements import describe
 from hushrec.documents.words import Clause
-from hushrec.errors import BudgetError, BudgetUnsupported, ConfigError
+from hushrec.errors import BudgetUnsupported, ConfigError
 from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
 from hushrec.privacy.accounting.accountant import gaussian_epsilon, largest_cost
 from hushrec.privacy.accounting.calibration import divided, with_noise
@@ -200,13 +200,6 @@ def test_each_branch_gets_the_rest_of_the_dearest(small, split, total, one, othe
     assert planned.branches == {"one": ("a", "b"), "other": ("c",)}
 
 
-def test_what_costs_nothing_has_no_share(small) -> None:
-    replace = BUDGET.model_copy(update={"unit": "record", "adjacency": "replace"})
-    assert GlobalEffects().budget_split(small.domain, replace) == {"item sums": 1.0}
-    names = [query.name for query in GlobalEffects().queries(small.domain, replace)]
-    assert names == ["item sums", "item counts"]
-
-
 @pytest.mark.parametrize(
     ("config", "said"),
     [
@@ -219,12 +212,6 @@ def test_what_costs_nothing_has_no_share(small) -> None:
 def test_shares_that_add_up_to_nothing_are_refused(small, config, said) -> None:
     with pytest.raises(ConfigError, match=said):
         hr.plan(small.domain, config, BUDGET)
-
-
-def test_shares_of_a_single_measurement_are_refused(small) -> None:
-    replace = BUDGET.model_copy(update={"unit": "record", "adjacency": "replace"})
-    with pytest.raises(ConfigError, match="split has no effect where only 'item sums' costs anything"):
-        hr.plan(small.domain, GlobalEffects(split={"item sums": 2.0}), replace)
 
 
 def test_what_a_model_does_not_protect_is_refused_with_what_it_does(small) -> None:
@@ -241,13 +228,3 @@ def test_without_delta_laplace_noise_is_advised_where_it_may_be_had(small, confi
     with pytest.raises(BudgetUnsupported, match="needs delta > 0; set delta") as refused:
         hr.plan(small.domain, config, BUDGET.model_copy(update={"delta": 0.0}))
     assert ('noise="laplace"' in str(refused.value)) == free
-
-
-def test_a_plan_names_what_a_fit_needs_and_the_settings_that_count(small) -> None:
-    planned = hr.plan(small.domain, GlobalEffects(), BUDGET)
-    assert planned.model == "GlobalEffects"
-    assert planned.settings == json.loads(json.dumps(GlobalEffects().settings()))
-    assert "biases" not in planned.settings
-    assert "needs about" in planned.needs
-    with pytest.raises(BudgetError, match="too large for up to"):
-        hr.plan(small.domain, GlobalEffects(), BUDGET.model_copy(update={"delta": 9e-3}))

@@ -10,12 +10,8 @@ import hushrec as hr
 from hushrec.data.declarations import Crowd
 from hushrec.models.visibility import (
     covariance_beats_descent,
-    effects_split,
-    gradients_split,
     head_size,
-    listed_split,
     mu,
-    noisy_split,
     over_noise_edge,
 )
 from hushrec.privacy.accounting.accountant import gaussian_delta, laplace_cost
@@ -90,24 +86,6 @@ def test_a_wide_catalogue_and_prolific_users_need_a_larger_crowd_for_their_covar
         for times, beats in ((0.99, False), (1.01, True)):
             crowd = Crowd(times * users, times * users * each, declared=True)
             assert covariance_beats_descent(crowd, n_items, asked) == beats
-
-
-def test_factors_get_their_share_only_as_they_show(budget):
-    asked, crowds = budget(1.0, "record"), [domain_of(n, 100, 4_000) for n in (100, 10_000, 1_000_000)]
-    for share, most in ((listed_split, 0.65), (gradients_split, 0.5), (noisy_split, 0.8)):
-        split = [share(domain, asked) for domain in crowds] + [share(crowds[0], EXACT)]
-        assert split == sorted(split)
-        assert 0 < split[0] < most / 3
-        assert split[-1] == most
-
-
-def test_effects_keep_nearly_all_until_a_covariance_shows_and_then_give_way():
-    split = [effects_split(seen) for seen in (0.0, 0.3, 1.0, 3.0, 12.0, 1e80, math.inf)]
-    assert split == sorted(split, reverse=True)
-    assert split[1] > 0.99
-    assert 0.8 < split[2] < 0.9
-    assert split[3] < 0.5
-    assert split[-2:] == [0.04, 0.04]
 
 
 def test_a_head_grows_with_what_shows_up_to_the_whole_catalogue():

@@ -14,7 +14,6 @@ from hushrec.kernels.csr import unpack
 from hushrec.models.du_leighton_patel import groups
 from hushrec.models.du_leighton_patel.groups import Groups, quantile_threshold
 from hushrec.models.mcsherry_mironov.covariance_model import CovarianceSettings
-from hushrec.privacy.local.substitution import SubstitutionRandomizer
 
 DISTANCES = ("squared", "cosine", "pearson", "d2p")
 N = 24
@@ -171,12 +170,6 @@ def test_blocks_and_sparse_products_change_nothing(distance, filled, monkeypatch
         assert parts() == before
 
 
-def test_items_at_the_threshold_are_not_within_it():
-    given = ItemFeatures(np.eye(N), tuple(map(str, range(N))))  # all at 2 from each other
-    assert Groups.of_features(given, domain(), "squared", 2.0).members.size == 0
-    assert Groups.of_features(given, domain(), "squared", 2.001).members.size == N * (N - 1)
-
-
 def test_items_of_which_nothing_is_known_are_near_to_none():
     given = features()
     for distance in DISTANCES:
@@ -187,29 +180,10 @@ def test_items_of_which_nothing_is_known_are_near_to_none():
     assert not relation(Groups.of_features(given, domain(), "pearson", 1e6))[11].any()
 
 
-def test_vectors_that_are_constant_but_for_rounding_have_no_correlation():
-    varied = np.random.default_rng(0).random((N - 5, 9))
-    constant = np.outer([0.1, 0.3, 1 / 3, 0.7, 1e3 / 7], np.ones(9))
-    given = ItemFeatures(np.vstack([varied, constant]), tuple("abcdefghi"))
-    found = Groups.of_features(given, domain(), "pearson", 3.0)
-    np.testing.assert_array_equal(found.sizes, [N - 6] * (N - 5) + [0] * 5)
-
-
 @pytest.mark.parametrize("threshold", [0.0, -1.0, math.nan])
 def test_a_threshold_is_positive(threshold):
     with pytest.raises(ConfigError, match="positive"):
         Groups.of_features(features(), domain(), "squared", threshold)
-
-
-def test_features_of_another_catalogue_are_refused():
-    with pytest.raises(ConfigError, match="another catalogue"):
-        Groups.of_features(features(), domain(N + 1), "squared", 4)
-
-
-def test_groups_make_a_law():
-    found = Groups.of_features(features(), domain(), "squared", 6)
-    law = SubstitutionRandomizer(0.9, 0.9, found.indptr, found.members)
-    assert 0 < law.distance_epsilon <= law.per_slot < math.inf
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
@@ -225,10 +199,3 @@ def test_a_quantile_is_the_least_threshold_of_its_share(distance, fraction):
     found = Groups.of_ratings(given, distance, threshold).members.size
     assert found >= fraction * pairs
     assert (distances < threshold * (1 - 1e-6)).sum() < fraction * pairs
-
-
-def test_a_quantile_of_some_items_is_near_that_of_all(monkeypatch):
-    given = hr.synthetic.netflix_like(300, 200, 9000, seed=3)
-    whole = quantile_threshold(given, "cosine", 0.1)
-    monkeypatch.setattr(groups, "_CELLS", 50 * 60)
-    assert quantile_threshold(given, "cosine", 0.1) == pytest.approx(whole, rel=0.1)

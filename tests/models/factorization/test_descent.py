@@ -8,7 +8,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.data.synthetic import netflix_like
-from hushrec.errors import ConfigError, DataError
+from hushrec.errors import DataError
 from hushrec.models.factorization import descent
 from hushrec.models.factorization.descent import Factored, gradient_descent, scheduled, survey
 from support.packed import packed
@@ -126,23 +126,3 @@ def test_nobody_is_listed_of_blocks_without_a_roster(world, rmse, tmp_path):
     assert not any(name.startswith("user") for name in release.tensors)
     found = hr.evaluate(release, train=train, test=test)["rmse"]
     assert found == pytest.approx(rmse(config), abs=0.01)
-
-
-def test_a_roster_is_listed_of_blocks_too(listed, tmp_path):
-    train, _ = listed
-    config = hr.MatrixFactorization(rank=70, solver="sgd", epochs=2, reg=0.05)
-    found = hr.baseline(packed(train, tmp_path / "p", 5000), config)
-    wanted = hr.baseline(train, config)
-    assert found.users == train.domain.users
-    assert found.tensors.keys() == wanted.tensors.keys()
-    assert all((found.tensors[name] == tensor).all() for name, tensor in wanted.tensors.items())
-
-
-def test_which_settings_go_together(blocks):
-    with pytest.raises(ConfigError, match="more than the 80 items"):
-        hr.baseline(blocks, hr.MatrixFactorization(rank=81, solver="sgd"))
-    with pytest.raises(ConfigError, match="a rank of at most 120"):
-        hr.MatrixFactorization(rank=121)
-    assert hr.MatrixFactorization(rank=2048, solver="sgd").rank == 2048
-    with pytest.raises(ConfigError, match="rank"):
-        hr.MatrixFactorization(rank=2049, solver="sgd")

@@ -1,13 +1,9 @@
 """Factorisers against plain NumPy."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from hushrec.estimation.factor_steps import normal_factors
-from hushrec.models.factorization.factorizers import Sparse, gradient_descent, least_squares
-from hushrec.models.factorization.kernels.visits import reference_descend
+from hushrec.models.factorization.factorizers import Sparse, least_squares
 from support.least_squares import als_wr, dense
 
 
@@ -69,37 +65,3 @@ def test_each_side_is_the_minimum_given_the_other(power, scales):
             # A parabola with its bottom here: as far up on one side as on the other.
             assert min(both) > least
             assert abs(both[0] - both[1]) < 0.05 * (sum(both) - 2 * least)
-
-
-def test_a_weight_counts_like_as_many_ratings():
-    """A rating of weight 2 is solved for like two alike, one in place of nothing like none."""
-    ratings = small(seed=2, share=0.9)
-    weights = np.where(np.arange(len(ratings.values)) % 3 == 0, 0.0, 1.0).astype(np.float32)
-    others, reg = normal_factors(9, 3), np.full(20, 0.7)
-    found = replace(ratings, weights=weights).solve(others, reg)
-    kept = weights > 0
-    rows = np.repeat(np.arange(20), ratings.counts)[kept]
-    without = Sparse(
-        np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=20))]),
-        ratings.columns[kept],
-        ratings.values[kept],
-        9,
-    )
-    np.testing.assert_allclose(found, without.solve(others, reg), atol=1e-5)
-    doubled = replace(ratings, weights=np.full(len(weights), 2, np.float32)).solve(others, 2 * reg)
-    np.testing.assert_allclose(doubled, ratings.solve(others, reg), atol=1e-5)
-
-
-def test_gradient_descent_is_what_its_reference_does():
-    ratings = small(seed=4)
-    found = gradient_descent(ratings, 3, 5, rate=0.05, reg=0.1, effects=True, decay=0.9)
-    rows, columns = ((0.3 * normal_factors(n, 3)).astype(np.float32) for n in (20, 9))
-    effects = np.zeros(20, np.float32), np.zeros(9, np.float32)
-    regs = np.full(20, 0.1, np.float32), np.full(9, 0.1, np.float32)
-    known = ratings.indptr, ratings.columns, ratings.values, np.arange(20, dtype=np.int32)
-    for epoch in range(5):
-        reference_descend(*known, rows, columns, *effects, *regs, 0.05 * 0.9**epoch, np.inf)
-    np.testing.assert_allclose(found.rows, rows, atol=1e-5)
-    np.testing.assert_allclose(found.columns, columns, atol=1e-5)
-    np.testing.assert_allclose(found.column_effects, effects[1], atol=1e-5)
-    np.testing.assert_allclose(found.row_effects, effects[0], atol=1e-5)

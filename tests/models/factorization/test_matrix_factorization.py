@@ -1,7 +1,6 @@
 """The model that has no noise: what it finds, whom it lists, and that it takes no budget."""
 
 import numpy as np
-import polars as pl
 import pytest
 
 import hushrec as hr
@@ -40,12 +39,3 @@ def test_clean_factorisation_is_least_squares_about_the_mean(listed):
     for person in (0, 5, 1002):
         found = list(client.predict(user=train.domain.users[person]).values())
         np.testing.assert_allclose(found, np.clip(global_mean + columns @ rows[person], 1, 5), atol=2e-3)
-
-
-def test_where_nobody_rated_nobody_is_listed():
-    domain = hr.Domain(range(3), scale=(1, 5, 1), max_users=10)
-    columns = ("user_id", "item_id", "rating")
-    nobody = hr.load(pl.DataFrame(schema=dict.fromkeys(columns, pl.String)), domain)
-    release = hr.baseline(nobody, hr.MatrixFactorization(rank=2))
-    assert release.kind == "factors"
-    assert hr.Client(release).predict({"0": 5.0})["1"] == pytest.approx(3.0, abs=2.0)

@@ -7,9 +7,7 @@ from numpy.random import default_rng
 from hushrec.models.factorization.kernels.visits import (
     LARGEST_RANK,
     descend,
-    in_turn,
     padded,
-    padded_width,
     reference_descend,
 )
 
@@ -99,46 +97,6 @@ def test_one_step_by_hand():
     assert b_i.tolist() == [-0.25 + 0.5 * (2 + 0.0625)]
 
 
-@pytest.mark.parametrize(("rank", "together"), [(16, 4), (17, 2), (64, 2), (65, 1)])
-def test_users_take_turns(rank, together):
-    case = random_case(rank, effects=False)
-    visits = list(in_turn(case["indptr"], case["order"], rank))
-    assert sorted(at for _, at in visits) == list(range(len(case["items"])))
-    assert all(case["indptr"][u] <= at < case["indptr"][u + 1] for u, at in visits)
-    assert len({u for u, _ in visits[:together]}) == together
-    assert len({u for u, _ in visits[: together + 1]}) == together
-    for u in range(40):  # each user's own ratings in their order
-        places = [at for who, at in visits if who == u]
-        assert places == sorted(places)
-
-
-@pytest.mark.parametrize("rank", COMPILED)
-def test_padded_factors_are_changed_where_they_lie(rank):
-    case = random_case(rank, effects=True)
-    users, items, *effects = after(descend, case)
-    there = padded(*case["item_factors"].shape)
-    there[:] = case["item_factors"]
-    buffer = there.base
-    before = buffer.copy()
-    found = {name: case[name].copy() for name in ("user_factors", "user_effects", "item_effects")}
-    descend(**(case | found | {"item_factors": there}))
-    assert there.ctypes.data % 64 == 0
-    assert np.array_equal(there, items)
-    assert np.array_equal(found["user_factors"], users)
-    assert np.array_equal(found["user_effects"], effects[0])
-    assert np.array_equal(found["item_effects"], effects[1])
-    assert np.count_nonzero(buffer) <= items.size  # what pads the rows is still 0
-    assert not np.array_equal(buffer, before)
-
-
-def test_columns_of_a_wider_array_are_not_taken_for_padded():
-    """It has the strides; what is beside its columns must neither be read nor changed."""
-    case = random_case(20, effects=True)
-    wide = np.ones((30, padded_width(20)), np.float32)
-    with pytest.raises(ValueError, match="contiguous"):
-        descend(**(case | {"item_factors": wide[:, :20]}))
-
-
 def test_blocks_of_users_add_up_to_one_pass(tmp_path):
     """Alone a user's turn does not depend on who comes later: from rank 65 on blocks give the same bits."""
     case = random_case(70, effects=True)
@@ -189,17 +147,6 @@ def test_threads_reach_the_same_fit():
 
     assert loss(10, threads=3) == pytest.approx(loss(10), rel=0.05)
     assert loss(10) < 0.8 * loss(0)
-
-
-def test_who_is_not_visited_stays():
-    case = random_case(16, effects=True) | {"order": np.array([2, 9], np.int32)}
-    users, _, effects, _ = after(descend, case)
-    others = np.setdiff1d(np.arange(40), [2, 9, 3])
-    assert np.array_equal(users[others], case["user_factors"][others])
-    assert np.array_equal(effects[others], case["user_effects"][others])
-    assert not np.array_equal(users[2], case["user_factors"][2])
-    nobody = after(descend, case, order=np.zeros(0, np.int32))
-    assert all(np.array_equal(a, case[name]) for a, name in zip(nobody, FACTORS, strict=True))
 
 
 @pytest.mark.parametrize(

@@ -106,28 +106,3 @@ def test_useless_features_add_next_to_nothing(world):
         positive += bool(factors.shape[1])
         assert np.linalg.norm(factors @ factors.T) < 0.1 * np.linalg.norm(pairs)
     assert positive < 20
-
-
-def test_directions_that_the_pairs_contradict_are_given_up(world):
-    """Half of the values go together and half do not: the mean over all is wrong for both."""
-    table = labelled(10, 0)
-    (dense,) = centred([table], *world)
-    mean, pairs = seen([dense[:, :5]], (4.0,), noise=0.3)
-    factors = feature_factors(pairs, [table], *world).factors
-    error = np.linalg.norm(off_diagonal(factors @ factors.T - mean)) / np.linalg.norm(off_diagonal(mean))
-    assert error < 0.2
-
-
-@pytest.mark.parametrize(
-    "table",
-    [np.ones((N, 1)), np.zeros((N, 3)), np.eye(N), np.zeros((N, 0))],
-    ids=["all items alike", "no item has any", "every item its own", "no values"],
-)
-def test_odd_features_are_no_trouble(world, table):
-    useful = labelled(10, 0)
-    mean, pairs = seen(centred([useful], *world), (1.0,))
-    factors = feature_factors(pairs, [csr_array(table), useful], *world).factors
-    assert np.isfinite(factors).all()
-    error = np.linalg.norm(off_diagonal(factors @ factors.T - mean)) / np.linalg.norm(off_diagonal(mean))
-    assert error < 0.3
-    assert feature_factors(pairs, [], *world).factors.shape == (N, 0)

@@ -1,15 +1,11 @@
 """Popularity: the most given items come first, for everybody, and its ε is what it says."""
 
-import dataclasses
-
 import numpy as np
 import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.audit.fits import audit
 from hushrec.errors import BudgetUnsupported, ConfigError, DataError
-from hushrec.models.lists.sums import ItemCounts
 
 N = 20
 
@@ -87,20 +83,3 @@ def test_a_cap_that_does_not_bind_is_the_number_of_items(given, budget):
 
     assert bound() == pytest.approx(30**0.5)
     assert bound(contribution_cap=1e6) == pytest.approx(100**0.5)
-
-
-@pytest.mark.full
-def test_an_audit_refutes_a_bound_that_is_too_small(budget, monkeypatch):
-    assert audit(hr.Popularity(), budget(4.0, "user"), runs=100).holds
-    monkeypatch.setattr(ItemCounts, "query", understated(ItemCounts.query))
-    assert not audit(hr.Popularity(), budget(4.0, "user"), runs=100).holds
-
-
-def understated(query):
-    """A bound that is a twentieth too small."""
-
-    def wrong(counts):
-        right = query.fget(counts)
-        return dataclasses.replace(right, sensitivity=0.95 * right.sensitivity)
-
-    return property(wrong)

@@ -4,7 +4,6 @@ import dataclasses
 import re
 
 import numpy as np
-import polars as pl
 import pytest
 from scipy.stats import rankdata
 
@@ -132,24 +131,6 @@ def test_features_help_and_useless_or_odd_ones_do_no_harm(halves, budget, kind):
         assert found[kind] > found["none"] + 0.01
 
 
-def test_features_give_no_more_factors_than_rank_and_items(budget):
-    """Files are as small as the plan says, and a release has fewer factors than items."""
-    rng, n = np.random.default_rng(0), 24
-    features = {f"kind {k}": [str(item * k % 11) for item in range(n)] for k in range(1, 9)}
-    features["half"] = ["odd" if item % 2 else "even" for item in range(n)]
-    rows = [
-        (f"u{user}", str(item))
-        for user in range(600)
-        for item in rng.choice(n, 6, replace=False, p=np.where(np.arange(n) % 2 == user % 2, 5, 1) / 72)
-    ]
-    table = pl.DataFrame(rows, schema=["user", "item"], orient="row")
-    given = hr.load(table, hr.Domain(range(n), max_users=1000, features=features))
-    for rank, most in ((4, 5), (128, n)):
-        release = fitted(given, budget(20.0), rank=rank)
-        assert release.kind == "linear items"
-        assert release.tensors["item_factors"].shape[1] <= most
-
-
 def of_a_crowd(interactions, max_users):
     """The same interactions, with another bound on the number of people."""
     domain = hr.Domain(interactions.domain.items, max_users=max_users)
@@ -214,17 +195,6 @@ def test_the_people_may_vote_for_popularity(halves, budget):
     assert [decision.name for decision in fitted(halves[0], budget(2.0, "user")).statement.decisions] == [
         "branch.pairs"
     ]
-
-
-@pytest.mark.parametrize("unit", [None, "user", "record"])
-@pytest.mark.full
-def test_users_with_few_items_are_ranked_by_popularity(budget, unit):
-    """EASE has no intercept: two items each say less than the counts, also without noise."""
-    kinds = {}
-    for each in (2, 8):
-        given = hr.synthetic.interactions(5000, ITEMS, each * 5000, seed=3)
-        kinds[each] = fitted(given, unit and budget(20.0, unit)).kind
-    assert kinds == {2: "item scores", 8: "linear items"}
 
 
 def test_a_catalogue_above_pair_items_has_the_pairs_of_the_most_popular(halves, popular, budget):

@@ -68,40 +68,6 @@ def test_pairs_are_carried_over_entry_by_entry_to_the_crowd_and_the_weights_of_n
     assert after.lens is lens
 
 
-def test_what_lies_along_the_average_user_of_now_is_taken_out():
-    rng, n = np.random.default_rng(1), 300
-    lens = lens_of(rng, n)._replace(weights=np.ones(n))
-    before = pairs_of(rng, range(n), n)._replace(lens=lens._replace(direction=np.zeros(n)))
-    along = 1000 * np.outer(lens.direction, lens.direction)
-    other = rng.normal(size=n)
-    other -= (other @ lens.direction) * lens.direction
-    other /= np.linalg.norm(other)
-    matrix = (along + 1000 * np.outer(other, other)).astype(np.float32)
-    np.fill_diagonal(matrix, 0)
-    before = before._replace(sums=before.sums._replace(matrix=matrix))
-    after = before.carried_over(100.0, Head(n, np.arange(n)), lens, 1.0)
-    carried = after.sums.matrix
-    assert abs(lens.direction @ carried @ lens.direction) < 30
-    assert other @ carried @ other > 950
-    np.testing.assert_allclose(carried, carried.T, atol=1e-4)
-    assert not np.diag(carried).any()
-
-
-def test_an_item_that_was_muted_has_next_to_no_old_row():
-    """Its weight grows a thousandfold, and its noise with it, so that its new row is what is measured now."""
-    rng = np.random.default_rng(2)
-    before = pairs_of(rng, range(6), 6, rank=0)
-    muted = before.lens._replace(
-        weights=np.array([1.0, 1, 1, 1, 1, 1e-3]), variance=np.array([1.0, 1, 1, 1, 1, 1e-6])
-    )
-    before = before._replace(lens=muted)
-    measured = Noisy("item pairs", np.full(15, 50.0), 2.0, 1.0, None)
-    lens = Muting(np.ones(6), np.zeros(6), np.ones(6))
-    after = yearly_pairs(carried(before), ITEMS, Head(6, np.arange(6)), measured, 100.0, lens)
-    np.testing.assert_allclose(after.sums.matrix[5, :5], 50.0, rtol=0.05)
-    assert np.abs(after.sums.matrix[0, 1:5] - 50).min() > 1
-
-
 def test_the_first_pairs_are_what_was_measured():
     rng = np.random.default_rng(3)
     measured, lens = Noisy("item pairs", rng.normal(size=15), 2.0, 1.0, None), lens_of(rng, 6)

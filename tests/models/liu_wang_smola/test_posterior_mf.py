@@ -58,12 +58,6 @@ def test_every_round_is_one_measurement_and_all_cost_the_budget(world, budget):
     assert planned.epsilon <= 4
 
 
-def test_nobodys_vector_is_released(world, budget):
-    release = fitted(world[0], hr.PosteriorMF(rank=3, epochs=3), user(budget))
-    assert (release.kind, release.users) == ("factors", ())
-    assert sorted(release.tensors) == ["item_effects", "item_factors", "item_noise", "item_popularity"]
-
-
 # -- an ε per user ----------------------------------------------------------------------------------
 
 
@@ -90,14 +84,6 @@ def test_who_asks_for_nothing_has_none_without_noise_either(choosing):
     model = hr.PosteriorMF(rank=3, epochs=3)
     without = choosing.select(np.repeat(choosing.personal_epsilon > 0, choosing.counts))
     assert same(hr.baseline(choosing, model), hr.baseline(without, model))
-
-
-def test_without_noise_people_are_capped_all_the_same(world):
-    train = world[0]
-    domain = hr.Domain(train.domain.items, scale=(1, 5, 1), max_users=2000, max_per_user=10)
-    moved = hr.People(domain, train.users, train.indptr, train.items, train.values)
-    model = hr.PosteriorMF(rank=2, epochs=2)
-    assert same(hr.baseline(moved, model), hr.baseline(moved.capped(10), model))
 
 
 def test_who_asks_for_a_little_counts_for_a_little(world, budget):

@@ -54,16 +54,6 @@ def test_a_component_of_popular_items_shows_though_all_items_together_hide_it():
     assert np.corrcoef(recovered, truth)[0, 1] > 0.5
 
 
-def test_a_hidden_component_loses_its_prior_variance_sooner_and_a_clear_one_keeps_it():
-    """The components have prior variance 1: one all of noise, one at the fixed point of both updates."""
-    n, precision = 100, np.ones(2)
-    squares, spreads = np.array([2.0, 60.0]), np.array([96.0, 40.0])
-    updated = estimate._updated(precision, n, squares, spreads)
-    slow = n / (squares + spreads)
-    assert updated[0] > 1.05 * slow[0]
-    assert updated[1] == pytest.approx(1.0)
-
-
 @pytest.fixture
 def rounds(monkeypatch):
     """An entry for every round."""
@@ -168,23 +158,3 @@ def test_what_is_known_before_stays_where_noise_hides_the_rest():
     np.testing.assert_allclose(kept[:, :1], known, atol=0.02)
     assert np.corrcoef(kept[:, 0], known[:, 0])[0, 1] > 0.9
     assert not kept[:, 1:].any()
-
-
-def test_what_is_known_before_gives_way_to_what_is_measured():
-    rng = np.random.default_rng(8)
-    planted, wrong = rng.normal(0, 0.3, N), rng.normal(0, 0.3, (N, 1))
-    signal = noise_of(rng) + (WEIGHT * np.outer(planted, planted)).astype(np.float32)
-    found = fitted(signal, prior=wrong)
-    recovered = (found @ found.T)[OFF]
-    assert np.corrcoef(recovered, np.outer(planted, planted)[OFF])[0, 1] > 0.9
-
-
-@pytest.mark.parametrize("rows", [1, 7])
-def test_weighing_does_not_depend_on_how_many_rows_are_processed_at_a_time(rows, monkeypatch):
-    rng = np.random.default_rng(6)
-    factors = rng.normal(size=(N, 3))
-    signal = (WEIGHT * factors @ factors.T).astype(np.float32)
-    expected = fitted(signal, row_variance=0.01)
-    monkeypatch.setattr(estimate, "_ROWS", rows)
-    found = fitted(signal, row_variance=0.01)
-    np.testing.assert_allclose(found @ found.T, expected @ expected.T, rtol=1e-4, atol=1e-4)

@@ -125,21 +125,6 @@ def test_ties_go_to_the_earlier_row():
         np.testing.assert_array_equal(found[0], nearest)
 
 
-def test_large_heaps_and_small_ones_agree():
-    """K together or one by one, far more neighbours than a few."""
-    rng = np.random.default_rng(0)
-    table = rng.uniform(1, 5, (500, 6))
-    queries = table[:5].copy()
-    queries[:, 2] = np.nan
-    who, targets, own = np.arange(5), np.full(5, 2), np.arange(5)
-    ks = np.array([300, 7, 1, 64, 499, 2])
-    together = asked(table, queries, who, targets, own, SQUARED, ks)
-    for at, k in enumerate(ks):
-        alone = asked(table, queries, who, targets, own, SQUARED, np.array([k]))
-        np.testing.assert_array_equal(alone[:, 0], together[:, at])
-    np.testing.assert_allclose(together, reference_user_knn(table, queries, who, targets, own, ks, SQUARED))
-
-
 def test_what_does_not_fit_is_refused():
     table, queries, who, targets, own = case(0)
     good = [*rows_of(table), *rows_of(queries), who, targets, own, KS, SQUARED]
