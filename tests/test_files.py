@@ -351,19 +351,3 @@ def test_what_cannot_be_read_is_named_at_once(tmp_path: Path, kind: str, reason:
         path.symlink_to("/dev/zero" if kind == "device" else "loop")
     with pytest.raises(DataError, match=rf"{kind} cannot be read: {reason}; choose another"):
         read(path, DataError, fix="choose another", largest=8)
-
-
-def test_what_is_not_text_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"\xff")
-    with pytest.raises(DataError, match="file cannot be read: it is not text in UTF-8; give text"):
-        read_text(tmp_path / "file", DataError, fix="give text")
-
-
-@pytest.mark.usefixtures("impatient")
-def test_a_file_that_becomes_a_pipe_meanwhile_is_not_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    monkeypatch.setattr(files.stat, "S_ISREG", lambda mode: True)
-    with opened(tmp_path / "pipe") as pipe:
-        assert not pipe.read()

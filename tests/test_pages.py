@@ -46,11 +46,6 @@ def run(page, part=slice(None)):
     return printed
 
 
-def weekly_commands():
-    """The commands of the page of a release every week."""
-    return [command for command, _ in lines("weekly")]
-
-
 def write_clicks(path, items, n_users, rng):
     rows = [
         f"user{user},{items[item]}"
@@ -74,6 +69,16 @@ def shop(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.fixture
+def begun(shop):
+    """The same after the first commands of the page of weekly releases: a domain, a ledger, one release."""
+    weekly = [command for command, _ in lines("weekly")]
+    for command in (weekly[0], weekly[2], weekly[3]):
+        done = CliRunner().invoke(app, shlex.split(command)[1:])
+        assert done.exit_code == 0, done.output
+    return shop
+
+
 @pytest.mark.full
 def test_a_year_begins_as_its_page_says(shop, capsys):
     printed = run("weekly")
@@ -95,19 +100,15 @@ def test_a_year_begins_as_its_page_says(shop, capsys):
 
 @pytest.mark.parametrize("page", AFTER)
 @pytest.mark.full
-def test_what_comes_after_goes_on_with_its_ledger(shop, page):
-    weekly = weekly_commands()
-    for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
-        done = CliRunner().invoke(app, shlex.split(command)[1:])
-        assert done.exit_code == 0, done.output
+def test_what_comes_after_goes_on_with_its_ledger(begun, page):
     flat = " ".join("".join(run(page)).split())
     ledger = hr.Ledger.open("ledger.db")
-    domains = {Path(name).stem: hr.Domain.open(name).digest for name in map(str, shop.glob("domain*.json"))}
+    domains = {Path(name).stem: hr.Domain.open(name).digest for name in map(str, begun.glob("domain*.json"))}
     assert len(ledger.state().charges) == 2
     assert ledger.state().releases_left == 50
     for shown in blocks(page, "text"):
         assert " ".join(shown.split()) in flat
-    named = {release.stem: hr.Client(release) for release in shop.glob("*.safetensors")}
+    named = {release.stem: hr.Client(release) for release in begun.glob("*.safetensors")}
     assert {"new-items": "june", "deletion": "next"}[page] in named
     if page == "new-items":
         assert "δ = 1e-06 is too large for up to 100,000 users" in flat
@@ -120,22 +121,8 @@ def test_what_comes_after_goes_on_with_its_ledger(shop, page):
         assert len(set(domains.values())) == len(domains) > 1
 
 
-@pytest.mark.parametrize("separator", [",", ";", "|"])
-def test_a_users_records_leave_a_file_with_any_separator(tmp_path, monkeypatch, separator):
-    monkeypatch.chdir(tmp_path)
-    records = ["user_id,item_id", "user7,item1", "user70,item1", "user1,user7-cup"]
-    Path("clicks.csv").write_text("".join(f"{row}\n".replace(",", separator) for row in records), "utf-8")
-    delete = next(command for command, _ in lines("deletion"))
-    subprocess.run(delete.replace("-F ','", f"-F '{separator}'"), shell=True, check=True)
-    kept = Path("clicks-next.csv").read_text("utf-8").replace(separator, ",").splitlines()
-    assert kept == [row for row in records if row != "user7,item1"]
-
-
-def test_a_review_runs_as_its_page_says(shop):
+def test_a_review_runs_as_its_page_says(begun):
     jsonschema = pytest.importorskip("jsonschema")
-    weekly = weekly_commands()
-    for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
-        assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
     printed = run("review")
     (block,) = (block for block in blocks("cli", "python") if "history.json" in block)
     exec(compile(block, "cli.md", "exec"), {})
@@ -148,10 +135,7 @@ def test_a_review_runs_as_its_page_says(shop):
         exec(compile(block, "review.md", "exec"), {})
 
 
-def test_signing_goes_as_its_page_says(shop, capsys):
-    weekly = weekly_commands()
-    for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
-        assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
+def test_signing_goes_as_its_page_says(begun, capsys):
     *_, checked = run("signing")
     (code,) = blocks("signing", "python")
     exec(compile(code, "signing.md", "exec"), {})
@@ -161,11 +145,8 @@ def test_signing_goes_as_its_page_says(shop, capsys):
 
 
 @pytest.mark.full
-def test_releases_are_published_as_their_page_says(shop, monkeypatch):
+def test_releases_are_published_as_their_page_says(begun, monkeypatch):
     monkeypatch.setenv("HUSHREC_KEY_PASSPHRASE", "six random words are much better")
-    weekly = weekly_commands()
-    for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
-        assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
     printed, sites = [], []
     for command, remark in lines("operating"):
         if not command.startswith("hushrec"):

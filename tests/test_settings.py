@@ -81,22 +81,6 @@ def test_a_setting_that_does_nothing_beside_the_others_is_refused(given, said):
     assert str(caught.value).startswith(said)
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {},
-        {"solver": "sgd", "rate": 0.2},
-        {"epochs": 9},
-        {"inner": {"shrinkage": 2.0}, "rank": 3},
-        {"solver": "exact"},
-        {"inner": {"cleaning": "none", "cap": 7}},
-    ],
-    ids=str,
-)
-def test_what_is_left_out_or_has_an_effect_is_taken(given):
-    assert Outer(**given).model_dump(exclude_unset=True) == given
-
-
 def test_a_public_fact_is_known_only_to_the_plan():
     made = Outer(inner={"cap": 5})
     made.require_effect(unit="user", adjacency="replace")

@@ -30,6 +30,7 @@ from hushrec.errors import (
     WeakBudget,
 )
 from hushrec.privacy.ledger.ledger import Ledger
+from hushrec.testing import Seeded
 from support.stopped import stopped
 
 BUDGET = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
@@ -371,6 +372,39 @@ def test_the_command_line_refuses_in_the_same_sentence(verb, name, tmp_path, req
 
 
 # -- what nobody is asked ----------------------------------------------------------------------------
+
+
+def test_an_epsilon_of_eight_is_charged_and_above_it_nobody_is_asked_where_nothing_is_claimed(tmp_path):
+    data, eight, nine = hr.load(table(), DOMAIN), at(ROWS, 8.0), at(ROWS, 9.0)
+    ledger = Ledger.create(tmp_path / "ledger.db", eight)
+    assert hr.randomize(data, hr.RandomizedResponse(), eight, ledger=ledger).statement.private
+    hr.randomize(data, hr.RandomizedResponse(), nine, ledger=Ledger.ephemeral(nine))
+    hr.testing.randomize(data, hr.RandomizedResponse(), nine, entropy=Seeded(0))
+
+
+def test_what_resumes_is_not_asked_again(tmp_path):
+    data, ten = hr.load(table(), DOMAIN), at(BUDGET, 10.0)
+    ledger = Ledger.create(tmp_path / "ledger.db", ten)
+    with stopped():
+        hr.fit(data, hr.GlobalEffects(), ten, ledger=ledger, accept="weak")
+    hr.fit(data, hr.GlobalEffects(), ten, ledger=ledger)
+    assert len(ledger.state().charges) == 1
+
+
+@pytest.mark.parametrize("verb", ["fit", "randomize"])
+def test_every_verb_resumes_under_its_charge_with_the_same_noise(verb, tmp_path):
+    data = hr.load(table(), DOMAIN)
+    ledger = ledger_of("file", verb, CAUSES["nobody"], tmp_path, None)
+    kept = []
+    for _ in range(2):
+        with stopped() as artefacts:
+            VERBS[verb](data, ledger, tmp_path)
+        kept += artefacts
+    made = VERBS[verb](data, ledger, tmp_path)
+    assert kept[0] == kept[1] == ledger.artefact(0)
+    assert made is not None
+    assert len(ledger.state().charges) == 1
+    assert not [*tmp_path.glob("*.sums/*/lock")]
 
 
 def test_twice_the_declared_users_are_charged(tmp_path, request):

@@ -152,3 +152,12 @@ def test_people_among_what_is_sent_are_found(sent):
     ):
         with pytest.raises(NotPlain, match=kind):
             people.in_full.map(function)
+
+
+def test_what_grows_with_the_people_is_found(sent):
+    sizes = []
+    for n_people in (40, 55):
+        ratings = world("GlobalEffects", n_people, 1)
+        Population(ratings).in_full.map(lambda block, counts=ratings.counts: counts)
+        sizes.append(sent[-1])
+    assert sizes == [[(40,)], [(55,)]]

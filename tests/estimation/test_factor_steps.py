@@ -31,18 +31,6 @@ def test_the_posterior_mean_trusts_what_the_noise_leaves(sigma):
     assert errors[2] < min(errors[0], errors[1], errors[3])
 
 
-def test_in_one_dimension_it_is_the_scalar_formula():
-    sums = Noisy("users", np.array([[2.0], [-1.0]]), 0.5, 1.0, None)
-    counts, others, other_counts = np.array([4.0, 10.0]), np.array([[0.5], [-1.0]]), np.array([3.0, 1.0])
-    moment = (3 * 0.25 + 1) / 4
-    prior, noise = factor_steps.FACTOR_VARIANCE * 16 / moment, RATING_VARIANCE * 16
-    curvature = counts * moment
-    variance = prior * curvature**2 + noise * curvature + 0.25
-    exact = prior * curvature / variance * sums.values[:, 0]
-    found = factor_steps.solve(sums, counts, others, other_counts, 4.0)
-    np.testing.assert_allclose(found[:, 0], exact, rtol=1e-9)
-
-
 def test_the_ridge_at_home_is_the_ratio_of_variances():
     items, counts = np.array([[1.0, 0.0], [0.0, 0.5]]), np.array([1.0, 3.0])
     moment = (1 + 3 * 0.25) / 4
@@ -105,17 +93,6 @@ def test_steps_converge_to_what_was_planted():
     assert np.abs(people).max() < 1.2 * np.abs(truth).max()
 
 
-def test_factors_that_have_vanished_are_no_trouble():
-    """Where hardly anybody rates, each epoch shrinks the items further; no fit may fail on that."""
-    items = np.full((4, 2), 1e-170)
-    counts = np.full(4, 0.01)
-    ridge = factor_steps.user_ridge(items, counts)
-    found, _ = factor_steps.user_gradient_step(
-        items, sums_of(items, 0.1), counts, ridge=ridge, span=4.0, remaining_variance=0.5
-    )
-    assert np.isfinite(found).all()
-
-
 def test_repeated_steps_reach_the_posterior_mean_of_a_gaussian():
     """One item, everybody's p known to be N(0, 1) and told exactly: a linear pull toward the mean."""
     prior, noise, counts = 0.5, 0.8, np.array([40.0, 3.0, 0.0])
@@ -144,3 +121,14 @@ def test_the_longest_directions_come_first_and_none_is_lost(columns):
     assert (first.shape, rest.shape) == ((9, 3), (9, max(columns - 3, 0)))
     np.testing.assert_allclose(first @ first.T + rest @ rest.T, factors @ factors.T, atol=1e-9)
     assert (rest**2).sum() < 0.1 * (first**2).sum() or not columns
+
+
+def test_factors_that_have_vanished_are_no_trouble():
+    """Where hardly anybody rates, each epoch shrinks the items further; no fit may fail on that."""
+    items = np.full((4, 2), 1e-170)
+    counts = np.full(4, 0.01)
+    ridge = factor_steps.user_ridge(items, counts)
+    found, _ = factor_steps.user_gradient_step(
+        items, sums_of(items, 0.1), counts, ridge=ridge, span=4.0, remaining_variance=0.5
+    )
+    assert np.isfinite(found).all()

@@ -50,12 +50,6 @@ def test_items_are_matched_by_id(release: Release) -> None:
     np.testing.assert_array_equal(prior.factors[1:], release.tensors["item_factors"][theirs])
 
 
-def test_what_is_known_well_has_less_variance(release: Release) -> None:
-    prior = of_release(release, domain(release.items))
-    popular = np.argmax(release.tensors["item_popularity"])
-    assert prior.effect_variance[popular] < np.median(prior.effect_variance)
-
-
 def test_it_is_told_which_release_and_whose_ratings(release: Release) -> None:
     (told,) = of_release(release, domain(release.items)).clauses
     digest = hashlib.sha256(release.to_bytes()).hexdigest()

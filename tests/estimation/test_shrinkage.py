@@ -87,15 +87,6 @@ def test_a_count_that_noise_hides_is_integrated_over(seed, monkeypatch):
     assert error(found) < 0.9 * float(np.average((effects - np.average(effects, weights=n)) ** 2, weights=n))
 
 
-def test_an_item_whose_count_is_clear_is_estimated_at_that_count():
-    """Integrating changes nothing where the count is known: either way to the same effect."""
-    _, _, (sums, counts) = hidden_counts(0)
-    clear = counts.values > 6 * counts.sigma
-    assert clear.any()
-    found = shrink(sums, counts, span=4.0)
-    np.testing.assert_allclose(found.counts[clear], counts.values[clear])
-
-
 def test_two_measurements_are_averaged_by_their_variances():
     one, other = (
         Noisy("n", np.array(values), sigma, 1.0, None) for values, sigma in (([4.0, 0], 2.0), ([9.0, 5], 1.0))

@@ -70,16 +70,6 @@ def known(values, variance, misfit=0.0):
     return Sums(np.array(values, dtype=float), np.full(len(values), float(variance)), misfit)
 
 
-def test_an_item_that_was_never_measured_gets_what_is_measured_now():
-    before = Sums(np.array([10.0, 0.0]), np.array([4.0, math.inf]))
-    after = before.and_measured(np.array([10.0, 7.0]), 2.0)
-    np.testing.assert_allclose(after.values, [10.0, 7.0], rtol=1e-7)
-    np.testing.assert_allclose(after.variance, [2.0, 4.0], rtol=1e-7)
-    alone = Sums(np.zeros(2), np.full(2, math.inf)).and_measured(np.array([3.0, 7.0]), 2.0)
-    np.testing.assert_allclose(alone.values, [3.0, 7.0], rtol=1e-7)
-    assert alone.misfit == 0.0
-
-
 def test_exact_sums_replace_earlier_ones():
     after = known([10.0, 20.0], 0.0).and_measured(np.array([12.0, 20.0]), 0.0)
     assert after.values.tolist() == [12.0, 20.0]
@@ -160,15 +150,6 @@ def test_a_catalogue_that_changes_is_matched_by_id(tmp_path):
     assert {name: of.misfit for name, of in now.sums.items()} == {"item counts": -2.0, "crowd size": -0.5}
     assert (now.sizes, now.deviations) == ((10.0,), (1.0,))
     assert places(ITEMS, ("d", "new", "a")).tolist() == [3, -1, 0]
-
-
-@pytest.mark.parametrize("after", [("a", "b", "c"), ("b",)])
-def test_a_catalogue_of_one_item_changes_too(after):
-    year = YearlySums().sized(10.0, 1.0).measured("item counts", np.array([9.0]), 1.0)
-    now = YearlySums.of(carried(year, ("a",)), after).sized(10.0, 1.0)
-    counts = now.measured("item counts", np.arange(5.0, 5.0 + len(after)), 1.0).sums["item counts"]
-    assert len(counts.values) == len(counts.variance) == len(after)
-    assert counts.values[-1] == pytest.approx(4.0 + len(after), rel=1e-6)
 
 
 def by_hand(releases):

@@ -131,14 +131,6 @@ def test_ratings_are_predicted_and_ranked_at_once(release, ratings):
     assert found.predicted.shape == (4,)
 
 
-def test_novelty_counts_the_users_to_whom_the_release_was_fitted():
-    train, test = clicks({"u": "a"}), clicks({"u": "b"})
-    fitted = clicks({"x": "b", "y": "b", "z": "ac", "t": "a"})
-    found = evaluate(ranker(), train=train, test=test, metrics=["novelty@1"], fitted=fitted)
-    assert found["novelty@1"] == 1  # b: two of four
-    assert evaluate(ranker(), train=train, test=test, metrics=["novelty@1"])["novelty@1"] == 0
-
-
 def test_metrics_that_do_not_fit_are_refused_with_the_fix(release, ratings):
     train, test = clicks({"u": "a"}), clicks({"u": "b"})
     rated = {"train": ratings({}), "test": ratings({"u": {"a": 2}})}
@@ -202,12 +194,6 @@ def test_at_home_everybody_folds_in(listing, ratings):
         found = evaluate(listing, train=train, test=test, fold_in=fold_in)
         wanted = predictions(listing, train=train, test=test, fold_in=fold_in)
         assert found["mae"] == pytest.approx(np.abs(wanted - test.numbers()).mean())
-
-
-def test_listed_people_need_no_training_ratings_and_yet_the_parts_stay_apart(listing, ratings):
-    assert len(predictions(listing, train=ratings({}), test=ratings({"u": {"b": 1}}))) == 1
-    with pytest.raises(DataError, match="share ratings"):
-        predictions(listing, train=ratings({"u": {"b": 1}}), test=ratings({"u": {"b": 1}}))
 
 
 def test_the_page_shows_what_its_example_prints(capsys):

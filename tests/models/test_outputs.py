@@ -111,12 +111,6 @@ def test_an_outsider_folds_in(release, listed, listed_rmse):
     assert fold_in < 1.0
 
 
-def test_without_noise_folding_in_and_looking_up_agree(listed_rmse):
-    """The vectors are turned to unit covariance, the prior of those who fold in."""
-    for model in MODELS[1:]:
-        assert listed_rmse(model, fold_in=True) == pytest.approx(listed_rmse(model), abs=0.03)
-
-
 def test_every_release_assumes_the_same_variance_around_a_users_regression():
     """Effects alone predict as a model of factors does whose factors vanish."""
     domain = hr.Domain(["a", "b", "c"], scale=(1, 10, 1), max_users=9)

@@ -1,7 +1,6 @@
 """Plans of models with noise: split, posterior draws and personal ε, made and stated."""
 
 import dataclasses
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -10,8 +9,7 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.curator.fit import baseline, fit
-from hushrec.curator.statements import describe
+from hushrec.curator.fit import fit
 from hushrec.documents.words import Clause
 from hushrec.errors import BudgetUnsupported, ConfigError
 from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
@@ -19,7 +17,7 @@ from hushrec.privacy.accounting.accountant import gaussian_epsilon, largest_cost
 from hushrec.privacy.accounting.calibration import divided, with_noise
 from hushrec.privacy.accounting.measurement import Measurement
 from hushrec.release.artefact import Release
-from hushrec.release.statement import Promised, Statement, placeholder_statement
+from hushrec.release.statement import placeholder_statement
 
 BUDGET = hr.Budget(epsilon=4.0, delta=1e-6, unit="user", adjacency="add-remove")
 CHAIN = {"R̂": 1.0125, "effective sample size": 812.0, "chains": "4, of 2,000 rounds"}
@@ -119,37 +117,6 @@ def test_a_conditional_release_says_so_first_and_shows_its_chain(small, tmp_path
     after = fit(small, GlobalEffects(), BUDGET, ledger=tmp_path / "ledger.db").statement
     assert after.caveats == statement.caveats
     assert not after.diagnostics
-
-
-def classes(ratings):
-    levels = {"strict": 0.5, "default": 2.0, "generous": 8.0}
-    domain = ratings.domain
-    return hr.Domain(domain.items, scale=domain.scale, max_users=domain.max_users, personal_epsilon=levels)
-
-
-def test_the_statement_lists_what_each_class_is_promised(small, tmp_path) -> None:
-    domain, config = classes(small), Rounds()
-    planned = hr.plan(domain, config, BUDGET)
-    grant = hr.Ledger.create(tmp_path / "ledger.db", BUDGET).charge(planned)
-    made = baseline(small, GlobalEffects())
-    statement = describe(made, grant, domain, personal_epsilon=True).statement
-    assert [(level.name, level.personal_epsilon) for level in statement.classes] == [
-        ("strict", 0.5),
-        ("default", 2.0),
-        ("generous", 8.0),
-    ]
-    for level, (weight, promised) in zip(
-        statement.classes, [(0.148, 0.5), (0.535, 2.0), (1.0, 4.0)], strict=True
-    ):
-        assert level.weight == pytest.approx(weight, abs=0.001)
-        assert promised - 0.001 < level.promised <= promised
-    text = str(statement)
-    assert "class asks for is promised weight" in " ".join(text.split())
-    assert Clause("assumes.personal_epsilon", {"given": "ratings"}) in statement.assumes
-    assert "Each person loses at most the ε that they asked for, at the same δ, and never more" in text
-    assert Statement.from_json(json.loads(json.dumps(statement.to_json()))) == statement
-    assert hr.plan(domain, GlobalEffects(), BUDGET).classes == ()
-    assert isinstance(statement.classes[0], Promised)
 
 
 # -- split of the budget ---------------------------------------------------------------------------------

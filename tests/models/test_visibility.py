@@ -40,21 +40,6 @@ def test_mu_is_what_the_whole_budget_pays_for(budget, epsilon, delta):
     assert laplace_cost(Fraction(pure)).mu_squared == pytest.approx(found**2 * 1e12, rel=1e-9, abs=1)
 
 
-def test_mu_is_that_of_the_noise_of_a_plan(budget):
-    """One measurement with all of a budget has the noise Δ/μ."""
-    clicks = hr.Domain(range(50), max_users=1_000)
-    for asked in (budget(1.0, "record"), budget(8.0, "user"), budget(1.0, "record", delta=1e-8)):
-        (event,) = hr.Popularity().plan(clicks, asked).noisy
-        assert event.sensitivity / event.deviation == pytest.approx(mu(asked), rel=1e-6)
-    (event,) = (one for one in laplace(budget).noisy if one.name == "item sums")
-    assert event.sensitivity / event.deviation == pytest.approx(mu(budget(1.0, delta=0.0)) * 0.5, rel=1e-6)
-
-
-def laplace(budget):
-    model = hr.GlobalEffects(noise="laplace", split={"item sums": 0.5, "item counts": 0.5})
-    return model.plan(domain_of(100, 10, 50), budget(1.0, "record", delta=0.0))
-
-
 def test_under_replace_noise_is_twice_as_wide_and_without_a_budget_there_is_none(budget):
     for norm in ("l1", "l2"):
         assert mu(budget(1.0, "record", "replace"), norm) == mu(budget(1.0, "record"), norm) / 2

@@ -1,8 +1,6 @@
 """Models that a cluster can run make the same release there, byte for byte, as from memory and files."""
 
 import dataclasses
-import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +10,6 @@ from hushrec import models
 from hushrec.errors import ConfigError, DataError
 from hushrec.sums import spark_engine
 from support.everywhere import class_of, configured, fits, made, world
-from support.packed import packed
 from support.spark import sent
 
 pytestmark = pytest.mark.spark
@@ -109,12 +106,6 @@ def test_other_models_are_refused_before_anything_is_charged(name, sources, tmp_
     assert not ledger.state().charges
 
 
-def test_the_page_names_the_models_that_run_on_spark():
-    page = (Path(__file__).resolve().parents[2] / "docs" / "spark.md").read_text("utf-8")
-    (told,) = re.findall(r"<!-- models on Spark -->(.*?)<!-- end of models -->", page, re.DOTALL)
-    assert re.findall(r"`(\w+)`", told) == [name for name in models.MODELS if able(name)]
-
-
 def test_a_model_that_gathers_ratings_is_no_model_of_sums():
     domain = world(30, 10, 100).domain
     for name in models.MODELS:
@@ -149,27 +140,6 @@ def test_other_units_and_forms_make_the_same_release(name, pair, sources, monkey
 def test_partitions_change_no_bit(name, pair, partitions, sources, monkeypatch):
     memory, there = sources[class_of(name).feedback]
     assert made(name, pair, memory) == made(name, pair, cut(there, partitions, monkeypatch))
-
-
-@pytest.fixture(scope="module")
-def million(spark, tmp_path_factory):
-    """About a million in memory, in files and on Spark."""
-    memory = world(12_000, 800, 1_400_000)
-    assert memory.n_entries > 1_000_000
-    files = packed(memory, tmp_path_factory.mktemp("million") / "b", 100_000)
-    with on_spark(spark, memory, 20) as there:
-        yield memory, files, there
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(("name", "pair"), OWN)
-def test_a_million_ratings_make_the_same_release(name, pair, million, monkeypatch):
-    if class_of(name).feedback != "ratings":
-        pytest.skip("of ratings")
-    memory, files, there = million
-    first = made(name, pair, memory)
-    assert first == made(name, pair, files)
-    assert first == made(name, pair, cut(there, 7, monkeypatch))
 
 
 def test_a_check_counts_what_is_in_spark_and_an_evaluation_says_what_to_load(spark, sources):

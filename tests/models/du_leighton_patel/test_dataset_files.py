@@ -17,19 +17,6 @@ from support.released_data import FORMS, SCALE, data, same
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_rows_are_read_a_part_at_a_time(tmp_path, form, monkeypatch):
-    """Parts so small that people lie across their ends."""
-    made = data()
-    path = made.save(tmp_path / f"released.{form}")
-    monkeypatch.setattr(released_data, "_ROWS", 5)
-    monkeypatch.setattr(released_data, "_BLOCK", 120)
-    parts = [part.num_rows for part in released_data._parts(path)]
-    assert sum(parts) == made.ratings.n_entries
-    assert max(parts) < 8
-    assert same(ReleasedData.open(path), made)
-
-
-@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("limit", ["_LARGEST", "_RATIO"])
 def test_what_unpacks_to_too_much_is_not_read_to_its_end(tmp_path, form, limit, monkeypatch):
     path = data().save(tmp_path / f"released.{form}")
@@ -129,11 +116,3 @@ def test_an_id_that_no_csv_keeps_is_refused_there(tmp_path):
     with pytest.raises(ReleaseError, match=r"name it x\.parquet"):
         made.save(tmp_path / "x.csv")
     assert same(ReleasedData.open(made.save(tmp_path / "x.parquet")), made)
-
-
-def test_numbers_are_as_wide_as_the_last_so_that_bytes_ascend_as_they_do():
-    assert released_data.anonymous_ids(3).to_pylist() == ["1", "2", "3"]
-    everybody = released_data.anonymous_ids(1200).to_pylist()
-    assert (everybody[0], everybody[-1]) == ("0001", "1200")
-    assert everybody == sorted(everybody, key=str.encode)
-    assert released_data.anonymous_ids(1200, np.array([7, 1200])).to_pylist() == ["0007", "1200"]

@@ -129,26 +129,6 @@ def test_blocks_of_users_add_up_to_one_pass(tmp_path):
     assert np.array_equal(found_i, b_i)
 
 
-def test_threads_reach_the_same_fit():
-    """Lost updates cost little: the loss after ten passes is within 5 % of one thread's."""
-    case = random_case(8, effects=True, n_users=400, n_items=200, limit=np.inf)
-    case |= {"user_reg": np.full(400, 0.02, np.float32), "item_reg": np.full(200, 0.02, np.float32)}
-
-    def loss(passes, threads=1):
-        work = {
-            name: value.copy() if isinstance(value, np.ndarray) else value for name, value in case.items()
-        }
-        for _ in range(passes):
-            descend(**work, threads=threads)
-        users = np.repeat(np.arange(400), np.diff(work["indptr"]))
-        predicted = np.einsum("rf,rf->r", work["user_factors"][users], work["item_factors"][work["items"]])
-        predicted += work["user_effects"][users] + work["item_effects"][work["items"]]
-        return float(((work["values"] - predicted) ** 2).mean())
-
-    assert loss(10, threads=3) == pytest.approx(loss(10), rel=0.05)
-    assert loss(10) < 0.8 * loss(0)
-
-
 @pytest.mark.parametrize(
     "spoil",
     [

@@ -25,11 +25,6 @@ def test_under_replace_every_rating_gets_noise_and_else_every_cell(listed, budge
     assert found["cells"].sensitivity == 1
 
 
-def test_the_clip_sets_the_noise(listed, budget):
-    wide, narrow = (events_of(listed[0].domain, budget(), clip=clip)["cells"] for clip in (0.25, 0.125))
-    assert wide.noise == pytest.approx(2 * narrow.noise)
-
-
 @pytest.mark.parametrize("solver", ["als", "sgd"])
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
 def test_any_factoriser_goes_on_from_there(listed_rmse, budget, solver, adjacency):
@@ -49,15 +44,6 @@ def test_factors_find_what_averages_leave(listed_rmse, budget):
         for m in (hr.InputPerturbationMF(rank=4, epochs=6), hr.GlobalEffects(noise="laplace"))
     )
     assert found < left - 0.01
-
-
-@pytest.mark.parametrize(("threshold", "epsilon"), [(1.0, 50.0), (0.15, 0.1)])
-def test_any_number_of_cells_may_survive(listed, budget, threshold, epsilon):
-    """None, where the threshold is far above all that is there, and nearly all, where noise drowns it."""
-    config = hr.InputPerturbationMF(rank=2, epochs=6, threshold=threshold)
-    release = hr.testing.fit(listed[0], config, budget(epsilon), entropy=hr.testing.Seeded(1))
-    assert np.isfinite(release.tensors["user_factors"]).all()
-    assert all(1 <= stars <= 5 for stars in hr.Client(release).predict(user=release.users[0]).values())
 
 
 def test_a_threshold_out_of_reach_is_refused_before_it_is_charged(listed, budget, tmp_path):

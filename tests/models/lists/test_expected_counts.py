@@ -40,20 +40,6 @@ def test_features_predict_counts_that_the_noise_hides(world):
     assert np.corrcoef(with_features, counts)[0, 1] > np.corrcoef(without, counts)[0, 1] + 0.2
 
 
-def test_features_that_say_nothing_leave_the_mean(world):
-    _, counts = world
-    random = csr_array(np.eye(50)[np.random.default_rng(3).integers(0, 50, N)])
-    expected = count_model(noisy(counts, 100.0), [random]).expected
-    assert expected == pytest.approx(counts.mean(), rel=0.35)
-
-
-def test_where_noise_is_small_counts_stay_as_they_are(world):
-    table, counts = world
-    seen = noisy(counts, 0.5)
-    assert error(denoised_counts(seen, count_model(seen, [table]).expected), counts) < 0.6
-    assert count_model(seen, []) is None
-
-
 @pytest.mark.parametrize("sigma", [0.0, 10.0])
 def test_the_regression_says_what_items_to_come_expect(world, sigma):
     """Rows of the table times the coefficients; values that are too rare count for nothing."""

@@ -94,15 +94,3 @@ def test_features_that_explain_pairs_are_followed(world):
     assert error < 0.5 * np.linalg.norm(off_diagonal(pairs - mean)) / np.linalg.norm(off_diagonal(mean))
     sizes = (factors**2).sum(axis=0)
     assert (np.diff(sizes) <= 1e-9).all(), "the largest first"
-
-
-def test_useless_features_add_next_to_nothing(world):
-    """Of noise alone; with the shrinkage left out, a coefficient is positive in half of the cases."""
-    tables = [labelled(10, 0), labelled(30, 1), labelled(60, 2)]
-    positive = 0
-    for seed in range(20):
-        _, pairs = seen(centred(tables, *world), (0.0, 0.0, 0.0), seed=seed)
-        factors = feature_factors(pairs, tables, *world).factors
-        positive += bool(factors.shape[1])
-        assert np.linalg.norm(factors @ factors.T) < 0.1 * np.linalg.norm(pairs)
-    assert positive < 20

@@ -105,34 +105,6 @@ def crowd(signal, reach, total=1.0, users=1e30, cosine=0.0):
     return Crowd(total, users, signal, reach, cosine)
 
 
-def test_a_crowd_that_is_small_for_its_noise_is_given_fewer_factors_and_items():
-    rng = np.random.default_rng(4)
-    variance = rng.gamma(0.5, size=900) + 1e-6
-    factors = rng.standard_normal((900, 2)) * np.sqrt(variance)[:, None] * [3.0, 2.0]
-    triangle = off_diagonal(factors @ factors.T) + rng.normal(0, 1.0, 900 * 899 // 2)
-    weights = Muting(np.ones(900), np.full(900, 1 / 30), variance)
-    shapes = []
-    for signal in (1.0, 1e4, math.inf):
-        found = cleaned(
-            unpacked(triangle, len(variance)),
-            np.ones(len(variance)),
-            weights,
-            crowd(signal, 5 * signal),
-            [],
-            64,
-        ).factors
-        fitted = np.flatnonzero(found.any(axis=1))
-        assert set(fitted) == {*np.argsort(-variance)[: len(fitted)]}, "the others are the rarest"
-        assert error(found[fitted], factors[fitted]) < 0.3
-        shapes.append((found.shape[1], len(fitted)))
-    assert shapes == sorted(shapes)
-    assert shapes[0] < (32, 900) < shapes[-1] == (64, 900)
-    few = cleaned(
-        unpacked(triangle, len(variance)), np.ones(len(variance)), weights, crowd(1e4, 600.0), [], 64
-    ).factors
-    assert few.shape[1] == 6, "what the pairs stand, / 100"
-
-
 # -- EASE -------------------------------------------------------------------------------------------------
 
 
@@ -157,14 +129,6 @@ def test_ease_is_the_inverse_of_the_same_covariance(rank):
     found = linear.inputs[:, None] * (linear.factors @ linear.factors.T) * linear.outputs
     np.fill_diagonal(found, 0)
     assert np.abs(found - expected).max() < 1e-8 * np.abs(expected).max()
-
-
-@pytest.mark.parametrize(("part", "total"), [(-5.0, 100.0), (500.0, 100.0), (1.0, -100.0), (0.0, 0.0)])
-def test_noisy_parts_and_totals_that_cannot_be_still_give_scores(part, total):
-    weights = muting(np.array([5.0, 3.0, 1.0]), 1e4)
-    linear = solved(np.ones((3, 1)), weights, part, crowd(1e4, 1e4, total, cosine=2.0))
-    assert all(np.isfinite(array).all() for array in linear)
-    assert (linear.outputs > 0).all()
 
 
 def test_the_intercept_is_a_mean_along_the_direction_of_the_average_user():
@@ -207,3 +171,11 @@ def test_items_that_the_fit_leaves_out_stand_for_the_same_directions():
     for one, other in ((fitted, fitted), (fitted, left), (left, left)):
         truth, products = rows[one] @ rows[other].T, found[one] @ found[other].T
         assert np.corrcoef(truth.ravel(), products.ravel())[0, 1] > 0.95
+
+
+@pytest.mark.parametrize(("part", "total"), [(-5.0, 100.0), (500.0, 100.0), (1.0, -100.0), (0.0, 0.0)])
+def test_noisy_parts_and_totals_that_cannot_be_still_give_scores(part, total):
+    weights = muting(np.array([5.0, 3.0, 1.0]), 1e4)
+    linear = solved(np.ones((3, 1)), weights, part, crowd(1e4, 1e4, total, cosine=2.0))
+    assert all(np.isfinite(array).all() for array in linear)
+    assert (linear.outputs > 0).all()

@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 import pytest
-from scipy.stats import rankdata
 
 import hushrec as hr
 from hushrec.errors import ConfigError
@@ -87,50 +86,6 @@ def test_more_epsilon_is_better_and_all_of_it_beats_popularity(halves, popular, 
     assert found[2] > popular + 0.12
 
 
-FEATURES = {
-    "none": {},
-    "all alike": {"kind": ["film"] * ITEMS},
-    "a name for each": {"name": [f"name {item}" for item in range(ITEMS)]},
-    "useless": {"colour": [f"colour {item * 7919 % 13}" for item in range(ITEMS)]},
-    "thousands of useless values": {
-        "tags": [
-            "|".join(f"tag {(item * 7919 + k * 104729) % 10_007}" for k in range(100))
-            for item in range(ITEMS)
-        ]
-    },
-}
-
-
-def tastes_of(interactions):
-    """A feature that tells what goes together: signs of the leading directions of everybody's items."""
-    rows = np.zeros((interactions.n_users, ITEMS))
-    rows[np.repeat(np.arange(interactions.n_users), np.diff(interactions.indptr)), interactions.items] = 1
-    axes = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[2][:4]
-    return {"taste": ["".join("+-"[int(sign)] for sign in axes[:, item] < 0) for item in range(ITEMS)]}
-
-
-@pytest.mark.parametrize("kind", ["useful", *sorted(FEATURES.keys() - {"none"})])
-@pytest.mark.full
-def test_features_help_and_useless_or_odd_ones_do_no_harm(halves, budget, kind):
-    """Of recall, whose standard error is about 0.005, mean over three seeds."""
-    found = {}
-    for name in ("none", kind):
-        train = dataclasses.replace(
-            halves[0],
-            domain=hr.Domain(
-                range(ITEMS),
-                max_users=5000,
-                features={**FEATURES, "useful": tastes_of(halves[0])}[name] or None,
-            ),
-        )
-        found[name] = np.mean(
-            [recall(lists(fitted(train, budget(0.25), seed), train), halves) for seed in (1, 2, 3)]
-        )
-    assert found[kind] > found["none"] - 0.006
-    if kind == "useful":
-        assert found[kind] > found["none"] + 0.01
-
-
 def of_a_crowd(interactions, max_users):
     """The same interactions, with another bound on the number of people."""
     domain = hr.Domain(interactions.domain.items, max_users=max_users)
@@ -159,24 +114,6 @@ def test_a_crowd_that_turns_out_small_is_ranked_by_popularity(halves, budget):
     assert [decision.name for decision in release.statement.decisions] == ["branch.counts"]
     assert "every list is by popularity" in str(release.statement)
     assert release.kind == "item scores"
-
-
-@pytest.mark.full
-def test_counts_that_were_measured_twice_rank_like_those_of_the_whole_budget(halves, budget):
-    """Over forty seeds, ranks agree with the exact ones as those of Popularity do, up to 0.01.
-
-    By the second counts alone they agree less by 0.02, and by the first alone by 0.2.
-    """
-    train = halves[0].select(np.arange(len(halves[0].items)) < halves[0].indptr[300])
-    few, small = of_a_crowd(train, 50_000), budget(1.0, "user")
-    exact = rankdata(hr.baseline(few, hr.Popularity()).tensors["item_scores"])
-
-    def agreement(model):
-        releases = (hr.testing.fit(few, model, small, entropy=hr.testing.Seeded(seed)) for seed in range(40))
-        ranks = [rankdata(release.tensors["item_scores"]) for release in releases]
-        return float(np.mean([np.corrcoef(of_one, exact)[0, 1] for of_one in ranks]))
-
-    assert agreement(hr.PrivateEASE()) == pytest.approx(agreement(hr.Popularity()), abs=0.01)
 
 
 def test_the_people_may_vote_for_popularity(halves, budget):

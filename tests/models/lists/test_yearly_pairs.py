@@ -198,13 +198,6 @@ def test_the_last_of_several_is_closer_to_pairs_without_noise_than_a_share_alone
         assert last < 0.85 * first
 
 
-@pytest.mark.parametrize("unit", ["user", "record"])
-def test_where_nothing_moves_pairs_of_four_releases_have_a_quarter_of_the_noise(handed, unit):
-    year([given()] * 4, hr.PrivateEASE(rank=6), budget(8.0, unit), [0.25] * 4)
-    said = [float(of.arrays["pairs.noise"].mean()) for of in handed]
-    np.testing.assert_allclose(np.divide(said[0], said), [1, 2, 3, 4], rtol=0.1)
-
-
 def test_ease_follows_a_catalogue_by_id():
     more = grown(given(), ["0-new", "1-new"])
     first, second = year([given(), more], hr.PrivateEASE(rank=6), budget(1000.0), [0.5] * 2)

@@ -29,26 +29,6 @@ def test_steps_find_what_effects_leave(rmse, budget):
     assert errors[0] > errors[1] > errors[2] + 0.005
 
 
-def test_public_factors_are_where_it_starts_and_what_noise_leaves(world, budget):
-    """Half of the people are public; noise leaves what they tell, and private ratings improve on it."""
-    train, test = world
-    half = np.arange(train.n_users) < train.n_users // 2
-    public, own = (train.select(np.repeat(part, train.counts)) for part in (half, ~half))
-    prior = hr.baseline(public, hr.PosteriorMF(rank=4))
-    model = hr.PosteriorMF(rank=4, epochs=8)
-    found = {
-        epsilon: hr.testing.fit(own, model, user(budget, epsilon), prior=prior, entropy=hr.testing.Seeded(1))
-        for epsilon in (0.2, 50.0)
-    }
-    alone = fitted(own, model, user(budget, 0.2))
-    errors = [hr.evaluate(one, train=train, test=test)["rmse"] for one in (found[50.0], found[0.2], alone)]
-    assert errors[0] < errors[1] < errors[2] - 0.01
-    few = hr.testing.fit(
-        own, hr.PosteriorMF(rank=2, epochs=2), user(budget, 0.2), prior=prior, entropy=hr.testing.Seeded(1)
-    )
-    assert few.tensors["item_factors"].shape[1] == 4, "what is public and not refined stays"
-
-
 def test_every_round_is_one_measurement_and_all_cost_the_budget(world, budget):
     planned = hr.plan(world[0].domain, hr.PosteriorMF(rank=3, epochs=7), user(budget))
     names = [m.name for m in planned.measurements]

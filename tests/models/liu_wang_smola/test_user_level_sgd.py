@@ -1,18 +1,8 @@
 """Gradients that are made of each user's own ratings: their vectors stay on their devices."""
 
-import numpy as np
 import pytest
 
 import hushrec as hr
-
-
-def hinted(domain, users, ratings):
-    return domain.model_copy(update={"expected_users": users, "expected_records": ratings})
-
-
-def expecting(train, users, ratings):
-    domain = hinted(train.domain, users, ratings)
-    return hr.People(domain, train.users, train.indptr, train.items, train.values)
 
 
 @pytest.fixture
@@ -33,17 +23,6 @@ def test_where_people_are_protected_their_vectors_stay_at_home(fold_in, world):
     assert stated[:5] == ["global sum", "global count", "slopes", "item sums", "item counts"]
     assert stated[5:] == [f"items, epoch {t}" for t in range(1, 5)]
     assert "3.999" in f"{fold_in.statement.epsilon:.4f}" or fold_in.statement.epsilon <= 4
-
-
-def test_a_roster_changes_nothing_there(world, listed, budget):
-    config, allowed = hr.UserLevelSGD(rank=3, epochs=4), budget(4.0, unit="user")
-    without, again = (
-        hr.testing.fit(expecting(train, 400, 12_000), config, allowed, entropy=hr.testing.Seeded(1))
-        for train in (world[0], listed[0])
-    )
-    assert again.kind == "factors"
-    for name, tensor in without.tensors.items():
-        np.testing.assert_array_equal(tensor, again.tensors[name])
 
 
 def test_less_noise_is_more_accurate_for_people_at_home(rmse, budget):

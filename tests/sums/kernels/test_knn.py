@@ -201,16 +201,3 @@ def test_similar_items_are_what_their_reference_finds(distance, seed):
     np.testing.assert_array_equal(one, found)
     wrong = reference_item_knn(full, means + np.arange(25) / 25, queries, who, targets, KS)
     assert np.abs(found - wrong).max() > 0.1
-
-
-def test_a_triangle_of_another_size_is_refused():
-    table, queries, who, targets, _ = case(0)
-    packed = similarities(*rows_of(table), 25, COSINE)
-    with pytest.raises(ValueError, match="packed"):
-        item_knn(packed[:-1], np.zeros(25), *rows_of(queries), who, targets, KS)
-    rates_its_target = queries.copy()
-    rates_its_target[who[0], targets[0]] = 3
-    with pytest.raises(ValueError, match="rates its target"):
-        item_knn(packed, np.zeros(25), *rows_of(rates_its_target), who, targets, KS)
-    with pytest.raises(ValueError, match="one of the three"):
-        similarities(*rows_of(table), 25, 3)
