@@ -74,14 +74,6 @@ def test_the_stated_variance_is_that_of_the_effects():
         assert 0.8 < apart < 1.2
 
 
-def test_scales_of_another_width_give_the_same_in_their_units():
-    world = _World(5)
-    one = effect_prior(world.sums, world.n, world.noise, _SPAN, world.features(), 3.0)
-    four = effect_prior(4 * world.sums, world.n, 16 * world.noise, 4 * _SPAN, world.features(), 12.0)
-    np.testing.assert_allclose(four.mean, 4 * one.mean, rtol=1e-6)
-    np.testing.assert_allclose(four.variance, 16 * one.variance, rtol=1e-6)
-
-
 @pytest.mark.parametrize("size", [0.0, 1e6, 1e10, 1e14])
 def test_there_is_a_prior_at_any_noise(size):
     """Sums may be of any size. Of two columns that are equal, no sum tells one from the other."""

@@ -73,12 +73,6 @@ def test_an_item_leaves_the_head_only_for_another_that_is_twice_as_common():
     assert Head.of(np.array([10.0, 8.0, 15.9, 3.0, 1.0]), 2).items.tolist() == [0, 2]
 
 
-def test_a_head_ascends_by_its_counts_after_an_item_left_the_catalogue():
-    before = Head(4, np.array([2, -1, 0]))
-    head = Head.of(np.array([5.0, 9.0, 6.0, 1.0]), 3, before)
-    assert head.items.tolist() == [0, 2, 1]
-
-
 # -- carried over, and combined ---------------------------------------------------------------------------
 
 

@@ -55,16 +55,6 @@ def test_interval_is_the_bootstraps(world, score, power):
     assert found.high == pytest.approx(high, abs=0.1 * width)
 
 
-def test_the_difference_is_that_of_the_metrics(world):
-    test, first, second = world
-    for score, metric in ((rmse_score, rmse), (mae_score, mae)):
-        found = apart(test, first, second, score)
-        assert found.difference == pytest.approx(
-            metric(test.numbers(), first) - metric(test.numbers(), second)
-        )
-        assert apart(test, second, first, score).difference == pytest.approx(-found.difference)
-
-
 def test_the_standard_error_of_a_mean_is_the_textbooks():
     values, users = np.random.default_rng(0).random(50), pa.array(map(str, range(50)))
     found = mean_score(users, values)

@@ -81,9 +81,3 @@ def test_a_head_grows_with_what_shows_up_to_the_whole_catalogue():
     assert sizes[2] < 1_000
     assert head_size(domain, math.inf, 1_000) == 1_000
     assert head_size(domain_of(100, 5, 30), 0.0, 1_000) == 30
-
-
-def test_items_that_nobody_rates_do_not_shrink_the_head():
-    """A catalogue of a hundred thousand with ratings of a tenth of them has the head of that tenth."""
-    few, many = domain_of(5_000, 100, 10_000), domain_of(5_000, 100, 100_000)
-    assert head_size(few, 1.5, 20_000) == head_size(many, 1.5, 20_000)

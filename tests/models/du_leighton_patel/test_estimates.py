@@ -125,14 +125,6 @@ def test_a_mean_is_told_only_where_the_count_is_clear():
     assert made["count"].null_count == made["count_error"].null_count == 0
 
 
-def test_nobody_is_counted_as_nobody():
-    frame = Domain(range(N_ITEMS), scale=(1, 5, 1), max_users=1, max_per_user=N_ITEMS)
-    nobody = People(frame, [], np.zeros(1), np.zeros(0), np.zeros(0))
-    made = released(truth(), ratings=nobody, n_people=0).estimates()
-    assert made["count"].to_pylist() == [0.0] * N_ITEMS
-    assert made["mean"].null_count == N_ITEMS
-
-
 def test_other_methods_are_not_counted_so():
     with pytest.raises(ReleaseError, match=r"made by DistanceBased .* read them with \.ratings"):
         released(truth(), method="DistanceBased").estimates()

@@ -33,19 +33,6 @@ def test_any_factoriser_goes_on_from_there(listed_rmse, budget, solver, adjacenc
     assert listed_rmse(config, budget(20.0, adjacency=adjacency)) < 0.99
 
 
-def test_factors_find_what_averages_leave(listed_rmse, budget):
-    assert (
-        listed_rmse(hr.InputPerturbationMF(rank=4, epochs=6))
-        < listed_rmse(hr.GlobalEffects(user_biases="released")) - 0.02
-    )
-    at = budget(10.0, delta=0.0)
-    found, left = (
-        listed_rmse(m, at)
-        for m in (hr.InputPerturbationMF(rank=4, epochs=6), hr.GlobalEffects(noise="laplace"))
-    )
-    assert found < left - 0.01
-
-
 def test_a_threshold_out_of_reach_is_refused_before_it_is_charged(listed, budget, tmp_path):
     config = hr.InputPerturbationMF(rank=2, epochs=6)
     ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(1000.0, delta=0.0))

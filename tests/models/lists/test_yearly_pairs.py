@@ -198,15 +198,6 @@ def test_the_last_of_several_is_closer_to_pairs_without_noise_than_a_share_alone
         assert last < 0.85 * first
 
 
-def test_ease_follows_a_catalogue_by_id():
-    more = grown(given(), ["0-new", "1-new"])
-    first, second = year([given(), more], hr.PrivateEASE(rank=6), budget(1000.0), [0.5] * 2)
-    assert second.items[:2] == ("0-new", "1-new")
-    assert apart(products(second)[2:, 2:], products(first)) < 0.05
-    backwards = year([more, given()], hr.PrivateEASE(rank=6), budget(1000.0), [0.5] * 2)[1]
-    assert apart(products(backwards), products(first)) < 0.05
-
-
 def test_lists_wait_while_the_year_is_worth_pairs_and_its_sums_are_not_yet():
     releases = year([given(600)] * 4, hr.PrivateEASE(rank=8), budget(0.8), [0.25] * 4)
     assert [decisions(one)[:2] for one in releases[:2]] == [["branch.pairs", "branch.waits"]] * 2

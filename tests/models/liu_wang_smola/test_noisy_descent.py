@@ -12,14 +12,6 @@ from hushrec.privacy.accounting.budget import Unprotected
 EXACT = Unprotected("user", "add-remove")
 
 
-def test_every_epoch_is_a_query_of_all_factors():
-    domain = hr.Domain(range(30), scale=(1, 5, 1), max_users=100)
-    names = [query.name for query in Descent(rank=2, epochs=3).queries(domain)]
-    assert names == ["items, epoch 1", "items, epoch 2", "items, epoch 3"]
-    assert {query.size for query in Descent(rank=2).queries(domain)} == {60}
-    assert len([*Descent().queries(domain)]) == 32
-
-
 def test_what_is_booked_does_not_depend_on_the_crowd():
     small, large = (hr.Domain(range(30), scale=(1, 5, 1), max_users=n) for n in (100, 10**6))
     for settings, norm in (({}, 2.4), ({"clip_norm": 0.1}, 0.4)):

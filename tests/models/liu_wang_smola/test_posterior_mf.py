@@ -29,15 +29,6 @@ def test_steps_find_what_effects_leave(rmse, budget):
     assert errors[0] > errors[1] > errors[2] + 0.005
 
 
-def test_every_round_is_one_measurement_and_all_cost_the_budget(world, budget):
-    planned = hr.plan(world[0].domain, hr.PosteriorMF(rank=3, epochs=7), user(budget))
-    names = [m.name for m in planned.measurements]
-    assert names[5:] == [f"items, epoch {t}" for t in range(1, 8)]
-    assert {m.mechanism for m in planned.measurements} == {"gaussian"}
-    assert planned.epsilon == pytest.approx(4, rel=1e-6)
-    assert planned.epsilon <= 4
-
-
 # -- an ε per user ----------------------------------------------------------------------------------
 
 

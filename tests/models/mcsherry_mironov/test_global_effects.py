@@ -22,14 +22,6 @@ def test_less_noise_is_more_accurate_and_much_budget_approaches_none(rmse, budge
     assert errors[2] < rmse(config) + 0.01
 
 
-def test_under_replace_counts_are_public_and_cost_nothing(world, budget):
-    train, _ = world
-    plan = hr.plan(train.domain, hr.GlobalEffects(), budget(adjacency="replace"))
-    assert [m.name for m in plan.noisy] == ["item sums"]
-    release = hr.testing.fit(train, hr.GlobalEffects(), plan.budget, entropy=hr.testing.Seeded(1))
-    assert {m.name: m.mechanism for m in release.statement.measurements}["item counts"] == "exact"
-
-
 def test_pure_noise_with_laplace(world, budget):
     train, _ = world
     pure = budget(delta=0.0)

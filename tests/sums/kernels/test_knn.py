@@ -115,44 +115,6 @@ def test_threads_and_company_change_no_bit(distance):
     )
 
 
-def test_ties_go_to_the_earlier_row():
-    table = np.array([[3, 3, 1], [3, 3, 2], [3, 3, 4], [1, 5, 5]], dtype=float)
-    query = np.array([[3, 3, np.nan]])
-    for order, nearest in (([0, 1, 2, 3], [1, 1.5]), ([2, 3, 1, 0], [4, 3])):
-        found = asked(
-            table[order], query, np.array([0]), np.array([2]), np.array([-1]), SQUARED, np.array([1, 2])
-        )
-        np.testing.assert_array_equal(found[0], nearest)
-
-
-def test_what_does_not_fit_is_refused():
-    table, queries, who, targets, own = case(0)
-    good = [*rows_of(table), *rows_of(queries), who, targets, own, KS, SQUARED]
-    rates_its_target = queries.copy()
-    rates_its_target[who[0], targets[0]] = 3
-    faults = {
-        0: good[0][:-1],
-        1: -good[1],
-        2: good[2][:-1],
-        3: good[3][::-1],
-        5: rows_of(rates_its_target)[2],
-        6: who - 1,
-        7: targets[:-1],
-        8: own[:-1],
-        9: KS - 1,
-        10: 3,
-    }
-    for place, fault in faults.items():
-        with pytest.raises(ValueError, match=r"must|and"):
-            user_knn(*good[:place], fault, *good[place + 1 :])
-    with pytest.raises(ValueError, match="rates its target"):
-        user_knn(*good[:3], *rows_of(rates_its_target), *good[6:])
-    with pytest.raises(ValueError, match="excluded must name"):
-        user_knn(*good[:8], own + len(table), *good[9:])
-    with pytest.raises(ValueError, match="thread"):
-        user_knn(*good, threads=0)
-
-
 # -- items ------------------------------------------------------------------------------------------------
 
 
