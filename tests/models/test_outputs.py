@@ -126,22 +126,6 @@ def test_every_release_assumes_the_same_variance_around_a_users_regression():
     assert hr.Client(vanished).predict(own) == hr.Client(alone).predict(own)
 
 
-def test_what_is_unknown_of_factors_counts_as_variance_of_the_ratings():
-    """In squared rating units, so that an item of unknown factors tells less about its raters."""
-    domain = hr.Domain(["a", "b", "c"], scale=(1, 10, 1), max_users=9)
-    effects = ItemEffects(np.zeros(3), np.array([0.5, 0.25, 0.0]), np.ones(3), 6.0, np.ones(3))
-    model, factors = hr.CovarianceSVD(rank=1), np.ones((3, 1))
-    known = factor_release(model, domain, effects, factors).tensors["item_noise"]
-    unknown = factor_release(model, domain, effects, factors, np.array([0.0, 1.0, 2.0])).tensors["item_noise"]
-    np.testing.assert_allclose(unknown - known, [0.0, 1.0, 2.0], atol=1e-6)
-    likes = {"a": 10.0, "b": 10.0, "c": 10.0}
-    moved = [
-        hr.Client(factor_release(model, domain, effects, factors, doubt)).predict(likes, items=["a"])["a"]
-        for doubt in (None, np.full(3, 9.0))
-    ]
-    assert moved[0] > moved[1] > 6.0
-
-
 def test_features_take_the_room_that_the_factors_of_a_prior_leave():
     """A prior may have as many factors as a release may have, and more than the catalogue has items."""
     domain = hr.Domain([*"abc"], scale=(1, 5, 1), max_users=9, features={"genres": ["x", "x|y", "y"]})

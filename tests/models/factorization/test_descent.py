@@ -1,7 +1,6 @@
 """Gradient descent block by block: what is learned, and read ahead."""
 
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ import pytest
 import hushrec as hr
 from hushrec.data.synthetic import netflix_like
 from hushrec.errors import DataError
-from hushrec.models.factorization import descent
 from hushrec.models.factorization.descent import Factored, gradient_descent, scheduled, survey
 from support.packed import packed
 
@@ -68,42 +66,7 @@ def test_a_roster_puts_everybody_in_his_row(ratings, tmp_path):
     assert (found.person_effects != 0).sum() == 150
 
 
-@pytest.mark.parametrize("schedule", ["geometric", "inverse"])
-def test_schedules(schedule):
-    rates = scheduled(0.5, 0.8, 50, schedule)
-    assert rates[0] == 0.5
-    assert rates[1] == pytest.approx(0.4)
-    assert rates == sorted(rates, reverse=True)
-    exact = {"geometric": 0.5 * 0.8**49, "inverse": 0.5 / (1 + 0.25 * 49)}
-    assert rates[-1] == pytest.approx(exact[schedule], rel=1e-12)
-    assert set(scheduled(0.5, 1.0, 3, schedule)) == {0.5}
-
-
 # -- reading ahead ----------------------------------------------------------------------------------------
-
-
-def test_a_thread_reads_two_blocks_ahead_and_no_more(blocks, monkeypatch):
-    _, source = survey(blocks, 1.0)
-    read, lead, readers = [], [], set()
-    learn = Factored.learn
-
-    def batches():
-        for batch in source.batches():
-            read.append(batch)
-            readers.add(threading.get_ident())
-            yield batch
-
-    def slow(found, batch, *rest):
-        time.sleep(0.01)
-        lead.append(len(read) - len(lead) - 1)
-        learn(found, batch, *rest)
-
-    monkeypatch.setattr(Factored, "learn", slow)
-    watched = descent.DescentData(batches, source.person_counts, source.item_counts)
-    assert same(learned(watched), learned(source))
-    n = 3 * blocks.n_blocks
-    assert (len(read), threading.get_ident() in readers) == (n, False)
-    assert max(lead[:n]) == 2
 
 
 def test_what_goes_wrong_in_reading_is_told(blocks):

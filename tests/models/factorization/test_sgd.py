@@ -7,7 +7,6 @@ from numpy.random import default_rng
 from hushrec.models.factorization.kernels.visits import (
     LARGEST_RANK,
     descend,
-    padded,
     reference_descend,
 )
 
@@ -66,67 +65,6 @@ def test_equals_numpy(rank, effects):
         {"items": np.flip(case["items"])},
     ):
         assert differ(got, after(reference_descend, case, **planted)) > 1e-5
-
-
-def sequential_descend(**case):
-    """Planted fault: p is stepped along the q that has just been changed, as Algorithm 4 is printed."""
-    reference = {name: value for name, value in case.items() if name in FACTORS}
-    p, q, rate = reference["user_factors"], reference["item_factors"], case["rate"]
-    for u in case["order"]:
-        for at in range(case["indptr"][u], case["indptr"][u + 1]):
-            i = case["items"][at]
-            error = np.clip(case["values"][at] - p[u] @ q[i], -case["limit"], case["limit"])
-            q[i] += rate * (error * p[u] - case["item_reg"][i] * q[i])
-            p[u] += rate * (error * q[i] - case["user_reg"][u] * p[u])
-
-
-def test_both_sides_step_at_once():
-    case = random_case(16, effects=False)
-    assert differ(after(descend, case), after(sequential_descend, case)) > 1e-4
-
-
-def test_one_step_by_hand():
-    p, q = np.array([[1.0, 2.0]], np.float32), np.array([[3.0, -1.0]], np.float32)
-    b_u, b_i = np.array([0.5], np.float32), np.array([-0.25], np.float32)
-    reg = np.array([0.5], np.float32), np.array([0.25], np.float32)
-    one = np.array([0, 1]), np.zeros(1, np.int32), np.array([4.0], np.float32), np.zeros(1, np.int32)
-    descend(*one, p, q, b_u, b_i, *reg, rate=0.5, limit=2.0)  # the error, 2.75, is clamped to 2
-    assert p.tolist() == [[1 + 0.5 * (2 * 3 - 0.5), 2 + 0.5 * (-2 - 1)]]
-    assert q.tolist() == [[3 + 0.5 * (2 - 0.75), -1 + 0.5 * (4 + 0.25)]]
-    assert b_u.tolist() == [0.5 + 0.5 * (2 - 0.25)]
-    assert b_i.tolist() == [-0.25 + 0.5 * (2 + 0.0625)]
-
-
-def test_blocks_of_users_add_up_to_one_pass(tmp_path):
-    """Alone a user's turn does not depend on who comes later: from rank 65 on blocks give the same bits."""
-    case = random_case(70, effects=True)
-    case["order"] = np.arange(40, dtype=np.int32)
-    users, items, b_u, b_i = after(descend, case)
-    there = padded(30, 70)
-    there[:] = case["item_factors"]
-    np.save(tmp_path / "users.npy", case["user_factors"])
-    kept = np.load(tmp_path / "users.npy", mmap_mode="r+")
-    found_u, found_i = case["user_effects"].copy(), case["item_effects"].copy()
-    for begin, end in ((0, 13), (13, 13), (13, 40)):
-        first, last = case["indptr"][[begin, end]]
-        descend(
-            case["indptr"][begin : end + 1] - first,
-            case["items"][first:last],
-            case["values"][first:last],
-            np.arange(end - begin, dtype=np.int32),
-            kept[begin:end],
-            there,
-            found_u[begin:end],
-            found_i,
-            case["user_reg"][begin:end],
-            case["item_reg"],
-            case["rate"],
-            case["limit"],
-        )
-    assert np.array_equal(kept, users)
-    assert np.array_equal(there, items)
-    assert np.array_equal(found_u, b_u)
-    assert np.array_equal(found_i, b_i)
 
 
 @pytest.mark.parametrize(

@@ -46,26 +46,6 @@ def off_diagonal(matrix):
     return matrix[np.triu_indices(N, 1)]
 
 
-def test_sparse_algebra_is_that_of_the_dense_matrices(world):
-    tables = [labelled(12, 0), labelled(40, 1)]
-    dense = centred(tables, *world)
-    _, pairs = seen(dense, (1.0, 2.0))
-    root = np.sqrt(world[1])
-    groups = [
-        pair_factors._Centred.of(
-            csr_array((np.sqrt(world[0]) / root)[:, None] * table.toarray()), world[2] / root, world[2] * root
-        )
-        for table in tables
-    ]
-    block = np.random.default_rng(2).normal(size=(40, 3))
-    np.testing.assert_allclose(groups[1].times(block), dense[1] @ block, atol=1e-10)
-    np.testing.assert_allclose(groups[1].transposed(dense[0]), dense[1].T @ dense[0], atol=1e-10)
-    np.testing.assert_allclose(groups[0].row_squares(), (dense[0] ** 2).sum(axis=1), atol=1e-10)
-    assert groups[0].alike(groups[1]) == pytest.approx(((dense[0].T @ dense[1]) ** 2).sum())
-    trace = np.trace(dense[0].T @ pairs.astype(float) @ dense[0])
-    assert groups[0].seen_in(pairs) == pytest.approx(trace, rel=1e-4)
-
-
 def test_coefficients_are_those_of_least_squares_off_the_diagonal(world):
     tables = [labelled(12, 0), labelled(40, 1)]
     dense = centred(tables, *world)

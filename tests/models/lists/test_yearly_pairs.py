@@ -79,17 +79,6 @@ def test_the_first_pairs_are_what_was_measured():
     assert first.typical_variance == 4.0
 
 
-def test_pairs_pass_on_as_they_are_through_a_release_that_measures_none():
-    rng = np.random.default_rng(4)
-    kept = carried(pairs_of(rng, [4, 0, 2], 6))
-    passed = passed_on(kept, ("c", "a", "e", "new"))
-    assert passed.keys() == kept.arrays.keys()
-    assert passed["pairs.items"].tolist() == [2, 1, 0]
-    for name in passed.keys() - {"pairs.items"}:
-        np.testing.assert_array_equal(passed[name], kept.arrays[name])
-    assert passed_on(None, ITEMS) == passed_on(Carried(ITEMS, {}), ITEMS) == {}
-
-
 def test_an_item_that_leaves_while_pairs_are_passed_on_gets_no_other_s_row():
     kept = carried(pairs_of(np.random.default_rng(5), [4, 0, 2], 6))
     now = ("a", "b", "c", "d", "f")

@@ -5,7 +5,6 @@ import pytest
 
 import hushrec as hr
 from hushrec.errors import ConfigError
-from hushrec.estimation import low_rank
 from hushrec.estimation.head import Head
 from hushrec.estimation.low_rank import Triangle
 from hushrec.models.base import EFFECTS_SPLIT
@@ -14,7 +13,6 @@ from hushrec.models.mcsherry_mironov.covariance_model import (
     Matrices,
     dense,
     require_dense,
-    shrunk_factors,
 )
 
 UNITS = ["record", "user"]
@@ -91,24 +89,6 @@ def test_a_dense_release_is_the_average_and_never_divides_by_less_than_one():
     average, weights = found["covariance"], found["similarity"]
     assert (average.tolist(), weights.tolist()) == ([2.0, -2.0, 0.5], [3.0, -4.0, 0.25])
     assert average.dtype == np.float32
-
-
-@pytest.mark.parametrize("floor", [low_rank.LEAST_WEIGHT, 2.5])
-def test_both_raw_forms_divide_by_the_same_floor(budget, monkeypatch, floor):
-    """Neighbours and factors, published and product, where noise left weights near zero and below it."""
-    monkeypatch.setattr(low_rank, "LEAST_WEIGHT", floor)
-    matrices = Matrices(
-        Triangle(np.array([24.0, 0.5, 5.0], np.float32), 0.0),
-        Triangle(np.array([12.0, -4.0, 0.25], np.float32), 0.0),
-        Head(2, np.arange(2)),
-    )
-    domain, ones = domain_of(2), np.ones(2)
-    settings = CovarianceSettings(cleaning="none")
-    average = dense(matrices)["covariance"]
-    np.testing.assert_allclose(average, [2.0, 0.5 / floor, 5.0 / floor])
-    product = settings.factors(matrices, settings.sums(domain, budget(), "l2"), ones, 2)
-    for factors in (product, shrunk_factors(matrices, domain, (0.0, 0.0), ones, 2)):
-        np.testing.assert_allclose((factors @ factors.T)[np.triu_indices(2)], average, rtol=1e-5)
 
 
 def test_matrices_of_a_large_catalogue_are_not_released_without_cleaning():

@@ -81,44 +81,6 @@ def test_a_component_half_as_large_again_as_noise_is_found(rounds):
     assert len(rounds) == estimate.ROUNDS
 
 
-def simulated(rng, raters):
-    """People with one taste rate every item but the last, which only some of them rate.
-
-    Returns:
-        Covariance and co-rating weights without added noise, and the true factors.
-    """
-    people, items, noise = 400, 60, 0.6
-    truth = rng.normal(0, 0.5, items)
-    ratings = np.outer(rng.normal(size=people), truth) + rng.normal(0, noise, (people, items))
-    rated = np.ones((people, items))
-    rated[raters:, -1] = 0
-    ratings *= rated
-    return (ratings.T @ ratings).astype(np.float32), (rated.T @ rated).astype(np.float32), truth, noise**2
-
-
-def test_an_item_of_few_raters_is_not_trusted_as_its_many_pairs_suggest():
-    """Three people's noise is in all pairs of their item. Without S, their item's factor is taken for sure.
-
-    Means over 40 draws: the error with S is at most 0.8 of that without; the ratio is 0.5 or so.
-    """
-    errors = {"with": [], "without": []}
-    for seed in range(40):
-        covariance, weights, truth, variance = simulated(np.random.default_rng(seed), raters=3)
-        counts = np.diag(weights).astype(np.float64)
-        for name, row_variance in (("with", variance / counts), ("without", np.zeros(len(counts)))):
-            found = weighted_factors(
-                covariance.copy(),
-                weights.copy(),
-                sigma=0.0,
-                kappa=variance**2,
-                row_variance=row_variance,
-                rank=1,
-            )[:, 0]
-            sign = np.sign(found[:-1] @ truth[:-1])
-            errors[name].append((sign * found[-1] - truth[-1]) ** 2)
-    assert np.mean(errors["with"]) < 0.8 * np.mean(errors["without"])
-
-
 def test_what_is_known_before_stays_where_noise_hides_the_rest():
     rng = np.random.default_rng(7)
     known = rng.normal(0, 0.02, (N, 1))
