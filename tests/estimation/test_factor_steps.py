@@ -31,14 +31,6 @@ def test_the_posterior_mean_trusts_what_the_noise_leaves(sigma):
     assert errors[2] < min(errors[0], errors[1], errors[3])
 
 
-def test_the_ridge_at_home_is_the_ratio_of_variances():
-    items, counts = np.array([[1.0, 0.0], [0.0, 0.5]]), np.array([1.0, 3.0])
-    moment = (1 + 3 * 0.25) / 4
-    assert factor_steps.user_ridge(items, counts) == pytest.approx(
-        RATING_VARIANCE / factor_steps.FACTOR_VARIANCE * moment
-    )
-
-
 def planted(sigma, n=400, m=40, rank=2, seed=0):
     """Rows whose every entry of the other side is rated, and their gradient at zero."""
     rng = np.random.default_rng(seed)
@@ -78,19 +70,6 @@ def test_a_step_into_pure_noise_goes_nowhere():
 def sums_of(items, sigma):
     rng = np.random.default_rng(1)
     return Noisy("items, epoch 1", sigma * rng.standard_normal(items.shape), sigma, 1.0, None)
-
-
-def test_steps_converge_to_what_was_planted():
-    """Without noise, gradients of both sides in turn bring the error down to the ratings' own."""
-    truth, _, counts, others, other_counts = planted(0.0)
-    rng = np.random.default_rng(3)
-    ratings = truth @ others.T + 0.1 * rng.standard_normal((len(truth), len(others)))
-    people, pace = np.zeros_like(truth), {"width": 1.0, "span": 4.0, "remaining_variance": 1.0}
-    for _ in range(30):
-        sums = Noisy("users", (ratings - people @ others.T) @ others, 0.0, 1.0, None)
-        people = factor_steps.step(people, sums, counts, others, other_counts, **pace)
-    assert np.corrcoef(people.ravel(), truth.ravel())[0, 1] > 0.97
-    assert np.abs(people).max() < 1.2 * np.abs(truth).max()
 
 
 def test_repeated_steps_reach_the_posterior_mean_of_a_gaussian():

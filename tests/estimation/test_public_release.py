@@ -131,13 +131,3 @@ def test_how_items_go_together_is_read_from_linear_scores(clicks) -> None:
     scale = np.trace(found) / np.trace(expected)
     np.testing.assert_allclose(found, scale * expected, atol=1e-3 * found.max())
     assert np.trace(found) == pytest.approx(40)
-
-
-def test_titles_match_items_before_ids(clicks) -> None:
-    """The ids of two catalogues may be the same numbers; a title that two items share matches neither."""
-    release = dataclasses.replace(clicks[0], titles=("A", "B", "C", "C", *[""] * 36))
-    titled = hr.Domain(["i1", "i0", "i9", "i3"], titles=["A", "B", "", "C"], max_users=9)
-    pairs = of_release(release, titled).pairs
-    by_id = of_release(release, hr.Domain(["i0", "i1"], max_users=9)).pairs
-    np.testing.assert_array_equal(pairs[:2], by_id)
-    assert not pairs[2:].any()

@@ -182,20 +182,6 @@ def test_listed_people_are_predicted_by_their_vectors_and_others_fold_in(listing
     assert found == pytest.approx([3.4, 3, 1, 4, 3.5, 5])  # clamped: u's a is 0.5, v's d is 6
 
 
-def test_at_home_everybody_folds_in(listing, ratings):
-    train, test = ratings({"u": {"b": 5, "c": 4}}), ratings({"u": {"a": 1}, "v": {"a": 1, "c": 3}})
-    unlisted = {k: v for k, v in listing.tensors.items() if not k.startswith("user")}
-    without = dataclasses.replace(listing, kind="factors", tensors=unlisted, users=())
-    home = predictions(listing, train=train, test=test, fold_in=True)
-    np.testing.assert_array_equal(home, predictions(without, train=train, test=test))
-    np.testing.assert_array_equal(home, predictions(without, train=train, test=test, fold_in=True))
-    assert np.abs(home - predictions(listing, train=train, test=test)).max() > 0.5
-    for fold_in in (False, True):
-        found = evaluate(listing, train=train, test=test, fold_in=fold_in)
-        wanted = predictions(listing, train=train, test=test, fold_in=fold_in)
-        assert found["mae"] == pytest.approx(np.abs(wanted - test.numbers()).mean())
-
-
 def test_the_page_shows_what_its_example_prints(capsys):
     page = (Path(__file__).resolve().parents[2] / "docs" / "evaluation.md").read_text("utf-8")
     code, shown = re.findall(r"^```\w*\n(.*?)^```", page, re.MULTILINE | re.DOTALL)

@@ -7,7 +7,7 @@ import hushrec as hr
 from hushrec.curator.public_items import item_prior
 from hushrec.errors import DomainError, ReleaseError
 from hushrec.models.effects import ItemEffects
-from hushrec.models.outputs import LONGEST, factor_release, neighbour_release
+from hushrec.models.outputs import LONGEST, factor_release
 from hushrec.release.artefact import LARGEST_RANK
 
 MODELS = [
@@ -109,21 +109,6 @@ def test_an_outsider_folds_in(release, listed, listed_rmse):
     fold_in = hr.evaluate(release, train=train, test=test, fold_in=True)["rmse"]
     assert fold_in < hr.evaluate(release, train=train, test=test)["rmse"], "own ratings need no noise"
     assert fold_in < 1.0
-
-
-def test_every_release_assumes_the_same_variance_around_a_users_regression():
-    """Effects alone predict as a model of factors does whose factors vanish."""
-    domain = hr.Domain(["a", "b", "c"], scale=(1, 10, 1), max_users=9)
-    effects = ItemEffects(np.arange(3.0) / 4, np.array([0.5, 0.25, 0.0]), np.ones(3), 6.0, np.ones(3))
-    zeros = {name: np.zeros((3, 2)) for name in ("item_factors", "similarity_factors")}
-    alone = factor_release(hr.GlobalEffects(), domain, effects, np.zeros((3, 0)))
-    vanished = factor_release(hr.CovarianceSVD(rank=2), domain, effects, zeros["item_factors"])
-    near = neighbour_release(hr.CovarianceKNN(), domain, effects, 2, zeros)
-    for release in (vanished, near):
-        np.testing.assert_array_equal(release.tensors["item_noise"], alone.tensors["item_noise"])
-    assert near.constants["bias_noise"] == alone.tensors["item_noise"][2]
-    own = {"a": 10.0, "b": 8.0}
-    assert hr.Client(vanished).predict(own) == hr.Client(alone).predict(own)
 
 
 def test_features_take_the_room_that_the_factors_of_a_prior_leave():

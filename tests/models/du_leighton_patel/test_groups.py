@@ -9,7 +9,6 @@ import pytest
 
 import hushrec as hr
 from hushrec.data.features import ItemFeatures
-from hushrec.errors import ConfigError
 from hushrec.kernels.csr import unpack
 from hushrec.models.du_leighton_patel import groups
 from hushrec.models.du_leighton_patel.groups import Groups, quantile_threshold
@@ -168,22 +167,6 @@ def test_blocks_and_sparse_products_change_nothing(distance, filled, monkeypatch
     for cells in (1, 5 * N, 7 * N + 3):
         monkeypatch.setattr(groups, "_CELLS", cells)
         assert parts() == before
-
-
-def test_items_of_which_nothing_is_known_are_near_to_none():
-    given = features()
-    for distance in DISTANCES:
-        found = relation(Groups.of_features(given, domain(), distance, 1e6))
-        assert not found[3].any()
-        assert not found[:, 3].any()
-        assert found[6, 7]
-    assert not relation(Groups.of_features(given, domain(), "pearson", 1e6))[11].any()
-
-
-@pytest.mark.parametrize("threshold", [0.0, -1.0, math.nan])
-def test_a_threshold_is_positive(threshold):
-    with pytest.raises(ConfigError, match="positive"):
-        Groups.of_features(features(), domain(), "squared", threshold)
 
 
 @pytest.mark.parametrize("distance", DISTANCES)

@@ -1,7 +1,6 @@
 """Popularity: the most given items come first, for everybody, and its ε is what it says."""
 
 import numpy as np
-import polars as pl
 import pytest
 
 import hushrec as hr
@@ -45,20 +44,6 @@ def test_less_noise_finds_more_of_the_best(given, best, budget, unit):
     assert split[0] < 0.5
     assert split[1] >= 0.8
     assert split[2] >= 0.9
-
-
-def test_likes_and_counts_are_interactions_too(budget):
-    items, pairs = ["a", "b", "c"], {"user_id": ["x", "y", "y"], "item_id": ["b", "b", "a"]}
-    likes = hr.Domain(items, scale=(1, 5, 1), likes=4, max_users=10)
-    counts = hr.Domain(items, counts=9, max_users=10)
-    for domain, more, expected in (
-        (likes, {"rating": [5, 4, 3]}, [0, 2, 0]),
-        (counts, {"count": [7, 1, 2]}, [1, 2, 0]),
-    ):
-        release = hr.baseline(hr.load(pl.DataFrame({**pairs, **more}), domain), hr.Popularity())
-        assert release.tensors["item_scores"].tolist() == expected
-        best = hr.Client(hr.Release.from_bytes(release.to_bytes())).recommend({}, 1)
-        assert [line.item_id for line in best] == ["b"]
 
 
 def test_what_it_does_not_protect_or_know_is_refused(given, world, budget):

@@ -71,11 +71,6 @@ def test_bands_of_rows_are_those_of_the_whole(tile, monkeypatch):
         )
 
 
-def test_empty_catalogue():
-    nobody = np.zeros(1, np.int64), *[np.empty(0, np.int32)] * 2, np.empty(0, np.int64)
-    assert weighted_gram(*nobody, 0).shape == (0,)
-
-
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(st.data())
 def test_equals_numpy_on_any_small_case(data):

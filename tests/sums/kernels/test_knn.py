@@ -101,20 +101,6 @@ def test_it_is_what_its_reference_finds(distance, whole, seed):
     )
 
 
-@DISTANCES
-def test_threads_and_company_change_no_bit(distance):
-    """Nor does the order in which targets are asked, nor who else asks."""
-    table, queries, who, targets, own = case(1)
-    found = asked(table, queries, who, targets, own, distance)
-    np.testing.assert_array_equal(
-        asked(table, queries, who, targets, own, distance, threads=1), found, strict=True
-    )
-    order = np.random.default_rng(2).permutation(len(who))[:20]
-    np.testing.assert_array_equal(
-        asked(table, queries, who[order], targets[order], own, distance), found[order]
-    )
-
-
 # -- items ------------------------------------------------------------------------------------------------
 
 
