@@ -1,13 +1,21 @@
 """From a file of ratings to predictions on another machine, with a real ledger and real noise."""
 
+import dataclasses
+import hashlib
+import json
+import os
 import shutil
+import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.errors import LedgerError, LedgerMissing, LedgerStale
+from hushrec.errors import ConfigError, LedgerError, LedgerMissing, LedgerStale
 from hushrec.privacy.ledger.history import Head
 
 MODELS = [
@@ -16,16 +24,128 @@ MODELS = [
     hr.CovarianceKNN(rank=3, n_neighbours=5),
     hr.UserLevelSGD(rank=3, epochs=3),
 ]
+LISTING = [
+    hr.GlobalEffects(user_biases="released"),
+    hr.InputPerturbationMF(rank=3, epochs=6),
+    hr.PrivateSGD(rank=3, epochs=3),
+    hr.PrivateALS(rank=3, epochs=2),
+]
+"""Models that publish a vector for every person on a public roster."""
 BUDGET = hr.Budget(epsilon=2.0, delta=1e-6, unit="user", adjacency="add-remove")
 THRICE = BUDGET.model_copy(update={"epsilon": 6.0})
+RECORD, STARS = (
+    BUDGET.model_copy(update={"unit": "record", "adjacency": a}) for a in ("add-remove", "replace")
+)
 OWN = {"i00000": 5, "i00003": 1, "i00007": 4.5, "unheard of": 2}
 
-each_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+
+def named(part):
+    return part if isinstance(part, str) else getattr(part, "adjacency", type(part).__name__)
+
+
+each_model = pytest.mark.parametrize("model", MODELS, ids=named)
+each_with_budget = pytest.mark.parametrize(
+    ("model", "budget"),
+    [
+        *((model, BUDGET) for model in MODELS),
+        *((model, each) for model in LISTING for each in (RECORD, STARS)),
+    ],
+    ids=named,
+)
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Ratings as somebody would export them, with user ids that would be noticed where they do not belong."""
+    made = hr.synthetic.netflix_like(60, 12, 400, 7)
+    return pl.from_arrow(made.table()).with_columns("secret-" + pl.col("user_id"))
+
+
+@pytest.fixture
+def csv(table, tmp_path):
+    table.write_csv(tmp_path / "ratings.csv")
+    return tmp_path / "ratings.csv"
+
+
+DEVICE = """
+import json, sys
+
+class Device:
+    def find_spec(self, name, path=None, target=None):
+        package, _, rest = name.partition(".")
+        ground = {"", "arrays", "errors", "files", "text"}
+        ours = package == "hushrec" and rest in ground | {"documents", "release"}
+        known = name.partition(".")[0] in {*sys.stdlib_module_names, "numpy", "safetensors"}
+        if not (ours or known or name.startswith(("hushrec.documents.", "hushrec.release."))):
+            raise ImportError(f"{name} is not on this device")
+
+sys.meta_path.insert(0, Device())
+
+from hushrec.release.client import Client
+
+client = Client(sys.argv[1])
+for asked in json.loads(sys.argv[2]):
+    found = client.predict(**asked), client.recommend(**asked, n=4), str(client.release.statement)
+    print(json.dumps(found))
+"""
+
+
+def on_another_device(path, *asked):
+    """Predictions, recommendations and statement, by what is asked, in a process that has NumPy, safetensors
+    and the client."""
+    done = subprocess.run(
+        [sys.executable, "-c", DEVICE, str(path), json.dumps(asked)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def chain(ledger):
+    """Every record's hash, recomputed from the file without the library."""
+    with sqlite3.connect(ledger) as database:
+        records = database.execute("SELECT seq, body, hash FROM log ORDER BY seq").fetchall()
+    database.close()
+    before, hashes = bytes(32), []
+    for seq, body, digest in records:
+        before = hashlib.sha256(before + seq.to_bytes(8, "big") + body).digest()
+        assert digest == before
+        hashes.append(before.hex())
+    return hashes
+
+
+def shape(release):
+    """All of a release that may not depend on the ratings."""
+    statement = dataclasses.replace(release.statement, ledger={})
+    kept = {name: (t.dtype, t.shape) for name, t in release.tensors.items() if name != "similarity_factors"}
+    constants = {name: value for name, value in release.constants.items() if name != "user_mean"}
+    facts = release.model, release.settings, release.kind, release.items, release.scale
+    return facts, statement, kept, constants, sorted(release.constants), sorted(release.tensors)
+
+
+def arranged(table):
+    """The same ratings, as other exports would give them."""
+    shuffled = table.sample(fraction=1.0, shuffle=True, seed=3)
+    yield table.reverse()
+    yield shuffled
+    yield shuffled.select("rating", "item_id", "user_id")
+    yield pl.concat([shuffled, table.head(40)])
+    renamed = {user: f"secret-{k}" for k, user in enumerate(shuffled["user_id"].unique(maintain_order=True))}
+    yield table.with_columns(pl.col("user_id").replace(renamed))
 
 
 @pytest.fixture(scope="module")
 def domain():
     return hr.Domain((f"i{k:05d}" for k in range(12)), scale=(1, 5, 1), max_users=100, max_per_user=50)
+
+
+@pytest.fixture(scope="module")
+def listing(table, domain):
+    """The same with a public roster; two people on it rate nothing."""
+    people = [*table["user_id"].unique(), "silent", "sleeping"]
+    return hr.Domain(domain.items, scale=(1, 5, 1), max_users=100, max_per_user=50, users=people)
 
 
 @pytest.fixture
@@ -38,23 +158,23 @@ def path(tmp_path):
     return tmp_path / "ledger.db"
 
 
-def new_ledger(folder):
+def new_ledger(folder, budget):
     """In a folder of its own."""
     folder.mkdir()
-    return hr.Ledger.create(folder / "ledger.db", BUDGET)
+    return hr.Ledger.create(folder / "ledger.db", budget)
 
 
 # -- the whole way ----------------------------------------------------------------------------------------
 
 
-@each_model
-def test_from_a_file_to_another_device(csv, domain, path, tmp_path, model, capfd, on_another_device, chain):
-    domain.save(tmp_path / "domain.json")
+@each_with_budget
+def test_from_a_file_to_another_device(csv, domain, listing, path, tmp_path, model, budget, capfd):
+    (listing if model in LISTING else domain).save(tmp_path / "domain.json")
     declared = hr.Domain.open(tmp_path / "domain.json")
     ratings = hr.load(csv, declared)
-    planned = hr.plan(declared, model, BUDGET)
-    hr.Ledger.create(path, BUDGET)
-    release = hr.fit(ratings, model, BUDGET, ledger=path)
+    planned = hr.plan(declared, model, budget)
+    hr.Ledger.create(path, budget)
+    release = hr.fit(ratings, model, budget, ledger=path)
     file = release.save(tmp_path / "films.safetensors")
 
     # What was planned is what was booked is what is stated.
@@ -62,12 +182,13 @@ def test_from_a_file_to_another_device(csv, domain, path, tmp_path, model, capfd
     (charge,) = ledger.charges
     assert charge.state == "made"
     booked = [(one["measurement"], one["sensitivity"], one["sigma"]) for one in charge.booked]
-    assert booked == [(one.name, one.sensitivity, one.noise) for one in planned.noisy]
-    stated = [(m.name, m.sensitivity, m.noise) for m in release.statement.measurements]
-    assert stated == [(e.name, e.sensitivity, e.noise) for e in planned.noisy]
+    assert booked == [(one.name, one.sensitivity, one.deviation) for one in planned.noisy]
+    stated = [(m.name, m.sensitivity) for m in release.statement.measurements if m.mechanism != "exact"]
+    assert stated == [(e.name, e.sensitivity) for e in planned.noisy]
     assert release.statement.private
-    assert 1.999 < release.statement.epsilon == planned.epsilon <= 2
-    assert ledger.spent == charge.cost == planned.spent.units(BUDGET.delta)
+    assert release.statement.epsilon == planned.epsilon <= 2
+    assert 1.999 < planned.spent.epsilon_at(budget.delta) <= 2
+    assert ledger.spent == charge.cost == planned.spent.units(budget.delta)
 
     # The release names a record of its ledger's chain.
     named = release.statement.ledger
@@ -76,16 +197,20 @@ def test_from_a_file_to_another_device(csv, domain, path, tmp_path, model, capfd
     assert Head(len(hashes) - 1, hashes[-1]) == ledger.head
     assert (named["id"], named["file"], named["release_index"]) == (ledger.id, "ledger.db", 0)
 
-    # The device sees what we see.
-    client = hr.Client(file)
-    ((predictions, recommendations, statement),) = on_another_device(file, {"ratings": OWN})
-    assert predictions == pytest.approx(client.predict(OWN), abs=1e-12)
-    assert list(predictions) == list(declared.items)
-    assert [row[0] for row in recommendations] == [row.item_id for row in client.recommend(OWN, 4)]
-    assert statement == str(release.statement)
+    # The device sees what we see. Who is listed, be he silent, asks by his id; everybody else by ratings.
+    client, asks = hr.Client(file), [{"ratings": OWN}]
+    if model in LISTING:
+        asks += [{"user": ratings.users[0].as_py()}, {"user": "silent"}]
+    assert release.users == (listing.users if model in LISTING else ())
+    for asked, there in zip(asks, on_another_device(file, *asks), strict=True):
+        predictions, recommendations, statement = there
+        assert predictions == pytest.approx(client.predict(**asked), abs=1e-12)
+        assert list(predictions) == list(declared.items)
+        assert [row[0] for row in recommendations] == [row.item_id for row in client.recommend(**asked, n=4)]
+        assert statement == str(release.statement)
 
-    # Nobody's id is in what leaves the building, nor in the account, and nothing was printed.
-    for public in (file, path):
+    # Nobody's id is in what leaves the building, but for a public roster; and nothing was printed.
+    for public in (path,) if model in LISTING else (file, path):
         assert b"secret" not in public.read_bytes()
     assert capfd.readouterr() == ("", "")
 
@@ -108,7 +233,7 @@ def test_a_budget_is_spent_once(ratings, path, tmp_path):
 
 
 @each_model
-def test_releases_share_no_noise(ratings, path, model, chain):
+def test_releases_share_no_noise(ratings, path, model):
     ledger = hr.Ledger.create(path, THRICE, max_releases=3)
     one, other = (hr.fit(ratings, model, BUDGET, ledger=ledger) for _ in range(2))
     assert [charge.release_index for charge in ledger.state().charges] == [0, 1]
@@ -172,15 +297,26 @@ def test_a_seeded_release_is_charged_where_there_is_a_ledger(ratings, path):
 # -- emptiness and order are private ----------------------------------------------------------------------
 
 
-@each_model
-def test_no_ratings_give_a_release_like_any_other(ratings, domain, tmp_path, model, on_another_device, shape):
+@pytest.mark.parametrize("model", [*MODELS, *LISTING], ids=named)
+def test_no_ratings_give_a_release_like_any_other(csv, domain, listing, tmp_path, model):
     (tmp_path / "empty.csv").write_text("user_id,item_id,rating\n")
-    nothing = hr.load(tmp_path / "empty.csv", domain)
+    declared, budget = (listing, RECORD) if model in LISTING else (domain, BUDGET)
     full, empty, other = (
-        hr.fit(data, model, BUDGET, ledger=new_ledger(tmp_path / name), accept="dropped")
-        for name, data in (("full", ratings), ("empty", nothing), ("other", nothing))
+        hr.fit(
+            hr.load(source, declared),
+            model,
+            budget,
+            ledger=new_ledger(tmp_path / name, budget),
+            accept="dropped",
+        )
+        for name, source in (
+            ("full", csv),
+            ("empty", tmp_path / "empty.csv"),
+            ("other", tmp_path / "empty.csv"),
+        )
     )
     assert shape(empty) == shape(full)
+    assert empty.users == full.users == (declared.users or ())
     assert empty.statement.private
     file = empty.save(tmp_path / "empty.safetensors")
     ((predictions, recommendations, _),) = on_another_device(file, {"ratings": OWN})
@@ -191,18 +327,36 @@ def test_no_ratings_give_a_release_like_any_other(ratings, domain, tmp_path, mod
 
 @pytest.mark.parametrize(
     ("model", "unit"),
-    [(model, unit) for unit in ("user", "record") for model in (MODELS if unit == "user" else MODELS[:3])],
-    ids=lambda part: part if isinstance(part, str) else type(part).__name__,
+    [
+        *((model, "user") for model in MODELS),
+        *((model, "record") for model in MODELS[:3]),
+        *(pytest.param(model, "record", marks=pytest.mark.full) for model in LISTING),
+    ],
+    ids=named,
 )
-def test_the_order_of_rows_and_of_users_changes_no_byte(table, domain, tmp_path, model, unit, arranged):
-    budget = BUDGET.model_copy(update={"unit": unit})
+def test_the_order_of_rows_and_of_users_changes_no_byte(table, domain, listing, tmp_path, model, unit):
+    budget, declared = BUDGET.model_copy(update={"unit": unit}), listing if model in LISTING else domain
     hr.Ledger.create(tmp_path / "blank.db", budget)
 
     def released(rows):
         rows.write_csv(tmp_path / "ratings.csv")
-        data = hr.load(tmp_path / "ratings.csv", domain)
+        data = hr.load(tmp_path / "ratings.csv", declared)
         ledger = shutil.copy(tmp_path / "blank.db", tmp_path / "ledger.db")
         return hr.testing.fit(data, model, budget, ledger=ledger, entropy=hr.testing.Seeded(5)).to_bytes()
 
-    assert {released(rows) for rows in arranged(table)} == {released(table)}
+    *reordered, renamed = arranged(table)
+    same = reordered if model in LISTING else [*reordered, renamed]
+    assert {released(rows) for rows in same} == {released(table)}
     assert released(table.tail(-1)) != released(table), "one rating fewer would be noticed"
+
+
+@pytest.mark.parametrize("model", LISTING[1:], ids=named)
+def test_more_factors_than_items_are_refused_before_they_are_charged(path, model):
+    declared = hr.Domain(["a", "b"], scale=(1, 5, 1), max_users=100, users=["u", "v"])
+    nobody = hr.load(pl.DataFrame(schema=["user_id", "item_id", "rating"]), declared)
+    ledger = hr.Ledger.create(path, RECORD)
+    with pytest.raises(ConfigError, match="set a smaller rank"):
+        hr.fit(nobody, model, RECORD, ledger=path, accept="dropped")
+    assert ledger.state().charges == ()
+    smaller = type(model)(**model.model_dump(exclude_unset=True) | {"rank": 2})
+    assert hr.fit(nobody, smaller, RECORD, ledger=path, accept="dropped").statement.private

@@ -1,7 +1,5 @@
 """What files hold is shown, and never acts: on a terminal, in a message, in a page."""
 
-import json
-
 import pytest
 from typer.testing import CliRunner
 
@@ -40,18 +38,6 @@ def test_recommendations_show_ids_and_do_not_act(hostile):
     assert len(shown.splitlines()) == 2 + len(items)
     for item in items:
         assert escaped(item) in shown
-
-
-def test_ids_of_ones_own_are_shown_and_do_not_act(hostile, tmp_path):
-    own = tmp_path / "own.json"
-    own.write_text(json.dumps({HOSTILE + "zz": 5, HOSTILE: 4}))
-    shown = CliRunner().invoke(
-        app, ["recommend", str(hostile[0]), "--ratings", str(own)], env={"COLUMNS": "300"}
-    )
-    assert harmless(shown.output)
-    assert "Ignored" in shown.stderr
-    assert len(shown.stderr.splitlines()) == 1
-    assert len(shown.stdout.splitlines()) == 2 + 3  # the id itself is found, as it stands
 
 
 def test_shown_files_and_refusals_do_not_act(hostile, tmp_path):

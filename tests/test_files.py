@@ -1,7 +1,6 @@
 """Files and folders appear whole, on the disk before their names, and errors name file and fix."""
 
 import errno
-import hashlib
 import os
 import signal
 import stat
@@ -13,9 +12,8 @@ from typing import BinaryIO
 
 import pytest
 
-from hushrec import files
 from hushrec.errors import DataError, ReleaseError
-from hushrec.files import draft, opened, read, read_text, whole, whole_folder, write
+from hushrec.files import draft, read, whole, whole_folder, write
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -44,13 +42,6 @@ def test_a_file_takes_its_place_and_nothing_else_is_left(tmp_path: Path) -> None
         assert names(tmp_path) == {"file"}
     write(tmp_path / "file", "Ωmega\r\n", DataError, fix="")
     assert (tmp_path / "file").read_bytes() == "Ωmega\r\n".encode()
-
-
-def test_a_folder_takes_its_place_and_replaces_one(tmp_path: Path) -> None:
-    for _ in range(2):
-        put_folder(tmp_path / "folder")
-        assert [path.name for path in tmp_path.rglob("*")] == ["folder", "inner", "file"]
-        (tmp_path / "folder" / "old").touch()
 
 
 @pytest.mark.parametrize("error", [KeyError("stop"), KeyboardInterrupt()])
@@ -96,21 +87,6 @@ def test_a_full_disk_leaves_what_was_there(
     assert (tmp_path / "file").read_bytes() == b"old"
     assert (tmp_path / "folder" / "inner" / "file").read_bytes() == b"new"
     assert names(tmp_path) == {"file", "folder"}
-
-
-def test_a_folder_that_cannot_take_its_place_leaves_the_earlier_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise FULL
-
-    put_folder(tmp_path / "folder")
-    (tmp_path / "folder" / "old").touch()
-    monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(OSError, match="No space left"):
-        put_folder(tmp_path / "folder")
-    assert names(tmp_path / "folder") == {"inner", "old"}
-    assert names(tmp_path) == {"folder"}
 
 
 def test_what_is_private_is_so_from_its_first_byte(tmp_path: Path) -> None:
@@ -176,26 +152,6 @@ def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path, kind: str) -> N
     assert (tmp_path / "precious").read_text() == "mine"
 
 
-def test_a_folder_that_is_read_only_is_an_error(tmp_path: Path) -> None:
-    user = os.geteuid()
-    tmp_path.chmod(0o500)
-    try:
-        os.seteuid(user or 65534)  # root may write everywhere
-        with pytest.raises(ReleaseError, match="file cannot be written: Permission denied; choose another"):
-            put(tmp_path / "file")
-    finally:
-        os.seteuid(user)
-        tmp_path.chmod(0o700)
-
-
-def test_so_is_one_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ReleaseError, match="cannot be written: No such file or directory; choose another"):
-        put(tmp_path / "nowhere" / "file")
-    put(tmp_path / "file")
-    with pytest.raises(ReleaseError, match="cannot be written: Not a directory; choose another"):
-        put(tmp_path / "file" / "file")
-
-
 # -- on the disk -------------------------------------------------------------------------------------------
 
 
@@ -241,19 +197,6 @@ def test_so_is_a_folder_with_all_that_is_in_it(tmp_path: Path, monkeypatch: pyte
     assert done[0] == ("move", "folder"), "the earlier one is moved aside"
     assert {*done[1:4]} == {("sync", "inner"), ("sync", "file"), ("sync", "new")}
     assert done[4:] == [("move", "folder"), ("sync", tmp_path.name)]
-
-
-def test_a_file_system_that_syncs_no_folder_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = os.fsync
-
-    def files_alone(handle: int) -> None:
-        if stat.S_ISDIR(os.fstat(handle).st_mode):
-            raise OSError(errno.EINVAL, "Invalid argument")
-        real(handle)
-
-    monkeypatch.setattr(os, "fsync", files_alone)
-    put(tmp_path / "file")
-    assert (tmp_path / "file").read_bytes() == b"new"
 
 
 # -- drafts ------------------------------------------------------------------------------------------------
@@ -338,17 +281,6 @@ def test_a_link_in_the_place_of_a_draft_is_not_followed(tmp_path: Path) -> None:
 # -- read --------------------------------------------------------------------------------------------------
 
 
-def test_a_file_is_read_also_through_a_link(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes("größer".encode())
-    (tmp_path / "link").symlink_to("file")
-    for path in (tmp_path / "file", tmp_path / "link"):
-        assert read(path, ReleaseError, fix="") == "größer".encode()
-        assert read_text(path, ReleaseError, fix="", largest=8) == "größer"
-        with opened(path) as file:
-            assert file.read() == "größer".encode()
-        assert files.sha256(path) == hashlib.sha256("größer".encode()).hexdigest()
-
-
 @pytest.fixture
 def impatient() -> Iterator[None]:
     """A reader of a pipe waits for good: not here."""
@@ -387,25 +319,3 @@ def test_what_cannot_be_read_is_named_at_once(tmp_path: Path, kind: str, reason:
         path.symlink_to("/dev/zero" if kind == "device" else "loop")
     with pytest.raises(DataError, match=rf"{kind} cannot be read: {reason}; choose another"):
         read(path, DataError, fix="choose another", largest=8)
-
-
-def test_what_is_not_text_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"\xff")
-    with pytest.raises(DataError, match="file cannot be read: it is not text in UTF-8; give text"):
-        read_text(tmp_path / "file", DataError, fix="give text")
-
-
-@pytest.mark.usefixtures("impatient")
-def test_a_file_that_becomes_a_pipe_meanwhile_is_not_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    monkeypatch.setattr(files.stat, "S_ISREG", lambda mode: True)
-    with opened(tmp_path / "pipe") as pipe:
-        assert not pipe.read()
-
-
-def test_a_reason_is_found_where_the_system_names_none() -> None:
-    again = files.refusing("x", "written", DataError, "again")
-    with pytest.raises(DataError, match="x cannot be written: Input/output error; again"), again:
-        raise OSError

@@ -3,19 +3,7 @@
 import numpy as np
 from scipy.sparse import csr_array
 
-from hushrec.item_prior import NOTHING_KNOWN, FeatureGroup, ItemPrior
-
-
-def test_nothing_is_known_by_default():
-    parts = (
-        NOTHING_KNOWN.design,
-        NOTHING_KNOWN.effects,
-        NOTHING_KNOWN.effect_variance,
-        NOTHING_KNOWN.factors,
-    )
-    assert all(part.size == 0 for part in parts)
-    assert not NOTHING_KNOWN.clauses
-    assert NOTHING_KNOWN.digest == ""
+from hushrec.item_prior import FeatureGroup, ItemPrior
 
 
 def test_every_fact_changes_the_digest():

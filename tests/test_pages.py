@@ -50,11 +50,6 @@ def run(part):
     return printed
 
 
-def weekly_commands():
-    """The commands of the page of a release every week."""
-    return [command for command, _ in lines("weekly")]
-
-
 def write_clicks(path, items, n_users, rng):
     rows = [
         f"user{user},{items[item]}"
@@ -78,6 +73,16 @@ def shop(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.fixture
+def begun(shop):
+    """The same after the first commands of the page of weekly releases: a domain, a ledger, one release."""
+    weekly = [command for command, _ in lines("weekly")]
+    for command in (weekly[0], weekly[2], weekly[3]):
+        done = CliRunner().invoke(app, shlex.split(command)[1:])
+        assert done.exit_code == 0, done.output
+    return shop
+
+
 @pytest.mark.full
 def test_a_year_begins_as_its_page_says(shop, capsys):
     printed = run("weekly")
@@ -99,17 +104,13 @@ def test_a_year_begins_as_its_page_says(shop, capsys):
 
 @pytest.mark.parametrize("part", AFTER)
 @pytest.mark.full
-def test_what_comes_after_goes_on_with_its_ledger(shop, part):
-    weekly = weekly_commands()
-    for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
-        done = CliRunner().invoke(app, shlex.split(command)[1:])
-        assert done.exit_code == 0, done.output
+def test_what_comes_after_goes_on_with_its_ledger(begun, part):
     flat = " ".join("".join(run(part)).split())
     ledger = hr.Ledger.open("ledger.db")
-    domains = {Path(name).stem: hr.Domain.open(name).digest for name in map(str, shop.glob("domain*.json"))}
+    domains = {Path(name).stem: hr.Domain.open(name).digest for name in map(str, begun.glob("domain*.json"))}
     assert len(ledger.state().charges) == 2
     assert ledger.state().releases_left == 50
-    named = {release.stem: hr.Client(release) for release in shop.glob("*.safetensors")}
+    named = {release.stem: hr.Client(release) for release in begun.glob("*.safetensors")}
     if part == AFTER[0]:
         assert "june" in named
         assert "δ = 1e-06 is too large for up to 100,000 users" in flat
@@ -130,11 +131,8 @@ def test_a_users_records_leave_a_file_with_any_separator(tmp_path, monkeypatch, 
     assert kept == [row for row in records if row != "user7,item1"]
 
 
-def test_a_review_runs_as_its_page_says(shop):
+def test_a_review_runs_as_its_page_says(begun):
     jsonschema = pytest.importorskip("jsonschema")
-    weekly = weekly_commands()
-    for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
-        assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
     printed = run("for-lawyers#Review a release before it is published")
     (block,) = blocks("for-lawyers#The exported history", "python")
     exec(compile(block, "for-lawyers.md", "exec"), {})
@@ -147,10 +145,7 @@ def test_a_review_runs_as_its_page_says(shop):
         exec(compile(block, "for-lawyers.md", "exec"), {})
 
 
-def test_signing_goes_as_its_page_says(shop, capsys):
-    weekly = weekly_commands()
-    for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
-        assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
+def test_signing_goes_as_its_page_says(begun, capsys):
     *_, checked = run("publish#Sign")
     (code,) = blocks("publish#Sign", "python")
     exec(compile(code, "publish.md", "exec"), {})
@@ -160,11 +155,8 @@ def test_signing_goes_as_its_page_says(shop, capsys):
 
 
 @pytest.mark.full
-def test_releases_are_published_as_their_page_says(shop, monkeypatch):
+def test_releases_are_published_as_their_page_says(begun, monkeypatch):
     monkeypatch.setenv("HUSHREC_KEY_PASSPHRASE", "six random words are much better")
-    weekly = weekly_commands()
-    for command in (weekly[0], weekly[2], weekly[3]):  # declare, create the ledger, make one release
-        assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
     printed, sites = [], []
     for command, remark in lines("publish"):
         if not command.startswith("hushrec"):

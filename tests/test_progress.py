@@ -93,15 +93,6 @@ def test_neighbours_lead_to_the_same_calls(model, tmp_path):
         assert many.steps("epochs") + many.steps("solving") == 3
 
 
-def test_a_number_of_users_as_a_total_would_be_noticed(tmp_path, monkeypatch):
-    def leaking(self, done, of):
-        self._step()
-
-    monkeypatch.setattr(progress.Fraction, "reach", leaking)
-    found = [everything(MODELS[0], n, tmp_path).calls for n in (60, 10)]
-    assert found[0] != found[1]
-
-
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: f"{type(model).__name__}")
 def test_bits_do_not_change(model):
     ratings = hr.load(table(60), DOMAIN)

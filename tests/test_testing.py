@@ -4,7 +4,6 @@ import sys
 from types import ModuleType
 
 import numpy as np
-import polars as pl
 import pytest
 
 import hushrec as hr
@@ -62,20 +61,3 @@ def test_the_search_finds_a_false_sensitivity(monkeypatch):
     found = testing.search_neighbours(module.MyPopularity(), budget)
     assert found == {"item counts": 2.0}
     assert testing.search_neighbours(hr.Popularity(), budget) == {"item counts": 1.0}
-
-
-def test_what_its_author_alone_vouches_for_is_named_in_plan_and_statement(monkeypatch, tmp_path):
-    budget = hr.Budget(epsilon=1.0, delta=1e-6, unit="record", adjacency="add-remove")
-    module = ModuleType("mine")
-    monkeypatch.setitem(sys.modules, "mine", module)
-    exec(MINE, module.__dict__)
-    domain = hr.Domain(range(6), max_users=10)
-    clicks = hr.load(pl.DataFrame({"user_id": ["a", "b"], "item_id": ["1", "2"]}), domain)
-    assert "mine.MyPopularity is not part of hushrec" in str(hr.plan(domain, module.MyPopularity(), budget))
-    ledger = hr.Ledger.create(tmp_path / "ledger.db", budget)
-    release = hr.fit(clicks, module.MyPopularity(), budget, ledger=ledger)
-    said = release.statement
-    assert not said.private
-    assert str(said).startswith("AUTHOR'S CLAIM: mine.MyPopularity is not part of hushrec")
-    assert said.sentence.startswith("The promise holds only on a condition. AUTHOR'S CLAIM")
-    assert said.assumes[0] == Clause("assumes.author", {"names": "mine.MyPopularity"})

@@ -31,8 +31,6 @@ PAIRS, RECORDS, COUNTS, FAINT = (
 )
 """What noisy values are multiplied by, to lead a fit into a branch: noise may release any values."""
 FEW = {"covariance": {"pair_items": 3}, "rank": 2}
-WIDE = {"effects": {"clip": 0.35, "reg": 20, "contribution_cap": 52.0}}
-"""Bounds on the effects that canaries reach."""
 CASES = {
     "popularity, user": (hr.Popularity(), USER, ()),
     "popularity, record": (hr.Popularity(), RECORD, ()),
@@ -69,6 +67,10 @@ PRESENT = {
     "from the second on": (False, True, True),
     "in the last alone": (False, False, True),
 }
+
+
+def slow(*names):
+    return [pytest.param(name, marks=pytest.mark.full) for name in names]
 
 
 def shares_of(name):
@@ -194,7 +196,10 @@ def warm():
 # -- record and replay ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("present", PRESENT)
+@pytest.mark.parametrize(
+    "present",
+    ["always", "from the second on", *slow("in the first release alone", "in the last alone")],
+)
 @pytest.mark.parametrize("name", CASES)
 def test_a_year_shows_nothing_of_one_but_in_sums_that_noise_hides(name, present):
     pairs = pairs_of(name)
@@ -208,6 +213,7 @@ def test_a_year_shows_nothing_of_one_but_in_sums_that_noise_hides(name, present)
         assert there or not any(gap.change.size for gap in gaps), "only who is there moves a sum"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", CASES)
 def test_a_catalogue_that_grows_shows_no_more(name):
     worlds, pairs = worlds_of(CASES[name][0], (9, 12, 16)), pairs_of(name, 3)
@@ -248,7 +254,7 @@ def searched(name, n_random):
     return ratios, worst
 
 
-@pytest.mark.parametrize("name", ["effects, record", "popularity, user", "ease, user"])
+@pytest.mark.parametrize("name", ["popularity, user", *slow("effects, record", "ease, user")])
 def test_no_neighbours_are_further_apart_than_a_release_of_the_year_booked(name):
     ratios, _ = searched(name, 6)
     for largest in ratios:
@@ -282,7 +288,7 @@ def heard(plans, gaps, runs):
     return test.proven()
 
 
-@pytest.mark.parametrize("name", ["popularity, user", "popularity, record", "effects, user"])
+@pytest.mark.parametrize("name", ["popularity, user", *slow("popularity, record", "effects, user")])
 def test_the_stated_epsilon_covers_all_sums_of_the_year_and_hardly_more(name):
     _, (loss, plans, gaps) = searched(name, 0)
     stated, own = plans[-1].stated, plans[-1].epsilon

@@ -4,12 +4,11 @@ import math
 import re
 from decimal import Decimal
 from pathlib import Path
-from statistics import NormalDist
 
 import pytest
 
 from hushrec.data.domain import Domain
-from hushrec.models.du_leighton_patel.randomized_response import RandomizedResponse
+from hushrec.documents.measured import best_attack, right_guess
 from hushrec.models.friedman_berkovsky_kaafar.input_perturbation_mf import InputPerturbationMF
 from hushrec.models.friedman_berkovsky_kaafar.private_als import PrivateALS
 from hushrec.models.friedman_berkovsky_kaafar.private_sgd import PrivateSGD
@@ -17,7 +16,6 @@ from hushrec.models.lists.private_ease import PrivateEASE
 from hushrec.models.liu_wang_smola.user_level_sgd import UserLevelSGD
 from hushrec.models.mcsherry_mironov.covariance_model import CovarianceSettings
 from hushrec.models.mcsherry_mironov.global_effects import GlobalEffects
-from hushrec.models.mcsherry_mironov.sums import CovarianceSums
 from hushrec.privacy.accounting.accountant import (
     Spent,
     gaussian_delta,
@@ -27,6 +25,7 @@ from hushrec.privacy.accounting.accountant import (
 )
 from hushrec.privacy.accounting.budget import Budget
 from hushrec.privacy.local.substitution import worst_per_slot
+from hushrec.text import above
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -75,41 +74,6 @@ def test_theorem_3(epsilon):
     ]
     assert stated == pytest.approx(true, rel=0.03)
     assert (true[2] > 1e-5) == (epsilon > 9.39)
-
-
-def test_theorem_3_turns_false_at_the_stated_epsilon():
-    assert "from ε = 9.39 on" in text("../lab/mcsherry_mironov/README.md")
-    at = [gaussian_delta(1 / printed_sigma(epsilon), epsilon) for epsilon in (9.39, 9.40)]
-    assert at[0] < 1e-5 < at[1]
-    assert "32 % too much noise" in text("../lab/mcsherry_mironov/README.md")
-    assert printed_sigma(1.0) * gaussian_mu(1.0, 1e-5) == pytest.approx(1.32, abs=0.005)
-
-
-@pytest.mark.parametrize(
-    ("norm", "stated"), [("l2", ("1.22", "1.65", "1.04", "3.83")), ("l1", ("5.75", "9.67", "1.60", "11"))]
-)
-def test_theorems_5_and_6(norm, stated):
-    def sums(limit):
-        form = CovarianceSums(
-            of(1000),
-            "record",
-            "add-remove",
-            norm,
-            clip=1.0,
-            limit=limit,
-            reg=20,
-            contribution_cap=1,
-            offset=0,
-        )
-        return [query.sensitivity for query in form.queries()]
-
-    (covariance, weights), (unclamped, _) = sums(2.0), sums(4.0)
-    printed = {"l2": 1 + 2 * math.sqrt(2), "l1": 2 * 4 + 3}[norm]
-    assert [float(figure) for figure in stated] == pytest.approx(
-        [covariance, unclamped, weights, printed], abs=0.0051
-    )
-    for figure in stated:
-        assert re.search(rf"\b{re.escape(figure)}\b", text("../lab/mcsherry_mironov/README.md"))
 
 
 @pytest.mark.parametrize(
@@ -189,51 +153,43 @@ def test_repeated_releases(epsilon):
     assert all(rounded_up(cell, exact) for cell, exact in zip(stated, sums, strict=True))
 
 
-def test_two_steps():
-    """Of a guess what somebody gave, who is known to have taken part."""
-    mu = gaussian_mu(1.0, 1e-6)
-    epsilon = gaussian_epsilon(2 * mu, 1e-6)
-    told = " ".join(text("choosing.md").split())
-    said = re.search(r"2μ = ([\d.]+), which is ε = ([\d.]+) .*?most ([\d.]+) % .*? in ([\d.]+) % by", told)
-    right = [100 / (1 + math.exp(-epsilon)), 100 * NormalDist().cdf(mu)]
-    assert all(map(rounded_up, said.groups(), [2 * mu, epsilon, *right]))
-
-
-@pytest.mark.parametrize(("total", "each"), [(1.0, 0.1206), (4.0, 0.4659)])
-def test_what_a_weekly_release_may_cost(total, each):
-    part = Spent(largest_cost(budget(total)) // 52, None)
-    assert each <= part.epsilon_at(1e-6) < each + 1e-4  # rounded down: a share that is larger would not fit
-    assert re.search(rf"\b{re.escape(str(each))}\b", text("promise.md"))
-
-
 # -- released data ------------------------------------------------------------------------------------------
-
-
-def answered(epsilon, delta=0.0):
-    """What the budget of a person buys for a cell, of 1,000."""
-    paid = Budget(epsilon=epsilon, delta=delta, unit="user", adjacency="replace")
-    (event,) = RandomizedResponse().plan(of(1_000), paid).noisy
-    return event
-
-
-def test_what_a_cell_may_have_at_a_delta():
-    page = text("models/randomized_response.md")
-    for epsilon, shown in ((50.0, "0.29 in place of 0.05"), (8.0, "0.072 in place of 0.008")):
-        loose, pure = (float(answered(epsilon, delta).loss) for delta in (1e-6, 0.0))
-        assert shown == f"{loose:.2g} in place of {pure:.1g}"
-        assert shown in page
-    assert f"answered truly with chance {1 - answered(50.0).noise:.3f}" in page
 
 
 @pytest.mark.parametrize("p", [0.8, 0.9, 0.95, 0.97])
 def test_what_a_slot_costs(p):
     loss = worst_per_slot(p, p, 1_000)
     assert row("models/distance_based.md", f"{p:g}")[-1] == f"{loss:.1f}"
-    if p in (0.9, 0.97):
-        assert f"**{loss:.1f}**" in text("models/distance_based.md")
-        assert f"**{loss:.1f}**" in text("../lab/du_leighton_patel/README.md")
 
 
-def test_what_a_group_costs():
-    assert worst_per_slot(0.989, 0.0, 1_000) == pytest.approx(worst_per_slot(0.9, 0.9, 1_000), abs=0.01)
-    assert "p* = 0.989 with p = 0" in text("models/distance_based.md")
+# -- for lawyers --------------------------------------------------------------------------------------------
+
+ALL = dict(
+    line.removeprefix("<!-- ").split(" -->\n", 1)
+    for line in text("for-lawyers.md").split("\n\n")
+    if line.startswith("<!-- ")
+)
+DELTA = 1e-6
+
+
+def printed(table, epsilon):
+    """The numbers of the row of an ε."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in ALL[table].splitlines()[2:]]
+    (cells,) = (cells[1:] for cells in rows if cells[0].removeprefix("ε = ") == f"{epsilon:g}")
+    return [float(re.match(r"[\d.,e-]+", cell)[0].replace(",", "")) for cell in cells]
+
+
+@pytest.mark.parametrize("epsilon", [1, 4])
+def test_what_lawyers_read(epsilon):
+    """Of one step, of two, and of one person with several accounts."""
+    mu, twice, delta = gaussian_mu(epsilon, DELTA), 2 * epsilon, (1 + math.exp(epsilon)) * DELTA
+    guesses = [100 * right_guess(epsilon, DELTA, known) for known in (mu, None)]
+    attacks = [100 * best_attack(epsilon, DELTA, known) for known in (mu, None)]
+    of_two = [100 * right_guess(twice, delta, known) for known in (2 * mu, None)]
+    figures = {
+        "one step": [math.exp(epsilon), mu, *guesses, *attacks],
+        "two steps": [twice, delta, math.exp(twice), *of_two, gaussian_epsilon(2 * mu, DELTA)],
+        "accounts": [gaussian_epsilon(k * mu, DELTA) for k in (2, 3, 5)],
+    }
+    for table, exact in figures.items():
+        assert printed(table, epsilon) == [float(above(figure, 3)) for figure in exact]

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from hushrec.arrays import Floats
-from hushrec.estimation import priors as module
 from hushrec.estimation.priors import effect_prior
 from hushrec.item_prior import NOTHING_KNOWN, ItemPrior
 
@@ -53,27 +52,6 @@ def test_features_that_say_nothing_do_no_harm(columns):
         assert world.error(world.features(noise)) < 1.02 * world.error(NOTHING_KNOWN)
 
 
-def test_coefficients_that_were_not_shrunk_would_do_harm(monkeypatch):
-    """The planted fault of the test above: the same columns by least squares."""
-    world = _World(0, carried=0.0)
-    noise = world.rng.standard_normal((_N, 300))
-    shrunk = module._posterior
-
-    def free(normal: Floats, moment: Floats, scales: Floats) -> tuple[Floats, Floats]:
-        return shrunk(normal, moment, np.full_like(scales, 1e3))
-
-    monkeypatch.setattr(module, "_posterior", free)
-    assert world.error(world.features(noise)) > 1.1 * world.error(NOTHING_KNOWN)
-
-
-def test_each_group_of_features_has_its_own_variance():
-    """Columns of noise beside good ones cost next to nothing, because they are another group."""
-    world = _World(1)
-    noise = world.rng.standard_normal((_N, 250))
-    both = ItemPrior(design=np.column_stack([world.design, noise]), groups=np.repeat([0, 1], [40, 250]))
-    assert world.error(both) < 1.03 * world.error(world.features())
-
-
 def test_public_ratings_are_trusted_as_far_as_these_people_agree():
     """Shifted by a level they still help; those of nobody, and those without any relation, do no harm."""
     world = _World(2)
@@ -94,25 +72,6 @@ def test_the_stated_variance_is_that_of_the_effects():
         found = effect_prior(world.sums, world.n, world.noise, _SPAN, prior, origin=3.0)
         apart = np.mean((found.mean - world.effects) ** 2 / (found.variance + found.doubt))
         assert 0.8 < apart < 1.2
-
-
-def test_an_item_without_a_rating_is_expected_where_its_features_are():
-    """Its own sum is noise, so all that is known of it is what it shares with others."""
-    world = _World(4)
-    new = slice(0, 200)
-    world.n[new] = 1e-3
-    world.sums[new] = _SIGMA * world.rng.standard_normal(200)
-    world.noise[new] = _SIGMA**2
-    found = effect_prior(world.sums, world.n, world.noise, _SPAN, world.features(), origin=3.0)
-    assert np.corrcoef(found.mean[new], world.effects[new])[0, 1] > 0.6
-
-
-def test_scales_of_another_width_give_the_same_in_their_units():
-    world = _World(5)
-    one = effect_prior(world.sums, world.n, world.noise, _SPAN, world.features(), 3.0)
-    four = effect_prior(4 * world.sums, world.n, 16 * world.noise, 4 * _SPAN, world.features(), 12.0)
-    np.testing.assert_allclose(four.mean, 4 * one.mean, rtol=1e-6)
-    np.testing.assert_allclose(four.variance, 16 * one.variance, rtol=1e-6)
 
 
 @pytest.mark.parametrize("size", [0.0, 1e6, 1e10, 1e14])

@@ -1,7 +1,5 @@
 """Steps and solutions from sums under noise: how far each sum is believed."""
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -31,41 +29,6 @@ def test_the_posterior_mean_trusts_what_the_noise_leaves(sigma):
     found = factor_steps.solve(*known, 4.0)
     errors = [np.mean((factor * found - truth) ** 2) for factor in (0.0, 0.7, 1.0, 1.4)]
     assert errors[2] < min(errors[0], errors[1], errors[3])
-
-
-def test_in_one_dimension_it_is_the_scalar_formula():
-    sums = Noisy("users", np.array([[2.0], [-1.0]]), 0.5, 1.0, None)
-    counts, others, other_counts = np.array([4.0, 10.0]), np.array([[0.5], [-1.0]]), np.array([3.0, 1.0])
-    moment = (3 * 0.25 + 1) / 4
-    prior, noise = factor_steps.FACTOR_VARIANCE * 16 / moment, RATING_VARIANCE * 16
-    curvature = counts * moment
-    variance = prior * curvature**2 + noise * curvature + 0.25
-    exact = prior * curvature / variance * sums.values[:, 0]
-    found = factor_steps.solve(sums, counts, others, other_counts, 4.0)
-    np.testing.assert_allclose(found[:, 0], exact, rtol=1e-9)
-
-
-def test_nobody_is_known_by_noise_alone():
-    truth, sums, counts, others, other_counts = simulated(1e7)
-    assert np.abs(factor_steps.solve(sums, counts, others, other_counts, 4.0)).max() < 1e-3
-    nothing = factor_steps.solve(sums, np.zeros_like(counts), others, other_counts, 4.0)
-    assert np.isfinite(nothing).all()
-    assert len(truth) == len(nothing)
-
-
-def test_filled_puts_nineteen_rows_of_twenty_into_the_unit_ball():
-    rows = np.random.default_rng(0).standard_normal((1000, 4)) * 7
-    norms = np.linalg.norm(factor_steps.filled(rows), axis=1)
-    assert (norms <= 1).mean() == pytest.approx(0.95, abs=0.002)
-    assert not factor_steps.filled(np.zeros((5, 2))).any()
-
-
-def test_the_ridge_at_home_is_the_ratio_of_variances():
-    items, counts = np.array([[1.0, 0.0], [0.0, 0.5]]), np.array([1.0, 3.0])
-    moment = (1 + 3 * 0.25) / 4
-    assert factor_steps.user_ridge(items, counts) == pytest.approx(
-        RATING_VARIANCE / factor_steps.FACTOR_VARIANCE * moment
-    )
 
 
 def planted(sigma, n=400, m=40, rank=2, seed=0):
@@ -109,30 +72,6 @@ def sums_of(items, sigma):
     return Noisy("items, epoch 1", sigma * rng.standard_normal(items.shape), sigma, 1.0, None)
 
 
-def test_steps_converge_to_what_was_planted():
-    """Without noise, gradients of both sides in turn bring the error down to the ratings' own."""
-    truth, _, counts, others, other_counts = planted(0.0)
-    rng = np.random.default_rng(3)
-    ratings = truth @ others.T + 0.1 * rng.standard_normal((len(truth), len(others)))
-    people, pace = np.zeros_like(truth), {"width": 1.0, "span": 4.0, "remaining_variance": 1.0}
-    for _ in range(30):
-        sums = Noisy("users", (ratings - people @ others.T) @ others, 0.0, 1.0, None)
-        people = factor_steps.step(people, sums, counts, others, other_counts, **pace)
-    assert np.corrcoef(people.ravel(), truth.ravel())[0, 1] > 0.97
-    assert np.abs(people).max() < 1.2 * np.abs(truth).max()
-
-
-def test_factors_that_have_vanished_are_no_trouble():
-    """Where hardly anybody rates, each epoch shrinks the items further; no fit may fail on that."""
-    items = np.full((4, 2), 1e-170)
-    counts = np.full(4, 0.01)
-    ridge = factor_steps.user_ridge(items, counts)
-    found, _ = factor_steps.user_gradient_step(
-        items, sums_of(items, 0.1), counts, ridge=ridge, span=4.0, remaining_variance=0.5
-    )
-    assert np.isfinite(found).all()
-
-
 def test_repeated_steps_reach_the_posterior_mean_of_a_gaussian():
     """One item, everybody's p known to be N(0, 1) and told exactly: a linear pull toward the mean."""
     prior, noise, counts = 0.5, 0.8, np.array([40.0, 3.0, 0.0])
@@ -154,22 +93,6 @@ def test_repeated_steps_reach_the_posterior_mean_of_a_gaussian():
     assert ((part > 0) & (part <= 1)).all()
 
 
-def test_steps_shrink_with_noise_and_with_what_is_left():
-    noise, left, pull = np.array([(0.01, 0.1, 8), (100, 0.1, 8), (100, 0.01, 8), (100, 0.01, 0.8)]).T
-    nothing, information = np.zeros((4, 1)), np.full(4, 10.0)
-    how = {"mean": nothing, "pull": pull, "variance": left}
-    _, parts = langevin_step(nothing, nothing + 1, noise, information, **how)
-    assert all(more > less for more, less in itertools.pairwise(parts))
-
-
-def test_without_information_a_row_falls_back_to_its_prior_mean():
-    mean, q = np.array([[0.3, -0.2]]), np.array([[5.0, 5.0]])
-    for _ in range(100):
-        how = {"mean": mean, "pull": np.ones(1), "variance": np.ones(1)}
-        q, _ = langevin_step(q, np.zeros((1, 2)), np.ones(1), np.zeros(1), **how)
-    np.testing.assert_allclose(q, mean, atol=1e-6)
-
-
 @pytest.mark.parametrize("columns", [0, 2, 6])
 def test_the_longest_directions_come_first_and_none_is_lost(columns):
     factors = np.random.default_rng(1).normal(0, [[3, 0.1, 2, 0.2, 1, 0.5][:columns]] * 9, (9, columns))
@@ -177,3 +100,14 @@ def test_the_longest_directions_come_first_and_none_is_lost(columns):
     assert (first.shape, rest.shape) == ((9, 3), (9, max(columns - 3, 0)))
     np.testing.assert_allclose(first @ first.T + rest @ rest.T, factors @ factors.T, atol=1e-9)
     assert (rest**2).sum() < 0.1 * (first**2).sum() or not columns
+
+
+def test_factors_that_have_vanished_are_no_trouble():
+    """Where hardly anybody rates, each epoch shrinks the items further; no fit may fail on that."""
+    items = np.full((4, 2), 1e-170)
+    counts = np.full(4, 0.01)
+    ridge = factor_steps.user_ridge(items, counts)
+    found, _ = factor_steps.user_gradient_step(
+        items, sums_of(items, 0.1), counts, ridge=ridge, span=4.0, remaining_variance=0.5
+    )
+    assert np.isfinite(found).all()

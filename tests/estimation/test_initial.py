@@ -22,10 +22,3 @@ def test_they_are_the_same_drawn_a_part_at_a_time_and_in_any_precision(monkeypat
     single = np.empty((90, 4), np.float32)
     factor_steps.fill_normal(single, 0.3)
     np.testing.assert_array_equal(single, (0.3 * whole).astype(np.float32))
-
-
-def test_uniform_ones_fill_the_unit_interval():
-    found = factor_steps.uniform_factors(500, 2)
-    np.testing.assert_array_equal(found, factor_steps.uniform_factors(500, 2))
-    assert 0 <= found.min() < 0.01
-    assert 0.99 < found.max() < 1

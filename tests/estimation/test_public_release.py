@@ -50,12 +50,6 @@ def test_items_are_matched_by_id(release: Release) -> None:
     np.testing.assert_array_equal(prior.factors[1:], release.tensors["item_factors"][theirs])
 
 
-def test_what_is_known_well_has_less_variance(release: Release) -> None:
-    prior = of_release(release, domain(release.items))
-    popular = np.argmax(release.tensors["item_popularity"])
-    assert prior.effect_variance[popular] < np.median(prior.effect_variance)
-
-
 def test_it_is_told_which_release_and_whose_ratings(release: Release) -> None:
     (told,) = of_release(release, domain(release.items)).clauses
     digest = hashlib.sha256(release.to_bytes()).hexdigest()
@@ -137,13 +131,3 @@ def test_how_items_go_together_is_read_from_linear_scores(clicks) -> None:
     scale = np.trace(found) / np.trace(expected)
     np.testing.assert_allclose(found, scale * expected, atol=1e-3 * found.max())
     assert np.trace(found) == pytest.approx(40)
-
-
-def test_titles_match_items_before_ids(clicks) -> None:
-    """The ids of two catalogues may be the same numbers; a title that two items share matches neither."""
-    release = dataclasses.replace(clicks[0], titles=("A", "B", "C", "C", *[""] * 36))
-    titled = hr.Domain(["i1", "i0", "i9", "i3"], titles=["A", "B", "", "C"], max_users=9)
-    pairs = of_release(release, titled).pairs
-    by_id = of_release(release, hr.Domain(["i0", "i1"], max_users=9)).pairs
-    np.testing.assert_array_equal(pairs[:2], by_id)
-    assert not pairs[2:].any()

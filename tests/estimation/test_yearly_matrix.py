@@ -73,12 +73,6 @@ def test_an_item_leaves_the_head_only_for_another_that_is_twice_as_common():
     assert Head.of(np.array([10.0, 8.0, 15.9, 3.0, 1.0]), 2).items.tolist() == [0, 2]
 
 
-def test_a_head_ascends_by_its_counts_after_an_item_left_the_catalogue():
-    before = Head(4, np.array([2, -1, 0]))
-    head = Head.of(np.array([5.0, 9.0, 6.0, 1.0]), 3, before)
-    assert head.items.tolist() == [0, 2, 1]
-
-
 # -- carried over, and combined ---------------------------------------------------------------------------
 
 
@@ -147,16 +141,6 @@ def test_a_drift_outside_the_directions_of_the_factors_is_none():
         found.append(after.misfit)
     assert found[0] > 1000
     assert abs(found[1]) < 10
-
-
-def test_two_equal_measurements_count_alike_and_halve_the_variance():
-    rng, n = np.random.default_rng(4), 6
-    before = matrix_of(rng, range(n), n)._replace(variance=np.full(n, 4.0))
-    measured = symmetric(rng, n)
-    after = before._replace(matrix=before.matrix.copy()).and_measured(measured.copy(), 4.0, np.zeros((n, 0)))
-    np.testing.assert_allclose(after.matrix, (before.matrix + measured) / 2, rtol=1e-5)
-    np.testing.assert_allclose(after.variance, 2.0)
-    np.testing.assert_allclose(after.sigma, math.sqrt(2))
 
 
 @pytest.mark.parametrize("shares", [(1.0, 1.0, 1.0), (1.0, 25.0, 25.0), (25.0, 1.0, 4.0)])

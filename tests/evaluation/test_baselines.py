@@ -66,18 +66,6 @@ def test_global_effects_are_the_published_algorithm(ratings, item_reg, user_reg)
     assert np.abs(found - other).max() > 1e-4  # the check is sharp
 
 
-def test_global_effects_without_strength_and_without_ratings(ratings):
-    """People are clamped to ±2, predictions to the scale; a stranger gets the mean residual, here 0."""
-    train = ratings(
-        {"u": {"a": 1, "b": 1}, "v": {"a": 5, "b": 5}, "w": {"a": 5, "b": 5}, "x": {"a": 5, "b": 5}}
-    )
-    test = ratings({"new": {"c": 3}, "u": {"c": 1, "d": 2}, "v": {"d": 5}})
-    found = global_effects(train, test, item_reg=0, user_reg=0)
-    assert found == pytest.approx([4, 2, 2, 5])  # item averages 4, u at −3, clamped to −2
-    assert global_effects(ratings({}), test) == pytest.approx([3] * 4)
-    assert global_effects(ratings({}), test, user_reg=0, item_reg=0) == pytest.approx([3] * 4)
-
-
 @pytest.mark.full
 @pytest.mark.parametrize(
     ("name", "table", "margins"),

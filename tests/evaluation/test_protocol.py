@@ -12,7 +12,6 @@ from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.split import holdout
 from hushrec.errors import ConfigError, DataError, ReleaseError
-from hushrec.evaluation import protocol
 from hushrec.evaluation.protocol import DEFAULT_METRICS, evaluate, predictions
 from support.releases import ranker
 
@@ -42,11 +41,6 @@ def test_nothing_of_the_test_part_is_folded_in(release, ratings):
         predictions(release, train=peeking, test=other)
 
 
-def test_people_who_share_no_rating_but_an_item_are_apart(release, ratings):
-    train, test = ratings({"u": {"a": 3}, "v": {"b": 2}}), ratings({"u": {"b": 1}, "v": {"a": 4}})
-    assert len(predictions(release, train=train, test=test)) == 2
-
-
 @pytest.fixture(scope="module")
 def checkerboard():
     """Even users give even items 5 and odd ones 1, odd users the reverse: one factor explains all of it."""
@@ -68,16 +62,6 @@ def test_a_world_whose_answer_is_known(checkerboard):
     factors = evaluate(hr.baseline(train, hr.CovarianceSVD(rank=1)), train=train, test=test)
     assert effects["rmse"] == pytest.approx(2, abs=0.15)  # 1s and 5s, predicted by their mean
     assert factors["rmse"] < 0.5
-
-
-def test_folding_in_somebody_elses_ratings_would_be_noticed(checkerboard, monkeypatch):
-    train, test = checkerboard
-    release = hr.baseline(train, hr.CovarianceSVD(rank=1))
-    monkeypatch.setattr(protocol, "require_apart", lambda train, test: None)
-    monkeypatch.setattr(
-        protocol, "rows_of", lambda train, test: (np.arange(test.n_users) + 1) % train.n_users
-    )
-    assert evaluate(release, train=train, test=test)["rmse"] > 3
 
 
 def test_evaluation_is_a_mapping_that_says_it_is_not_private(release, ratings):
@@ -147,14 +131,6 @@ def test_ratings_are_predicted_and_ranked_at_once(release, ratings):
     assert found.predicted.shape == (4,)
 
 
-def test_novelty_counts_the_users_to_whom_the_release_was_fitted():
-    train, test = clicks({"u": "a"}), clicks({"u": "b"})
-    fitted = clicks({"x": "b", "y": "b", "z": "ac", "t": "a"})
-    found = evaluate(ranker(), train=train, test=test, metrics=["novelty@1"], fitted=fitted)
-    assert found["novelty@1"] == 1  # b: two of four
-    assert evaluate(ranker(), train=train, test=test, metrics=["novelty@1"])["novelty@1"] == 0
-
-
 def test_metrics_that_do_not_fit_are_refused_with_the_fix(release, ratings):
     train, test = clicks({"u": "a"}), clicks({"u": "b"})
     rated = {"train": ratings({}), "test": ratings({"u": {"a": 2}})}
@@ -204,26 +180,6 @@ def test_listed_people_are_predicted_by_their_vectors_and_others_fold_in(listing
     test = ratings({"low": {"d": 3}, "new": {"b": 2}, "u": {"a": 1, "d": 2}, "v": {"a": 1, "d": 5}})
     found = predictions(listing, train=train, test=test)
     assert found == pytest.approx([3.4, 3, 1, 4, 3.5, 5])  # clamped: u's a is 0.5, v's d is 6
-
-
-def test_at_home_everybody_folds_in(listing, ratings):
-    train, test = ratings({"u": {"b": 5, "c": 4}}), ratings({"u": {"a": 1}, "v": {"a": 1, "c": 3}})
-    unlisted = {k: v for k, v in listing.tensors.items() if not k.startswith("user")}
-    without = dataclasses.replace(listing, kind="factors", tensors=unlisted, users=())
-    home = predictions(listing, train=train, test=test, fold_in=True)
-    np.testing.assert_array_equal(home, predictions(without, train=train, test=test))
-    np.testing.assert_array_equal(home, predictions(without, train=train, test=test, fold_in=True))
-    assert np.abs(home - predictions(listing, train=train, test=test)).max() > 0.5
-    for fold_in in (False, True):
-        found = evaluate(listing, train=train, test=test, fold_in=fold_in)
-        wanted = predictions(listing, train=train, test=test, fold_in=fold_in)
-        assert found["mae"] == pytest.approx(np.abs(wanted - test.numbers()).mean())
-
-
-def test_listed_people_need_no_training_ratings_and_yet_the_parts_stay_apart(listing, ratings):
-    assert len(predictions(listing, train=ratings({}), test=ratings({"u": {"b": 1}}))) == 1
-    with pytest.raises(DataError, match="share ratings"):
-        predictions(listing, train=ratings({"u": {"b": 1}}), test=ratings({"u": {"b": 1}}))
 
 
 def test_the_page_shows_what_its_example_prints(capsys):

@@ -82,34 +82,6 @@ def test_an_ideal_list_has_value_one_whatever_the_number_of_items_to_be_found(na
     assert PER_USER[name](lists, 3) == pytest.approx([1, 1, 1])
 
 
-def test_by_hand_on_one_list():
-    """Hits at places 2 and 4 of items to be found three."""
-    lists = Lists(
-        users=pa.array(["u"]),
-        items=np.array([[4, 0, 5, 1, 6]], np.int32),
-        hits=np.array([[False, True, False, True, False]]),
-        indptr=np.array([0, 3]),
-        held_out=np.array([0, 1, 2], np.int32),
-        popularity=np.array([8, 4, 2, 1, 1, 0, 2]),
-        n_fitted=8,
-        n_left_out=0,
-    )
-    ideal = 1 + 1 / math.log2(3) + 1 / 2
-    wanted = {
-        "recall@5": 2 / 3,
-        "recall@2": 1 / 2,
-        "precision@5": 2 / 5,
-        "ndcg@5": (1 / math.log2(3) + 1 / math.log2(5)) / ideal,
-        "mrr@5": 1 / 2,
-        "mrr@1": 0,
-        "map@5": (1 / 2 + 2 / 4) / 3,
-        "novelty@3": (3 + 0 + 3) / 3,  # nobody gave the third, which counts as one
-        "coverage@3": 3 / 7,
-    }
-    for name, metric in named(wanted).items():
-        assert metric.score(lists).value == pytest.approx(wanted[name]), name
-
-
 def test_coverage_is_of_all_lists_together_and_places_left_empty_are_not_an_item():
     lists = made()
     items = lists.items[:, :2]

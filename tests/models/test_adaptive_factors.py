@@ -1,14 +1,11 @@
 """Effects, a covariance or gradients: which is measured, what it costs, and how it predicts."""
 
-import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.errors import ConfigError
 from hushrec.estimation.shrinkage import combined
 from hushrec.models.adaptive_factors import COVARIANCE, EFFECTS, GRADIENTS
 from hushrec.models.visibility import MARGINAL_GRADIENTS, SHOWN
-from support.packed import packed
 
 CASES = [
     ("user", 1.0, EFFECTS),
@@ -34,7 +31,16 @@ def of_a_crowd(ratings, max_users, **hints):
 
 
 @pytest.mark.parametrize(("unit", "epsilon", "branch"), CASES)
-def test_the_first_sums_decide_and_the_statement_says_what_they_show(world, budget, unit, epsilon, branch):
+def test_the_first_sums_decide_and_count_beside_the_second(world, budget, monkeypatch, unit, epsilon, branch):
+    averaged = []
+
+    def watched(one, other):
+        averaged.append((one.name, other.name))
+        both = combined(one, other)
+        assert both.sigma < min(one.sigma, other.sigma)
+        return both
+
+    monkeypatch.setattr("hushrec.models.adaptive_factors.combined", watched)
     release = fitted(world[0], budget(epsilon, unit))
     (decision,) = release.statement.decisions
     assert decision.name == f"branch.{branch}"
@@ -45,6 +51,8 @@ def test_the_first_sums_decide_and_the_statement_says_what_they_show(world, budg
     assert names[-len(MEASURED[branch]) :] == MEASURED[branch]
     others = {name for other, listed in MEASURED.items() if other != branch for name in listed}
     assert not others & set(names)
+    again = [name for name in MEASURED[branch] if name.startswith("item ")]
+    assert averaged == [(" ".join(name.split()[:2]), name) for name in again]
 
 
 @pytest.mark.parametrize(("unit", "epsilon", "branch"), CASES)
@@ -86,63 +94,5 @@ def test_every_branch_costs_the_budget_and_the_first_sums_a_fifth(world, budget,
         assert first + sum(parts[name] for name in names) == pytest.approx(1, abs=1e-5)
 
 
-@pytest.mark.full
-def test_effects_that_were_measured_twice_err_like_those_of_the_whole_budget(world, budget):
-    """Over twenty seeds; those of the first sums alone err by 3 % more."""
-    asked, train, test = budget(1.0, "user"), *world
-
-    def error(model):
-        releases = (hr.testing.fit(train, model, asked, entropy=hr.testing.Seeded(s)) for s in range(20))
-        return np.mean([hr.evaluate(one, train=train, test=test)["rmse"] for one in releases])
-
-    assert error(hr.AdaptiveFactors()) < 1.003 * error(hr.GlobalEffects())
-
-
-@pytest.mark.parametrize(("unit", "epsilon", "branch"), CASES)
-def test_first_measurements_count_beside_the_second(world, budget, monkeypatch, unit, epsilon, branch):
-    averaged = []
-
-    def watched(one, other):
-        averaged.append((one.name, other.name))
-        both = combined(one, other)
-        assert both.sigma < min(one.sigma, other.sigma)
-        return both
-
-    monkeypatch.setattr("hushrec.models.adaptive_factors.combined", watched)
-    fitted(world[0], budget(epsilon, unit))
-    again = [name for name in MEASURED[branch] if name.startswith("item ")]
-    assert averaged == [(" ".join(name.split()[:2]), name) for name in again]
-
-
 def test_without_noise_everything_shows_and_it_is_the_covariance(rmse):
     assert rmse(hr.AdaptiveFactors()) == pytest.approx(rmse(hr.CovarianceSVD()), rel=1e-6)
-
-
-@pytest.mark.parametrize("unit", ["user", "record"])
-@pytest.mark.parametrize("n_items", [1, 2, 7])
-def test_a_tiny_catalogue_and_next_to_nobody_are_no_trouble(budget, unit, n_items):
-    few = hr.synthetic.netflix_like(3, n_items, 3, 1)
-    for epsilon in (0.1, 50.0):
-        release = fitted(few, budget(epsilon, unit))
-        assert all(np.isfinite(tensor).all() for tensor in release.tensors.values())
-
-
-@pytest.mark.parametrize(("unit", "epsilon"), [("user", 1.0), ("user", 8.0), ("record", 4.0)])
-@pytest.mark.full
-def test_block_files_give_the_bits_of_memory(world, budget, tmp_path, unit, epsilon):
-    blocks = packed(world[0], tmp_path / "blocks", 3000)
-    one, other = (fitted(source, budget(epsilon, unit)) for source in (world[0], blocks))
-    assert one.to_bytes() == other.to_bytes()
-
-
-def test_what_is_split_otherwise_is_named(world, budget):
-    with pytest.raises(ConfigError, match="'pairs' is not measured here"):
-        hr.AdaptiveFactors(split={"pairs": 0.5}).plan(world[0].domain, budget())
-    model = hr.AdaptiveFactors(split={"covariance": 0.2})
-    assert split(model.plan(world[0].domain, budget()))["covariance"] < 0.4
-
-
-def test_the_plan_says_that_the_first_sums_decide(world, budget):
-    assert hr.AdaptiveFactors().prospects(world[0].domain, budget()).startswith("The first sums decide")
-    text = str(hr.plan(world[0].domain, hr.AdaptiveFactors(), budget(2.0, "user")))
-    assert "Either item sums again and item counts again, or " in text

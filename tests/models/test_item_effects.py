@@ -41,7 +41,3 @@ def test_less_noise_leaves_room_for_more_of_a_person(small, budget):
 
     assert contribution_cap(0.01) == 1.0 < contribution_cap(1.0) < contribution_cap(4.0)
     assert contribution_cap(4.0, contribution_cap=3.0) == 3.0
-
-
-def test_without_noise_everybody_counts_in_full(small):
-    assert EffectSettings().sums(small.domain, runs.exact("user").terms, "l2").contribution_cap == np.inf

@@ -44,14 +44,13 @@ class Unusable(Exception):
 
 @dataclass(frozen=True)
 class Fault:
-    """One line that is wrong, what is lost with it, and who must notice."""
+    """One line that is wrong, and who must notice."""
 
-    name: str
     area: str
+    name: str
     file: str
     before: str
     after: str
-    loses: str
     tests: tuple[str, ...]
 
 
@@ -67,15 +66,16 @@ class Result:
 
 def listed(path: Path, root: Path) -> list[Fault]:
     """The faults of a file, every one of them checked against the source and the tests there are."""
+    try:
+        areas = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:  # a name that is there twice, too
+        raise Unusable(f"{path}: {error}") from error
     faults = [
-        Fault(**{**facts, "tests": tuple(facts["tests"])})
-        for facts in tomllib.loads(path.read_text(encoding="utf-8"))["fault"]
+        Fault(area, name, file, before, after, tuple(tests))
+        for area, of_area in areas.items()
+        for name, (file, before, after, *tests) in of_area.items()
     ]
-    wrong = [
-        f"{name}: named twice"
-        for name, same in itertools.groupby(sorted(f.name for f in faults))
-        if len([*same]) > 1
-    ]
+    wrong = []
     for fault in faults:
         source = root / place(fault.file)
         times = source.read_text(encoding="utf-8").count(fault.before) if source.exists() else 0
@@ -141,25 +141,10 @@ class Worker:
         """
         with tempfile.TemporaryDirectory(dir=self._folder) as fresh:
             cache = self._folder / "compiled" if compiled else Path(fresh) / "compiled"
-            basetemp = f"--basetemp={fresh}/tests"
-            done = self._python(
-                *(
-                    "-m",
-                    "pytest",
-                    "-x",
-                    "-q",
-                    "-m",
-                    _FAST,
-                    "-p",
-                    "no:cacheprovider",
-                    "--tb=line",
-                    basetemp,
-                    *(("-p", "lab") if self._lab else ()),  # before a test's folder brings the tree's own
-                ),
-                *tests,
-                cache=cache,
-                patience=patience,
-            )
+            # The laboratory is a plugin, to be there before a test's folder brings the tree's own.
+            options = ["-x", "-q", "-m", _FAST, "--tb=line", f"--basetemp={fresh}/tests"]
+            options += ["-p", "no:cacheprovider", *(("-p", "lab") if self._lab else ())]
+            done = self._python("-m", "pytest", *options, *tests, cache=cache, patience=patience)
         if done.returncode == -signal.SIGKILL:
             return CAUGHT, "it did not end"
         return _VERDICTS.get(done.returncode, UNUSABLE), done.stdout + done.stderr
@@ -231,18 +216,6 @@ def tried(faults: list[Fault], root: Path) -> Iterator[Result]:
             done.result()
 
 
-def table(results: Iterable[Result]) -> str:
-    """Area by area: what became of every fault."""
-    rows = [("area", "fault", "verdict", "seconds")]
-    for result in sorted(results, key=lambda r: (r.fault.area, r.fault.name)):
-        verdict = result.verdict if result.verdict == CAUGHT else result.verdict.upper()
-        rows.append((result.fault.area, result.fault.name, verdict, f"{result.seconds:.0f}"))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -262,7 +235,9 @@ def main() -> int:
         print(problem, file=sys.stderr)
         return 2
     caught = sum(result.verdict == CAUGHT for result in results)
-    print(f"\n{table(results)}\n")
+    for result in results:
+        if result.verdict != CAUGHT:
+            print(f"{result.verdict.upper()}: {result.fault.area}: {result.fault.name}")
     print(f"{caught} of {len(results)} faults caught, in {time.monotonic() - began:.0f} s")
     return 0 if caught == len(results) else 1
 

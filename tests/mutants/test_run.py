@@ -27,12 +27,8 @@ FILES = {
 DOUBLE = "test_double.py::test_double"
 
 
-def fault(file: str, before: str, after: str, test: str, **more: str) -> str:
-    facts = {"area": "toy", "file": file, "before": before, "after": after, "loses": "all", **more}
-    facts.setdefault("name", f"{before} to {after}")
-    return "\n".join(
-        ["[[fault]]", *(f'{k} = "{v}"' for k, v in facts.items()), f'tests = ["tests/{test}"]\n']
-    )
+def fault(file: str, before: str, after: str, test: str, name: str = "") -> str:
+    return f'"{name or f"{before} to {after}"}" = ["{file}", "{before}", "{after}", "tests/{test}"]\n'
 
 
 SURVIVOR = fault("double.py", "# twice", "# two times", DOUBLE, name="a remark")
@@ -55,7 +51,7 @@ def played(runner, tmp_path, monkeypatch, capfd):
         (tmp_path / name).write_text(content, encoding="utf-8")
 
     def play(*faults: str) -> tuple[int, str]:
-        (tmp_path / "faults.toml").write_text("\n".join(faults), encoding="utf-8")
+        (tmp_path / "faults.toml").write_text("[toy]\n" + "".join(faults), encoding="utf-8")
         command = [str(RUN), "--root", str(tmp_path), "--faults", str(tmp_path / "faults.toml")]
         monkeypatch.setattr(sys, "argv", command)
         status = runner.main()
@@ -67,7 +63,7 @@ def played(runner, tmp_path, monkeypatch, capfd):
 
 
 def test_every_listed_fault_can_be_planted(runner):
-    assert len(runner.listed(RUN.with_name("faults.toml"), RUN.parents[2])) > 200
+    assert len(runner.listed(RUN.with_name("faults.toml"), RUN.parents[2])) > 100
 
 
 @pytest.mark.full
@@ -100,7 +96,7 @@ def test_a_fault_that_survives_is_told(played):
             "test_double.py::test_gone is not there",
         ),
         (fault("double.py", "2 * x", "2 * x", DOUBLE), "it changes nothing"),
-        (SURVIVOR + SURVIVOR, "named twice"),
+        (SURVIVOR + SURVIVOR, "Cannot overwrite a value"),
         (fault("double.py", "2 * x", "3 * x", "test_wrong.py::test_wrong"), "do not pass without a fault"),
         (fault("double.py", "2 * x", "2 *", DOUBLE), "its tests could not be run"),
     ],

@@ -12,7 +12,6 @@ from hushrec import models
 from hushrec.errors import ConfigError, DataError
 from hushrec.sums import spark_engine
 from support.everywhere import class_of, configured, fits, made, world
-from support.packed import packed
 from support.spark import sent
 
 pytestmark = pytest.mark.spark
@@ -149,27 +148,6 @@ def test_other_units_and_forms_make_the_same_release(name, pair, sources, monkey
 def test_partitions_change_no_bit(name, pair, partitions, sources, monkeypatch):
     memory, there = sources[class_of(name).feedback]
     assert made(name, pair, memory) == made(name, pair, cut(there, partitions, monkeypatch))
-
-
-@pytest.fixture(scope="module")
-def million(spark, tmp_path_factory):
-    """About a million in memory, in files and on Spark."""
-    memory = world(12_000, 800, 1_400_000)
-    assert memory.n_entries > 1_000_000
-    files = packed(memory, tmp_path_factory.mktemp("million") / "b", 100_000)
-    with on_spark(spark, memory, 20) as there:
-        yield memory, files, there
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(("name", "pair"), OWN)
-def test_a_million_ratings_make_the_same_release(name, pair, million, monkeypatch):
-    if class_of(name).feedback != "ratings":
-        pytest.skip("of ratings")
-    memory, files, there = million
-    first = made(name, pair, memory)
-    assert first == made(name, pair, files)
-    assert first == made(name, pair, cut(there, 7, monkeypatch))
 
 
 def test_a_check_counts_what_is_in_spark_and_an_evaluation_says_what_to_load(spark, sources):

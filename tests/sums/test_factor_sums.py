@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from hushrec.sums import factor_sums
 from hushrec.sums.factor_sums import FactorSums
-from support.people import SCALES
+from support.people import SCALES, on_sphere
 
 ADJACENCIES = ["add-remove", "replace"]
 
@@ -33,11 +33,6 @@ def test_people_contribute_independently(search):
     ]
     for place, (_, values) in enumerate(together):
         np.testing.assert_array_equal(values, sum(part[place][1] for part in alone))
-
-
-def on_sphere(n, rank, radius, seed):
-    rows = np.random.default_rng(seed).standard_normal((n, rank))
-    return radius * rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def of_factors(sums, p, q, people, grid_values=None):

@@ -16,7 +16,6 @@ from hushrec.privacy.noise.entropy import Seeded
 from hushrec.sums import spark_engine
 from hushrec.sums.population import engine_of
 from hushrec.sums.spark_engine import CHUNK, SparkRows, require_ready
-from support.packed import packed
 from support.spark import sent
 
 pytestmark = pytest.mark.spark
@@ -62,10 +61,6 @@ def add(block, by_item, wide, people):
 SHAPES = ((2, N_ITEMS), WIDE, 1)
 
 
-def odd(block):
-    return block.slice(0, block.n_users // 2)
-
-
 def same(here, there):
     return all(np.array_equal(a, b) and a.shape == b.shape for a, b in zip(here, there, strict=True))
 
@@ -76,14 +71,6 @@ def test_sums_are_those_in_memory(source, ratings):
     assert same(
         engine_of(ratings.capped(4)).total(add, *SHAPES), engine_of(source.capped(4)).total(add, *SHAPES)
     )
-
-
-def test_functions_are_applied_in_order_to_each_block(source, ratings, tmp_path):
-    files = packed(ratings, tmp_path / "b", len(ratings.items) // 9)
-    assert [block.n_users for block in files.blocks()] == [block.n_users for block in source.blocks()]
-    here, there = (engine_of(one).map(odd).map(odd).total(add, *SHAPES) for one in (files, source))
-    assert same(here, there)
-    assert here[-1] < engine_of(source).map(odd).total(add, *SHAPES)[-1]
 
 
 def test_nobody_at_all_adds_nothing(spark, ratings):
@@ -113,30 +100,6 @@ def test_a_block_that_is_not_added_exactly_once_is_noticed(source, planted):
     for action in (lambda: engine_of(broken).total(add, *SHAPES), lambda: require_ready(broken)):
         with pytest.raises(DataError, match="every block of people exactly once"):
             action()
-
-
-class InFloats(spark_engine._Partial):
-    """Hands on sums in single precision."""
-
-    def __call__(self, batches):
-        for batch in super().__call__(batches):
-            number, start, values = (column[0].as_py() for column in batch.columns)
-            array = np.frombuffer(values, dtype="<i8").astype(np.float32).astype(np.int64)
-            yield spark_engine._batch(number, start, array)
-
-
-class Twice(spark_engine._Partial):
-    """Hands on what it adds up, and its first row again."""
-
-    def __call__(self, batches):
-        batches = [*super().__call__(batches)]
-        yield from batches[:1] + batches
-
-
-@pytest.mark.parametrize("fault", [InFloats, Twice])
-def test_a_planted_fault_changes_the_sums(source, ratings, monkeypatch, fault):
-    monkeypatch.setattr(spark_engine, "_Partial", fault)
-    assert not same(engine_of(ratings).total(add, *SHAPES), engine_of(source).total(add, *SHAPES))
 
 
 def test_no_function_takes_a_key_along(source, capfd):

@@ -5,10 +5,10 @@ import pytest
 
 from hushrec.data.synthetic import interactions, netflix_like
 from hushrec.estimation.head import Head
-from hushrec.kernels.csr import bands, packed_size
+from hushrec.kernels.csr import packed_size
 from hushrec.models.lists.sums import ItemWeights, PairSums
 from hushrec.models.mcsherry_mironov.sums import CovarianceSums
-from hushrec.sums import engine, population
+from hushrec.sums import population
 from hushrec.sums.engine import Engine
 from hushrec.sums.population import Population
 from support.sums import summed
@@ -65,19 +65,3 @@ def test_bands_have_the_same_bits_and_no_pass_more_than_the_engine_holds(measure
     assert len(Small.passes) > 2
     assert max(Small.passes) <= 200 + N + 2  # and what every pass computes anew
     assert 2 * packed_size(N) > 200
-
-
-def test_a_row_that_two_bands_have_is_found(measure, monkeypatch):
-    whole = measure()
-    in_little(monkeypatch)
-    monkeypatch.setattr(engine, "bands", lambda *of: [(max(top - 1, 0), end) for top, end in bands(*of)])
-    with pytest.raises(ValueError, match="broadcast"):
-        assert same(measure, whole)
-
-
-def test_a_band_of_other_rows_is_found(measure, monkeypatch):
-    whole = measure()
-    in_little(monkeypatch)
-    swapped = lambda *of: [bands(*of)[0], *bands(*of)[:0:-1]]  # noqa: E731
-    monkeypatch.setattr(engine, "bands", swapped)
-    assert not same(measure, whole)

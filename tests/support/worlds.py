@@ -19,7 +19,7 @@ def ratings():
     return hr.synthetic.netflix_like(users=120, items=20, ratings=1_000, seed=3)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def budget():
     return lambda epsilon=4.0, unit="record", adjacency="add-remove", delta=1e-6: hr.Budget(
         epsilon=epsilon, delta=delta, unit=unit, adjacency=adjacency

@@ -1,49 +1,17 @@
 """Files of released data sets: written whole or not at all, and read by anybody's tools."""
 
-import json
 import os
-import resource
 
-import duckdb
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow.parquet
 import pytest
 
 import hushrec as hr
-from hushrec.data import tables
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.errors import ReleaseError
 from hushrec.models.du_leighton_patel import released_data
 from hushrec.models.du_leighton_patel.released_data import ReleasedData
-from support.released_data import FORMS, SCALE, SETTINGS, data, same
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_rows_are_written_a_part_at_a_time(tmp_path, form, monkeypatch):
-    monkeypatch.setattr(released_data, "_ROWS", 9)
-    monkeypatch.setattr(tables, "_ROWS", 20)
-    made = data()
-    path = made.save(tmp_path / f"released.{form}")
-    assert same(ReleasedData.open(path), made)
-    if form == "parquet":
-        file = pyarrow.parquet.ParquetFile(path)
-        assert made.ratings.n_entries / 29 <= file.num_row_groups <= made.ratings.n_entries / 20
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_rows_are_read_a_part_at_a_time(tmp_path, form, monkeypatch):
-    """Parts so small that people lie across their ends."""
-    made = data()
-    path = made.save(tmp_path / f"released.{form}")
-    monkeypatch.setattr(released_data, "_ROWS", 5)
-    monkeypatch.setattr(released_data, "_BLOCK", 120)
-    parts = [part.num_rows for part in released_data._parts(path)]
-    assert sum(parts) == made.ratings.n_entries
-    assert max(parts) < 8
-    assert same(ReleasedData.open(path), made)
+from support.released_data import FORMS, SCALE, data, same
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -63,13 +31,6 @@ def test_what_unpacks_to_too_much_is_not_read_to_its_end(tmp_path, form, limit, 
         ReleasedData.open(path)
 
 
-def test_saving_again_replaces_the_data_and_their_facts(tmp_path):
-    path = tmp_path / "released.csv"
-    data().save(path)
-    data(50, seed=3).save(path)
-    assert same(ReleasedData.open(path), data(50, seed=3))
-
-
 def test_the_statement_is_there_before_the_data(tmp_path, monkeypatch):
     """A ledger must know of every data set that lies beside it."""
     order, rename = [], os.replace
@@ -84,90 +45,12 @@ def test_the_statement_is_there_before_the_data(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_write_that_fails_leaves_what_was_there(tmp_path, form, monkeypatch):
-    path = data().save(tmp_path / f"released.{form}")
-    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
-
-    def broken(given):
-        yield next(given)
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(tables, "_joined", broken)
-    with pytest.raises(OSError, match="No space left"):
-        data(seed=1).save(path)
-    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_disk_without_room_is_named(tmp_path, form):
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    made = data(500)
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
-        with pytest.raises(OSError, match=r"is the disk full|File too large") as refusal:
-            made.save(tmp_path / f"released.{form}")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert refusal.value.strerror
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_other_names_are_refused(tmp_path):
-    for name in ("released", "released.txt", "released.csv.gz"):
-        with pytest.raises(ReleaseError, match=rf"name it {name}\.parquet or {name}\.csv"):
-            data().save(tmp_path / name)
-        with pytest.raises(ReleaseError, match="must end in"):
-            ReleasedData.open(tmp_path / name)
-
-
-@pytest.mark.parametrize("form", FORMS)
 def test_it_loads_as_ratings_and_nothing_is_dropped(tmp_path, form):
     made = data()
     path = made.save(tmp_path / f"released.{form}")
     loaded = hr.load(path, made.ratings.domain)
     assert loaded.digest() == made.ratings.digest()
     assert loaded.dropped == type(loaded.dropped)(records=len(made.ratings.items))
-
-
-def test_other_readers_find_text_and_numbers(tmp_path):
-    made = data()
-    path = made.save(tmp_path / "released.parquet")
-    table = pyarrow.parquet.read_table(path)
-    assert table.column_names == ["user_id", "item_id", "rating"]
-    read = table.to_pandas()
-    assert read["user_id"].tolist() == made.table["user_id"].to_pylist()
-    assert read["item_id"].tolist() == made.table["item_id"].to_pylist()
-    assert read["rating"].dtype == np.float64
-    assert read["rating"].tolist() == made.table["rating"].to_pylist()
-    facts = json.loads(pyarrow.parquet.read_metadata(path).metadata[b"hushrec"])
-    assert facts == json.loads((tmp_path / "released.parquet.statement.json").read_text())
-    assert set(facts) == {
-        "format", "kind", "method", "settings", "items", "scale", "n_people", "statement", "sha256",
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_another_writers_file_of_the_same_rows_is_as_good(tmp_path, form):
-    path = data().save(tmp_path / f"released.{form}")
-    if form == "csv":
-        pd.read_csv(path, dtype=str, keep_default_na=False).to_csv(path, index=False)
-    else:
-        note = (tmp_path / "released.parquet.statement.json").read_text().replace("'", "''")
-        connection = duckdb.connect()
-        connection.register("rows", data().table)
-        connection.execute(f"COPY rows TO '{path}' (FORMAT parquet, KV_METADATA {{hushrec: '{note}'}})")
-    assert same(ReleasedData.open(path), data())
-
-
-def test_tables_go_to_polars_and_pandas():
-    made = data(settings=SETTINGS | {"answered": None})
-    for table in (made.table, made.estimates()):
-        rows = table.to_pylist()
-        assert rows
-        assert pl.from_arrow(table).to_dicts() == rows
-        assert table.to_pandas().columns.tolist() == table.column_names
-        assert len(table.to_pandas()) == len(rows)
-    assert made.table.to_pandas()["rating"].tolist() == made.ratings.numbers().tolist()
 
 
 def test_damage_anywhere_is_noticed(tmp_path):
@@ -188,28 +71,6 @@ def test_damage_anywhere_is_noticed(tmp_path):
             ReleasedData.open(path)
 
 
-@pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1PAR1", b"x" * 5000, b"user_id,item_id,rating\n"])
-def test_foreign_files_are_refused(tmp_path, content):
-    for name in ("released.parquet", "released.csv"):
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(ReleaseError, match=r"not a data set|damaged|put it in the same folder"):
-            ReleasedData.open(tmp_path / name)
-    with pytest.raises(ReleaseError):
-        ReleasedData.from_bytes(content)
-
-
-def test_foreign_notes_are_refused(tmp_path, monkeypatch):
-    path = data().save(tmp_path / "released.csv")
-    note = tmp_path / "released.csv.statement.json"
-    for content in (b"", b"{", b"[1]", b"null", b"\xff", b"[" * 200_000, b'{"kind": "data set"}'):
-        note.write_bytes(content)
-        with pytest.raises(ReleaseError):
-            ReleasedData.open(path)
-    monkeypatch.setattr(released_data, "LARGEST", 3)
-    with pytest.raises(ReleaseError, match="larger than"):
-        ReleasedData.open(path)
-
-
 def test_what_is_missing_is_named(tmp_path):
     with pytest.raises(ReleaseError, match=r"released\.parquet cannot be read: No such file"):
         ReleasedData.open(tmp_path / "released.parquet")
@@ -226,11 +87,3 @@ def test_an_id_that_no_csv_keeps_is_refused_there(tmp_path):
     with pytest.raises(ReleaseError, match=r"name it x\.parquet"):
         made.save(tmp_path / "x.csv")
     assert same(ReleasedData.open(made.save(tmp_path / "x.parquet")), made)
-
-
-def test_numbers_are_as_wide_as_the_last_so_that_bytes_ascend_as_they_do():
-    assert released_data.anonymous_ids(3).to_pylist() == ["1", "2", "3"]
-    everybody = released_data.anonymous_ids(1200).to_pylist()
-    assert (everybody[0], everybody[-1]) == ("0001", "1200")
-    assert everybody == sorted(everybody, key=str.encode)
-    assert released_data.anonymous_ids(1200, np.array([7, 1200])).to_pylist() == ["0007", "1200"]

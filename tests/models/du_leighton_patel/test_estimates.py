@@ -105,17 +105,6 @@ def test_means_of_much_rated_items_are_right_within_their_errors(answered):
     assert abs(z.std() - 1) < FAR * math.sqrt(1 / (2 * RUNS)) + 0.05
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [{"exponent": -math.log(FLIP) * 1.05}, {"symbols": 6, "cells": N_ITEMS + 1}],
-    ids=["a wrong chance", "a wrong width"],
-)
-@pytest.mark.full
-def test_a_wrong_constant_is_caught(fault):
-    cells, found = runs(4, **fault)
-    assert biased(cells, found).size
-
-
 def test_a_wrong_formula_is_caught(monkeypatch):
     law = estimate._law
     monkeypatch.setattr(
@@ -123,17 +112,6 @@ def test_a_wrong_formula_is_caught(monkeypatch):
     )
     cells, found = runs(None)
     assert biased(cells, found).size
-
-
-def test_true_answers_are_counted_as_they_stand():
-    """With next to no flips the errors vanish and the figures are those of the table."""
-    cells = truth()
-    made = released(cells, settings=settings(exponent=40.0)).estimates()
-    assert made["item_id"].to_pylist() == [str(item) for item in range(N_ITEMS)]
-    assert made["count"].to_pylist() == pytest.approx((cells > 0).sum(axis=0))
-    assert max(made["count_error"].to_pylist()) < 1e-3
-    assert made["mean"].to_pylist() == pytest.approx(cells.sum(axis=0) / (cells > 0).sum(axis=0))
-    assert max(made["mean_error"].to_pylist()) < 1e-3
 
 
 def test_a_mean_is_told_only_where_the_count_is_clear():
@@ -145,21 +123,6 @@ def test_a_mean_is_told_only_where_the_count_is_clear():
     assert hidden["mean"].null_count == hidden["mean_error"].null_count == len(hidden)
     assert min(made["count"].to_pylist()) < 0  # cut off at 0, counts would be biased
     assert made["count"].null_count == made["count_error"].null_count == 0
-
-
-def test_parts_of_a_table_add_up(monkeypatch):
-    said = released(answers(truth(), np.random.default_rng(3)))
-    whole = said.estimates()
-    monkeypatch.setattr(estimate, "_CELLS", 7)
-    assert said.estimates().equals(whole)
-
-
-def test_nobody_is_counted_as_nobody():
-    frame = Domain(range(N_ITEMS), scale=(1, 5, 1), max_users=1, max_per_user=N_ITEMS)
-    nobody = People(frame, [], np.zeros(1), np.zeros(0), np.zeros(0))
-    made = released(truth(), ratings=nobody, n_people=0).estimates()
-    assert made["count"].to_pylist() == [0.0] * N_ITEMS
-    assert made["mean"].null_count == N_ITEMS
 
 
 def test_other_methods_are_not_counted_so():

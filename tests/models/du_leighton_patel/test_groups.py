@@ -8,13 +8,11 @@ import pandas as pd
 import pytest
 
 import hushrec as hr
-from hushrec.errors import ConfigError
 from hushrec.kernels.csr import unpack
 from hushrec.models.du_leighton_patel import groups
 from hushrec.models.du_leighton_patel.features import ItemFeatures
 from hushrec.models.du_leighton_patel.groups import Groups, quantile_threshold
 from hushrec.models.mcsherry_mironov.covariance_model import CovarianceSettings
-from hushrec.privacy.local.substitution import SubstitutionRandomizer
 
 DISTANCES = ("squared", "cosine", "pearson", "d2p")
 N = 24
@@ -152,15 +150,6 @@ def test_groups_are_those_of_the_distances(distance, fraction, releases):
         np.testing.assert_array_equal(relation(found), distances < threshold)
 
 
-@pytest.mark.parametrize("distance", DISTANCES)
-def test_another_distance_would_be_noticed(distance):
-    given = features()
-    threshold = between(of_vectors(given.matrix.toarray(), distance), 0.3)
-    found = relation(Groups.of_features(given, domain(), distance, threshold))
-    for other in set(DISTANCES) - {distance}:
-        assert not np.array_equal(found, of_vectors(given.matrix.toarray(), other) < threshold)
-
-
 @pytest.mark.parametrize("filled", [0.0, 2.0])
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_blocks_and_sparse_products_change_nothing(distance, filled, monkeypatch, releases):
@@ -180,55 +169,6 @@ def test_blocks_and_sparse_products_change_nothing(distance, filled, monkeypatch
         assert parts() == before
 
 
-def test_items_at_the_threshold_are_not_within_it():
-    given = ItemFeatures(np.eye(N), tuple(map(str, range(N))))  # all at 2 from each other
-    assert Groups.of_features(given, domain(), "squared", 2.0).members.size == 0
-    assert Groups.of_features(given, domain(), "squared", 2.001).members.size == N * (N - 1)
-
-
-def test_items_of_which_nothing_is_known_are_near_to_none():
-    given = features()
-    for distance in DISTANCES:
-        found = relation(Groups.of_features(given, domain(), distance, 1e6))
-        assert not found[3].any()
-        assert not found[:, 3].any()
-        assert found[6, 7]
-    assert not relation(Groups.of_features(given, domain(), "pearson", 1e6))[11].any()
-
-
-def test_vectors_that_are_constant_but_for_rounding_have_no_correlation():
-    varied = np.random.default_rng(0).random((N - 5, 9))
-    constant = np.outer([0.1, 0.3, 1 / 3, 0.7, 1e3 / 7], np.ones(9))
-    given = ItemFeatures(np.vstack([varied, constant]), tuple("abcdefghi"))
-    found = Groups.of_features(given, domain(), "pearson", 3.0)
-    np.testing.assert_array_equal(found.sizes, [N - 6] * (N - 5) + [0] * 5)
-
-
-def test_what_groups_say_of_themselves():
-    public = Groups.of_features(features(), domain(), "squared", 4)
-    assert public.summary.startswith("24 groups of 0 to ")
-    assert repr(Groups.of_ratings(ratings(), "d2p", 1.5)) == "Groups()"
-    assert not public.indptr.flags.writeable
-    assert not public.members.flags.writeable
-
-
-@pytest.mark.parametrize("threshold", [0.0, -1.0, math.nan])
-def test_a_threshold_is_positive(threshold):
-    with pytest.raises(ConfigError, match="positive"):
-        Groups.of_features(features(), domain(), "squared", threshold)
-
-
-def test_features_of_another_catalogue_are_refused():
-    with pytest.raises(ConfigError, match="another catalogue"):
-        Groups.of_features(features(), domain(N + 1), "squared", 4)
-
-
-def test_groups_make_a_law():
-    found = Groups.of_features(features(), domain(), "squared", 6)
-    law = SubstitutionRandomizer(0.9, 0.9, found.indptr, found.members)
-    assert 0 < law.distance_epsilon <= law.per_slot < math.inf
-
-
 @pytest.mark.parametrize("distance", DISTANCES)
 @pytest.mark.parametrize("fraction", [0.02, 0.25, 0.6])
 def test_a_quantile_is_the_least_threshold_of_its_share(distance, fraction):
@@ -242,10 +182,3 @@ def test_a_quantile_is_the_least_threshold_of_its_share(distance, fraction):
     found = Groups.of_ratings(given, distance, threshold).members.size
     assert found >= fraction * pairs
     assert (distances < threshold * (1 - 1e-6)).sum() < fraction * pairs
-
-
-def test_a_quantile_of_some_items_is_near_that_of_all(monkeypatch):
-    given = hr.synthetic.netflix_like(300, 200, 9000, seed=3)
-    whole = quantile_threshold(given, "cosine", 0.1)
-    monkeypatch.setattr(groups, "_CELLS", 50 * 60)
-    assert quantile_threshold(given, "cosine", 0.1) == pytest.approx(whole, rel=0.1)

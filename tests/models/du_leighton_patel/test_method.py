@@ -4,7 +4,7 @@ import pytest
 
 import hushrec as hr
 from hushrec.documents.words import Clause
-from hushrec.models.du_leighton_patel.method import CELLS, Method
+from hushrec.models.du_leighton_patel.method import CELLS
 from hushrec.models.du_leighton_patel.randomized_response import RandomizedResponse
 from hushrec.privacy.accounting.measurement import Responses
 from hushrec.sums.footprint import Footprint
@@ -42,12 +42,3 @@ def test_what_an_event_does_not_cover_stands_in_the_plan(event):
     assert planned.uncovered == groups
     assert planned.caveats == (groups,)
     assert Toy().planned(DOMAIN, BUDGET, event).uncovered is None
-
-
-def test_a_method_without_a_law_for_rows_is_none():
-    class Lawless(Method):
-        def plan(self, domain, budget=None):
-            return self.planned(domain, budget, None)
-
-    with pytest.raises(TypeError, match="abstract"):
-        Lawless()

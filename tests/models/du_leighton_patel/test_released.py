@@ -45,19 +45,6 @@ def test_bytes_are_the_same_for_the_same_data_and_for_no_other():
     assert len({stored, *(other.to_bytes() for other in others)}) == 5
 
 
-def test_the_file_is_small_and_says_what_it_holds():
-    rng = np.random.default_rng(0)
-    n, m = 4000, 100
-    frame = Domain(range(m), scale=(1, 5, 1), max_users=n, max_per_user=m)
-    users = released_data.anonymous_ids(n)
-    rows = People(frame, users, np.arange(n + 1) * m, np.tile(np.arange(m), n), rng.integers(0, 5, n * m))
-    made = data(n_people=n, ratings=rows)
-    assert len(made.to_bytes()) < n * m
-    assert repr(made).startswith(
-        "ReleasedData(RandomizedResponse, 4,000 people, 100 items, 400,000 cells, ε = 2"
-    )
-
-
 # -- what is none -----------------------------------------------------------------------------------------
 
 
@@ -93,24 +80,17 @@ def backwards(cells):
 FAULTS = {
     "a row less": lambda table: table.slice(0, len(table) - 1),
     "a row more": lambda table: pa.concat_tables([table, table.slice(len(table) - 1)]),
-    "no rows": lambda table: table.slice(0, 0),
     "another rating": column("rating", backwards),
     "a rating off the scale": filled("rating", 5.5),
     "a rating between steps": filled("rating", 1.2500001),
-    "no rating": emptied("rating"),
     "rating not a number": filled("rating", float("nan")),
-    "ratings of another type": filled("rating", "much"),
     "another item": filled("item_id", "secret-item"),
     "no item": emptied("item_id"),
-    "items of another type": filled("item_id", 7),
     "another person": filled("user_id", "secret-person"),
     "a person too many": column("user_id", lambda ids: pc.replace_substring_regex(ids, "^0", "9")),
-    "no person": emptied("user_id"),
     "rows in another order": backwards,
-    "people exchanged": column("user_id", backwards),
     "no column": lambda table: table.drop_columns("rating"),
     "a column more": lambda table: table.append_column("secret", table["item_id"]),
-    "a column twice": lambda table: table.append_column("rating", table["rating"]),
 }
 
 
@@ -150,27 +130,18 @@ def edited(*way, value):
 
 EDITS = {
     "a smaller ε": edited("statement", "epsilon", value=1.0),
-    "another method": edited("method", value="DistanceBased"),
     "another setting": edited("settings", "exponent", value=2.0),
     "more people": edited("n_people", value=121),
-    "items exchanged": lambda facts: facts["items"].reverse(),
     "another scale": edited("scale", 1, value=5.5),
     "another digest": edited("sha256", value="0" * 64),
-    "no digest": lambda facts: facts.pop("sha256"),
     "one more fact": edited("verified", value=True),
     "another kind": edited("kind", value="factors"),
-    "no kind": lambda facts: facts.pop("kind"),
     "no people": edited("n_people", value=None),
     "people by the half": edited("n_people", value=120.5),
-    "people without end": edited("n_people", value=10**400),
-    "fewer people than rows": edited("n_people", value=3),
     "items twice": edited("items", 0, value="007"),
     "no items": edited("items", value=[]),
-    "items that are none": edited("items", value=7),
-    "a scale of one number": edited("scale", value=[1.0]),
     "not a scale": edited("scale", value=None),
     "a scale of infinity": edited("scale", 1, value=1e999),
-    "settings that are none": edited("settings", value=7),
     "a statement that is none": edited("statement", value="private, trust me"),
     "a statement without grounds": edited("statement", "measurements", value=[]),
 }
@@ -186,14 +157,6 @@ def test_altered_facts_are_refused(tmp_path, form, edit):
     note.write_text(json.dumps(facts))
     rewritten(path, lambda table: table)
     with pytest.raises(ReleaseError):
-        ReleasedData.open(path)
-
-
-def test_a_later_format_is_named(tmp_path):
-    path = data().save(tmp_path / "released.csv")
-    note = tmp_path / "released.csv.statement.json"
-    note.write_text(note.read_text().replace('"format":5', '"format":6'))
-    with pytest.raises(ReleaseError, match="use the version that wrote it"):
         ReleasedData.open(path)
 
 
@@ -307,16 +270,6 @@ def test_what_was_collected_is_not_collected_again():
             ReleasedData.collect(again)
 
 
-def test_reports_of_devices_are_one_persons_each(tmp_path):
-    paths = [
-        data(1, seed=n, density=0.9, statement=statement(ledger=ledger(n))).save(tmp_path / f"{n}.parquet")
-        for n in range(2)
-    ]
-    together = ReleasedData.collect(paths)
-    assert together.n_people == 2
-    assert together.statement.assumes == (Clause("assumes.rows"), Clause("assumes.once"))
-
-
 def test_whoever_reports_twice_is_noticed():
     twice = [data(3, seed=n, statement=statement(ledger=ledger(7, slot=n))) for n in range(2)]
     seeded = data(3, statement=statement(caveats=(Clause("unprotected.seeded"),)))
@@ -330,11 +283,6 @@ def test_a_delta_that_is_too_large_for_all_is_refused():
     assert ReleasedData.collect(parts[:1]).n_people == 20
     with pytest.raises(ReleaseError, match="too large for 40 people"):
         ReleasedData.collect(parts)
-
-
-def test_settings_that_tell_more_than_is_stated_are_refused():
-    with pytest.raises(ReleaseError, match="loses more than the statement"):
-        data(3, settings=SETTINGS | {"exponent": 0.25})
 
 
 def test_reports_that_do_not_belong_together_are_refused():

@@ -1,15 +1,13 @@
 """Gradient descent block by block: what is learned, and read ahead."""
 
 import threading
-import time
 
 import numpy as np
 import pytest
 
 import hushrec as hr
 from hushrec.data.synthetic import netflix_like
-from hushrec.errors import ConfigError, DataError
-from hushrec.models.factorization import descent
+from hushrec.errors import DataError
 from hushrec.models.factorization.descent import Factored, gradient_descent, scheduled, survey
 from support.packed import packed
 
@@ -68,42 +66,7 @@ def test_a_roster_puts_everybody_in_his_row(ratings, tmp_path):
     assert (found.person_effects != 0).sum() == 150
 
 
-@pytest.mark.parametrize("schedule", ["geometric", "inverse"])
-def test_schedules(schedule):
-    rates = scheduled(0.5, 0.8, 50, schedule)
-    assert rates[0] == 0.5
-    assert rates[1] == pytest.approx(0.4)
-    assert rates == sorted(rates, reverse=True)
-    exact = {"geometric": 0.5 * 0.8**49, "inverse": 0.5 / (1 + 0.25 * 49)}
-    assert rates[-1] == pytest.approx(exact[schedule], rel=1e-12)
-    assert set(scheduled(0.5, 1.0, 3, schedule)) == {0.5}
-
-
 # -- reading ahead ----------------------------------------------------------------------------------------
-
-
-def test_a_thread_reads_two_blocks_ahead_and_no_more(blocks, monkeypatch):
-    _, source = survey(blocks, 1.0)
-    read, lead, readers = [], [], set()
-    learn = Factored.learn
-
-    def batches():
-        for batch in source.batches():
-            read.append(batch)
-            readers.add(threading.get_ident())
-            yield batch
-
-    def slow(found, batch, *rest):
-        time.sleep(0.01)
-        lead.append(len(read) - len(lead) - 1)
-        learn(found, batch, *rest)
-
-    monkeypatch.setattr(Factored, "learn", slow)
-    watched = descent.DescentData(batches, source.person_counts, source.item_counts)
-    assert same(learned(watched), learned(source))
-    n = 3 * blocks.n_blocks
-    assert (len(read), threading.get_ident() in readers) == (n, False)
-    assert max(lead[:n]) == 2
 
 
 def test_what_goes_wrong_in_reading_is_told(blocks):
@@ -126,55 +89,3 @@ def test_nobody_is_listed_of_blocks_without_a_roster(world, rmse, tmp_path):
     assert not any(name.startswith("user") for name in release.tensors)
     found = hr.evaluate(release, train=train, test=test)["rmse"]
     assert found == pytest.approx(rmse(config), abs=0.01)
-
-
-def test_a_roster_is_listed_of_blocks_too(listed, tmp_path):
-    train, _ = listed
-    config = hr.MatrixFactorization(rank=70, solver="sgd", epochs=2, reg=0.05)
-    found = hr.baseline(packed(train, tmp_path / "p", 5000), config)
-    wanted = hr.baseline(train, config)
-    assert found.users == train.domain.users
-    assert found.tensors.keys() == wanted.tensors.keys()
-    assert all((found.tensors[name] == tensor).all() for name, tensor in wanted.tensors.items())
-
-
-def test_without_a_roster_items_are_those_of_ratings_in_memory(ratings, tmp_path):
-    config = hr.MatrixFactorization(rank=70, solver="sgd", epochs=2, reg=0.05)
-    found, wanted = (hr.baseline(r, config) for r in (packed(ratings, tmp_path / "p"), ratings))
-    for name in ("item_effects", "item_noise", "item_factors"):
-        np.testing.assert_allclose(found.tensors[name], wanted.tensors[name], rtol=1e-4, atol=1e-5)
-    for name, value in found.constants.items():
-        assert value == pytest.approx(wanted.constants[name])
-
-
-def test_which_settings_go_together(blocks):
-    with pytest.raises(ConfigError, match="more than the 80 items"):
-        hr.baseline(blocks, hr.MatrixFactorization(rank=81, solver="sgd"))
-    with pytest.raises(ConfigError, match="a rank of at most 120"):
-        hr.MatrixFactorization(rank=121)
-    assert hr.MatrixFactorization(rank=2048, solver="sgd").rank == 2048
-    with pytest.raises(ConfigError, match="rank"):
-        hr.MatrixFactorization(rank=2049, solver="sgd")
-
-
-@pytest.mark.full
-def test_settings_bear_on_the_result(listed):
-    train, test = listed
-
-    def fitted(**settings):
-        release = hr.baseline(
-            train, hr.MatrixFactorization(**{"rank": 4, "solver": "sgd", "reg": 0.05, **settings})
-        )
-        return release.to_bytes(), hr.evaluate(release, train=train, test=test)["rmse"]
-
-    plain, rmse = fitted()
-    for settings in ({"schedule": "inverse"}, {"reg_decay": 0.8}, {"threads": 2}, {"rank": 130}):
-        other, error = fitted(**settings)
-        assert other != plain, settings
-        assert error == pytest.approx(rmse, abs=0.02), settings
-
-
-def test_no_ratings_are_no_trouble(ratings, tmp_path):
-    config = hr.MatrixFactorization(rank=3, solver="sgd", epochs=2)
-    empty = hr.baseline(packed(ratings.slice(0, 0), tmp_path / "p"), config)
-    assert (empty.tensors["item_effects"] == 3).all()

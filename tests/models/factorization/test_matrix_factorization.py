@@ -1,24 +1,60 @@
-"""The model that has no noise: what it finds, whom it lists, and that it takes no budget."""
+"""The model that has no noise and its factoriser: what they find, and whom the model lists."""
 
 import numpy as np
-import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.errors import BudgetUnsupported
-from hushrec.models.factorization.factorizers import Sparse
-from support.least_squares import als_wr
+from hushrec.estimation.factor_steps import normal_factors
+from hushrec.models.factorization.factorizers import Sparse, least_squares
 
 
-def test_it_takes_no_budget_and_names_those_that_do(listed, budget):
-    for call in (
-        lambda: hr.plan(listed[0].domain, hr.MatrixFactorization(), budget()),
-        lambda: hr.testing.fit(listed[0], hr.MatrixFactorization(), budget(), entropy=hr.testing.Seeded(1)),
-    ):
-        with pytest.raises(BudgetUnsupported, match="use InputPerturbationMF, PrivateSGD or PrivateALS"):
-            call()
-    release = hr.baseline(listed[0], hr.MatrixFactorization(rank=3))
-    assert str(release.statement).startswith("NOT PRIVATE: no noise was added")
+def dense(ratings):
+    found = np.full((len(ratings.counts), ratings.n_columns), np.nan)
+    rows = np.repeat(np.arange(len(ratings.counts)), ratings.counts)
+    found[rows, ratings.columns] = ratings.values
+    return found
+
+
+def als_wr(ratings, rank, epochs, reg):
+    """Zhou et al. 2008, §3.1, as it is written."""
+    table = dense(ratings)
+    columns, rows = 0.3 * normal_factors(table.shape[1], rank), np.zeros((table.shape[0], rank))
+
+    def solved(table, others):
+        found = np.zeros((len(table), others.shape[1]))
+        for row, own in enumerate(table):
+            rated = ~np.isnan(own)
+            if rated.any():
+                q = others[rated]
+                normal = q.T @ q + reg * rated.sum() * np.eye(others.shape[1])
+                found[row] = np.linalg.solve(normal, q.T @ own[rated])
+        return found
+
+    for _ in range(epochs):
+        rows = solved(table, columns)
+        columns = solved(table.T, rows)
+    return rows, columns
+
+
+def small(seed=0, n_users=20, n_items=9, share=0.5):
+    """Ratings in compressed rows; one row and one column are empty."""
+    rng = np.random.default_rng(seed)
+    rated = rng.random((n_users, n_items)) < share
+    rated[3], rated[:, 4] = False, False
+    indptr = np.concatenate([[0], np.cumsum(rated.sum(axis=1))])
+    values = rng.standard_normal(rated.sum()).astype(np.float32)
+    return Sparse(indptr, np.nonzero(rated)[1].astype(np.int32), values, n_items)
+
+
+@pytest.mark.parametrize(("rank", "reg"), [(1, 0.3), (4, 0.05), (5, 2.0)])
+def test_it_is_alternating_least_squares_with_weighted_regularisation(rank, reg):
+    ratings = small()
+    found = least_squares(ratings, rank, 4, reg=reg, power=1.0)
+    rows, columns = als_wr(ratings, rank, 4, reg)
+    np.testing.assert_allclose(found.rows, rows, atol=2e-4)
+    np.testing.assert_allclose(found.columns, columns, atol=2e-4)
+    assert not found.row_effects.any()
+    assert not found.column_effects.any()
 
 
 @pytest.mark.parametrize(
@@ -52,12 +88,3 @@ def test_clean_factorisation_is_least_squares_about_the_mean(listed):
     for person in (0, 5, 1002):
         found = list(client.predict(user=train.domain.users[person]).values())
         np.testing.assert_allclose(found, np.clip(global_mean + columns @ rows[person], 1, 5), atol=2e-3)
-
-
-def test_where_nobody_rated_nobody_is_listed():
-    domain = hr.Domain(range(3), scale=(1, 5, 1), max_users=10)
-    columns = ("user_id", "item_id", "rating")
-    nobody = hr.load(pl.DataFrame(schema=dict.fromkeys(columns, pl.String)), domain)
-    release = hr.baseline(nobody, hr.MatrixFactorization(rank=2))
-    assert release.kind == "factors"
-    assert hr.Client(release).predict({"0": 5.0})["1"] == pytest.approx(3.0, abs=2.0)

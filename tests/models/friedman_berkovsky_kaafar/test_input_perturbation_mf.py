@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.data.split import holdout
-from hushrec.data.synthetic import netflix_like
 from hushrec.privacy.accounting.measurement import EVERY_RATING
 from hushrec.sums.population import Population
 from support.runs import charged
@@ -27,39 +25,12 @@ def test_under_replace_every_rating_gets_noise_and_else_every_cell(listed, budge
     assert found["cells"].sensitivity == 1
 
 
-def test_the_clip_sets_the_noise(listed, budget):
-    wide, narrow = (events_of(listed[0].domain, budget(), clip=clip)["cells"] for clip in (0.25, 0.125))
-    assert wide.noise == pytest.approx(2 * narrow.noise)
-
-
 @pytest.mark.parametrize("solver", ["als", "sgd"])
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
 def test_any_factoriser_goes_on_from_there(listed_rmse, budget, solver, adjacency):
     """The solver costs nothing, and both find something."""
     config = hr.InputPerturbationMF(rank=3, epochs=20, solver=solver)
     assert listed_rmse(config, budget(20.0, adjacency=adjacency)) < 0.99
-
-
-def test_factors_find_what_averages_leave(listed_rmse, budget):
-    assert (
-        listed_rmse(hr.InputPerturbationMF(rank=4, epochs=6))
-        < listed_rmse(hr.GlobalEffects(user_biases="released")) - 0.02
-    )
-    at = budget(10.0, delta=0.0)
-    found, left = (
-        listed_rmse(m, at)
-        for m in (hr.InputPerturbationMF(rank=4, epochs=6), hr.GlobalEffects(noise="laplace"))
-    )
-    assert found < left - 0.01
-
-
-@pytest.mark.parametrize(("threshold", "epsilon"), [(1.0, 50.0), (0.15, 0.1)])
-def test_any_number_of_cells_may_survive(listed, budget, threshold, epsilon):
-    """None, where the threshold is far above all that is there, and nearly all, where noise drowns it."""
-    config = hr.InputPerturbationMF(rank=2, epochs=6, threshold=threshold)
-    release = hr.testing.fit(listed[0], config, budget(epsilon), entropy=hr.testing.Seeded(1))
-    assert np.isfinite(release.tensors["user_factors"]).all()
-    assert all(1 <= stars <= 5 for stars in hr.Client(release).predict(user=release.users[0]).values())
 
 
 def test_a_threshold_out_of_reach_is_refused_before_it_is_charged(listed, budget, tmp_path):
@@ -87,42 +58,3 @@ def test_cells_are_released_thresholded_and_clamped_far_out(listed, budget):
         else:
             assert 1.5 < sizes.max() <= 4 + 1e-6
             assert sizes.min() >= 0.6 - 1e-3
-
-
-def hinted(train, ratings):
-    domain = train.domain.model_copy(update={"expected_records": ratings})
-    return hr.People(domain, train.users, train.indptr, train.items, train.values)
-
-
-def test_a_crowd_too_small_to_show_factors_gets_averages_alone(listed, budget):
-    """The release of averages, bit for bit; a larger crowd or a setting brings noisy cells back."""
-    few, many, allowed = hinted(listed[0], 10_000), hinted(listed[0], 10**6).domain, budget(1.0, delta=0.0)
-    averages = hr.GlobalEffects(user_biases="released", noise="laplace")
-    alone, hidden = (
-        hr.testing.fit(few, model, allowed, entropy=hr.testing.Seeded(1))
-        for model in (averages, hr.InputPerturbationMF())
-    )
-    assert [m.name for m in hidden.statement.measurements] == [m.name for m in alone.statement.measurements]
-    for name, tensor in alone.tensors.items():
-        np.testing.assert_array_equal(tensor, hidden.tensors[name])
-    assert hr.InputPerturbationMF().footprint(few.domain, allowed) == averages.footprint(few.domain, allowed)
-    for model, domain in ((hr.InputPerturbationMF(), many), (hr.InputPerturbationMF(epochs=6), few.domain)):
-        assert hr.plan(domain, model, allowed).measurements[-1].name == "cells"
-    assert hr.plan(many, hr.InputPerturbationMF(), allowed).measured()[-1].split == pytest.approx(0.8)
-
-
-@pytest.mark.parametrize("epsilon", [1.0, 4.0])
-def test_it_is_never_worse_than_averages(epsilon, budget):
-    """Few people and many items: noise hides factors, and cells all the same would cost too much."""
-    train, test = holdout(netflix_like(600, 800, 30_000, seed=7), 0.1, seed=1)
-    roster = train.domain.model_copy(update={"users": tuple(train.users.to_pylist())})
-    train = hinted(hr.People(roster, train.users, train.indptr, train.items, train.values), 30_000)
-
-    def error(model):
-        release = hr.testing.fit(train, model, budget(epsilon), entropy=hr.testing.Seeded(1))
-        return hr.evaluate(release, train=train, test=test)["rmse"]
-
-    averages, halved = error(hr.GlobalEffects(user_biases="released")), {"cells": 0.5, "item sums": 0.12}
-    halved |= {"item counts": 0.03, "user sums": 0.28, "user counts": 0.07}
-    assert error(hr.InputPerturbationMF()) <= 1.002 * averages
-    assert 1.002 * averages < error(hr.InputPerturbationMF(epochs=6, split=halved))

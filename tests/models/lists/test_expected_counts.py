@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array
 
 from hushrec.estimation.shrinkage import denoised_counts
 from hushrec.models.lists.estimate.feature_values import count_model
@@ -40,20 +40,6 @@ def test_features_predict_counts_that_the_noise_hides(world):
     assert np.corrcoef(with_features, counts)[0, 1] > np.corrcoef(without, counts)[0, 1] + 0.2
 
 
-def test_features_that_say_nothing_leave_the_mean(world):
-    _, counts = world
-    random = csr_array(np.eye(50)[np.random.default_rng(3).integers(0, 50, N)])
-    expected = count_model(noisy(counts, 100.0), [random]).expected
-    assert expected == pytest.approx(counts.mean(), rel=0.35)
-
-
-def test_where_noise_is_small_counts_stay_as_they_are(world):
-    table, counts = world
-    seen = noisy(counts, 0.5)
-    assert error(denoised_counts(seen, count_model(seen, [table]).expected), counts) < 0.6
-    assert count_model(seen, []) is None
-
-
 @pytest.mark.parametrize("sigma", [0.0, 10.0])
 def test_the_regression_says_what_items_to_come_expect(world, sigma):
     """Rows of the table times the coefficients; values that are too rare count for nothing."""
@@ -62,16 +48,3 @@ def test_the_regression_says_what_items_to_come_expect(world, sigma):
     assert np.exp(intercept + table @ coefficients[2:]) == pytest.approx(expected, rel=1e-9)
     assert (coefficients[:2] == 0).all()
     assert np.corrcoef(coefficients[2:], np.linspace(0, 4.6, 10))[0, 1] > 0.95
-
-
-@pytest.mark.full
-def test_many_values_and_odd_ones(world):
-    """Ten thousand values, of which the commonest are used, and tables without any entry."""
-    table, counts = world
-    values = np.random.default_rng(5).integers(0, 10_000, 10 * N)
-    many = csr_array((np.ones(10 * N), values, range(0, 10 * N + 1, 10)), shape=(N, 10_000))
-    seen = noisy(counts, 100.0)
-    alone = denoised_counts(seen, count_model(seen, [table]).expected)
-    among = denoised_counts(seen, count_model(seen, [table, many]).expected)
-    assert error(among, counts) < 1.2 * error(alone, counts)
-    assert np.isfinite(count_model(seen, [csr_array((N, 3)), hstack([table, table])]).expected).all()

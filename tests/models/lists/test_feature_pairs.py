@@ -46,26 +46,6 @@ def off_diagonal(matrix):
     return matrix[np.triu_indices(N, 1)]
 
 
-def test_sparse_algebra_is_that_of_the_dense_matrices(world):
-    tables = [labelled(12, 0), labelled(40, 1)]
-    dense = centred(tables, *world)
-    _, pairs = seen(dense, (1.0, 2.0))
-    root = np.sqrt(world[1])
-    groups = [
-        pair_factors._Centred.of(
-            csr_array((np.sqrt(world[0]) / root)[:, None] * table.toarray()), world[2] / root, world[2] * root
-        )
-        for table in tables
-    ]
-    block = np.random.default_rng(2).normal(size=(40, 3))
-    np.testing.assert_allclose(groups[1].times(block), dense[1] @ block, atol=1e-10)
-    np.testing.assert_allclose(groups[1].transposed(dense[0]), dense[1].T @ dense[0], atol=1e-10)
-    np.testing.assert_allclose(groups[0].row_squares(), (dense[0] ** 2).sum(axis=1), atol=1e-10)
-    assert groups[0].alike(groups[1]) == pytest.approx(((dense[0].T @ dense[1]) ** 2).sum())
-    trace = np.trace(dense[0].T @ pairs.astype(float) @ dense[0])
-    assert groups[0].seen_in(pairs) == pytest.approx(trace, rel=1e-4)
-
-
 def test_coefficients_are_those_of_least_squares_off_the_diagonal(world):
     tables = [labelled(12, 0), labelled(40, 1)]
     dense = centred(tables, *world)
@@ -94,40 +74,3 @@ def test_features_that_explain_pairs_are_followed(world):
     assert error < 0.5 * np.linalg.norm(off_diagonal(pairs - mean)) / np.linalg.norm(off_diagonal(mean))
     sizes = (factors**2).sum(axis=0)
     assert (np.diff(sizes) <= 1e-9).all(), "the largest first"
-
-
-def test_useless_features_add_next_to_nothing(world):
-    """Of noise alone; with the shrinkage left out, a coefficient is positive in half of the cases."""
-    tables = [labelled(10, 0), labelled(30, 1), labelled(60, 2)]
-    positive = 0
-    for seed in range(20):
-        _, pairs = seen(centred(tables, *world), (0.0, 0.0, 0.0), seed=seed)
-        factors = feature_factors(pairs, tables, *world).factors
-        positive += bool(factors.shape[1])
-        assert np.linalg.norm(factors @ factors.T) < 0.1 * np.linalg.norm(pairs)
-    assert positive < 20
-
-
-def test_directions_that_the_pairs_contradict_are_given_up(world):
-    """Half of the values go together and half do not: the mean over all is wrong for both."""
-    table = labelled(10, 0)
-    (dense,) = centred([table], *world)
-    mean, pairs = seen([dense[:, :5]], (4.0,), noise=0.3)
-    factors = feature_factors(pairs, [table], *world).factors
-    error = np.linalg.norm(off_diagonal(factors @ factors.T - mean)) / np.linalg.norm(off_diagonal(mean))
-    assert error < 0.2
-
-
-@pytest.mark.parametrize(
-    "table",
-    [np.ones((N, 1)), np.zeros((N, 3)), np.eye(N), np.zeros((N, 0))],
-    ids=["all items alike", "no item has any", "every item its own", "no values"],
-)
-def test_odd_features_are_no_trouble(world, table):
-    useful = labelled(10, 0)
-    mean, pairs = seen(centred([useful], *world), (1.0,))
-    factors = feature_factors(pairs, [csr_array(table), useful], *world).factors
-    assert np.isfinite(factors).all()
-    error = np.linalg.norm(off_diagonal(factors @ factors.T - mean)) / np.linalg.norm(off_diagonal(mean))
-    assert error < 0.3
-    assert feature_factors(pairs, [], *world).factors.shape == (N, 0)

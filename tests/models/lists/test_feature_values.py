@@ -89,17 +89,3 @@ def test_new_items_do_not_change_how_later_ones_are_placed(world):
     again = placed(one, {**world.made.constants, "placed_items": 7.0}, second)
     for name, tensor in both.items():
         np.testing.assert_allclose(again[name], tensor, rtol=1e-12)
-
-
-def test_an_item_without_values_is_an_average_one(world):
-    longer = placed(world.tensors, world.made.constants, csr_array((1, 8)))
-    assert longer["item_scores"][N] == pytest.approx(np.exp(3.0))
-    assert np.isfinite(longer["item_factors"][N]).all()
-    assert longer["value_starts"][N + 1] == longer["value_starts"][N]
-
-
-def test_counts_stay_within_those_of_the_catalogue(world):
-    extreme = {**world.tensors, "value_counts": 1e4 * world.tensors["value_counts"]}
-    counts = placed(extreme, world.made.constants, world.table)["item_scores"]
-    assert counts.min() == counts[:N].min()
-    assert counts.max() == counts[:N].max()

@@ -3,24 +3,19 @@
 import dataclasses
 
 import numpy as np
-import polars as pl
 import pytest
 
-from hushrec.data.domain import Domain
-from hushrec.data.load import load
 from hushrec.models.lists.sums import CrowdSize, ItemCounts
 from hushrec.sums.integer_grid import Weights
 from hushrec.sums.population import Population
+from support.interactions import interactions_of
 
 N_ITEMS, CAP = 60, 40
 
 
 def people(*rows):
     """People who gave the items of each row, capped."""
-    domain = Domain(range(N_ITEMS), max_per_user=CAP, max_users=10)
-    pairs = [(f"u{user}", str(item)) for user, row in enumerate(rows) for item in row]
-    schema = {"user_id": pl.String, "item_id": pl.String}
-    return Population(load(pl.DataFrame(pairs, schema=schema, orient="row"), domain).capped(CAP))
+    return Population(interactions_of(N_ITEMS, rows, max_per_user=CAP).capped(CAP))
 
 
 def counted(counts, *rows):

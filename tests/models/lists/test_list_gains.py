@@ -35,14 +35,6 @@ def test_gains_are_those_of_whole_lists(linear, rows, below):
     assert voting == 0 if below == 0 else voting > 0.9 * float(below) / 2**64 - 0.15
 
 
-def test_equal_scores_are_listed_in_the_order_of_the_catalogue(linear, rows):
-    _, inputs, outputs, intercept = linear
-    flat = np.zeros((N, RANK)), inputs, outputs, intercept
-    places = np.arange(N)
-    found = list_gains(*rows, *flat, places, ALL)
-    assert np.nanmax(np.abs(found)) == 0, "the same list as by popularity"
-
-
 def test_a_user_counts_the_same_in_any_order_and_company(linear, rows):
     indptr, items = rows
     places = np.random.default_rng(2).permutation(N)

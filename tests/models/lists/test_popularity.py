@@ -1,15 +1,10 @@
 """Popularity: the most given items come first, for everybody, and its ε is what it says."""
 
-import dataclasses
-
 import numpy as np
-import polars as pl
 import pytest
 
 import hushrec as hr
-from hushrec.audit.fits import audit
 from hushrec.errors import BudgetUnsupported, ConfigError, DataError
-from hushrec.models.lists.sums import ItemCounts
 
 N = 20
 
@@ -51,46 +46,6 @@ def test_less_noise_finds_more_of_the_best(given, best, budget, unit):
     assert split[2] >= 0.9
 
 
-def test_a_release_recommends_to_everybody_what_they_did_not_give(given, budget, tmp_path):
-    release = hr.fit(
-        given, hr.Popularity(), budget(4.0, "user"), ledger=started(tmp_path, budget(4.0, "user"))
-    )
-    client = hr.Client(release.save(tmp_path / "popular.safetensors"))
-    everything = [line.item_id for line in client.recommend([], 3)]
-    assert [line.item_id for line in client.recommend([everything[0]], 2)] == everything[1:]
-    scores = [line.score for line in client.recommend([], 100)]
-    assert scores == sorted(scores, reverse=True)
-
-
-def started(folder, total):
-    hr.Ledger.create(folder / "ledger.db", total)
-    return folder / "ledger.db"
-
-
-def test_the_statement_speaks_of_interactions(given, budget, tmp_path):
-    total = budget(1.0, "record")
-    made = hr.fit(given, hr.Popularity(), total, ledger=started(tmp_path, total))
-    text = str(hr.Release.from_bytes(made.to_bytes()).statement)
-    assert "any single interaction of yours" in text
-    assert "all your interactions together" in text
-    assert "star" not in text
-    assert text.replace("per record", "").count("rating") == 0
-
-
-def test_likes_and_counts_are_interactions_too(budget):
-    items, pairs = ["a", "b", "c"], {"user_id": ["x", "y", "y"], "item_id": ["b", "b", "a"]}
-    likes = hr.Domain(items, scale=(1, 5, 1), likes=4, max_users=10)
-    counts = hr.Domain(items, counts=9, max_users=10)
-    for domain, more, expected in (
-        (likes, {"rating": [5, 4, 3]}, [0, 2, 0]),
-        (counts, {"count": [7, 1, 2]}, [1, 2, 0]),
-    ):
-        release = hr.baseline(hr.load(pl.DataFrame({**pairs, **more}), domain), hr.Popularity())
-        assert release.tensors["item_scores"].tolist() == expected
-        best = hr.Client(hr.Release.from_bytes(release.to_bytes())).recommend({}, 1)
-        assert [line.item_id for line in best] == ["b"]
-
-
 def test_what_it_does_not_protect_or_know_is_refused(given, world, budget):
     with pytest.raises(BudgetUnsupported, match="user under add-remove"):
         hr.plan(given.domain, hr.Popularity(), budget(unit="user", adjacency="replace"))
@@ -113,20 +68,3 @@ def test_a_cap_that_does_not_bind_is_the_number_of_items(given, budget):
 
     assert bound() == pytest.approx(30**0.5)
     assert bound(contribution_cap=1e6) == pytest.approx(100**0.5)
-
-
-@pytest.mark.full
-def test_an_audit_refutes_a_bound_that_is_too_small(budget, monkeypatch):
-    assert audit(hr.Popularity(), budget(4.0, "user"), runs=100).holds
-    monkeypatch.setattr(ItemCounts, "query", understated(ItemCounts.query))
-    assert not audit(hr.Popularity(), budget(4.0, "user"), runs=100).holds
-
-
-def understated(query):
-    """A bound that is a twentieth too small."""
-
-    def wrong(counts):
-        right = query.fget(counts)
-        return dataclasses.replace(right, sensitivity=0.95 * right.sensitivity)
-
-    return property(wrong)

@@ -1,19 +1,14 @@
 """PrivateEASE: close to EASE without noise, never below popularity, and its ε is what it says."""
 
 import dataclasses
-import math
 import re
 
 import numpy as np
-import polars as pl
 import pytest
-from pydantic import ValidationError
-from scipy.stats import rankdata
 
 import hushrec as hr
-from hushrec.errors import BudgetUnsupported, ConfigError, DataError
+from hushrec.errors import ConfigError
 from hushrec.models.lists.sums import PairSums
-from hushrec.models.visibility import TASTE, whole_users
 from hushrec.release.top_n import Rows, top_n
 
 N, ITEMS = 20, 200
@@ -91,68 +86,6 @@ def test_more_epsilon_is_better_and_all_of_it_beats_popularity(halves, popular, 
     assert found[2] > popular + 0.12
 
 
-FEATURES = {
-    "none": {},
-    "all alike": {"kind": ["film"] * ITEMS},
-    "a name for each": {"name": [f"name {item}" for item in range(ITEMS)]},
-    "useless": {"colour": [f"colour {item * 7919 % 13}" for item in range(ITEMS)]},
-    "thousands of useless values": {
-        "tags": [
-            "|".join(f"tag {(item * 7919 + k * 104729) % 10_007}" for k in range(100))
-            for item in range(ITEMS)
-        ]
-    },
-}
-
-
-def tastes_of(interactions):
-    """A feature that tells what goes together: signs of the leading directions of everybody's items."""
-    rows = np.zeros((interactions.n_users, ITEMS))
-    rows[np.repeat(np.arange(interactions.n_users), np.diff(interactions.indptr)), interactions.items] = 1
-    axes = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[2][:4]
-    return {"taste": ["".join("+-"[int(sign)] for sign in axes[:, item] < 0) for item in range(ITEMS)]}
-
-
-@pytest.mark.parametrize("kind", ["useful", *sorted(FEATURES.keys() - {"none"})])
-@pytest.mark.full
-def test_features_help_and_useless_or_odd_ones_do_no_harm(halves, budget, kind):
-    """Of recall, whose standard error is about 0.005, mean over three seeds."""
-    found = {}
-    for name in ("none", kind):
-        train = dataclasses.replace(
-            halves[0],
-            domain=hr.Domain(
-                range(ITEMS),
-                max_users=5000,
-                features={**FEATURES, "useful": tastes_of(halves[0])}[name] or None,
-            ),
-        )
-        found[name] = np.mean(
-            [recall(lists(fitted(train, budget(0.25), seed), train), halves) for seed in (1, 2, 3)]
-        )
-    assert found[kind] > found["none"] - 0.006
-    if kind == "useful":
-        assert found[kind] > found["none"] + 0.01
-
-
-def test_features_give_no_more_factors_than_rank_and_items(budget):
-    """Files are as small as the plan says, and a release has fewer factors than items."""
-    rng, n = np.random.default_rng(0), 24
-    features = {f"kind {k}": [str(item * k % 11) for item in range(n)] for k in range(1, 9)}
-    features["half"] = ["odd" if item % 2 else "even" for item in range(n)]
-    rows = [
-        (f"u{user}", str(item))
-        for user in range(600)
-        for item in rng.choice(n, 6, replace=False, p=np.where(np.arange(n) % 2 == user % 2, 5, 1) / 72)
-    ]
-    table = pl.DataFrame(rows, schema=["user", "item"], orient="row")
-    given = hr.load(table, hr.Domain(range(n), max_users=1000, features=features))
-    for rank, most in ((4, 5), (128, n)):
-        release = fitted(given, budget(20.0), rank=rank)
-        assert release.kind == "linear items"
-        assert release.tensors["item_factors"].shape[1] <= most
-
-
 def of_a_crowd(interactions, max_users):
     """The same interactions, with another bound on the number of people."""
     domain = hr.Domain(interactions.domain.items, max_users=max_users)
@@ -183,24 +116,6 @@ def test_a_crowd_that_turns_out_small_is_ranked_by_popularity(halves, budget):
     assert release.kind == "item scores"
 
 
-@pytest.mark.full
-def test_counts_that_were_measured_twice_rank_like_those_of_the_whole_budget(halves, budget):
-    """Over forty seeds, ranks agree with the exact ones as those of Popularity do, up to 0.01.
-
-    By the second counts alone they agree less by 0.02, and by the first alone by 0.2.
-    """
-    train = halves[0].select(np.arange(len(halves[0].items)) < halves[0].indptr[300])
-    few, small = of_a_crowd(train, 50_000), budget(1.0, "user")
-    exact = rankdata(hr.baseline(few, hr.Popularity()).tensors["item_scores"])
-
-    def agreement(model):
-        releases = (hr.testing.fit(few, model, small, entropy=hr.testing.Seeded(seed)) for seed in range(40))
-        ranks = [rankdata(release.tensors["item_scores"]) for release in releases]
-        return float(np.mean([np.corrcoef(of_one, exact)[0, 1] for of_one in ranks]))
-
-    assert agreement(hr.PrivateEASE()) == pytest.approx(agreement(hr.Popularity()), abs=0.01)
-
-
 def test_the_people_may_vote_for_popularity(halves, budget):
     """Everyone draws from the same popular items, without any taste: own items say nothing."""
     rng = np.random.default_rng(5)
@@ -217,17 +132,6 @@ def test_the_people_may_vote_for_popularity(halves, budget):
     assert [decision.name for decision in fitted(halves[0], budget(2.0, "user")).statement.decisions] == [
         "branch.pairs"
     ]
-
-
-@pytest.mark.parametrize("unit", [None, "user", "record"])
-@pytest.mark.full
-def test_users_with_few_items_are_ranked_by_popularity(budget, unit):
-    """EASE has no intercept: two items each say less than the counts, also without noise."""
-    kinds = {}
-    for each in (2, 8):
-        given = hr.synthetic.interactions(5000, ITEMS, each * 5000, seed=3)
-        kinds[each] = fitted(given, unit and budget(20.0, unit)).kind
-    assert kinds == {2: "item scores", 8: "linear items"}
 
 
 def test_a_catalogue_above_pair_items_has_the_pairs_of_the_most_popular(halves, popular, budget):
@@ -266,37 +170,6 @@ def test_a_release_survives_its_file_and_speaks_of_interactions(halves, budget, 
     assert popular == [
         release.items[i] for i in np.argsort(-release.tensors["item_scores"], kind="stable")[:N]
     ]
-
-
-def test_without_a_budget_it_says_so(halves):
-    assert str(fitted(halves[0], rank=4).statement).startswith("NOT PRIVATE: no noise")
-
-
-def test_likes_and_counts_are_interactions_too(halves, budget):
-    train, _ = halves
-    table = pl.from_arrow(train.table())
-    items, users = train.domain.items, train.domain.max_users
-    likes = hr.Domain(items, scale=(1, 5, 1), likes=4, max_users=users)
-    counts = hr.Domain(items, counts=9, max_users=users)
-    plain = fitted(train, budget(4.0, "user"), rank=8)
-    for domain, more in ((likes, pl.lit(5).alias("rating")), (counts, pl.lit(3).alias("count"))):
-        release = fitted(hr.load(table.with_columns(more), domain), budget(4.0, "user"), rank=8)
-        assert all((release.tensors[name] == plain.tensors[name]).all() for name in plain.tensors)
-
-
-def test_what_it_does_not_protect_or_know_is_refused(halves, world, budget):
-    domain = halves[0].domain
-    with pytest.raises(BudgetUnsupported, match="user under add-remove"):
-        hr.plan(domain, hr.PrivateEASE(), budget(unit="user", adjacency="replace"))
-    with pytest.raises(BudgetUnsupported, match="delta > 0"):
-        hr.plan(domain, hr.PrivateEASE(), budget(delta=0.0))
-    with pytest.raises(ConfigError, match="contribution_cap has no effect"):
-        hr.plan(domain, hr.PrivateEASE(contribution_cap=2), budget(unit="record"))
-    with pytest.raises(DataError, match="PrivateEASE works on interactions"):
-        hr.baseline(world[0], hr.PrivateEASE())
-    for wrong in ({"rank": 0}, {"pair_items": 1}, {"pair_items": 2**15 + 1}, {"contribution_cap": 0.5}):
-        with pytest.raises((ConfigError, ValidationError)):
-            hr.PrivateEASE(**wrong)
 
 
 @pytest.mark.parametrize(
@@ -341,37 +214,3 @@ def test_more_people_than_64_bits_hold_are_refused_before_the_charge(unit, other
         hr.plan(declared(most + 1), hr.PrivateEASE(), total)
     if other:
         assert len(hr.plan(declared(10**9), hr.PrivateEASE(**other), total).noisy) > 1
-
-
-@pytest.mark.parametrize("unit", ["user", "record"])
-@pytest.mark.parametrize("each", [3, 12, 80])
-@pytest.mark.parametrize("epsilon", [0.3, 2.0])
-def test_the_number_of_users_that_a_plan_says_is_where_taste_starts(unit, each, epsilon):
-    """By the rule of the release, for people who count as three quarters of equal ones, as uneven ones do."""
-    model, budget = (
-        hr.PrivateEASE(),
-        hr.Budget(epsilon=epsilon, delta=1e-8, unit=unit, adjacency="add-remove"),
-    )
-    crowd = {"max_users": 1_000_000, "expected_users": 1_000, "expected_records": 1_000 * each}
-    domain = hr.Domain(range(900), **crowd)
-    said = re.search(r"it takes about ([\d,]+) with as many each", model.prospects(domain, budget))
-    users = int(said[1].replace(",", ""))
-    counted = min(each, math.sqrt(each * model.contribution_cap)) if unit == "user" else each
-
-    def shown(n):
-        size = n if unit == "user" else n * math.sqrt(each)
-        return whole_users(domain, budget, 0.75 * model._lengths(size, counted * n, budget))
-
-    assert shown(users - 1) < TASTE <= shown(users) * (1 + 1e-12)
-
-
-def test_the_bound_on_users_that_a_plan_says_is_that_from_which_pairs_are_measured():
-    model, budget = hr.PrivateEASE(), hr.Budget(epsilon=0.1, delta=1e-8, unit="user", adjacency="add-remove")
-
-    def told(users):
-        return model.prospects(hr.Domain(range(900), max_users=users), budget)
-
-    users = int(re.search(r"a bound of ([\d,]+) users or more", told(100))[1].replace(",", ""))
-    assert "a bound of" in told(users - 1)
-    assert "If the first sums confirm this, the rest of the budget goes to item counts" in told(users)
-    assert model.prospects(hr.Domain(["a"], max_users=100), budget) == ""

@@ -3,26 +3,20 @@
 import dataclasses
 
 import numpy as np
-import polars as pl
 import pytest
 
-from hushrec.data.domain import Domain
-from hushrec.data.load import load
 from hushrec.models.lists import sums as module
 from hushrec.models.lists.estimate.pair_factors import LinearWeights
 from hushrec.models.lists.kernels import reference_list_gains
 from hushrec.models.lists.sums import LARGEST_VOTE, MARGIN, Votes
-from hushrec.sums.population import Population
+from support.interactions import people_of
 
 N = 240
 POPULARITY = np.arange(N, 0, -1.0)
 
 
 def people(*rows):
-    domain = Domain(range(N), max_users=1000)
-    pairs = [(f"u{user:03d}", str(item)) for user, row in enumerate(rows) for item in sorted(row)]
-    schema = {"user_id": pl.String, "item_id": pl.String}
-    return Population(load(pl.DataFrame(pairs, schema=schema, orient="row"), domain))
+    return people_of(N, [sorted(row) for row in rows])
 
 
 def linear(seed=0):

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.curator import seeded
 from hushrec.estimation.head import Head
 from hushrec.estimation.yearly import UNKNOWN
 from hushrec.estimation.yearly_matrix import YearlyMatrix
@@ -69,64 +68,6 @@ def test_pairs_are_carried_over_entry_by_entry_to_the_crowd_and_the_weights_of_n
     assert after.lens is lens
 
 
-def test_what_lies_along_the_average_user_of_now_is_taken_out():
-    rng, n = np.random.default_rng(1), 300
-    lens = lens_of(rng, n)._replace(weights=np.ones(n))
-    before = pairs_of(rng, range(n), n)._replace(lens=lens._replace(direction=np.zeros(n)))
-    along = 1000 * np.outer(lens.direction, lens.direction)
-    other = rng.normal(size=n)
-    other -= (other @ lens.direction) * lens.direction
-    other /= np.linalg.norm(other)
-    matrix = (along + 1000 * np.outer(other, other)).astype(np.float32)
-    np.fill_diagonal(matrix, 0)
-    before = before._replace(sums=before.sums._replace(matrix=matrix))
-    after = before.carried_over(100.0, Head(n, np.arange(n)), lens, 1.0)
-    carried = after.sums.matrix
-    assert abs(lens.direction @ carried @ lens.direction) < 30
-    assert other @ carried @ other > 950
-    np.testing.assert_allclose(carried, carried.T, atol=1e-4)
-    assert not np.diag(carried).any()
-
-
-def lens_and_pairs(rng, users=4000, n=30):
-    """Everybody's vectors under one lens, without noise: their pairs, the diagonal left out."""
-    liked = rng.random((users, n)) < rng.uniform(0.05, 0.6, n)
-    liked[:, 0] |= ~liked.any(axis=1)
-    counts = liked.sum(axis=0)
-    weights = counts / (counts + counts.mean())
-    direction, own = counts * weights, liked * weights
-    direction = direction / np.linalg.norm(direction)
-    own = own - np.outer(own @ direction, direction)
-    own /= np.linalg.norm(own, axis=1, keepdims=True)
-    mass = counts * weights**2
-    return Muting(weights, direction, mass / mass.mean()), own.T @ own
-
-
-def test_pairs_stay_as_they_are_where_the_lens_stays():
-    """What was taken out before is taken out once: 4,000 people without noise."""
-    lens, whole = lens_and_pairs(np.random.default_rng(6))
-    pairs = (whole - np.diag(np.diag(whole))).astype(np.float32)
-    sums = YearlyMatrix(pairs.copy(), np.ones(30), 0.0, Head(30, np.arange(30)), 4000.0)
-    before = YearlyPairs(sums, lens, np.zeros((30, 0)))
-    after = before.carried_over(4000.0, Head(30, np.arange(30)), lens, 1.0)
-    assert np.abs(after.sums.matrix - pairs).max() < 0.02 * np.abs(pairs).max()
-
-
-def test_an_item_that_was_muted_has_next_to_no_old_row():
-    """Its weight grows a thousandfold, and its noise with it, so that its new row is what is measured now."""
-    rng = np.random.default_rng(2)
-    before = pairs_of(rng, range(6), 6, rank=0)
-    muted = before.lens._replace(
-        weights=np.array([1.0, 1, 1, 1, 1, 1e-3]), variance=np.array([1.0, 1, 1, 1, 1, 1e-6])
-    )
-    before = before._replace(lens=muted)
-    measured = Noisy("item pairs", np.full(15, 50.0), 2.0, 1.0, None)
-    lens = Muting(np.ones(6), np.zeros(6), np.ones(6))
-    after = yearly_pairs(carried(before), ITEMS, Head(6, np.arange(6)), measured, 100.0, lens)
-    np.testing.assert_allclose(after.sums.matrix[5, :5], 50.0, rtol=0.05)
-    assert np.abs(after.sums.matrix[0, 1:5] - 50).min() > 1
-
-
 def test_the_first_pairs_are_what_was_measured():
     rng = np.random.default_rng(3)
     measured, lens = Noisy("item pairs", rng.normal(size=15), 2.0, 1.0, None), lens_of(rng, 6)
@@ -136,17 +77,6 @@ def test_the_first_pairs_are_what_was_measured():
     assert first.lens is lens
     assert first.factors.shape == (6, 0)
     assert first.typical_variance == 4.0
-
-
-def test_pairs_pass_on_as_they_are_through_a_release_that_measures_none():
-    rng = np.random.default_rng(4)
-    kept = carried(pairs_of(rng, [4, 0, 2], 6))
-    passed = passed_on(kept, ("c", "a", "e", "new"))
-    assert passed.keys() == kept.arrays.keys()
-    assert passed["pairs.items"].tolist() == [2, 1, 0]
-    for name in passed.keys() - {"pairs.items"}:
-        np.testing.assert_array_equal(passed[name], kept.arrays[name])
-    assert passed_on(None, ITEMS) == passed_on(Carried(ITEMS, {}), ITEMS) == {}
 
 
 def test_an_item_that_leaves_while_pairs_are_passed_on_gets_no_other_s_row():
@@ -229,14 +159,6 @@ def handed(monkeypatch):
 
 
 @pytest.mark.parametrize("unit", ["user", "record"])
-def test_popularity_with_hardly_any_noise_stays(unit):
-    total = budget(1000.0, unit)
-    first, second = year([given()] * 2, hr.Popularity(), total, [0.5] * 2)
-    assert apart(scores(second), scores(first)) < 1e-3
-    assert apart(scores(second), scores(exact(given(), hr.Popularity(), total))) < 1e-3
-
-
-@pytest.mark.parametrize("unit", ["user", "record"])
 def test_popularity_of_four_releases_has_a_quarter_of_the_noise(unit):
     """Of 800 counts, the logarithm of a ratio of two variances has a standard error of .07."""
     total, truth = budget(1.0, unit), scores(exact(given(), hr.Popularity(), budget(1.0, unit)))
@@ -245,14 +167,6 @@ def test_popularity_of_four_releases_has_a_quarter_of_the_noise(unit):
         releases = year([given()] * 4, hr.Popularity(), total, [0.25] * 4, seed)
         errors += [np.square(scores(releases[at]) - truth).sum() for at in (0, -1)]
     assert errors[1] < 0.4 * errors[0]
-
-
-def test_popularity_follows_a_catalogue_by_id():
-    more = grown(given(), ["0-new", "1-new"])
-    first, second = year([given(), more], hr.Popularity(), budget(200.0), [0.5] * 2)
-    assert second.items[:2] == ("0-new", "1-new")
-    assert apart(scores(second)[2:], scores(first)) < 0.02
-    assert np.abs(scores(second)[:2]).max() < 0.01 * scores(first).mean()
 
 
 @pytest.mark.parametrize("unit", ["user", "record"])
@@ -273,45 +187,6 @@ def test_the_last_of_several_is_closer_to_pairs_without_noise_than_a_share_alone
         assert last < 0.85 * first
 
 
-@pytest.mark.parametrize("unit", ["user", "record"])
-def test_the_first_of_a_year_at_the_whole_budget_is_a_release_alone(unit):
-    """Of the same noise: there is nothing before it."""
-    total, model = budget(8.0, unit), hr.PrivateEASE(rank=6)
-    alone = hr.testing.fit(given(), model, total, entropy=hr.testing.Seeded(0))
-    (first,) = year([given()], model, total, [1.0])
-    assert apart(products(first), products(alone)) < 0.02
-
-
-@pytest.mark.parametrize("unit", ["user", "record"])
-def test_where_nothing_moves_pairs_of_four_releases_have_a_quarter_of_the_noise(handed, unit):
-    year([given()] * 4, hr.PrivateEASE(rank=6), budget(8.0, unit), [0.25] * 4)
-    said = [float(of.arrays["pairs.noise"].mean()) for of in handed]
-    np.testing.assert_allclose(np.divide(said[0], said), [1, 2, 3, 4], rtol=0.1)
-
-
-def test_ease_follows_a_catalogue_by_id():
-    more = grown(given(), ["0-new", "1-new"])
-    first, second = year([given(), more], hr.PrivateEASE(rank=6), budget(1000.0), [0.5] * 2)
-    assert second.items[:2] == ("0-new", "1-new")
-    assert apart(products(second)[2:, 2:], products(first)) < 0.05
-    backwards = year([more, given()], hr.PrivateEASE(rank=6), budget(1000.0), [0.5] * 2)[1]
-    assert apart(products(backwards), products(first)) < 0.05
-
-
-def test_an_item_that_enters_the_head_is_measured_anew(handed):
-    """Only half of the items have pairs; when everybody turns to the others, the head follows."""
-    data = given()
-    rows = zip(data.indptr[:-1], data.indptr[1:], strict=True)
-    turned = rows_of(data.domain, [39 - data.items[start:end] for start, end in rows])
-    popular = np.argsort(-np.bincount(data.items, minlength=40))[:10]
-    model = hr.PrivateEASE(rank=4, pair_items=20)
-    year([data, data, turned, turned, turned, turned], model, budget(1000.0), [1 / 6] * 6)
-    heads = [{*of.arrays["pairs.items"].tolist()} for of in handed]
-    assert heads[0] == heads[1]
-    assert {*popular.tolist()} <= heads[0]
-    assert {*(39 - popular).tolist()} <= heads[-1]
-
-
 def test_lists_wait_while_the_year_is_worth_pairs_and_its_sums_are_not_yet():
     releases = year([given(600)] * 4, hr.PrivateEASE(rank=8), budget(0.8), [0.25] * 4)
     assert [decisions(one)[:2] for one in releases[:2]] == [["branch.pairs", "branch.waits"]] * 2
@@ -320,11 +195,6 @@ def test_lists_wait_while_the_year_is_worth_pairs_and_its_sums_are_not_yet():
     waits = next(one for one in releases[0].statement.decisions if one.name == "branch.waits")
     assert waits.values["signal"] < waits.values["least"]
     assert "until further releases say more" in str(releases[0].statement)
-
-
-def test_a_fit_that_stands_alone_does_not_wait():
-    alone = seeded.fit(given(600), hr.PrivateEASE(rank=8), budget(0.8), entropy=hr.testing.Seeded(0))
-    assert "branch.waits" not in decisions(alone)
 
 
 def test_a_week_without_pairs_passes_them_on(handed):

@@ -30,16 +30,6 @@ def test_the_lengths_of_gradients_are_about_those_of_people_made_up():
     assert np.mean(lengths) == pytest.approx(np.sqrt(100 * 5 * b / (1 + b)), rel=0.2)
 
 
-def test_more_people_more_budget_and_more_ratings_each_show_more():
-    few = 1_000.0, 100_000.0
-    sparse = 200_000.0, 1_000_000.0
-    assert of(few).noise == pytest.approx(10 * of().noise)
-    assert of(mu=0.21).noise == pytest.approx(4 * of().noise)
-    assert of(mu=np.inf).noise == 0
-    assert of(sparse).prospect < of().prospect
-    assert of(few).prospect < of().prospect < of(mu=np.inf).prospect == of().information
-
-
 def test_rare_items_weigh_more_and_a_persons_gradient_is_as_long_on_average():
     counts = np.array([1.0, 16.0, 10_000.0])
     scales = item_scales(counts)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hushrec.models.liu_wang_smola.chain import ChainData, ChainSettings, Posterior
+from hushrec.models.liu_wang_smola.chain import ChainData, Posterior
 from support.chains import made
 from support.packed import packed
 
@@ -38,12 +38,3 @@ def test_parts_are_everybody_once_in_units_of_the_scale(crowd, tmp_path):
     assert values.dtype == np.float32
     scales = np.concatenate([part.scales for part in parts])
     np.testing.assert_allclose(scales, 2 * target.weights(here), rtol=1e-6)
-
-
-def test_a_chain_looks_at_no_more_than_some_states_of_its_second_half():
-    for epochs, burn_in in ((1000, 0.5), (1001, 0.0), (7, 0.5), (100_000, 0.25)):
-        settings = ChainSettings(epochs=epochs, burn_in=burn_in)
-        looks = (epochs - settings.forfeited) // settings.thin
-        assert settings.forfeited == int(burn_in * epochs)
-        assert 0 < looks <= 500
-        assert looks > 250 or settings.thin == 1

@@ -89,16 +89,3 @@ def test_unclipped_it_is_the_gradient_of_the_likelihood():
     found = marginal_gradients(*data, noise, 1e6, clips, scales, STEP) * STEP
     expected = noise * scales[:, None] * differences(data, data[3], noise)
     np.testing.assert_allclose(found, expected, atol=1e-5)
-
-
-def test_a_gradient_that_takes_vectors_for_known_is_found():
-    """Without the term S q it is not the likelihood's: by far more than the test above allows."""
-    data, noise = rows(7, n_people=12, n_items=6, rank=2), 0.6
-    indptr, items, values, factors = data
-    planted = np.zeros_like(factors)
-    for person in range(len(indptr) - 1):
-        own = slice(indptr[person], indptr[person + 1])
-        q = factors[items[own]]
-        mean = np.linalg.solve(q.T @ q + noise * np.eye(2), q.T @ values[own])
-        np.add.at(planted, items[own], (values[own] - q @ mean)[:, None] * mean)
-    assert np.abs(planted - noise * differences(data, factors, noise)).max() > 0.1

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.errors import BudgetUnsupported
 from hushrec.estimation.shrinkage import RATING_VARIANCE
-from support.packed import packed
 
 QUICK = {"chains": 2, "epochs": 40}
 SHORT = {"chains": 2, "epochs": 8}  # where only the bits count
@@ -57,12 +55,6 @@ def test_without_noise_the_loss_has_the_ratings_own_variance(world):
     assert sampled()._target(world[0].domain, 0.0).scale == 1 / (2 * RATING_VARIANCE * 4.0**2)
 
 
-def test_it_protects_people_alone(world, budget):
-    for adjacency in ("add-remove", "replace"):
-        with pytest.raises(BudgetUnsupported, match="PosteriorSampleMF protects user under add-remove, user"):
-            hr.plan(world[0].domain, sampled(), budget(unit="record", adjacency=adjacency))
-
-
 def test_a_sample_says_on_what_its_epsilon_depends(world, budget, tmp_path):
     ledger = hr.Ledger.create(tmp_path / "ledger.db", budget(1000.0, "user", delta=1e-6), max_releases=2)
     release = hr.fit(world[0], sampled(), pure(budget, 50.0), ledger=ledger, accept="weak")
@@ -99,10 +91,3 @@ def test_who_asks_for_nothing_leaves_no_trace_in_a_sample(choosing, budget):
     model = sampled(chain=SHORT)
     here, there = (fitted(ratings, model, pure(budget, 8.0)) for ratings in (choosing, without))
     assert here.to_bytes() == there.to_bytes()
-
-
-def test_a_sample_from_block_files_is_that_from_memory(world, budget, tmp_path):
-    blocks = packed(world[0], tmp_path / "blocks", 7000)
-    model = sampled(chain=SHORT)
-    one, other = (fitted(source, model, pure(budget, 8.0)) for source in (world[0], blocks))
-    assert one.to_bytes() == other.to_bytes()

@@ -1,29 +1,21 @@
 """How a covariance is measured and cleaned: settings, split of the budget, and factors of a planted one."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import hushrec as hr
 from hushrec.errors import ConfigError
-from hushrec.estimation import low_rank
 from hushrec.estimation.head import Head
 from hushrec.estimation.low_rank import Triangle
 from hushrec.models.base import EFFECTS_SPLIT
 from hushrec.models.mcsherry_mironov.covariance_model import (
     CovarianceSettings,
     Matrices,
-    covariance_footprint,
     dense,
     require_dense,
-    shrunk_factors,
-    similarity,
 )
 
 UNITS = ["record", "user"]
-SETTING = "covariance.pair_items"
-LITTLE = hr.Budget(epsilon=1.0, delta=1e-6, unit="user", adjacency="add-remove")
 
 
 def domain_of(n=12, scale=(1, 5, 1)):
@@ -99,67 +91,10 @@ def test_a_dense_release_is_the_average_and_never_divides_by_less_than_one():
     assert average.dtype == np.float32
 
 
-@pytest.mark.parametrize("floor", [low_rank.LEAST_WEIGHT, 2.5])
-def test_both_raw_forms_divide_by_the_same_floor(budget, monkeypatch, floor):
-    """Neighbours and factors, published and product, where noise left weights near zero and below it."""
-    monkeypatch.setattr(low_rank, "LEAST_WEIGHT", floor)
-    matrices = Matrices(
-        Triangle(np.array([24.0, 0.5, 5.0], np.float32), 0.0),
-        Triangle(np.array([12.0, -4.0, 0.25], np.float32), 0.0),
-        Head(2, np.arange(2)),
-    )
-    domain, ones = domain_of(2), np.ones(2)
-    settings = CovarianceSettings(cleaning="none")
-    average = dense(matrices)["covariance"]
-    np.testing.assert_allclose(average, [2.0, 0.5 / floor, 5.0 / floor])
-    product = settings.factors(matrices, settings.sums(domain, budget(), "l2"), ones, 2)
-    for factors in (product, shrunk_factors(matrices, domain, (0.0, 0.0), ones, 2)):
-        np.testing.assert_allclose((factors @ factors.T)[np.triu_indices(2)], average, rtol=1e-5)
-
-
-def test_more_shrinkage_makes_items_more_alike():
-    """All pairs are shrunk to their mean (McSherry & Mironov 2009, §4.6)."""
-    domain, counts = domain_of(), np.full(12, 50.0)
-    _, matrices = planted(np.random.default_rng(2))
-    spread = []
-    for beta in (0.0, 100.0, 1e6):
-        factors = shrunk_factors(matrices, domain, (beta, beta), counts, 1)
-        products = (factors @ factors.T)[~np.eye(12, dtype=bool)]
-        spread.append(products.std() / products.mean())
-    assert spread[0] > spread[1] > spread[2]
-
-
 def test_matrices_of_a_large_catalogue_are_not_released_without_cleaning():
     require_dense(domain_of(10_000))
     with pytest.raises(ConfigError, match="at most 10,000 items; set a cleaning"):
         require_dense(domain_of(10_001))
-
-
-def test_weighted_cleaning_takes_the_most_time_and_the_least_memory():
-    plain, weighted, shrunk = (
-        covariance_footprint(2000, rank, weighted=way) for rank, way in ((0, False), (20, True), (20, False))
-    )
-    assert weighted.memory < plain.memory < shrunk.memory
-    assert plain.seconds < shrunk.seconds < weighted.seconds
-    assert CovarianceSettings(pair_items=2000).footprint(domain_of(2000), LITTLE, "l2", 20) == replace(
-        weighted, lowered_by=SETTING
-    )
-    dense = CovarianceSettings(cleaning="none", pair_items=2000).footprint(domain_of(2000), LITTLE, "l2", 0)
-    assert dense == replace(plain, lowered_by=SETTING)
-
-
-def test_a_tail_takes_the_room_of_its_zeros_and_of_the_ratings_of_the_head():
-    settings = CovarianceSettings(pair_items=2000)
-    whole, headed = (settings.footprint(domain_of(n), LITTLE, "l2", 20) for n in (2000, 50_000))
-    assert headed.memory - whole.memory == 48_000 * 20 * 16
-    assert headed.each_rating > whole.each_rating
-    assert headed.seconds == whole.seconds
-
-
-def test_a_plan_tells_of_what_the_covariance_is():
-    settings = CovarianceSettings(pair_items=20)
-    assert settings.prospects(domain_of(20), LITTLE, "l2") == ""
-    assert "the 20 most rated items of 21, by noisy count" in settings.prospects(domain_of(21), LITTLE, "l2")
 
 
 @pytest.mark.parametrize("way", ["weighted", "shrink", "none"])
@@ -174,13 +109,4 @@ def test_factors_of_a_head_are_those_of_a_catalogue_without_a_tail(budget, way):
     found = settings.factors(matrices._replace(head=Head(15, items)), many, counts, 2)
     np.testing.assert_array_equal(found[items], alone)
     assert np.abs(alone).max() > 0.3 * direction.max()
-    assert not found[[0, 12, 13]].any()
-
-
-def test_the_similarity_of_a_head_is_zero_in_the_tail():
-    _, matrices = planted(np.random.default_rng(1))
-    items = np.array([*range(1, 12), 14])
-    found = similarity(matrices._replace(head=Head(15, items)))
-    np.testing.assert_array_equal(found[items], similarity(matrices))
-    assert found[items].any()
     assert not found[[0, 12, 13]].any()

@@ -11,14 +11,6 @@ def test_neighbours_find_what_global_effects_leave(rmse, budget):
     assert rmse(hr.CovarianceKNN(rank=8), budget(20.0)) < rmse(hr.GlobalEffects()) + 0.01
 
 
-@pytest.mark.full
-def test_with_all_neighbours_it_is_nearly_the_ridge_regression_on_factors(rmse):
-    """Jointly derived weights over everything a person rated are kriging with the same covariance."""
-    assert rmse(hr.CovarianceKNN(rank=8, n_neighbours=200)) == pytest.approx(
-        rmse(hr.CovarianceSVD(rank=8)), abs=0.01
-    )
-
-
 def test_a_dense_release_predicts_for_strangers(world, tmp_path):
     train, _ = world
     dense = hr.CovarianceKNN(covariance={"cleaning": "none"})

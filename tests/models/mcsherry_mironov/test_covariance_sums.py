@@ -51,14 +51,6 @@ def test_sums_do_not_depend_on_the_order_of_rows(unit):
     assert (other["covariance"] != once["covariance"]).any(), "the test would see a difference"
 
 
-def test_sums_do_not_depend_on_threads():
-    ratings = netflix_like(500, 120, 12_000, seed=2)
-    once = all_sums(ratings, "record", threads=1)
-    for threads in (2, 3):
-        again = all_sums(ratings, "record", threads=threads)
-        assert all((values == again[name]).all() for name, values in once.items())
-
-
 def test_sums_do_not_depend_on_chunks():
     """The sums of two halves of the users add to those of all, but for the last cut to the grid."""
     ratings = netflix_like(400, 50, 6000, seed=3)

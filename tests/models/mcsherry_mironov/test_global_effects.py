@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 import hushrec as hr
-from hushrec.errors import BudgetUnsupported, ConfigError
 
 
 def test_without_noise_it_beats_item_averages_and_says_that_it_is_not_private(world, rmse):
@@ -21,26 +20,6 @@ def test_less_noise_is_more_accurate_and_much_budget_approaches_none(rmse, budge
     errors = [rmse(config, budget(epsilon, unit)) for epsilon in (0.1, 1.0, 1000.0)]
     assert errors[0] > errors[1] > errors[2]
     assert errors[2] < rmse(config) + 0.01
-
-
-def test_under_replace_counts_are_public_and_cost_nothing(world, budget):
-    train, _ = world
-    plan = hr.plan(train.domain, hr.GlobalEffects(), budget(adjacency="replace"))
-    assert [m.name for m in plan.noisy] == ["item sums"]
-    release = hr.testing.fit(train, hr.GlobalEffects(), plan.budget, entropy=hr.testing.Seeded(1))
-    assert {m.name: m.mechanism for m in release.statement.measurements}["item counts"] == "exact"
-
-
-def test_what_it_does_not_protect_is_refused(world, budget):
-    train, _ = world
-    with pytest.raises(BudgetUnsupported, match="user under add-remove"):
-        hr.plan(train.domain, hr.GlobalEffects(), budget(unit="user", adjacency="replace"))
-    with pytest.raises(BudgetUnsupported, match="laplace"):
-        hr.plan(train.domain, hr.GlobalEffects(), budget(delta=0.0))
-    with pytest.raises(ConfigError, match="split"):
-        hr.plan(train.domain, hr.GlobalEffects(split={"nonsense": 0.5}), budget())
-    with pytest.raises(ConfigError, match="rank"):
-        hr.GlobalEffects(rank=3)
 
 
 def test_pure_noise_with_laplace(world, budget):

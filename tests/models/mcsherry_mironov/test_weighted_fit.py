@@ -54,16 +54,6 @@ def test_a_component_of_popular_items_shows_though_all_items_together_hide_it():
     assert np.corrcoef(recovered, truth)[0, 1] > 0.5
 
 
-def test_a_hidden_component_loses_its_prior_variance_sooner_and_a_clear_one_keeps_it():
-    """The components have prior variance 1: one all of noise, one at the fixed point of both updates."""
-    n, precision = 100, np.ones(2)
-    squares, spreads = np.array([2.0, 60.0]), np.array([96.0, 40.0])
-    updated = estimate._updated(precision, n, squares, spreads)
-    slow = n / (squares + spreads)
-    assert updated[0] > 1.05 * slow[0]
-    assert updated[1] == pytest.approx(1.0)
-
-
 @pytest.fixture
 def rounds(monkeypatch):
     """An entry for every round."""
@@ -91,76 +81,6 @@ def test_a_component_half_as_large_again_as_noise_is_found(rounds):
     assert len(rounds) == estimate.ROUNDS
 
 
-def simulated(rng, raters):
-    """People with one taste rate every item but the last, which only some of them rate.
-
-    Returns:
-        Covariance and co-rating weights without added noise, and the true factors.
-    """
-    people, items, noise = 400, 60, 0.6
-    truth = rng.normal(0, 0.5, items)
-    ratings = np.outer(rng.normal(size=people), truth) + rng.normal(0, noise, (people, items))
-    rated = np.ones((people, items))
-    rated[raters:, -1] = 0
-    ratings *= rated
-    return (ratings.T @ ratings).astype(np.float32), (rated.T @ rated).astype(np.float32), truth, noise**2
-
-
-def test_an_item_of_few_raters_is_not_trusted_as_its_many_pairs_suggest():
-    """Three people's noise is in all pairs of their item. Without S, their item's factor is taken for sure.
-
-    Means over 40 draws: the error with S is at most 0.8 of that without; the ratio is 0.5 or so.
-    """
-    errors = {"with": [], "without": []}
-    for seed in range(40):
-        covariance, weights, truth, variance = simulated(np.random.default_rng(seed), raters=3)
-        counts = np.diag(weights).astype(np.float64)
-        for name, row_variance in (("with", variance / counts), ("without", np.zeros(len(counts)))):
-            found = weighted_factors(
-                covariance.copy(),
-                weights.copy(),
-                sigma=0.0,
-                kappa=variance**2,
-                row_variance=row_variance,
-                rank=1,
-            )[:, 0]
-            sign = np.sign(found[:-1] @ truth[:-1])
-            errors[name].append((sign * found[-1] - truth[-1]) ** 2)
-    assert np.mean(errors["with"]) < 0.8 * np.mean(errors["without"])
-
-
-def test_without_noise_a_fit_is_no_worse_than_with_a_little():
-    """Pairs that one or two people rated say little of those who rate both.
-
-    500 people rate 12 of 150 items by popularity, of two tastes. Means over 12 draws; without the one unit of
-    weight that each pair's variance has in addition, the ratio is 1.015, and with it 0.996.
-    """
-    people, items, errors = 500, 150, {0.0: 0.0, 0.5: 0.0}
-    popularity = 1 / np.arange(1, items + 1)
-    for seed in range(12):
-        rng = np.random.default_rng(seed)
-        truth, tastes = rng.normal(0, 0.35, (items, 2)), rng.normal(size=(people, 2))
-        rated = rng.random((people, items)) < np.minimum(12 * popularity / popularity.sum(), 0.9)
-        ratings = (tastes @ truth.T + rng.normal(0, 0.8, (people, items))) * rated
-        weights = np.maximum(rated.T.astype(np.float32) @ rated, 1e-3).astype(np.float32)
-        counts = np.maximum(rated.sum(axis=0), 0.3)
-        variance = float((ratings**2).sum() / counts.sum())
-        upper = np.triu(np.random.default_rng(100 + seed).normal(size=(items, items)))
-        for sigma in errors:
-            covariance = ratings.T @ ratings + sigma * (upper + np.triu(upper, 1).T)
-            found = weighted_factors(
-                covariance.astype(np.float32),
-                weights.copy(),
-                sigma=sigma,
-                kappa=variance**2,
-                row_variance=variance / counts,
-                rank=10,
-            )
-            common = np.sqrt(np.outer(counts, counts)) * (1 - np.eye(items))
-            errors[sigma] += float((common * (found @ found.T - truth @ truth.T) ** 2).sum() / common.sum())
-    assert errors[0.0] < 1.003 * errors[0.5]
-
-
 def test_what_is_known_before_stays_where_noise_hides_the_rest():
     rng = np.random.default_rng(7)
     known = rng.normal(0, 0.02, (N, 1))
@@ -168,23 +88,3 @@ def test_what_is_known_before_stays_where_noise_hides_the_rest():
     np.testing.assert_allclose(kept[:, :1], known, atol=0.02)
     assert np.corrcoef(kept[:, 0], known[:, 0])[0, 1] > 0.9
     assert not kept[:, 1:].any()
-
-
-def test_what_is_known_before_gives_way_to_what_is_measured():
-    rng = np.random.default_rng(8)
-    planted, wrong = rng.normal(0, 0.3, N), rng.normal(0, 0.3, (N, 1))
-    signal = noise_of(rng) + (WEIGHT * np.outer(planted, planted)).astype(np.float32)
-    found = fitted(signal, prior=wrong)
-    recovered = (found @ found.T)[OFF]
-    assert np.corrcoef(recovered, np.outer(planted, planted)[OFF])[0, 1] > 0.9
-
-
-@pytest.mark.parametrize("rows", [1, 7])
-def test_weighing_does_not_depend_on_how_many_rows_are_processed_at_a_time(rows, monkeypatch):
-    rng = np.random.default_rng(6)
-    factors = rng.normal(size=(N, 3))
-    signal = (WEIGHT * factors @ factors.T).astype(np.float32)
-    expected = fitted(signal, row_variance=0.01)
-    monkeypatch.setattr(estimate, "_ROWS", rows)
-    found = fitted(signal, row_variance=0.01)
-    np.testing.assert_allclose(found @ found.T, expected @ expected.T, rtol=1e-4, atol=1e-4)

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from hushrec.sums.kernels.neighbours import COSINE, PEARSON, SQUARED, item_knn, similarities, user_knn
 
@@ -103,143 +101,34 @@ def test_it_is_what_its_reference_finds(distance, whole, seed):
     )
 
 
-@DISTANCES
-def test_faults_that_it_would_find(distance):
-    """The hidden item compared, no centring, one's own row among the neighbours, one neighbour more."""
-    table, queries, who, targets, own = case(0)
-    found = asked(table, queries, who, targets, own, distance)
-    faults = {
-        "the hidden item": reference_user_knn(
-            table, queries, who, targets, own, KS, distance, leave_out=False
-        ),
-        "another distance": reference_user_knn(table, queries, who, targets, own, KS, (distance + 1) % 3),
-        "own row": reference_user_knn(table, queries, who, targets, np.full_like(own, -1), KS, distance),
-        "one more": reference_user_knn(table, queries, who, targets, own, KS + 1, distance),
-    }
-    for fault in faults.values():
-        assert np.nanmax(np.abs(fault - found)) > 0.1
-
-
-@DISTANCES
-def test_threads_and_company_change_no_bit(distance):
-    """Nor does the order in which targets are asked, nor who else asks."""
-    table, queries, who, targets, own = case(1)
-    found = asked(table, queries, who, targets, own, distance)
-    np.testing.assert_array_equal(
-        asked(table, queries, who, targets, own, distance, threads=1), found, strict=True
-    )
-    order = np.random.default_rng(2).permutation(len(who))[:20]
-    np.testing.assert_array_equal(
-        asked(table, queries, who[order], targets[order], own, distance), found[order]
-    )
-
-
-@DISTANCES
-@settings(max_examples=25, deadline=None, derandomize=True)
-@given(seed=st.integers(0, 10**6))
-def test_the_order_of_rows_breaks_ties_and_does_nothing_else(distance, seed):
-    """Ratings of any real number have no ties, but where similarity is 0 on both sides."""
-    rng = np.random.default_rng(seed)
-    table = np.where(rng.random((20, 12)) < 0.8, rng.uniform(1, 5, (20, 12)), np.nan)
-    queries = np.where(rng.random((6, 12)) < 0.8, rng.uniform(1, 5, (6, 12)), np.nan)
-    who, targets, own = np.arange(6), rng.integers(0, 12, 6), np.full(6, -1)
-    queries[who, targets] = np.nan
-    order = rng.permutation(20)
-    np.testing.assert_allclose(
-        asked(table[order], queries, who, targets, own, distance),
-        asked(table, queries, who, targets, own, distance),
-        rtol=1e-6,
-    )
-
-
-@DISTANCES
-@settings(max_examples=25, deadline=None, derandomize=True)
-@given(seed=st.integers(0, 10**6))
-def test_with_as_many_neighbours_as_raters_it_is_their_mean(distance, seed):
-    table, queries, who, targets, own = case(seed, n_rows=12, n_items=9)
-    own[:] = -1
-    found = asked(table, queries, who, targets, own, distance, np.array([12]))[:, 0]
-    sums, counts = np.nansum(table, axis=0), (~np.isnan(table)).sum(axis=0)
-    means = np.divide(sums, counts, out=np.full(9, np.nan), where=counts > 0)
-    np.testing.assert_allclose(found, means[targets], rtol=1e-12)
-
-
-@DISTANCES
-@settings(max_examples=25, deadline=None, derandomize=True)
-@given(seed=st.integers(0, 10**6), twin=st.integers(0, 19))
-def test_a_twin_is_nearest(distance, seed, twin):
-    """Also where his rating of the hidden item is the largest of all, and is no part of the comparison."""
-    rng = np.random.default_rng(seed)
-    table = rng.uniform(1, 5, (20, 12))
-    table[twin, 7] = 100.0
-    queries = table[twin : twin + 1].copy()
-    queries[0, 7] = np.nan
-    arguments = queries, np.zeros(1, np.int64), np.array([7]), np.array([-1])
-    assert asked(table, *arguments, distance, np.array([1]))[0, 0] == 100.0
-
-
-def test_ties_go_to_the_earlier_row():
-    table = np.array([[3, 3, 1], [3, 3, 2], [3, 3, 4], [1, 5, 5]], dtype=float)
-    query = np.array([[3, 3, np.nan]])
-    for order, nearest in (([0, 1, 2, 3], [1, 1.5]), ([2, 3, 1, 0], [4, 3])):
-        found = asked(
-            table[order], query, np.array([0]), np.array([2]), np.array([-1]), SQUARED, np.array([1, 2])
-        )
-        np.testing.assert_array_equal(found[0], nearest)
-
-
-def test_large_heaps_and_small_ones_agree():
-    """K together or one by one, far more neighbours than a few."""
-    rng = np.random.default_rng(0)
-    table = rng.uniform(1, 5, (500, 6))
-    queries = table[:5].copy()
-    queries[:, 2] = np.nan
-    who, targets, own = np.arange(5), np.full(5, 2), np.arange(5)
-    ks = np.array([300, 7, 1, 64, 499, 2])
-    together = asked(table, queries, who, targets, own, SQUARED, ks)
-    for at, k in enumerate(ks):
-        alone = asked(table, queries, who, targets, own, SQUARED, np.array([k]))
-        np.testing.assert_array_equal(alone[:, 0], together[:, at])
-    np.testing.assert_allclose(together, reference_user_knn(table, queries, who, targets, own, ks, SQUARED))
-
-
-def test_nobody_asks_or_nobody_is_there():
-    table, queries, who, targets, own = case(0)
-    nothing = np.zeros(0, np.int64)
-    assert asked(table, queries, nothing, nothing, own, SQUARED).shape == (0, 4)
-    nobody = asked(np.full((0, 25), np.nan), queries, who, targets, np.full_like(own, -1), SQUARED)
-    assert np.isnan(nobody).all()
-
-
-def test_what_does_not_fit_is_refused():
-    table, queries, who, targets, own = case(0)
-    good = [*rows_of(table), *rows_of(queries), who, targets, own, KS, SQUARED]
-    rates_its_target = queries.copy()
-    rates_its_target[who[0], targets[0]] = 3
-    faults = {
-        0: good[0][:-1],
-        1: -good[1],
-        2: good[2][:-1],
-        3: good[3][::-1],
-        5: rows_of(rates_its_target)[2],
-        6: who - 1,
-        7: targets[:-1],
-        8: own[:-1],
-        9: KS - 1,
-        10: 3,
-    }
-    for place, fault in faults.items():
-        with pytest.raises(ValueError, match=r"must|and"):
-            user_knn(*good[:place], fault, *good[place + 1 :])
-    with pytest.raises(ValueError, match="rates its target"):
-        user_knn(*good[:3], *rows_of(rates_its_target), *good[6:])
-    with pytest.raises(ValueError, match="excluded must name"):
-        user_knn(*good[:8], own + len(table), *good[9:])
-    with pytest.raises(ValueError, match="thread"):
-        user_knn(*good, threads=0)
-
-
 # -- items ------------------------------------------------------------------------------------------------
+
+
+def reference_similarities(table, distance):
+    columns = [vector(column, distance) for column in table.T]
+    rated = ~np.isnan(table).all(axis=0)
+    n = len(columns)
+    found = np.zeros((n, n))
+    for i in range(n):
+        for j in range(n):
+            if distance == SQUARED:
+                found[i, j] = 1 / (1 + ((columns[i] - columns[j]) ** 2).sum())
+            elif rated[i] and rated[j]:
+                found[i, j] = cosine(columns[i], columns[j])
+    return found
+
+
+@DISTANCES
+@pytest.mark.parametrize("whole", [True, False])
+def test_similarities_are_what_their_reference_finds(distance, whole):
+    table, *_ = case(3, whole=whole)
+    indptr, items, values = rows_of(table)
+    found = similarities(indptr, items, values, 25, distance)
+    expected = reference_similarities(table, distance)
+    np.testing.assert_allclose(found, expected[np.triu_indices(25)], atol=1e-6)
+    np.testing.assert_array_equal(similarities(indptr, items, values, 25, distance, threads=1), found)
+    other = reference_similarities(table, (distance + 1) % 3)
+    assert np.abs(found - other[np.triu_indices(25)]).max() > 0.1
 
 
 @DISTANCES
@@ -260,16 +149,3 @@ def test_similar_items_are_what_their_reference_finds(distance, seed):
     np.testing.assert_array_equal(one, found)
     wrong = reference_item_knn(full, means + np.arange(25) / 25, queries, who, targets, KS)
     assert np.abs(found - wrong).max() > 0.1
-
-
-def test_a_triangle_of_another_size_is_refused():
-    table, queries, who, targets, _ = case(0)
-    packed = similarities(*rows_of(table), 25, COSINE)
-    with pytest.raises(ValueError, match="packed"):
-        item_knn(packed[:-1], np.zeros(25), *rows_of(queries), who, targets, KS)
-    rates_its_target = queries.copy()
-    rates_its_target[who[0], targets[0]] = 3
-    with pytest.raises(ValueError, match="rates its target"):
-        item_knn(packed, np.zeros(25), *rows_of(rates_its_target), who, targets, KS)
-    with pytest.raises(ValueError, match="one of the three"):
-        similarities(*rows_of(table), 25, 3)
