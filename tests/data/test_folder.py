@@ -22,11 +22,9 @@ import pytest
 from hushrec.data.domain import Domain
 from hushrec.data.dropped import Dropped
 from hushrec.data.folder import TYPES
-from hushrec.data.load import _too_large, load
+from hushrec.data.load import load
 from hushrec.data.people import People
 from hushrec.data.readers import duck
-from hushrec.data.readers.sources import parts_of
-from hushrec.data.reading import PLAIN
 from hushrec.data.synthetic import netflix_like
 from hushrec.errors import DataError
 
@@ -35,12 +33,13 @@ KINDS = {
     "likes": {"scale": (1, 5, 0.5), "likes": 2.5},
     "interactions": {},
     "counts": {"counts": 3},
+    "roster": {"users": [f"caf\u00e9{u}" for u in range(20)]},
 }
 CLASSES = {"strict": 0.5, "loose": 9}
 
 
-def domain_of(kind, **more):
-    return Domain(range(30), max_users=200, personal_epsilon=CLASSES, **KINDS[kind], **more)
+def domain_of(kind):
+    return Domain(range(30), max_users=200, personal_epsilon=CLASSES, **KINDS[kind])
 
 
 @pytest.fixture(scope="module")
@@ -86,14 +85,6 @@ def people(kept, tmp_path):
     return replace(People.open(tmp_path / "people", kept[0].domain), _per_block=300)
 
 
-@pytest.fixture
-def temporary(tmp_path, monkeypatch):
-    """The place of temporary files. That of DuckDB, which stays until the program ends, is elsewhere."""
-    duck.connect().close()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    return tmp_path
-
-
 def rows(blocks):
     return [row for block in blocks for row in pl.from_arrow(block.table()).rows()]
 
@@ -123,44 +114,17 @@ def test_they_are_the_people_in_memory(table, tmp_path, monkeypatch, kind):
     assert [path.name for path in tmp_path.iterdir()] == ["p"]
 
 
-@pytest.mark.parametrize("timed", [True, False])
-def test_an_opt_out_counts_wherever_it_stands(table, tmp_path, timed):
-    """Also in a file of its own of which nothing is kept."""
-    table = table if timed else table.drop("timestamp")
-    out = table["user_id"].unique().sort()[::3]
-    wrong = {"item_id": pl.lit("nosuch"), "personal_epsilon": pl.lit("0")}
-    refusals = table[: len(out)].with_columns(user_id=out, **wrong)
-    mine, names = table.with_columns(personal_epsilon=pl.lit("3")), set(out.str.normalize("NFC"))
-    for number, both in enumerate(([refusals, mine], [mine, refusals])):
-        found = load(both, domain_of("ratings"), where=tmp_path / str(number))
-        require_same(found, load(pl.concat(both), domain_of("ratings")))
-        for user, epsilon in zip(found.users.to_pylist(), found.personal_epsilon.tolist(), strict=True):
-            assert epsilon == (0 if user in names else 3)
-        assert (found.timestamps is not None) is timed
-
-
-@pytest.mark.parametrize("left_out", [*itertools.product([False, True], repeat=2)])
-def test_nobody_has_the_columns_of_somebody(table, tmp_path, left_out):
-    """Of a source without a good record the manifest names the arrays of a full one."""
-    full = table.drop(itertools.compress(["timestamp", "personal_epsilon"], left_out))
-    arrays = {*TYPES} - {*itertools.compress(["timestamps", "personal_epsilon"], left_out)}
-    bad = full[:9].with_columns(item_id=pl.lit("x"))
-    for name, source in {"full": full, "none": full[:0], "bad": bad}.items():
-        found = load(source, domain_of("ratings"), where=tmp_path / name)
+def test_without_people_the_manifest_names_the_arrays_of_the_columns(table, tmp_path):
+    """So that nobody has fewer columns than somebody."""
+    bad = table[:9].with_columns(item_id=pl.lit("x"))
+    for number, source in enumerate((table, table[:0], bad, bad.drop("timestamp", "personal_epsilon"))):
+        found = load(source, domain_of("ratings"), where=tmp_path / str(number))
         require_same(found, load(source, domain_of("ratings")))
-        assert (found.n_users > 0, found.n_blocks > 0) == (name == "full",) * 2
-        assert (found.timestamps is None, found.personal_epsilon is None) == left_out
-        manifest = json.loads((tmp_path / name / "manifest.json").read_text())
-        assert set(manifest["arrays"]) == arrays == {path.stem for path in (tmp_path / name).glob("*.bin")}
-
-
-def test_a_roster_is_kept_to(table, tmp_path):
-    listed = domain_of("ratings", users=["caf\u00e91", "caf\u00e98", "nobody"])
-    found, memory = load(table, listed, where=tmp_path / "p"), load(table, listed)
-    require_same(found, memory)
-    (first, second) = replace(found, _per_block=1).blocks()
-    assert first.roster_indptr().tolist() == [0, first.n_entries, first.n_entries, first.n_entries]
-    assert second.roster_indptr().tolist() == [0, 0, second.n_entries, second.n_entries]
+        assert (found.n_users > 0, found.n_blocks > 0) == (number == 0,) * 2
+        absent = {"timestamps", "personal_epsilon"} if number == 3 else {*()}
+        assert {path.stem for path in found.folder.glob("*.bin")} == {*TYPES} - absent
+        manifest = json.loads((found.folder / "manifest.json").read_text())
+        assert set(manifest["arrays"]) == {*TYPES} - absent
 
 
 # -- blocks -----------------------------------------------------------------------------------------------
@@ -177,6 +141,9 @@ def test_blocks_hold_whole_people_and_as_many_as_fit(ratings, people):
     alone = list(replace(people, _per_block=1).blocks())
     assert [block.n_users for block in alone] == [1] * 200
     assert rows(alone) == rows([ratings])
+    odd = np.arange(3000) % 2 == 1  # parts of them are in memory
+    assert people.select(odd).digest() == ratings.select(odd).digest()
+    assert people.slice(3, 9).digest() == ratings.slice(3, 9).digest()
 
 
 def test_arrays_stay_on_the_disk_unless_they_are_gathered(people):
@@ -197,17 +164,10 @@ def test_a_cap_is_that_of_the_people_in_memory(ratings, people):
         assert rows(found.blocks()) == rows([ratings.capped(min(caps))])
         assert found.gathered().digest() == ratings.capped(min(caps)).digest()
     assert len({people.digest(), people.capped(9).digest(), people.capped(5).digest()}) == 3
+    cuts = people.capped(5).cuts(50), ratings.capped(5).cuts(50)
+    assert [cut.digest() for cut in cuts[0]] == [cut.digest() for cut in cuts[1]]
     with pytest.raises(DataError, match="1 or more"):
         people.capped(0)
-
-
-def test_parts_of_a_folder_are_in_memory(ratings, people):
-    odd = np.arange(3000) % 2 == 1
-    assert people.select(odd).digest() == ratings.select(odd).digest()
-    assert people.slice(3, 9).digest() == ratings.slice(3, 9).digest()
-    assert people.table().equals(ratings.table())
-    capped = people.capped(5).cuts(50), ratings.capped(5).cuts(50)
-    assert [cut.digest() for cut in capped[0]] == [cut.digest() for cut in capped[1]]
 
 
 # -- files ------------------------------------------------------------------------------------------------
@@ -222,43 +182,9 @@ def test_every_array_is_written_with_its_type_and_hash_for_the_owner_alone(ratin
         assert stored["length"] == len(np.fromfile(path, TYPES[name]))
     for path in [people.folder, *people.folder.iterdir()]:
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
-
-
-def test_only_their_domain_opens_them(ratings, people):
     other = Domain(ratings.domain.items, scale=(1, 5, 1), max_users=201)
     with pytest.raises(DataError, match="was loaded for another domain"):
         People.open(people.folder, other)
-
-
-def test_a_place_that_cannot_be_written_is_left_alone(table, tmp_path):
-    (tmp_path / "p").mkdir()
-    (tmp_path / "p" / "mine").write_text("mine")
-    (tmp_path / "file").write_text("mine")
-    for place, problem in (
-        (tmp_path / "p", "p exists; load it in place of the files if it holds them, or choose another one"),
-        (tmp_path / "no" / "p", "no is not a folder; choose another one"),
-        (tmp_path / "file" / "p", "file is not a folder"),
-    ):
-        with pytest.raises(DataError, match=problem):
-            load(table, domain_of("ratings"), where=place)
-    assert {path.name for path in tmp_path.rglob("*")} == {"p", "mine", "file"}
-
-
-def test_a_failure_leaves_nothing(table, temporary, monkeypatch):
-    domain = domain_of("ratings")
-    for where in (temporary / "p", "disk", "memory"):
-        for column in ("timestamp", "personal_epsilon"):
-            for source in ([table, table.drop(column)], [table.drop(column), table]):
-                with pytest.raises(DataError, match=f"some files lack the column {column}"):
-                    load(source, domain, where=where)
-        with pytest.raises(DataError, match="does not exist"):
-            load(temporary / "nosuch.csv", domain, where=where)
-    monkeypatch.setattr("hushrec.data.assemble._count", lambda *_: 1 / 0)
-    for where in (temporary / "p", "disk", "memory"):
-        with pytest.raises(ZeroDivisionError):
-            load(table, domain, where=where)
-    gc.collect()
-    assert list(temporary.iterdir()) == []
 
 
 def test_a_disk_without_room_is_told(table, tmp_path, monkeypatch):
@@ -413,19 +339,21 @@ def test_a_folder_that_is_none_is_refused(ratings, tmp_path, text):
 # -- temporary folders ------------------------------------------------------------------------------------
 
 
-def test_a_temporary_folder_is_private_and_ends_with_its_use(table, temporary):
+def test_a_temporary_folder_is_private_and_ends_with_its_use(table, tmp_path, monkeypatch):
+    duck.connect().close()  # whose own place of temporary files stays until the program ends
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     domain = domain_of("ratings")
     with load(table.lazy(), domain, where="disk") as people:
-        (folder,) = temporary.iterdir()
+        (folder,) = tmp_path.iterdir()
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         require_same(people, load(table, domain))
-    assert list(temporary.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
     capped = load(table, domain, where="disk").capped(1)  # which keeps the files of the others
     gc.collect()
     assert capped.gathered().n_users
     del capped
     gc.collect()
-    assert list(temporary.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 KILLED = """
@@ -434,7 +362,7 @@ import numpy as np, pyarrow as pa
 from hushrec.data import assemble
 from hushrec.data.readers import duck
 from hushrec.data.domain import Domain
-from hushrec.data.load import _too_large, load
+from hushrec.data.load import load
 duck.MEMORY = 20 << 20
 os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
 assemble._count = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
@@ -468,14 +396,6 @@ def test_a_killed_program_leaves_no_id_in_the_open_and_nothing_after_the_next_wh
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_a_place_for_temporary_files_the_fix_is_named(table, tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nosuch"))
-    monkeypatch.setattr(duck, "MEMORY", duck.MEMORY - 1)  # so that another DuckDB starts
-    with pytest.raises(DataError, match=r"temporary files cannot be written: .*; name another .* TMPDIR"):
-        load(table, domain_of("ratings"), where="disk")
-    assert load(table, domain_of("ratings")).n_users, "memory needs none"
-
-
 @pytest.mark.full
 def test_memory_does_not_grow_with_the_records(tmp_path):
     """Ten million ratings would take 670 MB; DuckDB may use 128 MB, and uses some that it does not count."""
@@ -484,7 +404,7 @@ import sys
 from pathlib import Path
 from hushrec.data.readers import duck
 from hushrec.data.domain import Domain
-from hushrec.data.load import _too_large, load
+from hushrec.data.load import load
 duck.MEMORY = 128 << 20
 folder = Path(sys.argv[1])
 domain = Domain.open(folder / "domain.json")
@@ -502,15 +422,6 @@ print(peak() - before)
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert int(done.stdout) < 350
     assert People.open(tmp_path / "people", made.domain).digest() == made.digest()
-
-
-def test_what_is_too_large_for_memory_is_told_by_the_sizes_of_files(tmp_path):
-    for name in ("a.csv", "b.csv"):
-        (tmp_path / name).write_bytes(b"0" * 8000)
-    files, needed = parts_of(f"{tmp_path}/*.csv", PLAIN), 2 * 1000 * 32
-    assert _too_large(files, needed - 1)
-    assert not _too_large(files, needed)
-    assert not _too_large([pl.LazyFrame()], 0)
 
 
 @pytest.mark.parametrize("where", ["memory", "disk"])
