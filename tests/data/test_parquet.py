@@ -1,5 +1,6 @@
 """Files of Parquet: what they give, and what damage does. Their types are those of test_tables."""
 
+import itertools
 import random
 import subprocess
 import sys
@@ -58,10 +59,9 @@ def test_what_is_no_parquet_is_refused(path):
 def test_text_that_is_not_utf_8_is_refused_where_it_is_read(path):
     bad = pa.array([b"SECRET7", b"SECRET\xff"]).view(pa.string())
     made = {"user": ["x", "y"], "item": ["10", "20"], "rating": ["1", "2"]}
-    for role in made:
-        for dictionary in (True, False):
-            pq.write_table(pa.table(made | {role: bad}), path, use_dictionary=dictionary)
-            assert "is damaged or cut short" in refused(path)
+    for role, dictionary in itertools.product(made, (True, False)):
+        pq.write_table(pa.table(made | {role: bad}), path, use_dictionary=dictionary)
+        assert "is damaged or cut short" in refused(path)
     pq.write_table(pa.table(made | {"note": bad}), path)
     assert len(rows(path)) == 2
 
