@@ -10,7 +10,6 @@ from hushrec.data.readers.columns import COUNTED, RATED, UNRATED, UNUSED, by_nam
 from hushrec.errors import DataError
 from support.refusals import DOMAIN, refused, rows
 
-GIVEN = Domain(["10"], max_users=5)
 WIDE = ["who", *(f"SECRET {k}" for k in range(1, 8))]
 BOTH = {"user_id": 0, "item_id": 1}
 ALL = BOTH | {"rating": 2, "timestamp": 3}
@@ -113,17 +112,12 @@ def test_another_separator_is_named(tmp_path):
     assert columns.divided("user_id") == ""
 
 
-@pytest.mark.parametrize("domain", [DOMAIN, GIVEN])
-def test_a_wide_sheet_is_made_long_by_the_line_that_is_given(domain):
+def test_a_wide_sheet_is_made_long_by_the_line_that_is_given_and_not_shown(tmp_path):
     wide = pd.DataFrame({"user_id": ["x", "y"], "10": [5, None]} | {f"i{k}": [None, 1] for k in range(8)})
-    line = refused(wide, domain).split("with pandas: ")[1]
-    assert [row[:2] for row in rows(eval(line, {"table": wide}), domain)] == [("x", "10")]
-
-
-def test_a_wide_sheet_without_a_usual_name_is_advised_and_not_shown(tmp_path):
-    said = of_file(tmp_path, ",".join(WIDE) + "\n")
-    assert "wide sheet" in said
-    assert "where USER is the column of the users" in said
+    for domain in (DOMAIN, Domain(["10"], max_users=5)):
+        line = refused(wide, domain).split("with pandas: ")[1]
+        assert [row[:2] for row in rows(eval(line, {"table": wide}), domain)] == [("x", "10")]
+    assert "where USER is the column of the users" in of_file(tmp_path, ",".join(WIDE) + "\n")
     said = of_file(tmp_path, ",".join(map(str, range(9))) + "\n")
     assert "looks like data" in said
     assert "wide sheet" in said

@@ -170,21 +170,17 @@ def test_slices_and_cuts_make_up_the_whole(whole):
     assert all(cut.n_entries <= 20 or cut.n_users == 1 for cut in cuts)
 
 
-def test_what_one_needs_is_given_or_refused(whole, tmp_path):
-    """Before anything is charged."""
-    if whole.domain.feedback == "ratings":
-        assert whole.require_ratings(by="evaluate") is whole
-        return
+def test_interactions_are_refused_before_a_charge_where_ratings_are_needed(tmp_path):
+    people = made("interactions")
     with pytest.raises(DataError, match="evaluate works on ratings, and this domain declares interactions"):
-        whole.require_ratings(by="evaluate")
+        people.require_ratings(by="evaluate")
     with pytest.raises(DataError, match="UserKNN works on ratings, and this domain declares interactions"):
-        hr.baseline(whole, hr.UserKNN())
+        hr.baseline(people, hr.UserKNN())
     budget = hr.Budget(epsilon=1, delta=1e-6, unit="user", adjacency="add-remove")
     ledger = hr.Ledger.create(tmp_path / "ledger.db", budget)
-    with pytest.raises(
-        DataError, match=r"CovarianceSVD works on ratings, .*choose PrivateEASE \(--model private-ease\)"
-    ):
-        hr.fit(whole, hr.CovarianceSVD(), budget, ledger=ledger)
+    advice = r"CovarianceSVD works on ratings, .*choose PrivateEASE \(--model private-ease\)"
+    with pytest.raises(DataError, match=advice):
+        hr.fit(people, hr.CovarianceSVD(), budget, ledger=ledger)
     assert not ledger.state().charges
 
 
@@ -320,14 +316,12 @@ def test_people_are_the_same_wherever_they_are(whole, anywhere):
     assert len(anywhere.digest()) == 64
     assert sorted(row for block in anywhere.blocks() for row in rows(block)) == sorted(rows(whole))
     assert sum(block.n_entries for block in anywhere.capped(1).blocks()) == whole.n_users
-
-
-def test_what_memory_holds_depends_on_where_they_are(whole, tmp_path):
-    disk, (n_entries, n_users) = packed(whole, tmp_path / "people"), (whole.n_entries, whole.n_users)
-    assert whole.rows_held(gathered=False) == whole.rows_held(gathered=True) == (n_entries, n_users)
-    assert disk.rows_held(gathered=False) == (PER_BLOCK, n_users)
-    assert disk.rows_held(gathered=True) == (n_entries, n_users)
-    assert (whole.sums_only, disk.sums_only) == (False, False)
+    if isinstance(anywhere, People):
+        entries = whole.n_entries if anywhere.folder is None else PER_BLOCK
+        assert anywhere.rows_held(gathered=True) == (whole.n_entries, whole.n_users)
+        assert anywhere.rows_held(gathered=False) == (entries, whole.n_users)
+        assert anywhere.sums_only is False
+        assert anywhere.capped(5).gathered().digest() == whole.capped(5).digest()
 
 
 def test_a_digest_sees_all_that_a_fit_reads():

@@ -6,6 +6,7 @@ import json
 import math
 import unicodedata
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -226,8 +227,8 @@ SOURCES = {
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     derandomize=True,
 )
-@given(world=worlds(), disk=st.booleans())
-def test_every_kind_of_source_gives_what_a_dictionary_gives(tmp_path_factory, source, world, disk):
+@given(world=worlds(), disk=st.booleans(), batch=st.sampled_from([3, 1 << 17]))
+def test_every_kind_of_source_gives_what_a_dictionary_gives(tmp_path_factory, source, world, disk, batch):
     domain, columns, given = world
     positions = source == "r.dat"
     if source == "r.jsonl" and not given:
@@ -237,10 +238,14 @@ def test_every_kind_of_source_gives_what_a_dictionary_gives(tmp_path_factory, so
     want = expected(domain, columns, given)
     if positions:
         del want[2]["unused"]  # where columns are given by position, no other is looked at
-    with load(
-        made, domain, Reading(columns=places if positions else {}), where="disk" if disk else "memory"
-    ) as people:
+    reading, where = Reading(columns=places if positions else {}), "disk" if disk else "memory"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hushrec.data.clean._BATCH", batch)
+        people = load(made, domain, reading, where=where)
+    with people:
         assert found(people) == want
         assert people.has_personal_epsilon == ("personal_epsilon" in columns)
         assert (people.timestamps is not None) == ("timestamp" in columns)
         assert people.digest() == people.gathered().digest()
+        blocks = replace(people, _per_block=3).blocks()
+        assert [row for block in blocks for row in block.table().to_pylist()] == people.table().to_pylist()
