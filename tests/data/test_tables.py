@@ -43,11 +43,9 @@ def texts(type):
 
 TABLES = {
     "polars": POLARS,
-    "polars, text": pl.DataFrame(TEXT),
     "polars, categorical": pl.DataFrame(TEXT).with_columns(pl.col("user", "item").cast(pl.Categorical)),
     "polars, enum": pl.DataFrame(TEXT).with_columns(pl.col("item").cast(pl.Enum(["8", "7"]))),
     "polars, decimal": POLARS.with_columns(pl.all().cast(pl.Decimal(20, 2))),
-    "polars, lazy": POLARS.lazy(),
     "polars, a query": POLARS.lazy().with_columns(pl.col("user") + 1).with_columns(pl.col("user") - 1),
     "narwhals": nw.from_native(POLARS),
     "narwhals, lazy": nw.from_native(POLARS.lazy()),
@@ -62,7 +60,6 @@ TABLES = {
     "pandas, unsigned": PANDAS.astype({"user": "uint64", "item": "int8"}),
     "Arrow": ARROW,
     "Arrow, a batch": ARROW.to_batches()[0],
-    "Arrow, a stream": lambda: ARROW.to_reader(1),
     "Arrow, a dataset": dataset.dataset(ARROW),
     "Arrow, large text": texts(pa.large_string()),
     "Arrow, views of text": texts(pa.string_view()),
