@@ -33,6 +33,8 @@ def test_usual_names_are_recognised_and_others_mapped():
         assert named(f"user_id item_id rating userId {asks}") == BOTH | {"rating": 2, "personal_epsilon": 4}
     table = pl.DataFrame({"who": ["x"], "what": ["10"], "rating": [2], "user": ["not he"], "note": ["!"]})
     assert rows(table, columns={"user_id": "who", "item_id": "what"}) == [("x", "10", 2.0)]
+    with pytest.raises(DataError, match="no column for item_id"):
+        named("user item rating", item_id="what")
     # Of two columns that might tell what people ask for, neither may be passed over.
     with pytest.raises(DataError, match="more than one column for personal_epsilon"):
         named("user_id item_id rating personal_epsilon privacy")

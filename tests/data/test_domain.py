@@ -109,6 +109,7 @@ def test_a_domain_is_told_in_a_line_saved_and_digested(kind, tmp_path):
     again = Domain.open(tmp_path / "domain.json")
     assert (again, again.digest, {domain: 1}[again]) == (domain, domain.digest, 1)
     assert again.model_dump_json() == domain.model_dump_json()
+    assert (again.crowd, again.titles, again.features) == (domain.crowd, domain.titles, domain.features)
     assert ("titles" in json.loads((tmp_path / "domain.json").read_text())) == (kind == "titles")
     identity = {"items": ["7", "8"], "max_per_user": 500, "max_users": 10, **facts}
     for name in NOT_THE_POPULATION & {*identity}:

@@ -1,6 +1,7 @@
 """People: checked rows, parts of them, caps, and the tables that they come from and go to."""
 
 import hashlib
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -101,26 +102,25 @@ def test_what_a_domain_declares_is_told_and_no_count(whole):
     assert [people.exceeds_declared_users for people in declared] == [True, False]
 
 
+WRONG_ROWS = [
+    *({"indptr": wrong} for wrong in ([0, 3], [0, 2, 3, 3], [0, 0, 3], [1, 2, 3], [0, 2, 4], [])),
+    *({"items": wrong} for wrong in ([0, 2], [0, 2, 1, 1], [0, 2, 3], [0, 2, -1], [2, 0, 1], [1, 1, 0])),
+    {"users": [*"xyz"], "indptr": [0, 2**63 - 1, -2, 3], "items": [0, 0, 0]},  # differences that overflow
+    {"timestamps": [1, 2]},
+    *({"personal_epsilon": epsilons} for epsilons in ([1], [1, -1], [1, np.inf], [1, np.nan])),
+]
+WRONG_VALUES = {
+    "ratings": (None, [0, 0], [0, 0, 5]),
+    "counts": (None, [1, 1], [1, 1, 0], [1, 1, 10]),
+    **dict.fromkeys(("likes", "interactions"), ([1, 1, 1],)),
+}
+
+
 @pytest.mark.parametrize(
     ("kind", "arrays"),
     [
-        *(
-            ("ratings", {"indptr": wrong})
-            for wrong in ([0, 3], [0, 2, 3, 3], [0, 0, 3], [1, 2, 3], [0, 2, 4], [])
-        ),
-        *(
-            ("ratings", {"items": wrong})
-            for wrong in ([0, 2], [0, 2, 1, 1], [0, 2, 3], [0, 2, -1], [2, 0, 1], [1, 1, 0])
-        ),
-        *(("interactions", {"indptr": wrong}) for wrong in ([0, 3], [0, 0, 3], [1, 2, 3], [])),
-        *(("interactions", {"items": wrong}) for wrong in ([0, 2], [0, 2, 3], [0, 2, -1], [2, 0, 1])),
-        # differences that overflow
-        ("likes", {"users": [*"xyz"], "indptr": [0, 2**63 - 1, -2, 3], "items": [0, 0, 0]}),
-        *(("ratings", {"values": values}) for values in (None, [0, 0], [0, 0, 5])),
-        *((kind, {"values": [1, 1, 1]}) for kind in ("likes", "interactions")),
-        *(("counts", {"values": values}) for values in (None, [1, 1], [1, 1, 0], [1, 1, 10])),
-        ("likes", {"timestamps": [1, 2]}),
-        *(("likes", {"personal_epsilon": epsilons}) for epsilons in ([1], [1, -1], [1, np.inf], [1, np.nan])),
+        *itertools.product(("ratings", "interactions"), WRONG_ROWS),
+        *((kind, {"values": values}) for kind, wrong in WRONG_VALUES.items() for values in wrong),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(kind, arrays):

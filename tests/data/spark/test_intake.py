@@ -46,17 +46,19 @@ def table():
     return pl.DataFrame(cells)
 
 
-def domains():
-    """What people may give, each with the columns that its records have."""
-    people = {"max_users": 200, "max_per_user": 9}
-    asking = {"personal_epsilon": CLASSES, **people}
-    yield "ratings that ask", Domain(range(30), scale=(1, 5, 0.5), **asking), []
-    yield "ratings", Domain(range(30), scale=(1, 5, 0.5), **people), ["timestamp", "personal_epsilon"]
-    roster = [f"caf\u00e9{u}" for u in range(40)]
-    yield "roster", Domain(range(30), scale=(1, 5, 1), users=roster, **people), ["personal_epsilon"]
-    yield "likes", Domain(range(30), scale=(1, 5, 1), likes=4, **people), ["personal_epsilon"]
-    yield "interactions", Domain(range(30), **asking), []
-    yield "counts", Domain(range(30), counts=9, **people), ["personal_epsilon", "timestamp"]
+def domain(**facts):
+    return Domain(range(30), max_users=200, max_per_user=9, **facts)
+
+
+ASKING = domain(scale=(1, 5, 0.5), personal_epsilon=CLASSES)
+KINDS = {
+    "ratings": (domain(scale=(1, 5, 0.5)), ["timestamp", "personal_epsilon"]),
+    "interactions": (domain(personal_epsilon=CLASSES), []),
+    "counts": (domain(counts=9), ["personal_epsilon", "timestamp"]),
+    "likes": (domain(scale=(1, 5, 1), likes=4), ["personal_epsilon"]),
+    "roster": (domain(scale=(1, 5, 1), users=[f"caf\u00e9{u}" for u in range(40)]), ["personal_epsilon"]),
+}
+"""What people may give, each with the columns that its records lack."""
 
 
 def require_same(made, ratings):
@@ -69,11 +71,9 @@ def require_same(made, ratings):
     assert (made.n_users, made.n_entries) == (ratings.n_users, len(ratings.items))
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[FULL] * (name in ("roster", "likes"))) for name, *_ in domains()]
-)
-def test_they_are_what_load_finds(spark, table, name):
-    domain, absent = next((domain, absent) for other, domain, absent in domains() if other == name)
+@pytest.mark.parametrize("kind", [*list(KINDS)[:3], *(pytest.param(k, marks=FULL) for k in list(KINDS)[3:])])
+def test_they_are_what_load_finds(spark, table, kind):
+    domain, absent = KINDS[kind]
     records = table.drop(absent)
     ratings = load(records, domain)
     assert ratings.dropped != Dropped(records=len(table))
@@ -86,39 +86,35 @@ def test_they_are_what_load_finds(spark, table, name):
     [(1, 1), (2, 7), pytest.param(7, 64, marks=FULL), pytest.param(64, 2, marks=FULL)],
 )
 def test_however_they_are_cut_and_ordered(spark, table, partitions, parts):
-    _, domain, _ = next(domains())
-    ratings = load(table, domain)
+    ratings = load(table, ASKING)
     shuffled = table.sample(fraction=1.0, shuffle=True, seed=partitions)
     frame = spark.createDataFrame(shuffled.to_arrow()).repartition(partitions)
-    with load_spark(frame, domain, parts=parts) as made:
+    with load_spark(frame, ASKING, parts=parts) as made:
         require_same(made, ratings)
         assert made.n_blocks == parts
 
 
 def test_without_parts_the_records_are_counted(spark, table, monkeypatch):
-    _, domain, _ = next(domains())
     monkeypatch.setattr(records, "_RECORDS", 1000)
     frame = spark.createDataFrame(table.to_arrow())
-    with load_spark(frame, domain) as made:
+    with load_spark(frame, ASKING) as made:
         assert made.n_blocks == 4
         digest = made.digest()
-    with load_spark(frame.repartition(3), domain) as again:
+    with load_spark(frame.repartition(3), ASKING) as again:
         assert again.digest() == digest, "a digest depends on the records, not on the cluster"
 
 
 def test_small_batches_of_a_task_make_few_pieces(table):
     """Each piece is a row of the shuffle: a piece of every batch for every part took four times as long."""
-    _, domain, _ = next(domains())
     batches = table.to_arrow().to_batches(max_chunksize=10)
     assert len(batches) == 300
-    pieces = list(records._cleaned(iter(batches), domain, 7, text=False))
+    pieces = list(records._cleaned(iter(batches), ASKING, 7, text=False))
     assert sum(len(piece) for piece in pieces) == 7 + 1, "and one of counts"
 
 
 def test_tasks_that_fail_or_run_again_count_once(spark, table, tmp_path):
     """Planted beside it: an accumulator, which counts again what is lost and computed again."""
-    _, domain, _ = next(domains())
-    ratings = load(table, domain)
+    ratings = load(table, ASKING)
     counter = spark.sparkContext.accumulator(0)
     folder = str(tmp_path)
 
@@ -136,7 +132,7 @@ def test_tasks_that_fail_or_run_again_count_once(spark, table, tmp_path):
             raise RuntimeError("this executor is lost")
 
     frame = spark.createDataFrame(table.to_arrow()).repartition(2)
-    with load_spark(frame.mapInArrow(failing_once, frame.schema), domain, parts=2) as made:
+    with load_spark(frame.mapInArrow(failing_once, frame.schema), ASKING, parts=2) as made:
         require_same(made, ratings)
         assert len([*tmp_path.iterdir()]) == 2, "every task failed once"
         made._kept.unpersist(True)  # as if its executors were lost
