@@ -171,7 +171,8 @@ def test_slices_and_cuts_make_up_the_whole(whole):
 
 
 def test_interactions_are_refused_before_a_charge_where_ratings_are_needed(tmp_path):
-    people = made("interactions")
+    people, rated = made("interactions"), made("ratings")
+    assert rated.require_ratings(by="evaluate") is rated
     with pytest.raises(DataError, match="evaluate works on ratings, and this domain declares interactions"):
         people.require_ratings(by="evaluate")
     with pytest.raises(DataError, match="UserKNN works on ratings, and this domain declares interactions"):

@@ -218,6 +218,7 @@ SOURCES = {
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     derandomize=True,
+    report_multiple_bugs=False,  # each takes long to shrink
 )
 @given(world=worlds(), disk=st.booleans(), batch=st.sampled_from([3, 1 << 17]))
 def test_every_kind_of_source_gives_what_a_dictionary_gives(
