@@ -10,7 +10,6 @@ from hushrec.data.readers.columns import COUNTED, RATED, UNRATED, UNUSED, by_nam
 from hushrec.errors import DataError
 from support.refusals import DOMAIN, refused, rows
 
-GIVEN = Domain(["10"], max_users=5)
 WIDE = ["who", *(f"SECRET {k}" for k in range(1, 8))]
 BOTH = {"user_id": 0, "item_id": 1}
 ALL = BOTH | {"rating": 2, "timestamp": 3}
@@ -21,21 +20,21 @@ def named(names, roles=RATED, **mapped):
 
 
 def test_usual_names_are_recognised_and_others_mapped():
-    usual = [
-        "user_id item_id rating timestamp",
-        "userId movieId rating timestamp",
+    usual = ["user_id item_id rating timestamp", "userId movieId rating timestamp"]
+    usual += [
         "user item rating timestamp",
+        "UserID MovieID Rating Timestamp",
+        "userID itemID RATING time_stamp",
     ]
-    usual += ["UserID MovieID Rating Timestamp", "userID itemID RATING time_stamp"]
     assert all(named(names) == ALL for names in usual)
-    assert named("user who item rating Timestamp", user_id="who") == {"user_id": 1, "item_id": 2} | {
-        "rating": 3, "timestamp": 4
-    }  # fmt: skip
-    assert named("user_id userId item_id rating privacy") == {"user_id": 0, "item_id": 2, "rating": 3} | {
-        "personal_epsilon": 4
-    }  # fmt: skip
+    mapped = {"user_id": 1, "item_id": 2, "rating": 3, "timestamp": 4}
+    assert named("user who item rating Timestamp", user_id="who") == mapped
+    for asks in ("personal_epsilon", "Epsilon", "PRIVACY"):
+        assert named(f"user_id item_id rating userId {asks}") == BOTH | {"rating": 2, "personal_epsilon": 4}
     table = pl.DataFrame({"who": ["x"], "what": ["10"], "rating": [2], "user": ["not he"], "note": ["!"]})
     assert rows(table, columns={"user_id": "who", "item_id": "what"}) == [("x", "10", 2.0)]
+    with pytest.raises(DataError, match="no column for item_id"):
+        named("user item rating", item_id="what")
     # Of two columns that might tell what people ask for, neither may be passed over.
     with pytest.raises(DataError, match="more than one column for personal_epsilon"):
         named("user_id item_id rating personal_epsilon privacy")
@@ -63,13 +62,17 @@ def test_a_mapping_says_whether_there_is_a_header():
             headerless({key: "stars"}, roles)
 
 
-def test_interactions_need_no_rating():
-    names = "user item rating count timestamp"
+def test_interactions_need_no_rating_which_is_found_unless_it_has_a_role():
+    names, roles = "user item rating count timestamp", (*COUNTED, UNUSED)
     assert named(names, UNRATED) == BOTH | {"timestamp": 4}
     assert named(names, COUNTED) == BOTH | {"count": 3, "timestamp": 4}
-    assert named("user item", COUNTED) == by_position({}, 2, "r.txt", UNRATED) == BOTH
+    assert named(names, roles) == BOTH | {"count": 3, "timestamp": 4, UNUSED: 2}
+    assert named(names, roles, count="rating") == BOTH | {"count": 2, "timestamp": 4}
+    assert named("user item", roles) == by_position({}, 2, "r.txt", UNRATED) == BOTH
     # The third field is a rating, as everywhere else.
     assert by_position({}, 4, "r.txt", COUNTED) == BOTH | {"timestamp": 3}
+    assert by_position({}, 4, "r.txt", roles) == BOTH | {"timestamp": 3, UNUSED: 2}
+    assert by_position(BOTH, 4, "r.txt", roles) == BOTH
     few = r'too few for user_id and item_id; .*\{"user_id": 0, "item_id": 1\}\) \(--column user_id=0'
     with pytest.raises(DataError, match=few):
         by_position({}, 1, "r.txt", UNRATED)
@@ -77,28 +80,11 @@ def test_interactions_need_no_rating():
         named("user what", UNRATED)
 
 
-def test_the_rating_beside_interactions_is_found_unless_it_has_a_role():
-    roles, places = (*COUNTED, UNUSED), BOTH | {"timestamp": 3}
-    assert named("user item Rating timestamp", roles) == places | {UNUSED: 2}
-    assert named("user item Rating timestamp", roles, count="Rating") == places | {"count": 2}
-    assert named("user item", roles) == BOTH
-    assert by_position({}, 4, "r.txt", roles) == places | {UNUSED: 2}
-    assert by_position(BOTH, 4, "r.txt", roles) == BOTH
-
-
 def test_names_may_suggest_times_or_verdicts():
-    names = [
-        "created_at",
-        "ratedOn",
-        "Zeitpunkt",
-        "event",
-        "clicked",
-        "is_recommended",
-        "update",
-        "watchtime",
-    ]
-    assert [name for name in names if columns.sounds_like_time(name)] == names[:3]
-    assert [name for name in names if columns.sounds_like_verdict(name)] == names[3:6]
+    times, verdicts = ["created_at", "ratedOn", "Zeitpunkt"], ["event", "clicked", "is_recommended"]
+    names = [*times, *verdicts, "update", "watchtime"]
+    assert [name for name in names if columns.sounds_like_time(name)] == times
+    assert [name for name in names if columns.sounds_like_verdict(name)] == verdicts
 
 
 # -- what an error advises ---------------------------------------------------------------------------------
@@ -128,17 +114,12 @@ def test_another_separator_is_named(tmp_path):
     assert columns.divided("user_id") == ""
 
 
-@pytest.mark.parametrize("domain", [DOMAIN, GIVEN])
-def test_a_wide_sheet_is_made_long_by_the_line_that_is_given(domain):
+def test_a_wide_sheet_is_made_long_by_the_line_that_is_given_and_not_shown(tmp_path):
     wide = pd.DataFrame({"user_id": ["x", "y"], "10": [5, None]} | {f"i{k}": [None, 1] for k in range(8)})
-    line = refused(wide, domain).split("with pandas: ")[1]
-    assert [row[:2] for row in rows(eval(line, {"table": wide}), domain)] == [("x", "10")]
-
-
-def test_a_wide_sheet_without_a_usual_name_is_advised_and_not_shown(tmp_path):
-    said = of_file(tmp_path, ",".join(WIDE) + "\n")
-    assert "wide sheet" in said
-    assert "where USER is the column of the users" in said
+    for domain in (DOMAIN, Domain(["10"], max_users=5)):
+        line = refused(wide, domain).split("with pandas: ")[1]
+        assert [row[:2] for row in rows(eval(line, {"table": wide}), domain)] == [("x", "10")]
+    assert "where USER is the column of the users" in of_file(tmp_path, ",".join(WIDE) + "\n")
     said = of_file(tmp_path, ",".join(map(str, range(9))) + "\n")
     assert "looks like data" in said
     assert "wide sheet" in said

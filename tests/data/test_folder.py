@@ -21,42 +21,16 @@ import pytest
 
 from hushrec.data.domain import Domain
 from hushrec.data.dropped import Dropped
-from hushrec.data.folder import TYPES
-from hushrec.data.load import _too_large, load
+from hushrec.data.folder import ENTRIES, TYPES
+from hushrec.data.load import load
 from hushrec.data.people import People
 from hushrec.data.readers import duck
-from hushrec.data.readers.sources import parts_of
-from hushrec.data.reading import PLAIN
 from hushrec.data.synthetic import netflix_like
 from hushrec.errors import DataError
 
-KINDS = {
-    "ratings": {"scale": (1, 5, 0.5)},
-    "likes": {"scale": (1, 5, 0.5), "likes": 2.5},
-    "interactions": {},
-    "counts": {"counts": 3},
-}
-CLASSES = {"strict": 0.5, "loose": 9}
-
-
-def domain_of(kind, **more):
-    return Domain(range(30), max_users=200, personal_epsilon=CLASSES, **KINDS[kind], **more)
-
-
-@pytest.fixture(scope="module")
-def table():
-    """Records of every kind: good, odd and bad, people's own in all places, some twice."""
-    rng = np.random.default_rng(3)
-    n = 3000
-    users = np.array([f"{name}{u}" for name in ("caf\u00e9", "cafe\u0301") for u in range(50)])
-    cells = {
-        "user_id": rng.choice(users, n),
-        "item_id": rng.integers(0, 32, n).astype(str),
-        "rating": rng.choice(["1", "2.5", "4.4", "5", "9", "none"], n),
-        "timestamp": rng.integers(0, 50, n).astype(str),
-        "personal_epsilon": rng.choice(["strict", "loose", "1.5", "3", "0", "often", "-1"], n),
-    }
-    return pl.DataFrame(cells).with_columns(count=pl.col("rating"))
+DOMAIN = Domain(["1", "2"], scale=(1, 5, 1), max_users=9)
+RECORDS = {"user": ["x", "y"], "item": ["1", "2"], "rating": [1, 5], "timestamp": [7, 8], "epsilon": [1, 2]}
+TABLE = pl.DataFrame(RECORDS)
 
 
 @pytest.fixture(scope="module")
@@ -86,14 +60,6 @@ def people(kept, tmp_path):
     return replace(People.open(tmp_path / "people", kept[0].domain), _per_block=300)
 
 
-@pytest.fixture
-def temporary(tmp_path, monkeypatch):
-    """The place of temporary files. That of DuckDB, which stays until the program ends, is elsewhere."""
-    duck.connect().close()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    return tmp_path
-
-
 def rows(blocks):
     return [row for block in blocks for row in pl.from_arrow(block.table()).rows()]
 
@@ -109,58 +75,18 @@ def require_same(found, memory):
 # -- the same people --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_they_are_the_people_in_memory(table, tmp_path, monkeypatch, kind):
-    domain = domain_of(kind)
-    memory = load(table, domain)
-    monkeypatch.setattr("hushrec.data.clean._BATCH", 50)
-    found = load(table, domain, where=tmp_path / "p")
-    require_same(found, memory)
-    require_same(replace(People.open(tmp_path / "p", domain), _per_block=50), memory)
-    assert found.dropped != Dropped()
-    assert found.capped(5).gathered().digest() == memory.capped(5).digest()
-    assert load(table[::-1], domain, where="disk").digest() == found.digest(), "whatever the order of records"
-    assert [path.name for path in tmp_path.iterdir()] == ["p"]
-
-
-@pytest.mark.parametrize("timed", [True, False])
-def test_an_opt_out_counts_wherever_it_stands(table, tmp_path, timed):
-    """Also in a file of its own of which nothing is kept."""
-    table = table if timed else table.drop("timestamp")
-    out = table["user_id"].unique().sort()[::3]
-    wrong = {"item_id": pl.lit("nosuch"), "personal_epsilon": pl.lit("0")}
-    refusals = table[: len(out)].with_columns(user_id=out, **wrong)
-    mine, names = table.with_columns(personal_epsilon=pl.lit("3")), set(out.str.normalize("NFC"))
-    for number, both in enumerate(([refusals, mine], [mine, refusals])):
-        found = load(both, domain_of("ratings"), where=tmp_path / str(number))
-        require_same(found, load(pl.concat(both), domain_of("ratings")))
-        for user, epsilon in zip(found.users.to_pylist(), found.personal_epsilon.tolist(), strict=True):
-            assert epsilon == (0 if user in names else 3)
-        assert (found.timestamps is not None) is timed
-
-
-@pytest.mark.parametrize("left_out", [*itertools.product([False, True], repeat=2)])
-def test_nobody_has_the_columns_of_somebody(table, tmp_path, left_out):
-    """Of a source without a good record the manifest names the arrays of a full one."""
-    full = table.drop(itertools.compress(["timestamp", "personal_epsilon"], left_out))
-    arrays = {*TYPES} - {*itertools.compress(["timestamps", "personal_epsilon"], left_out)}
-    bad = full[:9].with_columns(item_id=pl.lit("x"))
-    for name, source in {"full": full, "none": full[:0], "bad": bad}.items():
-        found = load(source, domain_of("ratings"), where=tmp_path / name)
-        require_same(found, load(source, domain_of("ratings")))
-        assert (found.n_users > 0, found.n_blocks > 0) == (name == "full",) * 2
-        assert (found.timestamps is None, found.personal_epsilon is None) == left_out
-        manifest = json.loads((tmp_path / name / "manifest.json").read_text())
-        assert set(manifest["arrays"]) == arrays == {path.stem for path in (tmp_path / name).glob("*.bin")}
-
-
-def test_a_roster_is_kept_to(table, tmp_path):
-    listed = domain_of("ratings", users=["caf\u00e91", "caf\u00e98", "nobody"])
-    found, memory = load(table, listed, where=tmp_path / "p"), load(table, listed)
-    require_same(found, memory)
-    (first, second) = replace(found, _per_block=1).blocks()
-    assert first.roster_indptr().tolist() == [0, first.n_entries, first.n_entries, first.n_entries]
-    assert second.roster_indptr().tolist() == [0, 0, second.n_entries, second.n_entries]
+def test_without_people_the_manifest_names_the_arrays_of_the_columns(tmp_path):
+    """So that nobody has fewer columns than somebody."""
+    bad = TABLE.with_columns(item=pl.lit("z"))
+    for number, source in enumerate((TABLE, TABLE[:0], bad, bad.drop("timestamp", "epsilon"))):
+        found = load(source, DOMAIN, where=tmp_path / str(number))
+        require_same(found, load(source, DOMAIN))
+        assert (found.n_users > 0, found.n_blocks > 0) == (number == 0,) * 2
+        absent = {"timestamps", "personal_epsilon"} if number == 3 else {*()}
+        assert {path.stem for path in found.folder.glob("*.bin")} == {*TYPES} - absent
+        manifest = json.loads((found.folder / "manifest.json").read_text())
+        assert set(manifest["arrays"]) == {*TYPES} - absent
+    assert {path.name for path in tmp_path.iterdir()} == {*"0123"}
 
 
 # -- blocks -----------------------------------------------------------------------------------------------
@@ -177,6 +103,9 @@ def test_blocks_hold_whole_people_and_as_many_as_fit(ratings, people):
     alone = list(replace(people, _per_block=1).blocks())
     assert [block.n_users for block in alone] == [1] * 200
     assert rows(alone) == rows([ratings])
+    odd = np.arange(3000) % 2 == 1  # parts of them are in memory
+    assert people.select(odd).digest() == ratings.select(odd).digest()
+    assert people.slice(3, 9).digest() == ratings.slice(3, 9).digest()
 
 
 def test_arrays_stay_on_the_disk_unless_they_are_gathered(people):
@@ -197,17 +126,10 @@ def test_a_cap_is_that_of_the_people_in_memory(ratings, people):
         assert rows(found.blocks()) == rows([ratings.capped(min(caps))])
         assert found.gathered().digest() == ratings.capped(min(caps)).digest()
     assert len({people.digest(), people.capped(9).digest(), people.capped(5).digest()}) == 3
+    cuts = people.capped(5).cuts(50), ratings.capped(5).cuts(50)
+    assert [cut.digest() for cut in cuts[0]] == [cut.digest() for cut in cuts[1]]
     with pytest.raises(DataError, match="1 or more"):
         people.capped(0)
-
-
-def test_parts_of_a_folder_are_in_memory(ratings, people):
-    odd = np.arange(3000) % 2 == 1
-    assert people.select(odd).digest() == ratings.select(odd).digest()
-    assert people.slice(3, 9).digest() == ratings.slice(3, 9).digest()
-    assert people.table().equals(ratings.table())
-    capped = people.capped(5).cuts(50), ratings.capped(5).cuts(50)
-    assert [cut.digest() for cut in capped[0]] == [cut.digest() for cut in capped[1]]
 
 
 # -- files ------------------------------------------------------------------------------------------------
@@ -222,52 +144,18 @@ def test_every_array_is_written_with_its_type_and_hash_for_the_owner_alone(ratin
         assert stored["length"] == len(np.fromfile(path, TYPES[name]))
     for path in [people.folder, *people.folder.iterdir()]:
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
-
-
-def test_only_their_domain_opens_them(ratings, people):
     other = Domain(ratings.domain.items, scale=(1, 5, 1), max_users=201)
     with pytest.raises(DataError, match="was loaded for another domain"):
         People.open(people.folder, other)
 
 
-def test_a_place_that_cannot_be_written_is_left_alone(table, tmp_path):
-    (tmp_path / "p").mkdir()
-    (tmp_path / "p" / "mine").write_text("mine")
-    (tmp_path / "file").write_text("mine")
-    for place, problem in (
-        (tmp_path / "p", "p exists; load it in place of the files if it holds them, or choose another one"),
-        (tmp_path / "no" / "p", "no is not a folder; choose another one"),
-        (tmp_path / "file" / "p", "file is not a folder"),
-    ):
-        with pytest.raises(DataError, match=problem):
-            load(table, domain_of("ratings"), where=place)
-    assert {path.name for path in tmp_path.rglob("*")} == {"p", "mine", "file"}
-
-
-def test_a_failure_leaves_nothing(table, temporary, monkeypatch):
-    domain = domain_of("ratings")
-    for where in (temporary / "p", "disk", "memory"):
-        for column in ("timestamp", "personal_epsilon"):
-            for source in ([table, table.drop(column)], [table.drop(column), table]):
-                with pytest.raises(DataError, match=f"some files lack the column {column}"):
-                    load(source, domain, where=where)
-        with pytest.raises(DataError, match="does not exist"):
-            load(temporary / "nosuch.csv", domain, where=where)
-    monkeypatch.setattr("hushrec.data.assemble._count", lambda *_: 1 / 0)
-    for where in (temporary / "p", "disk", "memory"):
-        with pytest.raises(ZeroDivisionError):
-            load(table, domain, where=where)
-    gc.collect()
-    assert list(temporary.iterdir()) == []
-
-
-def test_a_disk_without_room_is_told(table, tmp_path, monkeypatch):
+def test_a_disk_without_room_is_told(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("hushrec.data.folder.Folder.add", full)
     with pytest.raises(DataError, match="p cannot be written: No space left on device; choose another"):
-        load(table, domain_of("ratings"), where=tmp_path / "p")
+        load(TABLE, DOMAIN, where=tmp_path / "p")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -293,16 +181,12 @@ def test_a_damaged_file_is_refused_by_name(people, name):
     path.unlink()
     with pytest.raises(DataError, match=f"{name}.bin is missing"):
         People.open(people.folder, people.domain)
-    with pytest.raises(DataError, match=f"{name}.bin is not what was written"):
-        people.verify()
-
-
-@pytest.mark.parametrize("name", ["items", "values", "timestamps"])
-def test_a_file_that_goes_while_it_is_read_is_refused(people, name):
-    (people.folder / f"{name}.bin").unlink()
-    for read in (lambda: list(people.blocks()), people.gathered):
+    reads = (lambda: list(people.blocks()), people.gathered) if name in ENTRIES else ()
+    for read in reads:  # of a file that goes while it is read
         with pytest.raises(DataError, match=f"{name}.bin is missing"):
             read()
+    with pytest.raises(DataError, match=f"{name}.bin is not what was written"):
+        people.verify()
 
 
 def test_swapped_files_are_refused(ratings, people, tmp_path):
@@ -363,11 +247,11 @@ def test_crafted_arrays_never_reach_a_kernel(three, arrays):
 
 
 @pytest.mark.parametrize(
-    ("kind", "values"), [("ratings", [9]), ("counts", [0]), ("counts", [4]), ("counts", None)]
+    ("kind", "values"),
+    [({"scale": (1, 5, 0.5)}, [9]), *(({"counts": 3}, values) for values in ([0], [4], None))],
 )
 def test_values_that_the_domain_does_not_have_are_refused(tmp_path, kind, values):
-    table = pl.DataFrame({"user_id": ["x"], "item_id": ["1"], "rating": 1, "count": 1})
-    found = load(table, domain_of(kind), where=tmp_path / "p")
+    found = load(TABLE[:1].with_columns(count=1), Domain(["1"], max_users=9, **kind), where=tmp_path / "p")
     if values is None:
         crafted(found, lambda m: m["arrays"].pop("values"))
     else:
@@ -413,19 +297,26 @@ def test_a_folder_that_is_none_is_refused(ratings, tmp_path, text):
 # -- temporary folders ------------------------------------------------------------------------------------
 
 
-def test_a_temporary_folder_is_private_and_ends_with_its_use(table, temporary):
-    domain = domain_of("ratings")
-    with load(table.lazy(), domain, where="disk") as people:
-        (folder,) = temporary.iterdir()
+def test_a_temporary_folder_is_private_and_ends_with_its_use(tmp_path, monkeypatch):
+    duck.connect().close()  # whose own place of temporary files stays until the program ends
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with load(TABLE.lazy(), DOMAIN, where="disk") as people:
+        (folder,) = tmp_path.iterdir()
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        require_same(people, load(table, domain))
-    assert list(temporary.iterdir()) == []
-    capped = load(table, domain, where="disk").capped(1)  # which keeps the files of the others
+        require_same(people, load(TABLE, DOMAIN))
+    assert list(tmp_path.iterdir()) == []
+    capped = load(TABLE, DOMAIN, where="disk").capped(1)  # which keeps the files of the others
     gc.collect()
     assert capped.gathered().n_users
     del capped
     gc.collect()
-    assert list(temporary.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def ran(program, *arguments, **variables):
+    """What became of a program of its own, since DuckDB's limits hold for a process."""
+    command, env = [sys.executable, "-c", program, *arguments], os.environ | variables
+    return subprocess.run(command, env=env, capture_output=True, text=True)
 
 
 KILLED = """
@@ -434,7 +325,7 @@ import numpy as np, pyarrow as pa
 from hushrec.data import assemble
 from hushrec.data.readers import duck
 from hushrec.data.domain import Domain
-from hushrec.data.load import _too_large, load
+from hushrec.data.load import load
 duck.MEMORY = 20 << 20
 os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
 assemble._count = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
@@ -456,35 +347,22 @@ raise SystemExit(3)
 
 def test_a_killed_program_leaves_no_id_in_the_open_and_nothing_after_the_next_which_may_fail(tmp_path):
     """The load is killed as it writes the first rows, when the records do not fit in DuckDB's memory."""
-
-    said = {"env": {**os.environ, "TMPDIR": str(tmp_path)}, "capture_output": True, "check": False}
-    assert subprocess.run([sys.executable, "-c", KILLED], **said).returncode == -signal.SIGKILL
+    assert ran(KILLED, TMPDIR=str(tmp_path)).returncode == -signal.SIGKILL
     assert {stat.S_IMODE(folder.stat().st_mode) for folder in tmp_path.iterdir()} == {0o700}
     left = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in left if path.parent.name == "spill") > 1 << 20
     assert not [path for path in left if b"SECRET" in path.read_bytes()]
-    done = subprocess.run([sys.executable, "-c", FAILS], **said)
-    assert (done.returncode, b"Warning" in done.stderr) == (3, False), "others' remains are no news"
+    done = ran(FAILS, TMPDIR=str(tmp_path))
+    assert (done.returncode, "Warning" in done.stderr) == (3, False), "others' remains are no news"
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_a_place_for_temporary_files_the_fix_is_named(table, tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nosuch"))
-    monkeypatch.setattr(duck, "MEMORY", duck.MEMORY - 1)  # so that another DuckDB starts
-    with pytest.raises(DataError, match=r"temporary files cannot be written: .*; name another .* TMPDIR"):
-        load(table, domain_of("ratings"), where="disk")
-    assert load(table, domain_of("ratings")).n_users, "memory needs none"
-
-
-@pytest.mark.full
-def test_memory_does_not_grow_with_the_records(tmp_path):
-    """Ten million ratings would take 670 MB; DuckDB may use 128 MB, and uses some that it does not count."""
-    script = """
+PEAK = """
 import sys
 from pathlib import Path
 from hushrec.data.readers import duck
 from hushrec.data.domain import Domain
-from hushrec.data.load import _too_large, load
+from hushrec.data.load import load
 duck.MEMORY = 128 << 20
 folder = Path(sys.argv[1])
 domain = Domain.open(folder / "domain.json")
@@ -495,36 +373,31 @@ before = peak()
 load(folder / "r.parquet", domain, where=folder / "people")
 print(peak() - before)
 """
+
+
+@pytest.mark.full
+def test_memory_does_not_grow_with_the_records(tmp_path):
+    """Ten million ratings would take 670 MB; DuckDB may use 128 MB, and uses some that it does not count."""
     made = netflix_like(20_000, 2_000, 10_000_000, 1)
     made.domain.save(tmp_path / "domain.json")
     pq.write_table(made.table(), tmp_path / "r.parquet")
-    command = [sys.executable, "-c", script, tmp_path]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert int(done.stdout) < 350
+    assert int(ran(PEAK, tmp_path).stdout) < 350
     assert People.open(tmp_path / "people", made.domain).digest() == made.digest()
 
 
-def test_what_is_too_large_for_memory_is_told_by_the_sizes_of_files(tmp_path):
-    for name in ("a.csv", "b.csv"):
-        (tmp_path / name).write_bytes(b"0" * 8000)
-    files, needed = parts_of(f"{tmp_path}/*.csv", PLAIN), 2 * 1000 * 32
-    assert _too_large(files, needed - 1)
-    assert not _too_large(files, needed)
-    assert not _too_large([pl.LazyFrame()], 0)
+SPILLS = """
+import hushrec as hr, pyarrow as pa, sys
+from hushrec.data.readers import duck
+duck.MEMORY = 24 << 20
+duck.connect().execute("SET max_temp_directory_size = '1MB'").fetchall()
+n = 1_000_000
+table = pa.table({'user_id': [f'u{k % 400_000}' for k in range(n)], 'item_id': ['1'] * n})
+hr.load(table, hr.Domain(['1'], max_users=800_000), where=sys.argv[1])
+"""
 
 
 @pytest.mark.parametrize("where", ["memory", "disk"])
-def test_a_disk_without_room_for_what_spills_is_named(tmp_path, where):
-    """In a process of its own, since DuckDB's limits hold for a process."""
-    program = (
-        "import hushrec as hr, pyarrow as pa, sys\n"
-        "from hushrec.data.readers import duck\n"
-        "duck.MEMORY = 24 << 20\n"
-        "duck.connect().execute(\"SET max_temp_directory_size = '1MB'\").fetchall()\n"
-        "n = 1_000_000\n"
-        "table = pa.table({'user_id': [f'u{k % 400_000}' for k in range(n)], 'item_id': ['1'] * n})\n"
-        "hr.load(table, hr.Domain(['1'], max_users=800_000), where=sys.argv[1])\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program, where], capture_output=True, text=True)
-    assert "hushrec.errors.DataError: this needs more memory, or more room for temporary files" in done.stderr
-    assert "duckdb" not in done.stderr.rpartition("Traceback")[2]
+def test_a_disk_without_room_for_what_spills_is_named(where):
+    said = ran(SPILLS, where).stderr
+    assert "hushrec.errors.DataError: this needs more memory, or more room for temporary files" in said
+    assert "duckdb" not in said.rpartition("Traceback")[2]

@@ -9,8 +9,9 @@ import pytest
 from hushrec.data.domain import Domain
 from hushrec.data.dropped import Dropped
 from hushrec.data.load import load
-from support.refusals import DOMAIN, refused, rows
+from support.refusals import refused, rows
 
+ASKING = Domain(["10"], scale=(1, 5, 1), max_users=99, personal_epsilon={"strict": 0.5})
 ROW = {"user": "a", "item": "10", "rating": 3}
 
 
@@ -24,60 +25,56 @@ def path(tmp_path):
     return tmp_path / "r.jsonl"
 
 
-def of(path, name, cells, domain=DOMAIN):
-    """Who is left of records with these cells, one person each, and what happened to the others."""
-    cells = [cell if isinstance(cell, str) else json.dumps(cell) for cell in cells]
-    users = [f'"{k}"' if name != "user_id" else cell for k, cell in enumerate(cells)]
-    rest = {"item_id": '"10"', "rating": "3"}
-    records = []
-    for user, cell in zip(users, cells, strict=True):
-        record = {"user_id": user, **rest, name: cell}
-        records.append("{" + ", ".join(f'"{key}": {value}' for key, value in record.items()) + "}")
-    path.write_bytes(lines(*records))
+def became(path, name, cells, domain=ASKING):
+    """What each cell of a column became, by the number of its record, and what was lost."""
+    rest = {"user_id": "k", "item_id": '"10"', "rating": "3"}
+    rows = [rest | {"user_id": str(k), name: cell} for k, cell in enumerate(cells)]
+    members = [", ".join(f'"{key}": {cell}' for key, cell in row.items()) for row in rows]
+    path.write_bytes(lines(*("{" + row + "}" for row in members)))
     people = load(path, domain)
-    return people.table().to_pylist(), replace(people.dropped, records=0)
+    return {row["user_id"]: row.get(name) for row in people.table().to_pylist()}, replace(
+        people.dropped, records=0
+    )
 
 
 def test_ids_are_text_or_whole_numbers_as_they_are_written(path):
-    whole = ['"7"', "7", '"007"', '" 7 "', "9007199254740993", "-7", '"1e3"', '"7.0"', "9" * 30, '"\\u00e9"']
-    found, dropped = of(path, "user_id", [*whole, '"e\\u0301"'])
-    assert sorted({row["user_id"] for row in found}) == sorted({"7", "007", " 7 ", "9007199254740993"} |
-        {"-7", "1e3", "7.0", "9" * 30, "é"})  # fmt: skip
+    whole = ['"7"', "7", '"007"', '" 7 "', "9007199254740993", "-7", '"1e3"', '"7.0"', "9" * 30, '"e\\u0301"']
+    found, dropped = became(path, "user_id", [*whole, '"\\u00e9"'])
+    assert {*found} == {"7", "007", " 7 ", "9007199254740993", "-7", "1e3", "7.0", "9" * 30, "é"}
     assert dropped == Dropped(duplicate=2)
     other = ["7.0", "7e0", "true", "[7]", '{"x": 7}', "NaN"]
-    assert of(path, "user_id", other) == ([], Dropped(other_type=6))
-    assert of(path, "item_id", ["10.0", "false", "[]"]) == ([], Dropped(other_type=3))
-    assert of(path, "user_id", ["null", '""', '"a\\u0000b"']) == ([], Dropped(user_id=3))
+    for name in ("user_id", "item_id"):
+        assert became(path, name, other) == ({}, Dropped(other_type=6))
+        assert became(path, name, ["null", '""', '"a\\u0000b"']) == ({}, Dropped(**{name: 3}))
 
 
-def test_ratings_are_numbers_or_text_that_holds_numbers(path):
-    found, dropped = of(path, "rating", ["3", "3.4", '"3"', '" 3e0 "', "9", "-1e300", '"2.5"'])
-    assert [row["rating"] for row in found] == [3, 3, 3, 3, 5, 1, 3]
-    assert dropped == Dropped(clamped=2, rounded=2)
-    nothing = ["true", "null", "[3]", '{"x": 3}', '"3,5"', '"1_0"', "NaN", "Infinity", "1e400", '"nan"', '""']
-    assert of(path, "rating", nothing) == ([], Dropped(rating=len(nothing)))
+NEW_YEAR = ["1704067200", "1704067200.9", '"2024-01-01"', '"2024-01-01T01:00+01:00"', '"1704067200"']
+NO_NUMBERS = ["true", "null", "[3]", '{"x": 3}', '"3,5"', '"1_0"', "NaN", "Infinity", "1e400", '"nan"', '""']
+NO_TIMES = ["true", "null", "[1]", '"soon"', "-5"]
+CELLS = {
+    "rating": {"3": 3, "3.4": 3, '"3"': 3, '" 3e0 "': 3, "9": 5, "-1e300": 1, '"2.5"': 3},
+    "personal_epsilon": {"1": 1, "0.25": 0.25, '"2"': 2, '"strict"': 0.5, '" strict "': 0.5},
+    "timestamp": dict.fromkeys(NEW_YEAR, 1704067200) | dict.fromkeys(NO_TIMES, 0),
+}
+LOST = {
+    "rating": (NO_NUMBERS, {"clamped": 2, "rounded": 2}),
+    "personal_epsilon": (["true", "null", "[1]", '"x"', "-1", "1e999"], {}),
+    "timestamp": ([], {"timestamp": len(NO_TIMES)}),
+}
 
 
-def test_times_are_seconds_or_iso_text(path):
-    times = ["1704067200", "1704067200.9", '"2024-01-01"', '"2024-01-01T01:00+01:00"', '"1704067200"']
-    found, dropped = of(path, "timestamp", times)
-    assert ({row["timestamp"] for row in found}, dropped) == ({1704067200}, Dropped())
-    found, dropped = of(path, "timestamp", ["true", "null", "[1]", '"soon"', "-5"])
-    assert ({row["timestamp"] for row in found}, dropped) == ({0}, Dropped(timestamp=5))
-
-
-def test_requested_epsilons_are_numbers_or_classes(path):
-    domain = Domain(["10"], scale=(1, 5, 1), max_users=9, personal_epsilon={"strict": 0.5})
-    found, dropped = of(path, "personal_epsilon", ["1", "0.25", '"2"', '"strict"', '" strict "'], domain)
-    assert [row["personal_epsilon"] for row in found] == [1, 0.25, 2, 0.5, 0.5]
-    found, dropped = of(path, "personal_epsilon", ["true", "null", "[1]", '"x"', "-1", "1e999"], domain)
-    assert (found, dropped) == ([], Dropped(personal_epsilon=6))
+@pytest.mark.parametrize("name", CELLS)
+def test_numbers_and_times_are_numbers_or_text_that_holds_them(path, name):
+    kept, (none, changed) = CELLS[name], LOST[name]
+    found, dropped = became(path, name, [*kept, *none])
+    assert found == {str(k): value for k, value in enumerate(kept.values())}
+    assert dropped == Dropped(**{name: len(none)} | changed)
 
 
 def test_a_rating_that_interactions_do_not_use_is_seen(path):
     given = Domain(["10"], max_users=9)
-    assert of(path, "rating", ["1", '"1"', "true", "null", "1.0", '""'], given)[1] == Dropped()
-    assert of(path, "rating", ["2", "false", "[1]", '"up"'], given)[1] == Dropped(unused=4)
+    assert became(path, "rating", ["1", '"1"', "true", "null", "1.0", '""'], given)[1] == Dropped()
+    assert became(path, "rating", ["2", "false", "[1]", '"up"'], given)[1] == Dropped(unused=4)
 
 
 @pytest.mark.parametrize("name", ["r.jsonl", "r.ndjson.gz", "r[1]'*.jsonl"])
@@ -99,27 +96,23 @@ def test_any_key_is_a_name(path):
     assert rows(path) == [("a", "10", 3.0)]
 
 
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ("SECRET", "row 2: this line is not one JSON object"),
-        ('{"user":"SECRET"', "row 2: this line is not one JSON object"),
-        ('["SECRET"]', "row 2: this line is not one JSON object"),
-        ('"SECRET"', "row 2: this line is not one JSON object"),
-        (json.dumps(ROW) * 2 + '"SECRET"', "row 2: this line is not one JSON object"),
-        (json.dumps(ROW) + " " + json.dumps({"user": "SECRET"}), "row 2: this line is not one JSON object"),
-        ('{"user":"SECRET\\ud800","item":"10","rating":3}', "row 2: this line is not one JSON object"),
-        ('{"user":"SECRET","user":"x","item":"10","rating":3}', "row 2: this line is not one JSON object"),
-        ('{"user":"' + "SECRET" * 6_000_000 + '","item":"10","rating":3}', "over 1048576 bytes"),
-        (json.dumps({"user": "unicode line 99: SECRET"})[:-1], "row 2: this line is not one JSON object"),
-        (json.dumps(ROW) + "\r" + json.dumps({"user": "SECRET"}), "this line is not one JSON object"),
-    ],
-)
-def test_what_is_no_object_is_refused_with_its_row(path, bad, message):
+NO_OBJECTS = [
+    *("SECRET", '{"user":"SECRET"', '["SECRET"]', '"SECRET"', json.dumps(ROW) * 2 + '"SECRET"'),
+    json.dumps(ROW) + " " + json.dumps({"user": "SECRET"}),
+    '{"user":"SECRET\\ud800","item":"10","rating":3}',
+    '{"user":"SECRET","user":"x","item":"10","rating":3}',
+    json.dumps({"user": "unicode line 99: SECRET"})[:-1],
+    json.dumps(ROW) + "\r" + json.dumps({"user": "SECRET"}),
+]
+LONG = '{"user":"' + "SECRET" * 6_000_000 + '","item":"10","rating":3}'
+
+
+@pytest.mark.parametrize("bad", [*NO_OBJECTS, pytest.param(LONG, id="long")])
+def test_what_is_no_object_is_refused_with_its_row(path, bad):
     path.write_bytes(lines(ROW, bad, ROW))
     said = refused(path)
-    assert message in said
-    assert said.startswith(str(path))
+    assert ("over 1048576 bytes" if bad is LONG else "this line is not one JSON object") in said
+    assert said.startswith(f"{path}, row " if "\r" in bad else f"{path}, row 2: ")
 
 
 def test_a_file_without_records_is_valid(path, tmp_path):

@@ -18,13 +18,8 @@ from support.refusals import rows_of
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/load.md").read_text("utf-8")
 SECTION = PAGE.partition("## A database\n")[2].partition("\n## ")[0]
-SHOWN = dict(
-    zip(
-        ("psycopg", "sqlite3", "adbc"),
-        re.findall(r"^```python\n(.*?)^```", SECTION, re.M | re.S),
-        strict=True,
-    )
-)
+BLOCKS = re.findall(r"^```python\n(.*?)^```", SECTION, re.M | re.S)
+SHOWN = dict(zip(("psycopg", "sqlite3", "adbc"), BLOCKS, strict=True))
 ADDRESS = "postgresql://reader@db.example/shop"
 NOON = "2024-01-31 12:00:00+00:00"
 GIVEN = [
@@ -33,16 +28,9 @@ GIVEN = [
     (None, "7", 3, NOON),
     (2**53 + 1, "007", 2, NOON),
 ]
-KEPT = [
-    ("9007199254740992", "007", 5.0, 0),
-    ("9007199254740993", "007", 2.0, 1706702400),
-    ("9007199254740993", "7", 1.0, 1706702400),
-]
-
-
-@pytest.fixture
-def domain():
-    return hr.Domain(["007", "7"], scale=(1, 5, 1), max_users=9)
+LARGE = ("9007199254740992", "9007199254740993")
+KEPT = [(LARGE[0], "007", 5.0, 0), (LARGE[1], "007", 2.0, 1706702400), (LARGE[1], "7", 1.0, 1706702400)]
+DOMAIN = hr.Domain(["007", "7"], scale=(1, 5, 1), max_users=9)
 
 
 @pytest.fixture
@@ -68,12 +56,12 @@ def server(postgres):
     return address
 
 
-def typed(name, address, domain):
+def typed(name, address):
     """What a block of the page loads; of the one that fits, the rows that it would fit to."""
     fit = SimpleNamespace(
         load=hr.load, CovarianceSVD=hr.CovarianceSVD, fit=lambda people, *_, **__: people.gathered()
     )
-    names = {"hr": fit, "domain": domain, "budget": None, "pl": pl, "pd": pd, "closing": closing}
+    names = {"hr": fit, "domain": DOMAIN, "budget": None, "pl": pl, "pd": pd, "closing": closing}
     names |= {"sqlite3": sqlite3, "psycopg": psycopg, "adbc_driver_postgresql": adbc_driver_postgresql}
     code = SHOWN[name]
     assert ADDRESS in code or name == "sqlite3"
@@ -83,29 +71,26 @@ def typed(name, address, domain):
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("name", ["psycopg", "adbc"])
-def test_rows_of_postgresql_are_loaded_as_the_page_shows(name, server, domain):
-    read = typed(name, server, domain)
+def test_rows_of_postgresql_are_loaded_as_the_page_shows(name, server):
+    read = typed(name, server)
     assert rows_of(read) == KEPT
     assert read.dropped.timestamp == 1
 
 
-def test_a_data_frame_of_sqlite_is_loaded_as_the_page_shows(shop, domain):
-    read = typed("sqlite3", shop, domain)
+def test_a_data_frame_of_sqlite_is_loaded_as_the_page_shows_and_a_stream_too(shop):
+    read = typed("sqlite3", shop)
     assert [row[:3] for row in rows_of(read)] == [row[:3] for row in KEPT]
-
-
-def test_a_stream_of_sqlite_is_loaded(shop, domain):
     with adbc_driver_sqlite.dbapi.connect(shop) as connection, connection.cursor() as cursor:
         cursor.execute(
             "SELECT CAST(user_id AS TEXT) AS user_id, item_id, stars AS rating, given_at AS timestamp "
             "FROM given"
         )
-        with hr.load(cursor.fetch_record_batch(), domain, where="disk") as people:
+        with hr.load(cursor.fetch_record_batch(), DOMAIN, where="disk") as people:
             assert rows_of(people.gathered()) == KEPT
 
 
 @pytest.mark.postgres
-def test_a_connection_that_is_cut_is_an_error(postgres, server, domain):
+def test_a_connection_that_is_cut_is_an_error(postgres, server):
     with (
         adbc_driver_postgresql.dbapi.connect(server) as connection,
         connection.cursor() as cursor,
@@ -119,4 +104,4 @@ def test_a_connection_that_is_cut_is_an_error(postgres, server, domain):
             f"WHERE datname = '{server.rpartition('/')[2]}' AND query LIKE 'COPY%'"
         )
         with pytest.raises(hr.errors.DataError, match="the table cannot be read"):
-            hr.load(stream, domain)
+            hr.load(stream, DOMAIN)

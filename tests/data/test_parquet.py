@@ -1,5 +1,6 @@
 """Files of Parquet: what they give, and what damage does. Their types are those of test_tables."""
 
+import itertools
 import random
 import subprocess
 import sys
@@ -58,10 +59,9 @@ def test_what_is_no_parquet_is_refused(path):
 def test_text_that_is_not_utf_8_is_refused_where_it_is_read(path):
     bad = pa.array([b"SECRET7", b"SECRET\xff"]).view(pa.string())
     made = {"user": ["x", "y"], "item": ["10", "20"], "rating": ["1", "2"]}
-    for role in made:
-        for dictionary in (True, False):
-            pq.write_table(pa.table(made | {role: bad}), path, use_dictionary=dictionary)
-            assert "is damaged or cut short" in refused(path)
+    for role, dictionary in itertools.product(made, (True, False)):
+        pq.write_table(pa.table(made | {role: bad}), path, use_dictionary=dictionary)
+        assert "is damaged or cut short" in refused(path)
     pq.write_table(pa.table(made | {"note": bad}), path)
     assert len(rows(path)) == 2
 
@@ -101,18 +101,12 @@ def test_a_bomb_is_refused_before_it_is_read(path):
     """A few kB of ten million equal rows, or of a few long texts: the file says so, and is not unpacked."""
     ones = pl.select(pl.repeat(1, 10_000_000, dtype=pl.Int8)).to_series()
     long = ["SECRET" * 300_000 + str(n) for n in range(50)]
-    for table in (
-        {"user": ones, "item": ones, "rating": ones},
-        {"user": long, "item": ["10"] * 50, "rating": [1] * 50},
-    ):
+    for user, rest in ((ones, ones), (long, [10] * 50)):
+        table = {"user": user, "item": rest, "rating": rest}
         pl.DataFrame(table).write_parquet(path)
         assert path.stat().st_size < 800_000
         assert "unpacks to over 100 times its size" in refused(path)
-
-
-def test_max_bytes_is_a_bound(path):
-    pl.DataFrame({"user": ["SECRET7"] * 1000, "item": ["10"] * 1000, "rating": [1] * 1000}).write_parquet(
-        path
-    )
+    few = {"user": ["SECRET7"] * 1000, "item": ["10"] * 1000, "rating": [1] * 1000}
+    pl.DataFrame(few).write_parquet(path)
     assert "more than 9999 bytes; if it should, pass a larger max_bytes" in refused(path, max_bytes=9999)
     assert rows(path, max_bytes=99_999) == [("SECRET7", "10", 1.0)]

@@ -64,15 +64,6 @@ def test_a_name_with_signs_of_a_pattern_is_a_name(tmp_path):
     assert [user for user, *_ in rows(tmp_path)] == ["1", "["]
 
 
-def test_files_are_counted_once(folder):
-    domain = Domain(["10", "20"], counts=9, max_users=9)
-    with pytest.raises(DataError, match=r"a\.csv is named twice, so its records would count twice"):
-        load([folder, folder / "more" / ".." / "a.csv"], domain)
-    assert "is named twice" in refused([f"{folder}/*.csv", f"{folder}/a*"])
-    assert "is named twice" in refused([folder / "a.csv", Path(f"{folder}/./a.csv")])
-    assert "there is no file to read" in refused([])
-
-
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
 def test_partition_columns_are_read(tmp_path, suffix):
     write = {"parquet": "write_parquet", "csv": "write_csv", "jsonl": "write_ndjson"}[suffix]
@@ -83,6 +74,8 @@ def test_partition_columns_are_read(tmp_path, suffix):
         getattr(some, write)(place / f"part.{suffix}")
     for source in (tmp_path / "ratings", f"{tmp_path}/ratings/*/*/*.{suffix}", f"{tmp_path}/ratings/year=*"):
         assert rows(source) == CLEAN
+    given = load(tmp_path / "ratings", Domain(["10", "20"], max_users=9))
+    assert given.dropped.unused == 4, "a rating in the name of a folder is seen"
     # A column that the file has itself is the file's, and one that is not asked for is not read.
     assert rows(tmp_path / "ratings", columns={"timestamp": "year"}) == CLEAN
     assert "no column for rating" in refused(tmp_path / "ratings" / "year=5" / "rating=1")
@@ -116,6 +109,13 @@ def test_a_requested_epsilon_in_a_folder_is_never_passed_over(tmp_path):
 
 
 def test_what_is_no_source_is_explained(folder, tmp_path):
+    domain = Domain(["10", "20"], counts=9, max_users=9)
+    assert "a.csv is named twice, so its records would count twice" in refused(
+        [folder, folder / "more" / ".." / "a.csv"], domain
+    )
+    assert "is named twice" in refused([f"{folder}/*.csv", f"{folder}/a*"])
+    assert "is named twice" in refused([folder / "a.csv", Path(f"{folder}/./a.csv")])
+    assert "there is no file to read" in refused([])
     (tmp_path / "empty").mkdir()
     assert "without files of ratings" in refused(tmp_path / "empty")
     assert "matches no file" in refused(tmp_path / "nosuch" / "*.csv")
@@ -127,22 +127,15 @@ def test_what_is_no_source_is_explained(folder, tmp_path):
     assert "d.csv: some files lack the column timestamp" in refused(folder)
     (folder / "manifest.json").write_bytes(b"{}")
     assert "load it alone" in refused([folder, tmp_path / "other.csv"])
-
-
-def test_deleted_rows_of_a_versioned_table_are_not_read(folder):
+    (folder / "manifest.json").unlink()
     (folder / "_delta_log").mkdir()
     assert "files also hold deleted rows" in refused(folder)
-
-
-def test_a_zip_archive_is_refused_with_the_fix(tmp_path):
-    archive = tmp_path / "r.zip"
+    archive = tmp_path / "packed" / "r.zip"
+    archive.parent.mkdir()
     archive.write_bytes(b"PK")
-    for source in (archive, archive / "ml" / "ratings.csv", f"{archive}/*/ratings.csv", tmp_path):
+    for source in (archive, archive / "ml" / "ratings.csv", f"{archive}/*/ratings.csv", archive.parent):
         for options in ({}, {"format": "csv"}):
             assert "r.zip is a zip archive: unzip it first" in refused(source, **options)
-
-
-def test_an_address_is_refused_without_its_password():
     for given in ("postgresql://ann:hunter2@host/db", "postgresql:/ann:hunter2@host/db"):
         with pytest.raises(DataError, match="an address") as caught:
             parts_of(given, PLAIN)

@@ -21,11 +21,12 @@ ORDERS = st.randoms(use_true_random=False)
 def made(counts, seed=0):
     rng = default_rng(seed)
     rows = [
-        (f"u{user}", str(item), int(rng.integers(1, 6)), int(rng.integers(0, 30)))
+        (f"u{user}", str(item), int(rng.integers(1, 6)), int(rng.integers(0, 30)), user / 4)
         for user, count in enumerate(counts)
         for item in rng.choice(N_ITEMS, count, replace=False)
     ]
-    return pl.DataFrame(rows, schema=["user_id", "item_id", "rating", "timestamp"], orient="row")
+    names = ["user_id", "item_id", "rating", "timestamp", "personal_epsilon"]
+    return pl.DataFrame(rows, schema=names, orient="row")
 
 
 def people_of(frame, **kind):
@@ -69,19 +70,16 @@ def test_parts_are_a_partition_whatever_the_order_of_rows(split, counts, random)
         assert (rows(train), rows(test)) == tuple(map(rows, parts))
 
 
-@pytest.mark.parametrize("split", SPLITS.values(), ids=SPLITS)
-def test_interactions_are_divided_too(split):
-    people = people_of(made([40] * 3), counts=9)
-    for train, test in split(people, 1):
+@pytest.mark.parametrize("split", SPLITS)
+def test_interactions_are_divided_too_and_another_seed_splits_otherwise(split):
+    people = people_of(made([40] * 20), counts=9)
+    one, same, other = ([*SPLITS[split](people, seed)] for seed in (1, 1, 2))
+    for train, test in one:
         assert sorted(rows(train) + rows(test)) == sorted(rows(people))
         assert 0 < test.n_entries < people.n_entries
-
-
-@pytest.mark.parametrize("split", [SPLITS["holdout"], SPLITS["kfold"]])
-def test_another_seed_splits_otherwise(split):
-    people = of([40] * 20)
-    one, same, other = (rows(next(iter(split(people, seed)))[1]) for seed in (1, 1, 2))
-    assert one == same != other
+    tests = [rows(parts[0][1]) for parts in (one, same, other)]
+    assert tests[0] == tests[1]
+    assert (tests[0] != tests[2]) == (split in ("holdout", "kfold"))
 
 
 @pytest.mark.parametrize(("fraction", "size"), [(0, 0), (0.1, 20), (0.333, 67), (1, 200)])
@@ -108,7 +106,10 @@ def test_latest_is_by_timestamp_then_catalogue():
     assert test.n_entries == len(expected)
 
 
-def test_wrong_requests_are_explained():
+def test_nothing_splits_into_nothing_and_wrong_requests_are_explained():
+    for train, test in (holdout(of([]), 0.5, 0), since(of([]), fraction=0.5)):
+        assert train.n_entries == test.n_entries == 0
+        assert np.array_equal(test.indptr, [0])
     people, timed, moment = people_of(made([9]).drop("timestamp")), of([9]), "either time or fraction"
     for wrong, message in (
         (lambda: holdout(people, 1.5, 0), "between 0 and 1"),
@@ -128,12 +129,6 @@ def test_wrong_requests_are_explained():
             wrong()
 
 
-def test_nothing_splits_into_nothing():
-    for train, test in (holdout(of([]), 0.5, 0), since(of([]), fraction=0.5)):
-        assert train.n_entries == test.n_entries == 0
-        assert np.array_equal(test.indptr, [0])
-
-
 # -- people held out whole --------------------------------------------------------------------------------
 
 
@@ -148,17 +143,13 @@ def test_people_are_held_out_whole_and_only_those_with_enough():
     given_by = dict(zip(people.users.to_pylist(), people.counts.tolist(), strict=True))
     assert [given_by[user] for user in test.users.to_pylist()] == (fold_in.counts + test.counts).tolist()
     assert test.counts.tolist() == [{20: 6, 5: 2}[count] for count in (fold_in.counts + test.counts).tolist()]
+    for fraction in (0.001, 0.999):  # something to fold in, and something to find
+        _, fold_in, test = held_out_people(of([2, 3, 60]), 3, 0, fraction=fraction, least=2)
+        assert fold_in.counts.min() == test.counts.min() == 1
     everybody = held_out_people(people, 40, 0)  # all who have five or more
     assert named(everybody[0]) == {f"u{user}" for user in range(30, 40)}
     with pytest.raises(DataError, match="fewer than 41 people have 5 items or more; lower people or least"):
         held_out_people(people, 41, 0)
-
-
-def test_each_held_out_person_has_something_to_fold_in_and_something_to_find():
-    people = of([2, 3, 60])
-    for fraction in (0.001, 0.999):
-        _, fold_in, test = held_out_people(people, 3, 0, fraction=fraction, least=2)
-        assert fold_in.counts.min() == test.counts.min() == 1
 
 
 def test_held_out_items_are_random_and_so_are_the_people():
@@ -190,12 +181,6 @@ def test_people_are_the_same_whatever_the_order_of_rows(counts, random):
 # -- one moment for everybody -----------------------------------------------------------------------------
 
 
-def test_everything_since_a_moment_is_the_test_part():
-    train, test = since(of([20, 30, 7]), time=12)
-    assert train.timestamps.max() < 12 <= test.timestamps.min()
-    assert train.n_entries + test.n_entries == 57
-
-
 @pytest.mark.parametrize(("fraction", "least"), [(0, 0), (0.1, 10), (0.5, 50), (1, 100)])
 def test_the_last_fraction_is_a_moment_too(fraction, least):
     """Thirty moments for a hundred ratings: those of one moment stay together."""
@@ -204,5 +189,6 @@ def test_the_last_fraction_is_a_moment_too(fraction, least):
     assert test.n_entries >= least
     if least:
         moment = test.timestamps.min()
+        assert since(people, time=moment)[1].digest() == test.digest()
         assert (test.timestamps > moment).sum() < least
         assert train.n_entries == (people.timestamps < moment).sum()

@@ -6,15 +6,17 @@ import gzip
 import io
 import os
 import tracemalloc
+from dataclasses import FrozenInstanceError
 
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hushrec.data.domain import Domain
 from hushrec.data.load import load
 from hushrec.data.readers.sources import recognise
-from hushrec.data.reading import FORMATS
+from hushrec.data.reading import FORMATS, PLAIN, Reading
 from hushrec.errors import DataError
 from support.pipes import piped
 from support.refusals import DOMAIN, refused, rows
@@ -80,6 +82,9 @@ def test_the_dialect_is_what_is_said(tmp_path):
     path.write_bytes(b"user;item;rating\n1;10;3,5\n1;30;5\n2;20;1,0\n2;30;1.000\n")
     assert rows(path, separator=";", decimal=",") == BARE  # 1.000 might be a thousand or a one: dropped
     assert rows(path, separator=";") == [("1", "30", 5.0), ("2", "30", 1.0)]
+    domain = Domain(["1"], max_users=9, personal_epsilon={"v1.0": 3, "a,b": 4})
+    path.write_text("user;item;epsilon\nw;1;v1.0\nx;1;a,b\ny;1;0,5\nz;1;0.5\n")
+    assert [row[2] for row in rows(path, domain, separator=";", decimal=",")] == [3, 4, 0.5]
     for separator in (" ", "'", "\\", "|", "\t", "\0"):
         path.write_text(separator.join(("user", "item", "rating", "1\n1", "10", "4", "x\n")))
         assert rows(path, separator=separator) == BARE[:1]
@@ -107,26 +112,16 @@ def test_positions_say_that_there_is_no_header(tmp_path):
     assert rows(path, columns=places) == [("1\n1", "10", 4.0)]
 
 
-def test_names_are_mapped(tmp_path):
-    (tmp_path / "r").write_bytes(b"who,what,rating,user\n1,10,4,x\n1,30,5,x\n2,20,1,x\n")
-    columns = {"user_id": "who", "item_id": "what"}
-    assert rows(tmp_path / "r", columns=columns, format="csv") == BARE
-
-
-@pytest.mark.parametrize("name", ["r.csv", "r.csv.gz"])
-def test_a_file_without_records_is_valid_whatever_it_holds(tmp_path, name):
-    pack = gzip.compress if name.endswith("gz") else bytes
-    for content in (b"user,item,rating", b"user,item,rating\r\n", b"\xef\xbb\xbfuser,item,rating\n\n"):
+@pytest.mark.parametrize(("name", "pack"), [("r.csv", bytes), ("r.csv.gz", gzip.compress)])
+def test_a_file_without_records_is_valid_whatever_it_holds(tmp_path, name, pack):
+    (tmp_path / "more.csv").write_bytes(b"user,item,rating,timestamp\na,10,1,7\n")
+    for content in (HEAD.strip(), HEAD.replace(b"\n", b"\r\n"), b"\xef\xbb\xbf" + HEAD + b"\n", b"", b"\n\n"):
         (tmp_path / name).write_bytes(pack(content))
         assert rows(tmp_path / name) == []
-    for content in (b"", b"\n\n"):
-        (tmp_path / name).write_bytes(pack(content))
-        assert rows(tmp_path / name) == []
-        (tmp_path / "more.csv").write_bytes(b"user,item,rating,timestamp\na,10,1,7\n")
-        assert len(rows([tmp_path / name, tmp_path / "more.csv"])) == 1
-        assert rows(tmp_path / name, columns={"user_id": 5, "item_id": 1, "rating": 2}) == []
-        for format in ("u.data", "dat", "text"):
-            assert rows(tmp_path / name, format=format) == []
+        if not content.strip():
+            assert len(rows([tmp_path / name, tmp_path / "more.csv"])) == 1
+            assert rows(tmp_path / name, columns={"user_id": 5, "item_id": 1, "rating": 2}) == []
+            assert [rows(tmp_path / name, format=format) for format in ("u.data", "dat", "text")] == [[]] * 3
 
 
 def test_a_name_with_signs_of_a_pattern_is_a_name(tmp_path):
@@ -200,31 +195,35 @@ def test_what_is_no_table_is_refused_with_its_row(tmp_path, name, content, messa
     assert said.startswith(str(tmp_path / name))
 
 
-def test_the_file_at_fault_is_named(tmp_path):
-    for name, content in {"a": b"x,10,1\n", "b": b"SECRET,10\n", "c": b"y,20,2\n"}.items():
-        (tmp_path / f"{name}.csv").write_bytes(HEAD + content)
-    assert refused(f"{tmp_path}/*.csv").startswith(f"{tmp_path}/b.csv, row 2: 2 field(s)")
-
-
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
         ("ratings", {}, "does not tell the format; give format= one of csv"),
         ("ratings.xlsx", {}, "does not tell the format"),
         ("ratings.parquet.gz", {}, "damaged"),
-        ("ratings.feather", {}, r"Arrow IPC files are not read; give the table: pyarrow.feather.read_table"),
+        ("ratings.feather", {}, "Arrow IPC files are not read; give the table: pyarrow.feather.read_table"),
         ("ratings.dat", {"separator": ";"}, "separator= apply to the formats csv and tsv, not to dat"),
         ("ratings.txt", {"decimal": ","}, "apply to the formats csv and tsv"),
         ("ratings.jsonl", {"quotes": False}, "apply to the formats csv and tsv"),
         ("ratings.parquet", {"separator": ";", "decimal": ","}, "separator= and decimal= apply to"),
-        ("none.csv", {}, "does not exist"),
+        ("r.csv", {"format": "xml"}, "format='xml' is unknown; the formats are csv, tsv, u.data"),
+        ("r.csv", {"decimal": "·"}, "decimal='·' is not a decimal sign; give"),
+        *(("r.csv", {"separator": mark}, "one ASCII character, not a quote") for mark in ("::", "", *'é"\n')),
     ],
 )
 def test_a_wrong_request_is_explained(tmp_path, name, options, message):
-    if name != "none.csv":
-        (tmp_path / name).write_bytes(HEAD)
+    (tmp_path / name).write_bytes(HEAD)
     with pytest.raises(DataError, match=message):
         rows(tmp_path / name, **options)
+
+
+def test_what_is_said_of_files_of_text_is_named_and_stays():
+    assert PLAIN.of_text == [] == Reading(columns={"user_id": "who"}, max_bytes=9).of_text
+    said = Reading(format="tsv", separator=";", decimal=",", quotes=False).of_text
+    assert said == ["format=", "separator=", "decimal=", "quotes="]
+    assert Reading() == PLAIN
+    with pytest.raises(FrozenInstanceError):
+        PLAIN.decimal = ","
 
 
 def test_the_name_tells_the_format(tmp_path):
@@ -234,20 +233,16 @@ def test_the_name_tells_the_format(tmp_path):
     assert set(names.values()) == set(FORMATS)
 
 
-def test_a_file_that_is_not_readable_is_named(tmp_path, monkeypatch):
+def test_the_file_at_fault_is_named(tmp_path, monkeypatch):
+    for name, content in {"a": b"x,10,1\n", "b": b"SECRET,10\n", "c": b"y,20,2\n"}.items():
+        (tmp_path / f"{name}.csv").write_bytes(HEAD + content)
+    assert refused(f"{tmp_path}/*.csv").startswith(f"{tmp_path}/b.csv, row 2: 2 field(s)")
+
     def denied(*_args, **_kwargs):
         raise PermissionError(13, "Permission denied")
 
-    (tmp_path / "r.csv").write_bytes(HEAD)
     monkeypatch.setattr("hushrec.data.readers.delimited.open", denied, raising=False)
-    assert "r.csv cannot be opened: Permission denied" in refused(tmp_path / "r.csv")
-
-
-def test_without_a_place_for_temporary_files_the_fix_is_named(tmp_path, monkeypatch):
-    (tmp_path / "r.txt").write_bytes(b"a 10 1\n")
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nosuch"))
-    with pytest.raises(DataError, match="name another folder for them in TMPDIR"):
-        load(tmp_path / "r.txt", DOMAIN)
+    assert "a.csv cannot be opened: Permission denied" in refused(tmp_path / "a.csv")
 
 
 @pytest.mark.parametrize("name", ["r.csv.gz", "r.txt.gz", "r.csv.zst", "r.jsonl.zst"])

@@ -1,6 +1,8 @@
-"""Records in Spark become the people that ``load`` finds, however Spark cuts and repeats its tasks."""
+"""What Spark reads becomes the people that ``load`` finds, however Spark cuts and repeats its tasks."""
 
 import datetime
+import gzip
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -10,15 +12,18 @@ import pytest
 from hushrec.data.domain import Domain
 from hushrec.data.dropped import Dropped
 from hushrec.data.load import load
+from hushrec.data.readers.columns import RATED
+from hushrec.data.reading import Reading
 from hushrec.data.spark import records
 from hushrec.data.spark.people import counts_in
-from hushrec.data.spark.records import load_spark
+from hushrec.data.spark.records import Records, load_spark, of_roles, opened
 from hushrec.errors import DataError
 
 pytestmark = pytest.mark.spark
 
 FULL = pytest.mark.full
 CLASSES = {"strict": 0.5, "loose": 9}
+DOMAIN = Domain(range(12), scale=(1, 5, 0.5), max_users=99)
 
 
 @pytest.fixture(scope="module")
@@ -41,20 +46,22 @@ def table():
     return pl.DataFrame(cells)
 
 
-def domains():
-    """What people may give, each with the columns that its records have."""
-    people = {"max_users": 200, "max_per_user": 9}
-    asking = {"personal_epsilon": CLASSES, **people}
-    yield "ratings that ask", Domain(range(30), scale=(1, 5, 0.5), **asking), []
-    yield "ratings", Domain(range(30), scale=(1, 5, 0.5), **people), ["timestamp", "personal_epsilon"]
-    roster = [f"caf\u00e9{u}" for u in range(40)]
-    yield "roster", Domain(range(30), scale=(1, 5, 1), users=roster, **people), ["personal_epsilon"]
-    yield "likes", Domain(range(30), scale=(1, 5, 1), likes=4, **people), ["personal_epsilon"]
-    yield "interactions", Domain(range(30), **asking), []
-    yield "counts", Domain(range(30), counts=9, **people), ["personal_epsilon", "timestamp"]
+def domain(**facts):
+    return Domain(range(30), max_users=200, max_per_user=9, **facts)
 
 
-def same(made, ratings):
+ASKING = domain(scale=(1, 5, 0.5), personal_epsilon=CLASSES)
+KINDS = {
+    "ratings": (domain(scale=(1, 5, 0.5)), ["timestamp", "personal_epsilon"]),
+    "interactions": (domain(personal_epsilon=CLASSES), []),
+    "counts": (domain(counts=9), ["personal_epsilon", "timestamp"]),
+    "likes": (domain(scale=(1, 5, 1), likes=4), ["personal_epsilon"]),
+    "roster": (domain(scale=(1, 5, 1), users=[f"caf\u00e9{u}" for u in range(40)]), ["personal_epsilon"]),
+}
+"""What people may give, each with the columns that its records lack."""
+
+
+def require_same(made, ratings):
     """The same people with the same rows, and the same counts."""
     blocks = [block.table() for block in made.blocks()]
     rows = pl.from_arrow(pa.concat_tables([ratings.table()[:0], *blocks]))
@@ -62,19 +69,16 @@ def same(made, ratings):
     assert made.dropped == ratings.dropped
     assert made.has_personal_epsilon == ratings.has_personal_epsilon
     assert (made.n_users, made.n_entries) == (ratings.n_users, len(ratings.items))
-    return True
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[FULL] * (name in ("roster", "likes"))) for name, *_ in domains()]
-)
-def test_they_are_what_load_finds(spark, table, name):
-    domain, absent = next((domain, absent) for other, domain, absent in domains() if other == name)
+@pytest.mark.parametrize("kind", [*list(KINDS)[:3], *(pytest.param(k, marks=FULL) for k in list(KINDS)[3:])])
+def test_they_are_what_load_finds(spark, table, kind):
+    domain, absent = KINDS[kind]
     records = table.drop(absent)
     ratings = load(records, domain)
     assert ratings.dropped != Dropped(records=len(table))
     with load_spark(spark.createDataFrame(records.to_arrow()), domain, parts=3) as made:
-        assert same(made, ratings)
+        require_same(made, ratings)
 
 
 @pytest.mark.parametrize(
@@ -82,39 +86,35 @@ def test_they_are_what_load_finds(spark, table, name):
     [(1, 1), (2, 7), pytest.param(7, 64, marks=FULL), pytest.param(64, 2, marks=FULL)],
 )
 def test_however_they_are_cut_and_ordered(spark, table, partitions, parts):
-    _, domain, _ = next(domains())
-    ratings = load(table, domain)
+    ratings = load(table, ASKING)
     shuffled = table.sample(fraction=1.0, shuffle=True, seed=partitions)
     frame = spark.createDataFrame(shuffled.to_arrow()).repartition(partitions)
-    with load_spark(frame, domain, parts=parts) as made:
-        assert same(made, ratings)
+    with load_spark(frame, ASKING, parts=parts) as made:
+        require_same(made, ratings)
         assert made.n_blocks == parts
 
 
 def test_without_parts_the_records_are_counted(spark, table, monkeypatch):
-    _, domain, _ = next(domains())
     monkeypatch.setattr(records, "_RECORDS", 1000)
     frame = spark.createDataFrame(table.to_arrow())
-    with load_spark(frame, domain) as made:
+    with load_spark(frame, ASKING) as made:
         assert made.n_blocks == 4
         digest = made.digest()
-    with load_spark(frame.repartition(3), domain) as again:
+    with load_spark(frame.repartition(3), ASKING) as again:
         assert again.digest() == digest, "a digest depends on the records, not on the cluster"
 
 
 def test_small_batches_of_a_task_make_few_pieces(table):
     """Each piece is a row of the shuffle: a piece of every batch for every part took four times as long."""
-    _, domain, _ = next(domains())
     batches = table.to_arrow().to_batches(max_chunksize=10)
     assert len(batches) == 300
-    pieces = list(records._cleaned(iter(batches), domain, 7, text=False))
+    pieces = list(records._cleaned(iter(batches), ASKING, 7, text=False))
     assert sum(len(piece) for piece in pieces) == 7 + 1, "and one of counts"
 
 
 def test_tasks_that_fail_or_run_again_count_once(spark, table, tmp_path):
     """Planted beside it: an accumulator, which counts again what is lost and computed again."""
-    _, domain, _ = next(domains())
-    ratings = load(table, domain)
+    ratings = load(table, ASKING)
     counter = spark.sparkContext.accumulator(0)
     folder = str(tmp_path)
 
@@ -132,8 +132,8 @@ def test_tasks_that_fail_or_run_again_count_once(spark, table, tmp_path):
             raise RuntimeError("this executor is lost")
 
     frame = spark.createDataFrame(table.to_arrow()).repartition(2)
-    with load_spark(frame.mapInArrow(failing_once, frame.schema), domain, parts=2) as made:
-        assert same(made, ratings)
+    with load_spark(frame.mapInArrow(failing_once, frame.schema), ASKING, parts=2) as made:
+        require_same(made, ratings)
         assert len([*tmp_path.iterdir()]) == 2, "every task failed once"
         made._kept.unpersist(True)  # as if its executors were lost
         made.verify()
@@ -158,11 +158,10 @@ def test_tasks_that_fail_or_run_again_count_once(spark, table, tmp_path):
     ids=lambda value: value if isinstance(value, str) else str(value.dtype),
 )
 def test_columns_of_every_type(spark, role, cells):
-    domain = Domain(range(10), scale=(1, 5, 0.5), max_users=9)
     plain = {"user_id": list("abcab"), "item_id": list("00112"), "rating": [1, 2, 3, 4, 5]}
     records = pl.DataFrame(plain | {role: cells})
-    with load_spark(spark.createDataFrame(records.to_arrow()), domain, parts=2) as made:
-        assert same(made, load(records, domain))
+    with load_spark(spark.createDataFrame(records.to_arrow()), DOMAIN, parts=2) as made:
+        require_same(made, load(records, DOMAIN))
 
 
 @pytest.mark.parametrize(
@@ -181,8 +180,6 @@ def test_columns_of_every_type(spark, role, cells):
     ],
 )
 def test_structure_is_refused_before_any_job(spark, table, select, told):
-    domain = Domain(range(30), scale=(1, 5, 0.5), max_users=200)
-
     def never(batches):
         raise RuntimeError("a job runs")
         yield from batches
@@ -192,31 +189,160 @@ def test_structure_is_refused_before_any_job(spark, table, select, told):
     if "Rating_" in select:
         frame = frame.toDF("user_id", "item_id", "Rating", "rating_")
     with pytest.raises(DataError, match=told):
-        load_spark(frame, domain)
+        load_spark(frame, DOMAIN)
 
 
 def test_a_failure_in_spark_tells_no_cell(spark, capfd):
-    domain = Domain(range(3), scale=(1, 5, 1), max_users=9)
-    frame = spark.createDataFrame(
-        [("secret-7", "1", "secret-8")], "user_id string, item_id string, rating string"
-    )
+    columns = "user_id string, item_id string, rating string"
+    frame = spark.createDataFrame([("secret-7", "1", "secret-8")], columns)
     with pytest.raises(DataError, match="keep them private") as refused:
-        load_spark(frame.selectExpr("user_id", "item_id", "CAST(rating AS INT) AS rating"), domain)
+        load_spark(frame.selectExpr("user_id", "item_id", "CAST(rating AS INT) AS rating"), DOMAIN)
     assert "secret" not in str(refused.value)
     assert refused.value.__context__ is None
     assert "secret" not in "".join(capfd.readouterr())
 
 
 def test_nothing_at_all(spark):
-    domain = Domain(range(3), scale=(1, 5, 1), max_users=9)
     frame = spark.createDataFrame([], "user_id string, item_id string, rating double, epsilon double")
-    with load_spark(frame, domain) as made:
+    with load_spark(frame, DOMAIN) as made:
         assert (made.n_blocks, made.n_users, made.dropped) == (0, 0, Dropped())
         assert made.has_personal_epsilon, "which columns there are is known without a record"
-
-
-def test_parts_are_as_many_as_they_can_be(spark):
-    domain = Domain(range(3), scale=(1, 5, 1), max_users=9)
     for parts in (0, -1, 4097):
         with pytest.raises(DataError, match="1 to 4,096 parts"):
-            load_spark(spark.range(1), domain, parts=parts)
+            load_spark(frame, DOMAIN, parts=parts)
+
+
+# -- files, tables, databases ------------------------------------------------------------------------------
+
+USERS = ["007", "7", "NA", "null", 'say "so"', "a, b", "", " b ", "\\", "café"]
+
+
+@pytest.fixture(scope="module")
+def written():
+    """Records as files hold them."""
+    rows = [(USERS[n % 10], str(n % 13), str(n % 9 / 2 + 1), str(n)) for n in range(60)]
+    return pl.DataFrame(rows, schema=["userId", "movieId", "rating", "timestamp"], orient="row")
+
+
+def check(made, ratings):
+    with made:
+        require_same(made, ratings)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["r.csv", "folder", *(pytest.param(name, marks=FULL) for name in ("r.tsv", "r.csv.gz", "several"))],
+)
+def test_files_are_what_load_reads(spark, written, tmp_path, name):
+    path = tmp_path / name
+    if name == "r.csv.gz":
+        path.write_bytes(gzip.compress(written.write_csv().encode()))
+    elif name == "folder":
+        path.mkdir()
+        written[:30].write_parquet(path / "a.parquet")
+        written[30:].write_parquet(path / "b.parquet")
+    elif name == "several":
+        path = [tmp_path / "a.csv", str(tmp_path / "b.csv")]
+        written[:30].write_csv(path[0])
+        written[30:].write_csv(path[1])
+    else:
+        written.write_csv(path, separator="\t" if name == "r.tsv" else ",")
+    check(load_spark(path, DOMAIN, parts=2), load(path, DOMAIN))
+
+
+def test_names_of_folders_are_columns_of_text(spark, written, tmp_path):
+    """Spark alone would read ``007`` and ``7`` as one number, and merge two people."""
+    good = written.filter(pl.col("userId").is_in(["007", "7", "café"]))
+    for (user,), part in good.group_by("userId"):
+        folder = tmp_path / "all" / f"userId={user}"
+        folder.mkdir(parents=True)
+        part.drop("userId").write_parquet(folder / "part.parquet")
+    before = dict(spark.sparkContext.getConf().getAll())
+    inference = spark.conf.get("spark.sql.sources.partitionColumnTypeInference.enabled")
+    made = load_spark(tmp_path / "all", DOMAIN, parts=2)
+    assert made.n_users == 3
+    check(made, load(tmp_path / "all", DOMAIN))
+    assert spark.conf.get("spark.sql.sources.partitionColumnTypeInference.enabled") == inference
+    assert dict(spark.sparkContext.getConf().getAll()) == before
+
+
+def test_an_opt_out_in_one_file_alone_is_seen(spark, written, tmp_path):
+    """Spark would take the columns of one file, and might not see that another has a column of opt-outs."""
+    plain = written.filter(pl.col("userId") == "café")
+    for name in ("a", "c"):
+        plain.write_parquet(tmp_path / f"{name}.parquet")
+    plain.with_columns(personal_epsilon=pl.lit("0")).write_parquet(tmp_path / "b.parquet")
+    with load_spark(tmp_path, DOMAIN, parts=1) as made:
+        assert made.has_personal_epsilon
+        assert [block.personal_epsilon.tolist() for block in made.blocks()] == [[0.0]]
+
+
+def test_headers_that_differ_are_refused(spark, written, tmp_path):
+    """Spark would read the second file by the header of the first."""
+    written.write_csv(tmp_path / "a.csv")
+    written.select("movieId", "userId", "rating", "timestamp").write_csv(tmp_path / "b.csv")
+    with pytest.raises(DataError, match="Spark failed"):
+        load_spark([tmp_path / "a.csv", tmp_path / "b.csv"], DOMAIN, parts=1)
+
+
+def test_tables_and_views(spark, written, tmp_path):
+    ratings = load(written, DOMAIN)
+    frame = spark.createDataFrame(written.to_arrow())
+    frame.createOrReplaceTempView("seen_ratings")
+    check(load_spark("seen_ratings", DOMAIN, parts=1), ratings)
+    frame.write.saveAsTable("kept_ratings")
+    try:
+        check(load_spark("kept_ratings", DOMAIN, parts=1), ratings)
+    finally:
+        spark.sql("DROP TABLE kept_ratings")
+
+
+def test_a_database_through_sparks_own_reader(spark, written):
+    """Derby, which comes with Spark."""
+    url = "jdbc:derby:memory:hushrec;create=true"
+    spark.createDataFrame(written.to_arrow()).write.jdbc(url, "ratings")
+    frame = spark.read.jdbc(url, "ratings")
+    check(load_spark(frame, DOMAIN, parts=2), load(written, DOMAIN))
+
+
+def test_a_dataframe_of_spark_stays_there(spark, written, tmp_path):
+    frame = spark.createDataFrame(written.rename({"userId": "who"}).to_arrow())
+    named = Reading(columns={"user_id": "who"})
+    for where in ("memory", "auto", "spark"):
+        check(load(frame, DOMAIN, named, where=where), load(written, DOMAIN))
+    for where in ("disk", tmp_path / "packed"):
+        with pytest.raises(DataError, match="a DataFrame of Spark stays in Spark; write it to files"):
+            load(frame, DOMAIN, where=where)
+    with pytest.raises(DataError, match="Spark does not take separator=: it reads Parquet"):
+        load(frame, DOMAIN, Reading(separator=";"))
+
+
+def test_columns_are_found_by_position(spark):
+    """Spark takes ``a.b`` for a field and ``USER`` for ``user``; here each is the column of its name."""
+    frame = spark.createDataFrame(
+        [("1", "2", "3", "4")], "`a.b` string, `x``y` string, Stars string, stars string"
+    )
+    columns = {"user_id": "a.b", "item_id": "x`y", "rating": "stars"}
+    found = of_roles(Records(frame, "the table"), columns, RATED)
+    assert found.columns == ["user_id", "item_id", "rating"]
+    assert found.collect()[0].asDict() == {"user_id": "1", "item_id": "2", "rating": "4"}
+    with pytest.raises(DataError, match="the table: no column for user_id"):
+        of_roles(Records(frame, "the table"), {"user_id": "A.B"}, RATED)
+
+
+def test_what_cannot_be_opened_is_named(spark, tmp_path):
+    for source in ([], 5, [5], pl.DataFrame(), {"a": 1}):
+        with pytest.raises(DataError, match="or paths; load others with another where="):
+            opened(source)
+    (tmp_path / "_delta_log").mkdir()
+    for source, message in (
+        (str(tmp_path / "nowhere.csv"), r"nowhere\.csv is neither a table .* nor readable as text"),
+        ([tmp_path / "nowhere", tmp_path / "else"], "nowhere and 1 more is neither a table .* as Parquet"),
+        (["a.csv", "b.parquet"], "files of several formats"),
+        (tmp_path, "whose files also hold deleted rows"),
+        (spark.readStream.format("rate").load(), "a stream, which has no end"),
+    ):
+        with pytest.raises(DataError, match=message):
+            opened(source)
+    left = [file.name for file in Path().iterdir()]
+    assert not [name for name in left if name.startswith(("metastore_db", "spark-warehouse"))]

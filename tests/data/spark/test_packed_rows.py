@@ -6,20 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hushrec.data import synthetic
 from hushrec.data.domain import Domain
 from hushrec.data.dropped import Dropped
 from hushrec.data.people import People
-from hushrec.data.spark.people import (
-    ARRAYS,
-    SCHEMA,
-    blocks_in,
-    counted,
-    counts_in,
-    from_row,
-    table_of,
-    to_row,
-)
+from hushrec.data.spark import people
+from hushrec.data.spark.people import blocks_in, counted, counts_in, from_row, table_of, to_row
 from hushrec.errors import DataError
 
 ITEMS = Domain(range(5), scale=(1, 5, 1), max_users=10)
@@ -31,10 +22,9 @@ TIMES, ASKED = np.arange(6) << 33, np.array([0, 0.25, 3])
 
 def kinds():
     """Blocks with and without each array that may be absent."""
-    yield People(ITEMS, USERS, INDPTR, GIVEN, values=np.arange(6) % 5)
-    yield People(
-        ITEMS, USERS, INDPTR, GIVEN, values=np.arange(6) % 5, timestamps=TIMES, personal_epsilon=ASKED
-    )
+    rated = People(ITEMS, USERS, INDPTR, GIVEN, values=np.arange(6) % 5)
+    yield rated
+    yield dataclasses.replace(rated, timestamps=TIMES, personal_epsilon=ASKED)
     yield People(COUNTED, USERS, INDPTR, GIVEN, values=np.arange(1, 7), timestamps=TIMES)
     yield People(Domain(range(5), max_users=10), USERS, INDPTR, GIVEN, personal_epsilon=ASKED)
     yield People(ITEMS, USERS[:0], np.zeros(1), GIVEN[:0], values=GIVEN[:0])
@@ -64,8 +54,8 @@ def test_a_batch_of_rows_wherever_they_begin_in_memory():
 def test_the_schema_is_that_of_the_rows():
     table = table_of([to_row(next(kinds()), 0)])
     spelled = ", ".join(f"{field.name} {str(field.type).removesuffix('32')}" for field in table.schema)
-    assert spelled == SCHEMA
-    assert set(ARRAYS) < set(table.column_names)
+    assert spelled == people.SCHEMA
+    assert set(people.ARRAYS) < set(table.column_names)
 
 
 def test_counts_of_what_was_dropped_survive():
@@ -74,30 +64,15 @@ def test_counts_of_what_was_dropped_survive():
     assert counts_in(None) == Dropped()
 
 
-def test_blocks_are_bounded_and_nobody_is_in_two():
-    people = synthetic.netflix_like(60, 12, 400, 7)
-    blocks = [*people.cuts(20)]
-    assert len(blocks) > 10
-    assert all(len(block.items) <= 20 or block.n_users == 1 for block in blocks)
-    assert pa.concat_tables([block.table() for block in blocks]).equals(people.table())
-    assert [block.n_users for block in people.cuts(1)] == [1] * people.n_users
+DAMAGE = [
+    *({"items": wrong} for wrong in (b"123", None, b"\xff" * 24)),
+    *({"users": wrong} for wrong in (None, b"\xff" * 9)),
+    *({"user_ends": b"\xff" * 32}, {"indptr": b""}, {"values": b"\xff" * 6}),
+    {"personal_epsilon": b"\xff" * 24},
+]
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        {"items": b"123"},
-        {"items": None},
-        {"items": (b"\xff" * 24)},
-        {"user_ends": b"\xff" * 32},
-        {"users": None},
-        {"users": b"\xff" * 9},
-        {"indptr": b""},
-        {"values": b"\xff" * 6},
-        {"personal_epsilon": b"\xff" * 24},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("damage", DAMAGE, ids=str)
 def test_a_damaged_row_is_refused_without_its_content(damage):
     row = to_row(next(kinds()), 0) | damage
     with pytest.raises(DataError, match="a row of people is damaged") as refused:

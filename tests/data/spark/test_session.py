@@ -1,7 +1,7 @@
 """A session is found or started; what fails in Spark is told without what its messages hold."""
 
-import builtins
 import sys
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -41,19 +41,18 @@ class Recorded:
 def test_a_session_of_its_own_stays_on_this_machine(monkeypatch, elsewhere):
     """Unless whoever called says where Spark runs: then nothing is set over that."""
     builder = Recorded()
-
-    class Sessions:
-        getActiveSession = staticmethod(lambda: None)
-
-    Sessions.builder = builder
-    module = type(sys)("pyspark.sql")
-    module.SparkSession = Sessions
-    monkeypatch.setitem(sys.modules, "pyspark", type(sys)("pyspark"))
-    monkeypatch.setitem(sys.modules, "pyspark.sql", module)
-    for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_HOME"):
+    sessions = SimpleNamespace(getActiveSession=lambda: None, builder=builder)
+    monkeypatch.setitem(sys.modules, "pyspark", ModuleType("pyspark"))
+    monkeypatch.setitem(sys.modules, "pyspark.sql", SimpleNamespace(SparkSession=sessions))
+    for name in (
+        "PYSPARK_GATEWAY_PORT",
+        "PYSPARK_SUBMIT_ARGS",
+        "SPARK_CONF_DIR",
+        "SPARK_HOME",
+        "SPARK_REMOTE",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PYSPARK_PYTHON", "python")
-    monkeypatch.delenv("SPARK_REMOTE", raising=False)
     if elsewhere:
         monkeypatch.setenv("SPARK_REMOTE", "sc://cluster")
     with pytest.raises(DataError, match=r"install Java 17.*JAVA_HOME") as refused:
@@ -64,29 +63,25 @@ def test_a_session_of_its_own_stays_on_this_machine(monkeypatch, elsewhere):
     assert builder.told == {} if elsewhere else local.items() <= builder.told.items()
 
 
-def test_a_failure_shows_nothing_of_sparks_message():
-    def cast():
-        raise RuntimeError("the value 'secret-7' cannot be cast")
+def raising(error):
+    def action():
+        raise error
 
-    def absent():
-        raise RuntimeError("ModuleNotFoundError: No module named 'hushrec'")
+    return action
 
-    for action, told in ((cast, "read the columns as text"), (absent, r"install hushrec\[spark\] there")):
+
+def test_a_failure_shows_nothing_of_sparks_message_and_our_own_errors_pass():
+    absent = "ModuleNotFoundError: No module named 'hushrec'"
+    for said, told in (
+        ("the value 'secret-7' cannot be cast", "read the columns as text"),
+        (absent, r"install hushrec\[spark\] there"),
+    ):
         with pytest.raises(DataError, match=told) as refused:
-            contained(action)
+            contained(raising(RuntimeError(said)))
         assert "secret" not in str(refused.value)
         assert refused.value.__context__ is None
-    assert contained(lambda: 5) == 5
-
-
-def test_our_own_errors_and_interrupts_pass():
-    def ours():
-        raise DataError("ours")
-
-    def interrupted():
-        raise builtins.KeyboardInterrupt
-
     with pytest.raises(DataError, match="ours"):
-        contained(ours)
+        contained(raising(DataError("ours")))
     with pytest.raises(KeyboardInterrupt):
-        contained(interrupted)
+        contained(raising(KeyboardInterrupt()))
+    assert contained(lambda: 5) == 5
