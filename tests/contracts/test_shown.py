@@ -47,3 +47,16 @@ def test_nothing_is_told_of_private_rows(ratings):
     part = ratings.slice(0, 10)
     assert repr(part) == repr(ratings)
     assert part._repr_html_() == ratings._repr_html_()
+
+
+def test_hostile_names_do_nothing(ratings, tmp_path):
+    ledger = hr.Ledger.create(tmp_path / "ledger.db", BUDGET)
+    release = hr.fit(ratings, hr.GlobalEffects(), BUDGET, ledger=ledger)
+    measured = replace(release.statement.measurements[0], name=EVIL)
+    assumed = Clause("assumes.author", {"names": EVIL})
+    statement = replace(release.statement, measurements=(measured,), assumes=(assumed, assumed))
+    page = piece(replace(release, model=EVIL, statement=statement)._repr_html_())
+    assert EVIL not in page
+    assert page.count("&lt;script&gt;") >= 4
+    domain = hr.Domain(["a"], scale=(1, 5, 1), max_users=9, personal_epsilon={EVIL: 1.0})
+    assert EVIL not in piece(domain._repr_html_())
