@@ -58,7 +58,7 @@ def test_a_crowd_too_small_to_show_factors_gets_averages_alone(listed, budget, n
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
-@pytest.mark.parametrize("name", CASES.keys() - {"PosteriorMF"})
+@pytest.mark.parametrize("name", sorted(CASES.keys() - {"PosteriorMF"}))
 @pytest.mark.full
 def test_it_is_never_worse_than_averages(epsilon, budget, name):
     """Few people and many items: noise hides factors, and to measure them all the same costs too much."""
