@@ -64,7 +64,7 @@ test-full: $(VENV)/.dev $(VENV)/.lab  ## all tests, with the statistical ones, t
 mutants: $(VENV)/.dev $(VENV)/.lab       ## faults planted one at a time: the fast tests must catch each
 	@$(BIN)/python tests/mutants/run.py
 
-audits: $(VENV)/.dev        ## audits of every model and every planted fault, written into docs/audit.md
+audits: $(VENV)/.dev        ## audits of every model and every planted fault, written into docs/audit.md and lab/attacks/planted.md
 	@$(BIN)/python docs/audits.py
 
 fuzz: $(VENV)/.dev          ## hostile files against all readers, SECONDS= each

@@ -1,4 +1,4 @@
-"""Audits all models and planted faults, and writes the tables of ``docs/audit.md``: ``make audits``."""
+"""Audits all models and planted faults, and writes the tables of both pages: ``make audits``."""
 
 import re
 import sys
@@ -9,7 +9,7 @@ from pathlib import Path
 from hushrec.audit.fits import audit
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "audit.md"
+PAGES = {"audits": ROOT / "docs" / "audit.md", "planted": ROOT / "lab" / "attacks" / "planted.md"}
 sys.path.insert(0, str(ROOT / "tests"))
 from support.audited import CASES, EPSILONS  # noqa: E402
 from support.planted import FAULTS  # noqa: E402
@@ -87,15 +87,14 @@ def listed(pool, made, n):
 if __name__ == "__main__":
     noticed = ["Δ, %", *(f"{head}, ε = {e:g}" for e in EPSILONS for head in ("canary", "noise, %"))]
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        tables = (
-            markdown(["model", "protects", *noticed, "verdict"], listed(pool, kept, len(CASES))),
-            markdown(
+        tables = {
+            "audits": markdown(["model", "protects", *noticed, "verdict"], listed(pool, kept, len(CASES))),
+            "planted": markdown(
                 ["planted fault", "model", "protects", "search", "replay", "canary"],
                 listed(pool, refuted, len(FAULTS)),
             ),
-        )
-    text = "<!-- audits -->\n" + "\n\n".join(tables) + "\n<!-- end of audits -->"
-    page = PAGE.read_text("utf-8")
-    PAGE.write_text(
-        re.sub(r"<!-- audits -->.*<!-- end of audits -->", lambda _: text, page, flags=re.S), "utf-8"
-    )
+        }
+    for name, page in PAGES.items():
+        before, _, rest = page.read_text("utf-8").partition(f"<!-- {name} -->")
+        after = rest.partition(f"<!-- end of {name} -->")[2]
+        page.write_text(f"{before}<!-- {name} -->\n{tables[name]}\n<!-- end of {name} -->{after}", "utf-8")
