@@ -38,6 +38,14 @@ def url(postgres) -> str:
 
 
 @pytest.fixture
+def csv(tmp_path: Path) -> Path:
+    table = pl.from_arrow(hr.synthetic.netflix_like(60, 12, 400, 7).table())
+    assert isinstance(table, pl.DataFrame)
+    table.write_csv(tmp_path / "ratings.csv")
+    return tmp_path / "ratings.csv"
+
+
+@pytest.fixture
 def domain(csv: Path, tmp_path: Path) -> Path:
     out = tmp_path / "domain.json"
     items = tmp_path / "items.csv"

@@ -226,8 +226,8 @@ def test_forty_rounds_of_kills_at_any_moment(postgres, tmp_path: Path) -> None:
         for n in range(40)
     }
     found = played(tmp_path, plays)
-    assert all(map(one_release, found.numbers())), found
-    print(sum(one["statuses"].count(-signal.SIGKILL) for one in found.numbers()), "kills in 40 rounds")
+    assert all(map(one_release, found.values())), found
+    print(sum(one["statuses"].count(-signal.SIGKILL) for one in found.values()), "kills in 40 rounds")
 
 
 def crash(server, url: str, folder: Path, rounds: int) -> dict[str, object]:
