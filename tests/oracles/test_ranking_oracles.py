@@ -6,7 +6,7 @@ relevance and the reciprocal rank are the same.
 """
 
 import numpy as np
-import polars as pl
+import pyarrow as pa
 import pytest
 
 from hushrec.evaluation.rankings import PER_USER, Lists
@@ -25,7 +25,7 @@ def lists():
     sizes = np.concatenate([np.ones(50, int), rng.integers(2, 6, 150), rng.integers(6, 151, N_USERS - 200)])
     held_out = [np.sort(rng.permutation(N_ITEMS)[:size]) for size in sizes]
     return Lists(
-        users=pl.Series([f"u{user}" for user in range(N_USERS)]),
+        users=pa.array([f"u{user}" for user in range(N_USERS)]),
         items=items,
         hits=np.array([np.isin(row, own) for row, own in zip(items, held_out, strict=True)]),
         indptr=np.concatenate([[0], np.cumsum(sizes)]),
