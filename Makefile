@@ -57,7 +57,7 @@ lint: $(VENV)/.dev $(VENV)/.lab  ## style, types, layers, documentation
 	@$(BIN)/python -m pytest tests/test_docs.py
 
 test-full: $(VENV)/.dev $(VENV)/.lab  ## all tests, with the statistical ones, the audits of all models, and the oracles
-	@$(ONE) $(BIN)/python -m pytest -m "not page and not postgres and not spark" -n 2 tests lab/tests
+	@$(ONE) $(BIN)/python -m pytest -m "not page and not postgres and not spark" -n 2 --dist worksteal tests lab/tests
 	@$(MAKE) --no-print-directory test-page-full test-postgres-full test-spark-full mutants oracles test-elsewhere wheel
 	@echo "make test-full: everything passed"
 
