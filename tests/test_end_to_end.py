@@ -197,7 +197,7 @@ def test_from_a_file_to_another_device(csv, domain, listing, path, tmp_path, mod
     assert Head(len(hashes) - 1, hashes[-1]) == ledger.head
     assert (named["id"], named["file"], named["release_index"]) == (ledger.id, "ledger.db", 0)
 
-    # The device sees what we see. Who is listed, be he silent, asks by his id; everybody else by ratings.
+    # The device sees what we see. Who is listed asks by their id, also without ratings; others by ratings.
     client, asks = hr.Client(file), [{"ratings": OWN}]
     if model in LISTING:
         asks += [{"user": ratings.users[0].as_py()}, {"user": "silent"}]
