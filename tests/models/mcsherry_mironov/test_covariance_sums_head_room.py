@@ -6,7 +6,7 @@ import pytest
 from hushrec.data.domain import Domain
 from hushrec.data.people import People
 from hushrec.models.mcsherry_mironov import sums as covariance_sums
-from hushrec.models.mcsherry_mironov.sums import CovarianceSums
+from hushrec.models.mcsherry_mironov.sums import CovarianceSums, HeadRatings
 from hushrec.sums.population import Population
 from support.sums import summed
 
@@ -43,7 +43,9 @@ def test_a_covariance_has_room_for_forty_times_the_declared_users(norm, unit, li
     found = {query.name: values for query, values in measured}
     head = people * int(sums.weights.steps[1])
     assert found["co-rating weights"].tolist() == [head, 0, 0]
-    assert (sums.entries(ratings, np.ones(2), 0.0) == sums.bound).all()
+    assert ratings.values is not None
+    rows = HeadRatings(ratings.indptr, ratings.items, ratings.values)
+    assert (sums.entries(rows, np.ones(2), 0.0) == sums.bound).all()
     assert found["covariance"].tolist() == [head * sums.bound**2 >> sums.dropped_bits, 0, 0]
 
 
