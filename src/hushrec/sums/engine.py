@@ -55,6 +55,7 @@ class Engine(Generic[Block]):
         if self._reader is None:
             yield from blocks
             return
+        # One block ahead: the next is read while the caller works on this one.
         coming = self._reader.submit(next, blocks, _END)
         while (block := coming.result()) is not _END:
             coming = self._reader.submit(next, blocks, _END)
@@ -117,6 +118,8 @@ def triangle_sums(
         return rows(0, n)
     triangles = [np.empty(packed_size(n), dtype=np.int64) for _ in range(n_triangles)]
     filled, sums = 0, list[Ints]()
+    # A pass over all people for each band. The other sums are the same in every pass, so the last one's
+    # serve.
     for top, bottom in bands(n, most // n_triangles):
         sums = rows(top, bottom)
         parts = sums[len(others) :]

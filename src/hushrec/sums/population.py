@@ -76,6 +76,7 @@ class Population:
 def _weighed(weigh: Callable[[Floats], Ints] | None, block: People) -> Weighed:
     if block.personal_epsilon is None or weigh is None:
         return Weighed(block, np.full(block.n_users, FULL, dtype=np.int64))
+    # Whole rows go, not only their weight: nothing that is drawn for others may depend on people of weight 0.
     weights = weigh(block.personal_epsilon)
     return Weighed(block.select(np.repeat(weights > 0, np.diff(block.indptr))), weights[weights > 0])
 

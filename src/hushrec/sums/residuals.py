@@ -88,6 +88,7 @@ class Residuals:
         """
         self.domain.require_roster()
         item_steps = self.grid.counts(item_effects - self.domain.scale.lo)
+        # Released effects may be rounded to the nearest step: no rating decides how.
         user_steps = self.grid.counts(user_effects)
 
         def residual_rows(ratings: People) -> ResidualRows:
@@ -112,6 +113,8 @@ class Residuals:
         indptr = np.concatenate([[0], np.cumsum(counts)])
         columns, values = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1], dtype=np.int32)
         for places, (cuts, items, block_values) in rows.blocks():
+            # Where each of the block's ratings goes: the start of its person's row, plus its place in that
+            # row.
             there = np.repeat(indptr[places] - cuts[:-1], np.diff(cuts))
             there += np.arange(len(there))
             columns[there], values[there] = items, block_values
@@ -166,11 +169,13 @@ class PeopleSums:
 
         def add(row: ResidualRows, sums: Ints, counts: Ints) -> None:
             indptr, _, values = row.entries
+            # ``reduceat`` is wrong for empty rows; ``People`` refuses a user without a rating.
             sums[row.places] += np.add.reduceat(values, indptr[:-1], dtype=np.int64)
             counts[row.places] += np.diff(indptr) << _COUNT_BITS
 
         n = self.domain.n_users
         rows = self.residuals.rows(people, item_effects, np.zeros(n))
         sums, counts = rows.total(add, n, n)
+        # The sum over everyone is that of the people's sums, so it is of the clamped residuals too.
         overall = [sums.sum(keepdims=True)] if self.overall else []
         yield from zip(self.queries(), [*overall, sums, counts], strict=True)

@@ -36,6 +36,7 @@ def shift_of_mean(counts: Floats, max_residual: float, reg: float, step: float) 
     """
     if reg < 0:
         return np.zeros_like(counts)
+    # The proof of Theorem 4: |r̄ᵇ − r̄ᵃ| = |r_ui − r̄ᵃ|/(c + β_p) with c of the larger set.
     return max_residual / (counts + reg) + step
 
 
@@ -65,6 +66,7 @@ def matrix_add_remove(
     """
     before, after, c = _neighbours(weights)
     moved = 2 * bound * shift_of_mean(c + 1, max_residual, reg, step)
+    # w′z′z′ᵀ − w z zᵀ = w′(z′z′ᵀ − z zᵀ) + (w′ − w) z zᵀ, and |z′_i z′_j − z_i z_j| ≤ 2B d.
     pair = after * moved + np.abs(before - after) * bound**2  # largest change of one old pair
     largest = after * bound**2
     return _matrix(c, old=pair, new=largest, diagonal=largest, unit=unit, norm=norm, draws=draws)
@@ -88,6 +90,7 @@ def matrix_replace(
     """
     _, after, c = _neighbours(weights)
     moved = 2 * bound * shift_of_mean(c + 1, max_residual, reg, step)
+    # z_i² lies in 0 to B², so the diagonal moves by B²; z_i z_j in ±B², so a pair moves by 2B².
     largest = after * bound**2
     return _matrix(c, old=after * moved, new=2 * largest, diagonal=largest, unit=unit, norm=norm, draws=draws)
 
@@ -168,6 +171,8 @@ def _matrix(
     c: Floats, *, old: Floats, new: Floats, diagonal: Floats, unit: float, norm: Norm, draws: int
 ) -> float:
     """Norm over the released entries: the block of c old ratings, the new pairs, and the new diagonal."""
+    # Truncation may add a step to every entry: by the triangle inequality, ``unit`` times the norm of all
+    # ones.
     block, row = _block(c, draws), draws * c
     if norm == "l1":
         return float((block * (old + unit) + row * (new + unit) + diagonal + unit).max()) * _ROUNDING

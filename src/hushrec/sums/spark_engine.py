@@ -72,6 +72,7 @@ class SparkRows(Engine[Any]):
         """
         source = self._source
         every = (*shapes, source.n_blocks)
+        # One further sum: how often each block was added.
         work = _Partial(source.domain, source.max_per_user, self._functions, add, every, version())
         sums = [np.zeros(shape, dtype=np.int64) for shape in every]
         contained(partial(_read, _added_up(source.frame, work, sum(one.size for one in sums)), sums))
@@ -136,6 +137,7 @@ class _Partial:
 def _chunks(number: int, values: Ints) -> Iterator[Any]:
     flat = values.reshape(-1)
     for start in range(0, len(flat), CHUNK):
+        # Zeros add nothing, so they need not travel.
         if (chunk := flat[start : start + CHUNK]).any():
             yield _batch(number, start, chunk)
 
@@ -149,6 +151,7 @@ def _batch(number: int, start: int, values: Ints) -> Any:
 
 
 def _same_added(batches: Batches) -> Iterator[Any]:
+    # The shuffle has brought all rows of a place to one task.
     totals: dict[tuple[int, int], Ints] = {}
     for batch in batches:
         for number, start, values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
@@ -158,6 +161,7 @@ def _same_added(batches: Batches) -> Iterator[Any]:
             else:
                 totals[number, start] = array.astype(np.int64)
     while totals:
+        # Each is let go as it is handed on, so that nothing is held twice.
         place, array = totals.popitem()
         yield _batch(*place, array)
 

@@ -43,6 +43,7 @@ def centre(
     entries = np.empty(len(items), dtype=np.int32)
     for user in range(len(indptr) - 1):
         start, stop = indptr[user], indptr[user + 1]
+        # Two passes over a user: their mean has to be known before anything is subtracted.
         total = np.int64(0)
         for position in range(start, stop):
             # McSherry & Mironov 2009, §4.3. They do not clamp x, and without that their Theorem 4 fails.
@@ -86,6 +87,8 @@ def weighted_item_sums(
     sums = np.zeros(n_items, dtype=np.int64)
     for user in range(len(indptr) - 1):
         for position in range(indptr[user], indptr[user + 1]):
+            # An arithmetic shift rounds down, also a negative term: at most one step further from zero, which
+            # Δ counts.
             sums[items[position]] += (weights[user] * entries[position]) >> dropped_bits
     return sums
 

@@ -25,16 +25,20 @@ def invert(matrix: Floats, inverse: Floats) -> bool:
     rank = len(matrix)
     for f in range(rank):
         for g in range(f + 1):
+            # L_fg = (A_fg − Σ_{h<g} L_fh L_gh)/L_gg, written over A.
             remainder = matrix[f, g]
             for h in range(g):
                 remainder -= matrix[f, h] * matrix[g, h]
             if f > g:
                 matrix[f, g] = remainder / matrix[g, g]
+            # A pivot of a positive definite matrix is positive. Zero, negative and NaN end here, and nothing
+            # is raised.
             elif remainder > 0 and np.isfinite(remainder):
                 matrix[f, f] = np.sqrt(remainder)
             else:
                 return False
     for column in range(rank):
+        # One column of A⁻¹ = L⁻ᵀ L⁻¹ at a time.
         for f in range(rank):  # L y = e
             remainder = 1.0 if f == column else 0.0
             for h in range(f):
@@ -90,6 +94,7 @@ def fit_user(
         for place in range(len(values)):
             total += rows[f, place] * values[place]
         right[f] = total
+        # The lower triangle of Σ q qᵀ: ``invert`` reads no more.
         for g in range(f + 1):
             total = 0.0
             for place in range(len(values)):
@@ -152,6 +157,8 @@ def user_residuals(
         for place in range(start, stop):
             residuals[place] = levels[steps[place]] - item_effects[items[place]]
             total += residuals[place]
+        # b_u with some fictitious residuals of 0. It comes from this user's ratings alone, so it costs
+        # nothing.
         bias = total / (stop - start + prior_count)
         for place in range(start, stop):
             residuals[place] -= bias
@@ -184,6 +191,7 @@ def residuals(
     entries = np.empty(len(items), dtype=np.int32)
     for user in range(len(indptr) - 1):
         for place in range(indptr[user], indptr[user + 1]):
+            # Friedman, Berkovsky & Kaafar 2016, eq. 7, of the rating minus both averages.
             entry = grid_values[steps[place]] - item_offsets[items[place]] - user_offsets[user]
             entries[place] = min(max(entry, -bound), bound)
     return entries
@@ -216,6 +224,8 @@ def errors(
     for user in range(len(indptr) - 1):
         for place in range(indptr[user], indptr[user + 1]):
             item = items[place]
+            # e_ui = r_ui − p_u·q_i of their Algorithm 4, line 4, without its noise: noise comes once, on the
+            # sums.
             product = np.int64(0)
             for f in range(rank):
                 product += np.int64(user_factors[user, f]) * item_factors[item, f]
@@ -324,6 +334,7 @@ def ridge_gradients(
         Σ over users, in grid steps, shape (n_items, rank).
     """
     shared = indptr, items, values, item_factors, ridge, bound, clip, step
+    # More spans than threads: the cost of a user is not exactly proportional to their ratings.
     parts = in_threads(_add_users, spans(indptr, 4 * threads), *shared, threads=threads)
     sums: Ints = np.sum(parts, axis=0, dtype=np.int64)
     return sums
@@ -344,6 +355,7 @@ def _add_users(
 ) -> Ints:
     rank, most = item_factors.shape[1], np.int64(0)
     for user in range(begin, end):
+        # Room for the longest row of the span, which all of its users share.
         most = max(most, indptr[user + 1] - indptr[user])
     sums = np.zeros(item_factors.shape, dtype=np.int64)
     rows, errors = np.empty((rank, most)), np.empty(most)
@@ -364,5 +376,6 @@ def _add_users(
         scale = min(1.0, clip / max(norm, 1e-300)) * (1 - 1e-9) / step
         for place in range(start, stop):
             for f in range(rank):
+                # The cast truncates toward zero, so no entry, and hence no norm, grows by it.
                 sums[items[place], f] += np.int64(errors[place - start] * user_vector[f] * scale)
     return sums

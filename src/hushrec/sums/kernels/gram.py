@@ -110,6 +110,7 @@ def weighted_gram(
     triangle = np.zeros(size, np.int64) if out is None else out
     runs, tiles = spans(indptr, max(-(-len(items) // _RUN), 1)), -(-(n_items - top) // _TILE)
     with ThreadPoolExecutor(threads) as pool:
+        # Whole users, some million ratings at a time: regrouping by item takes memory for each rating.
         for number, (begin, end) in enumerate(runs):
             part = slice(indptr[begin], indptr[end])
             ends = frozen(indptr[begin : end + 1] - indptr[begin], np.int64)
@@ -192,11 +193,13 @@ def _by_item(
         for p in range(_U(indptr[user]), _U(indptr[user + 1])):
             item, entry = _U(items[p]), np.int64(entries[p])
             at = cursors[part, item]
+            # Users ascend within an item, so a second rating by the same one would lie just before.
             if at > starts[part, item] and users[_U(at - 1)] == user:
                 return False
             cursors[part, item] = at + 1
             users[_U(at)] = user
             values[_U(at)] = entry
+            # A float, because the sum may exceed 64 bits: it is only asked whether all sums fit.
             diagonal[part, item] += float(weight * entry * entry)
     return True
 
@@ -238,6 +241,7 @@ def _add_tile(
     for item in range(begin, end):
         for p in range(_U(first[item]), _U(first[item + 1])):
             user = _U(users[p])
+            # Entry and item in one word, so that the inner loop loads both at once.
             words[_U(stops[user])] = np.int32(values[p]) << ITEM_BITS | np.int32(item)
             stops[user] += 1
     # Rows above the band are done elsewhere: pass over their items.
@@ -246,14 +250,18 @@ def _add_tile(
             ahead[_U(users[p])] += 1
     origin = top * (2 * n + 1 - top) >> 1  # where the band begins in the whole triangle
     for item in range(top, min(bottom, end)):
+        # Row i of a packed triangle starts at i (2n + 1 − i)/2, with its diagonal; i cells earlier is column
+        # 0.
         row = (item * (2 * n - 1 - item) >> 1) - origin  # position of the row's column 0, if it had one
         for p in range(_U(first[item]), _U(first[item + 1])):
             user = _U(users[p])
             weight = weights[user]
             product = weight * np.int64(values[p])
+            # This user's items of the tile from i on: ``ahead`` has passed those before it.
             for q in range(_U(ahead[user]), _U(stops[user])):
                 word = words[q]
                 cell = _U(row + np.int64(word & _ITEM))
+                # The arithmetic shift leaves the entry, with its sign.
                 triangle[cell] += product * np.int64(word >> ITEM_BITS)
                 if co_rating is not None:
                     co_rating[cell] += weight

@@ -104,6 +104,7 @@ def offer(heap: Words, size: int, code: np.int64, position: np.int64) -> int:
         heap[size] = word
         size += 1
         if size == len(heap):
+            # Full for the first time: only now does anyone ask for the largest, so it is ordered at once.
             for at in range(size // 2 - 1, -1, -1):
                 _sift(heap, at, size)
     elif word < heap[0]:
@@ -237,6 +238,7 @@ def _apart(
     """
     squares = fact[2] - rating * rating
     if distance == SQUARED:
+        # ‖q − r‖² = Σ q² + Σ r² − 2 Σ q r. The bits of positive floats are in the order of the floats.
         return np.int64(np.float32(max(square + squares - 2 * product, 0.0)).view(np.uint32))
     if distance == PEARSON:
         # Mean and Σ (r − mean)² of the row without its rating of the target, from the three sums.
@@ -247,6 +249,7 @@ def _apart(
         product -= mean * total
     bound = np.sqrt(square * squares)
     cosine = product / bound if bound > 0 else 0.0
+    # 1 − cos lies in 0 to 2, so in steps of 2^-23 it fits the code's 32 bits.
     return np.int64(np.rint((1 - min(max(cosine, -1.0), 1.0)) * _GRID))
 
 
@@ -280,6 +283,7 @@ def _multiply(
         else:
             for c in range(_U(starts[item]), _U(starts[item + _U(1)])):
                 products[_U(raters[c])] += q * ratings[c]
+    # A constant query has no direction left once it is centred: with 0 its cosine with any row is 0.
     return 0.0 if square <= NEGLIGIBLE * squares else square
 
 
@@ -320,6 +324,7 @@ def _nearest_rows(
         for p in range(first, stop):
             if items[p] == targets[t]:
                 return False
+        # Count and sum of all raters: where K reaches them all, their mean is the answer.
         start, size, count, rating_sum = starts[targets[t]], 0, 0, 0.0
         for c in range(start, starts[targets[t] + 1]):
             row = raters[c]
@@ -330,7 +335,10 @@ def _nearest_rows(
             rating_sum += rating
             total = totals[row] if distance == PEARSON else 0.0
             code = _apart(distance, square, products[row], total, facts[row], rating)
+            # The place among the item's raters ascends with the row, so it breaks ties in favour of the
+            # earlier one.
             size = offer(heap, size, code, c - start)
+        # Sorted once, for every K: the first K words are the K nearest.
         nearest = np.sort(heap[:size])
         for k in range(len(k_values)):
             if count == 0:
@@ -370,12 +378,14 @@ def _nearest_items(
         for p in range(first, indptr[who[t] + 1]):
             if items[p] == target:
                 return False
+            # Row ``low`` starts at low · n − low (low − 1)/2, as in ``diagonal_positions`` of csr.py.
             low, high = min(target, items[p]), max(target, items[p])
             similar = similarity[low * n - low * (low - 1) // 2 + high - low]
             if similar > 0:  # for positive floats, larger numbers have larger bits
                 size = offer(heap, size, LOW - np.int64(np.float32(similar).view(np.uint32)), p - first)
         nearest = np.sort(heap[:size])
         for k in range(len(k_values)):
+            # Sarwar et al. 2001, §3.2.1: Σ s (r − mean)/Σ s over the K nearest.
             weights, total = 0.0, 0.0
             for m in range(min(k_values[k], size)):
                 place = first + np.int64(nearest[m] & _U(LOW))
@@ -418,6 +428,7 @@ def similarities(
         entries -= (sums / np.maximum(counts, 1))[items]
     squares = np.bincount(items, entries**2, n_items)
     if distance == PEARSON:
+        # A constant column has no direction left once it is centred: similar to none.
         squares[squares <= NEGLIGIBLE * np.bincount(items, values.astype(np.float64) ** 2, n_items)] = 0.0
     rows = frozen(indptr, np.int64), frozen(items, np.int32), frozen(entries, np.float64)
     columns = frozen(starts, np.int64), frozen(raters, np.int32), frozen(order, np.int64)
