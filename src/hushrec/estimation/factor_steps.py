@@ -66,9 +66,12 @@ def solve(sums: Noisy, counts: Floats, others: Floats, other_counts: Floats, spa
 
     Privacy: post-processing.
     """
+    # M, the mean of q qᵀ over all ratings. A row's own A is not measured, so n M stands for it.
     moment = (others * other_counts[:, None]).T @ others / other_counts.sum()
+    # E (p·q)² = S tr M over the ratings, which is to be s².
     prior = FACTOR_VARIANCE * span**2 / max(float(np.trace(moment)), 1e-12)
     curvature = np.maximum(counts, 1e-3)[:, None, None] * moment
+    # The covariance of b: A S A of the factors, s_x² A of the ratings, and below σ² I of the noise.
     total = prior * curvature @ curvature + RATING_VARIANCE * span**2 * curvature
     rank, star = others.shape[1], span / 4
     rounding = 4 * rank * _EPS * np.einsum("nii->n", total)  # of a row known except in some directions
@@ -112,7 +115,9 @@ def step(
     """
     rank = factors.shape[1]
     moment = width**2 * float(other_counts @ (others**2).sum(axis=1) / other_counts.sum()) / rank
+    # As in ``solve``, with M replaced by the mean of its diagonal: a step treats all coordinates alike.
     prior = FACTOR_VARIANCE * span**2 / max(moment * rank, 1e-12 * (span / 4) ** 2)
+    # λ, the penalty that amounts to this prior.
     ridge = RATING_VARIANCE * span**2 / prior
     curvature = np.maximum(counts, 1e-3) * moment + ridge
     rate = (
@@ -139,6 +144,7 @@ def user_ridge(items: Floats, counts: Floats) -> float:
 
     Privacy: post-processing.
     """
+    # tr M, from released factors and counts.
     moment = float(counts @ (items**2).sum(axis=1) / counts.sum())
     return RATING_VARIANCE / FACTOR_VARIANCE * max(moment, 1e-12)
 
@@ -170,6 +176,7 @@ def user_gradient_step(
     rate = (
         curvature * prior * remaining_variance / (curvature**2 * prior * remaining_variance + sums.sigma**2)
     )
+    # A step covers η a of the way to the row's optimum; the rest is what remains of its start.
     return items + rate[:, None] * (sums.values - noise / prior * items), rate * curvature
 
 

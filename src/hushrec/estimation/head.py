@@ -46,6 +46,7 @@ class Head:
             inside = before.places >= 0
             chosen = np.argsort(-np.where(inside, _STAYS * counts, counts), kind="stable")[:most]
             return cls(len(counts), chosen[np.argsort(counts[chosen], kind="stable")])
+        # Ascending counts: so the Gram kernel visits the fewest cells.
         return cls(len(counts), np.argsort(-counts, kind="stable")[:most][::-1].copy())
 
     @cached_property

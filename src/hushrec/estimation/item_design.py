@@ -111,6 +111,7 @@ def _binned(name: str, texts: Sequence[str], n_bins: int) -> _Kind:
     numbers = np.array([float(text) for text, is_number in zip(texts, has, strict=True) if is_number])
     if not len(numbers):
         return _Kind(name, [[] for _ in texts], _BINS)
+    # Equal numbers share a bin, so there may be fewer bins than were asked for.
     edges = np.unique(np.quantile(numbers, np.arange(1, n_bins) / n_bins))
     bins = np.searchsorted(edges, numbers, side="right")
     labels = {}
@@ -136,6 +137,7 @@ def _dense(kind: _Kind, most: int) -> tuple[Floats, Bools]:
     if kind.hashed:
         size = most
         places = {
+            # Python's own hash of a text differs from run to run.
             value: int.from_bytes(hashlib.blake2b(value.encode(), digest_size=8).digest()) % size
             for value in counted
         }
@@ -163,6 +165,7 @@ def _sparse(kind: _Kind, wider: _Kind) -> FeatureGroup:
     rows = [[places[value] for value in values if value in places] for values in kind.each]
     sizes = np.array([len(row) for row in rows])
     columns = np.array([place for row in rows for place in sorted(row)], dtype=np.int64)
+    # A row has length 1, so an item of many values is no more alike to others than one of few.
     entries = np.repeat(1 / np.sqrt(np.maximum(sizes, 1)), sizes)
     indptr = np.concatenate([[0], np.cumsum(sizes)])
     table = sparse.csr_array((entries, columns, indptr), shape=(n_items, len(labels)))

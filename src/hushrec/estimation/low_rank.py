@@ -73,18 +73,23 @@ def leading(matrix: Floats32, rank: int, scale: Floats32 | None = None) -> tuple
     """
     n = len(matrix)
     width = min(rank + _OVERSAMPLED, n)
+    # The same start on every machine, with a part along every direction. The number solves cos x = x; any
+    # other whose multiples make no two columns alike would do.
     start = np.cos(np.outer(np.arange(n), np.arange(1, width + 1)) * 0.7390851332151607)
     block, each = start.astype(np.float32), np.float32(1) if scale is None else scale[:, None]
     for _ in steps("decomposing", range(_POWERS)):
         block = _orthonormal(each * (matrix @ (each * block)))
+    # Rayleigh–Ritz: eigenvalues of the matrix on the span of the block.
     inner = block.T @ (each * (matrix @ (each * block)))
     values, turned = np.linalg.eigh(((inner + inner.T) / 2).astype(np.float64))
+    # By sign and not by size: no factor has a negative square.
     order = np.argsort(-values)[:rank]
     return values[order], np.asarray(block @ turned[:, order], dtype=np.float64)
 
 
 def _orthonormal(block: Floats32) -> Floats32:
     """Orthonormalise a thin block by large products; missing directions are zero."""
+    # BᵀB has the squared condition number of B, so one pass leaves columns askew; the second is exact enough.
     for _ in range(2):
         precise = block.astype(np.float64)
         values, vectors = np.linalg.eigh(precise.T @ precise)
@@ -126,6 +131,7 @@ def spectral_factors(matrix: Floats32, sigma: float, rank: int = _MOST_COMPONENT
     """
     values, vectors = leading(matrix, rank)
     edge = sigma**2 * len(matrix)
+    # Noise alone has its eigenvalues in ±2σ√n.
     kept = values**2 > 4 * edge if sigma else values > 0
     kept &= values > 0
     if not kept.any():
@@ -144,11 +150,13 @@ def unclipped(variance: float, clip: float) -> float:
         return 1.0
 
     def clipped(s: float) -> float:
+        # E min(z², B²) of z ~ N(0, s²) is s² (P(|z| < B) − 2 t φ(t)) + B² P(|z| > B) with t = B/s.
         t = clip / s
         inside = erf(t / math.sqrt(2))
         density = math.exp(-t * t / 2) / math.sqrt(2 * math.pi)
         return float(s * s * (inside - 2 * t * density) + clip**2 * (1 - inside)) - variance
 
+    # Within the bounds tested above, this range of s holds the root.
     s = brentq(clipped, 1e-3 * clip, 1e3 * clip)
     return 1 / math.sqrt(float(erf(clip / s / math.sqrt(2))))
 
@@ -177,6 +185,7 @@ def shrunk_average(covariance: Floats32, weights: Floats32, reg: tuple[float, fl
     n = len(covariance)
     off = ~np.eye(n, dtype=np.bool_)
     average = np.empty_like(covariance)
+    # The diagonal holds each rating's own noise squared, so it has another mean, and another β.
     for where, beta in ((~off, reg[0]), (off, reg[1])):
         if not where.any():
             continue
@@ -196,6 +205,8 @@ def low_rank(average: Floats32, counts: Floats, rank: int) -> Floats:
     are kept, and none below zero: the singular values of the paper may be of negative ones, which no Q Qᵀ
     has. And an MCnt_i below 1 counts as 1.
     """
+    # An entry that is divided by a small Wgt is noisier; this evens it out, as far as Wgt grows with the
+    # counts.
     scale = np.sqrt(np.maximum(counts, 1.0))
     values, vectors = leading((average * scale[:, None] * scale).astype(np.float32), rank)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)) / scale[:, None], dtype=np.float64)

@@ -99,6 +99,7 @@ def effect_prior(
         origin: what was subtracted from the ratings, in rating units.
 
     """
+    # Centred over the ratings, so that a_0 is the level of an average rating.
     popular = np.log1p(n) - np.average(np.log1p(n), weights=n)
     line = _Line(np.ones((len(n), 1)), np.array([-1]), np.array([span**2]))  # any level on the scale
     line = line.plus(popular[:, None], np.array([-1]), _POPULARITY * span**2)
@@ -144,6 +145,7 @@ def _fitted(
     expected, scale = apart * span**2 + extra, 1.0
     mean = doubt = np.zeros_like(n)
     for _ in range(_ROUNDS):
+        # Var S_i = noise_i + n_i² t (s² + v_i) around n_i x_i·β. So these are the normal equations of β.
         weights = 1 / (noise + scale * expected * n * n)
         normal = columns.T @ (columns * (weights * n * n)[:, None])
         moment = columns.T @ (weights * n * sums)
@@ -151,6 +153,7 @@ def _fitted(
             scales = line.variances.copy()
             for k, value in zip(groups, within, strict=True):
                 scales[line.groups == k] = value
+            # A posterior of β given the variances s_k², then these by evidence, in turn.
             coefficients, covariance = _posterior(normal, moment, scales)
             for place, k in enumerate(groups):
                 members = line.groups == k
@@ -178,6 +181,7 @@ def _fitted(
 def _posterior(normal: Floats, moment: Floats, scales: Floats) -> tuple[Floats, Floats]:
     """Return mean and covariance of coefficients with prior variances ``scales``, which may be zero."""
     root = np.sqrt(scales)
+    # (D⁻¹ + N)⁻¹ = √D (√D N √D + I)⁻¹ √D needs no inverse of D, which may hold zeros.
     inner = root[:, None] * normal * root + np.eye(len(root))
     covariance = root[:, None] * np.linalg.inv(inner) * root
     return covariance @ moment, covariance
@@ -203,8 +207,10 @@ def feature_tastes(prior: ItemPrior, popularity: Floats, span: float) -> Floats:
     if not prior.design.size:
         return np.zeros((len(popularity), 0))
     weights = popularity / popularity.sum()
+    # m_k, the mean of Σ_j x_ij² over the ratings: with it, each kind explains the same variance v.
     sizes = np.bincount(prior.groups, weights @ prior.design**2)
     scales = np.sqrt(_EXPLAINED * span**2 / np.maximum(sizes, 1e-12))[prior.groups]
     columns = prior.design * scales
+    # The leading directions of Σ_i p_i f_i f_iᵀ, over what users choose and not over the catalogue.
     _, directions = np.linalg.eigh((columns * weights[:, None]).T @ columns)
     return np.asarray(columns @ directions[:, : -_MOST_TASTES - 1 : -1], dtype=np.float64)

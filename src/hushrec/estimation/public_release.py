@@ -120,6 +120,7 @@ def _matched(release: Release, items: tuple[str, ...], titles: tuple[str, ...]) 
     by_title = bool(release.titles and titles)
     theirs, ours = (release.titles, titles) if by_title else (release.items, items)
     times = Counter(theirs)
+    # An empty name, or one that stands there twice, tells no item from another.
     places = {name: place for place, name in enumerate(theirs) if name and times[name] == 1}
     return np.array([places.get(name, -1) for name in ours], dtype=np.int64)
 
@@ -143,6 +144,7 @@ def _covariance_factors(release: Release) -> Floats:
     diagonal = 1 / np.maximum(inputs * outputs, _LEAST) + (factors**2).sum(axis=1)
     scaled = factors / diagonal[:, None]
     inner = np.eye(factors.shape[1]) - factors.T @ scaled
+    # (I − gᵀ D⁻¹ g)^(−1/2), up to a rotation, which U Uᵀ does not show.
     values, vectors = np.linalg.eigh((inner + inner.T) / 2)
     whole = scaled @ (vectors / np.sqrt(np.maximum(values, _LEAST)))
     _, axes = np.linalg.eigh(whole.T @ whole)

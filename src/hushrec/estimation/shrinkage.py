@@ -63,9 +63,12 @@ def clamped_slope(slopes: Known, people: Known, clip: float) -> float:
         clip: B in widths of the scale.
     """
     n = max(float(people.values[0]), 1.0)
+    # P(|z| < B) of a normal value of the usual deviation.
     expected = math.erf(clip / _SPREAD / math.sqrt(2))
     slope = float(slopes.values[0]) / n
+    # Of the quotient, to first order in the noise of both.
     variance = (float(slopes.sigma) ** 2 + (slope * float(people.sigma)) ** 2) / n**2
+    # Posterior mean of a slope that is N(expected, 0.1²) before it is measured.
     trust = _DOUBT**2 / (_DOUBT**2 + variance)
     return float(np.clip(expected + trust * (slope - expected), _LEAST_SLOPE, 1.0))
 
@@ -140,14 +143,18 @@ def shrink(
     n = denoised_counts(counts)
     if rating_variance is None:
         rating_variance = RATING_VARIANCE * span**2
+    # The variance of S_i around n_i b_i: the noise, and n_i ratings around their item's effect.
     noise = sums.sigma**2 + rating_variance * n
     expected = effect_prior(sums.values, n, noise, span, prior, origin)
     gain = n / (n * n + noise / expected.variance)
+    # b_i = m_i + n_i (S_i − n_i m_i)/(n_i² + noise_i/s_b²), as at the top of this file.
     mean = expected.mean + gain * (sums.values - n * expected.mean)
     prior_weight = 1 - gain * n
+    # s_b² of an effect, and the doubt about m_i, as far as the sums leave the prior any weight.
     estimates = ShrunkMeans(
         mean, prior_weight * (expected.variance + prior_weight * expected.doubt), n.copy()
     )
+    # A clear count is taken as it is. Where the noise hides it, the sum says something of it too.
     hidden = np.flatnonzero(counts.values <= _CLEAR * counts.sigma)
     if np.any(counts.sigma) and len(hidden):
         of_hidden = EffectPrior(*(column[hidden] for column in expected))
@@ -180,13 +187,16 @@ def _integrate(
 
     def parts(at: slice) -> tuple[Floats, Floats, Floats]:
         """Return, for each count, the effect's mean, the rest of the sum, and the sum's variance."""
+        # m_i is linear in log(1 + n_i), so it differs from count to count.
         mean = expected.mean[at, None] + expected.slope[at, None] * (apart - np.log1p(centre[at, None]))
         noise = variance_of_sums[at, None] + rating_variance * grid
+        # Var(S | n) = σ_S² + s_r² n + s_b² n².
         return mean, totals[at, None] - grid * mean, noise + expected.variance[at, None] * grid**2
 
     blocks = [slice(start, start + _ROWS) for start in range(0, len(rows), _ROWS)]
     for at in blocks:
         _, missed, variance = parts(at)
+        # p(N, S | n) = p(N | n) p(S | n). The second in logarithms, less the largest, so that none is lost.
         exponent = (missed**2 / variance + np.log(variance / variance[:, :1])) / -2
         likelihood[at] *= np.exp(exponent - exponent.max(axis=1, keepdims=True))
     posterior = _posterior(likelihood, 0.001, _STEPS)
@@ -196,11 +206,13 @@ def _integrate(
         prior_weight = 1 - gain * grid
         mean += gain * missed
         estimates.counts[rows[at]] = np.maximum(posterior[at] @ grid, _LEAST)
+        # E[n b]/E[n]: a count weighs as often as its effect would be used.
         weights = posterior[at] * np.maximum(grid, _LEAST)
         weights /= weights.sum(axis=1, keepdims=True)
         average = (weights * mean).sum(axis=1)
         around = prior_weight * (expected.variance[at, None] + prior_weight * expected.doubt[at, None])
         estimates.mean[rows[at]] = average
+        # The variance given the count, and that between counts.
         estimates.variance[rows[at]] = (weights * (around + (mean - average[:, None]) ** 2)).sum(axis=1)
 
 
@@ -236,6 +248,7 @@ def denoised_counts(counts: Known, expected: Floats | None = None) -> Floats:
         grid, likelihood = _likelihood(observed, sigma)
         smooth = _posterior(likelihood, 0.05, _STEPS) @ grid
     else:
+        # The observed count is N(θ_i g, σ²), with g the ratio of the true one to its expectation θ_i.
         exponent = ((observed[:, None] - expected[:, None] * _RATIOS) / _column(sigma)) ** 2 / -2
         likelihood = np.exp(exponent - exponent.max(axis=1, keepdims=True))
         smooth = expected * (_posterior(likelihood, 0.001, _RATIO_STEPS) @ _RATIOS)
@@ -252,6 +265,7 @@ def combined(one: Noisy, other: Noisy) -> Noisy:
         return one
     weight = other.sigma**2 / (one.sigma**2 + other.sigma**2)
     values = weight * one.values + (1 - weight) * other.values
+    # The variance of the mean is σ₁² σ₂²/(σ₁² + σ₂²).
     return Noisy(one.name, values, math.sqrt(weight) * one.sigma, one.step, None)
 
 
@@ -264,6 +278,7 @@ def _likelihood(observed: Floats, sigma: float | Floats) -> tuple[Floats, Floats
     top = max(float(observed.max()), 4 * float(np.max(sigma)), 10.0) * 1.2
     grid = np.concatenate([[0.0], np.geomspace(min(1.0, float(np.min(sigma))), top, _GRID)])
     likelihood = (observed[:, None] - grid) / _column(sigma)  # in place from here on: see ``shrinking``
+    # exp(−700) is above the smallest normal number: a row of zeros would have no posterior.
     np.minimum(np.square(likelihood, out=likelihood), 1400.0, out=likelihood)
     likelihood /= -2
     return grid, np.exp(likelihood, out=likelihood)
@@ -281,6 +296,8 @@ def _posterior(likelihood: Floats, even: float, steps: int) -> Floats:
     posterior = np.empty_like(likelihood)
     prior = np.full(size, 1 / size)
     for _ in range(steps):
+        # E step: the posterior of each row. M step: the prior is their mean, a part of it spread evenly, so
+        # that no value of the grid is ruled out for good.
         np.multiply(likelihood, prior, out=posterior)
         posterior /= posterior.sum(axis=1, keepdims=True)
         prior = (1 - even) * posterior.mean(axis=0) + even / size
@@ -304,6 +321,7 @@ def popularity(sums: Known, counts: Known, span: float) -> Floats:
     Privacy: post-processing.
     """
     weight = LIKING / span
+    # Sums and counts have independent noise.
     sigma = np.hypot(counts.sigma, weight * sums.sigma)
     values = counts.values + weight * sums.values
     return denoised_counts(Estimated(values, sigma if np.ndim(sigma) else float(sigma)))

@@ -47,9 +47,12 @@ def crowd(sizes: Sequence[float], deviations: Sequence[float]) -> float:
         """Return how surprising the sizes are, and the last state's mean."""
         mean, variance, surprise = sizes[0], deviations[0] ** 2, 0.0
         for size, deviation in zip(sizes[1:], deviations[1:], strict=True):
+            # Predict: since the release before, the crowd took a step of this variance.
             variance += step * largest
             total, missed = variance + deviation**2, size - mean
+            # −2 log N(size; mean, total), up to a constant.
             surprise += math.log(total) + missed**2 / total
+            # Update, with the gain v/(v + r); r/(v + r) of the variance is left.
             mean += variance / total * missed
             variance *= deviation**2 / total
         return surprise, mean
@@ -98,9 +101,12 @@ class Sums(NamedTuple):
             common = np.maximum(np.abs(self.values), np.sqrt(self.variance))[known]
             beyond = float(common @ (apart**2 - self.variance - noise)[known] / max(common.sum(), _LEAST))
             misfit += SMOOTHING * (beyond - misfit)
+        # What was never measured is all but forgotten: its gain is 1 − 1e-8.
         variance = np.where(known, self.variance, UNKNOWN * max(noise, _LEAST))
+        # Clipped here, where it is used, and never where it is smoothed: there it would be biased upwards.
         doubt = np.maximum(variance + max(misfit, 0.0), _LEAST)
         gain = doubt / (doubt + noise)
+        # The variance of the noise alone: the misfit raises the gain, but it is not noise.
         return type(self)(self.values + gain * apart, (1 - gain) ** 2 * variance + gain**2 * noise, misfit)
 
 
@@ -155,6 +161,7 @@ class YearlySums(NamedTuple):
             deviation: of its noise.
         """
         after = self._replace(sizes=(*self.sizes, size), deviations=(*self.deviations, deviation))
+        # All sums are of a crowd of the size now, as if everyone who came were like those before.
         by = after.size / self.size
         return after._replace(sums={name: of.scaled(by) for name, of in self.sums.items()})
 

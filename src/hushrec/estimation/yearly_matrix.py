@@ -77,6 +77,7 @@ class YearlyMatrix(NamedTuple):
         Args:
             variance: q of each item by which they are scaled.
         """
+        # With s_i = (q̄/q_i)^¼, the variance of s_i A_ij s_j is s_i² s_j² √(q_i q_j) = q̄.
         scale = (np.median(variance) / np.maximum(variance, _LEAST)) ** 0.25
         scale = np.asarray(np.minimum(scale, 1), dtype=np.float32)
         return np.concatenate([row[i:] * scale[i:] * scale[i] for i, row in enumerate(self.matrix)])
@@ -97,6 +98,7 @@ class YearlyMatrix(NamedTuple):
         matrix *= (by * ratio).astype(np.float32)[:, None]
         matrix *= ratio.astype(np.float32)
         most = UNKNOWN * max(noise, _LEAST)
+        # A_ij grows by ρ_i ρ_j, so √(q_i q_j) by ρ_i² ρ_j².
         variance = np.where(known, np.minimum(by**2 * self.variance[at] * ratio**4, most), most)
         return type(self)(matrix, variance, by**2 * self.misfit, head, size)
 
@@ -116,6 +118,7 @@ class YearlyMatrix(NamedTuple):
         spread, misfit = np.sqrt(self.variance), self.misfit
         if factors.any():
             basis = _span(factors)
+            # Column j of Uᵀ E has the mean square Σ_i u_ik² √(q_i q_j) + R over k if nothing moved.
             seen = ((basis.T.astype(np.float32) @ measured).astype(np.float64) ** 2).mean(axis=0)
             by_noise = np.maximum(spread * float(((basis**2).T @ spread).mean()) + noise, _LEAST)
             beyond = float(np.average(seen - by_noise, weights=(by_noise.min() / by_noise) ** 2))
