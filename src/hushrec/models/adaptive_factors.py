@@ -119,6 +119,7 @@ class AdaptiveFactors(PrivateModel):
         """
         domain, people = feedback.domain, Population(feedback)
         sums = self._effects(domain, run.terms)
+        # Summed once: what is measured again is the same sum with other noise.
         totals = {query.name: values for query, values in sums.measure(people)}
         noisy = {query.name: run.measure(query, totals[query.name]) for query in sums.queries()}
         baseline, crowd = effects_of(sums, noisy, run.prior), _crowd(sums, noisy, people, run)
@@ -147,6 +148,8 @@ class AdaptiveFactors(PrivateModel):
         """
         domain, terms, descent = pairs.domain, run.terms, _descent(pairs.domain)
         covariance, _ = pairs.queries()
+        # w s² of ``over_noise_edge``: a covariance shows if its largest eigenvalue is that far above the
+        # noise's.
         weight = spread * pairs.weight_of(crowd.each)
         signal = over_noise_edge(counts, crowd, weight, run.noise(covariance))
         shows = signal >= SHOWN
@@ -162,6 +165,7 @@ class AdaptiveFactors(PrivateModel):
     def _gradients(self, domain: Domain, terms: Terms) -> list[Measurement]:
         """List the gradients: none if not even a crowd without bounds that rates everything would show."""
         descent, most = _descent(domain), float(min(domain.max_per_user, domain.n_items))
+        # A branch that no crowd could take would still be paid for, if it were the dearest.
         everybody = Crowd(_EVERYBODY, _EVERYBODY * most, declared=False)
         shows = terms.unit == "user" and descent.shows(everybody, domain.n_items, terms)
         return [*descent.queries(domain)] if shows else []
@@ -219,5 +223,6 @@ def _spread(sums: EffectSums, noisy: Mapping[str, Noisy], people: Population, ru
     squares = RatingSquares(people.domain)
     total = run.measure(squares.query, partial(squares.measure, people)).values[0]
     count = max(float(noisy["item counts"].values.sum()), 1.0)
+    # E r² − (E r)²; noise may leave less than nothing of it.
     variance = total / count - (noisy["item sums"].values.sum() / count) ** 2
     return float(min(max(variance, 0.0), squares.query.sensitivity))

@@ -242,6 +242,7 @@ class PrivateModel(Model):
         for name, part in charged.items():
             sums[branch_of[name]] = sums.get(branch_of[name], 0.0) + part
         always, rest = sums.pop("", 0.0), max(sums.values(), default=0.0)
+        # The dearest branch is paid, whichever is taken, so every other may use as much.
         scales = {"": 1.0, **{branch: rest / total for branch, total in sums.items()}}
         return {name: part * scales[branch_of[name]] / (always + rest) for name, part in charged.items()}
 

@@ -87,6 +87,7 @@ class BiasSettings(Frozen):
         )
 
     def _sums(self, domain: Domain, terms: Terms, norm: Norm) -> tuple[EffectSums, PeopleSums]:
+        # Ratings minus the middle of the scale move a sum by half the width: 2 stars of five, in place of 5.
         items = EffectSums(
             domain,
             "record",

@@ -136,12 +136,14 @@ def effects_of(sums: EffectSums, noisy: Mapping[str, Known], prior: ItemPrior) -
     item_sums, item_counts = noisy["item sums"], noisy["item counts"]
     own_variance = None
     if "slopes" in noisy:
+        # What the clamp took is undone: sums over the mean slope are sums of effects, with more noise.
         slope = clamped_slope(noisy["slopes"], noisy["global count"], sums.clip / span)
         item_sums = Estimated(item_sums.values / slope, item_sums.sigma / slope)
         own_variance = variance_of_ratings(sums, noisy)
     effects = shrink(item_sums, item_counts, span, prior, sums.origin, own_variance)
     item_effects = np.clip(effects.mean + sums.origin, lo, hi)
     if "global sum" not in noisy:
+        # Uncentred sums hold the level of users: it is what the shrunk effects leave of them.
         user_mean = mean_residual(item_sums, effects.counts, item_effects - sums.origin)
     else:
         # The item sums are centred by user, so the level comes from the users' own means.

@@ -103,6 +103,7 @@ def people_release(
     user_mean = float(np.average(biases.user_effects, weights=weights)) if len(weights) else 0.0
     constants = _of_users(model, domain, user_mean)
     tensors = {
+        # p·q = (R⁻¹ p)·(Rᵀ q) with R Rᵀ the mean of p pᵀ: the products stay, and R⁻¹ p has unit covariance.
         "item_factors": items @ root,
         "user_effects": biases.user_effects - user_mean,
         "user_factors": np.linalg.solve(root, people.T).T,
@@ -125,6 +126,7 @@ def second_moment_root(moment: Floats, star: float) -> Floats:
         star: the scale's unit.
     """
     rank = len(moment)
+    # Above what rounding may take from an eigenvalue of 0: Cholesky needs all of them positive.
     rounding = 16 * rank * float(np.finfo(np.float64).eps * np.trace(moment))
     ridge = max(1e-12 * star**2, rounding)
     return np.asarray(np.linalg.cholesky(moment + ridge * np.eye(rank)), dtype=np.float64)

@@ -58,6 +58,7 @@ def estimates(ratings: People, n_people: int, method: str, settings: Mapping[str
     q, keep, other = _law(settings, scale.n_values)
     answers = _answers(ratings)
     gain = q * (keep - other)
+    # T_b = (N_b/q − other · n)/(keep − other).
     true = (answers - q * other * n_people) / gain
     count = true.sum(axis=1)
     count_error = _error(answers, true, n_people, np.ones_like(answers), (q, keep, other))
@@ -65,6 +66,7 @@ def estimates(ratings: People, n_people: int, method: str, settings: Mapping[str
     whole = np.where(clear, count, np.nan)
     stars = scale.lo + scale.step * np.arange(scale.n_values)
     mean = true @ stars / whole
+    # ∂ mean/∂ T_b, since mean = Σ r_b T_b/Σ T_b.
     weights = (stars - mean[:, None]) / whole[:, None]
     mean_error = _error(answers, true, n_people, weights, (q, keep, other))
     return pa.table(

@@ -136,6 +136,7 @@ def quantile_threshold(source: ItemFeatures | Release | People, distance: Distan
     n = products.squares.size
     items = np.unique(np.linspace(0, n - 1, max(1, min(n, 4 * _CELLS // n))).astype(np.int64))
     distances = np.concatenate([block.ravel() for block in _blocks(products, distance, items)])
+    # Every item has n − 1 others; its distance to itself is infinite, and sorts last.
     last = min(max(math.ceil(fraction * items.size * (n - 1)) - 1, 0), distances.size - 1)
     return max(float(np.partition(distances, last)[last]) * (1 + 2 * _ROUNDING), _ROUNDING)
 
@@ -187,6 +188,7 @@ def _of_covariance(release: Release) -> _Products:
 
     def rows(items: Ints) -> Floats:
         low, high = np.minimum(items[:, None], np.arange(n)), np.maximum(items[:, None], np.arange(n))
+        # Row ``low`` starts at low · n − low (low − 1)/2, with column ``low``.
         return np.asarray(packed[low * (2 * n - 1 - low) // 2 + high], dtype=np.float64)
 
     every = np.arange(n)
@@ -207,10 +209,12 @@ def _distances(products: _Products, distance: Distance, items: Ints) -> Floats:
     defined = squares > 0
     if distance == "pearson":
         length = max(products.length, 1)
+        # ⟨a − ā, b − b̄⟩ = ⟨a, b⟩ − Σ a Σ b/length.
         dots -= products.sums[items, None] * (products.sums / length)
         squares = squares - products.sums**2 / length
         defined &= squares > 1e-12 * products.squares  # else the vector is constant up to rounding
     if distance == "squared":
+        # ‖a − b‖² = ⟨a, a⟩ + ⟨b, b⟩ − 2 ⟨a, b⟩.
         distances = squares[items, None] + squares - 2 * dots
     else:
         norms = np.sqrt(np.where(defined, squares, 1.0))

@@ -368,6 +368,7 @@ class ReleasedData:
                 "these reports differ in catalogue, scale, method, settings or guarantee; collect only "
                 "reports that agree in all of them"
             )
+        # What was collected has no ledger of its own: whose reports are in it can no longer be compared.
         if len(ordered) > 1 and any(r.statement.private and not r.statement.ledger for r in ordered):
             raise ReleaseError(
                 "one of these was collected before, and no longer names its reports: collect the original "
@@ -381,6 +382,7 @@ class ReleasedData:
             )
         starts = np.cumsum([0, *(report.n_people for report in ordered)])
         n_people = int(starts[-1])
+        # δ was checked on each device against the people declared there; now their true number is known.
         if n_people > _MOST or first.statement.delta * 10 * n_people >= 1:
             raise ReleaseError(
                 f"δ = {above(first.statement.delta)} is too large for {n_people:,} people, or their "
@@ -388,6 +390,7 @@ class ReleasedData:
                 "δ below 1/(10 · max_users)"
             )
         each = [
+            # Ids count from 1 in every report: each goes on where the last one ended.
             report.ratings.users.cast(pa.int64()).to_numpy() - 1 + start
             for report, start in zip(ordered, starts, strict=False)
         ]

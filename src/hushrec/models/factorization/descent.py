@@ -115,6 +115,7 @@ def survey(people: AnyPeople, star: float) -> tuple[float, DescentData]:
         first += block.n_users
     lo, _, step = domain.scale
     global_mean = total / n_ratings if n_ratings else domain.scale.mid
+    # A rating is a byte, so a table of the scale's few values replaces arithmetic on every rating.
     table = ((lo + step * np.arange(domain.scale.n_values) - global_mean) / star).astype(np.float32)
 
     def learned(block: People) -> tuple[slice | Ints | None, CSR]:
@@ -141,6 +142,7 @@ def scheduled(first: float, decay: float, epochs: int, schedule: Schedule = "geo
     Privacy: public.
     """
     if schedule == "inverse":
+        # At epoch 1 this is first · decay, as for the other schedule.
         return [first / (1 + (1 / decay - 1) * epoch) for epoch in range(epochs)]
     return list(itertools.accumulate(itertools.repeat(decay, epochs - 1), lambda a, b: a * b, initial=first))
 
@@ -167,6 +169,7 @@ def gradient_descent(
     Privacy: private in, private out; post-processing if the ratings are already noisy.
     """
     sizes = len(source.person_counts), len(source.item_counts)
+    # λ is the same for all batches of a pass.
     penalties = lru_cache(maxsize=1)(lambda reg: source.penalties(reg, power))
     factored = Factored.start(*sizes, rank, effects=effects)
     with stage("epochs", len(rates)) as ended, closing(_ahead(_steps(source, len(rates)))) as steps:

@@ -56,8 +56,10 @@ def membership_probability(
     rows = np.repeat(np.arange(len(user_counts)), np.diff(noisy.indptr))
     users, items = user_counts.astype(np.float32), item_counts.astype(np.float32)
     prior = np.minimum(users[rows] * items[noisy.columns] / items.sum(), np.float32(_MOST))
+    # b of Laplace noise, whose deviation is √2 b.
     scale = noisy.sigma / np.sqrt(2)
     table = np.linspace(0.0, float(np.abs(noisy.values).max(initial=clip)), 1000)
+    # f_1/f_0 depends on |y| alone, and smoothly: a table of 1,000 sizes in place of a mean for every cell.
     ratio = np.interp(np.abs(noisy.values), table, _ratio(table, clip, scale, span)).astype(np.float32)
     weights = prior * ratio / (prior * ratio + 1 - prior)
     kept = weights >= _LEAST
@@ -70,6 +72,7 @@ def _ratio(sizes: Floats, clip: float, scale: float, span: float) -> Floats:
     """Return f_1(y)/f_0(y) by size of y; residuals are as often positive as negative."""
     quantiles = (np.arange(400) + 0.5) / 400
     residuals = np.clip(_SPREAD * span * ndtri(quantiles), -clip, clip)
+    # f_1(y)/f_0(y) = E exp((|y| − |y − x|)/b) over residuals x.
     exponent = (sizes[:, None] - np.abs(sizes[:, None] - residuals)) / scale
     exponent = np.minimum(exponent, _SURE)
     return np.asarray(np.exp(exponent).mean(axis=1), dtype=np.float64)

@@ -55,6 +55,7 @@ def cells_footprint(before: Footprint, cells: Cells, epsilon: float, pace: float
     n_kept = 0.0
     if cells.adjacency == "add-remove":
         everywhere = float(cells.domain.n_users * cells.domain.n_items)
+        # An empty cell survives eq. 8 with probability P(|Laplace(b)| > α) = e^(−α/b), b = Δ/ε.
         n_kept = everywhere * math.exp(-cells.threshold * epsilon / cells.query.sensitivity)
     seconds = n_kept / DRAWS + pace * n_kept / 1e6
     each = 60 if n_kept else 40
@@ -217,6 +218,7 @@ class InputPerturbationMF(PrivateModel):
         """Factorise the noisy ratings: post-processing."""
         weights = None
         if cells.adjacency == "add-remove" and noisy.sigma:
+            # Eq. 8 leaves cells that nobody rated, so each is weighted by how likely it is a rating.
             noisy, weights = membership_probability(
                 noisy, biases.user_counts, biases.item_counts, cells.clip, cells.domain.scale.span
             )

@@ -175,6 +175,7 @@ class PrivateEASE(PrivateModel):
         each = domain.crowd.each
         if domain.n_items < 2 or each < LEAST_EACH or not self.decides(domain, budget):
             return math.inf
+        # Σ_i of a user's weighted items: c of them at min(1, √(K/c)) each.
         counted = min(each, math.sqrt(each * self.contribution_cap)) if budget.unit == "user" else each
         lengths = UNEVEN * self._lengths(math.sqrt(each), counted, budget)
         return math.ceil(_taste(domain) / whole_users(domain, budget, lengths))
@@ -206,6 +207,7 @@ class PrivateEASE(PrivateModel):
             return self._by_popularity(domain, run, year.totalled(first), first)
         size = run.measure(sizes.query, sizes.measure(people))
         year = year.sized(float(size.values[0]), size.sigma)
+        # Both counts and the crowd are those of the year so far; in a single release, those just measured.
         so_far = year.measured(first.name, first.values, first.sigma)
         counted = float(so_far.sums[first.name].values.sum())  # denoised, it is larger where noise hides many
         lengths = self._lengths(year.size, max(counted, 0.0), run.terms)
@@ -233,7 +235,11 @@ class PrivateEASE(PrivateModel):
 
         Privacy: charged (the measurements of the branch).
         """
+        # The lens: which items, how much each counts, and where users lie on average. It is made of released
+        # counts.
         popularity, regression = _denoised(year.sums["item counts"], run.prior)
+        # In a year this is the μ of all of it: a lens made for one release's part mutes what later sums can
+        # show.
         weights, size = muting(popularity, mu(run.terms) * year.size), year.size
         before = head_of(run.earlier, NAME, domain.items)
         chosen = Head.of(popularity, self.pair_items, before).items
@@ -246,6 +252,7 @@ class PrivateEASE(PrivateModel):
         *numbers, triangle = (run.measure(replace(query, branch=PAIRS), values) for query, values in measured)
         for noisy in numbers:
             year = year.measured(noisy.name, noisy.values, noisy.sigma)
+        # Post-processing from here on to the vote: combine, clean, solve.
         pairs = yearly_pairs(run.earlier, domain.items, head, triangle, size, weights.of(head.items))
         learned = self._learned(domain, run, pairs)
         # Do the pairs of the whole year carry enough by now? If not, they wait in the ledger's folder.
@@ -268,6 +275,8 @@ class PrivateEASE(PrivateModel):
         year = year.measured(vote.name, vote.values, vote.sigma, moved=moved)
         pairs = pairs._replace(factors=fitted.factors)
         run.hand_over(lambda: Carried(domain.items, {**year.arrays(), **pairs.arrays()}))
+        # People themselves decide whether the list by own items is better: it may be worse where signals say
+        # yes.
         if year.sums[vote.name].values[0] <= 0:
             run.decide(Clause("branch.vote"))
             return score_release(self, domain, popularity)
@@ -317,6 +326,7 @@ class PrivateEASE(PrivateModel):
         of items if that is smaller; and ‖y‖² is taken for c times the mean of d² over all given items.
         """
         squares = float(popularity @ weights.weights**2)
+        # Σ_u ⟨v, y_u⟩ and Σ_u ‖y_u‖², because every y_u is d on the items that u has, and 0 elsewhere.
         along = float(weights.direction @ (popularity * weights.weights))
         size, signals = year.size, (learned * year.size, learned * lengths)
         if terms.unit == "record":  # vectors weigh their length; noise may leave less than nothing of it

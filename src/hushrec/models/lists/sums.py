@@ -207,12 +207,16 @@ def directed(block: People, lens: ItemWeights, unit: str) -> Directed:
     square, product = _sums(wide**2, indptr), _sums(wide * lens.along[items], indptr)
     scaled = product << DIRECTION_BITS
     # τ = ⟨v, y⟩/‖v‖², so that z = y − τ v.
+    # (2a + b) // 2b is the integer nearest to a/b: integers alone, so the same bits everywhere.
     multiple = (2 * scaled + lens.square) // (2 * lens.square)  # the nearest integer
     # ‖z‖² in squared steps times 2^24: exact, and below 2^62 for 2^15 items.
     rest = (square << 2 * DIRECTION_BITS) - 2 * multiple * scaled + multiple**2 * lens.square
     size = np.maximum(rest, 1) * 2.0 ** (-2 * DIRECTION_BITS)
     with_bits = 2.0 ** WEIGHT_BITS[unit] / (size if unit == "user" else np.sqrt(size))
+    # Unit record: 2^14 squared steps are the norm 1/8 below which ``pairs_interaction`` takes z for 0. Unit
+    # user: dropping what is all but along v is a map of the user's own items, which costs nothing.
     least = np.maximum(square >> _LEAST_FRACTION_BITS, _LEAST[unit]) if unit == "user" else _LEAST[unit]
+    # Rounded down, so that w never exceeds 1/‖z‖², or 1/‖z‖.
     weight = np.where(size >= least, np.floor(with_bits), 0).astype(np.int64)
     return Directed(indptr, items, entries, square, product, multiple, weight)
 
@@ -325,11 +329,13 @@ class PairSums:
         def add(rows: Directed, part: Ints, lengths: Ints, largest: Ints) -> None:
             length = np.sqrt(rows.square)
             along = rows.product.astype(np.float64) ** 2 / lens.square
+            # ⟨v, y⟩²/(‖v‖² ‖y‖²), a squared cosine: at most 1, but for rounding.
             fraction = np.minimum(along / np.maximum(rows.square, 1), 1)
             if self.unit == "record":
                 fraction = fraction * length * 2.0**-ENTRY_BITS
             part += int(np.floor(fraction * steps).astype(np.int64).sum())
             lengths += int(np.floor(length * 2.0**-ENTRY_BITS * steps).astype(np.int64).sum())
+            # Rounded up. It decides between one word a cell and two, which changes no bit of the sums.
             largest += int(((rows.weight * rows.square >> _COARSE_BITS) + 1).sum())
 
         return add
@@ -357,12 +363,14 @@ class PairSums:
             pulled = part.weight * part.multiple
             vectors = part.indptr, part.items, part.entries
             cross += weighted_item_sums(*vectors, pulled, dropped, n)
+            # Summed in halves of 32 bits: those of many users might not fit one word.
             squares = pulled * part.multiple >> dropped
             square += (squares >> _WORD_BITS).sum(), (squares & (1 << _WORD_BITS) - 1).sum()
             if high is None:
                 weighted_gram(*vectors, part.weight, n, rows=band, threads=self.threads, out=low)
                 return
             # Users are summed in runs that stay below the kernel's limit; what the grid keeps moves to high.
+            # Σ w ‖y‖² bounds every cell of Σ w y yᵀ.
             heights = np.cumsum((part.weight * part.square).astype(np.float64))
             ends = np.flatnonzero(np.diff(heights // (_LARGEST_SUM / 2))) + 1
             for start, stop in pairwise([0, *ends.tolist(), len(part.weight)]):
@@ -371,6 +379,7 @@ class PairSums:
                 items, entries = part.items[in_run], part.entries[in_run]
                 weights = part.weight[start:stop]
                 weighted_gram(indptr, items, entries, weights, n, rows=band, threads=self.threads, out=low)
+                # What is finer than the published grid stays in low for the next run: cut once, at the end.
                 high += low >> dropped
                 low &= 2**dropped - 1
 
@@ -396,6 +405,7 @@ def _corrected(packed: Ints, cross: Ints, square: int, along: Ints) -> Ints:
         rest = slice(i + 1, n)
         whole = high[i] * along[rest] + along[i] * high[rest]
         parts = (low[i] * along[rest] + along[i] * low[rest]) >> bits
+        # The row without its diagonal moves to the left, so nothing is overwritten before it is read.
         packed[to : to + n - i - 1] = packed[start + 1 : start + n - i] - whole - parts
         to, start = to + n - i - 1, start + n - i
     return packed[:to]
@@ -453,6 +463,7 @@ class Votes:
         def add(block: People, total: Ints) -> None:
             rows = block.indptr, block.items
             gains = list_gains(*rows, factors, inputs, outputs, intercept, places, below)
+            # The margin is inside the vote, so their sum is compared with 0. Who does not vote adds 0.
             votes = np.clip(np.nan_to_num(gains - MARGIN, nan=0.0), -LARGEST_VOTE, LARGEST_VOTE)
             total += int(np.rint(votes * 2.0**_VOTE_STEP_BITS).astype(np.int64).sum())
 

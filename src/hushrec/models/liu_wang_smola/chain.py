@@ -208,6 +208,7 @@ class Chain:
         square = (domain.scale.span / unit) ** 2
         self.precisions = 1 / (settings.user_variance * square), 1 / (settings.item_variance * square)
         self.level_precision = 1 / (settings.level_variance * square)
+        # Both sides have the mean precision λ = shape/rate, so that ⟨p, q⟩ has the variance d/λ².
         self._hyper_rate = settings.shape / math.sqrt(target.rank / (settings.factor_variance * square))
         self._max_residual = (domain.scale.span / 2 + target.margin) / unit
         places = np.linspace(0, domain.n_items - 1, min(_WATCHED, domain.n_items))
@@ -290,6 +291,7 @@ class Chain:
         look, rest = divmod(state.epoch - self.settings.forfeited, self.settings.thin)
         if rest or not 1 <= look <= len(state.draws):
             return
+        # E of the density: R̂ of it notices chains that fit differently well.
         energy = self.loss(state)
         factors = (state.user_factors, state.user_precision), (state.item_factors, state.item_precision)
         for vectors, precision in factors:
@@ -404,9 +406,11 @@ def _half(chain: Chain, state: State, of_users: bool) -> None:
         draw(triangle, pull, prior, heat, normals.standard_normal(pull.shape), proposals)
         # The first proposal is the draw from N(A⁻¹ a, T A⁻¹), accepted by what clamping changes in the loss;
         # the second turns the state towards a draw from the prior, accepted by the clamped loss.
+        # Without a clamp the draw is from the density itself: its gains stay 0, so it is always accepted.
         for whole in (False, True) if np.isfinite(high) else (False,):
             gains = np.zeros(size)
             if whole:
+                # √(1 − τ²) v + τ ξ leaves N(0, T Λ⁻¹) as it is, so the prior cancels in what decides.
                 tau = 2.0 ** (-_SMALLEST * sizes.random((size, 1)))
                 now = np.column_stack([effects[band], factors[band]])
                 fresh = moves.standard_normal(pull.shape) * np.sqrt(heat / prior)
@@ -422,6 +426,7 @@ def _level(chain: Chain, state: State) -> None:
     """Draw b_0 by elliptical slice sampling (Murray, Adams & MacKay 2010, Fig. 2), which always ends."""
     heat, draws = chain.settings.temperature, chain.generator("level", state.epoch)
     before, other = float(state.level[0]), draws.standard_normal() * math.sqrt(heat / chain.level_precision)
+    # The slice: log density at least its present value plus log of a uniform number, which is −Exp(1).
     highest = chain.loss(state) + heat * draws.standard_exponential()
     angle = draws.uniform(0, 2 * math.pi)
     # The bracket shrinks towards angle 0, the present state, which is always accepted.

@@ -94,11 +94,14 @@ def reach(
         mu: μ of the whole budget, infinite without noise.
     """
     counts = numbers(ratings / people, items)
+    # b/(1 + b) with b = m τ²/s².
     determined = counts * ratio / (1 + counts * ratio)
     kept = np.minimum(1.0, clip_norm / np.sqrt(counts * rank * determined))
+    # Means over ratings, not over people: that is what an item's row sees.
     information = float(np.average(determined, weights=counts))
     through = float(np.average(determined * kept, weights=counts))
     typical = min(_CONCENTRATION * ratings / items, people)
+    # Noise C/(√.7 μ) over the curvature that clipping leaves, in prior deviations τ/s.
     noise = clip_norm / (math.sqrt(_OF_BUDGET) * mu * typical * through * math.sqrt(ratio))
     return Reach(information, through / information, noise)
 

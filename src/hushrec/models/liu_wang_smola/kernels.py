@@ -113,6 +113,7 @@ def _visit(
         if count == 0 or clips[person] <= 0:
             continue
         gather(start, stop, items, item_factors, rows)
+        # Given Q, p is N(p̄, noise · A⁻¹): ``mean`` is p̄, and ``spread`` A⁻¹.
         if not fit_user(rows, values[start:stop], noise, normal, spread, mean):
             continue
         user_errors(rows, values[start:stop], mean, bound, errors)
@@ -393,6 +394,7 @@ def weigh(
             row = (user if of_users else item) - first
             if row < 0 or row >= rows:
                 continue
+            # r̂ at v, and at the proposal v′.
             here = np.float64(sides.user_effects[user]) + sides.item_effects[item]
             there = proposals[row, 0] + np.float64(
                 sides.item_effects[item] if of_users else sides.user_effects[user]
@@ -411,6 +413,7 @@ def _gain(value: float, predicted: float, low: float, high: float, whole: bool) 
     clamped = min(max(predicted, low), high)
     if whole:
         return -((value - clamped) ** 2)
+    # (r − r̂)² − (r − clamp(r̂))² as a product, which is exactly 0 where nothing is clamped.
     return (clamped - predicted) * (2 * value - predicted - clamped)
 
 
@@ -423,4 +426,5 @@ def accepted(gains: Floats, temperature: float, chances: Floats) -> Bools:
 
     Privacy: private.
     """
+    # min(1, exp(gain/T)); a gain that is not a number refuses.
     return np.asarray(chances < np.exp(np.minimum(gains / temperature, 0)))

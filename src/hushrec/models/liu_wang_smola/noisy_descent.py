@@ -131,6 +131,7 @@ class Descent:
         counts = np.maximum(baseline.counts, 1e-3)
         information = counts * reached.information
         scales = item_scales(counts) / self.widening(crowd, domain.n_items, run.terms)
+        # Rows of ``normal_factors`` have the norm 1, those of a prior of variance τ² the norm √(d τ²).
         items = np.where(mean, mean, np.sqrt(prior * self.rank) * normal_factors(*mean.shape))
         spread = np.where(mean.any(axis=1), _DOUBT, 1.0) * prior
         initial_weight = np.ones(domain.n_items)  # how much of each row is still its start
@@ -138,6 +139,8 @@ class Descent:
         for t in range(1, gradients.epochs + 1):
             query = replace(gradients.query(t), branch=branch)
             sums = partial(gradients.measure, people, baseline.item_effects, items, scales)
+            # Clipping leaves about the part ``kept`` of a gradient, and the scales multiply it: divided by
+            # both, it is unbiased as far as the expectation is right, with noise that grows alike.
             noisy, seen_part = run.measure(query, sums), reached.kept * scales
             # Welling & Teh 2011, with the noise of the measurement as the noise of the dynamics.
             items, covered = langevin_step(

@@ -163,12 +163,14 @@ class CovarianceSettings(Frozen):
         if self.cleaning == "none":
             ones = np.ones(sums.domain.n_items)
             return shrunk_factors(matrices, sums.domain, (0.0, 0.0), ones, rank)
+        # In stars, a quarter of the scale, so that constants hold for every scale.
         star, n, head = sums.domain.scale.star, len(matrices.head.items), matrices.head
         released, co_rating = matrices.covariance, matrices.weights
         del matrices  # of a large catalogue, each triangle and each square is a gigabyte
         weights = low_rank.full(co_rating, n)
         weight_sum = max(float(np.trace(weights, dtype=np.float64)), 1e-3)
         if co_rating.sigma:
+            # Wgt without its noise: what of its spectrum is above the noise's edge.
             low_rank.multiplied(low_rank.spectral_factors(weights, co_rating.sigma), weights)
         del co_rating
         expected = _expected_weights(sums, counts[head.items], crowd or sums.domain.crowd)
@@ -176,9 +178,11 @@ class CovarianceSettings(Frozen):
         sigma = released.sigma / star**2
         covariance = low_rank.full(released, n, star**2)
         del released
+        # The mean square of a clamped residual, trace Cov/trace Wgt, which the clamp keeps below B².
         bound = (sums.clip / star) ** 2
         variance = min(max(float(np.trace(covariance, dtype=np.float64)) / weight_sum, 0.0), bound)
         rated = np.maximum(counts[head.items], _LEAST_RATED)
+        # The fit is of clamped ratings; half of what the clamp took from the factors is given back.
         restored = star * low_rank.unclipped(variance, sums.clip / star)
         prior_factors = prior.factors_of(sums.domain.n_items)
         prior_factors = _longest(prior_factors, rank, n) if prior_factors.size else prior_factors
@@ -186,7 +190,9 @@ class CovarianceSettings(Frozen):
             covariance,
             weights,
             sigma=sigma,
+            # Var Σ_u w z_i z_j from the ratings' own noise is τ⁴ Σ w² ≈ τ⁴ w̄ Wgt_ij; w̄ = Σ Wgt_ii/Σ n_i.
             kappa=variance**2 * min(1.0, weight_sum / float(rated.sum())),
+            # S_i = τ²/n_i: no more is known of f_i from n_i ratings.
             row_variance=variance / rated,
             rank=rank,
             prior=prior_factors[head.items] / restored,

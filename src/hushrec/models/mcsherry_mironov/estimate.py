@@ -78,6 +78,7 @@ def weighted_factors(
         [prior_factors, _start(covariance, weights, sigma, kappa, rank - prior_factors.shape[1])]
     )
     if prior_factors.any():
+        # The start is found: what was taken out goes back, for the fit itself sees all of it.
         _subtract(covariance, weights, -prior_factors, prior_factors)
     mean = np.hstack([prior_factors, np.zeros((n, rank - prior_factors.shape[1]))])
     fitted = np.zeros((n, rank))
@@ -194,6 +195,7 @@ def _start(covariance: Floats32, weights: Floats32, sigma: float, kappa: float, 
     """Factorise the covariance without its diagonal, scaled so that its entries are about equally noisy."""
     if rank == 0:
         return np.zeros((len(covariance), 0))
+    # If w_ij = s_i s_j, row sums are s_i Σ s, and all weights together (Σ s)².
     total = weights.sum(axis=1, dtype=np.float64)
     size = np.maximum(total / math.sqrt(max(total.sum(), _TINY)), 0.01)  # weights ≈ size sizeᵀ
     # Entry ij has noise of variance σ² + κ s_i s_j; e_i e_j/(s_i s_j) times the entry has about unit noise.

@@ -139,9 +139,11 @@ class CovarianceSums:
     def weights(self) -> Weights:
         """A user's weight by number of ratings, as fine as the sums of all declared users allow."""
         users = math.ceil(math.log2(self.domain.max_users + 1))
+        # users · weight · B² must stay below the limit: more users leave fewer bits for a weight.
         bits = min(_MOST_WEIGHT_BITS, _SUM_BITS[self.norm] - users - 2 * self.bound.bit_length())
         if bits < _FEWEST_WEIGHT_BITS:
             raise DomainError(f"sums of {self.domain.max_users:,} users do not fit 64 bits; declare fewer")
+        # 1/‖e_u‖ of §4.4, which is 1/c in L1 and 1/√c in L2. Unit user squares it (§4.5).
         power = 1.0 if self.norm == "l1" else 0.5
         if self.unit == "record":
             return Weights(self.n_items, bits, power, offset=self.offset)
@@ -163,6 +165,7 @@ class CovarianceSums:
         bound, weights = self.bound * step, self.weights.values
         unit = step**2 * self.weights.step * 2**self.dropped_bits
         replace, norm, draws = self.adjacency == "replace", self.norm, self.draws
+        # Theorems 5 and 6, in the form of ``sums/sensitivity.py``; unit user as in §4.5.
         if self.unit == "user":
             change = sensitivity.matrix_user(weights, bound, unit, norm, draws=draws)
             co_rating = sensitivity.matrix_user(weights, 1.0, 0.0, norm, draws=draws)
@@ -171,6 +174,7 @@ class CovarianceSums:
             moved = {"max_residual": 2 * self.limit, "reg": self.reg, "step": step}
             change = rule(weights, bound, unit, norm, draws=draws, **moved)
             co_rating = sensitivity.matrix_add_remove(weights, 1.0, 0.0, norm, draws=draws)
+            # Under replace it is public who rated what, so the co-rating weights need no noise.
             co_rating = 0.0 if replace else co_rating
         yield Measurement("covariance", change, norm, unit, size)
         yield Measurement("co-rating weights", co_rating, norm, self.weights.step, size)
@@ -186,6 +190,8 @@ class CovarianceSums:
         """
         lo, hi, step = self.domain.scale
         limit = self.grid.count(self.limit)
+        # §4.3: x = clamp(r − MAvg, ±limit), r̄ = (Σ x + β_p G′)/(c + β_p), r̂ = clamp(x − r̄, ±B). The
+        # averages are clamped to the scale first, which §4.2 leaves out: then no x passes the scale's width.
         centred: Ints32 = centre(
             ratings.indptr,
             ratings.items,
@@ -261,6 +267,7 @@ class CovarianceSums:
     ) -> None:
         """Add to some rows of both; with ``high``, only the dropped bits of products stay in ``low``."""
         weights = self.weights.steps[ratings.counts]
+        # A new run before the weights of its users could take a sum past 62 bits.
         runs = 0 * weights if high is None else np.cumsum(weights) // self._most
         ends = np.flatnonzero(np.diff(runs)) + 1
         for start, stop in pairwise([0, *ends.tolist(), ratings.n_users]):

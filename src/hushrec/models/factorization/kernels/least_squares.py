@@ -106,6 +106,7 @@ def solve_rows(
     if weights is not None:
         if weights.shape != columns.shape or not (weights >= 0).all():
             raise ValueError("there must be a weight of at least 0 for each rating")
+        # w x xᵀ = (√w x)(√w x)ᵀ and w v x = (√w v)(√w x).
         roots = np.sqrt(weights).astype(np.float32)
         values = values * roots
     rows = frozen(indptr, np.int64), frozen(columns, np.int32), frozen(values, np.float32)
@@ -192,6 +193,7 @@ def _substitute_back(upper: Floats32, stride: int, inverse: Floats32, x: Floats3
     n = np.uint64(stride)
     for back in range(n):
         r = n - np.uint64(1) - back
+        # x_r = (b_r − Σ_{s > r} U_rs x_s)/U_rr.
         total = x[r]
         for s in range(r + np.uint64(1), n):
             total -= upper[r * n + s] * x[s]

@@ -32,6 +32,7 @@ _FAST = ("contract",)  # a product and a sum may be rounded together
 def aligned(size: int) -> Floats32:
     """Return zeros that start at a cache line: vectors that straddle two cache lines are slower."""
     room = np.zeros(size + TILE, np.float32)
+    # As many numbers of 4 bytes as are missing to the next multiple of 64.
     return room[-np.int64(room.ctypes.data) % 64 // 4 :][:size]
 
 
@@ -42,6 +43,7 @@ def data_of(context: Any, builder: Any, kind: Any, array: Any) -> Any:
 
 def load(builder: Any, data: Any, at: Any) -> Any:
     """Load the sixteen numbers from ``data[at]`` on."""
+    # Aligned to a single number: without saying so, LLVM would take for granted that rows start at vectors.
     return builder.load(builder.bitcast(builder.gep(data, [at]), _ROW.as_pointer()), align=4)
 
 
@@ -189,10 +191,12 @@ def factorise(_: Any, matrix: Any, stride: Any, i: Any, least: Any, inverse: Any
             enough = builder.fcmp_ordered(">", pivot, least)  # also false if the pivot is NaN
             one_over = builder.fdiv(_FLOAT(1.0), builder.call(root, [builder.select(enough, pivot, least)]))
             builder.store(one_over, builder.gep(inverses, [builder.add(i, _INT(r))]))
+            # U_r = A_r/√A_rr, then A_s ← A_s − U_rs U_r for the rows below.
             rows[r] = builder.fmul(rows[r], spread(builder, one_over))
             for s in range(r + 1, TILE):
                 factor = builder.extract_element(rows[r], ir.IntType(32)(s))
                 rows[s] = _minus(builder, rows[s], spread(builder, factor), rows[r])
+            # Uᵀ y = b along with it: y_r = b_r/U_rr, then b ← b − y_r U_r.
             y = builder.fmul(builder.extract_element(b, lane), one_over)
             b = _minus(builder, b, spread(builder, y), rows[r])
             solved = builder.insert_element(solved, y, lane)
@@ -218,6 +222,7 @@ def substitute(_: Any, matrix: Any, stride: Any, i: Any, j: Any, inverse: Any) -
         rows = [load(builder, data, at) for at in places]
         for r in range(TILE):
             one_over = builder.load(builder.gep(inverses, [builder.add(i, _INT(r))]))
+            # X_r = (T_r − Σ_{k < r} U_kr X_k)/U_rr, all sixteen columns at once.
             rows[r] = builder.fmul(rows[r], spread(builder, one_over))
             for s in range(r + 1, TILE):
                 factor = builder.load(builder.gep(data, [builder.add(uppers[r], _INT(s))]))

@@ -129,6 +129,7 @@ def visit_all(
     lanes = (0,) * _group(rank)
     repeats = (0,) * (width // (len(lanes) * TILE))
     common = lanes, repeats, users_at_once(rank), *sides.ratings, frozen(order, np.int32)
+    # One thread takes all users in one span: cut elsewhere, other users would take turns, with other bits.
     work = np.cumsum(np.diff(sides.ratings[0])[order])
     tasks = spans(np.concatenate([[0], work]), 1 if threads == 1 else TASKS * threads)
     law = keep_users, keep_items, np.float32(rate), np.float32(limit)

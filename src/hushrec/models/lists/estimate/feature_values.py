@@ -70,13 +70,18 @@ def count_model(counts: Known, tables: Sequence[Any]) -> CountModel | None:
     observed, variance = counts.values, counts.sigma**2
     columns, kinds, chosen = _commonest(tables)
     n, n_columns = columns.shape
+    # b_0 starts at the mean count; where noise hides that, at a tenth of the deviation of the mean.
     centre = math.log(max(float(observed.mean()), 0.1 * float(np.mean(counts.sigma)) / math.sqrt(n), 1e-3))
     coefficients = np.concatenate([[centre], np.zeros(n_columns - 1)])
     spread = np.full(len(tables), _FIRST)
     for step in range(1, _STEPS + 1):
         predicted = np.clip(columns @ coefficients, centre + _LOWEST, centre + _HIGHEST)
         theta = np.exp(predicted)
+        # Fisher information of log θ from one count: θ²/Var, where Var = 2 θ² of the ratio and σ² of the
+        # noise.
         weights = theta**2 / (2 * theta**2 + variance)
+        # The working response is log θ + (s̃ − θ)/θ; b ← (Xᵀ W X + diag(1/τ))⁻¹ Xᵀ W times it. b_0 is free,
+        # but for 1e-9.
         residuals = np.clip((observed - theta) / theta, -_LARGEST_RESIDUAL, _LARGEST_RESIDUAL)
         inner = (columns.T @ sparse.diags_array(weights) @ columns).toarray()
         inner[np.diag_indices(n_columns)] += [1e-9, *1 / spread[kinds]]
@@ -84,6 +89,7 @@ def count_model(counts: Known, tables: Sequence[Any]) -> CountModel | None:
         solved = cho_solve(root, columns.T @ (weights * (predicted + residuals)))
         coefficients += _DAMPING * (solved - coefficients)
         if step % _EVERY == 0:
+            # MacKay: τ_k = Σ b²/Σ (1 − Var b/τ_k) over the values of a kind.
             uncertain = np.diag(dpotri(root[0], lower=True)[0])[1:]  # of the inverse
             determined = _summed(1 - uncertain / spread[kinds], kinds, spread)
             squares = _summed(coefficients[1:] ** 2, kinds, spread)
@@ -151,6 +157,8 @@ def value_table(
     factors = loaded[: table.shape[1]]  # further rows are of other people's interactions, which have no names
     spread = np.sqrt(weights.variance)
     along = weights.direction[items]
+    # v has length 1 over the catalogue. The pairs were centred on its head's part, scaled to length 1: hence
+    # the division by the squared length of that part.
     part = (table[items].T @ (spread[items] * along)) @ factors / max(float(along @ along), LEAST)
     scale = np.zeros(len(spread))
     scale[items] = spread[items] / diagonal[items]
@@ -187,15 +195,19 @@ def placed(tensors: Mapping[str, Any], constants: Mapping[str, float], table: An
     """
     n_fitted = len(tensors["item_scores"]) - int(constants["placed_items"])
     s, d = (tensors[name][:n_fitted].astype(np.float64) for name in ("item_scores", "input_weights"))
+    # log θ_j = b_0 + x_j · b, within the counts of the fitted items.
     expected = constants["count_intercept"] + table @ tensors["value_counts"].astype(np.float64)
     theta = np.clip(np.exp(np.clip(expected, -_MOST_VALUES, _MOST_VALUES)), s.min(), s.max())
     half = constants["half_count"]
+    # d, v and t by the formulas of ``muting``, with the scales that the fitted items had.
     muted = np.maximum(theta / (theta + half) * (s.max() + half) / s.max(), LEAST)
     along = theta * muted
     variance = along * muted / (s * d**2).mean()
     factors, direction = (tensors[name].astype(np.float64) for name in ("value_factors", "value_direction"))
+    # √t_j F_j W + v_j w, as for the items that were fitted.
     loaded = np.sqrt(variance)[:, None] * (table @ factors)
     loaded += np.outer(along / math.sqrt(float(((s * d) ** 2).sum())), direction)
+    # A_j: the item's own variance, of which no factor takes a part, and the ridge.
     diagonal = constants["own_variance"] * (variance + RIDGE)
     weighted = _scaled(table, np.sqrt(variance) / diagonal)
     ends = tensors["value_starts"][-1] + weighted.indptr[1:]

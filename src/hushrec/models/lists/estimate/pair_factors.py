@@ -67,6 +67,7 @@ class _Centred(NamedTuple):
 
     def row_squares(self) -> Floats:
         """Return the diagonal of G̃ G̃ᵀ, shape (n,)."""
+        # Row i of G̃ is g_i − v₁_i w: its square is |g_i|² − 2 v₁_i g_i·w + v₁_i² |w|².
         squares = self.table.multiply(self.table).sum(axis=1)
         cross = self.along * np.asarray(self.table @ self.part)
         return np.asarray(squares - 2 * cross + self.along**2 * (self.part @ self.part))
@@ -149,6 +150,7 @@ def feature_factors(
     if not tables:
         return nothing
     root = np.sqrt(scale)
+    # G_g = √t ∘ F_g/√r. Whitening makes the projection oblique: I − v₁ v₂ᵀ with v₁ = v/√r and v₂ = v √r.
     weights = sparse.diags_array(np.sqrt(variance) / root)
     along, across = direction / root, direction * root
     groups = [_Centred.of(sparse.csr_array(weights @ table), along, across) for table in tables]
@@ -192,6 +194,7 @@ def _directions(mean: _Centred) -> tuple[Floats, Floats, Floats]:
     # A start that is the same on every machine, and has a part along every direction.
     block = np.cos(np.outer(np.arange(n_values), np.arange(1, width + 1)) * 0.7390851332151607)
     for _ in range(_POWERS):
+        # A product with G̃ and one with G̃ᵀ: nothing of n × n is formed.
         block, _ = np.linalg.qr(mean.times(block))
         block, _ = np.linalg.qr(mean.transposed(block))
     basis, _ = np.linalg.qr(mean.times(block))
@@ -207,6 +210,8 @@ def _moved(pairs: Floats32, basis: Floats, values: Floats) -> Floats:
     Qᵀ (Z + its missing diagonal) Q − diag κ has entries N(0, ν κ_j κ_k + 1), twice as much on the diagonal. ν
     is the most likely one; the rest is a posterior mean.
     """
+    # Qᵀ Z Q of the pairs without their diagonal. What the mean has there is put back, or blocks of items with
+    # one value, such as an author's, would come out too small.
     seen = basis.T @ (pairs @ basis.astype(np.float32)).astype(np.float64)
     products, double = np.outer(values, values), 1 + np.eye(len(values))
     above = np.triu_indices(len(values))
@@ -223,6 +228,7 @@ def _moved(pairs: Floats32, basis: Floats, values: Floats) -> Floats:
         # Posterior mean given ν: each deviation shrinks by ν κ_j κ_k/(ν κ_j κ_k + 1).
         moved = np.diag(values) + deviation * spread * products / (spread * products + 1)
         sizes, turned = np.linalg.eigh((moved + moved.T) / 2)
+        # The positive part B Bᵀ of the moved matrix gives the factors Q B.
         positive = sizes > 0
         factors = (basis @ (turned[:, positive] * np.sqrt(sizes[positive])))[:, ::-1]
     return np.asarray(factors, dtype=np.float64)
@@ -283,10 +289,12 @@ def muting(counts: Floats, signal: float) -> Muting:
         signal: μ n̂, the Gaussian-DP parameter μ of the fit times the size of the crowd; infinite without
             noise.
     """
+    # Rare items are muted and not weighted up, as for ratings: that ranked worse at every exponent tried.
     half = float(_MUTING * math.sqrt(len(counts)) / signal * counts.mean())
     weights = counts / (counts + half)
     weights = np.maximum(weights / weights.max(), LEAST)
     direction = counts * weights
+    # t ∝ s d²: how much of the squared vectors, each d_i² on the items that a user has, falls on item i.
     variance = direction * weights
     return Muting(weights, direction / np.linalg.norm(direction), variance / variance.mean(), half)
 
@@ -349,18 +357,24 @@ def cleaned(
     """
     n, variance = len(weights.variance), weights.variance
     own_variance = max(crowd.total, 1.0) * variance / variance.sum()
+    # The pairs of a crowd of n err without noise, too, by at most own_i own_j/n in variance. Half of that is
+    # a compromise: on dense sets none would be better by .003 of nDCG at ε = 20.
     sampling = _OF_SAMPLING * own_variance**2 / max(crowd.users, 1.0)
     if np.any(sigma):
         sampling = np.minimum(sampling, _MOST_SAMPLING * sigma**2)
     scale = np.maximum(np.sqrt(sigma**2 + sampling), LEAST)
     root = np.sqrt(scale).astype(np.float32)
+    # From here on everything is whitened: noise of variance 1 on every entry off the diagonal.
     pairs /= root[:, None]
     pairs /= root
     public = feature_factors(pairs, features, variance, scale, weights.direction)
     expected = public.factors
     # Noise of variance 1 has eigenvalues up to 2√n: of directions below half of that, the pairs say little.
     faint = (expected**2).sum(axis=0) <= math.sqrt(n)
+    # Faint directions stay at their mean, which still helps; the others start the fit, and are its prior
+    # means.
     fixed, means = expected[:, faint], expected[:, ~faint]
+    # As many further factors as the crowd may show, and fewer where features have brought some.
     shown = crowd.signal / _SIGNAL_PER_FACTOR
     shown = max(_FEW_FACTORS, shown - expected.shape[1], shown / 2)
     most = min(crowd.reach / _REACH_PER_FACTOR, shown)
@@ -368,6 +382,7 @@ def cleaned(
     n_items = max(_FEWEST_ITEMS, further + 1, round(min(_ITEMS_PER_CROWD * crowd.signal, n)))
     kept = np.sort(np.argsort(-variance, kind="stable")[:n_items])
     if len(kept) < n:
+        # Of a small crowd only the commonest items speak; features reach the others.
         pairs = pairs[np.ix_(kept, kept)]
     if fixed.shape[1]:  # the pairs say too little of these to move them any further
         faintly = fixed[kept].astype(np.float32)
@@ -375,6 +390,7 @@ def cleaned(
         np.fill_diagonal(pairs, 0)
     factors = np.hstack([means, np.zeros((n, further))])
     fitted, axes = pair_factors(pairs, variance[kept] / scale[kept], means[kept], further)
+    # The items that were left out turn with the fit's axes, then the fitted ones are filled in.
     factors = factors @ axes
     factors[kept] = fitted
     whole = np.asarray(np.hstack([factors, fixed]) * np.sqrt(scale)[:, None], dtype=np.float64)
@@ -424,9 +440,11 @@ def pair_factors(pairs: Floats32, variance: Floats, means: Floats, further: int)
         # inverted is M + I/t_i: one eigendecomposition of M serves all rows.
         moment = factors.T @ factors + np.diag(spread.sum(axis=0))
         values, turned = np.linalg.eigh(moment / np.outer(scale, scale))
+        # Posterior variances of row i along the eigenvectors, in those units.
         trust = 1 / (np.maximum(values, 0) + 1 / t)
         # The missing diagonal of the matrix is taken to be what the factors say.
         target = (pairs @ factors.astype(np.float32)).astype(np.float64)
+        # Z L, the diagonal, and α N/t, which pulls a row to its mean.
         target += factors * (factors**2).sum(axis=1, keepdims=True) + precision * expected / t
         update = ((target / scale) @ turned * trust) @ turned.T / scale
         factors = (factors + update) / 2  # full steps of all rows at once oscillate
@@ -439,6 +457,7 @@ def pair_factors(pairs: Floats32, variance: Floats, means: Floats, further: int)
         axes = axes[:, ::-1]
         factors, expected, spread = factors @ axes, expected @ axes, spread @ axes**2
         turned_to = turned_to @ axes
+        # α_k = n/Σ_i ((L − N)² + Var L)_ik/t_i: as the pairs speak, it falls, and N is forgotten.
         precision = n / np.maximum((((factors - expected) ** 2 + spread) / t).sum(axis=0), 1e-30)
     return np.asarray(factors, dtype=np.float64), np.asarray(turned_to, dtype=np.float64)
 
@@ -519,11 +538,13 @@ def ease(
         popular_part: ℓ, how much of the squared vectors lies along v.
         crowd: the sum T of the squared vectors, and the mean cosine between them and v.
     """
+    # Steck 2019, eq. 8: B = I − P diag(P)⁻¹ for P = (XᵀX + λ I)⁻¹, here of the cleaned covariance.
     total = max(crowd.total, 1.0)
     popular_part = min(max(popular_part, 1e-3 * total), 0.95 * total)
     cosine = min(max(crowd.cosine, 0.0), math.sqrt(_MOST_POPULAR * popular_part / total))
     directions = np.column_stack([factors.factors, weights.direction])
     sizes = np.append(np.full(factors.factors.shape[1], 1 - popular_part / total), popular_part)
+    # The diagonal was not measured: what users have on item i is T t_i/Σ t, by the counts.
     own_variance = total * weights.variance / weights.variance.sum()
     diagonal = (
         np.maximum(own_variance - (directions**2) @ sizes, _FLOOR * own_variance)

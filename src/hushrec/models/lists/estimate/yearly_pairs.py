@@ -77,6 +77,7 @@ class YearlyPairs(NamedTuple):
         known = at >= 0
         ratio = np.where(known, lens.weights / self.lens.weights[at], 0.0)
         mass = np.where(known, self.lens.variance[at], 0.0)
+        # A user's squared length, Σ t_i of the old lens, becomes Σ t_i ρ_i²: the scale that keeps it.
         ratio /= np.sqrt(max(float(mass @ ratio**2), LEAST) / max(float(mass.sum()), LEAST))
         sums = self.sums.moved(size, head, noise, ratio)
         _take_out(sums, lens)
@@ -121,6 +122,7 @@ def _take_out(sums: YearlyMatrix, lens: Muting) -> None:
     matrix, along = sums.matrix, lens.direction.astype(np.float32)
     np.fill_diagonal(matrix, _diagonal(sums, lens))
     across = matrix @ along
+    # (1 − v vᵀ) A (1 − v vᵀ) = A − v aᵀ − a vᵀ with a = A v − (vᵀ A v/2) v: two thin products.
     across -= (float(along @ across) / 2) * along
     for start in range(0, len(along), _ROWS):
         rows = slice(start, start + _ROWS)
