@@ -143,6 +143,7 @@ def epsilon_of(mu: float, delta: float) -> float:
         return 0.0
 
     def excess(epsilon: float) -> float:
+        # In logarithms: e^ε alone overflows long before the product does.
         far = math.exp(epsilon + float(stats.norm.logcdf(-mu / 2 - epsilon / mu)))
         return float(stats.norm.cdf(mu / 2 - epsilon / mu)) - far - delta
 
@@ -169,6 +170,7 @@ def _ratios(plan: Plan, gaps: Sequence[Gap], runs: int, seed: int) -> Floats:
 
 def _heard(plan: Plan, event: Any, change: Ints, runs: int, second: bool, entropy: Seeded) -> list[Floats]:
     """Draw log-likelihood ratios of one measurement, by shortfall."""
+    # Many draws of one measurement are one measurement of a longer vector: the same sampler, asked once.
     booked = replace(event, size=runs * change.size)
     planned = replace(plan, measurements=(booked,))
     grant = Ledger.ephemeral(
@@ -183,9 +185,12 @@ def _heard(plan: Plan, event: Any, change: Ints, runs: int, second: bool, entrop
         sums, noise = (along @ change for along in (sums, noise))
     ratios = []
     for shortfall in (0.0, *SHORTFALLS):
+        # The same draws serve every shortfall: noise that is a fraction too small is the drawn noise times
+        # the rest.
         width = event.noise / event.step * (1 - shortfall)
         values = sums + (1 - shortfall) * noise
         if event.mechanism == "laplace":
+            # ln p(v | second) − ln p(v | first) of Laplace noise, and below of Gaussian noise.
             ratio = (np.abs(values) - np.abs(values - change)).sum(axis=1) / width
         else:
             ratio = (values - change @ change / 2) / width**2

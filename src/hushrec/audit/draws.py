@@ -50,8 +50,10 @@ def listen_to_draws(
     heard = (_tastes(canaries) * (effects - effects.mean()).reshape(canaries, 2).sum(axis=1))[
         : round(_FIRST * canaries)
     ]
+    # The attacker guesses only about the ends: "not there" for the least, "there" for the largest.
     order, half = np.argsort(heard), round(_GUESSED * len(heard) / 2)
     right = int((~there[order[:half]]).sum() + there[order[-half:]].sum())
+    # Clopper–Pearson lower limit of the chance of a right guess, which is e^ε/(1 + e^ε) at most.
     least = float(stats.beta.ppf(2 * MISTAKEN, right, 2 * half - right + 1)) if right else 0.0
     return math.log(least / (1 - least)) if least > 0.5 else 0.0
 

@@ -49,6 +49,8 @@ def audit(
     kind = budget.unit, budget.adjacency
     planned, extreme = plan(world.domain, model, budget), len(world.pairs(*kind))
     shared, all_branches = (len(one.branches) or 1 for one in (planned, plan(broad.domain, model, budget)))
+    # For each branch the extreme pairs twice (search, replay), the random ones and the climb; those of the
+    # wide world once.
     total = all_branches * (2 * extreme + RANDOM + ROUNDS + REPLAYED) + shared * extreme + 1
     number = itertools.count(1)
 
@@ -67,6 +69,7 @@ def audit(
                     model, budget, where, random=RANDOM, rounds=ROUNDS, seed=seed, lead=lead, progress=step
                 )
                 results.append(result)
+                # Of a branch that only the broad world has, the broad world is wide already.
                 if where is world:
                     widen(results[-1], model, budget, wide, step, factors)
             findings.append(_searched(results))

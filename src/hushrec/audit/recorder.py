@@ -76,6 +76,7 @@ class Recorder:
             measurement = replace(measurement, value=self._tape[place].value)
         elif (factor := self._factors.get(measurement.name)) is not None:
             noisy: Any = value
+            # Positive and not 0, so that a factor moves counts and crowds the way it says.
             sizes = np.maximum(np.abs(noisy.values), noisy.step)
             measurement = replace(measurement, value=replace(noisy, values=factor * sizes))
         self.measured.append(replace(measurement, value=_copied(measurement.value)))
@@ -100,6 +101,7 @@ def ratio(one: Measured, other: Measured) -> float:
     distance = moved(event.norm, one.sums, other.sums)
     step, bound = Fraction(event.step), Fraction(event.sensitivity)
     power = 1 if event.norm == "l1" else 2
+    # Integers and fractions: no rounding decides whether a bound is exceeded.
     exact = distance * step**power / bound**power
     rounded = math.sqrt(exact) if power == 2 else float(exact)
     # A float just above one could round to one, and hide that the bound is exceeded.
@@ -120,6 +122,7 @@ def moved(norm: str, one: Ints, other: Ints) -> int:
 def _sums(private: Any) -> Any:
     if not isinstance(private, Cells):
         return private.copy()
+    # A matrix of cells is compared whole: an empty cell of one may be a rating of the other.
     cells = np.zeros(private.shape, dtype=np.int64)
     rows = np.repeat(np.arange(private.shape[0]), np.diff(private.indptr))
     cells[rows, private.columns] = private.values

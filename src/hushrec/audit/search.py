@@ -112,10 +112,14 @@ def _leads(model: Model, budget: Budget, names: Iterable[str], *worlds: World) -
         if not missing:
             break
         powers = rng.choice(_POWERS, len(first)).tolist()
+        # The first attempt is as the noise falls; later ones multiply each first value by a power of two at
+        # random.
         factors = (
             {name: 2.0**power for name, power in zip(first, powers, strict=True)} if attempt else UNCHANGED
         )
         fits = (record(world.ratings(world.everybody), model, budget, factors=factors) for world in worlds)
+        # Usable only if it leads to the same branch in every world, since neighbours are compared in all of
+        # them.
         (branch, *others) = {branch_of(one.measured) for one in fits}
         if not others and branch in missing:
             factors_of[branch] = factors
@@ -175,6 +179,7 @@ def search(
         result.pairs += 1
         for gap in gaps:
             name = gap.measured.name
+            # An equal ratio takes the place too, so that the climb moves along a plateau.
             if gap.ratio >= result.ratios.get(name, 0.0):
                 result.ratios[name], result.nearest[name] = gap.ratio, pair
         taken = branch_of([gap.measured for gap in gaps])
@@ -188,7 +193,9 @@ def search(
         attempt(world.at_random(*kind, rng))
     for turn in range(rounds):
         weakest = min(result.ratios, key=lambda name: result.ratios[name])
+        # In turns: raise the loss of all, then the measurement that is farthest from its Δ.
         one, other = result.worst if turn % 2 == 0 else result.nearest[weakest]
+        # Neighbours differ in one user: theirs is the row to change and to take apart again.
         user = next(user for user in {**one, **other} if one.get(user) != other.get(user))
         people = world.changed(one if user in one else other, user, rng)
         attempt((people, world.neighbour(people, user, *kind, rng)))

@@ -126,10 +126,13 @@ class World:
         """List neighbours with extreme differences, each with a name for the difference."""
         everybody, top = self.everybody, self.top
         alone, first = {"heavy": everybody["heavy"]}, {"light": everybody["light"]}
+        # Rows that touch both ends: all items, with the highest or the lowest value.
         everything = dict.fromkeys(range(self.domain.n_items), top)
         nothing_good = dict.fromkeys(everything, 0)
         last = max(everybody["heavy"])
         if (unit, adjacency) == ("record", "add-remove"):
+            # No cap applies to unit record, so weights such as 1/√c have to hold for more ratings than the
+            # cap.
             full = {**everybody, "heavy": {**everything, **everybody["heavy"]}}
             return {
                 "a rating": (everybody, without(everybody, "usual", max(everybody["usual"]))),
@@ -137,6 +140,7 @@ class World:
                 "one of a heavy user": (everybody, without(everybody, "heavy", last)),
                 "one of a user above the cap": (full, without(full, "heavy", max(everything))),
                 "one of an only user": (alone, without(alone, "heavy", last)),
+                # Against nobody at all: every mean and every division by a count has to stand an empty world.
                 "the only rating": (first, {}),
             }
         if (unit, adjacency) == ("record", "replace"):
@@ -188,6 +192,7 @@ class World:
 
     def changed(self, people: Given, user: str, rng: Generator) -> Given:
         """Change a few ratings of this user, or of another one; no user loses their last rating."""
+        # Mostly the user who differs; others matter where their rows decide a weight or a branch.
         changed_user = user if rng.random() < 0.7 else str(rng.choice(list(people)))
         row = dict(people[changed_user])
         match int(rng.integers(4)):
@@ -224,6 +229,7 @@ def without(people: Given, user: str, item: int | None = None) -> Given:
 
     Privacy: public, made up.
     """
+    # A user without ratings is nobody: removing the only one removes the user.
     remaining = {i: steps for i, steps in people[user].items() if item not in (None, i)}
     others = {name: row for name, row in people.items() if name != user}
     return {**others, user: remaining} if remaining else others

@@ -86,6 +86,7 @@ def charged(
     Privacy: charged (every measurement of the plan).
     """
     ledger, plan, seeded = stopped.ledger, recipe.plan, entropy is not None
+    # The digest reads every row, so it is computed once, and only if somebody asks.
     accept, digest = accepted(accept), cache(people.digest)
     found = None if seeded or ledger is None else stopped.under(plan.key(ledger.id), digest)
     if ledger is not None and found and found[0].state == "made":
@@ -93,6 +94,7 @@ def charged(
 
     # Whatever may be refused, or fail, does so here, before the charge.
     claims = not seeded and (ledger.kept if ledger else True)
+    # A device whose report is awaited must not refuse by what its user rated: staying silent would tell it.
     flaws = accept if claims and not recipe.awaited else None
     verified = digest if claims or recipe.public_people else None
     admit(people, plan, recipe.footprint, flaws, public_people=recipe.public_people, digest=verified)
@@ -103,6 +105,8 @@ def charged(
         ledger = start()
     kept = found[1] if found else stopped.new(ledger) if claims else None
     if kept and not found:
+        # The folder learns whose rows it is for before the charge, so a fit that is stopped next can be gone
+        # on with.
         kept.set_people(digest())
     elif kept and not kept.is_of(digest()) and "changed" not in accept:
         raise ChargeUnpublished(_CHANGED)
@@ -118,8 +122,11 @@ def charged(
     # Measured, and stated, through the grant alone; then the ledger keeps what was made.
     with _loss_told(grant, plan, ledger):
         result = measure(grant)
+        # On disk before the ledger knows its digest: after a crash between the two, the charge is still open.
         carried = kept.hand_over(grant.later) if kept and grant.later else ""
         ledger.finish(grant, recipe.content(result), carried)
+    # The ledger has the bytes by now, unless they were too large to keep: if the file cannot be written, the
+    # same call writes it.
     if save:
         save(result)
     if kept:

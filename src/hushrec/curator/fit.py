@@ -153,6 +153,7 @@ def recipe(
     _require_budget(budget, account)
     named = budget if isinstance(budget, Budget) else None
     state = account.state() if account and account.kept else None
+    # A stopped fit is gone on with only if the budget is the one it was charged for, or is left open.
     held = stopped.waiting if named in (None, stopped.waiting and stopped.waiting.budget) else None
 
     # The model: as named, or suggested by what its year may cost; one that takes nothing over, by its share.
@@ -169,6 +170,7 @@ def recipe(
     year = None
     if state and isinstance(model, PrivateModel):
         goes_on = held is not None and _goes_on(held, model, domain, fresh, without)
+        # A fit that goes on keeps the year of its charge: what the ledger would allow now may be another one.
         anew = None if goes_on else year_of(model, domain, state, named, fresh=fresh, without=without)
         year = held.year if held and goes_on else anew
     # The budget, and the measurements that the model lists under it, with what is public about items.
@@ -176,6 +178,8 @@ def recipe(
     _require_suitable(model, spent, facts)
     public, earlier = item_prior(model, domain, prior), None
     if account and state and year and isinstance(model, PrivateModel):
+        # In a year the sums are formed for what all its releases may cost, so that those of each can be
+        # added.
         planned = model.plan_in_year(domain, spent, year)
         earlier = handed_over(year, state, stopped.folder(account))
     else:
@@ -184,6 +188,7 @@ def recipe(
     plan = committed(signed(planned, model, domain), public)
     return Recipe(
         plan=plan,
+        # Nothing here has read a rating: the people come in only after ``admit``.
         prepare=lambda people: partial(fitted, people, model, plan, public, earlier),
         content=Release.to_bytes,
         read=lambda content: replace(Release.from_bytes(content), repeated=True),
@@ -229,6 +234,7 @@ def fitted(
     Privacy: charged (every measurement of the plan).
     """
     facts, domain = people.facts, people.domain
+    # Under unit record a cap would let one rating displace another, which are two changes.
     people = people.capped(domain.max_per_user) if plan.budget.unit == "user" else people
     grant.prior, grant.earlier = public, earlier
     with stage(MEASURING, len(plan.measurements)):

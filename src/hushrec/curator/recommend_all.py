@@ -127,6 +127,7 @@ def _on_all_cores(
     try:
         for part in parts:
             pending.append((pool.submit(make, part), part.n_users))
+            # Two parts for each thread keep all busy; more would only hold more lists in memory.
             if len(pending) > 2 * threads:
                 table, n_users = pending.popleft()
                 yield table.result(), n_users

@@ -72,6 +72,7 @@ def year(
     earlier, before, spent = None, tuple[int, ...](), 0
     for index, (data, share) in enumerate(zip(people, shares, strict=True)):
         domain = data.domain
+        # What ``fit`` would plan, but with the shares that an experiment asks for.
         of_year = Year(total, model.sums_digest(domain, total), before, spent)
         plan = model.plan_in_year(domain, budget_of(int(whole * share), total), of_year)
         grant = ledger.charge(plan, entropy=entropy(index))

@@ -38,6 +38,7 @@ class StoppedFits:
         if ledger is None or not ledger.kept:
             return
         folder = sums_of(ledger, sums)
+        # A folder that knows a charge of which the ledger does not: then an older ledger was restored.
         ledger.require_known(folder.marks())
         for held in folder.free():
             stack.enter_context(held)

@@ -203,6 +203,7 @@ def predictions(release: Release, *, train: People, test: People, fold_in: bool 
     require_apart(train, test)
     require_same_domain(release, test)
     rows = rows_of(train, test)
+    # Neighbours of many users share most of their work, so they have a compiled loop of their own.
     if (at_once := predict_many(release, train, test, rows)) is not None:
         return np.clip(at_once, lo, hi)
     predicted = np.empty(test.n_entries)

@@ -105,6 +105,7 @@ def rank(
     _put(items, listed >= 0, _of_listed(release, listed[listed >= 0], _some(own_rows, listed >= 0), n))
     at_home = (block.items for block in top_n(release, _some(own_rows, listed < 0), n))
     _put(items, listed < 0, at_home)
+    # Users of either part, each once.
     everybody = train.n_users + test.n_users - int((rows_of(train, test) >= 0).sum())
     return Lists(
         users=sought.users,
@@ -142,6 +143,7 @@ def _own(train: People, rows: Ints) -> Rows:
     starts = train.indptr[rows]
     counts = np.where(rows >= 0, train.indptr[rows + 1] - starts, 0)
     indptr = np.concatenate([[0], np.cumsum(counts)])
+    # Entry p of user u, from indptr[u] on, is entry starts[u] + p − indptr[u] of the training part.
     at = np.repeat(starts - indptr[:-1], counts) + np.arange(indptr[-1])
     return Rows(indptr, train.items[at], train.numbers()[at])
 
@@ -182,6 +184,8 @@ def _hits(items: Ints32, sought: People) -> Bools:
     for start in range(0, len(items), _BLOCK):
         block = items[start : start + _BLOCK]
         looked_up = np.arange(start, start + len(block))[:, None] * n_items + block
+        # User and item in one number, in ascending order: a binary search tells whether the pair is to be
+        # found.
         places = np.minimum(np.searchsorted(codes, looked_up), len(codes) - 1)
         hits[start : start + _BLOCK] = (codes[places] == looked_up) & (block >= 0)
     return hits

@@ -245,6 +245,7 @@ class Release:
         )
         damaged = "this is not a hushrec release, or it is damaged; fetch it again"
         with facts_of.parsing(table if data[:4] == b"PAR1" else damaged):
+            # safetensors: 8 bytes with the size of the header, the header as JSON, then the tensors.
             size = int.from_bytes(data[:8], "little")
             facts = _facts(data[8 : 8 + size] if size <= facts_of.LARGEST else b"")
             if facts["format"] != FORMAT:
@@ -252,10 +253,12 @@ class Release:
                     f"this release has format {facts['format']!r}, this hushrec reads {FORMAT}; use the "
                     "version that wrote it, or release again"
                 )
+            # Only now, since another version may put its digest elsewhere.
             if not _intact(data):
                 raise ReleaseError("the release was altered after it was written; fetch it again")
             if (left := facts_of.typed(facts["dimensions"], int)) < 0:
                 raise ValueError("fewer dimensions than none")
+            # Texts for readers of the file alone: their form is checked, and what they say is computed anew.
             sayings(facts["said"], "taste", *([] if left else ["why_same"]))
             tensors, items = safetensors.numpy.load(data), _texts(facts["items"])
             return cls(
@@ -349,6 +352,7 @@ def _checked_tensors(release: Release) -> int:
     if set(release.tensors) != set(expected) or (valued and release.kind != "linear items"):
         raise ReleaseError(f"kind {release.kind!r} is unknown, or its tensors are not those of this kind")
     n = len(release.items)
+    # Sizes by name: what is not known yet, such as the rank, is that of the first tensor that has it.
     sizes = {"items": n, "pairs": n * (n + 1) // 2, "people": len(release.users)}
     sizes |= {"values": len(release.values), "ends of items": n + 1}
     if bool(release.users) != any("people" in dimensions for dimensions in expected.values()):

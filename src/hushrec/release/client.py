@@ -217,6 +217,8 @@ class Client:
             similarity = self._predictor.similarity(targets[best], targets[best])
             best = best[diversified(scores[best], similarity, n, diversity)]
         items = targets[best]
+        # The order is by choice (docs/decisions/lists-by-choice.md). Stars are shown beside it, for what is
+        # listed.
         stars: list[float | None] = [None] * len(best)
         if self.release.feedback == "ratings":
             lo, hi, _ = self.release.require_scale()
@@ -294,6 +296,7 @@ class Client:
             features, parts = self._predictor.feature_parts(
                 np.array([*used_values], dtype=np.int64), target[0]
             )
+        # Each part is counted once: with its feature if one explains it, else with its item.
         reasons = [Reason(*each) for each in zip(names, (added - parts.sum(axis=1)).tolist(), strict=True)]
         for (feature, value), part in zip(features, parts.T, strict=True):
             order = np.argsort(-np.abs(part), kind="stable")

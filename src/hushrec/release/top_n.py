@@ -152,6 +152,7 @@ def _bounded(
         now, later = order[:size], order[size:]
         scores = scorer.rank(rated, values, targets[now])
         yield targets[now], scores
+        # What cannot reach the n-th best so far is never scored.
         best = np.sort(np.concatenate([best, scores]))[-n:]
         later = later[most[later] >= best[0]]
         targets, most, size = targets[later], most[later], size + size // 2
@@ -189,4 +190,5 @@ def _floor(rough: Floats32 | Floats, n: int, error: Floats) -> NDArray[Any]:
     largest = rough[:, : n_items // width * width].reshape(n_users, -1, width).max(axis=1)
     reached = np.partition(largest, width - n, axis=1)[:, width - n]
     floor = np.maximum(reached - 2 * error, lowest).astype(rough.dtype)
+    # One number down: rounding to single precision must not raise the floor.
     return np.asarray(np.maximum(np.nextafter(floor, lowest), lowest))

@@ -107,6 +107,7 @@ class FactorPredictor:
         """The user's vector: the level, the factors, then the slopes; shape (1 + rank + n_slopes,)."""
         order = np.argsort(rated)  # so that the same ratings give the same bits
         rated, residuals = rated[order], (ratings - self._effects[rated])[order]
+        # x = (√user_variance, f_i, slopes), so that all coefficients have the prior N(0, I).
         level = np.full(len(rated), self._deviation)
         both = np.column_stack([residuals, level, self._factors[rated], self._slopes[rated]])
         moments = self._moments(both, rated)
@@ -142,6 +143,8 @@ class FactorPredictor:
             for place, (first, last) in enumerate(pairwise(bounds)):
                 rated = rows.items[first:last]
                 both = self._products.rows[rated]
+                # The rows are a copy, and start with log n_i, which the regression does not use: the residual
+                # takes its place.
                 both[:, 0] = raised[first:last]
                 moments[place] = self._moments(both, rated)
             vectors[start : start + size, 1:] = LIKING / self._span * _solved(moments)
@@ -166,6 +169,7 @@ class FactorPredictor:
         factors = self._factors[rated]
         weighted = factors * self._precision[rated, None]
         normal = weighted.T @ factors
+        # The prior N(0, I) of the factors.
         normal.flat[:: len(normal) + 1] += 1
         weights = weighted @ np.linalg.solve(normal, self._factors[targets].T)
         return np.asarray((ratings - self._effects[rated] - added)[:, None] * weights, dtype=np.float64)

@@ -64,6 +64,7 @@ class LinearItems:
     def predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
         """Scores of ``targets``, which are not ratings; an own item does not count for itself."""
         scores = self._products.of(self._vector(np.sort(rated)), targets)
+        # EASE has B_jj = 0: of an own item's score, its own part is taken off.
         is_own = np.isin(targets, rated)
         mine = targets[is_own]
         scores[is_own] -= (self._parts(mine, self._length(rated)) * self._products.rows[mine, :-1]).sum(

@@ -122,12 +122,14 @@ class NeighbourPredictor:
         k = min(self._k, len(rated))
         order = np.argsort(rated)  # ties in similarity go to the earlier item, whatever is given first
         among = self._covariance.block(rated, rated)
+        # C + diag τ² over all that was rated: each target's system is a part of it.
         among.flat[:: len(rated) + 1] += self._noise[rated]
         nearest = np.empty((len(targets), k), dtype=np.int64)
         weights = np.empty((len(targets), k))
         size = max(_CELLS // k**2, 1)
         for start in range(0, len(targets), size):
             part = slice(start, start + size)
+            # Wgt as the similarity of kNN: McSherry & Mironov 2009, §5.1.
             places = order[_largest(self._similarity.rows(targets[part], rated[order]), k)]
             right = np.take_along_axis(self._covariance.rows(targets[part], rated), places, axis=1)
             system = among[places[:, :, None], places[:, None, :]]
@@ -215,6 +217,7 @@ class NearestPeople:
         sums = np.bincount(items[by_item], self._values, minlength=len(raters))
         self._means = np.full(len(raters), self._overall)
         np.divide(sums, raters, out=self._means, where=raters > 0)
+        # Σ (1 + 2 (r − middle)/span), which is n_i (1 + 2 b_i/span).
         liking = raters + LIKING / self._span * (sums - raters * (lo + hi) / 2)
         self._popularity = np.maximum(liking, LEAST_POPULARITY)
 
@@ -255,6 +258,7 @@ class NearestPeople:
         return self._raters[ratings], self._values[ratings].astype(np.float64), owners
 
     def _predict(self, rated: Ints, ratings: Floats, targets: Ints) -> Floats:
+        # In single precision first, as the kernel takes them: the same neighbours, bit for bit.
         own_ratings = ratings.astype(np.float32).astype(np.float64)
         squares = (own_ratings**2).sum()
         if self._distance == "pearson" and len(own_ratings):

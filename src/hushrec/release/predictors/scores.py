@@ -107,6 +107,7 @@ def solved_with_slopes(normal: Floats, right: Floats, n_slopes: int, odds: float
     schur = normal[slopes, slopes] - normal[slopes, others] @ solved[:, 1:]
     left = right[slopes] - normal[slopes, others] @ solved[:, 0]
     coefficients = np.linalg.solve(schur, left)
+    # ½ tᵀ S⁻¹ t − ½ log det S. The matrix is I plus a positive one, so det S is 1 or more, but for rounding.
     evidence = float(left @ coefficients - np.log(max(np.linalg.det(schur), 1.0))) / 2
     coefficients /= 1 + math.exp(-min(max(evidence + math.log(odds), -_LARGEST_SLOPE), _LARGEST_SLOPE))
     return np.concatenate([solved[:, 0] - solved[:, 1:] @ coefficients, coefficients])
@@ -236,6 +237,7 @@ class InnerProducts:
         else:
             rough = vectors @ self.rows.T
         limits = np.finfo(rough.dtype)
+        # The second term is for products that underflow, which the relative bound does not cover.
         lost = float(limits.epsneg) * self._norm * norms + float(limits.tiny) * (1 + self._norm + norms)
         return BlockScores(rough, (2 * width + 3) * lost, partial(self.pairs, vectors))
 

@@ -237,6 +237,7 @@ def _total(diagonal: float, variance: Floats, explained: Floats) -> float:
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         each = middle * variance
+        # Each item's own variance that factors leave, and the ridge of T/2n for each of n items.
         if np.maximum(each - explained, FLOOR * each).sum() + RIDGE * middle < diagonal:
             low = middle
         else:
@@ -284,6 +285,7 @@ def calibrated(moments: UserMoments) -> Choices:
     shown = np.flatnonzero((moments.factors**2).sum(axis=1) > 0)
     scale, tastes = _start(moments, chances, shown)
     levels = np.log(chances / (1 - chances))
+    # E exp(γ·p) = exp(|γ|²/2): taken off, or tastes would raise the items' mean.
     levels[shown] -= (tastes**2).sum(axis=1) / 2
     rng = default_rng(0)
     n_people = int(np.clip(_ROUND_CELLS // len(counts), _FEWEST_PEOPLE, _PEOPLE))
@@ -291,10 +293,12 @@ def calibrated(moments: UserMoments) -> Choices:
     levels_sum, tastes_sum = np.zeros_like(levels), np.zeros_like(tastes)
     ridge = _RIDGE * float(np.median(scale**2)) if len(scale) else 1.0
     for number in steps("calibrating synthetic people", range(_ROUNDS)):
+        # a, which falls as Robbins & Monro 1951 require: its sum is infinite, that of its squares is not.
         step = 1 / (1 + number / 12)
         choices = Choices(levels, _spread(tastes, shown, len(levels)))
         directions = scale[:, None] * tastes
         simulated = _simulated(choices, moments, shown, directions, rng.permutation(every), rng)
+        # β_j += a log((N s_j/n̂ + 1)/(Σ_u weight + 1)): the ones keep items that nobody drew finite.
         more = (n_people * counts + 1) / (simulated.counts + 1)
         levels = levels + np.clip(step * np.log(more), -1, 1)
         tastes = tastes + _taste_step(moments.factors[shown], scale, directions, simulated.pairs, ridge, step)
@@ -351,6 +355,7 @@ def _log_factors(pairs: Floats, scale: Floats, rank: int) -> Floats:
         narrow = basis.astype(np.float32)
         for start in range(0, n, rows := max(_CELLS // n, 1)):
             part = slice(start, start + rows)
+            # P(i and j)/(P(i) P(j)) of a log-linear model is exp(γ_i·γ_j), so its logarithm has factors Γ.
             lifts = np.log(np.clip(1 + pairs32[part] @ pairs32.T, *_LIFTS, dtype=np.float32))
             lifts *= scale32[part, None]
             lifts *= scale32
@@ -391,6 +396,7 @@ def _simulated(
         across = vectors @ directions.astype(np.float32)
         pairs += vectors.T @ across
         squares += np.einsum("ui,ui->i", vectors, vectors)
+    # Zᵀ Z Q without the diagonal of Zᵀ Z, as the released pairs have none.
     pairs -= squares[:, None] * directions
     return _Simulated(counts, pairs / max(total, 1e-30))
 
@@ -408,6 +414,7 @@ def _vectors(rows: Rows, moments: UserMoments, shown: Ints) -> tuple[Floats32, F
     weights = moments.weights[rows.items]
     square = np.bincount(person, weights**2, n_people)
     along = np.bincount(person, weights * moments.direction[rows.items], n_people)
+    # ‖z‖² = ‖y‖² − ⟨v, y⟩², for v of length 1.
     rest = np.maximum(square - along**2, 1e-9 * square + 1e-30)
     places = np.full(len(moments.weights), -1)
     places[shown] = np.arange(len(shown))
@@ -426,9 +433,11 @@ def _taste_step(
     """Return a (D_j² QᵀQ + r I)⁻¹ D_j (E Q)_j of every item, of length 1 at most, shape (n_shown, k)."""
     if not directions.size:
         return directions
+    # E = L Lᵀ − Σ z zᵀ/‖z‖² off the diagonal, times Q = D Γ: never a matrix of all pairs.
     released = factors @ (factors.T @ directions) - (factors**2).sum(axis=1)[:, None] * directions
     lacking = scale[:, None] * (released - simulated)
     values, axes = np.linalg.eigh(directions.T @ directions)
+    # γ_j += a (D_j² QᵀQ + r I)⁻¹ D_j (E Q)_j, with one eigendecomposition of QᵀQ for all items.
     moved = lacking @ axes
     moved /= scale[:, None] ** 2 * np.maximum(values, 0) + ridge * max(float(values[-1]), 1e-30)
     moved = step * moved @ axes.T

@@ -68,6 +68,7 @@ class RatedPeople:
         factors = _factors(release)
         explained = (factors**2).sum(axis=1)
         square = self._span**2
+        # Rounding to the scale adds a variance of step²/12 by itself, so it is taken off.
         noise = np.maximum(_NOISE * square - explained, _LEAST_NOISE * square) - self._step**2 / 12
         level = math.sqrt(constants["user_variance"])
         deviation = np.sqrt(level**2 + explained + noise)
@@ -96,10 +97,14 @@ class RatedPeople:
         for _ in range(_ROUNDS):
             expected = np.full_like(latent, self._lo)
             for end in ends:
+                # E of a normal number, rounded and clamped: lo + step Σ P(above each boundary between two
+                # ratings).
                 expected += step * _normal_cdf((latent - end) / deviation)
+            # The latent mean rises by what the clamped one lacks.
             latent = np.clip(latent + means - expected, self._lo - self._span, self._hi + self._span)
         slope = np.zeros_like(latent)
         for end in ends:
+            # dE/d latent: the density at each boundary.
             slope += step * np.exp(-(((latent - end) / deviation) ** 2) / 2)
         slope /= math.sqrt(2 * math.pi) * deviation
         return latent, np.clip(1 / np.maximum(slope, 1 / _MOST_SLOPE), 1, _MOST_SLOPE)
