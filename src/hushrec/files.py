@@ -167,6 +167,7 @@ def publish(finished: Path, path: Path, *, new: bool = False) -> None:
         _move_to_free(finished, path)
     else:
         os.replace(finished, path)
+    # The name is on the disk only once its folder is.
     sync(path.parent)
 
 
@@ -174,6 +175,7 @@ def sync(path: Path) -> None:
     """Flush a file, or the names in a folder, to the disk."""
     if os.name == "nt" and path.is_dir():
         return  # no handle of a folder there
+    # Windows flushes only what is open for writing.
     handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
         os.fsync(handle)

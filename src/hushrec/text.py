@@ -129,6 +129,7 @@ def odds(epsilon: float, digits: int = 3) -> str:
         return "∞"
     factor = _EXPONENTIAL.exp(Decimal(repr(float(epsilon))))
     if epsilon:
+        # exp rounds to the nearest of 40 digits: the next one is surely above e^ε.
         factor = _EXPONENTIAL.next_plus(factor)
     rounded = Context(prec=digits, rounding=ROUND_CEILING).plus(factor)
     return f"{rounded:,.0f}" if rounded >= 1000 else f"{float(rounded):.{digits}g}"

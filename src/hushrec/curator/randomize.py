@@ -129,6 +129,7 @@ def reported(
     Privacy: charged (the one measurement of the plan).
     """
     kept = method.cap_contributions(ratings)
+    # A random order, drawn through the grant: the place of a row would say whose it is.
     order = grant.order(kept.domain.n_users or kept.n_users)
     private = rows_in(order, plan.noisy[0].name, kept)
     shuffled = grant.randomize(private, randomizer or method.randomizer(plan, kept))
@@ -150,6 +151,7 @@ def rows_in(order: Ints, name: str, ratings: People) -> Rows:
     indptr = ratings.roster_indptr() if ratings.domain.users else ratings.indptr
     counts = np.diff(indptr)[order]
     starts = np.concatenate([[0], np.cumsum(counts)])
+    # Entry p of the row that comes k-th is entry indptr[order[k]] + p − starts[k] of the ratings.
     places = np.repeat(indptr[:-1][order] - starts[:-1], counts) + np.arange(starts[-1])
     return Rows(name, ratings.domain.n_items, starts, ratings.items[places], ratings.values[places])
 
@@ -169,6 +171,7 @@ def numbered(answers: tuple[Ints, Ints32, Bytes], order: Ints, domain: Domain) -
     indptr, columns, marks = answers
     listed, n = np.diff(indptr) > 0, order.size
     rows = np.full(n, -1)
+    # Rows that came out empty are not in the table, but their numbers stay taken.
     rows[order[listed]] = np.arange(np.count_nonzero(listed))
     frame = public_domain(domain.items, tuple(domain.scale), n)
     users = anonymous_ids(n, np.flatnonzero(listed) + 1)

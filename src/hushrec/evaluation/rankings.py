@@ -164,6 +164,7 @@ def _of_listed(release: Release, people: Ints, own_rows: Rows, n: int) -> Iterat
         scores = vectors.rank(np.full(len(every), person), every)
         scores[own_rows.items[start:stop]] = -np.inf
         best = np.argsort(-scores, kind="stable")[:n]
+        # A user who has folded in nearly everything has fewer than n items left.
         best = np.where(np.isfinite(scores[best]), best, -1)
         yield np.pad(best, (0, n - len(best)), constant_values=-1)[None]
 
@@ -229,6 +230,7 @@ def ndcg(lists: Lists, k: int) -> Floats:
     Privacy: private.
     """
     discounts = 1 / np.log2(np.arange(2, k + 2))
+    # The ideal list has all that is to be found, or k of it, at its top.
     largest = np.cumsum(discounts)[np.minimum(k, lists.n_held_out) - 1]
     return np.asarray(lists.first(k)[1] @ discounts / largest)
 

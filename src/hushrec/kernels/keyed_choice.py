@@ -21,6 +21,7 @@ def _hash(item: int, key: np.uint64) -> np.uint64:
     """
     x = _U(item)
     for half in (_U(key) & _LOW, _U(key) >> _U(32)):
+        # Every step can be undone, so distinct items have distinct hashes: there are no ties.
         x ^= half
         x = ((x ^ (x >> _U(16))) * _U(0x85EBCA6B)) & _LOW
         x = ((x ^ (x >> _U(13))) * _U(0xC2B2AE35)) & _LOW
@@ -66,6 +67,7 @@ def smallest(indptr: Ints, items: Ints32, keys: Words, most: int) -> Bools:
             hashed[p] = _hash(items[start + p], keys[row])
             sizes[hashed[p] >> _UPPER] += 1
         # The last one that is kept is in this bucket, and so many are before the bucket.
+        # The last one kept is looked for in its bucket alone, which is sorted; the whole row is not.
         bucket, before = 0, np.int64(0)
         while before + sizes[bucket] < most:
             before += sizes[bucket]

@@ -40,6 +40,8 @@ def transpose(indptr: Ints, columns: Ints32, n_columns: int, *, threads: int = 2
         def each_part(kernel: Any, table: Ints, *common: Any) -> None:
             list(pool.map(lambda t: kernel(*parts[t], indptr, columns, table[t], *common), range(threads)))
 
+        # A counting sort in two passes: with the counts of all parts, each thread knows its places, and rows
+        # ascend within a column whatever the number of threads.
         each_part(_count, counts)
         starts = np.concatenate([[0], np.cumsum(counts.sum(axis=0))])
         each_part(_scatter, starts[:-1] + np.cumsum(counts, axis=0) - counts, rows, order)

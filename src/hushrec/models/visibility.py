@@ -217,6 +217,7 @@ def shown_pairs(domain: Domain, terms: Terms, norm: Norm, contribution_cap: floa
         contribution_cap: K, the number of ratings up to which a user counts in full (unit ``user``).
     """
     crowd = domain.crowd
+    # w c, of Σ_u w_u c²: √c for w = 1/√c, and min(c, K) for w = min(1, K/c), over a Δ that grows as K.
     per_rating = min(crowd.each / contribution_cap, 1.0) if terms.unit == "user" else math.sqrt(crowd.each)
     signal = mu(terms, norm) * crowd.ratings * per_rating / math.pow(_rated(domain), 0.75)
     return signal / SHARING[terms.unit] / (_L1 if norm == "l1" else 1.0)

@@ -122,6 +122,7 @@ def _linear_dimensions(factors: Floats, inputs: Floats, outputs: Floats) -> int:
 
 def _tied(pairs: Bools) -> int:
     """How many items are in a pair with another, from a packed upper triangle of pairs."""
+    # The n with n (n + 1)/2 cells.
     n = int((np.sqrt(8 * len(pairs) + 1) - 1) / 2)
     tied, start = np.zeros(n, dtype=np.bool_), 0
     for item in range(n):

@@ -99,6 +99,7 @@ def diversified(scores: Floats, similarity: Floats, n: int, diversity: float) ->
     """
     if not len(scores) or n < 1:
         return np.zeros(0, dtype=np.int64)
+    # Scores to 0 … 1 over the candidates, so that d weighs them against cosines.
     width = scores[0] - scores[-1]
     relevance = (scores - scores[-1]) / width if width > 0 else np.zeros(len(scores))
     lengths = np.sqrt(np.maximum(np.diagonal(similarity), 0))

@@ -91,6 +91,7 @@ def read(
         raise DomainError(f"{path} does not hold features; give a list of items with genres or other columns")
     rows = np.array([domain.positions.get(item, -1) for item in catalogue.ids], dtype=np.int64)
     listed_rows = np.flatnonzero(rows >= 0)
+    # Of repeated rows of an item the first counts.
     _, first = np.unique(rows[listed_rows], return_index=True)
     listed_rows = listed_rows[first]
     if not listed_rows.size:
@@ -131,6 +132,7 @@ def _column(texts: Sequence[str], prefix: str, name: str) -> _Part:
 
 def _number(text: str) -> float | None:
     try:
+        # Python reads 1_000 as a number; in a list of items it is a label.
         return None if "_" in text else float(text)
     except ValueError:
         return None

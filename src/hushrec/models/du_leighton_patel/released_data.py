@@ -165,6 +165,7 @@ def read_rows(path: Path, domain: Domain) -> People:
         for part in _parts(path):
             people, given = part["user_id"], part["item_id"]
             numbers = people.indices.to_numpy()  # refuses what is missing, as below
+            # Rows come user by user: a new user begins where the number changes.
             starts = np.flatnonzero(np.diff(numbers, prepend=-1))
             users.append(people.dictionary.take(pa.array(numbers[starts])).cast(pa.large_string()))
             lengths.append(np.diff(starts, append=len(numbers)))

@@ -69,6 +69,7 @@ class Popularity(PrivateModel):
         domain, people = feedback.domain, Population(feedback)
         counts = self._counts(domain, run.terms)
         noisy = run.measure(counts.query, counts.measure(people))
+        # The size of the crowd is not measured here: the counts' own sum follows it.
         year = YearlySums.of(run.earlier, domain.items).totalled(noisy)
         year = year.measured(noisy.name, noisy.values, noisy.sigma)
         run.hand_over(lambda: Carried(domain.items, year.arrays()))

@@ -94,7 +94,9 @@ class PosteriorSampleMF(PrivateModel):
         drawn = Sample.of(run.sample_posterior(draw, chains))  # lines 4 to 6, by chains that keep the density
         lo, hi, _ = domain.scale
         effects = np.clip(drawn.item_effects, lo, hi)
+        # One sample is spread around the posterior's mean, so a rating lies farther from what it predicts.
         extra_variance = np.full(domain.n_items, (_NOISE - RESIDUAL_VARIANCE) * span**2)
+        # No counts are measured: items count alike, but for their effects.
         popularity = known_popularity(np.ones(domain.n_items), effects - domain.scale.mid, span)
         baseline = ItemEffects(effects, extra_variance, np.zeros(domain.n_items), 0.0, popularity)
         factors = drawn.item_factors / np.sqrt(drawn.user_precision)  # users then have unit variance
@@ -109,6 +111,8 @@ class PosteriorSampleMF(PrivateModel):
         sweep(chain, state)
 
     def _draw(self, domain: Domain, terms: Terms) -> Measurement:
+        # A loss in 0 to B multiplies density and normaliser by e^(−s B) to 1 each: s B together. Under
+        # replace each may move either way: 2 s B.
         change = self._bound(domain) * (2 if terms.adjacency == "replace" else 1)
         return Measurement(SAMPLE, change, "loss", 1.0, domain.n_items * (self.rank + 1))
 
@@ -124,6 +128,7 @@ class PosteriorSampleMF(PrivateModel):
         )
 
     def _bound(self, domain: Domain) -> float:
+        # B of Algorithm 1, line 1, from the declared cap: the paper takes it from the users' own counts.
         widths = min(domain.max_per_user, domain.n_items) * (1 + self.margin) ** 2
         return (self.loss_bound or widths) * domain.scale.span**2
 

@@ -138,6 +138,7 @@ class MarginalGradients(_Gradients):
             ratings, weights = block
             rows = ratings.indptr, ratings.items, residuals_of(ratings, item_effects), item_factors
             clips = self.clip_norm * (weights / FULL)
+            # A user of weight w is clipped to w C: their Δ is w of everybody's.
             sums += marginal_gradients(
                 *rows, self.noise, self.clip, clips, scales, self.step, threads=_THREADS
             )

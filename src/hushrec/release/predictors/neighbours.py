@@ -144,6 +144,7 @@ def _largest(values: Floats, k: int) -> Ints:
     As a stable sort of the whole rows gives them, in a third of the time.
     """
     least = np.partition(values, values.shape[1] - k, axis=1)[:, values.shape[1] - k, None]
+    # The k-th largest may have equals: of these, the first ones fill the k places.
     chosen = values >= least
     many = np.flatnonzero(chosen.sum(axis=1) > k)  # rows where several equal the least
     tied, above = values[many] == least[many], values[many] > least[many]

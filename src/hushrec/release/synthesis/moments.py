@@ -61,6 +61,7 @@ class Choices(NamedTuple):
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         items = np.empty(indptr[-1], dtype=np.int32)
         for person, n_items in enumerate(lengths):
+            # The c that come in first; which of them is the first does not matter.
             chosen = np.argpartition(race[person], n_items - 1)[:n_items]
             chosen.sort()
             items[indptr[person] : indptr[person + 1]] = chosen
@@ -193,6 +194,7 @@ def user_moments(release: Release) -> UserMoments:
     direction /= np.linalg.norm(direction)
     total = _total(diagonal.sum(), variance / variance.sum(), (loaded**2).sum(axis=1))
     along = loaded.T @ direction
+    # ℓ/T, with ℓ = vᵀ W Wᵀ v.
     popular = min(float(along @ along) / total, 1 - FLOOR)
     # Of W, what is along v is taken out; the rest is (1 − ℓ) T times the mean of z zᵀ/‖z‖².
     taste = (loaded - np.outer(direction, along)) / math.sqrt(total * (1 - popular))
@@ -204,6 +206,7 @@ def user_moments(release: Release) -> UserMoments:
         lengths = lengths_with(scores.sum() / n_users, most, len(scores))
     else:
         square = (scores @ inputs**2) / scores.sum()  # of one item of a vector, on average
+        # T = Σ ‖y‖ ≈ √(mean d²) Σ √c, and Σ s = Σ c: their quotient tells E √c/E c.
         lengths = lengths_with_root(total / (scores.sum() * math.sqrt(square)), len(scores))
         n_users = scores.sum() / lengths.mean
     return UserMoments(unit, most, scores / n_users, inputs, direction, _trimmed(taste), popular, lengths)
